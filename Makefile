@@ -1,0 +1,44 @@
+# `make demo` shows wavescope at work, `make test` checks it. Both set up what they need.
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTHON ?= python3
+
+.PHONY: help demo test test-all lint native-test bench docs clean setup
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP) ## create the virtual environment and build the package into it
+
+$(STAMP): pyproject.toml native/CMakeLists.txt $(shell find native -name '*.cpp' -o -name '*.h') tools/setup
+	PYTHON=$(PYTHON) tools/setup $(VENV)
+	touch $@
+
+demo: setup ## run the main job on a generated trace
+	$(BIN)/wavescope demo
+
+test: setup lint native-test ## everything CI checks
+	$(BIN)/pytest -n auto -m "not slow and not gpu"
+
+test-all: setup lint native-test ## also the slow tests
+	$(BIN)/pytest -n auto -m "not gpu"
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+native-test: setup
+	cmake -S native -B build/native-test -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_SANITIZE=ON >/dev/null
+	cmake --build build/native-test
+	ctest --test-dir build/native-test --output-on-failure
+
+bench: setup ## throughput benchmarks: CPU seconds, memory, ratios
+	$(BIN)/python benchmarks/throughput/run.py
+
+docs: setup ## write the generated reference pages
+	$(BIN)/python tools/generate_docs.py
+
+clean: ## remove everything that was built
+	rm -rf $(VENV) build

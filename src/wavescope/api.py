@@ -1,0 +1,62 @@
+"""The Python interface: what `import wavescope` offers, documented in docs/python.md."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from wavescope.analyze.trace_summary import SummaryOptions, summarize
+from wavescope.export.exporter import ExportOptions
+from wavescope.export.output import replaced, write_output
+from wavescope.export.registry import exporter_for
+from wavescope.load import open_source, open_trace, selected_source
+from wavescope.model.result import Result
+from wavescope.model.selection import Selection
+from wavescope.model.trace import Trace
+from wavescope.store.merge_plan import RankFrom
+from wavescope.store.sqlite_writer import no_progress, write_trace
+
+PathLike = str | os.PathLike[str]
+
+
+def open(path: PathLike) -> Trace:  # noqa: A001  reads as wavescope.open(...)
+    """The trace at `path`, in any known format; columns are loaded when first used."""
+    return open_trace(path)
+
+
+def summary(trace: Trace | PathLike, options: SummaryOptions | None = None) -> Result:
+    """Kernels, utilization, gaps, copies, host calls and findings of a trace."""
+    opened = trace if isinstance(trace, Trace) else open_trace(trace)
+    return summarize(opened, options or SummaryOptions())
+
+
+def convert(
+    path: PathLike,
+    output: PathLike,
+    *,
+    format: str = "",  # noqa: A002  named as on the command line
+    selection: Selection | None = None,
+    force: bool = False,
+) -> Path:
+    """Write the trace at `path` to `output`, in the format its suffix or `format` names."""
+    target = Path(output)
+    exporter = exporter_for(target, format)
+    source = selected_source(open_source(path), selection or Selection())
+    options = ExportOptions(gzip=target.name.endswith(".gz"))
+    write_output(exporter, source, target, [Path(path)], options, force=force, progress=no_progress)
+    return target
+
+
+def merge(
+    paths: Sequence[PathLike],
+    output: PathLike,
+    *,
+    rank_from: RankFrom = RankFrom.NOWHERE,
+    force: bool = False,
+) -> Path:
+    """Write the traces at `paths` into one trace file, losing nothing."""
+    target = Path(output)
+    with replaced(target, [Path(path) for path in paths], force=force) as temporary:
+        write_trace([open_source(path) for path in paths], temporary, rank_from=rank_from)
+    return target

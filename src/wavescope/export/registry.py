@@ -1,0 +1,58 @@
+"""All writable formats; plug-ins come from the entry point group `wavescope.exporters`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from wavescope.errors import UsageError
+from wavescope.export.exporter import Exporter
+
+_BUILT_IN = (
+    "trace_file",
+    "perfetto",
+    "chrome_json",
+    "csv_tables",
+    "parquet",
+    "rocprofv3_json",
+    "rpd",
+)
+
+
+def exporters() -> Iterator[Exporter]:
+    """Built-in formats first."""
+    for name in _BUILT_IN:
+        module = import_module(f"wavescope.export.{name}")
+        for exporter in getattr(module, "EXPORTERS", None) or (module.EXPORTER,):
+            assert isinstance(exporter, Exporter)
+            yield exporter
+    for entry in entry_points(group="wavescope.exporters"):
+        plugin = entry.load()
+        if isinstance(plugin, Exporter):
+            yield plugin
+
+
+def exporter_for(target: Path, name: str = "") -> Exporter:
+    """The format called `name`, or the one whose suffix `target` has."""
+    known = list(exporters())
+    if name:
+        for exporter in known:
+            if exporter.name == name:
+                return exporter
+        names = ", ".join(exporter.name for exporter in known)
+        raise UsageError(f"there is no format '{name}'", hint=f"known formats: {names}")
+    matching = [
+        (len(suffix), exporter)
+        for exporter in known
+        for suffix in exporter.suffixes
+        if target.name.endswith(suffix)
+    ]
+    if not matching:
+        suffixes = ", ".join(suffix for exporter in known for suffix in exporter.suffixes)
+        raise UsageError(
+            f"the name {target.name} does not tell a format",
+            hint=f"end it with one of {suffixes}, or add --format",
+        )
+    return max(matching, key=lambda pair: pair[0])[1]

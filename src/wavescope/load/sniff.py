@@ -1,0 +1,74 @@
+"""Looks at a path and tells what it is, by content and never by suffix."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+import stat
+import zlib
+from pathlib import Path
+
+from wavescope.errors import UnreadableInputError
+from wavescope.load.importer import Probe
+from wavescope.store.sqlite_open import SQLITE_MAGIC, ReadOnlyDatabase
+
+GZIP_MAGIC = b"\x1f\x8b"
+HEAD_BYTES = 64 << 10
+
+
+def probe(path: Path) -> Probe:
+    """What can be known of `path` by looking at its first bytes; errors name what is wrong."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            return Probe(path, b"", is_folder=True, siblings=tuple(sorted(path.iterdir())))
+        if not stat.S_ISREG(mode):
+            raise UnreadableInputError(
+                path,
+                "it is not a regular file",
+                hint="save the data to a file first: a trace is read more than once",
+            )
+        return _probe_file(path)
+    except FileNotFoundError as error:
+        raise UnreadableInputError(path, "there is no such file") from error
+    except PermissionError as error:
+        raise UnreadableInputError(
+            path, "no permission to read it", hint="check its owner and mode with `ls -l`"
+        ) from error
+    except OSError as error:
+        raise UnreadableInputError(path, error.strerror or str(error)) from error
+
+
+def _probe_file(path: Path) -> Probe:
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if not head:
+        raise UnreadableInputError(path, "the file is empty", hint="did the recording fail?")
+    if head.startswith(GZIP_MAGIC):
+        return Probe(path, _inflated_head(path), is_gzip=True)
+    if head.startswith(SQLITE_MAGIC[:6]):
+        return Probe(path, head, sqlite_tables=_tables(path))
+    return Probe(path, head)
+
+
+def _inflated_head(path: Path) -> bytes:
+    try:
+        with gzip.open(path) as file:
+            return file.read(HEAD_BYTES)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UnreadableInputError(path, f"its gzip data is damaged ({error})") from error
+
+
+def _tables(path: Path) -> frozenset[str]:
+    try:
+        database = ReadOnlyDatabase(path)
+        try:
+            return database.tables()
+        finally:
+            database.close()
+    except sqlite3.Error as error:
+        raise UnreadableInputError(
+            path,
+            f"the database is damaged ({error})",
+            hint="if the program was killed while writing, keep its -wal file beside it",
+        ) from error

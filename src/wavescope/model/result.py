@@ -1,0 +1,184 @@
+"""What an analysis gives back: named tables with typed columns, and findings.
+
+One JSON shape for all commands, versioned by `RESULT_SCHEMA`; docs/json.md explains it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+RESULT_SCHEMA = "wavescope.result/1"
+
+Value = str | int | float | bool | None
+
+
+class Unit(str, enum.Enum):
+    """How a result column is to be read; renderers choose the spelling."""
+
+    NONE = ""
+    NAME = "name"
+    COUNT = "count"
+    NS = "ns"
+    BYTES = "bytes"
+    GB_PER_S = "GB/s"
+    PERCENT = "%"
+    TIME = "timestamp_ns"
+
+
+@dataclass(frozen=True)
+class ResultColumn:
+    """A column of a result table: `name` is stable, `title` is for people."""
+
+    name: str
+    title: str
+    unit: Unit = Unit.NONE
+    meaning: str = ""
+
+
+@dataclass
+class ResultTable:
+    """Rows of plain Python values in the order worth reading."""
+
+    name: str
+    title: str
+    columns: tuple[ResultColumn, ...]
+    rows: list[tuple[Value, ...]] = field(default_factory=list)
+    total_rows: int | None = None
+    """How many rows there are when `rows` holds only the first of them."""
+
+    def column(self, name: str) -> list[Value]:
+        """All values of one column."""
+        index = [column.name for column in self.columns].index(name)
+        return [row[index] for row in self.rows]
+
+    def records(self) -> list[dict[str, Value]]:
+        """The rows as dictionaries by column name."""
+        names = [column.name for column in self.columns]
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
+
+    def head(self, count: int) -> ResultTable:
+        """The first `count` rows, remembering how many there were."""
+        total = self.total_rows if self.total_rows is not None else len(self.rows)
+        return ResultTable(self.name, self.title, self.columns, self.rows[:count], total)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame of the rows."""
+        import pandas  # noqa: PLC0415  optional and slow to import
+
+        return pandas.DataFrame(self.rows, columns=[column.name for column in self.columns])
+
+
+class Severity(str, enum.Enum):
+    """How much a finding matters."""
+
+    INFO = "info"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One conclusion with its evidence and what to do about it."""
+
+    id: str
+    severity: Severity
+    title: str
+    evidence: str
+    suggestion: str = ""
+    where: str = ""
+
+
+@dataclass
+class Result:
+    """Tables and findings of one analysis or command."""
+
+    title: str
+    tables: list[ResultTable] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    facts: dict[str, Value] = field(default_factory=dict)
+    """Single values such as the path or the number of ops."""
+
+    def table(self, name: str) -> ResultTable:
+        """The table called `name`."""
+        for table in self.tables:
+            if table.name == name:
+                return table
+        raise KeyError(f"no table {name}; there are {[table.name for table in self.tables]}")
+
+    def extend(self, others: Iterable[Result]) -> Result:
+        """This result with the tables, findings and facts of `others` added."""
+        for other in others:
+            self.tables.extend(other.tables)
+            self.findings.extend(other.findings)
+            self.facts.update(other.facts)
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        """The versioned JSON form: plain dictionaries and lists."""
+        return {
+            "schema": RESULT_SCHEMA,
+            "title": self.title,
+            "facts": dict(self.facts),
+            "tables": [_table_json(table) for table in self.tables],
+            "findings": [_finding_json(finding) for finding in self.findings],
+        }
+
+    def _repr_html_(self) -> str:
+        return "".join(_table_html(table) for table in self.tables) + _findings_html(self.findings)
+
+
+def _table_json(table: ResultTable) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "title": table.title,
+        "columns": [
+            {
+                "name": column.name,
+                "title": column.title,
+                "unit": column.unit.value,
+                "meaning": column.meaning,
+            }
+            for column in table.columns
+        ],
+        "rows": [list(row) for row in table.rows],
+        "total_rows": len(table.rows) if table.total_rows is None else table.total_rows,
+    }
+
+
+def _finding_json(finding: Finding) -> dict[str, str]:
+    return {
+        "id": finding.id,
+        "severity": finding.severity.value,
+        "title": finding.title,
+        "evidence": finding.evidence,
+        "suggestion": finding.suggestion,
+        "where": finding.where,
+    }
+
+
+def _table_html(table: ResultTable) -> str:
+    from html import escape  # noqa: PLC0415  only notebooks need it
+
+    head = "".join(f"<th>{escape(column.title)}</th>" for column in table.columns)
+    body = "".join(_row_html(row, escape) for row in table.rows)
+    return (
+        f"<h4>{escape(table.title)}</h4>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _row_html(row: Sequence[Value], escape: Any) -> str:
+    return "<tr>" + "".join(f"<td>{escape(str(value))}</td>" for value in row) + "</tr>"
+
+
+def _findings_html(findings: Sequence[Finding]) -> str:
+    from html import escape  # noqa: PLC0415  only notebooks need it
+
+    items = "".join(
+        f"<li><b>{escape(finding.title)}</b>: {escape(finding.evidence)}</li>"
+        for finding in findings
+    )
+    return f"<ul>{items}</ul>" if items else ""

@@ -1,0 +1,182 @@
+"""Which rows of a trace are meant: by time, GPU, process or rank, name and marker."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.errors import UsageError
+from wavescope.model.columns import UNKNOWN
+from wavescope.model.intervals import Intervals
+from wavescope.model.source import Array
+from wavescope.model.strings import StringTable
+from wavescope.model.trace import Trace, TraceTable
+from wavescope.units import parse_offset_ns
+
+
+@dataclass(frozen=True)
+class TimeBound:
+    """A point in time as users write it.
+
+    '25%' is a share of the trace's span, '10ms' an offset from its first event, and a bare
+    number an absolute timestamp in ns as the trace file shows it.
+    """
+
+    text: str
+
+    def resolve(self, first_ns: int, last_ns: int) -> int:
+        """The timestamp meant in a trace that spans [first_ns, last_ns)."""
+        text = self.text.strip()
+        if text.endswith("%"):
+            try:
+                share = float(text[:-1])
+            except ValueError:
+                raise UsageError(f"'{text}' is not a percentage") from None
+            if not 0 <= share <= 100:
+                raise UsageError(f"'{text}' is not between 0% and 100%")
+            return first_ns + round((last_ns - first_ns) * share / 100)
+        if re.fullmatch(r"[+-]?\d+", text):
+            return int(text)
+        return first_ns + parse_offset_ns(text)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Conditions that all must hold; the empty selection is everything.
+
+    A row belongs to a time window when it starts inside it: start <= start_ns < end. A row
+    belongs to a marker when it starts inside a range of that name on any thread.
+    """
+
+    start: TimeBound | None = None
+    end: TimeBound | None = None
+    gpus: tuple[int, ...] = ()
+    processes: tuple[int, ...] = ()
+    ranks: tuple[int, ...] = ()
+    name: str = ""
+    marker: str = ""
+
+    @property
+    def is_everything(self) -> bool:
+        return self == Selection()
+
+
+def select(trace: Trace, selection: Selection) -> Trace:
+    """`trace` with the ops, calls, markers and links that `selection` keeps.
+
+    Conditions on GPU and kernel name apply to ops; calls and markers are kept by time, process and
+    marker. Links are kept when both their ends are.
+    """
+    if selection.is_everything:
+        return trace
+    window = time_window(trace, selection)
+    ranges = marker_ranges(trace, selection.marker) if selection.marker else None
+    processes = _wanted_processes(trace, selection)
+    ops = trace.ops.take(op_mask(trace, selection, window, ranges, processes))
+    calls = trace.calls.take(
+        _host_mask(trace.calls["start_ns"], window, ranges) & _process_mask(trace.calls, processes)
+    )
+    markers = trace.markers.take(
+        _host_mask(trace.markers["start_ns"], window, None)
+        & _process_mask(trace.markers, processes)
+    )
+    kept = np.isin(trace.links["op"], ops["id"]) & np.isin(trace.links["call"], calls["id"])
+    return trace.with_tables((ops, calls, markers, trace.links.take(kept)))
+
+
+def op_mask(
+    trace: Trace,
+    selection: Selection,
+    window: tuple[int, int],
+    ranges: Intervals | None,
+    processes: npt.NDArray[np.int64] | None,
+) -> npt.NDArray[np.bool_]:
+    """Which ops the selection keeps."""
+    ops = trace.ops
+    mask = _host_mask(ops["start_ns"], window, ranges) & _process_mask(ops, processes)
+    if selection.gpus:
+        mask &= np.isin(ops["gpu"], selection.gpus)
+    if selection.name:
+        mask &= np.isin(ops["name"], matching_codes(trace.strings, ops["name"], selection.name))
+    return mask
+
+
+def matching_codes(strings: StringTable, codes: Array, pattern: str) -> npt.NDArray[np.int32]:
+    """The codes among `codes` whose string matches the regular expression `pattern`."""
+    expression = compiled(pattern)
+    used = np.unique(codes)
+    return np.array([c for c in used.tolist() if expression.search(strings[c])], np.int32)
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The regular expression `pattern`, or a usage error that says what is wrong with it."""
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"'{pattern}' is not a regular expression: {error}") from None
+
+
+def time_window(trace: Trace, selection: Selection) -> tuple[int, int]:
+    """The half-open window [start, end) that the selection's bounds mean in this trace."""
+    low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    if selection.start is None and selection.end is None:
+        return int(low), int(high)
+    first, last = trace_span(trace)
+    start = selection.start.resolve(first, last) if selection.start else int(low)
+    end = selection.end.resolve(first, last) if selection.end else int(high)
+    if start >= end:
+        raise UsageError(f"the window is empty: it would start at {start} ns and end at {end} ns")
+    return start, end
+
+
+def trace_span(trace: Trace) -> tuple[int, int]:
+    """First start and last end over ops, calls and markers; (0, 0) for an empty trace."""
+    bounds = [
+        (int(table["start_ns"].min()), int(table["end_ns"].max()))
+        for table in (trace.ops, trace.calls, trace.markers)
+        if len(table)
+    ]
+    if not bounds:
+        return 0, 0
+    return min(start for start, _ in bounds), max(end for _, end in bounds)
+
+
+def marker_ranges(trace: Trace, pattern: str) -> Intervals:
+    """The union of all ranges whose text matches `pattern`."""
+    markers = trace.markers
+    mask = np.isin(markers["name"], matching_codes(trace.strings, markers["name"], pattern))
+    if not mask.any():
+        raise UsageError(
+            f"no marker matches '{pattern}'",
+            hint=f"`wavescope info --markers {trace.path}` lists the markers",
+        )
+    return Intervals.from_pairs(markers["start_ns"][mask], markers["end_ns"][mask])
+
+
+def _wanted_processes(trace: Trace, selection: Selection) -> npt.NDArray[np.int64] | None:
+    if not selection.processes and not selection.ranks:
+        return None
+    table = trace.processes
+    mask = np.zeros(len(table), bool)
+    mask |= np.isin(table["pid"], selection.processes)
+    mask |= np.isin(table["rank"], selection.ranks)
+    return table["id"][mask].astype(np.int64)
+
+
+def _process_mask(table: TraceTable, processes: npt.NDArray[np.int64] | None) -> Array:
+    if processes is None:
+        return np.ones(len(table), bool)
+    mask: Array = np.isin(table["process"], processes) & (table["process"] != UNKNOWN)
+    return mask
+
+
+def _host_mask(
+    starts: Array, window: tuple[int, int], ranges: Intervals | None
+) -> npt.NDArray[np.bool_]:
+    mask: npt.NDArray[np.bool_] = (starts >= window[0]) & (starts < window[1])
+    if ranges is not None:
+        mask &= ranges.contains_points(starts)
+    return mask

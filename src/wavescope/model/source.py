@@ -1,0 +1,143 @@
+"""Where a trace's rows come from: the protocol that every importer's result fulfils.
+
+Readers give batches of columns, so that conversion and merging need little memory whatever the size
+of the trace; `model.trace.Trace` loads what an analysis needs from the same batches.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.model.columns import METADATA, Column, ColumnType, Table
+from wavescope.model.strings import StringTable
+
+Array = npt.NDArray[Any]
+Batch = dict[str, Array]
+"""Columns of equal length by name; STRING columns are codes into the source's string table."""
+
+BATCH_ROWS = 1 << 17
+
+
+class Notes:
+    """What a reader had to skip or repair, counted by a sentence that says so."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def add(self, sentence: str, count: int = 1) -> None:
+        """Count `count` more rows of which `sentence` is true; zero is no note."""
+        if count:
+            self._counts[sentence] += int(count)
+
+    def set(self, sentence: str, count: int) -> None:
+        """State the count of `sentence`: for passes that may run more than once."""
+        if count:
+            self._counts[sentence] = int(count)
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        return iter(sorted(self._counts.items()))
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+
+class TraceSource(Protocol):
+    """A readable trace.
+
+    Row ids of ops, markers and calls are at least 1 and strictly increasing within their table.
+    Ends never lie before starts: a reader repairs or skips such rows and notes it.
+    """
+
+    @property
+    def path(self) -> str:
+        """The file the rows come from."""
+
+    @property
+    def format(self) -> str:
+        """Name of the format, such as 'wavescope' or 'Kineto JSON'."""
+
+    @property
+    def strings(self) -> StringTable:
+        """The table that STRING columns refer to; it may grow while batches are read."""
+
+    @property
+    def notes(self) -> Notes:
+        """What was skipped or repaired so far."""
+
+    def row_count(self, table: Table) -> int:
+        """Rows of `table` or more: at least as many as its largest id says."""
+
+    def batches(
+        self, table: Table, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS
+    ) -> Iterator[Batch]:
+        """The rows of `table` in id order, at most `rows` at a time; all columns by default."""
+
+    def texts(self, handles: npt.NDArray[np.int64]) -> list[str]:
+        """The free texts that a TEXT column's `handles` stand for; -1 is the empty text."""
+
+    def close(self) -> None:
+        """Release files; the source cannot be read afterwards."""
+
+
+class ClosingSource:
+    """Mixin: `with source:` closes it."""
+
+    def __enter__(self) -> ClosingSource:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nothing to release unless a subclass says so."""
+
+
+def missing_value(column: Column) -> int | float:
+    """What a row of `column` holds when nothing is known."""
+    if column.type is ColumnType.REAL:
+        return float("nan")
+    return 0 if column.name in {"sequence", "flags"} else -1
+
+
+def full_batch(table: Table, given: Mapping[str, Array], columns: Sequence[str] | None) -> Batch:
+    """`given` as a batch of exactly `columns` with declared types, absent ones unknown."""
+    rows = len(next(iter(given.values()))) if given else 0
+    batch: Batch = {}
+    for name in table.column_names if columns is None else columns:
+        column = table.column(name)
+        if name in given:
+            batch[name] = given[name].astype(column.type.dtype, copy=False)
+        else:
+            batch[name] = np.full(rows, missing_value(column), column.type.dtype)
+    return batch
+
+
+def read_columns(source: TraceSource, table: Table, columns: Sequence[str]) -> dict[str, Array]:
+    """Whole columns of a source, concatenated."""
+    parts: dict[str, list[Array]] = {name: [] for name in columns}
+    for batch in source.batches(table, columns):
+        for name in columns:
+            parts[name].append(batch[name])
+    return {
+        name: np.concatenate(arrays) if arrays else np.empty(0, table.column(name).type.dtype)
+        for name, arrays in parts.items()
+    }
+
+
+def read_metadata(source: TraceSource) -> dict[str, str]:
+    """The metadata of a source as tag -> value; of repeated tags the last one counts."""
+    rows = read_columns(source, METADATA, ("tag", "value"))
+    strings = source.strings
+    tags, values = (strings.decode(rows[name].astype(np.int32)) for name in ("tag", "value"))
+    return dict(zip(tags, values, strict=True))

@@ -1,0 +1,239 @@
+"""A trace in memory: tables of NumPy columns, loaded when they are first used.
+
+trace = wavescope.open("trace.db")
+trace.ops["start_ns"]                  # int64 array
+trace.ops.load("gpu", "start_ns")      # several columns in one pass over the file
+trace.ops.strings("name")              # decoded names, one per row
+trace.ops.to_pandas()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.model import columns as declared
+from wavescope.model.columns import ColumnType, Table
+from wavescope.model.op_kinds import op_classes, op_kinds
+from wavescope.model.source import Array, Notes, TraceSource, read_columns, read_metadata
+from wavescope.model.strings import StringTable
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+ColumnLoader = Callable[[Sequence[str]], dict[str, Array]]
+TextLoader = Callable[[npt.NDArray[np.int64]], list[str]]
+
+
+class TraceTable:
+    """One table of a trace: columns by name, all of one length."""
+
+    def __init__(
+        self, spec: Table, loader: ColumnLoader, strings: StringTable, texts: TextLoader
+    ) -> None:
+        self.spec = spec
+        self.string_table = strings
+        self._loader = loader
+        self._texts = texts
+        self._columns: dict[str, Array] = {}
+
+    def load(self, *names: str) -> None:
+        """Load several columns in one pass; those already loaded are kept."""
+        missing = [name for name in names if name not in self._columns]
+        for name in missing:
+            self.spec.column(name)
+        if missing:
+            self._columns.update(self._loader(missing))
+
+    def __getitem__(self, name: str) -> Array:
+        self.load(name)
+        return self._columns[name]
+
+    def __len__(self) -> int:
+        if not self._columns:
+            self.load("start_ns" if "start_ns" in self.spec.column_names else self.column_names[0])
+        return len(next(iter(self._columns.values())))
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.spec.column_names
+
+    @property
+    def duration_ns(self) -> npt.NDArray[np.int64]:
+        """End minus start of each row."""
+        self.load("start_ns", "end_ns")
+        duration: npt.NDArray[np.int64] = self["end_ns"] - self["start_ns"]
+        return duration
+
+    def strings(self, name: str) -> list[str]:
+        """A STRING or TEXT column as text, one string per row."""
+        kind = self.spec.column(name).type
+        if kind is ColumnType.STRING:
+            return self.string_table.decode(self[name])
+        if kind is ColumnType.TEXT:
+            return self._texts(self[name])
+        raise KeyError(f"column {name} of {self.spec.name} holds numbers")
+
+    def take(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> TraceTable:
+        """The given rows (indices or a mask) as a table that loads columns through this one."""
+
+        def load(names: Sequence[str]) -> dict[str, Array]:
+            self.load(*names)
+            return {name: self._columns[name][rows] for name in names}
+
+        return TraceTable(self.spec, load, self.string_table, self._texts)
+
+    def to_arrow(self, columns: Sequence[str] | None = None) -> Any:
+        """A pyarrow Table: numbers without copying, names dictionary-encoded."""
+        import pyarrow as pa  # noqa: PLC0415  optional and slow to import
+
+        names = list(self.column_names if columns is None else columns)
+        self.load(*names)
+        return pa.table({name: self._arrow_column(name) for name in names})
+
+    def to_pandas(self, columns: Sequence[str] | None = None) -> Any:
+        """A pandas DataFrame; names become categories, unknown integers stay -1."""
+        import pandas as pd  # noqa: PLC0415  optional and slow to import
+
+        names = list(self.column_names if columns is None else columns)
+        self.load(*names)
+        return pd.DataFrame({name: self._pandas_column(name) for name in names})
+
+    def _arrow_column(self, name: str) -> Any:
+        import pyarrow as pa  # noqa: PLC0415
+
+        array = self[name]
+        kind = self.spec.column(name).type
+        if kind is ColumnType.STRING:
+            codes = pa.array(array, mask=array < 0)
+            return pa.DictionaryArray.from_arrays(codes, pa.array(list(self.string_table), "str"))
+        return pa.array(self.strings(name)) if kind is ColumnType.TEXT else pa.array(array)
+
+    def _pandas_column(self, name: str) -> Any:
+        import pandas as pd  # noqa: PLC0415
+
+        kind = self.spec.column(name).type
+        if kind is ColumnType.STRING:
+            return pd.Categorical.from_codes(self[name], list(self.string_table))
+        return self.strings(name) if kind is ColumnType.TEXT else self[name]
+
+    def _repr_html_(self) -> str:
+        html: str = self.take(np.arange(min(len(self), 20))).to_pandas().to_html()
+        return f"<p>{self.spec.name}: {len(self):,} rows</p>{html}"
+
+    def __repr__(self) -> str:
+        return f"<{self.spec.name}: {len(self):,} rows>"
+
+
+class Trace:
+    """Tables of one trace; `select` gives a trace of fewer rows."""
+
+    def __init__(self, source: TraceSource, tables: dict[str, TraceTable] | None = None) -> None:
+        self.source = source
+        self._tables = tables or {}
+
+    def table(self, spec: Table) -> TraceTable:
+        """The table declared as `spec`."""
+        if spec.name not in self._tables:
+            self._tables[spec.name] = TraceTable(
+                spec,
+                lambda names: read_columns(self.source, spec, names),
+                self.source.strings,
+                self.source.texts,
+            )
+        return self._tables[spec.name]
+
+    @property
+    def path(self) -> str:
+        return self.source.path
+
+    @property
+    def format(self) -> str:
+        return self.source.format
+
+    @property
+    def strings(self) -> StringTable:
+        return self.source.strings
+
+    @property
+    def notes(self) -> Notes:
+        """What the reader skipped or repaired."""
+        return self.source.notes
+
+    @property
+    def ops(self) -> TraceTable:
+        return self.table(declared.OPS)
+
+    @property
+    def markers(self) -> TraceTable:
+        return self.table(declared.MARKERS)
+
+    @property
+    def calls(self) -> TraceTable:
+        return self.table(declared.CALLS)
+
+    @property
+    def links(self) -> TraceTable:
+        return self.table(declared.LINKS)
+
+    @property
+    def processes(self) -> TraceTable:
+        return self.table(declared.PROCESSES)
+
+    @property
+    def agents(self) -> TraceTable:
+        return self.table(declared.AGENTS)
+
+    @property
+    def kernels(self) -> TraceTable:
+        return self.table(declared.KERNELS)
+
+    @property
+    def coverage(self) -> TraceTable:
+        return self.table(declared.COVERAGE)
+
+    @property
+    def counters(self) -> TraceTable:
+        return self.table(declared.COUNTERS)
+
+    @cached_property
+    def metadata(self) -> dict[str, str]:
+        """Facts of the run by tag."""
+        return read_metadata(self.source)
+
+    @property
+    def op_kind(self) -> npt.NDArray[np.int8]:
+        """The `OpKind` of each op."""
+        return op_kinds(self.strings, self.ops["type"])
+
+    @property
+    def op_class(self) -> npt.NDArray[np.int8]:
+        """The `OpClass` of each op: compute, communication or copy."""
+        self.ops.load("type", "name")
+        return op_classes(self.strings, self.ops["type"], self.ops["name"])
+
+    def with_tables(self, tables: Iterable[TraceTable]) -> Trace:
+        """This trace with some tables replaced."""
+        return Trace(self.source, {**self._tables, **{t.spec.name: t for t in tables}})
+
+    def close(self) -> None:
+        """Release the file; columns already loaded stay usable."""
+        self.source.close()
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Trace {self.path} ({self.format}): {len(self.ops):,} ops>"

@@ -1,0 +1,101 @@
+"""Opens SQLite files that must not be changed.
+
+A closed database is opened immutable. One with a write-ahead log left behind by a killed run is
+copied, log included, to a private folder first: to read it, SQLite would write beside the original.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from wavescope.errors import UnreadableInputError
+
+SQLITE_MAGIC = b"SQLite format 3\x00"
+
+
+class ReadOnlyDatabase:
+    """A read-only connection to `path`; `file` is what is really read: a copy if there is a log."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.file = self._copy_with_log() if has_write_ahead_log(path) else path
+        mode = "mode=ro" if self._folder else "mode=ro&immutable=1"
+        uri = f"file:{quote(str(self.file.absolute()))}?{mode}"
+        try:
+            self.connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise UnreadableInputError(path, str(error)) from error
+        self.connection.text_factory = decoded
+
+    @property
+    def recovered_log(self) -> bool:
+        """Whether rows came from a write-ahead log that a killed run left behind."""
+        return self._folder is not None
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """Column names of a table or view; empty when there is none of that name."""
+        rows = self.connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+        return tuple(name for (name,) in rows)
+
+    def tables(self) -> frozenset[str]:
+        """Names of all tables and views."""
+        rows = self.connection.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('table','view')"
+        )
+        return frozenset(name for (name,) in rows)
+
+    def __del__(self) -> None:
+        if hasattr(self, "connection"):
+            self.close()
+
+    def close(self) -> None:
+        self.connection.close()
+        if self._folder:
+            self._folder.cleanup()
+
+    def _copy_with_log(self) -> Path:
+        self._folder = tempfile.TemporaryDirectory(prefix="wavescope-")
+        copy = Path(self._folder.name) / "trace.db"
+        shutil.copyfile(self.path, copy)
+        shutil.copyfile(_log_path(self.path), _log_path(copy))
+        return copy
+
+
+def has_write_ahead_log(path: Path) -> bool:
+    """Whether committed rows may lie in a `-wal` file beside the database."""
+    log = _log_path(path)
+    return log.is_file() and log.stat().st_size > 0
+
+
+def decoded(raw: bytes) -> str:
+    """Text of a database that may hold anything: invalid UTF-8 becomes replacement characters."""
+    return raw.decode("utf-8", "replace")
+
+
+@contextlib.contextmanager
+def sqlite_errors(path: Path | str) -> Iterator[None]:
+    """Turns what SQLite says of a damaged file into a message with a way out."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise UnreadableInputError(
+            path,
+            f"the database is damaged ({error})",
+            hint="if the program was killed while writing, keep its -wal file beside it",
+        ) from error
+
+
+def quoted(identifier: str) -> str:
+    """An SQL identifier that came from a file, quoted."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def _log_path(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")

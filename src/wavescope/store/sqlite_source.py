@@ -1,0 +1,228 @@
+"""Reads wavescope's own trace file as a trace source: batches of columns, nothing kept.
+
+A table in memory may lie in two tables of the file, the second one sparse: both are read side by
+side in id order and joined by id, so memory stays bounded.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.errors import UnreadableInputError
+from wavescope.model.columns import CALLS, MARKERS, OPS, PROCESSES, Column, ColumnType, Table
+from wavescope.model.source import (
+    BATCH_ROWS,
+    Array,
+    Batch,
+    ClosingSource,
+    Notes,
+    missing_value,
+)
+from wavescope.model.strings import StringTable
+from wavescope.store.migrations import require_readable_version
+from wavescope.store.sqlite_columns import ColumnCursor, ColumnKind, ColumnRequest, open_cursor
+from wavescope.store.sqlite_open import ReadOnlyDatabase, quoted, sqlite_errors
+from wavescope.store.string_ids import StringIds
+
+_KINDS = {
+    ColumnType.INT64: ColumnKind.INTEGER,
+    ColumnType.INT32: ColumnKind.INTEGER,
+    ColumnType.REAL: ColumnKind.REAL,
+    ColumnType.STRING: ColumnKind.INTEGER,
+    ColumnType.TEXT: ColumnKind.INTEGER,
+}
+_GPU = "gpuId"
+_TIMED = (OPS, MARKERS, CALLS)
+
+
+class SqliteSource(ClosingSource):
+    """A wavescope trace file."""
+
+    format = "wavescope"
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.notes = Notes()
+        self.database = ReadOnlyDatabase(path)
+        with sqlite_errors(path):
+            require_readable_version(self.database.connection, path)
+            self._tables = self.database.tables()
+        if self.database.recovered_log:
+            self.notes.add("write-ahead log left by a killed run was read too")
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        return self.database.connection
+
+    @cached_property
+    def _string_ids(self) -> StringIds:
+        with sqlite_errors(self.path):
+            return StringIds.read(self.connection, "rocpd_string")
+
+    @property
+    def strings(self) -> StringTable:
+        return self._string_ids.strings
+
+    def row_count(self, table: Table) -> int:
+        """An upper bound by the largest id, which SQLite knows without reading the table."""
+        name, _ = table.keys[0]
+        if name not in self._tables:
+            return 0
+        with sqlite_errors(self.path):
+            row = self.connection.execute(f"SELECT max(rowid) FROM {quoted(name)}").fetchone()  # noqa: S608
+        first_id = 0 if table is PROCESSES else 1
+        return 0 if row[0] is None else int(row[0]) + 1 - first_id
+
+    def batches(
+        self, table: Table, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS
+    ) -> Iterator[Batch]:
+        """The rows of `table` in id order."""
+        wanted = [table.column(name) for name in (columns or table.column_names)]
+        tally: Counter[str] = Counter()
+        with sqlite_errors(self.path):
+            for raw in self._raw_batches(table, wanted, rows):
+                batch = {column.name: self._decoded(column, raw, tally) for column in wanted}
+                yield _repaired(table, batch, tally)
+                for sentence, count in tally.items():
+                    self.notes.set(f"{table.name} {sentence}", count)
+
+    def texts(self, handles: npt.NDArray[np.int64]) -> list[str]:
+        """The texts whose ids are `handles`."""
+        found: dict[int, str] = {}
+        ids = np.unique(handles[handles >= 0])
+        with sqlite_errors(self.path):
+            for start in range(0, len(ids), 500):
+                block = ids[start : start + 500].tolist()
+                marks = ",".join("?" * len(block))
+                found.update(
+                    self.connection.execute(
+                        f"SELECT id, string FROM rocpd_ustring WHERE id IN ({marks})",  # noqa: S608
+                        block,
+                    ).fetchall()
+                )
+        return [found.get(handle, "") for handle in handles.tolist()]
+
+    def close(self) -> None:
+        self.database.close()
+
+    def _raw_batches(
+        self, table: Table, wanted: Sequence[Column], rows: int
+    ) -> Iterator[dict[str, Array | list[str]]]:
+        """Columns by '<table>.<column>' as stored, for the rows that belong to `table`."""
+        (primary, key), *others = table.keys
+        if primary not in self._tables:
+            return
+        by_file = {name: [c for c in wanted if c.stored_in == name] for name, _ in table.keys}
+        cursor = self._cursor(primary, key, by_file[primary], with_gpu=_has_gpu_filter(table))
+        beside = [
+            (name, _Beside(self._cursor(name, other_key, by_file[name]), other_key))
+            for name, other_key in others
+            if by_file[name] and name in self._tables
+        ]
+        while True:
+            block = cursor.read(rows)
+            ids = np.asarray(block[key], np.int64)
+            if not len(ids):
+                return
+            kept = _belongs(table, block)
+            raw: dict[str, Array | list[str]] = {
+                f"{primary}.{name}": _values(values) for name, values in block.items()
+            }
+            for name, side in beside:
+                for column, values in side.aligned(ids, by_file[name]).items():
+                    raw[f"{name}.{column}"] = values
+            yield raw if kept is None else {n: np.asarray(v)[kept] for n, v in raw.items()}
+
+    def _cursor(
+        self, name: str, key: str, columns: Sequence[Column], *, with_gpu: bool = False
+    ) -> ColumnCursor:
+        requests = {key: ColumnRequest(key, ColumnKind.INTEGER)}
+        if with_gpu:
+            requests[_GPU] = ColumnRequest(_GPU, ColumnKind.INTEGER)
+        for column in columns:
+            kind = ColumnKind.TEXT if column.sql_type == "TEXT" else _KINDS[column.type]
+            missing = missing_value(column)
+            requests.setdefault(column.stored_as, ColumnRequest(column.stored_as, kind, missing))
+        return open_cursor(self.connection, self.database.file, name, list(requests.values()))
+
+    def _decoded(
+        self, column: Column, raw: dict[str, Array | list[str]], tally: Counter[str]
+    ) -> Array:
+        values = raw.get(f"{column.stored_in}.{column.stored_as}")
+        if values is None:
+            rows = len(next(iter(raw.values())))
+            return np.full(rows, missing_value(column), column.type.dtype)
+        if column.sql_type == "TEXT":
+            return self.strings.codes([str(value) for value in values])
+        array = np.asarray(values)
+        if column.type is ColumnType.STRING:
+            codes, dangling = self._string_ids.codes(array)
+            tally["refer to a string that is not in the file: shown as empty"] += dangling
+            return codes
+        return array.astype(column.type.dtype, copy=False)
+
+
+class _Beside:
+    """A sparse table read along with its primary table, aligned by id."""
+
+    def __init__(self, cursor: ColumnCursor, key: str) -> None:
+        self._cursor = cursor
+        self._key = key
+
+    def aligned(self, ids: npt.NDArray[np.int64], columns: Sequence[Column]) -> dict[str, Array]:
+        """For each id its row's values, or the missing value where there is no row."""
+        block = self._cursor.read(len(ids), last_rowid=int(ids[-1]))
+        own = np.asarray(block[self._key], np.int64)
+        if np.array_equal(own, ids):
+            return {column.stored_as: np.asarray(block[column.stored_as]) for column in columns}
+        places = np.searchsorted(own, ids)
+        known = np.zeros(len(ids), bool)
+        inside = places < len(own)
+        known[inside] = own[places[inside]] == ids[inside]
+        result: dict[str, Array] = {}
+        for column in columns:
+            values = np.asarray(block[column.stored_as])
+            filled = np.full(len(ids), missing_value(column), values.dtype)
+            filled[known] = values[places[known]]
+            result[column.stored_as] = filled
+        return result
+
+
+def open_wavescope(path: Path) -> SqliteSource:
+    """The trace file at `path` as a source."""
+    if not path.is_file():
+        raise UnreadableInputError(path, "there is no such file")
+    return SqliteSource(path)
+
+
+def _repaired(table: Table, batch: Batch, tally: Counter[str]) -> Batch:
+    if table in _TIMED and "start_ns" in batch and "end_ns" in batch:
+        wrong = batch["end_ns"] < batch["start_ns"]
+        if wrong.any():
+            tally["ended before they started: taken as ending there"] += int(wrong.sum())
+            batch["end_ns"] = np.where(wrong, batch["start_ns"], batch["end_ns"])
+    return batch
+
+
+def _has_gpu_filter(table: Table) -> bool:
+    return table in (OPS, MARKERS)
+
+
+def _belongs(table: Table, block: dict[str, object]) -> npt.NDArray[np.bool_] | None:
+    """Ops and markers share rocpd_op: which rows are the table's own; None when all are."""
+    if not _has_gpu_filter(table):
+        return None
+    gpus = np.asarray(block[_GPU])
+    mask: npt.NDArray[np.bool_] = gpus >= 0 if table is OPS else gpus < 0
+    return None if mask.all() else mask
+
+
+def _values(values: object) -> Array | list[str]:
+    return values if isinstance(values, np.ndarray) else list(values)  # type: ignore[call-overload]

@@ -1,0 +1,230 @@
+"""Writes one or several trace sources into one trace file, batch by batch.
+
+One source makes a conversion, several a merge. The file is complete only when `write_trace`
+returns: callers write to a temporary name and rename it (`export/output.py`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path, PurePath
+
+import numpy as np
+
+from wavescope.model.columns import (
+    AGENTS,
+    CALLS,
+    MARKERS,
+    METADATA,
+    OPS,
+    PROCESSES,
+    TABLES,
+    UNKNOWN,
+    Column,
+    ColumnType,
+    Table,
+)
+from wavescope.model.source import Array, Batch, TraceSource, full_batch, read_columns
+from wavescope.model.strings import StringTable
+from wavescope.store.merge_plan import RankFrom, SourcePlan, plan_merge
+from wavescope.store.sqlite_bulk import BulkDatabase
+from wavescope.store.sqlite_columns import TextColumn
+from wavescope.store.sqlite_schema import ROCPD_SCHEMA_VERSION, file_tables, schema_statements
+
+Progress = Callable[[int, int], None]
+
+_MARKER_INDEX = "CREATE INDEX wavescope_marker_rows ON rocpd_op (gpuId) WHERE gpuId = -1"
+_OWN_TAGS = {"schema_version", "gpu_stride", "pid_stride"}
+
+
+def no_progress(done: int, total: int) -> None:
+    """Says nothing."""
+
+
+def write_trace(
+    sources: Sequence[TraceSource],
+    path: Path,
+    progress: Progress = no_progress,
+    *,
+    rank_from: RankFrom = RankFrom.NOWHERE,
+) -> None:
+    """Write `sources` to a new trace file at `path`."""
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in schema_statements():
+            connection.execute(statement)
+        connection.commit()
+    with BulkDatabase(path) as database:
+        _Writer(database, plan_merge(sources, rank_from), progress).write()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(_MARKER_INDEX)
+        connection.commit()
+
+
+class _Writer:
+    """Streams every table of every source into the open database."""
+
+    def __init__(
+        self, database: BulkDatabase, plans: Sequence[SourcePlan], progress: Progress
+    ) -> None:
+        self._plans = plans
+        self._progress = progress
+        self._strings = StringTable([""])
+        self._last_text = 1
+        self._rows_done = 0
+        self._rows_total = sum(
+            plan.source.row_count(table) for plan in plans for table in (OPS, CALLS, MARKERS)
+        )
+        self._columns = file_tables()
+        names = [*self._columns, "rocpd_string", "rocpd_ustring"]
+        self._files = {name: database.table(name) for name in names}
+        self._next_rowid = dict.fromkeys(self._columns, 1)
+
+    def write(self) -> None:
+        self._files["rocpd_ustring"].append({"id": np.array([1]), "string": text_column([b""])})
+        for table in TABLES:
+            for plan in self._plans:
+                self._write_table(plan, table)
+        self._write_notes()
+        strings = [string.encode("utf-8", "replace") for string in self._strings]
+        ids = np.arange(1, len(strings) + 1, dtype=np.int64)
+        self._files["rocpd_string"].append({"id": ids, "string": text_column(strings)})
+
+    def _write_table(self, plan: SourcePlan, table: Table) -> None:
+        for batch in self._rows(plan, table):
+            remapped = plan.remapped(table, batch, self._strings)
+            if table is CALLS:
+                remapped["args"] = self._text_ids(plan.source, batch["args"])
+            for name, key in table.keys:
+                self._append(table, name, key, remapped)
+            if table in (OPS, CALLS, MARKERS):
+                self._rows_done += len(batch["id"])
+                self._progress(min(self._rows_done, self._rows_total), self._rows_total)
+
+    def _rows(self, plan: SourcePlan, table: Table) -> Iterator[Batch]:
+        source = plan.source
+        if table is PROCESSES:
+            yield self._process_rows(plan)
+        elif table is AGENTS:
+            yield self._agent_rows(plan)
+        elif table is METADATA:
+            yield self._metadata_rows(plan)
+        else:
+            yield from source.batches(table)
+
+    def _process_rows(self, plan: SourcePlan) -> Batch:
+        """The source's processes, or one that stands for it; each knows its file and rank."""
+        source = plan.source
+        rows = read_columns(source, PROCESSES, PROCESSES.column_names)
+        if not len(rows["id"]):
+            rows = full_batch(PROCESSES, {"id": np.zeros(1, np.int32)}, None)
+        rows["rank"] = np.where(rows["rank"] >= 0, rows["rank"], plan.rank)
+        origin = source.strings.code(PurePath(source.path).name)
+        rows["origin"] = np.where(rows["origin"] >= 0, rows["origin"], origin).astype(np.int32)
+        return rows
+
+    def _agent_rows(self, plan: SourcePlan) -> Batch:
+        """The source's agents, and one row for each GPU that only its ops name."""
+        rows = read_columns(plan.source, AGENTS, AGENTS.column_names)
+        unnamed = np.setdiff1d(np.array(sorted(plan.gpus), np.int32), rows["gpu"])
+        added = full_batch(AGENTS, {"gpu": unnamed}, None)
+        joined = {name: np.concatenate((rows[name], added[name])) for name in rows}
+        known = joined["local_index"] >= 0
+        joined["local_index"] = np.where(known, joined["local_index"], joined["gpu"])
+        return joined
+
+    def _metadata_rows(self, plan: SourcePlan) -> Batch:
+        """The source's facts; in a merge each tag says which file it speaks of."""
+        source = plan.source
+        rows = read_columns(source, METADATA, ("tag", "value"))
+        tags = source.strings.decode(rows["tag"])
+        values = source.strings.decode(rows["value"])
+        kept = [
+            (tag, value)
+            for tag, value in zip(tags, values, strict=True)
+            if tag not in _OWN_TAGS and not tag.startswith("note: ")
+        ]
+        prefix = f"{PurePath(source.path).name}: " if len(self._plans) > 1 else ""
+        is_first = plan is self._plans[0]
+        facts = [("schema_version", ROCPD_SCHEMA_VERSION)] if is_first else []
+        facts += [(prefix + tag, value) for tag, value in kept]
+        if source.format != "wavescope":
+            facts.append((prefix + "source_format", source.format))
+        return {
+            "tag": source.strings.codes([tag for tag, _ in facts]),
+            "value": source.strings.codes([value for _, value in facts]),
+        }
+
+    def _write_notes(self) -> None:
+        """What readers skipped or repaired stays known in the file."""
+        for plan in self._plans:
+            notes = [(f"note: {sentence}", str(count)) for sentence, count in plan.source.notes]
+            batch: Batch = {
+                "tag": self._strings.codes([tag for tag, _ in notes]),
+                "value": self._strings.codes([value for _, value in notes]),
+            }
+            self._append(METADATA, "rocpd_metadata", "id", batch)
+
+    def _append(self, table: Table, file_table: str, key: str, batch: Batch) -> None:
+        rows = len(next(iter(batch.values())))
+        stored = table.columns_in(file_table)
+        if not rows:
+            return
+        columns: dict[str, Array | TextColumn] = {}
+        for column in stored:
+            if column.name in batch:
+                columns[column.stored_as] = self._stored(column, batch[column.name], file_table)
+        if key not in columns:
+            columns[key] = self._rowids(table, file_table, batch, rows)
+        if table is MARKERS and file_table == "rocpd_op":
+            columns["gpuId"] = np.full(rows, -1, np.int64)
+            columns["queueId"] = columns["sequenceId"] = np.zeros(rows, np.int64)
+        elif stored and not _says_something(batch, stored):
+            return
+        self._files[file_table].append(columns)
+
+    def _rowids(self, table: Table, file_table: str, batch: Batch, rows: int) -> Array:
+        if "id" in table.column_names:
+            return batch["id"].astype(np.int64)
+        first = self._next_rowid[file_table]
+        self._next_rowid[file_table] += rows
+        return np.arange(first, first + rows, dtype=np.int64)
+
+    def _stored(self, column: Column, values: Array, file_table: str) -> Array | TextColumn:
+        """A column as the file keeps it: string ids from 1, inline text, NULL for unknown."""
+        if column.sql_type == "TEXT":
+            return text_column([s.encode("utf-8", "replace") for s in self._strings.decode(values)])
+        if column.type is ColumnType.STRING:
+            unknown = 1 if file_table.startswith("rocpd_") else UNKNOWN
+            return np.where(values >= 0, values.astype(np.int64) + 1, unknown)
+        return values if column.type is ColumnType.REAL else values.astype(np.int64)
+
+    def _text_ids(self, source: TraceSource, handles: Array) -> Array:
+        """Ids of the texts in rocpd_ustring, written now; 1 is the empty text."""
+        distinct, places = np.unique(handles, return_inverse=True)
+        known = distinct >= 0
+        texts = [t.encode("utf-8", "replace") for t in source.texts(distinct[known])]
+        ids = np.arange(self._last_text + 1, self._last_text + 1 + len(texts), dtype=np.int64)
+        if texts:
+            self._files["rocpd_ustring"].append({"id": ids, "string": text_column(texts)})
+            self._last_text += len(texts)
+        by_place = np.ones(len(distinct), np.int64)
+        by_place[known] = ids
+        return by_place[places]
+
+
+def text_column(texts: Sequence[bytes]) -> TextColumn:
+    """`texts` as one column."""
+    lengths = np.fromiter((len(text) for text in texts), np.int64, len(texts))
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    return TextColumn(np.frombuffer(b"".join(texts), np.uint8), offsets)
+
+
+def _says_something(batch: Batch, columns: Sequence[Column]) -> bool:
+    """Whether any of `columns` holds a known value: empty side tables are not written."""
+    return any(
+        column.name in batch
+        and (column.type is ColumnType.REAL or bool((batch[column.name] != UNKNOWN).any()))
+        for column in columns
+    )

@@ -1,0 +1,24 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests see no settings of the machine they run on."""
+    for name in ("WAVESCOPE_NATIVE", "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """The folder of real traces, or a skip that says where it was looked for."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("real traces are not here: expected in ../shared/data beside the repository")
+    return SHARED_DATA

@@ -1,0 +1,91 @@
+"""Which rows a selection keeps."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import TraceMaker, a_trace
+from wavescope.errors import UsageError
+from wavescope.model.columns import LINKS, OPS
+from wavescope.model.selected_source import SelectedSource
+from wavescope.model.selection import Selection, TimeBound, select
+from wavescope.model.source import read_columns
+
+
+def sample() -> TraceMaker:
+    return (
+        a_trace()
+        .with_process(100, rank=0)
+        .with_process(101, rank=1)
+        .with_kernel("gemm", 0, 100, gpu=0)
+        .with_kernel("add", 100, 150, gpu=1, process=1)
+        .with_kernel("gemm", 500, 1000, gpu=1, process=1)
+        .with_marker("prefill", 0, 120)
+        .with_marker("decode", 400, 1000)
+        .with_call("hipLaunchKernel", 0, 10)
+        .with_call("hipLaunchKernel", 450, 460, process=1)
+        .with_link(1, 1)
+        .with_link(2, 3)
+    )
+
+
+@pytest.mark.parametrize(
+    ("selection", "ops"),
+    [
+        (Selection(), [1, 2, 3]),
+        (Selection(gpus=(1,)), [2, 3]),
+        (Selection(name="^g"), [1, 3]),
+        (Selection(marker="decode"), [3]),
+        (Selection(ranks=(1,)), [2, 3]),
+        (Selection(processes=(100,)), [1]),
+        (Selection(start=TimeBound("10%")), [2, 3]),
+        (Selection(start=TimeBound("100"), end=TimeBound("500")), [2]),
+        (Selection(end=TimeBound("0.5us")), [1, 2]),
+        (Selection(gpus=(1,), name="gemm"), [3]),
+    ],
+)
+def test_ops_are_kept_by_every_condition(selection: Selection, ops: list[int]) -> None:
+    trace = select(sample().build(), selection)
+
+    assert trace.ops["id"].tolist() == ops
+
+
+def test_links_stay_only_with_both_their_ends() -> None:
+    trace = select(sample().build(), Selection(start=TimeBound("400")))
+
+    assert trace.calls["id"].tolist() == [2]
+    assert trace.links["op"].tolist() == [3]
+
+
+def test_a_selected_source_gives_the_same_rows() -> None:
+    source = SelectedSource(sample().builder, Selection(gpus=(1,)))
+
+    assert read_columns(source, OPS, ("id", "start_ns"))["start_ns"].tolist() == [100, 500]
+    assert read_columns(source, LINKS, ("call", "op"))["op"].tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("0%", 1000), ("50%", 1500), ("100%", 2000), ("1us", 2000), ("0.25us", 1250), ("1234", 1234)],
+)
+def test_time_bounds(text: str, expected: int) -> None:
+    assert TimeBound(text).resolve(1000, 2000) == expected
+
+
+@pytest.mark.parametrize("text", ["", "x%", "101%", "5 minutes", "1.5.2ms", "us"])
+def test_a_bad_time_bound_is_a_usage_error(text: str) -> None:
+    with pytest.raises(UsageError):
+        TimeBound(text).resolve(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        (Selection(name="("), "not a regular expression"),
+        (Selection(marker="nothing"), "no marker matches"),
+        (Selection(start=TimeBound("60%"), end=TimeBound("50%")), "the window is empty"),
+    ],
+)
+def test_an_impossible_selection_says_why(selection: Selection, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        select(sample().build(), selection)
