@@ -27,7 +27,13 @@ from wavescope.model.source import (
 )
 from wavescope.model.strings import StringTable
 from wavescope.store.migrations import require_readable_version
-from wavescope.store.sqlite_columns import ColumnCursor, ColumnKind, ColumnRequest, open_cursor
+from wavescope.store.sqlite_columns import (
+    ColumnBlock,
+    ColumnCursor,
+    ColumnKind,
+    ColumnRequest,
+    open_cursor,
+)
 from wavescope.store.sqlite_open import ReadOnlyDatabase, quoted, sqlite_errors
 from wavescope.store.string_ids import StringIds
 
@@ -120,7 +126,11 @@ class SqliteSource(ClosingSource):
         if primary not in self._tables:
             return
         by_file = {name: [c for c in wanted if c.stored_in == name] for name, _ in table.keys}
-        cursor = self._cursor(primary, key, by_file[primary], with_gpu=_has_gpu_filter(table))
+        cursor: ColumnCursor | _MarkerRows
+        if table is MARKERS:
+            cursor = _MarkerRows(self.connection, by_file[primary])
+        else:
+            cursor = self._cursor(primary, key, by_file[primary], with_gpu=table is OPS)
         beside = [
             (name, _Beside(self._cursor(name, other_key, by_file[name]), other_key))
             for name, other_key in others
@@ -131,7 +141,7 @@ class SqliteSource(ClosingSource):
             ids = np.asarray(block[key], np.int64)
             if not len(ids):
                 return
-            kept = _belongs(table, block)
+            kept = _on_gpus(block) if table is OPS else None
             raw: dict[str, Array | list[str]] = {
                 f"{primary}.{name}": _values(values) for name, values in block.items()
             }
@@ -195,6 +205,26 @@ class _Beside:
         return result
 
 
+class _MarkerRows:
+    """The markers among the rows of rocpd_op, found through their index."""
+
+    def __init__(self, connection: sqlite3.Connection, columns: Sequence[Column]) -> None:
+        self._names = list(dict.fromkeys(["id", *(column.stored_as for column in columns)]))
+        listed = ", ".join(quoted(name) for name in self._names)
+        self._rows = connection.execute(
+            f"SELECT {listed} FROM rocpd_op WHERE gpuId = -1 ORDER BY id"  # noqa: S608
+        )
+
+    def read(self, max_rows: int) -> ColumnBlock:
+        """The next rows; none at the end."""
+        rows = self._rows.fetchmany(max_rows)
+        block = ColumnBlock()
+        for index, name in enumerate(self._names):
+            values = (-1 if row[index] is None else int(row[index]) for row in rows)
+            block[name] = np.fromiter(values, np.int64, len(rows))
+        return block
+
+
 def open_wavescope(path: Path) -> SqliteSource:
     """The trace file at `path` as a source."""
     if not path.is_file():
@@ -211,16 +241,9 @@ def _repaired(table: Table, batch: Batch, tally: Counter[str]) -> Batch:
     return batch
 
 
-def _has_gpu_filter(table: Table) -> bool:
-    return table in (OPS, MARKERS)
-
-
-def _belongs(table: Table, block: dict[str, object]) -> npt.NDArray[np.bool_] | None:
-    """Ops and markers share rocpd_op: which rows are the table's own; None when all are."""
-    if not _has_gpu_filter(table):
-        return None
-    gpus = np.asarray(block[_GPU])
-    mask: npt.NDArray[np.bool_] = gpus >= 0 if table is OPS else gpus < 0
+def _on_gpus(block: ColumnBlock) -> npt.NDArray[np.bool_] | None:
+    """Which rows of rocpd_op are GPU work and not markers; None when all are."""
+    mask: npt.NDArray[np.bool_] = block.integers(_GPU) >= 0
     return None if mask.all() else mask
 
 

@@ -36,6 +36,7 @@ from wavescope.store.sqlite_schema import ROCPD_SCHEMA_VERSION, file_tables, sch
 Progress = Callable[[int, int], None]
 
 _MARKER_INDEX = "CREATE INDEX wavescope_marker_rows ON rocpd_op (gpuId) WHERE gpuId = -1"
+_EMPTY_TEXT_ID = 1
 _OWN_TAGS = {"schema_version", "gpu_stride", "pid_stride"}
 
 
@@ -71,25 +72,31 @@ class _Writer:
         self._plans = plans
         self._progress = progress
         self._strings = StringTable([""])
-        self._last_text = 1
+        self._last_text = _EMPTY_TEXT_ID
         self._rows_done = 0
         self._rows_total = sum(
             plan.source.row_count(table) for plan in plans for table in (OPS, CALLS, MARKERS)
         )
-        self._columns = file_tables()
-        names = [*self._columns, "rocpd_string", "rocpd_ustring"]
-        self._files = {name: database.table(name) for name in names}
+        self._columns = _filled_tables()
+        self._files = {
+            name: database.table(name, list(columns), missing=_missing(name, columns))
+            for name, columns in self._columns.items()
+        }
+        for name in ("rocpd_string", "rocpd_ustring"):
+            self._files[name] = database.table(name, ["id", "string"])
         self._next_rowid = dict.fromkeys(self._columns, 1)
 
     def write(self) -> None:
-        self._files["rocpd_ustring"].append({"id": np.array([1]), "string": text_column([b""])})
+        self._append_texts("rocpd_ustring", np.array([_EMPTY_TEXT_ID]), [""])
         for table in TABLES:
             for plan in self._plans:
                 self._write_table(plan, table)
         self._write_notes()
-        strings = [string.encode("utf-8", "replace") for string in self._strings]
-        ids = np.arange(1, len(strings) + 1, dtype=np.int64)
-        self._files["rocpd_string"].append({"id": ids, "string": text_column(strings)})
+        ids = np.arange(1, len(self._strings) + 1, dtype=np.int64)
+        self._append_texts("rocpd_string", ids, list(self._strings))
+
+    def _append_texts(self, name: str, ids: Array, texts: Sequence[str]) -> None:
+        self._files[name].append({"id": ids, "string": TextColumn.from_strings(texts)})
 
     def _write_table(self, plan: SourcePlan, table: Table) -> None:
         for batch in self._rows(plan, table):
@@ -171,10 +178,11 @@ class _Writer:
         stored = table.columns_in(file_table)
         if not rows:
             return
-        columns: dict[str, Array | TextColumn] = {}
-        for column in stored:
-            if column.name in batch:
-                columns[column.stored_as] = self._stored(column, batch[column.name], file_table)
+        batch = full_batch(table, batch, None)
+        columns: dict[str, Array | TextColumn] = {
+            column.stored_as: self._stored(column, batch[column.name], file_table)
+            for column in stored
+        }
         if key not in columns:
             columns[key] = self._rowids(table, file_table, batch, rows)
         if table is MARKERS and file_table == "rocpd_op":
@@ -194,31 +202,43 @@ class _Writer:
     def _stored(self, column: Column, values: Array, file_table: str) -> Array | TextColumn:
         """A column as the file keeps it: string ids from 1, inline text, NULL for unknown."""
         if column.sql_type == "TEXT":
-            return text_column([s.encode("utf-8", "replace") for s in self._strings.decode(values)])
+            return TextColumn.from_strings(self._strings.decode(values))
         if column.type is ColumnType.STRING:
             unknown = 1 if file_table.startswith("rocpd_") else UNKNOWN
             return np.where(values >= 0, values.astype(np.int64) + 1, unknown)
         return values if column.type is ColumnType.REAL else values.astype(np.int64)
 
     def _text_ids(self, source: TraceSource, handles: Array) -> Array:
-        """Ids of the texts in rocpd_ustring, written now; 1 is the empty text."""
+        """Ids of the texts in rocpd_ustring, where those that are not empty are written now."""
         distinct, places = np.unique(handles, return_inverse=True)
-        known = distinct >= 0
-        texts = [t.encode("utf-8", "replace") for t in source.texts(distinct[known])]
-        ids = np.arange(self._last_text + 1, self._last_text + 1 + len(texts), dtype=np.int64)
-        if texts:
-            self._files["rocpd_ustring"].append({"id": ids, "string": text_column(texts)})
-            self._last_text += len(texts)
-        by_place = np.ones(len(distinct), np.int64)
-        by_place[known] = ids
-        return by_place[places]
+        texts = source.texts(distinct)
+        filled = np.array([bool(text) for text in texts], bool)
+        ids = np.full(len(distinct), _EMPTY_TEXT_ID, np.int64)
+        ids[filled] = np.arange(self._last_text + 1, self._last_text + 1 + filled.sum())
+        self._append_texts("rocpd_ustring", ids[filled], [text for text in texts if text])
+        self._last_text += int(filled.sum())
+        return ids[places]
 
 
-def text_column(texts: Sequence[bytes]) -> TextColumn:
-    """`texts` as one column."""
-    lengths = np.fromiter((len(text) for text in texts), np.int64, len(texts))
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    return TextColumn(np.frombuffer(b"".join(texts), np.uint8), offsets)
+def _filled_tables() -> dict[str, dict[str, str]]:
+    """The tables and columns that are written: all but the dialect's unused ones."""
+    declared = {
+        (name, column.stored_as)
+        for table in TABLES
+        for name, _ in table.keys
+        for column in table.columns_in(name)
+    } | {key for table in TABLES for key in table.keys}
+    return {
+        name: {column: kind for column, kind in columns.items() if (name, column) in declared}
+        for name, columns in file_tables().items()
+    }
+
+
+def _missing(file_table: str, columns: dict[str, str]) -> dict[str, int | float]:
+    """Which values become NULL; in rocpd_op -1 is the GPU of markers and stays."""
+    if file_table == "rocpd_op":
+        return {}
+    return {name: UNKNOWN for name, sql_type in columns.items() if sql_type == "INTEGER"}
 
 
 def _says_something(batch: Batch, columns: Sequence[Column]) -> bool:

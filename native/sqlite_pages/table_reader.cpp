@@ -1,0 +1,368 @@
+#include "sqlite_pages/table_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace wavescope::sqlite_pages {
+
+namespace {
+
+constexpr size_t kLargestDepth = 20;  // SQLite's own limit for a b-tree
+constexpr uint32_t kSmallestCell = 4;
+constexpr uint64_t kInvalidBytes = UINT64_MAX;
+
+constexpr std::array<uint64_t, 12> kFixedBytes = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, kInvalidBytes, kInvalidBytes};
+
+inline uint64_t value_bytes(uint64_t type) { return type >= 12 ? (type - 12) / 2 : kFixedBytes[type]; }
+
+// The big-endian integer of 1 to 8 bytes; eight bytes from `value` on must be readable.
+inline int64_t load_integer(const uint8_t* value, uint64_t bytes) {
+  uint64_t word;
+  std::memcpy(&word, value, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  word = __builtin_bswap64(word);
+#endif
+  return static_cast<int64_t>(word) >> (64 - 8 * bytes);
+}
+
+}  // namespace
+
+int TableReader::open(const char* path, uint32_t root_page, const WavescopeReadColumn* columns, int32_t column_count) {
+  const int status = source_.open(path);
+  if (status != WAVESCOPE_PAGES_OK) return status;
+  split_ = PayloadSplit(source_.header().usable_bytes);
+  root_page_ = root_page;
+  for (int32_t index = 0; index < column_count; ++index) {
+    const WavescopeReadColumn& request = columns[index];
+    if (request.position == WAVESCOPE_COLUMN_IS_ROWID) {
+      rowid_targets_.push_back(static_cast<size_t>(index));
+    } else {
+      columns_.push_back({request, static_cast<size_t>(index), {}});
+    }
+  }
+  std::sort(columns_.begin(), columns_.end(),
+            [](const Column& left, const Column& right) { return left.request.position < right.request.position; });
+  visited_.resize(static_cast<size_t>(source_.page_count()) + 1);
+  overflow_page_.resize(source_.header().page_bytes);
+  return WAVESCOPE_PAGES_OK;
+}
+
+int TableReader::seek_after(int64_t rowid) {
+  std::fill(visited_.begin(), visited_.end(), false);
+  depth_ = 0;
+  leaf_ = Leaf();
+  at_end_ = false;
+  last_rowid_ = rowid;
+  before_first_ = rowid == INT64_MIN;
+  uint32_t number = root_page_;
+  while (true) {
+    const size_t depth = depth_;
+    int status = enter(number);
+    if (status != WAVESCOPE_PAGES_OK) return status;
+    if (depth_ == depth) return before_first_ ? WAVESCOPE_PAGES_OK : skip_cells(rowid);
+    Interior& interior = interiors_[depth_ - 1];
+    if (!before_first_) {
+      status = choose_child(interior, number, rowid);
+      if (status != WAVESCOPE_PAGES_OK) return status;
+    }
+    int64_t key;
+    if (!interior_cell(interior, interior.next_child, number, key)) return corrupt(number);
+    ++interior.next_child;
+  }
+}
+
+int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_bytes, const WavescopeReadTarget* targets) {
+  row_ = 0;
+  held_text_bytes_ = 0;
+  for (Column& column : columns_) {
+    column.text.clear();
+    if (column.request.kind == WAVESCOPE_COLUMN_TEXT) static_cast<int64_t*>(targets[column.target].values)[0] = 0;
+  }
+  if (leaf_.page == nullptr && !at_end_) return corrupt(root_page_);  // never placed, or placing failed
+  while (static_cast<int64_t>(row_) < max_rows && held_text_bytes_ < text_limit_bytes) {
+    if (leaf_.next_cell == leaf_.cells) {
+      const int status = next_leaf();
+      if (status != WAVESCOPE_PAGES_OK) return status;
+      if (at_end_) return WAVESCOPE_PAGES_OK;
+      continue;
+    }
+    Cell cell;
+    if (!parse_cell(leaf_.next_cell, cell)) return corrupt(leaf_.number);
+    if (cell.rowid <= last_rowid_ && !before_first_) return corrupt(leaf_.number);
+    if (cell.rowid > last_rowid) return WAVESCOPE_PAGES_OK;
+    const int status = store_row(cell, targets);
+    if (status != WAVESCOPE_PAGES_OK) return status;
+    last_rowid_ = cell.rowid;
+    before_first_ = false;
+    ++leaf_.next_cell;
+    ++row_;
+  }
+  return WAVESCOPE_PAGES_OK;
+}
+
+void TableReader::describe(WavescopeReadOutcome& outcome) const {
+  outcome.rows = static_cast<int64_t>(row_);
+  outcome.last_rowid = last_rowid_;
+  outcome.bad_page = bad_page_;
+  outcome.error_number = source_.error_number();
+  outcome.at_end = at_end_ ? 1 : 0;
+}
+
+const std::vector<uint8_t>* TableReader::text(int32_t target) const {
+  for (const Column& column : columns_) {
+    if (column.target == static_cast<size_t>(target) && column.request.kind == WAVESCOPE_COLUMN_TEXT) {
+      return &column.text;
+    }
+  }
+  return nullptr;
+}
+
+int TableReader::enter(uint32_t number) {
+  // Page 1 holds the file header and the schema; it is nobody's child and no table's root.
+  if (number < 2 || number > source_.page_count() || visited_[number]) return corrupt(number);
+  visited_[number] = true;
+  const uint8_t* page = source_.page(number);
+  if (page == nullptr) return unreadable(number);
+  if (page[0] == kLeafTable) return enter_leaf(number, page);
+  if (page[0] == kInteriorTable) return enter_interior(number, page);
+  return corrupt(number);
+}
+
+int TableReader::enter_leaf(uint32_t number, const uint8_t* page) {
+  const uint32_t cells = load_u16(page + 3);
+  if (kLeafHeaderBytes + 2 * static_cast<size_t>(cells) > source_.header().usable_bytes) return corrupt(number);
+  if (cells == 0 && number != root_page_) return corrupt(number);  // only a whole table can be empty
+  leaf_ = {page, number, cells, 0};
+  return WAVESCOPE_PAGES_OK;
+}
+
+int TableReader::enter_interior(uint32_t number, const uint8_t* page) {
+  const uint32_t cells = load_u16(page + 3);
+  if (depth_ == kLargestDepth || cells == 0) return corrupt(number);
+  if (kInteriorHeaderBytes + 2 * static_cast<size_t>(cells) > source_.header().usable_bytes) return corrupt(number);
+  if (interiors_.size() == depth_) interiors_.emplace_back();
+  Interior& interior = interiors_[depth_++];
+  interior.page.assign(page, page + source_.header().page_bytes);
+  interior.cells = cells;
+  interior.next_child = 0;
+  return WAVESCOPE_PAGES_OK;
+}
+
+int TableReader::next_leaf() {
+  while (depth_ > 0) {
+    Interior& interior = interiors_[depth_ - 1];
+    if (interior.next_child > interior.cells) {
+      --depth_;
+      continue;
+    }
+    uint32_t child;
+    int64_t key;
+    if (!interior_cell(interior, interior.next_child, child, key)) return corrupt(leaf_.number);
+    ++interior.next_child;
+    const size_t depth = depth_;
+    const int status = enter(child);
+    if (status != WAVESCOPE_PAGES_OK || depth_ == depth) return status;
+  }
+  at_end_ = true;
+  return WAVESCOPE_PAGES_OK;
+}
+
+// Sets next_child to the first child that can hold rowids greater than `after`.
+int TableReader::choose_child(Interior& interior, uint32_t number, int64_t after) {
+  while (interior.next_child < interior.cells) {
+    uint32_t child;
+    int64_t key;
+    if (!interior_cell(interior, interior.next_child, child, key)) return corrupt(number);
+    if (key > after) break;
+    ++interior.next_child;
+  }
+  return WAVESCOPE_PAGES_OK;
+}
+
+int TableReader::skip_cells(int64_t after) {
+  while (leaf_.next_cell < leaf_.cells) {
+    Cell cell;
+    if (!parse_cell(leaf_.next_cell, cell)) return corrupt(leaf_.number);
+    if (cell.rowid > after) break;
+    ++leaf_.next_cell;
+  }
+  return WAVESCOPE_PAGES_OK;
+}
+
+bool TableReader::interior_cell(const Interior& interior, uint32_t index, uint32_t& child, int64_t& key) const {
+  const uint8_t* page = interior.page.data();
+  if (index == interior.cells) {
+    child = load_u32(page + 8);
+    key = INT64_MAX;
+    return true;
+  }
+  const size_t usable = source_.header().usable_bytes;
+  const size_t offset = load_u16(page + kInteriorHeaderBytes + 2 * static_cast<size_t>(index));
+  if (offset < kInteriorHeaderBytes + 2 * static_cast<size_t>(interior.cells) || offset + 5 > usable) return false;
+  uint64_t rowid;
+  if (read_varint(page + offset + 4, page + usable, rowid) == nullptr) return false;
+  child = load_u32(page + offset);
+  key = static_cast<int64_t>(rowid);
+  return true;
+}
+
+bool TableReader::parse_cell(uint32_t index, Cell& cell) const {
+  const size_t usable = source_.header().usable_bytes;
+  const size_t offset = load_u16(leaf_.page + kLeafHeaderBytes + 2 * static_cast<size_t>(index));
+  const size_t directory_end = kLeafHeaderBytes + 2 * static_cast<size_t>(leaf_.cells);
+  if (offset < directory_end || offset + kSmallestCell > usable) return false;
+  const uint8_t* end = leaf_.page + usable;
+  uint64_t rowid;
+  const uint8_t* at = read_varint(leaf_.page + offset, end, cell.payload_bytes);
+  if (at == nullptr || cell.payload_bytes > kLargestPayload) return false;
+  at = read_varint(at, end, rowid);
+  if (at == nullptr) return false;
+  cell.rowid = static_cast<int64_t>(rowid);
+  cell.local = at;
+  cell.local_bytes = split_.local(cell.payload_bytes);
+  const uint64_t left = static_cast<uint64_t>(end - at);
+  if (cell.local_bytes == cell.payload_bytes) return cell.local_bytes <= left;
+  if (cell.local_bytes + 4 > left) return false;
+  cell.overflow_page = load_u32(at + cell.local_bytes);
+  return true;
+}
+
+// Puts the whole record into assembled_. Memory grows only with pages that are really there, each used once.
+int TableReader::assemble(const Cell& cell) {
+  assembled_.assign(cell.local, cell.local + cell.local_bytes);
+  uint32_t number = cell.overflow_page;
+  while (assembled_.size() < cell.payload_bytes) {
+    if (number < 2 || number > source_.page_count() || visited_[number]) return corrupt(number);
+    visited_[number] = true;
+    if (!source_.copy_page(number, overflow_page_.data())) return unreadable(number);
+    const uint64_t part = std::min<uint64_t>(split_.overflow_bytes, cell.payload_bytes - assembled_.size());
+    assembled_.insert(assembled_.end(), overflow_page_.begin() + 4, overflow_page_.begin() + 4 + static_cast<ptrdiff_t>(part));
+    number = load_u32(overflow_page_.data());
+  }
+  assembled_.resize(assembled_.size() + kReadSlack);
+  return WAVESCOPE_PAGES_OK;
+}
+
+int TableReader::store_row(const Cell& cell, const WavescopeReadTarget* targets) {
+  Decoded decoded = decode(cell.local, cell.local_bytes, cell.payload_bytes, targets);
+  if (decoded == Decoded::kNeedsOverflow) {
+    forget_row(targets);
+    const int status = assemble(cell);
+    if (status != WAVESCOPE_PAGES_OK) return status;
+    decoded = decode(assembled_.data(), cell.payload_bytes, cell.payload_bytes, targets);
+  }
+  if (decoded != Decoded::kRow) {
+    forget_row(targets);
+    return decoded == Decoded::kUnexpected ? static_cast<int>(WAVESCOPE_PAGES_UNEXPECTED_VALUE) : corrupt(leaf_.number);
+  }
+  for (const size_t target : rowid_targets_) static_cast<int64_t*>(targets[target].values)[row_] = cell.rowid;
+  return WAVESCOPE_PAGES_OK;
+}
+
+TableReader::Decoded TableReader::decode(const uint8_t* record, uint64_t available, uint64_t payload,
+                                         const WavescopeReadTarget* targets) {
+  if (columns_.empty()) return Decoded::kRow;
+  uint64_t header_bytes;
+  const uint8_t* at = read_varint(record, record + available, header_bytes);
+  if (at == nullptr) return available < payload ? Decoded::kNeedsOverflow : Decoded::kCorrupt;
+  if (header_bytes > payload) return Decoded::kCorrupt;
+  if (header_bytes > available) return Decoded::kNeedsOverflow;
+  const uint8_t* const header_end = record + header_bytes;
+  uint64_t value_at = header_bytes;
+  auto wanted = columns_.begin();
+  for (int32_t position = 0; wanted != columns_.end(); ++position) {
+    if (at >= header_end) {  // written before the column was added to the table
+      for (; wanted != columns_.end(); ++wanted) {
+        if (wanted->request.has_default != 0) return Decoded::kUnexpected;
+        store_null(*wanted, targets[wanted->target]);
+      }
+      break;
+    }
+    uint64_t type = *at;
+    if (type < 0x80) {
+      ++at;
+    } else {
+      at = read_varint(at, header_end, type);
+      if (at == nullptr) return Decoded::kCorrupt;
+    }
+    const uint64_t bytes = value_bytes(type);
+    if (bytes > payload - value_at) return Decoded::kCorrupt;
+    if (position == wanted->request.position) {
+      if (value_at + bytes > available) return Decoded::kNeedsOverflow;
+      const Decoded stored = store_value(*wanted, record + value_at, type, bytes, targets[wanted->target]);
+      if (stored != Decoded::kRow) return stored;
+      ++wanted;
+    }
+    value_at += bytes;
+  }
+  return Decoded::kRow;
+}
+
+TableReader::Decoded TableReader::store_value(Column& column, const uint8_t* value, uint64_t type, uint64_t bytes,
+                                              const WavescopeReadTarget& target) {
+  if (type == 0) {
+    store_null(column, target);
+    return Decoded::kRow;
+  }
+  if (column.request.kind == WAVESCOPE_COLUMN_TEXT) {
+    if (type < 12) return Decoded::kUnexpected;
+    column.text.insert(column.text.end(), value, value + bytes);
+    held_text_bytes_ += static_cast<int64_t>(bytes);
+    static_cast<int64_t*>(target.values)[row_ + 1] = static_cast<int64_t>(column.text.size());
+    target.nulls[row_] = 0;
+    return Decoded::kRow;
+  }
+  if (type >= 12) return Decoded::kUnexpected;
+  if (type == 7) {
+    if (column.request.kind == WAVESCOPE_COLUMN_INTEGER) return Decoded::kUnexpected;
+    const uint64_t bits = load_u64(value);
+    double real;
+    std::memcpy(&real, &bits, sizeof real);
+    if (std::isnan(real)) {  // SQLite reads it as NULL
+      store_null(column, target);
+    } else {
+      static_cast<double*>(target.values)[row_] = real;
+    }
+    return Decoded::kRow;
+  }
+  const int64_t integer = type <= 6 ? load_integer(value, bytes) : static_cast<int64_t>(type) - 8;
+  if (column.request.kind == WAVESCOPE_COLUMN_INTEGER) {
+    static_cast<int64_t*>(target.values)[row_] = integer;
+  } else {
+    static_cast<double*>(target.values)[row_] = static_cast<double>(integer);
+  }
+  return Decoded::kRow;
+}
+
+void TableReader::store_null(Column& column, const WavescopeReadTarget& target) {
+  if (column.request.kind == WAVESCOPE_COLUMN_TEXT) {
+    static_cast<int64_t*>(target.values)[row_ + 1] = static_cast<int64_t>(column.text.size());
+    target.nulls[row_] = 1;
+  } else {
+    static_cast<int64_t*>(target.values)[row_] = column.request.missing_bits;
+  }
+}
+
+// Takes back the text of a row that could not be completed.
+void TableReader::forget_row(const WavescopeReadTarget* targets) {
+  for (Column& column : columns_) {
+    if (column.request.kind != WAVESCOPE_COLUMN_TEXT) continue;
+    const int64_t kept = static_cast<const int64_t*>(targets[column.target].values)[row_];
+    held_text_bytes_ -= static_cast<int64_t>(column.text.size()) - kept;
+    column.text.resize(static_cast<size_t>(kept));
+  }
+}
+
+int TableReader::corrupt(uint32_t page_number) {
+  bad_page_ = page_number;
+  leaf_.page = nullptr;  // a further read must not step over the damage
+  return WAVESCOPE_PAGES_CORRUPT;
+}
+
+int TableReader::unreadable(uint32_t page_number) {
+  corrupt(page_number);
+  return source_.error_number() == 0 ? WAVESCOPE_PAGES_CORRUPT : WAVESCOPE_PAGES_IO_ERROR;
+}
+
+}  // namespace wavescope::sqlite_pages

@@ -1,0 +1,89 @@
+// Walks the leaves of one table b-tree in rowid order and decodes the wanted columns of each record.
+#ifndef WAVESCOPE_SQLITE_TABLE_READER_H
+#define WAVESCOPE_SQLITE_TABLE_READER_H
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sqlite_pages/page_source.h"
+#include "sqlite_pages/sqlite_pages.h"
+
+namespace wavescope::sqlite_pages {
+
+class TableReader {
+ public:
+  // A WavescopePagesStatus, as from the other functions.
+  int open(const char* path, uint32_t root_page, const WavescopeReadColumn* columns, int32_t column_count);
+  int seek_after(int64_t rowid);
+  int read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_bytes, const WavescopeReadTarget* targets);
+
+  void describe(WavescopeReadOutcome& outcome) const;
+  const std::vector<uint8_t>* text(int32_t column) const;
+  int error_number() const { return source_.error_number(); }
+
+ private:
+  struct Column {
+    WavescopeReadColumn request;
+    size_t target;              // its place in the caller's list
+    std::vector<uint8_t> text;  // bytes of the rows of this read
+  };
+  struct Interior {
+    std::vector<uint8_t> page;
+    uint32_t cells = 0;
+    uint32_t next_child = 0;  // equal to `cells`: the right-most child
+  };
+  struct Leaf {
+    const uint8_t* page = nullptr;
+    uint32_t number = 0;
+    uint32_t cells = 0;
+    uint32_t next_cell = 0;
+  };
+  struct Cell {
+    const uint8_t* local = nullptr;  // the part of the record inside the leaf
+    uint64_t local_bytes = 0;
+    uint64_t payload_bytes = 0;
+    uint32_t overflow_page = 0;
+    int64_t rowid = 0;
+  };
+  enum class Decoded { kRow, kNeedsOverflow, kUnexpected, kCorrupt };
+
+  int enter(uint32_t number);
+  int enter_interior(uint32_t number, const uint8_t* page);
+  int enter_leaf(uint32_t number, const uint8_t* page);
+  int next_leaf();
+  int choose_child(Interior& interior, uint32_t number, int64_t after);
+  int skip_cells(int64_t after);
+  bool parse_cell(uint32_t index, Cell& cell) const;
+  bool interior_cell(const Interior& interior, uint32_t index, uint32_t& child, int64_t& key) const;
+  int assemble(const Cell& cell);
+  int store_row(const Cell& cell, const WavescopeReadTarget* targets);
+  Decoded decode(const uint8_t* record, uint64_t available, uint64_t payload, const WavescopeReadTarget* targets);
+  Decoded store_value(Column& column, const uint8_t* value, uint64_t type, uint64_t bytes, const WavescopeReadTarget& target);
+  void store_null(Column& column, const WavescopeReadTarget& target);
+  void forget_row(const WavescopeReadTarget* targets);
+  int corrupt(uint32_t page_number);
+  int unreadable(uint32_t page_number);
+
+  PageSource source_;
+  PayloadSplit split_;
+  uint32_t root_page_ = 0;
+  std::vector<Column> columns_;       // in record order
+  std::vector<size_t> rowid_targets_;
+  std::vector<Interior> interiors_;   // the path from the root; only the first depth_ are in use
+  size_t depth_ = 0;
+  Leaf leaf_;
+  std::vector<bool> visited_;         // a page belongs to a tree once: this ends every loop
+  std::vector<uint8_t> assembled_;
+  std::vector<uint8_t> overflow_page_;
+  size_t row_ = 0;
+  int64_t held_text_bytes_ = 0;
+  int64_t last_rowid_ = INT64_MIN;
+  bool before_first_ = true;          // no row was handed out yet: any rowid is greater
+  bool at_end_ = false;
+  uint32_t bad_page_ = 0;
+};
+
+}  // namespace wavescope::sqlite_pages
+
+#endif

@@ -1,0 +1,65 @@
+"""The summary of a trace: the analyses that answer "where does the time go", in reading order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from wavescope.analyze.copies import copies
+from wavescope.analyze.coverage import coverage
+from wavescope.analyze.gaps import gaps
+from wavescope.analyze.gpu_timelines import gpu_timelines
+from wavescope.analyze.host_calls import host_calls
+from wavescope.analyze.kernel_summary import KernelSummaryOptions, kernel_summary
+from wavescope.analyze.launch_latency import launch_latency
+from wavescope.analyze.utilization import utilization
+from wavescope.model.result import Finding, Result, Severity
+from wavescope.model.trace import Trace
+
+_OP_COLUMNS = ("gpu", "queue", "start_ns", "end_ns", "name", "type")
+
+
+@dataclass(frozen=True)
+class SummaryOptions:
+    """What the summary shows beyond its parts' defaults."""
+
+    kernels: KernelSummaryOptions = field(default_factory=KernelSummaryOptions)
+    rows: int | None = None
+    """Rows of each table that are kept; all by default."""
+
+
+def summarize(trace: Trace, options: SummaryOptions) -> Result:
+    """Kernels, utilization, gaps, copies, host calls, latency, coverage and findings."""
+    trace.ops.load(*_OP_COLUMNS)
+    timelines = gpu_timelines(trace)
+    result = Result("Summary", facts={"path": trace.path, "format": trace.format})
+    result.facts["op_count"] = len(trace.ops)
+    result.facts["marker_count"] = len(trace.markers)
+    parts = [
+        kernel_summary(trace, options.kernels),
+        utilization(trace, timelines=timelines),
+        gaps(trace, timelines=timelines),
+        copies(trace),
+    ]
+    result.facts["call_count"] = len(trace.calls)
+    if len(trace.calls):
+        parts += [host_calls(trace), launch_latency(trace)]
+    parts.append(coverage(trace))
+    result.extend(parts)
+    result.findings.extend(_reader_findings(trace))
+    if options.rows is not None:
+        result.tables = [table.head(options.rows) for table in result.tables]
+    return result
+
+
+def _reader_findings(trace: Trace) -> list[Finding]:
+    """What the reader skipped or repaired: conclusions must not rest on it."""
+    return [
+        Finding(
+            "input-repaired",
+            Severity.INFO,
+            f"{count:,} {sentence}",
+            f"{trace.format} reader, {trace.path}",
+            "check the recording if these rows matter",
+        )
+        for sentence, count in trace.notes
+    ]

@@ -1,0 +1,106 @@
+"""Many texts in one buffer, without a Python object for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+
+class TextColumn:
+    """Text `i` is `blob[offsets[i]:offsets[i + 1]]`, in UTF-8 that nobody has checked.
+
+    A NULL is an empty text that is marked in `nulls`.
+    """
+
+    __slots__ = ("blob", "nulls", "offsets")
+
+    def __init__(
+        self,
+        blob: npt.NDArray[np.uint8] | bytes,
+        offsets: npt.NDArray[np.int64],
+        nulls: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Without `nulls` no text is NULL."""
+        self.blob: npt.NDArray[np.uint8] = (
+            np.frombuffer(blob, dtype=np.uint8) if isinstance(blob, bytes) else blob
+        )
+        self.offsets = offsets
+        self.nulls = np.zeros(len(offsets) - 1, dtype=np.bool_) if nulls is None else nulls
+
+    @classmethod
+    def from_bytes(cls, texts: Sequence[bytes | None]) -> TextColumn:
+        """The column that holds `texts`, None as NULL."""
+        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+        np.cumsum([0 if text is None else len(text) for text in texts], out=offsets[1:])
+        blob = np.frombuffer(b"".join(filter(None, texts)), dtype=np.uint8)
+        nulls = np.fromiter((text is None for text in texts), dtype=np.bool_, count=len(texts))
+        return cls(blob, offsets, nulls)
+
+    @classmethod
+    def from_strings(cls, texts: Sequence[str | None]) -> TextColumn:
+        """The column that holds `texts`, None as NULL; lone surrogates become question marks."""
+        return cls.from_bytes(
+            [None if text is None else text.encode("utf-8", errors="replace") for text in texts]
+        )
+
+    @classmethod
+    def repeated(cls, text: str | None, count: int) -> TextColumn:
+        """The column that holds `text` `count` times."""
+        return cls.from_strings([text]).take(np.zeros(count, dtype=np.int64))
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[TextColumn]) -> TextColumn:
+        """The texts of all parts, one part after the other."""
+        lengths = [part.lengths() for part in parts]
+        offsets = np.zeros(sum(len(part) for part in parts) + 1, dtype=np.int64)
+        if lengths:
+            np.cumsum(np.concatenate(lengths), out=offsets[1:])
+        blobs = [part.blob[part.offsets[0] : part.offsets[-1]] for part in parts]
+        return cls(
+            np.concatenate([np.empty(0, dtype=np.uint8), *blobs]),
+            offsets,
+            np.concatenate([np.empty(0, dtype=np.bool_), *(part.nulls for part in parts)]),
+        )
+
+    def take(self, indices: npt.NDArray[np.integer]) -> TextColumn:
+        """The texts at `indices`, in that order."""
+        lengths = self.lengths()[indices]
+        offsets = np.zeros(len(indices) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        shifts = np.repeat(self.offsets[:-1][indices] - offsets[:-1], lengths)
+        blob = self.blob[np.arange(offsets[-1], dtype=np.int64) + shifts]
+        return TextColumn(blob, offsets, self.nulls[indices])
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """The number of bytes of every text."""
+        return np.diff(self.offsets)
+
+    def raw(self, index: int) -> bytes:
+        """The bytes of one text."""
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self.blob[self.offsets[index] : self.offsets[index + 1]].tobytes()
+
+    def __len__(self) -> int:
+        return len(self.nulls)
+
+    def __getitem__(self, index: int) -> str:
+        return self.raw(index).decode("utf-8", errors="replace")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_list())
+
+    def to_bytes_list(self) -> list[bytes]:
+        """Every text as bytes, NULL as empty."""
+        whole = self.blob.tobytes()
+        bounds = self.offsets.tolist()
+        return [whole[begin:end] for begin, end in pairwise(bounds)]
+
+    def to_list(self) -> list[str]:
+        """Every text as `str`, NULL as empty, what is not UTF-8 as replacement characters."""
+        return [text.decode("utf-8", errors="replace") for text in self.to_bytes_list()]
