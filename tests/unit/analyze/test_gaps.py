@@ -9,6 +9,7 @@ from tests.builders import a_trace, random_ops
 from wavescope.analyze.gaps import Gap, GapBin, GapOptions, gaps, gpu_gaps, largest_gaps
 from wavescope.analyze.gpu_timelines import gpu_timelines
 from wavescope.analyze.utilization import gpu_utilizations
+from wavescope.model.columns import OPS
 
 US, MS = 1_000, 1_000_000
 
@@ -94,6 +95,23 @@ def test_equal_gaps_are_listed_in_order_of_time() -> None:
     trace = maker.build()
 
     assert [gap.start_ns for gap in largest_gaps(gpu_timelines(trace), 3)] == [4, 14, 24]
+
+
+def test_the_largest_of_very_many_gaps() -> None:
+    lengths = np.random.default_rng(2).integers(1, 500, 5_000)
+    lengths[[40, 41, 4_000]] = 700
+    starts = np.concatenate(([0], np.cumsum(lengths + 10)))
+    maker = a_trace()
+    maker.builder.add(
+        OPS, {"gpu": starts * 0, "queue": starts * 0, "start_ns": starts, "end_ns": starts + 10}
+    )
+    timelines = gpu_timelines(maker.build())
+
+    for count in (1, 2, 3, 4, 5, 6, 100, 9_000):
+        positions = np.lexsort((np.arange(5_000), -lengths))[:count]
+        expected = [(int(starts[i]) + 10, int(lengths[i])) for i in positions]
+        found = largest_gaps(timelines, count)
+        assert [(gap.start_ns, gap.duration_ns) for gap in found] == expected
 
 
 def test_an_op_without_duration_ends_a_gap() -> None:

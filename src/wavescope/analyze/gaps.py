@@ -1,0 +1,294 @@
+"""Idle gaps of each GPU: how many of which size, and what ran around the largest.
+
+A gap lies between the end of an op and the start of the next one on the same GPU, with no op of any
+queue running in between. The gaps of a GPU add up to its idle time exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.gpu_timelines import GpuTimeline, gpu_timelines
+from wavescope.model.intervals import Times, elapsed_ns
+from wavescope.model.result import (
+    Finding,
+    Result,
+    ResultColumn,
+    ResultTable,
+    Severity,
+    Unit,
+    Value,
+)
+from wavescope.model.trace import Trace
+from wavescope.units import count_text, duration_text
+
+Lengths = npt.NDArray[np.uint64]
+
+DECADES_NS = tuple(10**exponent for exponent in range(3, 10))
+"""Edges between the histogram's bins: 1 us, 10 us, ... 1 s."""
+_BLOCK_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class GapOptions:
+    """How many of the largest gaps to list, and what counts as a small one."""
+
+    largest: int = 10
+    small_ns: int = 10_000
+    small_finding_percent: float = 10.0
+
+
+@dataclass(frozen=True)
+class GapBin:
+    """Gaps with from_ns <= length < below_ns (None: no upper limit)."""
+
+    from_ns: int
+    below_ns: int | None
+    gap_count: int
+    total_ns: int
+
+
+@dataclass(frozen=True)
+class Gap:
+    """One gap; `before` and `after` are rows in the trace's `ops`."""
+
+    gpu: int
+    start_ns: int
+    end_ns: int
+    before: int
+    after: int
+
+    @property
+    def duration_ns(self) -> int:
+        return self.end_ns - self.start_ns
+
+
+@dataclass(frozen=True)
+class GpuGaps:
+    """All gaps of one GPU in numbers."""
+
+    gpu: int
+    span_ns: int
+    gap_count: int
+    total_ns: int
+    longest_ns: int
+    small_count: int
+    small_total_ns: int
+    bins: tuple[GapBin, ...]
+
+
+@dataclass(frozen=True)
+class _RawGaps:
+    """The gaps of one GPU in order of time."""
+
+    starts: Times
+    ends: Times
+
+    @classmethod
+    def of(cls, timeline: GpuTimeline) -> _RawGaps:
+        return cls(timeline.busy.ends[:-1], timeline.busy.starts[1:])
+
+
+def gpu_gaps(timelines: Sequence[GpuTimeline], options: GapOptions | None = None) -> list[GpuGaps]:
+    """Counts, sums and histogram for each GPU."""
+    options = options or GapOptions()
+    return [_measured(timeline, _RawGaps.of(timeline), options) for timeline in timelines]
+
+
+def _measured(timeline: GpuTimeline, raw: _RawGaps, options: GapOptions) -> GpuGaps:
+    lengths = elapsed_ns(raw.starts, raw.ends)
+    small = lengths[lengths < np.uint64(options.small_ns)]
+    return GpuGaps(
+        gpu=timeline.gpu,
+        span_ns=int(timeline.busy.ends[-1]) - int(timeline.busy.starts[0]),
+        gap_count=int(lengths.size),
+        total_ns=int(lengths.sum()),
+        longest_ns=int(lengths.max(initial=0)),
+        small_count=int(small.size),
+        small_total_ns=int(small.sum()),
+        bins=tuple(_bins(lengths)),
+    )
+
+
+def _bins(lengths: Lengths) -> Iterator[GapBin]:
+    from_ns, remaining, remaining_ns = 0, lengths, int(lengths.sum())
+    # Most gaps are short, so that each pass over the longer ones has less to do.
+    for below_ns in DECADES_NS:
+        longer = remaining[remaining >= np.uint64(below_ns)]
+        longer_ns = int(longer.sum())
+        yield GapBin(from_ns, below_ns, remaining.size - longer.size, remaining_ns - longer_ns)
+        from_ns, remaining, remaining_ns = below_ns, longer, longer_ns
+    yield GapBin(from_ns, None, remaining.size, remaining_ns)
+
+
+def largest_gaps(timelines: Sequence[GpuTimeline], count: int) -> list[Gap]:
+    """The `count` longest gaps of all GPUs, longest first; equal ones by GPU and time."""
+    candidates = []
+    for timeline in timelines:
+        raw = _RawGaps.of(timeline)
+        lengths = elapsed_ns(raw.starts, raw.ends)
+        longest = _largest(lengths, count)
+        candidates += [
+            (-int(lengths[index]), timeline.gpu, int(raw.starts[index]), int(raw.ends[index]))
+            for index in longest
+        ]
+    timeline_of = {timeline.gpu: timeline for timeline in timelines}
+    return [
+        Gap(gpu, start_ns, end_ns, *_neighbours(timeline_of[gpu], start_ns, end_ns))
+        for _, gpu, start_ns, end_ns in sorted(candidates)[: max(0, count)]
+    ]
+
+
+def _largest(lengths: Lengths, count: int) -> list[int]:
+    """Positions of the `count` largest, of equal ones the first."""
+    if count <= 0 or not lengths.size:
+        return []
+    # The largest of each block bound the result from below, and few others reach that bound.
+    block_largest = np.maximum.reduceat(lengths, np.arange(0, lengths.size, _BLOCK_ROWS))
+    kept = min(count, block_largest.size)
+    bound = np.partition(block_largest, -kept)[-kept] if kept == count else np.uint64(0)
+    candidates = np.flatnonzero(lengths >= bound)
+    order = np.argsort(~lengths[candidates], kind="stable")
+    largest: list[int] = candidates[order[:count]].tolist()
+    return largest
+
+
+def _neighbours(timeline: GpuTimeline, start_ns: int, end_ns: int) -> tuple[int, int]:
+    """Rows of the op that ended as the gap began and of the one that ended it; first of several."""
+    before = timeline.rows[timeline.row_ends == start_ns]
+    after = timeline.rows[timeline.row_starts == end_ns]
+    return int(before.min()), int(after.min())
+
+
+def gaps(
+    trace: Trace,
+    options: GapOptions | None = None,
+    *,
+    timelines: Sequence[GpuTimeline] | None = None,
+) -> Result:
+    """Tables `gaps` (per GPU), `gap_histogram` and `largest_gaps`, and findings.
+
+    `timelines` are those of `trace`, for callers that need them for other analyses too.
+    """
+    options = options or GapOptions()
+    timelines = gpu_timelines(trace) if timelines is None else timelines
+    measured = gpu_gaps(timelines, options)
+    largest = largest_gaps(timelines, options.largest)
+    tables = [
+        _gap_table(measured, options),
+        _histogram_table(measured),
+        _largest_table(trace, largest, sum(gpu.gap_count for gpu in measured)),
+    ]
+    return Result("Idle gaps", tables, _findings(measured, options))
+
+
+def _gap_table(measured: Sequence[GpuGaps], options: GapOptions) -> ResultTable:
+    small = duration_text(options.small_ns)
+    columns = (
+        ResultColumn("gpu", "GPU", meaning="GPU number in the trace"),
+        ResultColumn("gap_count", "Gaps", Unit.COUNT, "stretches without any op running"),
+        ResultColumn("total_ns", "Total", Unit.NS, "all gaps added up: the idle time"),
+        ResultColumn("mean_ns", "Mean", Unit.NS, "total / gaps"),
+        ResultColumn("longest_ns", "Longest", Unit.NS, "the longest gap"),
+        ResultColumn("small_count", f"Under {small}", Unit.COUNT, f"gaps shorter than {small}"),
+        ResultColumn("small_total_ns", f"Total under {small}", Unit.NS, "these added up"),
+        ResultColumn("small_span_percent", "of span %", Unit.PERCENT, "these / span of the GPU"),
+    )
+    rows: list[tuple[Value, ...]] = [
+        (
+            gpu.gpu,
+            gpu.gap_count,
+            gpu.total_ns,
+            gpu.total_ns / gpu.gap_count if gpu.gap_count else None,
+            gpu.longest_ns if gpu.gap_count else None,
+            gpu.small_count,
+            gpu.small_total_ns,
+            100 * gpu.small_total_ns / gpu.span_ns if gpu.span_ns else None,
+        )
+        for gpu in measured
+    ]
+    return ResultTable("gaps", "Idle gaps", columns, rows)
+
+
+_HISTOGRAM_COLUMNS = (
+    ResultColumn("gpu", "GPU", meaning="GPU number in the trace"),
+    ResultColumn("from_ns", "From", Unit.NS, "shortest gap of the bin"),
+    ResultColumn(
+        "below_ns", "Below", Unit.NS, "all gaps of the bin are shorter; none for the last"
+    ),
+    ResultColumn("gap_count", "Gaps", Unit.COUNT, "gaps of that length"),
+    ResultColumn("total_ns", "Total", Unit.NS, "these added up"),
+    ResultColumn("idle_percent", "of idle %", Unit.PERCENT, "total / idle time of the GPU"),
+)
+
+
+def _histogram_table(measured: Sequence[GpuGaps]) -> ResultTable:
+    rows: list[tuple[Value, ...]] = [
+        (
+            gpu.gpu,
+            row.from_ns,
+            row.below_ns,
+            row.gap_count,
+            row.total_ns,
+            100 * row.total_ns / gpu.total_ns,
+        )
+        for gpu in measured
+        for row in gpu.bins
+        if row.gap_count
+    ]
+    return ResultTable("gap_histogram", "Gaps by length", _HISTOGRAM_COLUMNS, rows)
+
+
+_LARGEST_COLUMNS = (
+    ResultColumn("gpu", "GPU", meaning="GPU number in the trace"),
+    ResultColumn("start_ns", "Start", Unit.TIME, "end of the op before"),
+    ResultColumn("end_ns", "End", Unit.TIME, "start of the op after"),
+    ResultColumn("duration_ns", "Length", Unit.NS, "end - start"),
+    ResultColumn("before", "Op before", Unit.NAME, "op that ended as the gap began"),
+    ResultColumn("after", "Op after", Unit.NAME, "op that ended the gap"),
+)
+
+
+def _largest_table(trace: Trace, largest: Sequence[Gap], gap_count: int) -> ResultTable:
+    rows: list[tuple[Value, ...]] = [
+        (
+            gap.gpu,
+            gap.start_ns,
+            gap.end_ns,
+            gap.duration_ns,
+            _op_text(trace, gap.before),
+            _op_text(trace, gap.after),
+        )
+        for gap in largest
+    ]
+    return ResultTable("largest_gaps", "Largest gaps", _LARGEST_COLUMNS, rows, gap_count)
+
+
+def _op_text(trace: Trace, row: int) -> str:
+    """The op's name, or its type where it has none, as copies do."""
+    name = trace.strings[int(trace.ops["name"][row])]
+    return name or trace.strings[int(trace.ops["type"][row])]
+
+
+def _findings(measured: Sequence[GpuGaps], options: GapOptions) -> list[Finding]:
+    findings = []
+    for gpu in measured:
+        share = 100 * gpu.small_total_ns / gpu.span_ns if gpu.span_ns else 0.0
+        if share >= options.small_finding_percent:
+            small = duration_text(options.small_ns)
+            findings.append(
+                Finding(
+                    "small-gaps",
+                    Severity.WARNING,
+                    f"GPU {gpu.gpu} lost {share:.1f} % of its span in gaps under {small}",
+                    f"{count_text(gpu.small_count)} gaps, together "
+                    f"{duration_text(gpu.small_total_ns)}",
+                    "launch overhead between short kernels: use graphs, or fuse kernels",
+                    f"gpu {gpu.gpu}",
+                )
+            )
+    return findings
