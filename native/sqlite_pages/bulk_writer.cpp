@@ -43,11 +43,12 @@ int BulkWriter::check_header() const {
   const bool rollback_journal = header_.write_version == 1 && header_.read_version == 1;
   const bool no_freelist = header_.first_freelist_page == 0 && header_.freelist_pages == 0;
   const bool count_valid = header_.page_count > 0 && header_.change_counter == header_.version_valid_for;
-  const bool ready = rollback_journal && no_freelist && count_valid && header_.largest_root == 0 && header_.encoding == 1;
-  return ready ? WAVESCOPE_PAGES_OK : WAVESCOPE_PAGES_UNSUPPORTED;
+  const bool plain = header_.largest_root == 0 && header_.encoding == 1;
+  return rollback_journal && no_freelist && count_valid && plain ? WAVESCOPE_PAGES_OK : WAVESCOPE_PAGES_UNSUPPORTED;
 }
 
-int BulkWriter::add_table(uint32_t root_page, const WavescopeBulkColumn* columns, int32_t column_count, int32_t* table) {
+int BulkWriter::add_table(uint32_t root_page, const WavescopeBulkColumn* columns, int32_t column_count,
+                          int32_t* table) {
   if (!is_usable_ || column_count < 1 || column_count > kMostColumns) return WAVESCOPE_PAGES_BAD_ARGUMENT;
   if (root_page < 2 || root_page > header_.page_count) return WAVESCOPE_PAGES_BAD_ARGUMENT;
   for (const TableBuilder& other : tables_) {
@@ -108,7 +109,8 @@ int BulkWriter::abort() {
   if (is_over_) return WAVESCOPE_PAGES_OK;
   is_over_ = true;
   const uint64_t length = static_cast<uint64_t>(header_.page_count) * header_.page_bytes;
-  return ::ftruncate(descriptor_, static_cast<off_t>(length)) == 0 ? static_cast<int>(WAVESCOPE_PAGES_OK) : failed_call();
+  if (::ftruncate(descriptor_, static_cast<off_t>(length)) != 0) return failed_call();
+  return WAVESCOPE_PAGES_OK;
 }
 
 bool BulkWriter::read_exactly(uint64_t offset, uint8_t* target, size_t count) {

@@ -41,11 +41,6 @@ inline void store_u32(uint8_t* bytes, uint32_t value) {
   store_u16(bytes + 2, value & 0xffff);
 }
 
-inline void store_u64(uint8_t* bytes, uint64_t value) {
-  store_u32(bytes, static_cast<uint32_t>(value >> 32));
-  store_u32(bytes + 4, static_cast<uint32_t>(value));
-}
-
 // The byte after the varint at `bytes`, or nullptr when it does not end before `end`.
 inline const uint8_t* read_varint(const uint8_t* bytes, const uint8_t* end, uint64_t& value) {
   uint64_t result = 0;

@@ -1,4 +1,4 @@
-// Pages of a file through pread: a file cut short while it is read gives an error, where a mapping would kill the process.
+// Pages of a file through pread: a file cut short meanwhile gives an error, where a mapping would kill the process.
 #ifndef WAVESCOPE_SQLITE_PAGE_SOURCE_H
 #define WAVESCOPE_SQLITE_PAGE_SOURCE_H
 

@@ -66,7 +66,8 @@ int wavescope_table_reader_seek_after(WavescopeTableReader* reader, int64_t rowi
 int wavescope_table_reader_read(WavescopeTableReader* reader, int64_t max_rows, int64_t last_rowid,
                                 int64_t text_limit_bytes, const WavescopeReadTarget* targets,
                                 WavescopeReadOutcome* outcome) {
-  if (reader == nullptr || outcome == nullptr || targets == nullptr || max_rows < 0) return WAVESCOPE_PAGES_BAD_ARGUMENT;
+  if (reader == nullptr || outcome == nullptr) return WAVESCOPE_PAGES_BAD_ARGUMENT;
+  if (targets == nullptr || max_rows < 0) return WAVESCOPE_PAGES_BAD_ARGUMENT;
   int status;
   try {
     status = reader->reader.read(max_rows, last_rowid, text_limit_bytes, targets);

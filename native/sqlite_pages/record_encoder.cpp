@@ -45,10 +45,11 @@ inline void store_integer(uint8_t* target, int64_t value, uint8_t bytes) {
   std::memcpy(target, &word, sizeof word);
 }
 
-// Whether SQLite would keep this double as an integer in a column of numeric affinity.
-inline bool is_whole(double value) {
-  constexpr double kLimit = 9223372036854775808.0;
-  return value > -kLimit && value < kLimit && std::trunc(value) == value;
+// Whether SQLite would keep this double as an integer.
+inline bool is_stored_as_integer(double value, int32_t whole_numbers) {
+  if (whole_numbers == WAVESCOPE_WHOLE_AS_REAL || std::trunc(value) != value) return false;
+  if (whole_numbers == WAVESCOPE_WHOLE_AS_SHORT_INTEGER) return value >= -0x1p47 && value < 0x1p47;
+  return value > -0x1p63 && value < 0x1p63;
 }
 
 }  // namespace
@@ -61,9 +62,9 @@ int RecordEncoder::begin(const WavescopeBulkValues* values) {
   text_columns_.clear();
   for (size_t index = 0; index < columns_.size(); ++index) {
     const WavescopeBulkValues& source = values_[index];
-    if (source.kind < WAVESCOPE_COLUMN_INTEGER || source.kind > WAVESCOPE_COLUMN_NULL) return WAVESCOPE_PAGES_BAD_ARGUMENT;
     if (source.kind == WAVESCOPE_COLUMN_NULL) continue;
-    if (source.values == nullptr) return WAVESCOPE_PAGES_BAD_ARGUMENT;
+    const bool known = source.kind >= WAVESCOPE_COLUMN_INTEGER && source.kind <= WAVESCOPE_COLUMN_TEXT;
+    if (!known || source.values == nullptr) return WAVESCOPE_PAGES_BAD_ARGUMENT;
     if (source.kind == WAVESCOPE_COLUMN_TEXT) text_columns_.push_back(index);
   }
   texts_.resize(text_columns_.size());
@@ -113,7 +114,7 @@ int RecordEncoder::encode(int64_t row) {
         const double value = as_double(bits);
         const bool missing = std::isnan(value) || (column.has_missing != 0 && value == column.missing_real);
         type = missing ? 0 : kRealType;
-        if (!missing && column.whole_as_integer != 0 && is_whole(value)) {
+        if (!missing && is_stored_as_integer(value, column.whole_numbers)) {
           bits = static_cast<int64_t>(value);
           type = integer_type(bits);
         }

@@ -85,10 +85,17 @@ WAVESCOPE_EXPORT void wavescope_table_reader_close(WavescopeTableReader* reader)
 
 typedef struct WavescopeBulkWriter WavescopeBulkWriter;
 
+// When a whole double is stored as an integer, which takes less room.
+enum WavescopeWholeNumbers {
+  WAVESCOPE_WHOLE_AS_REAL = 0,           // never: columns without affinity
+  WAVESCOPE_WHOLE_AS_INTEGER = 1,        // always: columns of integer or numeric affinity
+  WAVESCOPE_WHOLE_AS_SHORT_INTEGER = 2,  // up to 48 bits: columns of real affinity, where SQLite turns it back
+};
+
 typedef struct WavescopeBulkColumn {
-  int32_t not_null;          // nonzero: NULL is refused
-  int32_t has_missing;       // nonzero: numbers equal to the missing value become NULL, as NaN always does
-  int32_t whole_as_integer;  // nonzero: whole doubles are stored as integers, as in columns of numeric affinity
+  int32_t not_null;       // nonzero: NULL is refused
+  int32_t has_missing;    // nonzero: numbers equal to the missing value become NULL, as NaN always does
+  int32_t whole_numbers;  // WavescopeWholeNumbers
   int64_t missing_integer;
   double missing_real;
 } WavescopeBulkColumn;
@@ -102,11 +109,11 @@ typedef struct WavescopeBulkValues {
   const uint8_t* nulls;  // text only, may be NULL: 1 where the value is NULL
 } WavescopeBulkValues;
 
-// Opens a closed database for appending pages; refuses WAL mode, auto_vacuum, a freelist and other encodings than UTF-8.
+// Opens a closed database for appending pages. WAL mode, auto_vacuum, a freelist or UTF-16 are unsupported.
 WAVESCOPE_EXPORT int wavescope_bulk_open(const char* path, WavescopeBulkWriter** writer, int32_t* error_number);
 
-// Registers the empty table rooted at root_page; *table is its handle. One descriptor per column of the table, in order;
-// values come in the same order, the rowid's own column as NULL.
+// Registers the empty table rooted at root_page; *table is its handle. One descriptor per column of the table, in
+// order; values come in the same order, the rowid's own column as NULL.
 WAVESCOPE_EXPORT int wavescope_bulk_add_table(WavescopeBulkWriter* writer, uint32_t root_page,
                                               const WavescopeBulkColumn* columns, int32_t column_count,
                                               int32_t* table);

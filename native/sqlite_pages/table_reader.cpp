@@ -72,7 +72,8 @@ int TableReader::seek_after(int64_t rowid) {
   }
 }
 
-int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_bytes, const WavescopeReadTarget* targets) {
+int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_bytes,
+                      const WavescopeReadTarget* targets) {
   row_ = 0;
   held_text_bytes_ = 0;
   for (Column& column : columns_) {
@@ -237,7 +238,8 @@ int TableReader::assemble(const Cell& cell) {
     visited_[number] = true;
     if (!source_.copy_page(number, overflow_page_.data())) return unreadable(number);
     const uint64_t part = std::min<uint64_t>(split_.overflow_bytes, cell.payload_bytes - assembled_.size());
-    assembled_.insert(assembled_.end(), overflow_page_.begin() + 4, overflow_page_.begin() + 4 + static_cast<ptrdiff_t>(part));
+    const uint8_t* content = overflow_page_.data() + 4;
+    assembled_.insert(assembled_.end(), content, content + part);
     number = load_u32(overflow_page_.data());
   }
   assembled_.resize(assembled_.size() + kReadSlack);

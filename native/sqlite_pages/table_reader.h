@@ -59,7 +59,8 @@ class TableReader {
   int assemble(const Cell& cell);
   int store_row(const Cell& cell, const WavescopeReadTarget* targets);
   Decoded decode(const uint8_t* record, uint64_t available, uint64_t payload, const WavescopeReadTarget* targets);
-  Decoded store_value(Column& column, const uint8_t* value, uint64_t type, uint64_t bytes, const WavescopeReadTarget& target);
+  Decoded store_value(Column& column, const uint8_t* value, uint64_t type, uint64_t bytes,
+                      const WavescopeReadTarget& target);
   void store_null(Column& column, const WavescopeReadTarget& target);
   void forget_row(const WavescopeReadTarget* targets);
   int corrupt(uint32_t page_number);

@@ -48,7 +48,7 @@ class _Copies:
 def copies(trace: Trace, options: CopyOptions | None = None) -> Result:
     """Tables `copies` by direction and `largest_copies`; counts as facts."""
     options = options or CopyOptions()
-    trace.ops.load("id", "start_ns", "end_ns", "type", "name", "gpu", "queue", "size_bytes")
+    trace.ops.load("start_ns", "end_ns", "type", "name", "gpu", "queue")
     kinds = trace.op_kind
     rows = np.flatnonzero(kinds == OpKind.COPY)
     table = trace.ops.take(rows)
@@ -76,6 +76,8 @@ def copies(trace: Trace, options: CopyOptions | None = None) -> Result:
 
 def _sizes(trace: Trace, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
     """The size of each copy: its own, else that of the call which caused it, else -1."""
+    if not len(rows):
+        return np.empty(0, np.int64)
     sizes: npt.NDArray[np.int64] = trace.ops["size_bytes"][rows].astype(np.int64)
     sizes[sizes < 0] = UNKNOWN
     launches = trace.table(declared.COPIES)
@@ -173,7 +175,8 @@ _LARGEST_COLUMNS = (
 
 def _largest_table(found: _Copies, count: int) -> ResultTable:
     """The copies of the largest sizes; those of unknown size after them, longest first."""
-    order = np.lexsort((found.table["id"], -found.duration_ns, -found.size_bytes))[:count]
+    ids = found.table["id"] if len(found.size_bytes) else found.size_bytes
+    order = np.lexsort((ids, -found.duration_ns, -found.size_bytes))[:count]
     rows = [_copy_row(found, index) for index in order.tolist()]
     return ResultTable(
         "largest_copies", "Largest copies", _LARGEST_COLUMNS, rows, len(found.duration_ns)

@@ -22,6 +22,7 @@ Batch = dict[str, Array]
 """Columns of equal length by name; STRING columns are codes into the source's string table."""
 
 BATCH_ROWS = 1 << 17
+_ROWS_OF_ROOM = 1 << 26
 
 
 class Notes:
@@ -124,14 +125,28 @@ def full_batch(table: Table, given: Mapping[str, Array], columns: Sequence[str] 
 
 
 def read_columns(source: TraceSource, table: Table, columns: Sequence[str]) -> dict[str, Array]:
-    """Whole columns of a source, concatenated."""
-    parts: dict[str, list[Array]] = {name: [] for name in columns}
+    """Whole columns of a source.
+
+    Room is made once, for as many rows as there may be: joining batches afterwards would touch
+    twice the memory, which costs more than reading the file.
+    """
+    room = min(source.row_count(table), _ROWS_OF_ROOM)
+    whole = {name: np.empty(room, table.column(name).type.dtype) for name in columns}
+    beyond: list[Batch] = []
+    filled = 0
     for batch in source.batches(table, columns):
+        rows = len(batch[columns[0]])
+        if beyond or filled + rows > room:
+            beyond.append(batch)
+            continue
         for name in columns:
-            parts[name].append(batch[name])
+            whole[name][filled : filled + rows] = batch[name]
+        filled += rows
+    held = {name: array[:filled] for name, array in whole.items()}
+    if not beyond:
+        return held
     return {
-        name: np.concatenate(arrays) if arrays else np.empty(0, table.column(name).type.dtype)
-        for name, arrays in parts.items()
+        name: np.concatenate((held[name], *(batch[name] for batch in beyond))) for name in columns
     }
 
 

@@ -205,12 +205,12 @@ class Trace:
         """Facts of the run by tag."""
         return read_metadata(self.source)
 
-    @property
+    @cached_property
     def op_kind(self) -> npt.NDArray[np.int8]:
         """The `OpKind` of each op."""
         return op_kinds(self.strings, self.ops["type"])
 
-    @property
+    @cached_property
     def op_class(self) -> npt.NDArray[np.int8]:
         """The `OpClass` of each op: compute, communication or copy."""
         self.ops.load("type", "name")

@@ -70,9 +70,16 @@ def _counts(text: bytes) -> list[int]:
     for index in range(3):
         number = _COUNT.match(text, place)
         assert number is not None  # the pattern also matches nothing
-        value = int(number[1]) if 0 < len(number[1].lstrip(b"0") or b"0") <= 19 else -1
-        counts[index] = value if number[1] and 0 <= value < 2**63 else _ABSENT
+        counts[index] = _count(number[1])
         place = number.end()
         if not number[2]:
             break
     return counts
+
+
+def _count(digits: bytes) -> int:
+    """The number, unless there are no digits or too many for int64."""
+    if not digits or len(digits.lstrip(b"0")) > 19:
+        return _ABSENT
+    value = int(digits[-19:])
+    return value if value < 2**63 else _ABSENT

@@ -70,7 +70,8 @@ class ReadOnlyQuery:
 
     def __iter__(self) -> Iterator[SqlRow]:
         try:
-            yield from self._cursor
+            for row in self._cursor:  # noqa: UP028  `yield from` would close the cursor, too late
+                yield row
         except (sqlite3.Error, sqlite3.Warning) as error:
             raise self._explained(error) from error
 

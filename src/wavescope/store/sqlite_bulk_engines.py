@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from wavescope.store.sqlite_pages import (
     ColumnValues,
     PagesError,
     PagesStatus,
+    WholeNumbers,
 )
 from wavescope.store.sqlite_table import (
     Affinity,
@@ -30,6 +32,13 @@ from wavescope.store.sqlite_table import (
     table_layout,
 )
 from wavescope.store.text_column import TextColumn
+
+_WHOLE_NUMBERS = {
+    Affinity.INTEGER: WholeNumbers.AS_INTEGER,
+    Affinity.NUMERIC: WholeNumbers.AS_INTEGER,
+    Affinity.REAL: WholeNumbers.AS_SHORT_INTEGER,
+}
+LOCK_TIMEOUT_S = 0.2  # a file to be filled is new: somebody else's lock is a mistake
 
 
 @dataclass(eq=False)
@@ -72,7 +81,7 @@ class Engine(Protocol):
 def connect(path: Path) -> sqlite3.Connection:
     """A connection to an existing file, with transactions under our own control."""
     uri = f"file:{quote(str(path.absolute()))}?mode=rw"
-    return sqlite3.connect(uri, uri=True, isolation_level=None)
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=LOCK_TIMEOUT_S)
 
 
 class PageEngine:
@@ -227,10 +236,12 @@ def _require_empty(connection: sqlite3.Connection, layout: TableLayout) -> None:
 
 def _bulk_column(table: FilledTable, column: TableColumn) -> BulkColumn:
     missing = table.missing.get(column.name)
+    if missing is not None and math.isnan(missing):
+        missing = None  # NaN is NULL anyway
     return BulkColumn(
         not_null=column.is_not_null and column.name != table.layout.rowid_column,
         has_missing=missing is not None,
-        whole_as_integer=column.affinity in (Affinity.INTEGER, Affinity.NUMERIC),
+        whole_numbers=_WHOLE_NUMBERS.get(column.affinity, WholeNumbers.AS_REAL),
         missing_integer=0 if missing is None else int(missing),
         missing_real=0.0 if missing is None else float(missing),
     )

@@ -108,6 +108,7 @@ class ColumnQuery:
         count, last, texts = int(row[0]), row[1], [_ascii(text or "") for text in row[2:]]
         if count == 0:
             return 0, None, {}
+        _require_progress(first, last)
         if any(_ODD_MARK in text for text in texts):
             return count, last, None
         arrays = [np.fromstring(text, dtype=np.int64, sep=",") for text in texts]
@@ -145,6 +146,8 @@ class ColumnQuery:
                 if held_bytes >= text_limit_bytes:
                     break
         cursor.close()
+        if rowids:
+            _require_progress(first, rowids[-1])
         return rowids, rows
 
     def _value_sql(self, request: ColumnRequest) -> str:
@@ -190,6 +193,12 @@ def _real(value: int | float | bytes) -> float | None:
     if isinstance(value, bytes):
         return float(value) if len(value) <= 400 and _REAL.fullmatch(value) else None
     return float(value)
+
+
+def _require_progress(first: int, last: int) -> None:
+    """A damaged tree can lead SQLite back to rows that were read before, without end."""
+    if last < first:
+        raise sqlite3.DatabaseError("database disk image is malformed")
 
 
 def _ascii(value: str | bytes) -> str:

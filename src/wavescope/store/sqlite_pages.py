@@ -46,6 +46,14 @@ class PagesKind(IntEnum):
     NULL = 3
 
 
+class WholeNumbers(IntEnum):
+    """WavescopeWholeNumbers of sqlite_pages.h."""
+
+    AS_REAL = 0
+    AS_INTEGER = 1
+    AS_SHORT_INTEGER = 2
+
+
 class PagesError(Exception):
     """A native function refused; the Python path or an error message is the caller's business."""
 
@@ -72,7 +80,7 @@ class BulkColumn(ctypes.Structure):
     _fields_ = (
         ("not_null", c_int32),
         ("has_missing", c_int32),
-        ("whole_as_integer", c_int32),
+        ("whole_numbers", c_int32),
         ("missing_integer", c_int64),
         ("missing_real", c_double),
     )

@@ -83,7 +83,7 @@ def table_layout(connection: sqlite3.Connection, table: str) -> TableLayout:
         (name, "main"),
     ).fetchall()
     attached = connection.execute(
-        "SELECT count(*) FILTER (WHERE type = 'index'), count(*) FILTER (WHERE type = 'trigger')"
+        "SELECT total(type = 'index'), total(type = 'trigger')"
         " FROM main.sqlite_master WHERE tbl_name = ? COLLATE NOCASE",
         (name,),
     ).fetchone()

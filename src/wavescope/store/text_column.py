@@ -67,11 +67,11 @@ class TextColumn:
 
     def take(self, indices: npt.NDArray[np.integer]) -> TextColumn:
         """The texts at `indices`, in that order."""
-        lengths = self.lengths()[indices]
         offsets = np.zeros(len(indices) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        shifts = np.repeat(self.offsets[:-1][indices] - offsets[:-1], lengths)
-        blob = self.blob[np.arange(offsets[-1], dtype=np.int64) + shifts]
+        np.cumsum(self.lengths()[indices], out=offsets[1:])
+        distinct, places = np.unique(indices, return_inverse=True)
+        texts = [self.raw(index) for index in distinct.tolist()]
+        blob = b"".join(map(texts.__getitem__, places.tolist()))
         return TextColumn(blob, offsets, self.nulls[indices])
 
     def lengths(self) -> npt.NDArray[np.int64]:

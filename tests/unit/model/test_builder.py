@@ -80,3 +80,14 @@ def test_texts_come_back_by_handle(blocks: list[list[bytes]]) -> None:
 
     assert texts == [text.decode("utf-8", "replace") for block in blocks for text in block]
     builder.close()
+
+
+def test_columns_that_outgrow_the_room_made_for_them_stay_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("wavescope.model.source._ROWS_OF_ROOM", 4)
+    builder = TraceBuilder("x", "test")
+    for starts in ([1, 2, 3], [4, 5], [6], [7]):
+        ops(builder, starts)
+
+    assert read_columns(builder, OPS, ("start_ns",))["start_ns"].tolist() == [1, 2, 3, 4, 5, 6, 7]
