@@ -39,6 +39,8 @@ _ALLOWED_ACTIONS = {
     sqlite3.SQLITE_READ,
     sqlite3.SQLITE_RECURSIVE,
 }
+_SQL_ERRORS = (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError)
+"""The last one when a message quotes a damaged name."""
 _INSTRUCTIONS_BETWEEN_CHECKS = 200_000
 
 
@@ -56,7 +58,7 @@ class ReadOnlyQuery:
         connection.set_progress_handler(lambda: 0, _INSTRUCTIONS_BETWEEN_CHECKS)
         try:
             self._cursor = connection.execute(sql)
-        except (sqlite3.Error, sqlite3.Warning) as error:
+        except _SQL_ERRORS as error:
             self.close()
             raise self._explained(error) from error
         if self._cursor.description is None:
@@ -72,7 +74,7 @@ class ReadOnlyQuery:
         try:
             for row in self._cursor:  # noqa: UP028  `yield from` would close the cursor, too late
                 yield row
-        except (sqlite3.Error, sqlite3.Warning) as error:
+        except _SQL_ERRORS as error:
             raise self._explained(error) from error
 
     def close(self) -> None:
@@ -83,9 +85,11 @@ class ReadOnlyQuery:
         message = str(error)
         if message == "interrupted":
             return KeyboardInterrupt()  # type: ignore[return-value]
+        if isinstance(error, UnicodeDecodeError):
+            return UnreadableInputError(self._path, "the database is damaged (names are no text)")
         if "malformed" in message or "not a database" in message or "disk I/O" in message:
             return UnreadableInputError(self._path, f"the database is damaged ({message})")
-        if "not authorized" in message or "prohibited" in message:
+        if any(word in message for word in ("authoriz", "prohibited", "readonly")):
             return UsageError(
                 f"only reading is allowed here ({message})",
                 hint="write one SELECT statement; `wavescope trim` and `merge` make new files",
@@ -122,6 +126,9 @@ def _authorize(
     if action == sqlite3.SQLITE_FUNCTION:
         refused = (second or "").lower() in _REFUSED_FUNCTIONS
         return sqlite3.SQLITE_DENY if refused else sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
+        # How SQLite announces a table-valued pragma; it refuses a real change by itself.
+        return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_PRAGMA:
         reads = (first or "").lower() in _READING_PRAGMAS and not _sets_value(first, second)
         return sqlite3.SQLITE_OK if reads else sqlite3.SQLITE_DENY

@@ -84,7 +84,8 @@ def sqlite_errors(path: Path | str) -> Iterator[None]:
     """Turns what SQLite says of a damaged file into a message with a way out."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        # The second when SQLite quotes bytes of a damaged schema that are no text.
         raise UnreadableInputError(
             path,
             f"the database is damaged ({error})",

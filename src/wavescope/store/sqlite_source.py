@@ -186,10 +186,20 @@ class _Beside:
         self._cursor = cursor
         self._key = key
 
+    def _rows_until(self, last_id: int, rows: int) -> ColumnBlock:
+        """All rows up to `last_id`, also those whose primary row is gone."""
+        blocks = [self._cursor.read(rows, last_rowid=last_id)]
+        while blocks[-1].row_count == rows:
+            blocks.append(self._cursor.read(rows, last_rowid=last_id))
+        joined = ColumnBlock()
+        for name in blocks[0]:
+            joined[name] = np.concatenate([np.asarray(block[name]) for block in blocks])
+        return joined if len(blocks) > 1 else blocks[0]
+
     def aligned(self, ids: npt.NDArray[np.int64], columns: Sequence[Column]) -> dict[str, Array]:
         """For each id its row's values, or the missing value where there is no row."""
-        block = self._cursor.read(len(ids), last_rowid=int(ids[-1]))
-        own = np.asarray(block[self._key], np.int64)
+        block = self._rows_until(int(ids[-1]), len(ids))
+        own = block.integers(self._key)
         if np.array_equal(own, ids):
             return {column.stored_as: np.asarray(block[column.stored_as]) for column in columns}
         places = np.searchsorted(own, ids)

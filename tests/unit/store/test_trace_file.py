@@ -141,6 +141,21 @@ def test_side_rows_may_be_missing(tmp_path: Path) -> None:
     assert trace.ops["size_bytes"].tolist() == [-1, 4096, -1]
 
 
+def test_side_rows_whose_op_is_gone_are_passed_over(tmp_path: Path) -> None:
+    maker = a_trace()
+    for index in range(20):
+        maker.with_kernel("k", index, index + 1, stream=index)
+    write_trace([maker.builder], tmp_path / "t.db")
+    connection = sqlite3.connect(tmp_path / "t.db")
+    connection.execute("DELETE FROM rocpd_op WHERE id BETWEEN 2 AND 15")
+    connection.commit()
+    connection.close()
+
+    batches = open_source(tmp_path / "t.db").batches(TABLES[0], ("stream",), 2)
+
+    assert [batch["stream"].tolist() for batch in batches] == [[0, 15], [16, 17], [18, 19]]
+
+
 def test_damaged_rows_are_repaired_and_noted(tmp_path: Path) -> None:
     write_trace([everything().builder], tmp_path / "t.db")
     connection = sqlite3.connect(tmp_path / "t.db")
