@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from wavescope.errors import UsageError
@@ -28,6 +27,8 @@ def exporters() -> Iterator[Exporter]:
         for exporter in getattr(module, "EXPORTERS", None) or (module.EXPORTER,):
             assert isinstance(exporter, Exporter)
             yield exporter
+    from importlib.metadata import entry_points  # noqa: PLC0415  slow, and rarely reached
+
     for entry in entry_points(group="wavescope.exporters"):
         plugin = entry.load()
         if isinstance(plugin, Exporter):

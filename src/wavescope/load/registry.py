@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.metadata import entry_points
 
 from wavescope.load.importer import Importer
 
@@ -29,6 +28,8 @@ def importers() -> Iterator[Importer]:
         importer = import_module(f"wavescope.load.{name}").IMPORTER
         assert isinstance(importer, Importer)
         yield importer
+    from importlib.metadata import entry_points  # noqa: PLC0415  slow, and rarely reached
+
     for entry in entry_points(group="wavescope.importers"):
         plugin = entry.load()
         if isinstance(plugin, Importer):

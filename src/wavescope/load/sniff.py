@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import sqlite3
 import stat
 import zlib
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
 from wavescope.load.importer import Probe
-from wavescope.store.sqlite_open import SQLITE_MAGIC, ReadOnlyDatabase
+from wavescope.store.sqlite_open import SQLITE_MAGIC, ReadOnlyDatabase, sqlite_errors
 
 GZIP_MAGIC = b"\x1f\x8b"
 HEAD_BYTES = 64 << 10
@@ -44,11 +43,11 @@ def _probe_file(path: Path) -> Probe:
         head = file.read(HEAD_BYTES)
     if not head:
         raise UnreadableInputError(path, "the file is empty", hint="did the recording fail?")
-    if head.startswith(GZIP_MAGIC):
-        return Probe(path, _inflated_head(path), is_gzip=True)
-    if head.startswith(SQLITE_MAGIC[:6]):
-        return Probe(path, head, sqlite_tables=_tables(path))
-    return Probe(path, head)
+    is_gzip = head.startswith(GZIP_MAGIC)
+    if is_gzip:
+        head = _inflated_head(path)
+    tables = _tables(path) if head.startswith(SQLITE_MAGIC[:6]) else frozenset()
+    return Probe(path, head, is_gzip, sqlite_tables=tables)
 
 
 def _inflated_head(path: Path) -> bytes:
@@ -60,15 +59,9 @@ def _inflated_head(path: Path) -> bytes:
 
 
 def _tables(path: Path) -> frozenset[str]:
-    try:
+    with sqlite_errors(path):
         database = ReadOnlyDatabase(path)
         try:
             return database.tables()
         finally:
             database.close()
-    except sqlite3.Error as error:
-        raise UnreadableInputError(
-            path,
-            f"the database is damaged ({error})",
-            hint="if the program was killed while writing, keep its -wal file beside it",
-        ) from error

@@ -2,14 +2,17 @@
 
 A closed database is opened immutable. One with a write-ahead log left behind by a killed run is
 copied, log included, to a private folder first: to read it, SQLite would write beside the original.
+A gzipped database is unpacked there.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import shutil
 import sqlite3
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -20,24 +23,25 @@ SQLITE_MAGIC = b"SQLite format 3\x00"
 
 
 class ReadOnlyDatabase:
-    """A read-only connection to `path`; `file` is what is really read: a copy if there is a log."""
+    """A read-only connection to `path`; `file` is what is really read, perhaps a private copy."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self.file = self._copy_with_log() if has_write_ahead_log(path) else path
-        mode = "mode=ro" if self._folder else "mode=ro&immutable=1"
+        self.recovered_log = has_write_ahead_log(path)
+        """Whether rows came from a write-ahead log that a killed run left behind."""
+        self.file = path
+        if self.recovered_log:
+            self._copy_with_log()
+        elif _is_gzip(path):
+            self._unpack()
+        mode = "mode=ro" if self.recovered_log else "mode=ro&immutable=1"
         uri = f"file:{quote(str(self.file.absolute()))}?{mode}"
         try:
             self.connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
         except sqlite3.Error as error:
             raise UnreadableInputError(path, str(error)) from error
         self.connection.text_factory = decoded
-
-    @property
-    def recovered_log(self) -> bool:
-        """Whether rows came from a write-ahead log that a killed run left behind."""
-        return self._folder is not None
 
     def columns(self, table: str) -> tuple[str, ...]:
         """Column names of a table or view; empty when there is none of that name."""
@@ -52,26 +56,42 @@ class ReadOnlyDatabase:
         return frozenset(name for (name,) in rows)
 
     def __del__(self) -> None:
-        if hasattr(self, "connection"):
-            self.close()
+        self.close()
 
     def close(self) -> None:
-        self.connection.close()
+        """Give everything back; also after a failed opening, and more than once."""
+        if hasattr(self, "connection"):
+            self.connection.close()
         if self._folder:
             self._folder.cleanup()
 
-    def _copy_with_log(self) -> Path:
+    def _private_file(self) -> Path:
         self._folder = tempfile.TemporaryDirectory(prefix="wavescope-")
-        copy = Path(self._folder.name) / "trace.db"
-        shutil.copyfile(self.path, copy)
-        shutil.copyfile(_log_path(self.path), _log_path(copy))
-        return copy
+        return Path(self._folder.name) / "trace.db"
+
+    def _copy_with_log(self) -> None:
+        self.file = self._private_file()
+        shutil.copyfile(self.path, self.file)
+        shutil.copyfile(_log_path(self.path), _log_path(self.file))
+
+    def _unpack(self) -> None:
+        self.file = self._private_file()
+        try:
+            with gzip.open(self.path) as packed, self.file.open("wb") as unpacked:
+                shutil.copyfileobj(packed, unpacked, 1 << 20)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise UnreadableInputError(self.path, f"its gzip data is damaged ({error})") from error
 
 
 def has_write_ahead_log(path: Path) -> bool:
     """Whether committed rows may lie in a `-wal` file beside the database."""
     log = _log_path(path)
     return log.is_file() and log.stat().st_size > 0
+
+
+def _is_gzip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
 
 
 def decoded(raw: bytes) -> str:
