@@ -80,6 +80,7 @@ class ReadOnlyDatabase:
             with gzip.open(self.path) as packed, self.file.open("wb") as unpacked:
                 shutil.copyfileobj(packed, unpacked, 1 << 20)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.close()
             raise UnreadableInputError(self.path, f"its gzip data is damaged ({error})") from error
 
 
