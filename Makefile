@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml native/CMakeLists.txt $(shell find native -name '*.cpp'
 	touch $@
 
 demo: setup ## run the main job on a generated trace
-	$(BIN)/wavescope demo
+	$(BIN)/wavescope demo -o demo-output
 
 test: setup lint native-test ## everything CI checks
 	$(BIN)/pytest -n auto -m "not slow and not gpu"

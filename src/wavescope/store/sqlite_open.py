@@ -12,8 +12,9 @@ import gzip
 import shutil
 import sqlite3
 import tempfile
+import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -27,7 +28,7 @@ class ReadOnlyDatabase:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._remove_copy: Callable[[], object] | None = None
         self.recovered_log = has_write_ahead_log(path)
         """Whether rows came from a write-ahead log that a killed run left behind."""
         self.file = path
@@ -62,12 +63,13 @@ class ReadOnlyDatabase:
         """Give everything back; also after a failed opening, and more than once."""
         if hasattr(self, "connection"):
             self.connection.close()
-        if self._folder:
-            self._folder.cleanup()
+        if self._remove_copy:
+            self._remove_copy()
 
     def _private_file(self) -> Path:
-        self._folder = tempfile.TemporaryDirectory(prefix="wavescope-")
-        return Path(self._folder.name) / "trace.db"
+        folder = tempfile.mkdtemp(prefix="wavescope-")
+        self._remove_copy = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder) / "trace.db"
 
     def _copy_with_log(self) -> None:
         self.file = self._private_file()

@@ -1,0 +1,115 @@
+"""`wavescope demo`: the main job on a generated trace."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from contextlib import closing
+from pathlib import Path
+
+from wavescope.cli.command import Command, Example
+from wavescope.cli.options import add_json_flag, add_quiet_flag
+from wavescope.cli.progress import Progress
+from wavescope.cli.terminal import say
+from wavescope.errors import OutputExistsError, UsageError, WavescopeError
+from wavescope.units import count_text
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=Path,
+        default=Path("wavescope-demo"),
+        help="folder to write into, made if needed (default wavescope-demo); the files of an "
+        "earlier demo in it are replaced, no others",
+    )
+    add_quiet_flag(parser)
+    add_json_flag(parser)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from wavescope.cli.main import main  # noqa: PLC0415  it imports this module
+
+    quiet: bool = arguments.quiet
+    trace, timeline = (arguments.output / name for name in ("trace.db", "trace.pftrace"))
+    _prepare(trace, timeline)
+    _generate(trace, quiet=quiet)
+    steps = (
+        ["summary", str(trace), *(["--json"] if arguments.json else ["-n", "12"])],
+        ["convert", str(trace), "-o", str(timeline), "--force"],
+    )
+    for step in steps:
+        if not quiet:
+            say(f"$ wavescope {shlex.join(step)}")
+        if code := main([*step, "--quiet"]):
+            return code
+    if not quiet:
+        _tell_next(trace, timeline)
+    return 0
+
+
+def _prepare(trace: Path, timeline: Path) -> None:
+    """Make the folder; refuse to replace files that no demo wrote."""
+    try:
+        trace.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise UsageError(f"{trace.parent} is not a folder", hint="choose another -o") from error
+    if not trace.exists() and not timeline.exists():
+        return
+    if not _is_earlier_demo(trace):
+        raise OutputExistsError(trace if trace.exists() else timeline)
+
+
+def _is_earlier_demo(trace: Path) -> bool:
+    from wavescope.collect.demo_trace import GENERATED_BY  # noqa: PLC0415  slow to import
+    from wavescope.load import open_trace  # noqa: PLC0415
+
+    try:
+        with open_trace(trace) as earlier:
+            return earlier.metadata.get("generated_by") == GENERATED_BY
+    except WavescopeError:
+        return False
+
+
+def _generate(path: Path, *, quiet: bool) -> None:
+    from wavescope.collect.demo_trace import demo_trace  # noqa: PLC0415  slow to import
+    from wavescope.export.output import replaced  # noqa: PLC0415
+    from wavescope.model.columns import OPS  # noqa: PLC0415
+    from wavescope.store.sqlite_writer import write_trace  # noqa: PLC0415
+
+    with (
+        Progress("generating a trace", quiet=quiet) as progress,
+        closing(demo_trace()) as source,
+        replaced(path, [], force=True) as temporary,
+    ):
+        write_trace([source], temporary, progress)
+        if not quiet:
+            ops = count_text(source.row_count(OPS))
+            say(f"generated {path}: LLM inference on 2 GPUs, {ops} ops (computed, not measured)")
+
+
+def _tell_next(trace: Path, timeline: Path) -> None:
+    say(f"wrote {trace} and {timeline}")
+    say("next:")
+    say(f"  open {timeline} at https://ui.perfetto.dev")
+    for command, *rest in (
+        ("summary", "--marker", "decode"),
+        ("query", "SELECT * FROM top LIMIT 5"),
+        ("info", "--markers"),
+    ):
+        say(f"  {shlex.join(['wavescope', command, str(trace), *rest])}")
+
+
+COMMAND = Command(
+    "demo",
+    "Show wavescope at work without a GPU: generate a trace in the shape of LLM inference on two "
+    "GPUs, print its summary with findings, and write a Perfetto timeline.",
+    (
+        Example("wavescope demo", "writes wavescope-demo/trace.db and trace.pftrace"),
+        Example("wavescope demo -o /tmp/tour", "the same in another folder"),
+    ),
+    _add_arguments,
+    _run,
+)

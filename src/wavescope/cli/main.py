@@ -1,0 +1,230 @@
+"""The `wavescope` command: finds a command's module, runs it, turns errors into exit codes.
+
+Only the module of the chosen command is imported, so that `wavescope --help` is instant.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import errno
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import NamedTuple, NoReturn
+
+from wavescope.cli.command import Command
+from wavescope.cli.terminal import drop_unwritable_output, prepare_streams, say
+from wavescope.errors import MachineError, UnreadableInputError, UsageError, WavescopeError
+from wavescope.version import __version__
+
+EXIT_BUG = 70
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+
+_SPACE_HINT = "free some space, or choose another place with -o (TMPDIR for temporary files)"
+_NO_SPACE = MachineError("no space left on the disk", hint=_SPACE_HINT)
+
+
+class CommandEntry(NamedTuple):
+    """A row of the command table: what `wavescope --help` says without importing the command."""
+
+    name: str
+    module: str
+    summary: str
+    aliases: tuple[str, ...] = ()
+
+
+COMMANDS = (
+    CommandEntry("info", "info", "what a trace holds: span, GPUs, processes, tables, coverage"),
+    CommandEntry("summary", "summary", "where the time goes: kernels, utilization, gaps, copies"),
+    CommandEntry("query", "query", "run SQL on a trace, read-only"),
+    CommandEntry("convert", "convert", "write a trace for other tools: Perfetto, ...", ("export",)),
+    CommandEntry("merge", "merge", "put the traces of many processes or ranks into one"),
+    CommandEntry("trim", "trim", "keep a part of a trace: time, marker, GPU, process"),
+    CommandEntry("doctor", "doctor", "what works on this machine, and how to get what is missing"),
+    CommandEntry("demo", "demo", "a tour on a generated LLM inference trace"),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (the process's own by default); the exit code."""
+    prepare_streams()
+    _clean_up_when_told_to_stop()
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    inputs: list[str] = []
+    try:
+        code = _dispatch(arguments, inputs)
+        sys.stdout.flush()
+    except WavescopeError as error:
+        return _report(error)
+    except KeyboardInterrupt:
+        say("interrupted")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        drop_unwritable_output()
+        return EXIT_BROKEN_PIPE
+    except MemoryError as error:
+        return _report(_out_of_memory(), error)
+    except OSError as error:
+        drop_unwritable_output()
+        return _report(_machine_error(error, inputs), error)
+    except Exception as error:  # noqa: BLE001  the last line of defence: a bug, and said to be one
+        return _report(_NO_SPACE, error) if _is_full_disk(error) else _report_bug(error)
+    return code
+
+
+def entry_for(name: str) -> CommandEntry:
+    """The row of the command called `name`, or a usage error that offers the nearest one."""
+    for entry in COMMANDS:
+        if name in (entry.name, *entry.aliases):
+            return entry
+    import difflib  # noqa: PLC0415  only for mistakes
+
+    near = difflib.get_close_matches(name, [entry.name for entry in COMMANDS], 1)
+    hint = f"did you mean `wavescope {near[0]}`?" if near else "`wavescope --help` lists them"
+    raise UsageError(f"there is no command '{name}'", hint=hint)
+
+
+def command_of(entry: CommandEntry) -> Command:
+    """The command itself, imported now."""
+    command = importlib.import_module(f"wavescope.cli.{entry.module}").COMMAND
+    assert isinstance(command, Command)
+    return command
+
+
+def help_text() -> str:
+    """What `wavescope --help` prints."""
+    width = max(len(entry.name) for entry in COMMANDS)
+    rows = "\n".join(f"  {entry.name:<{width}}  {entry.summary}" for entry in COMMANDS)
+    return (
+        "usage: wavescope COMMAND ...\n\n"
+        "GPU profiling toolkit: one command line, one trace file.\n\n"
+        f"commands:\n{rows}\n\n"
+        "options:\n"
+        "  -h, --help  show this text\n"
+        "  --version   show the version\n\n"
+        "`wavescope COMMAND --help` explains a command with examples. Every command has --json.\n"
+        "exit codes: 0 ok, 1 a check failed, 2 usage, 3 unreadable input, 4 this machine\n"
+    )
+
+
+def _dispatch(arguments: list[str], inputs: list[str]) -> int:
+    if not arguments:
+        sys.stderr.write(help_text())
+        return UsageError.exit_code
+    first, *rest = arguments
+    if first == "help" and rest:
+        first, rest = rest[0], ["--help"]
+    if first in {"-h", "--help", "help"}:
+        sys.stdout.write(help_text())
+        return 0
+    if first in {"-V", "--version"}:
+        sys.stdout.write(f"wavescope {__version__}\n")
+        return 0
+    if first.startswith("-"):
+        raise UsageError(f"'{first}' is not an option", hint="start with a command; see --help")
+    command = command_of(entry_for(first))
+    try:
+        namespace = command.parser().parse_args(rest)
+    except SystemExit as stop:  # argparse printed --help
+        return int(stop.code or 0)
+    inputs += _input_paths(namespace)
+    _import_numpy()
+    return command.run(namespace)
+
+
+def _import_numpy() -> None:
+    """Import NumPy without the threads of its linear algebra, which nothing here uses.
+
+    Starting them costs 60 ms of CPU, as much as the rest of the import. The variable is taken back,
+    because programs started from here shall not see it.
+    """
+    if "OPENBLAS_NUM_THREADS" in os.environ:
+        return
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    try:
+        with contextlib.suppress(ImportError):  # `wavescope doctor` says so, others fail by name
+            importlib.import_module("numpy")
+    finally:
+        del os.environ["OPENBLAS_NUM_THREADS"]
+
+
+def _clean_up_when_told_to_stop() -> None:
+    """Let SIGTERM and SIGHUP unwind the stack, so that temporary files are removed."""
+
+    def stop(number: int, _: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    with contextlib.suppress(ValueError):  # only the main thread may set handlers
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, stop)
+
+
+def _input_paths(namespace: argparse.Namespace) -> list[str]:
+    given = getattr(namespace, "trace", None)
+    many = getattr(namespace, "traces", None) or []
+    return [os.fspath(path) for path in ([given] if given else []) + list(many)]
+
+
+def _machine_error(error: OSError, inputs: list[str]) -> WavescopeError:
+    """What the operating system refused, as an error with a way out."""
+    reason = error.strerror or str(error)
+    path = error.filename if isinstance(error.filename, str) else ""
+    if path and path in inputs:
+        return UnreadableInputError(path, reason)
+    hints = {
+        errno.ENOSPC: _SPACE_HINT,
+        errno.EDQUOT: _SPACE_HINT,
+        errno.EACCES: "choose another place with -o, or change the permissions",
+        errno.EROFS: "choose another place with -o",
+        errno.EMFILE: "raise the limit of open files: ulimit -n 4096",
+    }
+    place = f"{path}: " if path else ""
+    return MachineError(f"{place}{reason}", hint=hints.get(error.errno or 0, ""))
+
+
+def _is_full_disk(error: Exception) -> bool:
+    """Whether SQLite, which has errors of its own, found no space."""
+    sqlite3 = sys.modules.get("sqlite3")
+    return (
+        sqlite3 is not None
+        and isinstance(error, sqlite3.OperationalError)
+        and "disk is full" in str(error)
+    )
+
+
+def _out_of_memory() -> MachineError:
+    return MachineError(
+        "there is not enough memory",
+        hint="look at a part: --start and --end, or `wavescope trim` writes a smaller trace",
+    )
+
+
+def _report(error: WavescopeError, cause: BaseException | None = None) -> int:
+    say(str(error), label="error")
+    if error.hint:
+        say(error.hint, label="hint")
+    _traceback_if_asked(cause or error)
+    return error.exit_code
+
+
+def _report_bug(error: Exception) -> int:
+    say(f"sorry, this is a bug in wavescope: {type(error).__name__}: {error}", label="error")
+    if not _traceback_if_asked(error):
+        say("WAVESCOPE_DEBUG=1 in the environment shows the traceback to report", label="hint")
+    return EXIT_BUG
+
+
+def _traceback_if_asked(error: BaseException) -> bool:
+    if os.environ.get("WAVESCOPE_DEBUG", "0") in {"", "0"}:
+        return False
+    import traceback  # noqa: PLC0415  only for those who debug
+
+    traceback.print_exception(error)
+    return True

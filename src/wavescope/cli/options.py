@@ -1,0 +1,176 @@
+"""Flags that several commands share, and the plain values they become."""
+
+from __future__ import annotations
+
+import argparse
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wavescope.errors import UsageError
+
+if TYPE_CHECKING:
+    from wavescope.model.selection import Selection
+
+DEFAULT_ROWS = 20
+
+
+class OutputFormat(str, enum.Enum):
+    """How a result is printed."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    JSON = "json"
+
+
+FOR_PEOPLE = (OutputFormat.TEXT, OutputFormat.MARKDOWN)
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """How a result is printed, which of its tables, and how many rows of each (0: all)."""
+
+    format: OutputFormat = OutputFormat.TEXT
+    rows: int = DEFAULT_ROWS
+    tables: tuple[str, ...] = ()
+
+    @classmethod
+    def from_arguments(cls, arguments: argparse.Namespace) -> OutputOptions:
+        """What the flags of `add_output_flags` say."""
+        wanted = output_format(arguments)
+        asked = getattr(arguments, "rows", None)
+        rows = asked if asked is not None else DEFAULT_ROWS if wanted in FOR_PEOPLE else 0
+        return cls(wanted, rows, tuple(getattr(arguments, "table", None) or ()))
+
+
+def output_format(arguments: argparse.Namespace) -> OutputFormat:
+    """The format asked for by --json or --format."""
+    asked = getattr(arguments, "format", None)
+    if arguments.json and asked not in {None, OutputFormat.JSON.value}:
+        raise UsageError(f"--json and --format {asked} exclude each other")
+    return OutputFormat.JSON if arguments.json else OutputFormat(asked or "text")
+
+
+def add_trace_argument(parser: argparse.ArgumentParser) -> None:
+    """The trace to read."""
+    parser.add_argument(
+        "trace", metavar="TRACE", help="trace of any known format; it is never changed"
+    )
+
+
+def add_json_flag(parser: argparse.ArgumentParser) -> None:
+    """--json, which every command has."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def add_format_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """--format and --json; the group of flags they are in."""
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--format",
+        choices=[choice.value for choice in OutputFormat],
+        help="how to print (default text); csv prints one table",
+    )
+    group.add_argument("--json", action="store_true", help="the same as --format json")
+    return group
+
+
+def add_output_flags(parser: argparse.ArgumentParser) -> None:
+    """How the result is printed, and how much of it."""
+    group = add_format_flags(parser)
+    group.add_argument(
+        "-n",
+        "--rows",
+        metavar="N",
+        type=row_count,
+        help=f"rows of each table, 0 for all (default: text and Markdown {DEFAULT_ROWS}, else all)",
+    )
+    group.add_argument(
+        "--table",
+        metavar="NAME",
+        action="append",
+        help="print only this table (may be repeated); --json shows the names",
+    )
+
+
+def add_filter_flags(parser: argparse.ArgumentParser) -> None:
+    """Which rows of the trace are meant."""
+    group = parser.add_argument_group(
+        "filters", "All that are given must hold; a list means any of its values."
+    )
+    group.add_argument("--gpu", metavar="N,...", type=numbers, help="ops of these GPUs")
+    group.add_argument("--rank", metavar="N,...", type=numbers, help="processes of these ranks")
+    group.add_argument("--pid", metavar="N,...", type=numbers, help="processes with these ids")
+    group.add_argument(
+        "--kernel", metavar="REGEX", default="", help="ops whose whole name matches somewhere"
+    )
+    group.add_argument(
+        "--marker", metavar="REGEX", default="", help="what starts inside markers that match"
+    )
+    group.add_argument(
+        "--start",
+        metavar="TIME",
+        help="what starts at or after: 25%% of the span, 10ms after the first event, or ns",
+    )
+    group.add_argument("--end", metavar="TIME", help="what starts before; written as --start is")
+
+
+def selection_from(arguments: argparse.Namespace) -> Selection:
+    """The selection that the flags of `add_filter_flags` say."""
+    from wavescope.model.selection import Selection, TimeBound, compiled  # noqa: PLC0415
+
+    for pattern in (arguments.kernel, arguments.marker):
+        compiled(pattern)
+    return Selection(
+        start=TimeBound(arguments.start) if arguments.start is not None else None,
+        end=TimeBound(arguments.end) if arguments.end is not None else None,
+        gpus=arguments.gpu or (),
+        processes=arguments.pid or (),
+        ranks=arguments.rank or (),
+        name=arguments.kernel,
+        marker=arguments.marker,
+    )
+
+
+def add_quiet_flag(parser: argparse.ArgumentParser) -> None:
+    """-q, for commands that report progress."""
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="no progress and no closing words"
+    )
+
+
+def add_force_flag(parser: argparse.ArgumentParser) -> None:
+    """--force, for commands that write files."""
+    parser.add_argument(
+        "--force", action="store_true", help="replace the output if it exists (never the input)"
+    )
+
+
+def add_output_path(parser: argparse.ArgumentParser, *, required: bool, meaning: str) -> None:
+    """-o, where to write."""
+    parser.add_argument("-o", "--output", metavar="OUT", type=Path, required=required, help=meaning)
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """The numbers of '0,2' or '0-3,7'."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not (first.isdecimal() and (last.isdecimal() or not dash)):
+            raise argparse.ArgumentTypeError(
+                f"'{text}' is not a list of numbers such as 0,2 or 0-3"
+            )
+        low, high = int(first), int(last or first)
+        if high < low or high - low > 100_000 or high >= 1 << 63:
+            raise argparse.ArgumentTypeError(f"'{part}' is not a range of numbers")
+        found += range(low, high + 1)
+    return tuple(found)
+
+
+def row_count(text: str) -> int:
+    """A number of rows, 0 or more."""
+    if not text.isdecimal() or len(text) > 12:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of rows")
+    return int(text)

@@ -1,0 +1,165 @@
+"""`wavescope summary`: where the time goes."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from wavescope.cli.command import Command, Example
+from wavescope.cli.opened import opened_trace
+from wavescope.cli.options import (
+    FOR_PEOPLE,
+    OutputFormat,
+    OutputOptions,
+    add_filter_flags,
+    add_output_flags,
+    add_quiet_flag,
+    add_trace_argument,
+    selection_from,
+)
+from wavescope.cli.output import print_result
+from wavescope.cli.progress import Progress
+from wavescope.cli.terminal import say
+from wavescope.errors import UsageError
+
+if TYPE_CHECKING:
+    from wavescope.analyze.kernel_summary import KernelSummaryOptions
+    from wavescope.analyze.trace_summary import SummaryOptions
+    from wavescope.model.result import Result
+    from wavescope.model.selection import Selection
+
+_HEADER_FACTS = {
+    "path": "path",
+    "format": "format",
+    "selection": "selection",
+    "gpu_count": "gpu_count",
+    "gpu_span_ns": "span_ns",
+    "gpu_busy_percent": "gpu_busy_percent",
+    "op_count": "op_count",
+    "listed_op_count": "kernel_launch_count",
+    "name_count": "kernel_name_count",
+    "gpu_time_ns": "kernel_time_ns",
+    "marker_count": "marker_count",
+    "call_count": "host_call_count",
+    "coverage": "coverage",
+}
+"""What a page of text begins with, and by which words."""
+_DETAIL_TABLES = ("queues", "concurrency", "gap_histogram", "largest_copies", "launch_kernels")
+"""Left to --table, --json and --format csv: a page of text has no room for them."""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_trace_argument(parser)
+    group = parser.add_argument_group("kernels")
+    group.add_argument(
+        "--by",
+        choices=("short", "full", "rules"),
+        help="group kernels by short name (default), by full name, or as --rules says",
+    )
+    group.add_argument(
+        "--rules", metavar="FILE", help="TOML file with [[rule]] tables: match, name, category"
+    )
+    group.add_argument(
+        "--per",
+        choices=("all", "gpu", "process"),
+        default="all",
+        help="one list of kernels for all, for each GPU, or for each process (default all)",
+    )
+    group.add_argument(
+        "--all-ops", action="store_true", help="list copies and fills among the kernels"
+    )
+    add_filter_flags(parser)
+    add_output_flags(parser)
+    add_quiet_flag(parser)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    output = OutputOptions.from_arguments(arguments)
+    selection = selection_from(arguments)
+    options = _summary_options(arguments)
+    with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
+        from wavescope.analyze.trace_summary import summarize  # noqa: PLC0415  slow to import
+        from wavescope.model.selection import select  # noqa: PLC0415
+
+        with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
+            result = summarize(select(trace, selection), options)
+    if not selection.is_everything:
+        result.facts["selection"] = describe(selection)
+    hidden = _fit_for_people(result, output) if output.format in FOR_PEOPLE else []
+    print_result(result, output)
+    if hidden and output.format is OutputFormat.TEXT and not arguments.quiet:
+        say(f"more with --table NAME: {', '.join(hidden)}")
+    return 0
+
+
+def _summary_options(arguments: argparse.Namespace) -> SummaryOptions:
+    from wavescope.analyze.trace_summary import SummaryOptions  # noqa: PLC0415  slow to import
+
+    return SummaryOptions(kernels=_kernel_options(arguments))
+
+
+def _kernel_options(arguments: argparse.Namespace) -> KernelSummaryOptions:
+    from wavescope.analyze.kernel_names import NameRules  # noqa: PLC0415  slow to import
+    from wavescope.analyze.kernel_summary import (  # noqa: PLC0415
+        KernelNaming,
+        KernelSummaryOptions,
+        OpChoice,
+    )
+    from wavescope.analyze.scopes import Scope  # noqa: PLC0415
+
+    by = arguments.by or ("rules" if arguments.rules else "short")
+    if (by == "rules") != bool(arguments.rules):
+        raise UsageError(
+            f"--by {by} and --rules do not go together" if arguments.rules else "which rules?",
+            hint="write --rules FILE.toml; --by rules is then understood",
+        )
+    return KernelSummaryOptions(
+        naming=KernelNaming.FULL if by == "full" else KernelNaming.SHORT,
+        scope=Scope(arguments.per),
+        ops=OpChoice.ALL if arguments.all_ops else OpChoice.KERNELS,
+        rules=NameRules.from_toml(arguments.rules) if arguments.rules else None,
+    )
+
+
+def describe(selection: Selection) -> str:
+    """The filters in words, such as 'gpu 0,1; marker decode'."""
+    parts = {
+        "from": selection.start.text if selection.start else "",
+        "until": selection.end.text if selection.end else "",
+        "gpu": ",".join(str(gpu) for gpu in selection.gpus),
+        "pid": ",".join(str(pid) for pid in selection.processes),
+        "rank": ",".join(str(rank) for rank in selection.ranks),
+        "kernel": selection.name,
+        "marker": selection.marker,
+    }
+    return "; ".join(f"{name} {value}" for name, value in parts.items() if value)
+
+
+def _fit_for_people(result: Result, output: OutputOptions) -> list[str]:
+    """Leave out details that nobody asked for; the names of the tables left out."""
+    result.facts = {
+        shown: result.facts[key] for key, shown in _HEADER_FACTS.items() if key in result.facts
+    }
+    if output.tables:
+        return []
+    result.tables = [table for table in result.tables if table.rows]
+    hidden = [table.name for table in result.tables if table.name in _DETAIL_TABLES]
+    result.tables = [table for table in result.tables if table.name not in hidden]
+    return hidden
+
+
+COMMAND = Command(
+    "summary",
+    "Show where the time goes: kernels with exact percentiles, utilization of each GPU, what "
+    "communication and copies are exposed, gaps, host calls, launch latency, what the trace "
+    "covers, and findings. docs/definitions.md defines every number.",
+    (
+        Example("wavescope summary trace.db", "the whole picture"),
+        Example("wavescope summary trace.json.gz --marker decode -n 10", "top kernels of decode"),
+        Example("wavescope summary trace.db --per gpu --by full", "for each GPU, by whole names"),
+        Example("wavescope summary trace.db --rules groups.toml", "kernels grouped as you say"),
+        Example("wavescope summary trace.db --table kernels --format csv", "all kernels as CSV"),
+    ),
+    _add_arguments,
+    _run,
+)

@@ -1,0 +1,67 @@
+"""The two streams: data on standard output, talk on standard error."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from typing import TextIO
+
+from wavescope.render.escape import visible
+
+_PIPE_WIDTH = 120
+_COLOR_OF = {"error": "1;31", "hint": "1;36", "note": "1;33"}
+
+
+def prepare_streams() -> None:
+    """Make both streams spell what their encoding lacks instead of failing on it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def say(message: str, *, label: str = "") -> None:
+    """One line for the person at the terminal; untrusted text in it is made visible."""
+    text = visible(message)
+    if label:
+        head = f"{label}:"
+        if wants_color(sys.stderr):
+            head = f"\x1b[{_COLOR_OF[label]}m{head}\x1b[0m"
+        text = f"{head} {text}"
+    print(text, file=sys.stderr, flush=True)
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Whether `stream` is a terminal whose user did not switch colours off."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+
+
+def terminal_width() -> int:
+    """Columns of the terminal: COLUMNS, else that of whichever stream is one, else for a pipe."""
+    if os.environ.get("COLUMNS", "").isdigit():
+        return shutil.get_terminal_size().columns
+    streams = (sys.__stdout__, sys.__stderr__, sys.__stdin__)
+    return next(filter(None, map(_columns_of, streams)), _PIPE_WIDTH)
+
+
+def _columns_of(stream: TextIO | None) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns if stream else 0
+    except (OSError, ValueError):
+        return 0
+
+
+def drop_unwritable_output() -> None:
+    """Send buffered output nowhere when it cannot be written: a closed pipe, a full disk.
+
+    Otherwise the interpreter would try once more at exit and complain about it.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -1,0 +1,45 @@
+"""The closing words of commands that write a file: what was written, and what to do next."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+from wavescope.cli.output import stdout_bytes
+from wavescope.cli.terminal import say
+from wavescope.units import bytes_text
+
+_NEXT = {
+    "wavescope": "wavescope summary {path}",
+    "perfetto": "open it at https://ui.perfetto.dev",
+    "chrome-json": "open it at https://ui.perfetto.dev",
+}
+
+
+def tell_written(path: Path, format_name: str, arguments: argparse.Namespace) -> None:
+    """Name the file on standard error with the next step; as JSON on standard output if asked."""
+    size_bytes = size_of(path)
+    if arguments.json:
+        _print_json(path, format_name, size_bytes)
+    if arguments.quiet:
+        return
+    say(f"wrote {path} ({format_name}, {bytes_text(size_bytes)})")
+    if format_name in _NEXT:
+        say(f"next: {_NEXT[format_name].format(path=shlex.quote(str(path)))}")
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    if path.is_dir():
+        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    return path.stat().st_size
+
+
+def _print_json(path: Path, format_name: str, size_bytes: int) -> None:
+    from wavescope.model.result import Result  # noqa: PLC0415  slow to import with JSON
+    from wavescope.render.json_text import write_json  # noqa: PLC0415
+
+    result = Result("Written")
+    result.facts = {"path": str(path), "format": format_name, "size_bytes": size_bytes}
+    write_json(result, stdout_bytes())

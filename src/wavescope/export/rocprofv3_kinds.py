@@ -1,0 +1,155 @@
+"""Kinds and operations of rocprofv3 JSON: numbers in records that its string tables resolve.
+
+The kinds stand where rocprofv3 puts them, since some readers go by number; their operations are
+those the trace uses. A call of no ROCm API gets a kind at the end, named by its category.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+KERNEL_DISPATCH = 11
+KERNEL_COMPLETE = 2
+MEMORY_COPY = 10
+MARKER_RANGE = 32
+MARK, THREAD_RANGE = 0, 1
+HOST_SECTION = "host_api"
+HOST_KIND = "HOST_CALL"
+
+_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("NONE", ()),
+    ("HSA_CORE_API", ()),
+    ("HSA_AMD_EXT_API", ()),
+    ("HSA_IMAGE_EXT_API", ()),
+    ("HSA_FINALIZE_EXT_API", ()),
+    ("HIP_RUNTIME_API", ()),
+    ("HIP_COMPILER_API", ()),
+    ("MARKER_CORE_API", ()),
+    ("MARKER_CONTROL_API", ()),
+    ("MARKER_NAME_API", ()),
+    (
+        "MEMORY_COPY",
+        (
+            "MEMORY_COPY_NONE",
+            "MEMORY_COPY_HOST_TO_HOST",
+            "MEMORY_COPY_HOST_TO_DEVICE",
+            "MEMORY_COPY_DEVICE_TO_HOST",
+            "MEMORY_COPY_DEVICE_TO_DEVICE",
+        ),
+    ),
+    (
+        "KERNEL_DISPATCH",
+        ("KERNEL_DISPATCH_NONE", "KERNEL_DISPATCH_ENQUEUE", "KERNEL_DISPATCH_COMPLETE"),
+    ),
+    ("SCRATCH_MEMORY", ()),
+    ("CORRELATION_ID_RETIREMENT", ()),
+    ("RCCL_API", ()),
+    ("OMPT", ()),
+    ("MEMORY_ALLOCATION", ()),
+    ("RUNTIME_INITIALIZATION", ()),
+    ("ROCDECODE_API", ()),
+    ("ROCJPEG_API", ()),
+    ("HIP_STREAM", ()),
+    ("HIP_RUNTIME_API_EXT", ()),
+    ("HIP_COMPILER_API_EXT", ()),
+    ("ROCDECODE_API_EXT", ()),
+    ("KFD_EVENT_PAGE_MIGRATE", ()),
+    ("KFD_EVENT_PAGE_FAULT", ()),
+    ("KFD_EVENT_QUEUE", ()),
+    ("KFD_EVENT_UNMAP_FROM_GPU", ()),
+    ("KFD_EVENT_DROPPED_EVENTS", ()),
+    ("KFD_PAGE_MIGRATE", ()),
+    ("KFD_PAGE_FAULT", ()),
+    ("KFD_QUEUE", ()),
+    (
+        "MARKER_CORE_RANGE_API",
+        ("roctxMarkA", "roctxThreadRangeA", "roctxProcessRangeA", "roctxGetThreadId"),
+    ),
+)
+_SECTION_OF_KIND = (
+    ("HIP_", "hip_api"),
+    ("HSA_", "hsa_api"),
+    ("RCCL_API", "rccl_api"),
+    ("ROCDECODE_API", "rocdecode_api"),
+    ("ROCJPEG_API", "rocjpeg_api"),
+    ("MEMORY_ALLOCATION", "memory_allocation"),
+    ("SCRATCH_MEMORY", "scratch_memory"),
+)
+_KIND_OF_NAME = (
+    ("__hip", "HIP_COMPILER_API"),
+    ("hip", "HIP_RUNTIME_API"),
+    ("hsa_amd_", "HSA_AMD_EXT_API"),
+    ("hsa_ext_image", "HSA_IMAGE_EXT_API"),
+    ("hsa_", "HSA_CORE_API"),
+    ("nccl", "RCCL_API"),
+    ("rocDec", "ROCDECODE_API"),
+    ("rocJpeg", "ROCJPEG_API"),
+)
+_COPY_OPERATIONS = {
+    "CopyHostToHost": 1,
+    "CopyHostToDevice": 2,
+    "CopyDeviceToHost": 3,
+    "CopyDeviceToDevice": 4,
+}
+CALL_SECTIONS = (*dict.fromkeys(section for _, section in _SECTION_OF_KIND), HOST_SECTION)
+
+
+class Kinds:
+    """The string tables of one file, growing as operations are asked for."""
+
+    def __init__(self) -> None:
+        self._operations: list[dict[str, int]] = []
+        self._names: dict[str, int] = {}
+        for name, operations in _KINDS:
+            self._add_kind(name, operations)
+
+    def of_call(self, category: str, name: str) -> tuple[str, int, int]:
+        """Section, kind and operation of a call."""
+        kind = category if _section(category) else _kind_of_name(name)
+        section = _section(kind) or HOST_SECTION
+        if section == HOST_SECTION:
+            # A category that happens to be a kind of another section must not lead there.
+            kind = category if category and category not in _STANDARD else HOST_KIND
+        number = self._names.get(kind)
+        if number is None:
+            number = self._add_kind(kind, ())
+        return section, number, self._operation(number, name)
+
+    def of_copy(self, op_type: str) -> int:
+        """The MEMORY_COPY operation of an op that is no kernel; unusual types get their own."""
+        known = _COPY_OPERATIONS.get(op_type)
+        return self._operation(MEMORY_COPY, op_type) if known is None else known
+
+    def table(self) -> list[dict[str, object]]:
+        """strings.buffer_records: kinds in order, each with its operations in order."""
+        return [
+            {"kind": name, "operations": list(self._operations[number])}
+            for name, number in self._names.items()
+        ]
+
+    def _add_kind(self, name: str, operations: Iterable[str]) -> int:
+        self._names[name] = len(self._operations)
+        self._operations.append({text: number for number, text in enumerate(operations)})
+        return self._names[name]
+
+    def _operation(self, kind: int, name: str) -> int:
+        operations = self._operations[kind]
+        return operations.setdefault(name, len(operations))
+
+
+_STANDARD = frozenset(name for name, _ in _KINDS)
+
+
+def _section(kind: str) -> str:
+    if kind in _STANDARD:
+        for prefix, section in _SECTION_OF_KIND:
+            if kind.startswith(prefix):
+                return section
+    return ""
+
+
+def _kind_of_name(name: str) -> str:
+    for prefix, kind in _KIND_OF_NAME:
+        if name.startswith(prefix):
+            return kind
+    return ""

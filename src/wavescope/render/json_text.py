@@ -1,0 +1,60 @@
+"""Writes JSON: one line of UTF-8, whatever the names in a trace are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, BinaryIO
+
+import orjson
+
+from wavescope.model.result import Result, Value
+
+_TABLE_HEAD = ("name", "title", "columns")
+
+
+def write_json(result: Result, stream: BinaryIO) -> None:
+    """Write `result` in its versioned form."""
+    stream.write(json_bytes(result.to_json()) + b"\n")
+
+
+def write_json_rows(
+    result: Result, rows: Iterable[Sequence[Value | bytes]], stream: BinaryIO
+) -> None:
+    """Write `result`, whose only table is empty, with `rows` in that table as they come."""
+    document = result.to_json()
+    (table,) = document["tables"]
+    stream.write(
+        b'{%s,"tables":[{%s,"rows":['
+        % (_members(document, "schema", "title", "facts"), _members(table, *_TABLE_HEAD))
+    )
+    count = 0
+    for row in rows:
+        stream.write((b"," if count else b"") + json_bytes([_plain(value) for value in row]))
+        count += 1
+    stream.write(b'],"total_rows":%d}],%s}\n' % (count, _members(document, "findings")))
+
+
+def _members(value: dict[str, Any], *keys: str) -> bytes:
+    return json_bytes({key: value[key] for key in keys})[1:-1]
+
+
+def json_bytes(value: Any) -> bytes:
+    """`value` as JSON; text that UTF-8 cannot hold is spelled with escapes."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(_encodable(value), option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_encodable(item) for item in value]
+    return value
+
+
+def _plain(value: Value | bytes) -> Value:
+    return value.hex() if isinstance(value, bytes) else value

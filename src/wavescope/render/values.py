@@ -1,0 +1,152 @@
+"""Spells the values of result columns and facts for people.
+
+A column of times or sizes gets one unit for all its rows, so that numbers can be compared by eye.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
+from wavescope.render.escape import visible
+from wavescope.units import NS_PER, bytes_text, count_text, duration_text
+
+ABSENT = "-"
+_BYTES_PER = {"B": 1, "kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000}
+
+
+@dataclass(frozen=True, eq=False)
+class SpelledColumn:
+    """A column ready for a table: title, unit below it, one text per row.
+
+    Two columns of a query may look the same, so each is equal only to itself.
+    """
+
+    title: str
+    unit: str
+    cells: list[str]
+    is_number: bool
+    is_share: bool = False
+
+
+def spelled_columns(table: ResultTable) -> list[SpelledColumn]:
+    """The columns of a table that hold anything; all of them when there are no rows."""
+    by_column = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
+    return [
+        spelled_column(column, values)
+        for column, values in zip(table.columns, by_column, strict=True)
+        if not values or any(value is not None for value in values)
+    ]
+
+
+def spelled_column(column: ResultColumn, values: Sequence[Value]) -> SpelledColumn:
+    """The texts of one result column, in a unit that suits its values."""
+    scale = _scale(column.unit, values)
+    if scale is not None:
+        label, divisor = scale
+        decimals = _decimals(values, divisor)
+        cells = [_scaled(value, divisor, decimals) for value in values]
+        return SpelledColumn(visible(column.title), label, cells, True)
+    if column.unit is Unit.PERCENT:
+        cells = [_number(value, 1) for value in values]
+        unit = "" if column.title.endswith("%") else "%"
+        return SpelledColumn(visible(column.title), unit, cells, True, is_share=True)
+    if column.unit is Unit.GB_PER_S:
+        unit = "" if column.title.endswith("GB/s") else "GB/s"
+        cells = [_number(value, 1) for value in values]
+        return SpelledColumn(visible(column.title), unit, cells, True)
+    cells = [_plain(column.unit, value) for value in values]
+    is_number = column.unit in {Unit.COUNT, Unit.TIME} or _all_numbers(values)
+    return SpelledColumn(
+        visible(column.title), "ns" if column.unit is Unit.TIME else "", cells, is_number
+    )
+
+
+def fact_label(key: str) -> str:
+    """The words of a fact's key, without the unit: 'gpu_busy_ns' reads 'gpu busy'."""
+    if key.endswith("_count"):
+        key = _plural(key.removesuffix("_count"))
+    for suffix in ("_ns", "_bytes", "_percent"):
+        key = key.removesuffix(suffix)
+    return key.replace("_", " ")
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith("y"):
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith("ch") else "s")
+
+
+def fact_text(key: str, value: Value) -> str:
+    """A fact's value; the key's ending tells the unit."""
+    if value is None:
+        return ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return visible(value)
+    if key.endswith("_timestamp_ns"):
+        return f"{value} ns"
+    if key.endswith("_ns"):
+        return duration_text(value)
+    if key.endswith("_bytes"):
+        return bytes_text(int(value))
+    if key.endswith("_percent"):
+        return f"{value:.1f} %"
+    return count_text(value) if isinstance(value, int) else _real_text(value)
+
+
+def _scale(unit: Unit, values: Sequence[Value]) -> tuple[str, int] | None:
+    units = {Unit.NS: NS_PER, Unit.BYTES: _BYTES_PER}.get(unit)
+    if units is None:
+        return None
+    sizes = sorted(abs(value) for value in values if _is_number(value) and value)
+    if not sizes:
+        return next(iter(units.items()))
+    typical = max(sizes[len(sizes) // 2], sizes[-1] / 1_000_000)
+    return [(label, per) for label, per in units.items() if per <= max(typical, 1)][-1]
+
+
+def _decimals(values: Sequence[Value], divisor: int) -> int:
+    if divisor == 1:
+        return 0
+    largest = max((abs(value) for value in values if _is_number(value)), default=0) / divisor
+    return 3 if largest < 10 else 2 if largest < 1000 else 1
+
+
+def _scaled(value: Value, divisor: int, decimals: int) -> str:
+    return f"{value / divisor:,.{decimals}f}" if _is_number(value) else _plain(Unit.NONE, value)
+
+
+def _number(value: Value, decimals: int) -> str:
+    return f"{value:,.{decimals}f}" if _is_number(value) else _plain(Unit.NONE, value)
+
+
+def _plain(unit: Unit, value: Value) -> str:
+    if value is None:
+        return ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, float):
+        return ABSENT if math.isnan(value) else _real_text(value)
+    return count_text(value) if unit is Unit.COUNT else str(value)
+
+
+def _real_text(value: float) -> str:
+    return f"{value:,.1f}" if 1000 <= abs(value) < 1e12 else f"{value:.4g}"
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """Whether `value` can be shown as a number: neither a bool nor not-a-number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def _all_numbers(values: Sequence[Value]) -> bool:
+    return any(_is_number(value) for value in values) and all(
+        value is None or _is_number(value) for value in values
+    )

@@ -1,0 +1,79 @@
+"""`wavescope demo` from end to end."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Run
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A demo of a few thousand ops is enough here."""
+    from wavescope.collect import demo_trace
+
+    small = demo_trace.DemoOptions(layers=4, requests=1, decode_steps=12)
+    whole = demo_trace.demo_trace
+    monkeypatch.setattr(demo_trace, "demo_trace", lambda: whole(small))
+
+
+def test_it_shows_a_summary_and_writes_two_files(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "tour"
+
+    ran = run("demo", "-o", folder)
+
+    assert ran.code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["trace.db", "trace.pftrace"]
+    assert ran.out.startswith("Summary\n")
+    assert "Findings\n" in ran.out
+    assert f"$ wavescope summary {folder}/trace.db -n 12\n" in ran.err
+    assert f"wrote {folder}/trace.db and {folder}/trace.pftrace\n" in ran.err
+    assert f"  wavescope query {folder}/trace.db 'SELECT * FROM top LIMIT 5'\n" in ran.err
+
+
+def test_the_commands_it_names_work(run: Run, tmp_path: Path) -> None:
+    import shlex
+
+    ran = run("demo", "-o", tmp_path / "a tour")
+
+    lines = [line.strip() for line in ran.err.splitlines()]
+    named = [shlex.split(line)[1:] for line in lines if line.startswith("wavescope ")]
+    assert len(named) == 3
+    for arguments in named:
+        assert run(*arguments).code == 0, arguments
+
+
+def test_it_may_be_run_again_but_replaces_nobody_elses_files(
+    run: Run, tmp_path: Path, trace_file: Path
+) -> None:
+    folder = tmp_path / "tour"
+    assert run("demo", "-o", folder, "-q").code == 0
+    assert run("demo", "-o", folder, "-q").code == 0
+
+    shutil.copy(trace_file, folder / "trace.db")
+    mine = (folder / "trace.db").read_bytes()
+    refused = run("demo", "-o", folder)
+
+    assert refused.code == 2
+    assert "already exists" in refused.err
+    assert (folder / "trace.db").read_bytes() == mine
+
+
+def test_json_is_the_summary(run: Run, tmp_path: Path) -> None:
+    ran = run("demo", "-o", tmp_path / "tour", "--json", "-q")
+
+    assert ran.err == ""
+    assert json.loads(ran.out)["facts"]["gpu_count"] == 2
+
+
+def test_a_file_in_the_way(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    ran = run("demo", "-o", tmp_path / "file")
+
+    assert ran.code == 2
+    assert "is not a folder" in ran.err

@@ -1,0 +1,58 @@
+"""`wavescope doctor` on this machine, and on one that lacks everything."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.unit.cli.conftest import Run
+from wavescope.cli.doctor import checks_result
+from wavescope.collect import preflight
+from wavescope.collect.preflight import Check, CheckState
+
+
+def test_this_machine_can_analyse(run: Run) -> None:
+    ran = run("doctor", "--json")
+
+    assert (ran.code, ran.err) == (0, "")
+    document = json.loads(ran.out)
+    assert document["facts"]["analysis"] == "ready"
+    assert document["facts"]["recording"] == "arrives in a later version"
+    states = {row[0]: row[1] for row in document["tables"][0]["rows"]}
+    assert states["NumPy"] == "ok"
+    assert states["recording"] == "not in this version"
+
+
+def test_the_page_shows_fixes_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVESCOPE_NATIVE", "0")
+
+    ran = run("doctor")
+
+    assert ran.code == 0
+    assert "native library   not usable           switched off by WAVESCOPE_NATIVE=0" in ran.out
+    assert "  -> unset WAVESCOPE_NATIVE\n" in ran.out
+    assert "recording        not in this version" in ran.out
+
+
+def test_exit_code_4_only_when_analysis_cannot_work(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = Check("NumPy", "all analyses", CheckState.MISSING, "", "pip install numpy", True)
+    monkeypatch.setattr(preflight, "preflight", lambda *_: [broken])
+
+    ran = run("doctor")
+
+    assert ran.code == 4
+    assert "problem: NumPy: missing\n  for all analyses\n  -> pip install numpy\n" in ran.out
+
+
+def test_the_result_names_every_fix() -> None:
+    check = Check("/dev/kfd", "GPUs", CheckState.NOT_USABLE, "no permission", "usermod")
+
+    result = checks_result([check], is_ready=True)
+
+    assert result.table("checks").rows == [
+        ("/dev/kfd", "not usable", "GPUs", "no permission", False, "usermod")
+    ]
+    assert [(f.id, f.suggestion) for f in result.findings] == [("missing-dev-kfd", "usermod")]

@@ -1,0 +1,290 @@
+"""The front door: help, versions, exit codes, and errors that speak."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import io
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Run
+from wavescope.cli import main as main_module
+from wavescope.cli.command import Command
+from wavescope.cli.main import COMMANDS, command_of, main
+from wavescope.errors import MachineError, UnreadableInputError, UsageError
+from wavescope.version import __version__
+
+NO_SPACE = """\
+error: {}No space left on device
+hint: free some space, or choose another place with -o (TMPDIR for temporary files)
+"""
+NO_PERMISSION = """\
+error: /out: Permission denied
+hint: choose another place with -o, or change the permissions
+"""
+NO_MEMORY = """\
+error: there is not enough memory
+hint: look at a part: --start and --end, or `wavescope trim` writes a smaller trace
+"""
+A_BUG = """\
+error: sorry, this is a bug in wavescope: ZeroDivisionError: 1/0
+hint: WAVESCOPE_DEBUG=1 in the environment shows the traceback to report
+"""
+HEAVY = ("numpy", "rich", "orjson", "sqlite3", "isal")
+
+
+def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def test_no_command_shows_the_help_on_stderr(run: Run) -> None:
+    ran = run()
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("usage: wavescope COMMAND ...")
+
+
+def test_help_lists_every_command(run: Run) -> None:
+    ran = run("--help")
+
+    assert (ran.code, ran.err) == (0, "")
+    for entry in COMMANDS:
+        assert f"  {entry.name}" in ran.out and entry.summary in ran.out
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out == f"wavescope {__version__}\n"
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+def test_every_command_explains_itself_with_examples_and_takes_json(
+    run: Run, entry: main_module.CommandEntry
+) -> None:
+    ran = run(entry.name, "--help")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert "examples:" in ran.out
+    assert "--json" in ran.out
+    assert run("help", entry.name).out == ran.out
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+def test_examples_are_command_lines_that_parse(entry: main_module.CommandEntry) -> None:
+    import shlex
+
+    command = command_of(entry)
+    for example in command.examples:
+        program, name, *arguments = shlex.split(example.line)
+        assert (program, name) == ("wavescope", entry.name)
+        command.parser().parse_args(arguments)
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from wavescope.cli.main import main; main(['--help']); "
+        f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    )
+
+    assert python(code).stderr == "[]\n"
+
+
+def test_a_commands_help_imports_only_that_command() -> None:
+    code = (
+        "import sys; from wavescope.cli.main import main; main(['query', '--help']); "
+        "print(sorted(n for n in sys.modules if n in "
+        "('numpy', 'wavescope.cli.info', 'wavescope.cli.query')), file=sys.stderr)"
+    )
+
+    assert python(code).stderr == "['wavescope.cli.query']\n"
+
+
+def test_module_runs_like_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "wavescope", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == f"wavescope {__version__}\n"
+
+
+def test_an_unknown_command_offers_the_nearest(run: Run) -> None:
+    ran = run("sumary", "x.db")
+
+    assert ran.code == 2
+    assert ran.err == (
+        "error: there is no command 'sumary'\nhint: did you mean `wavescope summary`?\n"
+    )
+
+
+def test_wrong_arguments_are_usage_errors(run: Run) -> None:
+    ran = run("summary", "x.db", "--nonsense")
+
+    assert ran.code == 2
+    assert ran.err == (
+        "error: unrecognized arguments: --nonsense\n"
+        "hint: `wavescope summary --help` shows the arguments and examples\n"
+    )
+
+
+def test_hostile_text_in_errors_is_made_visible(run: Run, tmp_path: Path) -> None:
+    ran = run("info", tmp_path / "a\x1b[31m\nb.db")
+
+    assert ran.code == 3
+    assert "\x1b" not in ran.err
+    assert "a\\x1b[31m\\nb.db" in ran.err
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
+    """Makes `wavescope info` raise."""
+
+    def install(error: BaseException) -> None:
+        def run(_: argparse.Namespace) -> int:
+            raise error
+
+        command = Command("info", "", (), lambda parser: parser.add_argument("trace"), run)
+        monkeypatch.setattr(main_module, "command_of", lambda _: command)
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (UsageError("no", hint="do"), 2, "error: no\nhint: do\n"),
+        (UnreadableInputError("x.db", "it is empty"), 3, "error: cannot read x.db: it is empty\n"),
+        (MachineError("no tool"), 4, "error: no tool\n"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "/out"),
+            4,
+            NO_SPACE.format("/out: "),
+        ),
+        (
+            sqlite3.OperationalError("database or disk is full"),
+            4,
+            NO_SPACE.format("").replace("No space left on device", "no space left on the disk"),
+        ),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "in.db"),
+            3,
+            "error: cannot read in.db: Permission denied\n",
+        ),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/out"),
+            4,
+            NO_PERMISSION,
+        ),
+        (
+            MemoryError(),
+            4,
+            NO_MEMORY,
+        ),
+        (
+            ZeroDivisionError("1/0"),
+            70,
+            A_BUG,
+        ),
+    ],
+)
+def test_errors_become_words_and_exit_codes(
+    run: Run,
+    failing: Callable[[BaseException], None],
+    error: BaseException,
+    code: int,
+    message: str,
+) -> None:
+    failing(error)
+
+    ran = run("info", "in.db")
+
+    assert (ran.code, ran.out, ran.err) == (code, "", message)
+
+
+def test_tracebacks_are_shown_on_request(
+    run: Run, failing: Callable[[BaseException], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAVESCOPE_DEBUG", "1")
+    failing(ZeroDivisionError("1/0"))
+
+    ran = run("info", "in.db")
+
+    assert ran.code == 70
+    assert "Traceback (most recent call last)" in ran.err
+
+
+def test_a_closed_pipe_is_no_error_worth_words(trace_file: Path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m wavescope query {trace_file} "
+        "'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i FROM n' "
+        "--format csv | head -n 2",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.stdout, done.stderr) == ("i\n1\n", "")
+
+
+def test_a_full_disk_below_stdout_is_reported_once() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this machine has no /dev/full")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "wavescope", "--help"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 4
+    assert done.stderr == NO_SPACE.format("")
+
+
+def test_an_ascii_terminal_gets_escapes_instead_of_a_failure(
+    monkeypatch: pytest.MonkeyPatch, trace_file: Path
+) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+
+    assert main(["query", str(trace_file), "SELECT '内' AS x", "--format", "csv"]) == 0
+    assert raw.getvalue() == b"x\n\\u5185\n"
+
+
+def test_sigterm_removes_what_was_half_written(trace_file: Path) -> None:
+    code = (
+        "import signal, sys; from wavescope.cli import main\n"
+        "from wavescope.export import trace_file\n"
+        "def write(*_): signal.raise_signal(signal.SIGTERM)\n"
+        "trace_file.write_trace = write\n"
+        "sys.exit(main.main(['convert', sys.argv[1], '-o', sys.argv[2]]))"
+    )
+    target = trace_file.parent / "out.db"
+
+    done = subprocess.run([sys.executable, "-c", code, trace_file, target], check=False)
+
+    assert done.returncode == 143
+    assert [path.name for path in trace_file.parent.iterdir()] == ["trace.db"]
+
+
+def test_numpys_thread_setting_does_not_leak(run: Run, trace_file: Path) -> None:
+    run("info", trace_file)
+
+    assert "OPENBLAS_NUM_THREADS" not in os.environ

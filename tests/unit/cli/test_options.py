@@ -1,0 +1,94 @@
+"""Flags become plain values."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from wavescope.cli.options import (
+    OutputFormat,
+    OutputOptions,
+    add_filter_flags,
+    add_output_flags,
+    numbers,
+    row_count,
+    selection_from,
+)
+from wavescope.errors import UsageError
+from wavescope.model.selection import Selection, TimeBound
+
+
+def parsed(*arguments: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    add_filter_flags(parser)
+    add_output_flags(parser)
+    return parser.parse_args(arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("0", (0,)), ("0,2", (0, 2)), ("0-3,7", (0, 1, 2, 3, 7)), (" 1 , 2", (1, 2))],
+)
+def test_lists_of_numbers(text: str, expected: tuple[int, ...]) -> None:
+    assert numbers(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "a", "1,", "-1", "3-1", "0-99999999", "1-", str(2**64)])
+def test_what_is_no_list_of_numbers(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError):
+        numbers(text)
+
+
+@pytest.mark.parametrize("text", ["-1", "x", "1.5", "9" * 20])
+def test_what_is_no_number_of_rows(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError):
+        row_count(text)
+
+
+def test_no_filters_select_everything() -> None:
+    assert selection_from(parsed()) == Selection()
+
+
+def test_all_filters_reach_the_selection() -> None:
+    arguments = parsed(
+        *("--gpu", "0,1", "--rank", "3", "--pid", "42", "--kernel", "gemm.*", "--marker", "decode"),
+        *("--start", "25%", "--end", "10ms"),
+    )
+
+    assert selection_from(arguments) == Selection(
+        start=TimeBound("25%"),
+        end=TimeBound("10ms"),
+        gpus=(0, 1),
+        processes=(42,),
+        ranks=(3,),
+        name="gemm.*",
+        marker="decode",
+    )
+
+
+def test_a_bad_pattern_is_told_before_any_work() -> None:
+    with pytest.raises(UsageError, match="not a regular expression"):
+        selection_from(parsed("--kernel", "(("))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((), OutputOptions(OutputFormat.TEXT, 20)),
+        (("-n", "5"), OutputOptions(OutputFormat.TEXT, 5)),
+        (("--format", "markdown"), OutputOptions(OutputFormat.MARKDOWN, 20)),
+        (("--json",), OutputOptions(OutputFormat.JSON, 0)),
+        (("--format", "csv", "-n", "3"), OutputOptions(OutputFormat.CSV, 3)),
+        (("--table", "a", "--table", "b"), OutputOptions(OutputFormat.TEXT, 20, ("a", "b"))),
+    ],
+)
+def test_people_get_the_first_rows_and_programs_all(
+    arguments: tuple[str, ...], expected: OutputOptions
+) -> None:
+    assert OutputOptions.from_arguments(parsed(*arguments)) == expected
+
+
+def test_two_formats_at_once_are_refused() -> None:
+    with pytest.raises(UsageError, match="exclude each other"):
+        OutputOptions.from_arguments(parsed("--json", "--format", "csv"))

@@ -1,0 +1,155 @@
+"""What the doctor finds on machines made of folders."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from wavescope.collect.machine import GpuNode, Machine
+from wavescope.collect.preflight import Check, CheckState, analysis_works, preflight
+
+
+def a_machine(root: Path, **values: object) -> Machine:
+    defaults: dict[str, object] = {
+        "root": root,
+        "environment": {},
+        "find_program": lambda _: None,
+        "linker_listing": lambda: "",
+        "folder": root,
+    }
+    return Machine(**{**defaults, **values})  # type: ignore[arg-type]
+
+
+def checks_of(machine: Machine, trouble: str = "") -> dict[str, Check]:
+    return {check.name: check for check in preflight(machine, lambda: trouble)}
+
+
+def with_gpu(root: Path, node: int, version: int, simds: int) -> None:
+    folder = root / f"sys/class/kfd/kfd/topology/nodes/{node}"
+    folder.mkdir(parents=True)
+    (folder / "properties").write_text(
+        f"simd_count {simds}\nsimd_per_cu 4\ngfx_target_version {version}\n"
+    )
+
+
+def test_a_bare_machine_can_analyse_and_says_what_recording_lacks(tmp_path: Path) -> None:
+    checks = checks_of(a_machine(tmp_path))
+
+    assert analysis_works(list(checks.values()))
+    assert checks["NumPy"].state is CheckState.OK
+    assert checks["HSA runtime"].state is CheckState.MISSING
+    assert checks["AMD GPUs"].found == "no GPU in the kernel's topology"
+    assert checks["recording"].state is CheckState.LATER
+    for check in checks.values():
+        if check.state is CheckState.OK:
+            assert check.fix == "", check.name
+        else:
+            assert check.enables, check.name
+
+
+def test_gpus_are_named_from_the_topology(tmp_path: Path) -> None:
+    with_gpu(tmp_path, 0, 0, 0)
+    with_gpu(tmp_path, 1, 90402, 1216)
+    with_gpu(tmp_path, 2, 90010, 440)
+    with_gpu(tmp_path, 10, 110000, 192)
+    machine = a_machine(tmp_path)
+
+    assert machine.gpu_nodes() == [
+        GpuNode("gfx942", 304),
+        GpuNode("gfx90a", 110),
+        GpuNode("gfx1100", 48),
+    ]
+    assert checks_of(machine)["AMD GPUs"].found == (
+        "gfx942 (304 CUs), gfx90a (110 CUs), gfx1100 (48 CUs)"
+    )
+
+
+def test_garbage_in_the_topology_is_no_gpu_and_no_crash(tmp_path: Path) -> None:
+    folder = tmp_path / "sys/class/kfd/kfd/topology/nodes/0"
+    folder.mkdir(parents=True)
+    (folder / "properties").write_bytes(b"simd_count abc\n\xff\xfe\nnothing\n")
+
+    assert a_machine(tmp_path).gpu_nodes() == [GpuNode("GPU", 0)]
+
+
+def test_libraries_are_found_in_rocm_path_then_folders_then_the_linkers_cache(
+    tmp_path: Path,
+) -> None:
+    rocm = tmp_path / "my-rocm"
+    (rocm / "lib").mkdir(parents=True)
+    (rocm / "lib/libhsa-runtime64.so.1").touch()
+    (tmp_path / "usr/lib64").mkdir(parents=True)
+    (tmp_path / "usr/lib64/libamdhip64.so").touch()
+    listing = "\tlibroctx64.so.4 (libc6,x86-64) => /elsewhere/libroctx64.so.4\nno arrow\n"
+    machine = a_machine(
+        tmp_path, environment={"ROCM_PATH": str(rocm)}, linker_listing=lambda: listing
+    )
+
+    checks = checks_of(machine)
+
+    assert checks["HSA runtime"].found == str(rocm / "lib/libhsa-runtime64.so.1")
+    assert checks["HIP runtime"].found == str(tmp_path / "usr/lib64/libamdhip64.so")
+    assert checks["roctx"].found == "/elsewhere/libroctx64.so.4"
+    assert checks["CUDA driver"].state is CheckState.MISSING
+
+
+def test_a_device_without_permission_names_the_groups(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may open everything")
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/kfd").touch(mode=0o000)
+
+    check = checks_of(a_machine(tmp_path))["/dev/kfd"]
+
+    assert check.state is CheckState.NOT_USABLE
+    assert check.fix == "sudo usermod -aG render,video $USER, then log in again"
+
+
+@pytest.mark.parametrize(
+    ("level", "state"),
+    [("2", CheckState.OK), ("-1", CheckState.OK), ("4", CheckState.NOT_USABLE)],
+)
+def test_perf_events(tmp_path: Path, level: str, state: CheckState) -> None:
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel/perf_event_paranoid").write_text(f"{level}\n")
+
+    assert checks_of(a_machine(tmp_path))["perf events"].state is state
+
+
+def test_a_broken_native_library_is_not_usable_but_analysis_works(tmp_path: Path) -> None:
+    checks = checks_of(a_machine(tmp_path), trouble="the self test read other values")
+
+    assert checks["native library"].state is CheckState.NOT_USABLE
+    assert checks["native library"].found == "the self test read other values"
+    assert analysis_works(list(checks.values()))
+
+
+def test_native_switched_off_is_said(tmp_path: Path) -> None:
+    machine = a_machine(tmp_path, environment={"WAVESCOPE_NATIVE": "0"})
+
+    check = checks_of(machine)["native library"]
+
+    assert (check.state, check.fix) == (CheckState.NOT_USABLE, "unset WAVESCOPE_NATIVE")
+
+
+def test_without_numpy_analysis_does_not_work(tmp_path: Path) -> None:
+    class Bare(Machine):
+        def module_version(self, name: str) -> str:
+            raise ModuleNotFoundError(f"No module named '{name}'")
+
+    checks = preflight(Bare(root=tmp_path, folder=tmp_path), lambda: "")
+
+    assert not analysis_works(checks)
+    numpy = next(check for check in checks if check.name == "NumPy")
+    assert (numpy.state, numpy.fix) == (CheckState.MISSING, "pip install numpy")
+
+
+def test_the_native_self_test_passes_here() -> None:
+    from wavescope.collect.native_self_test import native_self_test
+    from wavescope.native import columns_library
+
+    if columns_library() is None:
+        pytest.skip("this build has no native library")
+    assert native_self_test() == ""

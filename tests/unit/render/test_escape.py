@@ -1,0 +1,68 @@
+"""Untrusted text becomes harmless, and fits."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wavescope.render.escape import cell_width, padded, shortened, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("void gemm<float>(int)", "void gemm<float>(int)"),
+        ("two\nlines\r\t", "two\\nlines\\r\\t"),
+        ("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m"),
+        ("\x9b2Jcleared", "\\x9b2Jcleared"),
+        ("a\u202egnp.exe", "a\\u202egnp.exe"),
+        ("zero\u200bwidth\ufeff", "zero\\u200bwidth\\ufeff"),
+        ("half \udcff surrogate", "half \\udcff surrogate"),
+        ("内核 größe", "内核 größe"),
+        ("", ""),
+    ],
+)
+def test_what_a_terminal_would_act_on_is_spelled_out(text: str, expected: str) -> None:
+    assert visible(text) == expected
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+def test_visible_text_is_one_line_that_can_be_encoded(text: str) -> None:
+    shown = visible(text)
+
+    assert len(shown.splitlines()) <= 1
+    assert "\x1b" not in shown
+    assert shown.encode("utf-8").decode("utf-8") == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"), [("abc", 3), ("内核", 4), ("e\u0301", 1), ("🚀", 2), ("", 0)]
+)
+def test_wide_characters_take_two_cells(text: str, cells: int) -> None:
+    assert cell_width(text) == cells
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        ("short", 10, "short"),
+        ("exactly ten", 11, "exactly ten"),
+        ("Cijk_Alik_Bljk_MT256x256x64_MI16", 16, "Cijk_Alik_…_MI16"),
+        ("abcdef", 1, "…"),
+        ("abcdef", 0, ""),
+        ("内核内核内核内核", 8, "内核…核"),
+    ],
+)
+def test_long_names_lose_their_middle(text: str, width: int, expected: str) -> None:
+    assert shortened(text, width) == expected
+
+
+@given(st.text(), st.integers(0, 60))
+def test_a_shortened_text_never_exceeds_its_width(text: str, width: int) -> None:
+    assert cell_width(shortened(text, width)) <= width
+
+
+def test_padding_counts_cells_not_characters() -> None:
+    assert padded("内", 4, right=True) == "  内"
+    assert padded("ab", 4, right=False) == "ab  "
