@@ -121,6 +121,24 @@ def test_rows_with_a_gpu_are_ops_and_the_others_markers(tmp_path: Path) -> None:
         assert notes(trace) == {}
 
 
+@pytest.mark.parametrize("columns", [("start_ns",), ("id", "start_ns", "end_ns", "name", "type")])
+def test_markers_are_the_same_before_and_after_a_pass_over_the_ops(
+    tmp_path: Path, columns: tuple[str, ...]
+) -> None:
+    rows = [op(10, 20), marker(5, 30, roctx=1), op(20, 25), marker(40, 40, roctx=2)]
+    path = make_file(tmp_path / "trace.db", rows)
+
+    def markers(trace: Trace) -> list[tuple[object, ...]]:
+        table = trace.markers
+        table.load(*MARKERS.column_names)
+        return [tuple(table[name].tolist()) for name in ("id", "start_ns", "end_ns", "flags")]
+
+    with opened(path) as first, opened(path) as after:
+        after.ops.load(*columns)
+        assert markers(after) == markers(first) == [(2, 4), (5, 40), (30, 40), (0, MARKER_INSTANT)]
+        assert after.markers.strings("name") == ["step", "step"]
+
+
 def test_dispatch_text_becomes_queue_and_sizes(tmp_path: Path) -> None:
     path = make_file(
         tmp_path / "trace.db",

@@ -6,7 +6,7 @@ the range got when it was opened, which the range's own row carries too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -39,6 +39,8 @@ class RtlSource(RocpdDialectSource):
     """A trace of rocm-trace-lite."""
 
     format = "rocm-trace-lite"
+    _passed_markers: list[Given] | None = None
+    """Marker rows seen by the latest whole pass over the ops, which saves a pass of their own."""
 
     @cached_property
     def pids(self) -> Sequence[int]:
@@ -62,18 +64,32 @@ class RtlSource(RocpdDialectSource):
             extra["dispatch"] = Field("completionSignal", FieldKind.DISPATCH_TEXT)
         if reading.wants("marker"):
             extra["range"] = _RANGE
+        passed: list[Given] = []
         for given in self.op_rows(OPS, reading, **extra):
-            ops = dict(kept(given, given["gpu"] >= 0))
+            is_op = given["gpu"] >= 0
+            if not is_op.all():
+                passed.append(kept(given, ~is_op))
+            ops = dict(kept(given, is_op))
             ops["process"] = np.full(len(ops["id"]), self.only_process)
             if "dispatch" in ops:
                 ops.update(zip(_DISPATCH_COLUMNS, ops["dispatch"].T, strict=True))
             if "range" in ops:
                 ops["marker"] = self._markers_of(ops["range"], reading.tally)
             yield ops
+        self._passed_markers = passed
+
+    def _marker_rows(self, reading: Reading) -> Iterable[Given]:
+        """The rows of markers: those passed on the way through the ops, if they say enough."""
+        wanted = {"id", *reading.wanted.intersection(("start_ns", "end_ns", "name", "type"))}
+        passed = self._passed_markers
+        if passed is not None and all(wanted <= given.keys() for given in passed):
+            return passed
+        rows = self.op_rows(MARKERS, reading, gpu=_GPU)
+        return (kept(given, given["gpu"] < 0) for given in rows)
 
     def _read_markers(self, reading: Reading) -> Iterator[Given]:
-        for given in self.op_rows(MARKERS, reading, gpu=_GPU):
-            markers = dict(kept(given, given["gpu"] < 0))
+        for given in self._marker_rows(reading):
+            markers = dict(given)
             count = len(markers["id"])
             markers["process"] = np.full(count, self.only_process)
             markers["category"] = np.full(count, self.strings.code("roctx"))
