@@ -8,15 +8,14 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-from importlib import resources
 from pathlib import Path
+
+from wavescope.package_files import package_file
 
 
 def library_path(name: str) -> Path | None:
     """The installed file of native library `name`, or None when this build has none."""
-    candidate = resources.files("wavescope").joinpath("lib", f"lib{name}.so")
-    with resources.as_file(candidate) as path:
-        return path if path.is_file() else None
+    return package_file("lib", f"lib{name}.so")
 
 
 @functools.cache

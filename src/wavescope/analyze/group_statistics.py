@@ -6,6 +6,7 @@ It is always a value that occurred. The standard deviation is the population's.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,9 +42,13 @@ class GroupStatistics:
     @cached_property
     def std(self) -> FloatArray:
         """The standard deviation of each group as a whole population."""
-        if not len(self):
-            return np.empty(0)
-        return _standard_deviations(self._sorted_values, self._firsts, self.counts, self.totals)
+        ends = self._firsts + self.counts
+        return np.array(
+            [
+                _standard_deviation(self._sorted_values[first:end])
+                for first, end in zip(self._firsts.tolist(), ends.tolist(), strict=True)
+            ]
+        )
 
     @property
     def minima(self) -> IntArray:
@@ -138,24 +143,15 @@ def _totals(ordered: IntArray, firsts: IntArray) -> list[int]:
     return [(h << _LOW_BITS) + part for h, part in zip(high, low, strict=True)]
 
 
-def _standard_deviations(
-    ordered: IntArray, firsts: IntArray, counts: IntArray, totals: list[int]
-) -> FloatArray:
-    # Deviations from the rounded mean are exact integers; what rounding moved is put right after.
+def _standard_deviation(ordered: IntArray) -> float:
+    """The standard deviation of sorted values: from exact integer sums where 64 bits hold them."""
+    count, lowest = len(ordered), int(ordered[0])
+    spread = int(ordered[-1]) - lowest
+    if spread.bit_length() > _KEY_BITS:
+        return float(np.std(ordered.astype(np.float64)))
+    offsets = ordered - lowest
+    if spread * spread * count < 1 << _KEY_BITS:
+        total, squares = int(offsets.sum()), int(np.dot(offsets, offsets))
+        return math.sqrt(max(0, count * squares - total * total)) / count
     # Squares of the values themselves would cancel where the spread is small beside the values.
-    rounded = [total // count for total, count in zip(totals, counts.tolist(), strict=True)]
-    remainder = [
-        total - mean * count
-        for total, mean, count in zip(totals, rounded, counts.tolist(), strict=True)
-    ]
-    means = np.repeat(np.array(rounded, np.int64), counts)
-    widest = int(ordered.max()) - int(ordered.min())
-    if widest.bit_length() > _KEY_BITS:
-        squares = ordered.astype(np.float64) - means
-    else:
-        squares = (ordered - means).astype(np.float64)
-    squares *= squares
-    shift = np.array(remainder, np.float64) / counts
-    variance = np.add.reduceat(squares, firsts) / counts - shift * shift
-    deviation: FloatArray = np.sqrt(np.maximum(variance, 0))
-    return deviation
+    return float(np.std(offsets.astype(np.float64)))

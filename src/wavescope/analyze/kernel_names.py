@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.resources
 import os
 import re
 import sys
@@ -19,6 +18,7 @@ from wavescope.analyze.cpp_name import LONGEST_NAME
 from wavescope.analyze.demangle import demangle
 from wavescope.analyze.template_names import TemplateNames, TemplateTables
 from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.package_files import package_file
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -116,8 +116,9 @@ _remembered_short_name = functools.lru_cache(maxsize=4_096)(_short_name)
 
 @functools.lru_cache(maxsize=1)
 def _built_in() -> tuple[tuple[NameRule, ...], TemplateNames]:
-    resource = importlib.resources.files("wavescope.analyze") / "rules" / "kernel_names.toml"
-    document = tomllib.loads(resource.read_text(encoding="utf-8"))
+    path = package_file("analyze", "rules", "kernel_names.toml")
+    assert path is not None, "the package was installed without its rules"
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
     rules = tuple(_rule(entry, f"built-in rule {i}") for i, entry in enumerate(document["rule"], 1))
     return rules, TemplateNames(TemplateTables.from_document(document))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import errno
 import importlib
 import os
@@ -26,6 +27,7 @@ EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
 
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # parameters of mallopt(3)
 _SPACE_HINT = "free some space, or choose another place with -o (TMPDIR for temporary files)"
 _NO_SPACE = MachineError("no space left on the disk", hint=_SPACE_HINT)
 
@@ -134,8 +136,23 @@ def _dispatch(arguments: list[str], inputs: list[str]) -> int:
     except SystemExit as stop:  # argparse printed --help
         return int(stop.code or 0)
     inputs += _input_paths(namespace)
+    _keep_freed_memory()
     _import_numpy()
     return command.run(namespace)
+
+
+def _keep_freed_memory() -> None:
+    """Tell glibc to reuse freed memory instead of giving it back to the system at once.
+
+    Analyses free and ask for arrays of tens of megabytes again and again; having the system clear
+    the same pages each time costs more than the arithmetic on them.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):  # another C library than glibc
+        return
+    mallopt(_M_MMAP_THRESHOLD, 1 << 28)
+    mallopt(_M_TRIM_THRESHOLD, 1 << 30)
 
 
 def _import_numpy() -> None:

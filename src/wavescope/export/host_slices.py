@@ -26,6 +26,8 @@ _OF_MARKERS = ("type", "flags")
 _OF_BOTH = (*_OF_CALLS, *_OF_MARKERS)
 _REPEATING = ("is_marker", "name", "category", "domain", "type", "flags")
 _PER_ROW = ("correlation", "stream", "return_code")
+_TEXT_ROWS = 4096
+_TEXT_BYTES = 16 << 20
 
 
 class HostSlices:
@@ -51,7 +53,7 @@ class HostSlices:
         bodies = BodyTable(self._describe, writer.body, writer.forget)
         # Markers first: a range that a call fills exactly encloses the call.
         streams = (self._rows(MARKERS, _OF_MARKERS), self._rows(CALLS, _OF_CALLS))
-        for batch in merged_in_time_order(streams):
+        for batch, texts in self._with_texts(merged_in_time_order(streams)):
             start_ns, end_ns = batch["start_ns"], batch["end_ns"]
             tracks = self._layout.thread_tracks[batch["place"]]
             body, pieces = bodies.bodies_of(
@@ -72,7 +74,7 @@ class HostSlices:
                         for name in _PER_ROW
                         if np.any(batch[name] != -1)
                     ),
-                    text=self._texts(writer, batch["args"]),
+                    text=None if texts is None else (writer.label("args"), Pieces.of(texts)),
                 )
             )
             yield len(start_ns)
@@ -104,16 +106,28 @@ class HostSlices:
         all_offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
         return Flows(all_offsets, np.ascontiguousarray(op_ids), incoming=False)
 
-    def _texts(
-        self, writer: TimelineWriter, handles: npt.NDArray[np.int64]
-    ) -> tuple[bytes, Pieces] | None:
-        if np.all(handles == -1):
-            return None
+    def _with_texts(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[bytes] | None]]:
+        """Batches with the texts of their rows, cut where the texts would take too much memory."""
+        for batch in batches:
+            rows = len(batch["args"])
+            if np.all(batch["args"] == -1):
+                yield batch, None
+                continue
+            first, texts, size = 0, list[bytes](), 0
+            for start in range(0, rows, _TEXT_ROWS):
+                stop = min(start + _TEXT_ROWS, rows)
+                added = self._texts(batch["args"][start:stop])
+                texts += added
+                size += sum(map(len, added))
+                if size > _TEXT_BYTES or stop == rows:
+                    part = {name: column[first:stop] for name, column in batch.items()}
+                    yield part, texts if size else None
+                    first, texts, size = stop, [], 0
+
+    def _texts(self, handles: npt.NDArray[np.int64]) -> list[bytes]:
         distinct, which = np.unique(handles, return_inverse=True)
         encoded = [text.encode("utf-8", "replace") for text in self._source.texts(distinct)]
-        if not any(encoded):
-            return None
-        return writer.label("args"), Pieces.of([encoded[index] for index in which.tolist()])
+        return [encoded[index] for index in which.tolist()]
 
     def _describe(self, values: dict[str, int]) -> EventBody:
         strings = self._source.strings

@@ -26,7 +26,7 @@ def write_rocprofv3_json(
     source: TraceSource, path: Path, options: ExportOptions, progress: Progress
 ) -> None:
     """Write `source` as one `_results.json` file."""
-    spool = SectionSpool()
+    spool = SectionSpool(path.parent)
     try:
         processes = Processes(source)
         records = RecordWriter(source, spool, processes, progress)

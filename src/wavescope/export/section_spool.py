@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Hashable, Sequence
+from pathlib import Path
 from typing import IO, BinaryIO
 
 _COPY_BYTES = 1 << 20
@@ -12,8 +13,9 @@ _COPY_BYTES = 1 << 20
 class SectionSpool:
     """Elements by section; what is kept in memory is where each block of them lies."""
 
-    def __init__(self) -> None:
-        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="wavescope-")  # noqa: SIM115  see close
+    def __init__(self, folder: Path) -> None:
+        """The nameless file lies in `folder`: where the output goes there is room for it."""
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  see close
         self._places: dict[Hashable, list[tuple[int, int]]] = {}
         self._end = 0
 

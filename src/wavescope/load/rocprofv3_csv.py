@@ -27,14 +27,17 @@ FORMAT = "rocprofv3 CSV"
 def matches(probe: Probe) -> bool:
     """Whether a file's header, or that of a file in the folder, is one that rocprofv3 writes."""
     if probe.is_folder:
-        return bool(groups_in_folder(probe.path))
+        return bool(groups_in_folder(probe.path)[0])
     return kind_of_header(probe.head.split(b"\n", 1)[0]) is not None
 
 
 def open_rocprofv3_csv(path: Path) -> TraceSource:
     """The trace of a folder of CSV files, or of one file and those that share its prefix."""
-    is_folder = path.is_dir()
-    groups = groups_in_folder(path) if is_folder else [group_of_file(path)]
+    if path.is_dir():
+        groups, unreadable = groups_in_folder(path)
+    else:
+        group, unreadable = group_of_file(path)
+        groups = [group]
     if not any(group.files for group in groups):
         raise UnreadableInputError(
             path,
@@ -42,6 +45,7 @@ def open_rocprofv3_csv(path: Path) -> TraceSource:
             hint="expected files such as 1234_kernel_trace.csv",
         )
     rows = Rocprofv3Rows(str(path), FORMAT)
+    rows.builder.notes.add("CSV files that cannot be opened, left out", unreadable)
     try:
         for group in groups:
             GroupReader(rows, group, _label(group, path)).read()

@@ -19,22 +19,15 @@ _HEADER_BYTES = 8192
 
 
 class CsvKind(enum.Enum):
-    """What a file lists, by the columns its header must have."""
+    """What a file lists; the value is the columns that its header must have."""
 
-    AGENTS = ("agent_info", ("node_id", "logical_node_id", "agent_type"))
-    COUNTERS = (
-        "counter_collection",
-        ("correlation_id", "dispatch_id", "agent_id", "kernel_name", "counter_name"),
-    )
-    KERNELS = ("kernel_trace", ("agent_id", "dispatch_id", "kernel_name", "start_timestamp"))
-    COPIES = ("memory_copy_trace", ("direction", "source_agent_id", "start_timestamp"))
-    SCRATCH = ("scratch_memory_trace", ("operation", "alloc_flags", "start_timestamp"))
-    ALLOCATIONS = ("memory_allocation_trace", ("operation", "address", "start_timestamp"))
-    CALLS = ("api_trace", ("domain", "function", "start_timestamp", "end_timestamp"))
-
-    def __init__(self, suffix: str, columns: tuple[str, ...]) -> None:
-        self.suffix = suffix
-        self.columns = columns
+    AGENTS = ("node_id", "logical_node_id", "agent_type")
+    COUNTERS = ("correlation_id", "dispatch_id", "agent_id", "kernel_name", "counter_name")
+    KERNELS = ("agent_id", "dispatch_id", "kernel_name", "start_timestamp")
+    COPIES = ("direction", "source_agent_id", "start_timestamp")
+    SCRATCH = ("operation", "alloc_flags", "start_timestamp")
+    ALLOCATIONS = ("operation", "address", "start_timestamp")
+    CALLS = ("domain", "function", "start_timestamp", "end_timestamp")
 
 
 _SUFFIX = re.compile(
@@ -57,46 +50,58 @@ def kind_of_header(line: bytes) -> CsvKind | None:
     """What the file with this first line lists, if rocprofv3 could have written it."""
     names = set(header_names(line.decode("utf-8", "replace")))
     for kind in CsvKind:
-        if names.issuperset(kind.columns):
+        if names.issuperset(kind.value):
             return kind
     return None
 
 
 def kind_of_file(path: Path) -> CsvKind | None:
-    """As `kind_of_header`, for a file that may be gzipped; unreadable ones are none of ours."""
-    try:
-        with ByteStream(path) as stream:
-            head = stream.read(_HEADER_BYTES)
-    except UnreadableInputError:
-        return None
+    """As `kind_of_header`, for a file that may be gzipped."""
+    with ByteStream(path) as stream:
+        head = stream.read(_HEADER_BYTES)
     return kind_of_header(head.split(b"\n", 1)[0])
 
 
-def groups_in_folder(folder: Path) -> list[FileGroup]:
-    """All sets of files in a folder and its sub-folders (`pass_1`, host names)."""
+def groups_in_folder(folder: Path) -> tuple[list[FileGroup], int]:
+    """All sets of files in a folder and its sub-folders (`pass_1`, host names).
+
+    The number tells how many CSV files could not be opened.
+    """
     groups: dict[tuple[Path, str], FileGroup] = {}
-    for path in _csv_files(folder, FOLDER_DEPTH):
-        kind = kind_of_file(path)
+    unreadable = 0
+    for path in _csv_files(folder):
+        key = (path.parent, prefix_of(path))
+        try:
+            kind = kind_of_file(path)
+        except UnreadableInputError:
+            kind = None
+            unreadable += 1
         if kind is not None:
-            key = (path.parent, prefix_of(path))
             groups.setdefault(key, FileGroup(*key)).files.append((kind, path))
-    return [
+    traces = [
         group
         for group in groups.values()
         if any(kind is not CsvKind.AGENTS for kind, _ in group.files)
     ]
+    return traces, unreadable
 
 
-def group_of_file(path: Path) -> FileGroup:
-    """The given file with those beside it that have the same prefix."""
+def group_of_file(path: Path) -> tuple[FileGroup, int]:
+    """The file with those beside it of the same prefix, and how many of these cannot be read."""
     group = FileGroup(path.parent, prefix_of(path))
-    for sibling in [path, *_csv_files(path.parent, 1)]:
-        is_new = not any(known == sibling for _, known in group.files)
-        if is_new and (sibling == path or _belongs(sibling, group.prefix)):
-            kind = kind_of_file(sibling)
+    unreadable = 0
+    for sibling in sorted(path.parent.iterdir()):
+        if sibling == path or _belongs(sibling, group.prefix):
+            try:
+                kind = kind_of_file(sibling)
+            except UnreadableInputError:
+                if sibling == path:
+                    raise
+                kind = None
+                unreadable += 1
             if kind is not None:
                 group.files.append((kind, sibling))
-    return group
+    return group, unreadable
 
 
 def prefix_of(path: Path) -> str:
@@ -106,15 +111,16 @@ def prefix_of(path: Path) -> str:
 
 def _belongs(path: Path, prefix: str) -> bool:
     stem = _NAME.sub("", path.name)
-    return _SUFFIX.search(stem) is not None and prefix_of(path) == prefix
+    is_ours = stem != path.name and _SUFFIX.search(stem) is not None
+    return is_ours and prefix_of(path) == prefix and path.is_file()
 
 
-def _csv_files(folder: Path, depth: int) -> Iterator[Path]:
-    """CSV files up to `depth` folders down, by name; links to folders are not followed."""
+def _csv_files(folder: Path) -> Iterator[Path]:
+    """CSV files a few folders down, by name; links to folders are not followed."""
     found = 0
     for parent, folders, names in os.walk(folder):
         level = len(Path(parent).relative_to(folder).parts)
-        folders[:] = sorted(folders, key=_natural) if level + 1 < depth else []
+        folders[:] = sorted(folders, key=_natural) if level + 1 < FOLDER_DEPTH else []
         for name in sorted(names, key=_natural):
             if _NAME.search(name):
                 found += 1

@@ -1,0 +1,21 @@
+"""Files that are installed with the package: native libraries and rules.
+
+`importlib.resources` would do, but importing it costs as much as a small command takes. The package
+may lie in two folders (an editable install builds libraries in one of its own).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+_PACKAGE = "wavescope"
+
+
+def package_file(*parts: str) -> Path | None:
+    """The installed file at `parts` below the package, or None when it is not there."""
+    for folder in sys.modules[_PACKAGE].__path__:
+        path = Path(folder, *parts)
+        if path.is_file():
+            return path
+    return None
