@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -348,3 +349,21 @@ def test_damaged_files_never_crash(tmp_path: Path, noise: bytes, at: int) -> Non
     trace = Trace(IMPORTER.open(tmp_path))
 
     assert (trace.ops["end_ns"] >= trace.ops["start_ns"]).all()
+
+
+def test_files_that_cannot_be_opened_are_counted(tmp_path: Path) -> None:
+    write(tmp_path, p_kernel_trace=KERNELS + kernel("a", 10, 20))
+    (tmp_path / "p_hip_api_trace.csv.gz").write_bytes(b"\x1f\x8b\x08\0not gzip at all")
+    os.mkfifo(tmp_path / "q_kernel_trace.csv")
+    trace = opened(tmp_path)
+
+    assert trace.ops.strings("name") == ["a"]
+    assert dict(trace.notes) == {"CSV files that cannot be opened, left out": 2}
+
+
+def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
+    write(tmp_path / "outside", p_kernel_trace=KERNELS + kernel("a", 10, 20))
+    inside = write(tmp_path / "inside", q_kernel_trace=KERNELS + kernel("b", 10, 20))
+    (inside / "link").symlink_to(tmp_path / "outside")
+
+    assert opened(inside).ops.strings("name") == ["b"]

@@ -12,10 +12,11 @@ import pytest
 
 from tests.builders import TraceMaker, a_trace, random_ops
 from wavescope.export.exporter import ExportOptions
+from wavescope.export.id_index import IdIndex
 from wavescope.export.rpd import EXPORTER
 from wavescope.load.rpd import IMPORTER
 from wavescope.load.sniff import probe
-from wavescope.model.columns import COPIES, LAUNCHES, MARKER_INSTANT, MONITORS
+from wavescope.model.columns import CALLS, COPIES, LAUNCHES, MARKER_INSTANT, MONITORS, OPS
 from wavescope.model.trace import Trace
 
 
@@ -215,6 +216,23 @@ def test_many_ops_keep_every_time(tmp_path: Path) -> None:
     assert np.array_equal(before.ops["end_ns"], after.ops["end_ns"])
     assert before.ops.strings("name") == after.ops.strings("name")
     assert query(path, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_ids_of_many_sessions_cost_no_memory(tmp_path: Path) -> None:
+    maker = a_trace()
+    for session in range(3):
+        first = (session << 32) + 1
+        maker.with_kernel("f", 10, 20, id=first).with_call("hipLaunchKernel", 1, 2, id=first)
+        maker.with_link(first, first)
+    (tmp_path / "again").mkdir()
+    source = IMPORTER.open(exported(maker, tmp_path))
+    again = tmp_path / "again" / "x.rpd"
+    EXPORTER.write(source, again, ExportOptions(), lambda done, total: None)
+
+    assert IdIndex(source, OPS).size == IdIndex(source, CALLS).size == 3
+    ids = [1, (1 << 32) + 1, (2 << 32) + 1]
+    assert query(again, "SELECT api_id, op_id FROM rocpd_api_ops") == [(i, i) for i in ids]
+    assert query(again, "SELECT api_ptr_id FROM rocpd_kernelapi") == [(i,) for i in ids]
 
 
 def test_hostile_names_are_text_and_nothing_else(tmp_path: Path) -> None:

@@ -21,15 +21,17 @@ class IdIndex:
     """
 
     def __init__(self, source: TraceSource, table: Table) -> None:
-        self._largest_dense = 4 * source.row_count(table) + _ALWAYS_DENSE
         self._exists = np.zeros(0, np.bool_)
         self._sorted: Int64s | None = None
         held: list[Int64s] = []
+        rows = 0
         for batch in source.batches(table, ("id",)):
             ids = batch["id"]
             if not len(ids):
                 continue
-            if held or int(ids[-1]) > self._largest_dense or int(ids[0]) < 0:
+            # Counted here: a source may know its number of rows only as the largest id.
+            rows += len(ids)
+            if held or int(ids[-1]) > 4 * rows + _ALWAYS_DENSE or int(ids[0]) < 0:
                 held.append(ids)
             else:
                 self._mark(ids)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import TraceMaker, a_trace
+from wavescope.export import timeline_survey
 from wavescope.export import tracks as tracks_module
 from wavescope.export.shown_ids import ShownIds
 from wavescope.export.timeline_survey import Survey
 from wavescope.export.tracks import TrackKind, TrackLayout
-from wavescope.model.columns import QUEUES, THREADS
+from wavescope.model.columns import OPS, QUEUES, THREADS
 
 
 def layout(maker: TraceMaker) -> TrackLayout:
@@ -76,6 +77,20 @@ def test_queues_beyond_the_limit_share_the_last_track(monkeypatch: pytest.Monkey
     assert len(set(found.queue_tracks[2:].tolist())) == 1
     assert found.tracks[int(found.queue_tracks[9])].name == "queue 2"
     assert found.tracks[int(found.thread_tracks[9])].thread == 3
+
+
+def test_places_beyond_the_limit_are_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timeline_survey, "MOST_PLACES", 2)
+    maker = a_trace()
+    for queue in range(5):
+        maker.with_kernel("k", queue, queue + 1, queue=queue)
+    source = maker.build().source
+
+    survey = Survey(source)
+
+    (batch,) = source.batches(OPS)
+    assert survey.queues.keys == [(0, 0), (0, 1)]
+    assert survey.queue_numbers(batch).tolist() == [0, 1, 1, 1, 1]
 
 
 def test_real_ids_are_shown_where_they_are_unique() -> None:
