@@ -12,7 +12,7 @@ import pytest
 from tests.builders import a_trace, random_ops
 from tests.formats.timelines import crowded_trace, exported, python_only, small_trace
 from tests.formats.trace_processor import ask
-from wavescope.export import bodies, counter_series
+from wavescope.export import bodies, counter_series, host_slices
 from wavescope.export.exporter import ExportOptions
 from wavescope.export.perfetto import EXPORTER
 
@@ -262,6 +262,18 @@ def test_hostile_names_arrive_as_they_are(tmp_path: Path) -> None:
     (slices,) = ask(trace, "SELECT name FROM slice ORDER BY ts")
 
     assert slices.column == [name for name in names for _ in range(3)]
+
+
+def test_long_texts_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_slices, "_TEXT_ROWS", 3)
+    monkeypatch.setattr(host_slices, "_TEXT_BYTES", 50)
+    maker = a_trace().with_process(1)
+    for number in range(20):
+        maker.with_call("call", 10 * number, 10 * number + 5, args=str(number) * 7)
+
+    (arguments,) = ask(exported(maker, EXPORTER, tmp_path / "t.pftrace"), ARGUMENTS)
+
+    assert [row[2] for row in arguments.rows if row[1] == "args"] == [str(n) * 7 for n in range(20)]
 
 
 def test_unpaired_surrogates_become_question_marks(tmp_path: Path) -> None:

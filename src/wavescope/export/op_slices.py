@@ -13,7 +13,7 @@ from wavescope.export.gpu_busy import GpuBusy
 from wavescope.export.lane_tracks import LaneTracks
 from wavescope.export.launches import Launches
 from wavescope.export.slice_columns import Flows, SliceColumns
-from wavescope.export.timeline_survey import Survey
+from wavescope.export.timeline_survey import OP_VALUES, OP_VALUES_PER_ROW, Survey
 from wavescope.export.timeline_writer import TimelineWriter
 from wavescope.export.tracks import TrackLayout
 from wavescope.model.columns import OPS
@@ -22,25 +22,6 @@ from wavescope.model.time_order import time_ordered
 
 _PLACE = ("id", "gpu", "queue", "start_ns", "end_ns")
 _NAMING = ("name", "type")
-_REPEATING = (
-    "process",
-    "thread",
-    "stream",
-    "hardware_queue",
-    "grid_x",
-    "grid_y",
-    "grid_z",
-    "workgroup_x",
-    "workgroup_y",
-    "workgroup_z",
-    "lds_bytes",
-    "scratch_bytes",
-    "source_device",
-    "target_device",
-    "graph",
-)
-_PER_ROW = ("sequence", "correlation", "size_bytes", "graph_node")
-OPTIONAL_COLUMNS = (*_REPEATING, *_PER_ROW)
 
 
 class OpSlices:
@@ -68,7 +49,9 @@ class OpSlices:
         lanes = LaneTracks(self._layout, writer, nested=False)
         namer = _OpBodies(self._source, shown_name)
         bodies = BodyTable(namer.describe, writer.body, writer.forget)
-        known = tuple(name for name in OPTIONAL_COLUMNS if name in self._survey.op_columns)
+        known = tuple(
+            name for name in (*OP_VALUES, *OP_VALUES_PER_ROW) if name in self._survey.op_columns
+        )
         for ordered in time_ordered(self._source, OPS, (*_PLACE, *_NAMING, *known)):
             batch = _shortest_first(ordered)
             start_ns, end_ns = batch["start_ns"], batch["end_ns"]
@@ -76,7 +59,7 @@ class OpSlices:
             self._count(batch, queues)
             repeating = {
                 name: batch[name]
-                for name in (*_NAMING, *writer.op_place, *_REPEATING)
+                for name in (*_NAMING, *writer.op_place, *OP_VALUES)
                 if name in batch
             }
             body, pieces = bodies.bodies_of(repeating, always=_NAMING)
@@ -90,7 +73,7 @@ class OpSlices:
                     flows=self._flows(batch["id"]),
                     integers=tuple(
                         (writer.label(name), values)
-                        for name in _PER_ROW
+                        for name in OP_VALUES_PER_ROW
                         if name in batch and np.any((values := _known(batch, name)) != -1)
                     ),
                 )

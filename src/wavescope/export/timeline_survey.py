@@ -14,6 +14,27 @@ from wavescope.model.source import Batch, TraceSource, missing_value, read_colum
 
 Int64s = npt.NDArray[np.int64]
 
+OP_VALUES = (
+    "process",
+    "thread",
+    "stream",
+    "hardware_queue",
+    "grid_x",
+    "grid_y",
+    "grid_z",
+    "workgroup_x",
+    "workgroup_y",
+    "workgroup_z",
+    "lds_bytes",
+    "scratch_bytes",
+    "source_device",
+    "target_device",
+    "graph",
+)
+"""Columns of `ops` that become arguments, with values that repeat."""
+OP_VALUES_PER_ROW = ("sequence", "correlation", "size_bytes", "graph_node")
+"""Columns of `ops` that become arguments, with values that hardly repeat."""
+MOST_PLACES = 1 << 16
 _LARGEST_PID = 1 << 62
 
 
@@ -51,7 +72,10 @@ def pid_of_key(key: int) -> int:
 
 @dataclass
 class Places:
-    """The different places (columns taken together) at which rows lie, numbered as they appear."""
+    """The different places (columns taken together) at which rows lie, numbered as they appear.
+
+    What lies at more than MOST_PLACES places is taken to lie at the last of them.
+    """
 
     distinct: DistinctRows
     keys: list[tuple[int, ...]] = field(default_factory=list)
@@ -59,9 +83,10 @@ class Places:
     def numbers(self, columns: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int32]:
         """The number of each row's place; new places are added to `keys`."""
         numbers, firsts = self.distinct.number(columns)
+        firsts = firsts[: MOST_PLACES - len(self.keys)]
         if len(firsts):
             self.keys.extend(zip(*(column[firsts].tolist() for column in columns), strict=True))
-        return numbers
+        return np.minimum(numbers, np.int32(MOST_PLACES - 1))
 
 
 class Survey:
@@ -75,8 +100,9 @@ class Survey:
         self.process_keys = ProcessKeys(source)
         self._times: list[int] = []
         self.op_columns: set[str] = set()
-        """Columns of `ops` in which at least one op has a known value."""
-        for batch in source.batches(OPS):
+        """Those of OP_VALUES and OP_VALUES_PER_ROW in which at least one op has a known value."""
+        place = ("gpu", "queue", "start_ns", "end_ns")
+        for batch in source.batches(OPS, (*place, *OP_VALUES, *OP_VALUES_PER_ROW)):
             self.queue_numbers(batch)
             self._note_times(batch)
             self._note_columns(batch)

