@@ -13,13 +13,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.model.group_sort import MOST_GROUPS, sorted_within_groups
+
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _KEY_BITS = 63
 _LOW_BITS = 32
-_RADIX_GROUPS = 1 << 16
-_MOST_SLICES = 2_048
 
 
 @dataclass(frozen=True)
@@ -80,57 +80,17 @@ def group_statistics(
     groups: npt.NDArray[np.integer], values: IntArray, group_count: int
 ) -> GroupStatistics:
     """Statistics of `values` in the groups 0 to `group_count` - 1 that `groups` assigns them to."""
-    counts = np.bincount(groups, minlength=group_count)
+    if group_count <= MOST_GROUPS:
+        ordered, counts = sorted_within_groups(
+            groups.astype(np.uint16, copy=False), values, group_count
+        )
+    else:
+        ordered = values[np.lexsort((values, groups))]
+        counts = np.bincount(groups, minlength=group_count)
     present = np.flatnonzero(counts)
     counts = counts[present]
-    firsts = np.concatenate(([0], np.cumsum(counts)[:-1])).astype(np.int64)
-    if not len(present):
-        empty = np.empty(0, np.int64)
-        return GroupStatistics(empty, empty, empty, empty)
-    ordered = _sorted_within_groups(groups, values, group_count, counts)
+    firsts = np.cumsum(counts) - counts
     return GroupStatistics(present, counts, ordered, firsts)
-
-
-def _sorted_within_groups(
-    groups: npt.NDArray[np.integer], values: IntArray, group_count: int, counts: IntArray
-) -> IntArray:
-    """The values ordered by group, and by size within a group."""
-    low, high = int(values.min()), int(values.max())
-    value_bits = (high - low).bit_length()
-    if value_bits > _KEY_BITS:
-        return values[np.lexsort((values, groups))]
-    if group_count <= _RADIX_GROUPS and len(counts) <= _MOST_SLICES:
-        return _sorted_slices(groups.astype(np.uint16, copy=False), values - low, counts) + low
-    if value_bits + (group_count - 1).bit_length() > _KEY_BITS:
-        return values[np.lexsort((values, groups))]
-    # Group and value in one integer: sorting it is faster than sorting by two keys.
-    keys = groups.astype(np.int64)
-    keys <<= value_bits
-    keys |= values - low
-    keys.sort()
-    keys &= (1 << value_bits) - 1
-    keys += low
-    return keys
-
-
-def _sorted_slices(
-    groups: npt.NDArray[np.uint16], offsets: IntArray, counts: IntArray
-) -> npt.NDArray[np.int64]:
-    """The offsets gathered group by group, each group sorted.
-
-    NumPy sorts 16-bit keys by radix, and a group of 32-bit offsets fits the cache: together about
-    half the time of one sort of everything.
-    """
-    if int(offsets.max()) >> _LOW_BITS == 0:
-        ordered: npt.NDArray[np.integer] = offsets.astype(np.uint32)
-    else:
-        ordered = offsets
-    ordered = ordered[np.argsort(groups, kind="stable")]
-    end = 0
-    for count in counts.tolist():
-        ordered[end : end + count].sort()
-        end += count
-    return ordered.astype(np.int64, copy=False)
 
 
 def _totals(ordered: IntArray, firsts: IntArray) -> list[int]:

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.model.coded_columns import code_counts, looked_up
 from wavescope.model.source import Array
 
 Numbers = npt.NDArray[np.int64]
@@ -78,8 +79,10 @@ def _numbered(values: Array) -> tuple[Numbers, Array]:
 
 def _without_unused(numbers: Numbers, codes: Array) -> tuple[Numbers, Array]:
     """The same with only the numbers that occur."""
-    used = np.bincount(codes, minlength=numbers.size) > 0
-    return numbers[used], (np.cumsum(used) - 1)[codes]
+    used = code_counts(codes, numbers.size) > 0
+    count = int(used.sum())
+    places = (np.cumsum(used) - 1).astype(np.uint16 if count <= _NARROW_COUNT else np.int64)
+    return numbers[used], looked_up(places, codes)
 
 
 def _combined(major: Array, minor: Array, major_count: int, minor_count: int) -> Array:
@@ -98,7 +101,7 @@ def _combined(major: Array, minor: Array, major_count: int, minor_count: int) ->
 def _counted(codes: Array) -> tuple[Numbers, Numbers]:
     """The codes that occur and how often."""
     if codes.dtype != np.int64:
-        counts = np.bincount(codes)
+        counts = code_counts(codes, int(codes.max()) + 1)
         used = np.flatnonzero(counts)
         return used, counts[used]
     return np.unique(codes, return_counts=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.model.coded_columns import code_counts, looked_up
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.result import ResultColumn, Value
 from wavescope.model.source import Array
@@ -72,10 +73,10 @@ def distinct(values: Array) -> tuple[list[int], npt.NDArray[np.integer]]:
     low, high = int(values.min()), int(values.max())
     if high - low < _TABLE_LIMIT:
         offsets = values - values.dtype.type(low)
-        present = np.flatnonzero(np.bincount(offsets))
+        present = np.flatnonzero(code_counts(offsets, high - low + 1))
         index = np.zeros(high - low + 1, index_type(len(present)))
         index[present] = np.arange(len(present))
-        return (present + low).tolist(), index[offsets]
+        return (present + low).tolist(), looked_up(index, offsets)
     found, inverse = np.unique(values, return_inverse=True)
     return found.tolist(), inverse.astype(index_type(len(found)), copy=False)
 

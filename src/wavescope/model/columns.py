@@ -109,7 +109,13 @@ OPS = Table(
         ("sequence", "sequenceId", _I64, "", "position within the queue, 0 when not recorded"),
         ("start_ns", "start", _I64, "ns", "when the op began on the GPU"),
         ("end_ns", "end", _I64, "ns", "when the op ended; never before start_ns"),
-        ("name", "description_id", _STRING, "", "whole demangled kernel name; empty for copies"),
+        (
+            "name",
+            "description_id",
+            _STRING,
+            "",
+            "kernel name, whole; of copies as the source says",
+        ),
         ("type", "opType_id", _STRING, "", "KernelExecution, CopyHostToDevice, FillMemory, ..."),
     )
     + _columns(

@@ -14,6 +14,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.model.coded_columns import code_counts, looked_up
+from wavescope.model.columns import UNKNOWN
 from wavescope.model.strings import StringTable
 
 
@@ -93,8 +95,9 @@ def op_classes(
 def _by_code(codes: npt.NDArray[np.int32], value_of: Callable[[int], int]) -> npt.NDArray[np.int8]:
     if not len(codes):
         return np.empty(0, np.int8)
-    table = np.zeros(int(codes.max()) + 2, np.int8)
-    for code in np.flatnonzero(np.bincount(codes + 1, minlength=1)):
-        table[code] = value_of(int(code) - 1)
-    looked_up: npt.NDArray[np.int8] = table[codes + 1]
-    return looked_up
+    counts = code_counts(codes if codes.min() >= 0 else codes[codes >= 0], int(codes.max()) + 1)
+    table = np.zeros(len(counts) + 1, np.int8)
+    for code in np.flatnonzero(counts).tolist():
+        table[code] = value_of(code)
+    table[-1] = value_of(UNKNOWN)
+    return looked_up(table, codes)
