@@ -13,7 +13,7 @@ import pytest
 from tests.builders import TraceMaker, a_trace
 from tests.formats.timelines import crowded_trace, exported, python_only, small_trace
 from tests.formats.trace_processor import ask
-from wavescope.export.chrome_json import EXPORTER
+from wavescope.export.chrome.chrome_json import EXPORTER
 from wavescope.export.exporter import ExportOptions
 
 

@@ -12,9 +12,9 @@ import pytest
 from tests.builders import a_trace, random_ops
 from tests.formats.timelines import crowded_trace, exported, python_only, small_trace
 from tests.formats.trace_processor import ask
-from wavescope.export import bodies, counter_series, host_slices
 from wavescope.export.exporter import ExportOptions
-from wavescope.export.perfetto import EXPORTER
+from wavescope.export.perfetto.perfetto_file import EXPORTER
+from wavescope.export.timeline import bodies, counter_series, host_slices
 
 SLICES = "SELECT ts, dur, name, category, depth FROM slice ORDER BY ts, -dur, name"
 ARGUMENTS = """

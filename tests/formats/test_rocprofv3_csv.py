@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load.rocprofv3_csv import IMPORTER
+from wavescope.load.rocprofv3.rocprofv3_csv import IMPORTER
 from wavescope.load.sniff import probe
 from wavescope.model.columns import QUEUES
 from wavescope.model.trace import Trace

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load.rocprofv3_json import IMPORTER
+from wavescope.load.rocprofv3.rocprofv3_json import IMPORTER
 from wavescope.load.sniff import probe
 from wavescope.model.trace import Trace
 

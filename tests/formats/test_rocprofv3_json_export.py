@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.builders import TraceMaker, a_trace, random_ops
 from wavescope.export.exporter import ExportOptions
-from wavescope.export.rocprofv3_json import EXPORTER
-from wavescope.export.rocprofv3_symbols import truncated_name
-from wavescope.load.rocprofv3_json import IMPORTER
+from wavescope.export.rocprofv3.rocprofv3_json import EXPORTER
+from wavescope.export.rocprofv3.symbols import truncated_name
+from wavescope.load.rocprofv3.rocprofv3_json import IMPORTER
 from wavescope.load.sniff import probe
 from wavescope.model.columns import KERNELS, MARKER_INSTANT
 from wavescope.model.trace import Trace

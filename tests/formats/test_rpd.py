@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from wavescope.load import rpd
 from wavescope.load.importer import Probe
-from wavescope.load.rpd import IMPORTER
 from wavescope.load.sniff import probe
+from wavescope.load.sqlite import rpd
+from wavescope.load.sqlite.rpd import IMPORTER
 from wavescope.model.columns import (
     CALLS,
     COPIES,

@@ -12,10 +12,10 @@ import pytest
 
 from tests.builders import TraceMaker, a_trace, random_ops
 from wavescope.export.exporter import ExportOptions
-from wavescope.export.id_index import IdIndex
-from wavescope.export.rpd import EXPORTER
-from wavescope.load.rpd import IMPORTER
+from wavescope.export.rpd.rpd_file import EXPORTER
+from wavescope.export.timeline.id_index import IdIndex
 from wavescope.load.sniff import probe
+from wavescope.load.sqlite.rpd import IMPORTER
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, MARKER_INSTANT, MONITORS, OPS
 from wavescope.model.trace import Trace
 

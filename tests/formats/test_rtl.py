@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
 from wavescope.load.importer import Probe
-from wavescope.load.rtl import IMPORTER
 from wavescope.load.sniff import probe
+from wavescope.load.sqlite.rtl import IMPORTER
 from wavescope.model.columns import (
     CALLS,
     MARKER_INSTANT,

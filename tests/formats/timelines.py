@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.export.encoder_library import encoder_library
 from wavescope.export.exporter import Exporter, ExportOptions
-from wavescope.load.perfetto_events import native_reader
+from wavescope.export.timeline.encoder_library import encoder_library
+from wavescope.load.perfetto.events import native_reader
 from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS
 from wavescope.native import columns_library
 

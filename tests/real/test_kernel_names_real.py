@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.analyze.demangle import demangle
-from wavescope.analyze.kernel_names import short_name
+from wavescope.analyze.names.demangle import demangle
+from wavescope.analyze.names.kernel_names import short_name
 
 
 @pytest.fixture(scope="module")

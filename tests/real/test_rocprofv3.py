@@ -10,9 +10,9 @@ import orjson
 import pytest
 
 from wavescope.export.exporter import ExportOptions
-from wavescope.export.rocprofv3_json import write_rocprofv3_json
-from wavescope.load.rocprofv3_csv import IMPORTER as CSV_IMPORTER
-from wavescope.load.rocprofv3_json import IMPORTER as JSON_IMPORTER
+from wavescope.export.rocprofv3.rocprofv3_json import write_rocprofv3_json
+from wavescope.load.rocprofv3.rocprofv3_csv import IMPORTER as CSV_IMPORTER
+from wavescope.load.rocprofv3.rocprofv3_json import IMPORTER as JSON_IMPORTER
 from wavescope.load.sniff import probe
 from wavescope.model.columns import AGENTS, KERNELS, OPS, PROCESSES
 from wavescope.model.trace import Trace

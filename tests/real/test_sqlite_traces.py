@@ -13,9 +13,10 @@ import numpy as np
 import orjson
 import pytest
 
-from wavescope.load import rocpd, rpd, rtl
 from wavescope.load.importer import Importer
+from wavescope.load.rocpd import rocpd_file as rocpd
 from wavescope.load.sniff import probe
+from wavescope.load.sqlite import rpd, rtl
 from wavescope.model.columns import LAUNCHES, MARKER_INSTANT, TABLES
 from wavescope.model.trace import Trace
 

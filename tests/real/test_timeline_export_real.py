@@ -8,8 +8,9 @@ import pytest
 
 import wavescope
 from tests.formats.trace_processor import ask
-from wavescope.export import chrome_json, perfetto
+from wavescope.export.chrome import chrome_json
 from wavescope.export.exporter import ExportOptions
+from wavescope.export.perfetto import perfetto_file as perfetto
 from wavescope.model.trace import Trace
 
 TRACES = (

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.group_statistics import GroupStatistics, group_statistics
-from wavescope.analyze.kernel_names import NamedKernel, NameRules, short_name
+from wavescope.analyze.names.kernel_names import NamedKernel, NameRules, short_name
 from wavescope.analyze.op_labels import op_labels
 from wavescope.analyze.scopes import Scope, ScopeIndex, combine, index_type, scope_index
 from wavescope.model.op_kinds import OpKind

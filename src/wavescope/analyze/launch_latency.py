@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.group_statistics import GroupStatistics, group_statistics
-from wavescope.analyze.kernel_names import short_name
+from wavescope.analyze.names.kernel_names import short_name
 from wavescope.analyze.op_labels import op_labels
 from wavescope.analyze.op_links import op_links
 from wavescope.analyze.scopes import distinct

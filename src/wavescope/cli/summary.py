@@ -99,12 +99,12 @@ def _summary_options(arguments: argparse.Namespace) -> SummaryOptions:
 
 
 def _kernel_options(arguments: argparse.Namespace) -> KernelSummaryOptions:
-    from wavescope.analyze.kernel_names import NameRules  # noqa: PLC0415  slow to import
     from wavescope.analyze.kernel_summary import (  # noqa: PLC0415
         KernelNaming,
         KernelSummaryOptions,
         OpChoice,
     )
+    from wavescope.analyze.names.kernel_names import NameRules  # noqa: PLC0415  slow to import
     from wavescope.analyze.scopes import Scope  # noqa: PLC0415
 
     by = arguments.by or ("rules" if arguments.rules else "short")

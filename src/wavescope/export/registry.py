@@ -11,12 +11,12 @@ from wavescope.export.exporter import Exporter
 
 _BUILT_IN = (
     "trace_file",
-    "perfetto",
-    "chrome_json",
+    "perfetto.perfetto_file",
+    "chrome.chrome_json",
     "csv_tables",
     "parquet",
-    "rocprofv3_json",
-    "rpd",
+    "rocprofv3.rocprofv3_json",
+    "rpd.rpd_file",
 )
 
 

@@ -12,13 +12,13 @@ from wavescope.load.importer import Importer
 
 _BUILT_IN = (
     "wavescope_file",
-    "rocpd",
-    "rpd",
-    "rtl",
-    "rocprofv3_csv",
-    "rocprofv3_json",
-    "perfetto",
-    "chrome_json",
+    "rocpd.rocpd_file",
+    "sqlite.rpd",
+    "sqlite.rtl",
+    "rocprofv3.rocprofv3_csv",
+    "rocprofv3.rocprofv3_json",
+    "perfetto.perfetto_file",
+    "chrome.chrome_json",
 )
 
 

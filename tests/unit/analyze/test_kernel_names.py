@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.analyze.kernel_names import LONGEST_MATCHED, NameRules, short_name
+from wavescope.analyze.names.kernel_names import LONGEST_MATCHED, NameRules, short_name
 from wavescope.errors import UnreadableInputError, UsageError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kernel_names.tsv"

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tests.builders import a_trace, random_ops
-from wavescope.analyze.kernel_names import NameRules
 from wavescope.analyze.kernel_summary import (
     KernelNaming,
     KernelSummaryOptions,
     OpChoice,
     kernel_summary,
 )
+from wavescope.analyze.names.kernel_names import NameRules
 from wavescope.analyze.scopes import Scope
 from wavescope.model.op_kinds import BARRIER_TYPE, FILL_TYPE
 from wavescope.model.result import ResultTable, Value

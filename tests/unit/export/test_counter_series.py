@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wavescope.export import counter_series
-from wavescope.export.counter_series import BinnedSeries, Samples, Span, StepSeries
-from wavescope.export.gpu_busy import GpuBusy
+from wavescope.export.timeline import counter_series
+from wavescope.export.timeline.counter_series import BinnedSeries, Samples, Span, StepSeries
+from wavescope.export.timeline.gpu_busy import GpuBusy
 
 INTERVALS = st.lists(st.tuples(st.integers(-50, 200), st.integers(0, 60)), min_size=1, max_size=30)
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wavescope.export import distinct_rows
-from wavescope.export.distinct_rows import DistinctRows
+from wavescope.export.timeline import distinct_rows
+from wavescope.export.timeline.distinct_rows import DistinctRows
 
 ROWS = st.lists(st.tuples(st.integers(-3, 3), st.integers(-(1 << 63), (1 << 63) - 1)), max_size=50)
 

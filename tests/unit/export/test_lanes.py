@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wavescope.export import lanes as lanes_module
-from wavescope.export.lanes import NESTED_LANES, Lanes
+from wavescope.export.timeline import lanes as lanes_module
+from wavescope.export.timeline.lanes import NESTED_LANES, Lanes
 
 SLICES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 12)), max_size=60)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.builders import a_trace
-from wavescope.export import id_index
-from wavescope.export.id_index import IdIndex
-from wavescope.export.launches import Launches
+from wavescope.export.timeline import id_index
+from wavescope.export.timeline.id_index import IdIndex
+from wavescope.export.timeline.launches import Launches
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, LINKS, OPS
 

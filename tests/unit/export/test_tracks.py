@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.export import timeline_survey
-from wavescope.export import tracks as tracks_module
-from wavescope.export.shown_ids import ShownIds
-from wavescope.export.timeline_survey import Survey
-from wavescope.export.tracks import TrackKind, TrackLayout
+from wavescope.export.timeline import survey as timeline_survey
+from wavescope.export.timeline import tracks as tracks_module
+from wavescope.export.timeline.shown_ids import ShownIds
+from wavescope.export.timeline.survey import Survey
+from wavescope.export.timeline.tracks import TrackKind, TrackLayout
 from wavescope.model.columns import OPS, QUEUES, THREADS
 from wavescope.model.source import read_columns
 

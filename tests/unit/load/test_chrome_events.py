@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from wavescope import native
 from wavescope.errors import UnreadableInputError
-from wavescope.load.chrome_event_batch import (
+from wavescope.load.chrome.event_batch import (
     ARGUMENTS,
     COLUMN_TYPES,
     HAS_START,
@@ -22,9 +22,9 @@ from wavescope.load.chrome_event_batch import (
     EventTables,
     MalformedEventsError,
 )
-from wavescope.load.chrome_events import EventFile
-from wavescope.load.chrome_events_native import native_batches
-from wavescope.load.chrome_events_python import parse_decimal, python_batches
+from wavescope.load.chrome.events import EventFile
+from wavescope.load.chrome.events_native import native_batches
+from wavescope.load.chrome.events_python import parse_decimal, python_batches
 
 Rows = list[dict[str, Any]]
 Reader = Callable[..., Iterator[EventBatch]]

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load import csv_blocks
-from wavescope.load.csv_blocks import CsvBlocks
+from wavescope.load.rocprofv3 import csv_blocks
+from wavescope.load.rocprofv3.csv_blocks import CsvBlocks
 
 HEADER = '"Kind","Function","Start"\n'
 cells = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=15)

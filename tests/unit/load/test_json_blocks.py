@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.load.json_blocks import CutJsonError, JsonBlocks, JsonError
+from wavescope.load.rocprofv3.json_blocks import CutJsonError, JsonBlocks, JsonError
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 values = st.recursive(

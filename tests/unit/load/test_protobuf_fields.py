@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.export.protobuf import double, fixed64, integer, message, text, varint
-from wavescope.load.protobuf_fields import DamagedMessageError, fields, signed, texts, varint_at
+from wavescope.export.perfetto.protobuf import double, fixed64, integer, message, text, varint
+from wavescope.load.perfetto.protobuf_fields import (
+    DamagedMessageError,
+    fields,
+    signed,
+    texts,
+    varint_at,
+)
 
 
 @given(st.integers(0, (1 << 64) - 1))

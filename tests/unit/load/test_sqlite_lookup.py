@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.load.sqlite_lookup import ValueByKey
+from wavescope.load.sqlite.lookup import ValueByKey
 
 
 @given(

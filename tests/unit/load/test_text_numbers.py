@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.load.text_numbers import numbers_of_texts
+from wavescope.load.sqlite.text_numbers import numbers_of_texts
 from wavescope.store.text_column import TextColumn
 
 

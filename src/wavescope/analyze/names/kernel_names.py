@@ -1,0 +1,164 @@
+"""Readable kernel names: what people recognise instead of what compilers write.
+
+`short_name` depends on the name alone, so that one kernel is called the same in every trace.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wavescope.analyze.names.cpp_name import LONGEST_NAME
+from wavescope.analyze.names.demangle import demangle
+from wavescope.analyze.names.template_names import TemplateNames, TemplateTables
+from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.package_files import package_file
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+# A pattern sees at most so much of a name, which bounds its time on hostile ones.
+LONGEST_MATCHED = 4_096
+LARGEST_RULES_FILE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class NameRule:
+    """Names that `pattern` finds become `name`, in which \\1 is what its first group matched."""
+
+    pattern: re.Pattern[str]
+    name: str
+    category: str = ""
+
+    def apply(self, demangled: str) -> str:
+        """Return the new name, or an empty text when the rule does not match."""
+        found = self.pattern.search(demangled, 0, LONGEST_MATCHED)
+        return found.expand(self.name) if found else ""
+
+
+@dataclass(frozen=True)
+class NamedKernel:
+    """The group a kernel belongs to, and the category its rule gives (or none)."""
+
+    name: str
+    category: str = ""
+
+
+@dataclass
+class NameRules:
+    """A user's rules, tried in order before the built-in names."""
+
+    rules: tuple[NameRule, ...] = ()
+    _known: dict[str, NamedKernel] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> NameRules:
+        """Return the rules of a TOML file with `[[rule]]` tables: match, name, category."""
+        document = _read_toml(Path(path))
+        entries = document.get("rule", [])
+        if not isinstance(entries, list) or not set(document) <= {"rule"}:
+            raise UsageError(
+                f"{os.fspath(path)} holds something other than [[rule]] tables",
+                hint='write [[rule]], match = "REGEX", name = "NAME" for each group',
+            )
+        return cls(
+            tuple(
+                _rule(entry, f"{os.fspath(path)}, rule {i}") for i, entry in enumerate(entries, 1)
+            )
+        )
+
+    def named(self, full: str) -> NamedKernel:
+        """Return the group and category of one kernel."""
+        found = self._known.get(full)
+        if found is None:
+            found = self._known[full] = self._find(full)
+        return found
+
+    def group(self, names: Iterable[str]) -> list[str]:
+        """Return the group of every name, in order."""
+        return [self.named(name).name for name in names]
+
+    def _find(self, full: str) -> NamedKernel:
+        demangled = demangle(full)
+        for rule in self.rules:
+            name = rule.apply(demangled)
+            if name:
+                return NamedKernel(name, rule.category)
+        return NamedKernel(short_name(full))
+
+
+def short_name(full: str) -> str:
+    """Return the name people know a kernel by; a name that is short already stays as it is."""
+    # Hostile names may be of any length: they are not kept.
+    return _remembered_short_name(full) if len(full) <= LONGEST_NAME else _short_name(full)
+
+
+def _short_name(full: str) -> str:
+    demangled = demangle(full)
+    rules, templates = _built_in()
+    for rule in rules:
+        name = rule.apply(demangled)
+        if name:
+            return name
+    return templates.short(demangled) or full
+
+
+_remembered_short_name = functools.lru_cache(maxsize=4_096)(_short_name)
+
+
+@functools.lru_cache(maxsize=1)
+def _built_in() -> tuple[tuple[NameRule, ...], TemplateNames]:
+    path = package_file("analyze", "names", "rules", "kernel_names.toml")
+    assert path is not None, "the package was installed without its rules"
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    rules = tuple(_rule(entry, f"built-in rule {i}") for i, entry in enumerate(document["rule"], 1))
+    return rules, TemplateNames(TemplateTables.from_document(document))
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        if path.is_file() and path.stat().st_size > LARGEST_RULES_FILE_BYTES:
+            raise UnreadableInputError(path, "it is larger than any file of rules")
+        if path.exists() and not path.is_file():
+            raise UnreadableInputError(path, "it is not a file")
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UnreadableInputError(path, error.strerror or "it cannot be opened") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from error
+
+
+def _rule(entry: object, where: str) -> NameRule:
+    """Return the rule of one table, or say which rule of which file is wrong and why."""
+    if not isinstance(entry, Mapping):
+        raise UsageError(f"{where}: not a table")
+    unknown = set(entry) - {"match", "name", "category"}
+    if unknown:
+        raise UsageError(
+            f"{where}: unknown key {sorted(map(str, unknown))[0]!r}",
+            hint="a rule has match, name and optionally category",
+        )
+    texts = {key: entry.get(key, "") for key in ("match", "name", "category")}
+    for key, text in texts.items():
+        if not isinstance(text, str):
+            raise UsageError(f"{where}: {key} must be a text")
+    if not texts["match"] or not texts["name"]:
+        raise UsageError(f"{where}: match and name are both needed")
+    try:
+        pattern = re.compile(texts["match"])
+        # The same groups, but matching nothing: a name that refers to a group the pattern lacks
+        # fails here instead of at the first kernel it applies to.
+        matching_nothing = re.compile(texts["match"] + "\n|").match("")
+        if matching_nothing is not None:
+            matching_nothing.expand(texts["name"])
+    except (re.error, RecursionError, OverflowError, IndexError) as error:
+        raise UsageError(f"{where}: {error}") from error
+    return NameRule(pattern, texts["name"], texts["category"])

@@ -1,0 +1,40 @@
+"""Exports a rocmProfileData file (.rpd, schema version 3) that its own tools accept.
+
+They take the time range of a trace from its API rows. So calls become API rows, markers become
+`UserMarker` rows with their text as arguments, and a trace that has neither gets one such row,
+"trace", over the whole of its ops.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from wavescope.export.exporter import Exporter, ExportOptions, Progress
+from wavescope.export.rpd.rows import RpdRows
+from wavescope.export.rpd.schema import INDEXES, table_statements
+from wavescope.model.source import TraceSource
+from wavescope.store.sqlite_bulk import BulkDatabase
+
+
+def write_rpd(
+    source: TraceSource,
+    path: Path,
+    options: ExportOptions,  # noqa: ARG001  a database is not compressed
+    progress: Progress,
+) -> None:
+    """Write `source` as a new database at `path`."""
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in table_statements():
+            connection.execute(statement)
+        connection.commit()
+    with BulkDatabase(path) as database:
+        RpdRows(source, database, progress).write()
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in INDEXES:
+            connection.execute(statement)
+        connection.commit()
+
+
+EXPORTER = Exporter("rpd", (".rpd",), "rocmProfileData database", write_rpd)

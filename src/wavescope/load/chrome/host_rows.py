@@ -1,0 +1,92 @@
+"""Host calls and markers among Chrome trace events."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.load.chrome.categories import Role
+from wavescope.load.chrome.lanes import Writer
+from wavescope.load.chrome.links import CorrelationLinks
+from wavescope.load.chrome.reading import Reading
+from wavescope.load.chrome.rows import EventRows
+from wavescope.model.columns import CALLS, MARKERS, UNKNOWN
+from wavescope.model.op_kinds import MARKER_TYPE
+from wavescope.model.source import Array
+
+_UNSTATED_CATEGORY = "call"
+"""What our own exporter writes for calls without a category."""
+
+
+class HostRows:
+    """Adds calls and markers to the trace that is being built."""
+
+    def __init__(self, reading: Reading, links: CorrelationLinks) -> None:
+        self._reading = reading
+        self._links = links
+
+    def add_calls(self, rows: EventRows) -> None:
+        """Events as calls with their args."""
+        if not len(rows):
+            return
+        reading, texts = self._reading, self._reading.texts
+        category, numbers = rows["category"], reading.numbers
+        launching = texts.roles[category] == Role.LAUNCH_CALL
+        start_ns, end_ns = reading.times(rows)
+        columns: dict[str, Array] = {
+            "pid": numbers[rows["process"]],
+            "thread": numbers[rows["thread"]],
+            "start_ns": start_ns,
+            "end_ns": end_ns,
+            "name": texts.strings[rows["name"]],
+            "category": texts.strings[category],
+            "domain": np.where(launching, texts.domains[rows["name"]], UNKNOWN),
+            "args": rows.args,
+            "process": reading.processes.ids(reading.tables.keys, rows["process"]),
+            "correlation": rows["correlation"],
+            "stream": rows["stream"],
+        }
+        if reading.writer is Writer.WAVESCOPE:
+            columns |= self._as_before_export(columns["category"], rows.args)
+        ids = reading.builder.add(CALLS, columns)
+        self._links.add_calls(ids, rows, texts.preferences[category])
+
+    def _as_before_export(
+        self, category: npt.NDArray[np.int32], args: npt.NDArray[np.int64]
+    ) -> dict[str, Array]:
+        """Category, domain and args as they were in the trace that our exporter wrote."""
+        builder = self._reading.builder
+        strings = builder.strings
+        objects = [json.loads(text) if text else {} for text in builder.texts(args)]
+        domains = [str(each.get("domain", "")) for each in objects]
+        texts = [str(each.get("args", "")).encode() for each in objects]
+        unstated = category == strings.find(_UNSTATED_CATEGORY)
+        return {
+            "category": np.where(unstated, UNKNOWN, category),
+            "domain": np.array([strings.code(each) if each else UNKNOWN for each in domains]),
+            "args": builder.add_texts(texts),
+        }
+
+    def add_markers(self, rows: EventRows, flags: int) -> None:
+        """Events as markers, all with the given flags."""
+        if not len(rows):
+            return
+        reading, texts = self._reading, self._reading.texts
+        # A marker drawn over GPU work is on a stream, not on a thread.
+        on_gpu = texts.roles[rows["category"]] == Role.GPU_MARKER
+        host_process = np.where(on_gpu, UNKNOWN, rows["process"]).astype(np.int32)
+        process = reading.processes.ids(reading.tables.keys, host_process)
+        start_ns, end_ns = reading.times(rows)
+        columns: dict[str, Array] = {
+            "start_ns": start_ns,
+            "end_ns": end_ns,
+            "name": texts.strings[rows["name"]],
+            "type": np.full(len(rows), reading.builder.strings.code(MARKER_TYPE), np.int32),
+            "category": texts.strings[rows["category"]],
+            "process": np.where(on_gpu, 0, process),
+            "thread": np.where(on_gpu, UNKNOWN, reading.numbers[rows["thread"]]),
+            "flags": np.full(len(rows), flags, np.int32),
+        }
+        reading.builder.add(MARKERS, columns)
