@@ -1,0 +1,184 @@
+// The contract between collectors (C++) and the reader (Python, store/chunk_reader.py): what a recorded process leaves.
+//
+// A session is a folder. Each process writes its own files there, all named `<base>.<stream>` with
+// base = "<pid>-<start>" (start: CLOCK_BOOTTIME ns in decimal when the collector was loaded), so that a forked child or a
+// reused pid never meets an older file. A collector never opens a database in somebody else's process.
+//
+//   <base>.ops       OpRecord       dispatches and copies, written when they are known to be complete
+//   <base>.calls     CallRecord     HIP API calls
+//   <base>.markers   MarkerRecord   roctx and NVTX ranges and marks
+//   <base>.counters  CounterRecord  what was seen, timed, skipped and lost per queue, updated in place
+//   <base>.text      TextEntry...   strings, each once, named by their id elsewhere
+//   <base>.facts     JSON lines     agents, queues, kernels, clock pairs, process facts (see below)
+//   <base>.control   ControlPage    lets another process pause and resume recording
+//
+// The four record streams are a StreamHeader (one page) followed by fixed-size records. Every record starts with a byte
+// `kind`; 0 means empty: the file is grown in blocks, threads fill their own blocks, and a record counts from the moment
+// its kind is stored (last, with release order). A killed process leaves everything up to its last completed record; a
+// torn tail is shorter than a record and is dropped. All integers are little endian. Unknown kinds are skipped.
+//
+// Times are nanoseconds of CLOCK_BOOTTIME's domain as ROCr reports system time ("ns" below), except raw GPU ticks in
+// OpRecord when OP_RAW_TICKS is set: the reader converts them with the clock pairs of the facts, interpolating between
+// the two pairs around a tick and extrapolating at the ends.
+//
+// Facts, one JSON object a line, by their "fact" member (other members may be absent, unknown facts are skipped):
+//   process   pid, ppid, command, hostname, cpu_count, mode, collector_version, start_ns, environment (names only),
+//             rank, world_size (from the launcher's variables)
+//   agent     gpu, name (gfx90a), product, uuid, cu_count, clock_mhz, wave_size, memory_bytes, driver_node, ticks_per_second
+//   queue     queue, gpu, address (hsa_queue_t*), size
+//   kernel    object (kernel_object), name (mangled, without .kd), vgprs, agprs, sgprs, lds_bytes, scratch_bytes, kernarg_bytes,
+//             code_object
+//   function  function (index used by CallRecord), name, arguments (list of names of CallRecord::arguments)
+//   thread    thread, name
+//   clock     gpu, ticks, ns
+//   runtime   name (hsa, hip), version, path
+//   note      text, count   (something was not recorded, and why)
+//   end       ns, reason (exit, unload, signal)   absent when the process was killed
+#ifndef WAVESCOPE_CHUNK_FORMAT_H
+#define WAVESCOPE_CHUNK_FORMAT_H
+
+#include <stdint.h>
+
+#define WAVESCOPE_CHUNK_MAGIC "WAVESCP1"
+#define WAVESCOPE_CHUNK_VERSION 1
+#define WAVESCOPE_PAGE_BYTES 4096
+
+enum WavescopeStream {
+  WAVESCOPE_STREAM_OPS = 1,
+  WAVESCOPE_STREAM_CALLS = 2,
+  WAVESCOPE_STREAM_MARKERS = 3,
+  WAVESCOPE_STREAM_COUNTERS = 4,
+};
+
+typedef struct WavescopeStreamHeader {  // padded to one page
+  char magic[8];
+  uint32_t version;
+  uint32_t stream;        // WavescopeStream
+  uint32_t record_bytes;  // a reader steps by this, so records may grow at their end
+  uint32_t pid;
+  uint64_t start_ns;
+} WavescopeStreamHeader;
+
+enum WavescopeOpKind {
+  WAVESCOPE_OP_DISPATCH = 1,
+  WAVESCOPE_OP_COPY = 2,
+  WAVESCOPE_OP_FILL = 3,
+  WAVESCOPE_OP_BARRIER = 4,
+};
+
+enum WavescopeOpFlags {
+  WAVESCOPE_OP_RAW_TICKS = 1,       // start and end are GPU ticks
+  WAVESCOPE_OP_APP_SIGNAL = 2,      // the application's own signal carried the times
+  WAVESCOPE_OP_TIMES_LOST = 4,      // it ran, but its times are not known: start and end are 0
+  WAVESCOPE_OP_GRAPH = 8,           // came in a batch of packets, as graph replays do
+};
+
+typedef struct WavescopeOpRecord {
+  uint8_t kind;   // WavescopeOpKind
+  uint8_t flags;  // WavescopeOpFlags
+  uint16_t gpu;
+  uint32_t thread;       // kernel thread id of the submitter
+  uint64_t start;
+  uint64_t end;
+  uint64_t correlation;  // of the call that caused it, unique in the process; 0 when unknown
+  uint64_t kernel;       // dispatch: kernel_object; copy and fill: bytes
+  uint32_t grid[3];      // dispatch: work-items; copy: source and target GPU (0xffffffff host), engine
+  uint16_t workgroup[3];
+  uint16_t queue;        // index in the facts; copies: 0xffff
+  uint32_t marker;       // id of the innermost open range of the submitting thread; 0 for none
+} WavescopeOpRecord;
+
+enum WavescopeCallFlags {
+  WAVESCOPE_CALL_OPEN = 1,  // entered, not yet returned (the process ended inside it)
+};
+
+typedef struct WavescopeCallRecord {
+  uint8_t kind;       // 1
+  uint8_t flags;      // WavescopeCallFlags
+  uint16_t function;  // index in the facts
+  uint32_t thread;
+  uint64_t start;     // ns
+  uint64_t end;       // ns; 0 while open
+  uint64_t correlation;
+  uint64_t stream;
+  int32_t result;
+  uint32_t marker;
+  uint64_t arguments[6];  // as the function's row names them; text arguments are ids of the text stream
+} WavescopeCallRecord;
+
+enum WavescopeMarkerKind {
+  WAVESCOPE_MARKER_RANGE = 1,  // opened and closed
+  WAVESCOPE_MARKER_MARK = 2,   // an instant
+  WAVESCOPE_MARKER_OPEN = 3,   // opened; becomes RANGE when closed
+};
+
+enum WavescopeMarkerFlags {
+  WAVESCOPE_MARKER_START_STOP = 1,    // roctxRangeStartA/Stop: not part of a thread's nesting
+  WAVESCOPE_MARKER_OTHER_THREAD = 2,  // closed on another thread than it was opened on
+  WAVESCOPE_MARKER_NVTX = 4,
+};
+
+typedef struct WavescopeMarkerRecord {
+  uint8_t kind;   // WavescopeMarkerKind
+  uint8_t flags;  // WavescopeMarkerFlags
+  uint16_t depth; // of push/pop nesting when it was opened
+  uint32_t thread;
+  uint64_t start;  // ns
+  uint64_t end;    // ns; 0 while open
+  uint32_t id;     // from 1, unique in the process
+  uint32_t parent; // id of the range around it on its thread; 0 for none
+  uint64_t text;   // id in the text stream
+  uint64_t correlation;
+} WavescopeMarkerRecord;
+
+enum WavescopeSkipReason {
+  WAVESCOPE_SKIP_APP_SIGNAL = 0,  // lite mode leaves dispatches with the application's signal alone
+  WAVESCOPE_SKIP_GRAPH_BATCH = 1, // batches are recorded in full mode only
+  WAVESCOPE_SKIP_PAUSED = 2,
+  WAVESCOPE_SKIP_FILTER = 3,      // the kernel name does not match --kernel
+  WAVESCOPE_SKIP_NOT_INTERCEPTED = 4,
+  WAVESCOPE_SKIP_REASONS = 6,
+};
+
+enum WavescopeLossReason {
+  WAVESCOPE_LOSS_BUFFER_FULL = 0,
+  WAVESCOPE_LOSS_PENDING_AT_EXIT = 1,
+  WAVESCOPE_LOSS_TIMESTAMPS = 2,
+  WAVESCOPE_LOSS_SIZE_LIMIT = 3,
+  WAVESCOPE_LOSS_REASONS = 6,
+};
+
+typedef struct WavescopeCounterRecord {  // one per queue, updated in place by its only writer
+  uint8_t kind;  // 1
+  uint8_t spare;
+  uint16_t gpu;
+  uint32_t queue;    // index in the facts
+  uint64_t packets;  // of any kind, counted independently of records
+  uint64_t seen;     // kernel dispatches
+  uint64_t timed;
+  uint64_t skipped[WAVESCOPE_SKIP_REASONS];
+  uint64_t lost[WAVESCOPE_LOSS_REASONS];
+} WavescopeCounterRecord;
+
+typedef struct WavescopeTextEntry {  // followed by `bytes` bytes of UTF-8, padded with zeros to a multiple of 8
+  uint64_t id;                       // from 1
+  uint64_t bytes;
+} WavescopeTextEntry;
+
+typedef struct WavescopeControlPage {  // mapped by the collector, written by `wavescope start|stop PID`
+  char magic[8];
+  uint32_t version;
+  uint32_t recording;  // 0 paused, 1 recording
+} WavescopeControlPage;
+
+#ifdef __cplusplus
+static_assert(sizeof(WavescopeStreamHeader) == 32, "header");
+static_assert(sizeof(WavescopeOpRecord) == 64, "op");
+static_assert(sizeof(WavescopeCallRecord) == 96, "call");
+static_assert(sizeof(WavescopeMarkerRecord) == 48, "marker");
+static_assert(sizeof(WavescopeCounterRecord) == 128, "counter");
+static_assert(sizeof(WavescopeTextEntry) == 16, "text");
+static_assert(sizeof(WavescopeControlPage) == 16, "control");
+#endif
+
+#endif
