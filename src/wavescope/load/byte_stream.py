@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
-from types import TracebackType
 from typing import IO, cast
 
 from isal import isal_zlib
 from isal.igzip_lib import IsalError
 
+from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -18,7 +18,7 @@ _BLOCK_BYTES = 1 << 20
 _GzipError = cast("type[Exception]", IsalError)
 
 
-class ByteStream:
+class ByteStream(Closing):
     """The bytes of a regular file; `was_cut` tells that gzip data ended early."""
 
     def __init__(self, path: Path) -> None:
@@ -74,17 +74,6 @@ class ByteStream:
             self._packed = self._inflater.unused_data if ended else self._inflater.unconsumed_tail
             if data:
                 return data
-
-    def __enter__(self) -> ByteStream:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _opened(path: Path) -> IO[bytes]:

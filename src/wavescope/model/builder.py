@@ -13,12 +13,12 @@ from typing import IO
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.closing import Closing
 from wavescope.model.columns import TABLES, Table
 from wavescope.model.source import (
     BATCH_ROWS,
     Array,
     Batch,
-    ClosingSource,
     Notes,
     full_batch,
 )
@@ -83,7 +83,7 @@ class _Block:
         return self.columns.get(name)
 
 
-class TraceBuilder(ClosingSource):
+class TraceBuilder(Closing):
     """Takes rows by table and is itself the source of what it took."""
 
     def __init__(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.closing import Closing
 from wavescope.model.columns import (
     CALLS,
     COPIES,
@@ -18,7 +19,7 @@ from wavescope.model.columns import (
     Table,
 )
 from wavescope.model.selection import Selection, select
-from wavescope.model.source import BATCH_ROWS, Batch, ClosingSource, Notes, TraceSource
+from wavescope.model.source import BATCH_ROWS, Batch, Notes, TraceSource
 from wavescope.model.strings import StringTable
 from wavescope.model.trace import Trace
 
@@ -30,7 +31,7 @@ _REFERS_TO = {
 }
 
 
-class SelectedSource(ClosingSource):
+class SelectedSource(Closing):
     """The rows of `source` that `selection` keeps; ids stay as they were."""
 
     def __init__(self, source: TraceSource, selection: Selection) -> None:

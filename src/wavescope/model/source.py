@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Protocol
 
 import numpy as np
@@ -84,24 +83,6 @@ class TraceSource(Protocol):
 
     def close(self) -> None:
         """Release files; the source cannot be read afterwards."""
-
-
-class ClosingSource:
-    """Mixin: `with source:` closes it."""
-
-    def __enter__(self) -> ClosingSource:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Nothing to release unless a subclass says so."""
 
 
 def missing_value(column: Column) -> int | float:

@@ -11,19 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.closing import Closing
 from wavescope.model import columns as declared
 from wavescope.model.columns import ColumnType, Table
 from wavescope.model.op_kinds import op_classes, op_kinds
 from wavescope.model.source import Array, Notes, TraceSource, read_columns, read_metadata
 from wavescope.model.strings import StringTable
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 ColumnLoader = Callable[[Sequence[str]], dict[str, Array]]
 TextLoader = Callable[[npt.NDArray[np.int64]], list[str]]
@@ -129,7 +127,7 @@ class TraceTable:
         return f"<{self.spec.name}: {len(self):,} rows>"
 
 
-class Trace:
+class Trace(Closing):
     """Tables of one trace; `select` gives a trace of fewer rows."""
 
     def __init__(self, source: TraceSource, tables: dict[str, TraceTable] | None = None) -> None:
@@ -223,17 +221,6 @@ class Trace:
     def close(self) -> None:
         """Release the file; columns already loaded stay usable."""
         self.source.close()
-
-    def __enter__(self) -> Trace:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Trace {self.path} ({self.format}): {len(self.ops):,} ops>"

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.closing import ClosingOrAborting
 from wavescope.store.sqlite_bulk_engines import (
     Engine,
     FilledTable,
@@ -35,7 +35,7 @@ _NUMBERS_REFUSED = (Affinity.TEXT,)
 _TEXT_REFUSED = (Affinity.INTEGER, Affinity.REAL, Affinity.NUMERIC)
 
 
-class BulkDatabase:
+class BulkDatabase(ClosingOrAborting):
     """A closed database file of which several empty tables are filled side by side.
 
     Leaving a `with` block closes it, or aborts it when an exception passes.
@@ -80,20 +80,6 @@ class BulkDatabase:
             self._is_open = False
             self._engine.abort()
 
-    def __enter__(self) -> BulkDatabase:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abort()
-
     def engine(self) -> Engine:
         """What gets rows into the file; ValueError once it is closed."""
         if not self._is_open:
@@ -101,7 +87,7 @@ class BulkDatabase:
         return self._engine
 
 
-class BulkTable:
+class BulkTable(ClosingOrAborting):
     """An empty rowid table that takes rows with strictly increasing rowids."""
 
     def __init__(
@@ -153,20 +139,6 @@ class BulkTable:
     def abort(self) -> None:
         """Leaves the table, and all others of the same BulkDatabase, empty."""
         self._database.abort()
-
-    def __enter__(self) -> BulkTable:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abort()
 
     def _arrays(
         self, columns: Mapping[str, ColumnValues]

@@ -13,11 +13,11 @@ import struct
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.closing import Closing
 from wavescope.store.column_request import ColumnKind, ColumnRequest
 from wavescope.store.dispatch_info import parse_dispatch_info
 from wavescope.store.sqlite_column_query import INT64_MAX, INT64_MIN, ColumnQuery
@@ -81,7 +81,7 @@ class ColumnBlock(dict[str, ColumnValues]):
         return len(next(iter(self.values()), ()))
 
 
-class ColumnCursor:
+class ColumnCursor(Closing):
     """Reads a rowid table from its first row to its last; made by `open_cursor`."""
 
     def __init__(
@@ -133,17 +133,6 @@ class ColumnCursor:
         if self._pages is not None:
             self._pages.close()
             self._pages = None
-
-    def __enter__(self) -> ColumnCursor:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _read_part(
         self, max_rows: int, bound: int, text_limit_bytes: int

@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
 from wavescope.model.columns import CALLS, MARKERS, OPS, PROCESSES, Column, ColumnType, Table
 from wavescope.model.source import (
     BATCH_ROWS,
     Array,
     Batch,
-    ClosingSource,
     Notes,
     missing_value,
 )
@@ -48,7 +48,7 @@ _GPU = "gpuId"
 _TIMED = (OPS, MARKERS, CALLS)
 
 
-class SqliteSource(ClosingSource):
+class SqliteSource(Closing):
     """A wavescope trace file."""
 
     format = "wavescope"

@@ -6,11 +6,11 @@ import ctypes
 import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+from wavescope.closing import Closing
 from wavescope.load.chrome.event_batch import (
     ARGUMENTS,
     BATCH_EVENTS,
@@ -86,7 +86,7 @@ def _functions(library: ctypes.CDLL) -> dict[str, Any]:
     return functions
 
 
-class _Parser:
+class _Parser(Closing):
     """The native parser and the arrays it fills."""
 
     def __init__(self, library: ctypes.CDLL, capacity: int) -> None:
@@ -107,15 +107,7 @@ class _Parser:
         if not self.handle:
             raise MemoryError
 
-    def __enter__(self) -> _Parser:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self.functions["close"](self.handle)
         self.handle = ctypes.c_void_p(None)
 

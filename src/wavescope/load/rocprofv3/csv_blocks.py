@@ -11,8 +11,8 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 
+from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
 from wavescope.load.byte_stream import ByteStream
 
@@ -26,7 +26,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 Row = list[str]
 
 
-class CsvBlocks:
+class CsvBlocks(Closing):
     """The rows of one file; `header` holds lower-case column names.
 
     `free_text` names columns that may hold anything; of those the file has, the first is meant.
@@ -48,17 +48,6 @@ class CsvBlocks:
             raise
         self._columns = len(self.header)
         self._lenient = _lenient_pattern(self.header, free_text)
-
-    def __enter__(self) -> CsvBlocks:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self._stream.close()

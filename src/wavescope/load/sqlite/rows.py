@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
 from wavescope.load.sqlite.strings import StringCodes, Texts
 from wavescope.load.sqlite.text_numbers import numbers_of_texts
@@ -25,7 +26,6 @@ from wavescope.model.source import (
     BATCH_ROWS,
     Array,
     Batch,
-    ClosingSource,
     Notes,
     full_batch,
     missing_value,
@@ -105,7 +105,7 @@ START = Field("start", missing=NO_TIME)
 END = Field("end", missing=NO_TIME)
 
 
-class ForeignSqliteSource(ClosingSource):
+class ForeignSqliteSource(Closing):
     """A trace in another tool's SQLite file; a subclass names the reader of each table."""
 
     format: ClassVar[str]

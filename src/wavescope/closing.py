@@ -1,0 +1,49 @@
+"""What `with` does to things that hold files, memory or native handles."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_Opened = TypeVar("_Opened", bound="Closing")
+
+
+class Closing(ABC):
+    """`with thing:` closes it in the end, whatever happened in between."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give everything back; a second call does nothing."""
+
+    def __enter__(self: _Opened) -> _Opened:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class ClosingOrAborting(Closing):
+    """`with thing:` keeps what was done when all went well, and undoes it after an error."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Undo everything; nothing happens once the thing is closed."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
