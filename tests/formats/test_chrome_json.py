@@ -445,7 +445,7 @@ def test_hostile_names_are_kept_as_they_are(files: Files) -> None:
         b'{"traceEvents": null}',
         b'{"traceEvents"',
         b'[{"ph":"X",}]',
-        gzip.compress(b"[{]"),
+        gzip.compress(b"[{]", mtime=0),
     ],
 )
 def test_what_holds_no_events_is_unreadable(files: Files, text: bytes) -> None:
