@@ -31,6 +31,7 @@ class TemplateTables:
     kernel_wrappers: frozenset[str]
     kernel_rename: Mapping[str, str]
     kernel_detail: Mapping[str, str]
+    functor_kernels: frozenset[str]
     functor_wrappers: frozenset[str]
     scalar_wrappers: frozenset[str]
     standard_functors: frozenset[str]
@@ -54,6 +55,7 @@ class TemplateTables:
             kernel_wrappers=frozenset(kernels["wrappers"]),
             kernel_rename=kernels["rename"],
             kernel_detail=kernels["detail"],
+            functor_kernels=frozenset(kernels["of_functors"]),
             functor_wrappers=frozenset(functors["wrappers"]),
             scalar_wrappers=frozenset(functors["scalar_wrappers"]),
             standard_functors=frozenset(functors["standard"]),
@@ -118,12 +120,20 @@ class TemplateNames:
     def details(self, name: CppName, kernel: Part, arguments: list[Span]) -> Iterator[str]:
         if kernel.name in self.tables.kernel_detail:
             yield self.tables.kernel_detail[kernel.name]
-        for argument in arguments:
-            text = self.operand(name, argument, kernel.name)
-            if text:
-                yield text[:LONGEST_DETAIL]
+        operands = [self.operand(name, argument, kernel.name) for argument in arguments]
+        if not any(operands) and kernel.name in self.tables.functor_kernels:
+            operands = [self.first_class(name, arguments)]
+        yield from (text[:LONGEST_DETAIL] for text in operands if text)
         if kernel.arguments is not None:
             yield from self.inner_details(name, kernel.arguments)
+
+    def first_class(self, name: CppName, arguments: list[Span]) -> str:
+        """Return the first argument that is a class: the functor nothing else is known about."""
+        for argument in arguments:
+            path = name.path(argument)
+            if len(path) > 1 and path[0].name != "std":
+                return self.clean(path[-1].name)
+        return ""
 
     def inner_details(self, name: CppName, span: Span) -> Iterator[str]:
         """Yield what stands deeper in the arguments: a CUTLASS tile, ck_tile's enumerators."""
