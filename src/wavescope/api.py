@@ -8,13 +8,14 @@ from pathlib import Path
 
 from wavescope.analyze.trace_summary import SummaryOptions, summarize
 from wavescope.export.exporter import ExportOptions
-from wavescope.export.output import replaced, write_output
+from wavescope.export.output import write_output
 from wavescope.export.registry import exporter_for
 from wavescope.load import open_source, open_trace, selected_source
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
 from wavescope.store.merge_plan import RankFrom
+from wavescope.store.output import replaced
 from wavescope.store.sqlite_writer import no_progress, write_trace
 
 PathLike = str | os.PathLike[str]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.analyze.names.demangle import demangle
+from wavescope.model.names.demangle import demangle
 from wavescope.analyze.names.kernel_names import short_name
 
 

@@ -92,7 +92,7 @@ def _place(exporter: Exporter, target: Path, arguments: argparse.Namespace) -> I
 
     It is refused before the trace is opened, which may take long.
     """
-    from wavescope.export.output import replaced  # noqa: PLC0415  slow to import
+    from wavescope.store.output import replaced  # noqa: PLC0415  slow to import
 
     if target == STANDARD_OUTPUT:
         if exporter.is_folder:

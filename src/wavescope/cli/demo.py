@@ -75,8 +75,8 @@ def _is_earlier_demo(trace: Path) -> bool:
 
 def _generate(path: Path, *, quiet: bool) -> None:
     from wavescope.collect.demo_trace import demo_trace  # noqa: PLC0415  slow to import
-    from wavescope.export.output import replaced  # noqa: PLC0415
     from wavescope.model.columns import OPS  # noqa: PLC0415
+    from wavescope.store.output import replaced  # noqa: PLC0415
     from wavescope.store.sqlite_writer import write_trace  # noqa: PLC0415
 
     with (

@@ -1,7 +1,7 @@
 """Writes one or several trace sources into one trace file, batch by batch.
 
 One source makes a conversion, several a merge. The file is complete only when `write_trace`
-returns: callers write to a temporary name and rename it (`export/output.py`).
+returns: callers write to a temporary name and rename it (`store/output.py`).
 """
 
 from __future__ import annotations

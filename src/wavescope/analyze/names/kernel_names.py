@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from wavescope.analyze.names.cpp_name import LONGEST_NAME
-from wavescope.analyze.names.demangle import demangle
 from wavescope.analyze.names.template_names import TemplateNames, TemplateTables
 from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.model.names.demangle import demangle
 from wavescope.package_files import package_file
 
 if sys.version_info >= (3, 11):

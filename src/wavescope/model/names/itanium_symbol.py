@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wavescope.analyze.names.itanium_codes import OPERATORS
+from wavescope.model.names.itanium_codes import OPERATORS
 
 # Characters put together while reading one symbol: real ones need a few times their result.
 WORK_LIMIT = 500_000

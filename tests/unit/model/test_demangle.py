@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.analyze.names.demangle import LONGEST_RESULT, demangle
+from wavescope.model.names.demangle import LONGEST_RESULT, demangle
 
 SYMBOLS = {
     "_Z3addPfi": "add(float*, int)",

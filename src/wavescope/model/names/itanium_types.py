@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-from wavescope.analyze.names.itanium_codes import (
+from wavescope.model.names.itanium_codes import (
     BUILTIN_D_TYPES,
     BUILTIN_TYPES,
     LITERAL_SUFFIXES,
     STD_SHORTHANDS,
 )
-from wavescope.analyze.names.itanium_symbol import (
+from wavescope.model.names.itanium_symbol import (
     Argument,
     Known,
     NotMangledError,

@@ -7,8 +7,8 @@ not know bfloat16, so that it fails on most of today's AMD kernels.
 
 from __future__ import annotations
 
-from wavescope.analyze.names.itanium_symbol import Known, NotMangledError, Type
-from wavescope.analyze.names.itanium_types import Name, TypeReader
+from wavescope.model.names.itanium_symbol import Known, NotMangledError, Type
+from wavescope.model.names.itanium_types import Name, TypeReader
 
 LONGEST_SYMBOL = 16_384
 LONGEST_RESULT = 65_536

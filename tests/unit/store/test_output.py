@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wavescope.errors import OutputExistsError, UsageError
-from wavescope.export.output import replaced
+from wavescope.store.output import replaced
 
 
 def names(folder: Path) -> list[str]:

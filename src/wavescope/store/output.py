@@ -1,0 +1,73 @@
+"""Puts an output in its place: a temporary file beside the target, renamed when it is complete."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from wavescope.errors import OutputExistsError, UsageError
+
+
+@contextmanager
+def replaced(
+    target: Path, inputs: Sequence[Path], *, force: bool, is_folder: bool = False
+) -> Iterator[Path]:
+    """A temporary path beside `target`, renamed over it when the block succeeds, else removed.
+
+    Refuses to overwrite an existing target without `force`, and an input of the command always.
+    """
+    require_free(target, inputs, force=force)
+    folder = Path(tempfile.mkdtemp(prefix=f".{target.name[:80]}.", dir=target.parent))
+    temporary = folder / target.name
+    if is_folder:
+        temporary.mkdir()
+    try:
+        yield temporary
+        _move(temporary, target)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def require_free(target: Path, inputs: Sequence[Path], *, force: bool) -> None:
+    """Refuse a target that is an input, exists while `force` is not given, or has no folder."""
+    for given in inputs:
+        if _is_same(given, target):
+            raise UsageError(
+                f"the output {target} is also an input", hint="choose another -o: inputs stay as is"
+            )
+    if os.path.lexists(target):
+        if not force:
+            raise OutputExistsError(target)
+        mode = target.stat().st_mode if target.exists() else 0
+        if mode and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise UsageError(f"{target} is neither a file nor a folder: it is not replaced")
+    parent = target.parent
+    if not parent.is_dir():
+        raise UsageError(f"the folder {parent} does not exist", hint=f"mkdir -p {parent}")
+
+
+def _is_same(first: Path, second: Path) -> bool:
+    try:
+        return first.samefile(second)
+    except OSError:
+        return first.absolute() == second.absolute()
+
+
+def _move(temporary: Path, target: Path) -> None:
+    if target.is_dir() and not target.is_symlink():
+        if not temporary.is_dir():
+            raise UsageError(f"{target} is a folder")
+        shutil.rmtree(target)
+    temporary.chmod(_default_mode(is_folder=temporary.is_dir()))
+    temporary.replace(target)
+
+
+def _default_mode(*, is_folder: bool) -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return (0o777 if is_folder else 0o666) & ~mask
