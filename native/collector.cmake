@@ -1,0 +1,26 @@
+# libwavescope_collector.so: what is injected into a recorded program, by HSA_TOOLS_LIB and LD_PRELOAD alike. It needs the
+# headers of HSA at build time and no library of ROCm at all.
+find_path(WAVESCOPE_HSA_INCLUDE hsa/hsa_api_trace.h PATHS /opt/rocm/include)
+
+file(GLOB collector_core_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/core/*.cpp)
+add_library(wavescope_collector_core OBJECT ${collector_core_sources})
+target_include_directories(wavescope_collector_core PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+if(DEFINED SKBUILD_PROJECT_VERSION)
+  target_compile_definitions(wavescope_collector_core PRIVATE WAVESCOPE_VERSION="${SKBUILD_PROJECT_VERSION}")
+endif()
+
+if(WAVESCOPE_HSA_INCLUDE)
+  file(GLOB collector_sources CONFIGURE_DEPENDS
+       ${CMAKE_CURRENT_SOURCE_DIR}/collector_hsa/*.cpp
+       ${CMAKE_CURRENT_SOURCE_DIR}/collector_roctx/*.cpp
+       ${CMAKE_CURRENT_SOURCE_DIR}/collector_hip/*.cpp)
+  add_library(wavescope_collector SHARED ${collector_sources} $<TARGET_OBJECTS:wavescope_collector_core>)
+  target_include_directories(wavescope_collector PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_include_directories(wavescope_collector SYSTEM PRIVATE ${WAVESCOPE_HSA_INCLUDE} ${WAVESCOPE_HSA_INCLUDE}/hsa)
+  target_compile_definitions(wavescope_collector PRIVATE AMD_INTERNAL_BUILD)
+  # Its threads may run until the process is gone, so it is never unloaded; symbols of the static C++ library stay inside.
+  target_link_options(wavescope_collector PRIVATE -Wl,-z,nodelete -Wl,--exclude-libs,ALL)
+  install(TARGETS wavescope_collector LIBRARY DESTINATION .)
+else()
+  message(STATUS "hsa/hsa_api_trace.h not found: building wavescope without its collector (see docs/install.md)")
+endif()

@@ -1,0 +1,35 @@
+// A file that only grows at its end, each piece by one write(2): what a killed process leaves is whole up to its last piece.
+#ifndef WAVESCOPE_CORE_APPEND_LOG_H
+#define WAVESCOPE_CORE_APPEND_LOG_H
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/byte_budget.h"
+
+namespace wavescope {
+
+class AppendLog {
+ public:
+  AppendLog(const std::string& path, ByteBudget& budget);
+  ~AppendLog();
+  AppendLog(const AppendLog&) = delete;
+  AppendLog& operator=(const AppendLog&) = delete;
+
+  bool usable() const { return file_ >= 0; }
+
+  // Appends all of it or nothing; false when the disk or the budget refuses. One thread at a time.
+  bool append(const void* bytes, std::size_t count);
+
+ private:
+  int file_;
+  const uint64_t limit_;
+  uint64_t length_ = 0;
+  ByteBudget& budget_;
+};
+
+}  // namespace wavescope
+
+#endif

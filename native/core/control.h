@@ -1,0 +1,41 @@
+// Whether to record just now: the control page, which `wavescope start|stop PID` and roctx pause and resume write, and the
+// window asked for by delay and duration.
+#ifndef WAVESCOPE_CORE_CONTROL_H
+#define WAVESCOPE_CORE_CONTROL_H
+
+#include <cstdint>
+#include <string>
+
+#include "core/clock.h"
+#include "core/environment.h"
+#include "format/chunk_format.h"
+
+namespace wavescope {
+
+class Control {
+ public:
+  // Works without the file as well, if it cannot be made: then only this process can pause.
+  Control(const std::string& path, const Settings& settings, uint64_t start_ns);
+  Control(const Control&) = delete;
+  Control& operator=(const Control&) = delete;
+
+  bool recording() const {
+    if (__atomic_load_n(&page_->recording, __ATOMIC_RELAXED) == 0) return false;
+    return !windowed_ || in_window(boottime_ns());
+  }
+  void pause() { __atomic_store_n(&page_->recording, 0u, __ATOMIC_RELAXED); }
+  void resume() { __atomic_store_n(&page_->recording, 1u, __ATOMIC_RELAXED); }
+
+  bool in_window(uint64_t now_ns) const { return now_ns >= first_ns_ && now_ns < last_ns_; }
+
+ private:
+  WavescopeControlPage own_{};
+  WavescopeControlPage* page_;
+  uint64_t first_ns_;
+  uint64_t last_ns_;
+  bool windowed_;
+};
+
+}  // namespace wavescope
+
+#endif

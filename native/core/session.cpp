@@ -1,0 +1,168 @@
+#include "core/session.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "core/clock.h"
+#include "core/process_facts.h"
+
+namespace wavescope {
+namespace {
+
+constexpr int kMostHooks = 16;
+
+struct Hooks {
+  std::atomic<int> count{0};
+  Session::Hook hooks[kMostHooks] = {};
+
+  void add(Session::Hook hook) {
+    const int at = count.fetch_add(1);
+    if (at < kMostHooks) hooks[at] = hook;
+  }
+  void run() const {
+    for (int at = std::min(count.load(), kMostHooks) - 1; at >= 0; --at) {
+      if (hooks[at] != nullptr) hooks[at]();
+    }
+  }
+};
+
+// Plain storage that is never destroyed: threads use it until the process is gone.
+Hooks& finish_hooks() {
+  static Hooks& hooks = *new Hooks;
+  return hooks;
+}
+Hooks& fork_hooks() {
+  static Hooks& hooks = *new Hooks;
+  return hooks;
+}
+std::mutex& open_mutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+std::atomic<bool> refused{false};
+std::atomic<bool> finished{false};
+
+bool make_folder(const std::string& folder) { return mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST; }
+
+std::string base_path(const std::string& folder, uint32_t pid, uint64_t start_ns) {
+  return folder + "/" + std::to_string(pid) + "-" + std::to_string(start_ns);
+}
+
+}  // namespace
+
+std::atomic<Session*> Session::current_{nullptr};
+
+Session::Session(const std::string& folder)
+    : start_ns_(boottime_ns()),
+      pid_(static_cast<uint32_t>(getpid())),
+      base_(base_path(folder, pid_, start_ns_)),
+      budget_(settings().max_bytes),
+      facts_(path_of("facts"), budget_),
+      texts_(path_of("text"), budget_),
+      control_(path_of("control"), settings(), start_ns_) {}
+
+Session* Session::open() {
+  if (!settings().enabled() || refused.load(std::memory_order_relaxed)) return nullptr;
+  const std::lock_guard<std::mutex> lock(open_mutex());
+  if (Session* session = current_.load(std::memory_order_acquire)) return session;
+  if (!make_folder(settings().output)) {
+    refused = true;
+    if (settings().verbose) std::fprintf(stderr, "wavescope: cannot write %s\n", settings().output.c_str());
+    return nullptr;
+  }
+  auto* session = new (std::nothrow) Session(settings().output);
+  if (session == nullptr || !session->facts_.append(process_fact(settings(), session->start_ns_))) {
+    refused = true;
+    if (settings().verbose) std::fprintf(stderr, "wavescope: cannot record into %s\n", settings().output.c_str());
+    return nullptr;
+  }
+  static std::once_flag fork_handled;
+  std::call_once(fork_handled, [] { pthread_atfork(nullptr, nullptr, forget_in_child); });
+  current_.store(session, std::memory_order_release);
+  return session;
+}
+
+void Session::forget_in_child() {
+  current_.store(nullptr, std::memory_order_release);
+  new (&open_mutex()) std::mutex;  // another thread of the parent may have held it
+  finished = false;
+  thread_storage = ThreadState{};
+  fork_hooks().run();
+}
+
+void Session::at_finish(Hook hook) { finish_hooks().add(hook); }
+void Session::at_fork_child(Hook hook) { fork_hooks().add(hook); }
+
+WavescopeStreamHeader Session::header_of(WavescopeStream stream, uint32_t record_bytes) const {
+  WavescopeStreamHeader header{};
+  std::memcpy(header.magic, WAVESCOPE_CHUNK_MAGIC, sizeof header.magic);
+  header.version = WAVESCOPE_CHUNK_VERSION;
+  header.stream = stream;
+  header.record_bytes = record_bytes;
+  header.pid = pid_;
+  header.start_ns = start_ns_;
+  return header;
+}
+
+StreamFile* Session::make(LazyStream& lazy) {
+  std::call_once(lazy.made, [&] {
+    lazy.file.store(StreamFile::create(path_of(lazy.suffix), header_of(lazy.stream, lazy.record_bytes), budget_).release(),
+                    std::memory_order_release);
+  });
+  StreamFile* file = lazy.file.load(std::memory_order_acquire);
+  if (file == nullptr) lazy.refused.fetch_add(1, std::memory_order_relaxed);
+  return file;
+}
+
+WavescopeCounterRecord* Session::new_counter() {
+  const std::lock_guard<std::mutex> lock(counter_mutex_);
+  return new_record<WavescopeCounterRecord>(counters_, counter_cursor_);
+}
+
+AppendLog* Session::create_ops_log() {
+  auto* log = new (std::nothrow) AppendLog(path_of("ops"), budget_);
+  if (log == nullptr) return nullptr;
+  char page[WAVESCOPE_PAGE_BYTES] = {};
+  const WavescopeStreamHeader header = header_of(WAVESCOPE_STREAM_OPS, sizeof(WavescopeOpRecord));
+  std::memcpy(page, &header, sizeof header);
+  if (log->append(page, sizeof page)) return log;
+  delete log;
+  return nullptr;
+}
+
+void Session::thread_ends(ThreadState& state) {
+  if (StreamFile* file = markers_.file.load(std::memory_order_acquire)) file->give_back(state.markers);
+  if (StreamFile* file = calls_.file.load(std::memory_order_acquire)) file->give_back(state.calls);
+}
+
+void Session::note_losses(const LazyStream& lazy, const char* what) {
+  const StreamFile* file = lazy.file.load(std::memory_order_acquire);
+  const uint64_t lost = lazy.refused.load() + (file == nullptr ? 0 : file->lost());
+  if (lost != 0) facts_.note(std::string(what) + " not recorded: no more room (disk or --max-size)", lost);
+}
+
+void Session::finish(const char* reason) {
+  Session* session = if_open();
+  if (session == nullptr || finished.exchange(true)) return;
+  finish_hooks().run();
+  session->note_losses(session->markers_, "markers");
+  session->note_losses(session->calls_, "API calls");
+  session->facts_.append(Fact("end").add("ns", boottime_ns()).add("reason", reason));
+}
+
+namespace {
+
+// HIP programs never shut HSA down, and a program need not use HSA at all: this is the one place that every normal end of
+// a process passes.
+__attribute__((destructor)) void library_ends() { Session::finish("exit"); }
+
+}  // namespace
+}  // namespace wavescope

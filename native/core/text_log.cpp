@@ -1,0 +1,41 @@
+#include "core/text_log.h"
+
+#include <cstring>
+
+#include "format/chunk_format.h"
+
+namespace wavescope {
+namespace {
+
+constexpr std::size_t kLongestText = 65536;
+constexpr uint64_t kMostRememberedBytes = uint64_t{64} << 20;
+constexpr std::size_t kBytesPerEntry = 96;  // of the hash table, about
+
+}  // namespace
+
+TextLog::TextLog(const std::string& path, ByteBudget& budget) : log_(path, budget) {}
+
+uint64_t TextLog::intern(std::string_view text) {
+  text = text.substr(0, kLongestText);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::string key(text);
+  const auto known = ids_.find(key);
+  if (known != ids_.end()) return known->second;
+  const uint64_t id = write(text);
+  if (id != 0 && remembered_bytes_ < kMostRememberedBytes) {
+    remembered_bytes_ += text.size() + kBytesPerEntry;
+    ids_.emplace(std::move(key), id);
+  }
+  return id;
+}
+
+uint64_t TextLog::write(std::string_view text) {
+  const WavescopeTextEntry head{last_id_ + 1, text.size()};
+  entry_.assign(sizeof head + (text.size() + 7) / 8 * 8, '\0');
+  std::memcpy(entry_.data(), &head, sizeof head);
+  std::memcpy(entry_.data() + sizeof head, text.data(), text.size());
+  if (!log_.append(entry_.data(), entry_.size())) return 0;
+  return ++last_id_;
+}
+
+}  // namespace wavescope

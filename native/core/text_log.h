@@ -1,0 +1,37 @@
+// The text stream: each string once, known elsewhere by its id.
+#ifndef WAVESCOPE_CORE_TEXT_LOG_H
+#define WAVESCOPE_CORE_TEXT_LOG_H
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/append_log.h"
+
+namespace wavescope {
+
+class TextLog {
+ public:
+  TextLog(const std::string& path, ByteBudget& budget);
+
+  // The id of the text, written before it is returned; 0 when it could not be written. Any thread. What is longer than
+  // 64 KiB is cut. Memory is bounded: when very many different texts were seen, further ones are written each time.
+  uint64_t intern(std::string_view text);
+
+ private:
+  uint64_t write(std::string_view text);
+
+  std::mutex mutex_;
+  AppendLog log_;
+  uint64_t last_id_ = 0;
+  uint64_t remembered_bytes_ = 0;
+  std::unordered_map<std::string, uint64_t> ids_;
+  std::vector<char> entry_;
+};
+
+}  // namespace wavescope
+
+#endif
