@@ -18,8 +18,10 @@ if(WAVESCOPE_HSA_INCLUDE)
   target_include_directories(wavescope_collector PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_include_directories(wavescope_collector SYSTEM PRIVATE ${WAVESCOPE_HSA_INCLUDE} ${WAVESCOPE_HSA_INCLUDE}/hsa)
   target_compile_definitions(wavescope_collector PRIVATE AMD_INTERNAL_BUILD)
-  # Its threads may run until the process is gone, so it is never unloaded; symbols of the static C++ library stay inside.
-  target_link_options(wavescope_collector PRIVATE -Wl,-z,nodelete -Wl,--exclude-libs,ALL)
+  # Its threads may run until the process is gone, so it is never unloaded; only the names that others call leave it.
+  target_link_options(wavescope_collector PRIVATE -Wl,-z,nodelete
+                      -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/collector.map)
+  set_target_properties(wavescope_collector PROPERTIES LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/collector.map)
   install(TARGETS wavescope_collector LIBRARY DESTINATION .)
 else()
   message(STATUS "hsa/hsa_api_trace.h not found: building wavescope without its collector (see docs/install.md)")
