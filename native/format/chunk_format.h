@@ -28,7 +28,10 @@
 //   queue     queue, gpu, address (hsa_queue_t*), size
 //   kernel    object (kernel_object), name (mangled, without .kd), vgprs, agprs, sgprs, lds_bytes, scratch_bytes, kernarg_bytes,
 //             code_object
-//   function  function (index used by CallRecord), name, arguments (list of names of CallRecord::arguments)
+//   function  function (index used by CallRecord), name, kind (launch, copy, fill, alloc, stream, event, sync, graph, other),
+//             arguments (names of CallRecord::arguments with what they hold after a colon: "bytes" is a number, -1 being
+//             2^64-1; "dst:address" a pointer or handle; "kernel:text" an id of the text stream, 0 when not known;
+//             "block:xyz" three sizes of 21 bits each, x lowest). Written before the function's first record.
 //   thread    thread, name
 //   clock     gpu, ticks, ns
 //   runtime   name (hsa, hip), version, path
