@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO
 
@@ -39,16 +41,19 @@ def _members(value: dict[str, Any], *keys: str) -> bytes:
 
 
 def json_bytes(value: Any) -> bytes:
-    """`value` as JSON; text that UTF-8 cannot hold is spelled with escapes."""
+    """`value` as JSON; text that UTF-8 cannot hold is spelled with escapes, integers are exact."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
-    except orjson.JSONEncodeError:
-        return orjson.dumps(_encodable(value), option=orjson.OPT_SERIALIZE_NUMPY)
+    except orjson.JSONEncodeError:  # lone surrogates, or integers beyond 64 bits
+        text = json.dumps(_encodable(value), ensure_ascii=False, separators=(",", ":"))
+        return text.encode()
 
 
 def _encodable(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if isinstance(value, dict):
         return {_encodable(key): _encodable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

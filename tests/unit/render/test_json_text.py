@@ -78,3 +78,11 @@ def test_bytes_and_text_that_utf8_cannot_hold_are_spelled() -> None:
     document = json.loads(stream.getvalue())
     assert document["facts"] == {"path": "bad\\udcff"}
     assert document["tables"][0]["rows"] == [["01", "bad\\udcff"]]
+
+
+def test_sums_beyond_64_bits_stay_exact_and_what_is_no_number_is_null() -> None:
+    stream = io.BytesIO()
+
+    write_json(Result("t", facts={"sum": 2**70, "ratio": float("nan")}), stream)
+
+    assert json.loads(stream.getvalue())["facts"] == {"sum": 2**70, "ratio": None}
