@@ -12,6 +12,7 @@ from wavescope.load.importer import Importer
 
 _BUILT_IN = (
     "wavescope_file",
+    "chunks",
     "rocpd.rocpd_file",
     "sqlite.rpd",
     "sqlite.rtl",

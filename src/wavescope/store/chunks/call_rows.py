@@ -1,0 +1,219 @@
+"""Call records as rows: the calls themselves, and the arguments of those that launch or copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from wavescope.model.columns import CALLS, COPIES, LAUNCHES, UNKNOWN, Table
+from wavescope.model.names.demangle import demangle
+from wavescope.model.source import Array, Batch, Notes, full_batch
+from wavescope.model.strings import StringTable
+from wavescope.store.chunks.call_functions import CallFunction, call_functions
+from wavescope.store.chunks.layout import CALL_KIND, CALL_OPEN
+from wavescope.store.chunks.op_survey import LARGEST_TIME
+from wavescope.store.chunks.process import ProcessChunks
+from wavescope.store.chunks.record_file import Block, Records
+
+_UNKNOWN_FUNCTION = CallFunction("(unknown function)", "", ())
+_BLOCK_BITS = 21
+
+
+@dataclass(frozen=True)
+class CallSurvey:
+    """What a pass over the calls of one process found."""
+
+    last_event_ns: int
+    open_count: int
+    linked_count: int
+    """Calls that ops may refer to."""
+
+
+def counted(records: Records) -> Array:
+    """Which records are rows."""
+    is_possible = (records["start"] <= LARGEST_TIME) & (records["end"] <= LARGEST_TIME)
+    kept: Array = (records["kind"] == CALL_KIND) & is_possible
+    return kept
+
+
+def survey_calls(process: ProcessChunks, notes: Notes) -> CallSurvey:
+    """Read all call records of `process` once."""
+    last_event_ns, open_count, linked_count, left_out = -1, 0, 0, 0
+    for block in process.calls.blocks() if process.calls else ():
+        kept = counted(block.records)
+        left_out += int((~kept).sum())
+        records = block.records[kept]
+        open_count += int(is_unreturned(records).sum())
+        linked_count += int((records["correlation"] > 0).sum())
+        for member in ("start", "end"):
+            last_event_ns = max(last_event_ns, int(records[member].max(initial=0)) or -1)
+    notes.add("calls of an unknown kind or with impossible times, left out", left_out)
+    notes.add("calls that had not returned when recording ended: ended there", open_count)
+    return CallSurvey(last_event_ns, open_count, linked_count)
+
+
+def is_unreturned(records: Records) -> Array:
+    """Which calls the process ended in."""
+    unreturned: Array = (records["flags"] & CALL_OPEN != 0) | (records["end"] == 0)
+    return unreturned
+
+
+@dataclass
+class CallRows:
+    """Makes call rows of one process's records."""
+
+    process_index: int
+    process: ProcessChunks
+    strings: StringTable
+    first_id: int
+    """Id of the record at place 0; ids are also the handles of the arguments' text."""
+    last_event_ns: int
+
+    def __post_init__(self) -> None:
+        self._functions = call_functions(self.process.facts.functions)
+        largest = max(self._functions, default=-1)
+        names = [self._function(index).name for index in range(largest + 1)]
+        self._name_codes = self.strings.codes([*names, _UNKNOWN_FUNCTION.name])
+
+    def _function(self, index: int) -> CallFunction:
+        return self._functions.get(index, _UNKNOWN_FUNCTION)
+
+    def blocks(self, rows: int) -> Iterator[Block]:
+        """The records that are rows, in file order."""
+        for block in self.process.calls.blocks(rows) if self.process.calls else ():
+            keep = counted(block.records)
+            if keep.any():
+                yield Block(block.places[keep], block.records[keep])
+
+    def batches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Batch]:
+        """The calls in file order."""
+        for block in self.blocks(rows):
+            yield full_batch(CALLS, self._columns(block), columns)
+
+    def _columns(self, block: Block) -> dict[str, Array]:
+        records = block.records
+        ids = block.places + self.first_id
+        starts = records["start"].astype(np.int64)
+        is_open = is_unreturned(records)
+        ends = np.where(is_open, self.last_event_ns, records["end"].astype(np.int64))
+        functions = np.minimum(records["function"], len(self._name_codes) - 1)
+        with_arguments = np.array(
+            [bool(self._function(i).arguments) for i in range(len(self._name_codes))]
+        )
+        count = len(records)
+        return {
+            "id": ids,
+            "pid": np.full(count, self.process.pid),
+            "thread": records["thread"].astype(np.int64),
+            "start_ns": starts,
+            "end_ns": np.maximum(starts, ends),
+            "name": self._name_codes[functions],
+            "category": np.full(count, self.strings.code("hip_runtime")),
+            "domain": np.full(count, self.strings.code("HIP")),
+            "args": np.where(with_arguments[functions], ids, UNKNOWN),
+            "process": np.full(count, self.process_index),
+            "correlation": _signed(records["correlation"]),
+            "stream": _signed(records["stream"]),
+            "return_code": np.where(is_open, UNKNOWN, records["result"].astype(np.int64)),
+        }
+
+    def argument_texts(self, ids: npt.NDArray[np.int64]) -> list[str]:
+        """The arguments of calls by row id, as JSON."""
+        if self.process.calls is None:
+            return [""] * len(ids)
+        records = self.process.calls.records_at(ids - self.first_id)
+        functions = records["function"].tolist()
+        values = records["arguments"].tolist()
+        return [
+            self._spelled(self._function(function), arguments)
+            for function, arguments in zip(functions, values, strict=True)
+        ]
+
+    def _spelled(self, function: CallFunction, values: Sequence[int]) -> str:
+        given = {
+            argument.name: argument.kind.spelled(value, self.process.texts.text)
+            for argument, value in zip(function.arguments, values, strict=False)
+        }
+        return orjson.dumps(given).decode() if given else ""
+
+    def launches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Batch]:
+        """Arguments of the calls that launch kernels."""
+        return self._details(LAUNCHES, "launch", self._launch_columns, columns, rows)
+
+    def copies(self, columns: Sequence[str] | None, rows: int) -> Iterator[Batch]:
+        """Arguments of the calls that copy memory."""
+        return self._details(COPIES, "copy", self._copy_columns, columns, rows)
+
+    def _details(
+        self,
+        table: Table,
+        kind: str,
+        make: Callable[[CallFunction, Records], dict[str, Array]],
+        columns: Sequence[str] | None,
+        rows: int,
+    ) -> Iterator[Batch]:
+        """Rows of a side table, function by function within each block."""
+        chosen = {i: function for i, function in self._functions.items() if function.kind == kind}
+        for block in self.blocks(rows) if chosen else ():
+            for index in np.unique(block.records["function"]).tolist():
+                if index in chosen:
+                    mask = block.records["function"] == index
+                    given = make(chosen[index], block.records[mask])
+                    given["call"] = block.places[mask] + self.first_id
+                    given["stream"] = _signed(block.records["stream"][mask])
+                    yield full_batch(table, given, columns)
+
+    def _launch_columns(self, function: CallFunction, records: Records) -> dict[str, Array]:
+        given: dict[str, Array] = {}
+        for place, argument in enumerate(function.arguments):
+            values = records["arguments"][:, place]
+            if argument.name == "kernel":
+                given["name"] = self._demangled(self.process.texts.codes(values))
+            elif argument.name == "block":
+                for axis, letter in enumerate("xyz"):
+                    part = (values >> np.uint64(_BLOCK_BITS * axis)) & np.uint64(0x1FFFFF)
+                    given[f"workgroup_{letter}"] = part.astype(np.int64)
+            elif argument.name in _LAUNCH_COLUMNS:
+                given[_LAUNCH_COLUMNS[argument.name]] = _signed(values)
+        return given
+
+    def _copy_columns(self, function: CallFunction, records: Records) -> dict[str, Array]:
+        given: dict[str, Array] = {
+            _COPY_COLUMNS[argument.name]: _signed(records["arguments"][:, place])
+            for place, argument in enumerate(function.arguments)
+            if argument.name in _COPY_COLUMNS
+        }
+        given["synchronous"] = np.full(len(records), int(not function.is_asynchronous))
+        return given
+
+    def _demangled(self, codes: Array) -> Array:
+        distinct, places = np.unique(codes, return_inverse=True)
+        names = [demangle(self.strings[code]) for code in distinct.tolist()]
+        return self.strings.codes(names)[places]
+
+
+_LAUNCH_COLUMNS = {
+    "grid_x": "grid_x",
+    "grid_y": "grid_y",
+    "grid_z": "grid_z",
+    "shared_bytes": "lds_bytes",
+}
+_COPY_COLUMNS = {
+    "bytes": "size_bytes",
+    "width": "width",
+    "height": "height",
+    "kind": "kind",
+    "dst": "target",
+    "src": "source",
+    "dst_device": "target_device",
+    "src_device": "source_device",
+}
+
+
+def _signed(values: Array) -> Array:
+    """Unsigned values as int64; what does not fit keeps its bits, as rocpd's own files do."""
+    return values.astype(np.int64)

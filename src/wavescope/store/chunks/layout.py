@@ -1,0 +1,170 @@
+"""The records that collectors write: the Python side of native/format/chunk_format.h."""
+
+from __future__ import annotations
+
+import enum
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+MAGIC = b"WAVESCP1"
+VERSION = 1
+PAGE_BYTES = 4096
+HEADER = struct.Struct("<8sIIIIQ")
+"""magic, version, stream, record bytes, pid, start of recording in ns"""
+TEXT_ENTRY = struct.Struct("<QQ")
+"""id and bytes of a text; the text follows, padded to a multiple of 8"""
+CONTROL_PAGE = struct.Struct("<8sII")
+"""magic, version, whether it records"""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One kind of record file: its suffix, its number in the header and its records."""
+
+    suffix: str
+    number: int
+    record: np.dtype[np.void]
+
+
+OPS = Stream(
+    "ops",
+    1,
+    np.dtype(
+        [
+            ("kind", "<u1"),
+            ("flags", "<u1"),
+            ("gpu", "<u2"),
+            ("thread", "<u4"),
+            ("start", "<u8"),
+            ("end", "<u8"),
+            ("correlation", "<u8"),
+            ("kernel", "<u8"),
+            ("grid", "<u4", (3,)),
+            ("workgroup", "<u2", (3,)),
+            ("queue", "<u2"),
+            ("marker", "<u4"),
+        ]
+    ),
+)
+CALLS = Stream(
+    "calls",
+    2,
+    np.dtype(
+        [
+            ("kind", "<u1"),
+            ("flags", "<u1"),
+            ("function", "<u2"),
+            ("thread", "<u4"),
+            ("start", "<u8"),
+            ("end", "<u8"),
+            ("correlation", "<u8"),
+            ("stream", "<u8"),
+            ("result", "<i4"),
+            ("marker", "<u4"),
+            ("arguments", "<u8", (6,)),
+        ]
+    ),
+)
+MARKERS = Stream(
+    "markers",
+    3,
+    np.dtype(
+        [
+            ("kind", "<u1"),
+            ("flags", "<u1"),
+            ("depth", "<u2"),
+            ("thread", "<u4"),
+            ("start", "<u8"),
+            ("end", "<u8"),
+            ("id", "<u4"),
+            ("parent", "<u4"),
+            ("text", "<u8"),
+            ("correlation", "<u8"),
+        ]
+    ),
+)
+COUNTERS = Stream(
+    "counters",
+    4,
+    np.dtype(
+        [
+            ("kind", "<u1"),
+            ("spare", "<u1"),
+            ("gpu", "<u2"),
+            ("queue", "<u4"),
+            ("packets", "<u8"),
+            ("seen", "<u8"),
+            ("timed", "<u8"),
+            ("skipped", "<u8", (6,)),
+            ("lost", "<u8", (6,)),
+        ]
+    ),
+)
+STREAMS = (OPS, CALLS, MARKERS, COUNTERS)
+TEXT_SUFFIX, FACTS_SUFFIX, CONTROL_SUFFIX = "text", "facts", "control"
+SUFFIXES = (*(stream.suffix for stream in STREAMS), TEXT_SUFFIX, FACTS_SUFFIX, CONTROL_SUFFIX)
+
+EMPTY = 0
+"""The kind of a record that was never completed."""
+HOST_DEVICE = 0xFFFFFFFF
+COPY_QUEUE = 0xFFFF
+
+
+class OpRecordKind(enum.IntEnum):
+    """What an op record is."""
+
+    DISPATCH = 1
+    COPY = 2
+    FILL = 3
+    BARRIER = 4
+
+
+class OpFlag(enum.IntFlag):
+    """What is special about an op record."""
+
+    RAW_TICKS = 1
+    APP_SIGNAL = 2
+    TIMES_LOST = 4
+    GRAPH = 8
+
+
+CALL_KIND = 1
+CALL_OPEN = 1
+
+
+class MarkerRecordKind(enum.IntEnum):
+    """What a marker record is."""
+
+    RANGE = 1
+    MARK = 2
+    OPEN = 3
+
+
+class MarkerFlag(enum.IntFlag):
+    """Where a marker comes from."""
+
+    START_STOP = 1
+    OTHER_THREAD = 2
+    NVTX = 4
+
+
+COUNTER_KIND = 1
+
+SKIP_REASONS = (
+    "the application waits on their signals, which lite mode leaves alone: use --mode standard",
+    "replayed from graphs, which only full mode records: use --mode full",
+    "recording was paused",
+    "the kernel's name does not match --kernel",
+    "the queue was not intercepted",
+    "skipped for a reason this version does not know",
+)
+LOSS_REASONS = (
+    "the buffers were full",
+    "still running when the process ended",
+    "the GPU left no times",
+    "the size limit was reached: raise --max-size",
+    "lost for a reason this version does not know",
+    "lost for a reason this version does not know",
+)

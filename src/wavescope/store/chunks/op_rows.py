@@ -1,0 +1,143 @@
+"""Op records as rows of the op table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wavescope.model.columns import OPS, UNKNOWN
+from wavescope.model.op_kinds import BARRIER_TYPE, FILL_TYPE, KERNEL_TYPE
+from wavescope.model.source import Array, Batch, full_batch
+from wavescope.model.strings import StringTable
+from wavescope.store.chunks.kernel_names import KernelNames
+from wavescope.store.chunks.layout import HOST_DEVICE, OpRecordKind
+from wavescope.store.chunks.lookup import Lookup
+from wavescope.store.chunks.op_survey import counted, ends_ns, lane_keys
+from wavescope.store.chunks.process import ProcessChunks
+from wavescope.store.chunks.record_file import Block, Records
+
+_TYPE_OF_KIND = ("", KERNEL_TYPE, "", FILL_TYPE, BARRIER_TYPE)
+_COPY_TYPES = (
+    "CopyHostToHost",
+    "CopyHostToDevice",
+    "CopyDeviceToHost",
+    "CopyDeviceToDevice",
+    "CopyPeerToPeer",
+)
+
+
+@dataclass
+class OpRows:
+    """Makes op rows of one process's records."""
+
+    process_index: int
+    process: ProcessChunks
+    strings: StringTable
+    kernels: KernelNames
+    gpus: Lookup
+    """Local GPU number -> number in the trace."""
+    lanes: Lookup
+    queue_addresses: Lookup
+    marker_ids: Callable[[Array], Array]
+    first_id: int
+    """Id of the record at place 0."""
+
+    def batches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Batch]:
+        """The rows in file order."""
+        if self.process.ops is None:
+            return
+        wanted = OPS.column_names if columns is None else columns
+        for block in self.process.ops.blocks(rows):
+            keep = counted(self.process, block.records)
+            if not keep.all():
+                block = Block(block.places[keep], block.records[keep])  # noqa: PLW2901
+            if len(block.records):
+                yield self._batch(block, wanted)
+
+    def _batch(self, block: Block, wanted: Sequence[str]) -> Batch:
+        makers = self._makers(block)
+        given = {name: makers[name]() for name in wanted if name in makers}
+        if not given:
+            given = {"": np.empty(len(block.records))}
+        return full_batch(OPS, given, wanted)
+
+    def _makers(self, block: Block) -> dict[str, Callable[[], Array]]:
+        """How each column that chunks know is made."""
+        records = block.records
+        makers: dict[str, Callable[[], Array]] = {
+            "id": lambda: block.places + self.first_id,
+            "gpu": lambda: self.gpus.values(records["gpu"], UNKNOWN),
+            "queue": lambda: self.lanes.values(lane_keys(records), UNKNOWN),
+            "start_ns": lambda: ends_ns(self.process, records, "start"),
+            "end_ns": lambda: self._ends(records),
+            "name": lambda: self._names(records),
+            "type": lambda: self._types(records),
+            "process": lambda: np.full(len(records), self.process_index),
+            "thread": lambda: _known(records["thread"]),
+            "correlation": lambda: _known(records["correlation"]),
+            "hardware_queue": lambda: self.queue_addresses.values(records["queue"], UNKNOWN),
+            "kernel": lambda: _of_dispatches(records, self.kernels.row_ids(records["kernel"])),
+            "size_bytes": lambda: self._sizes(records),
+            "source_device": lambda: self._device(records, 0),
+            "target_device": lambda: self._device(records, 1),
+            "marker": lambda: self.marker_ids(records["marker"]),
+        }
+        for axis, letter in enumerate("xyz"):
+            makers[f"grid_{letter}"] = _axis(records, "grid", axis)
+            makers[f"workgroup_{letter}"] = _axis(records, "workgroup", axis)
+        return makers
+
+    def _ends(self, records: Records) -> Array:
+        starts = ends_ns(self.process, records, "start")
+        ends: Array = np.maximum(starts, ends_ns(self.process, records, "end"))
+        return ends
+
+    def _names(self, records: Records) -> Array:
+        empty = self.strings.code("")
+        is_dispatch = records["kind"] == OpRecordKind.DISPATCH
+        codes = np.full(len(records), empty, np.int64)
+        codes[is_dispatch] = self.kernels.name_codes(records["kernel"][is_dispatch])
+        return codes
+
+    def _types(self, records: Records) -> Array:
+        codes: Array = self.strings.codes(_TYPE_OF_KIND)[records["kind"]]
+        is_copy = records["kind"] == OpRecordKind.COPY
+        if is_copy.any():
+            directions = _directions(records["grid"][is_copy])
+            codes[is_copy] = self.strings.codes(_COPY_TYPES)[directions]
+        return codes
+
+    def _sizes(self, records: Records) -> Array:
+        moves = (records["kind"] == OpRecordKind.COPY) | (records["kind"] == OpRecordKind.FILL)
+        sizes = np.minimum(records["kernel"], np.uint64((1 << 63) - 1)).astype(np.int64)
+        return np.where(moves, sizes, UNKNOWN)
+
+    def _device(self, records: Records, place: int) -> Array:
+        """The GPU at one end of a copy; unknown for the host and for everything else."""
+        devices = records["grid"][:, place]
+        is_gpu = (records["kind"] == OpRecordKind.COPY) & (devices != HOST_DEVICE)
+        return np.where(is_gpu, self.gpus.values(devices, UNKNOWN), UNKNOWN)
+
+
+def _known(values: Array) -> Array:
+    """0 stands for unknown in records; what int64 cannot hold is unknown too."""
+    signed = values.astype(np.int64)
+    return np.where(signed > 0, signed, UNKNOWN)
+
+
+def _of_dispatches(records: Records, values: Array) -> Array:
+    return np.where(records["kind"] == OpRecordKind.DISPATCH, values, UNKNOWN)
+
+
+def _axis(records: Records, member: str, axis: int) -> Callable[[], Array]:
+    return lambda: _of_dispatches(records, records[member][:, axis].astype(np.int64))
+
+
+def _directions(grids: Array) -> Array:
+    """Places in `_COPY_TYPES` from the source and target of each copy."""
+    source, target = grids[:, 0], grids[:, 1]
+    from_gpu, to_gpu = source != HOST_DEVICE, target != HOST_DEVICE
+    directions = from_gpu * 2 + to_gpu * 1
+    return np.where(from_gpu & to_gpu & (source != target), 4, directions)

@@ -1,0 +1,123 @@
+"""One pass over a process's op records: which of them count, and what all of them say together.
+
+Whether a record counts must not depend on the columns asked for, so it is decided here, for every
+pass alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from wavescope.model.source import Array
+from wavescope.store.chunks.layout import COPY_QUEUE, OpFlag, OpRecordKind
+from wavescope.store.chunks.process import ProcessChunks
+from wavescope.store.chunks.record_file import Records
+
+LARGEST_TIME = (1 << 63) - 1
+_MOST_LANES = 1 << 12
+_COPY_LANE = 1 << 16
+
+
+@dataclass
+class OpSurvey:
+    """What a pass over the ops of one process found."""
+
+    dispatches: int = 0
+    """Dispatch records with times."""
+    lanes: set[int] = field(default_factory=set)
+    """See `lane_keys`."""
+    last_event_ns: int = -1
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def counted(process: ProcessChunks, records: Records) -> Array:
+    """Which records are rows: of a known kind and with times that can be told."""
+    is_row: Array = _reasons(process, records) == 0
+    return is_row
+
+
+def lane_keys(records: Records) -> Array:
+    """What tells the queues of a process apart: GPU and queue, or GPU and copy engine."""
+    is_copy = records["queue"] == COPY_QUEUE
+    engines = np.minimum(records["grid"][:, 2], _COPY_LANE - 1)
+    within = np.where(is_copy, engines + np.int64(_COPY_LANE), records["queue"].astype(np.int64))
+    keys: Array = (records["gpu"].astype(np.int64) << 32) + within
+    return keys
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A lane key taken apart: a queue's index, or a copy engine's number."""
+
+    gpu: int
+    index: int
+    is_copy: bool
+
+    @classmethod
+    def from_key(cls, key: int) -> Lane:
+        within = key & 0xFFFFFFFF
+        return cls(key >> 32, within & 0xFFFF, within >= _COPY_LANE)
+
+
+def survey_ops(process: ProcessChunks) -> OpSurvey:
+    """Read all op records of `process` once."""
+    survey = OpSurvey()
+    if process.ops is None:
+        return survey
+    for block in process.ops.blocks():
+        reasons = _reasons(process, block.records)
+        for reason, count in enumerate(np.bincount(reasons, minlength=len(_SENTENCES)).tolist()):
+            if reason and count:
+                survey.left_out[_SENTENCES[reason]] += count
+        records = block.records[reasons == 0]
+        if len(records):
+            _survey_block(process, records, survey)
+    return survey
+
+
+def ends_ns(process: ProcessChunks, records: Records, member: str) -> Array:
+    """Starts or ends (`member`) in nanoseconds."""
+    times = records[member].astype(np.int64)
+    is_raw = records["flags"] & OpFlag.RAW_TICKS != 0
+    if not is_raw.any():
+        return times
+    for gpu in np.unique(records["gpu"][is_raw]).tolist():
+        chosen = is_raw & (records["gpu"] == gpu)
+        times[chosen] = process.clocks[gpu].ns_of(times[chosen])
+    return times
+
+
+def _survey_block(process: ProcessChunks, records: Records, survey: OpSurvey) -> None:
+    survey.dispatches += int((records["kind"] == OpRecordKind.DISPATCH).sum())
+    if len(survey.lanes) < _MOST_LANES:
+        survey.lanes.update(np.unique(lane_keys(records)).tolist()[:_MOST_LANES])
+    ends = ends_ns(process, records, "end")
+    survey.last_event_ns = max(survey.last_event_ns, int(ends.max()))
+    backwards = int((records["end"] < records["start"]).sum())
+    if backwards:
+        survey.left_out["ops that end before they start: given no duration"] += backwards
+
+
+_SENTENCES = (
+    "",
+    "ops of a kind that this version does not know, left out",
+    "ops whose times the GPU did not leave, left out",
+    "ops with GPU ticks but without clock readings to convert them, left out",
+    "ops with impossible times, left out",
+)
+
+
+def _reasons(process: ProcessChunks, records: Records) -> Array:
+    """By record: 0 when it counts, else the place of the sentence that says why not."""
+    kinds, flags = records["kind"], records["flags"]
+    unconvertible = (flags & OpFlag.RAW_TICKS != 0) & ~process.clock_works[records["gpu"]]
+    beyond = (records["start"] > LARGEST_TIME) | (records["end"] > LARGEST_TIME)
+    reasons = np.zeros(len(records), np.int8)
+    reasons[beyond] = 4
+    reasons[unconvertible] = 3
+    reasons[flags & OpFlag.TIMES_LOST != 0] = 2
+    reasons[(kinds < OpRecordKind.DISPATCH) | (kinds > OpRecordKind.BARRIER)] = 1
+    return reasons

@@ -1,0 +1,99 @@
+"""What one recorded process left: its files opened, its facts read, its clocks ready."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from wavescope.model.source import Array, Notes
+from wavescope.model.strings import StringTable
+from wavescope.store.chunks import layout
+from wavescope.store.chunks.clock import TickClock
+from wavescope.store.chunks.facts import Facts, integer, read_facts, text
+from wavescope.store.chunks.layout import FACTS_SUFFIX, TEXT_SUFFIX, Stream
+from wavescope.store.chunks.record_file import DamagedStreamError, RecordFile
+from wavescope.store.chunks.text_file import Texts
+
+BASE_NAME = re.compile(r"(\d{1,10})-(\d{1,20})", re.ASCII)
+"""Pid and start of recording: what the names of a process's files begin with."""
+
+
+class ProcessChunks:
+    """The files of one process."""
+
+    def __init__(self, folder: Path, base: str, notes: Notes, strings: StringTable) -> None:
+        found = BASE_NAME.fullmatch(base)
+        assert found is not None
+        self.pid, self.start_ns = int(found.group(1)), min(int(found.group(2)), (1 << 63) - 1)
+        self._folder = folder
+        self._base = base
+        self._notes = notes
+        self.facts: Facts = read_facts(self._path(FACTS_SUFFIX))
+        self.texts = Texts(self._path(TEXT_SUFFIX), strings)
+        self.ops = self._stream(layout.OPS)
+        self.calls = self._stream(layout.CALLS)
+        self.markers = self._stream(layout.MARKERS)
+        self.counters = self._stream(layout.COUNTERS)
+        self.clocks = {
+            gpu: TickClock(pairs, integer(self.facts.agents.get(gpu, {}), "ticks_per_second", 0))
+            for gpu, pairs in self.facts.clocks.items()
+        }
+        self._note_damage()
+
+    @property
+    def host(self) -> str:
+        """Name of the machine."""
+        return text(self.facts.process, "hostname")
+
+    @property
+    def mode(self) -> str:
+        """How it was recorded: lite, standard, full or hip."""
+        return text(self.facts.process, "mode")
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the process did not come to an orderly end."""
+        return self.facts.end is None
+
+    @property
+    def end_ns(self) -> int:
+        """When recording ended, or -1."""
+        return integer(self.facts.end, "ns") if self.facts.end else -1
+
+    @cached_property
+    def clock_works(self) -> Array:
+        """By GPU number: whether its ticks can be converted."""
+        works = np.zeros(1 << 16, bool)
+        works[[gpu for gpu, clock in self.clocks.items() if clock.works and gpu < len(works)]] = (
+            True
+        )
+        return works
+
+    def _path(self, suffix: str) -> Path:
+        return self._folder / f"{self._base}.{suffix}"
+
+    def _stream(self, stream: Stream) -> RecordFile | None:
+        path = self._path(stream.suffix)
+        if not path.exists():
+            return None
+        try:
+            file = RecordFile(path, stream)
+        except (DamagedStreamError, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            self._notes.add(f"file {path.name} is {reason}: left out")
+            return None
+        if file.torn_bytes:
+            self._notes.add("records that were cut off at the end of a file, left out")
+        return file
+
+    def _note_damage(self) -> None:
+        notes, facts = self._notes, self.facts
+        notes.add("facts that cannot be read, left out", facts.damaged_lines + facts.torn)
+        notes.add("texts that were cut off at the end of a file", int(self.texts.torn_bytes > 0))
+        dropped = sum(clock.dropped for clock in self.clocks.values())
+        notes.add("clock readings that went backwards, left out", dropped)
+        for sentence, count in facts.notes:
+            notes.add(sentence, count)

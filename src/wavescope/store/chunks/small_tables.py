@@ -1,0 +1,213 @@
+"""The tables of few rows: processes, threads, GPUs, queues, coverage and the run's facts."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import PurePath
+
+import numpy as np
+
+from wavescope.model.builder import TraceBuilder
+from wavescope.model.columns import (
+    AGENTS,
+    COVERAGE,
+    METADATA,
+    PROCESSES,
+    QUEUES,
+    THREADS,
+    UNKNOWN,
+)
+from wavescope.store.chunks.clock import ClockPair
+from wavescope.store.chunks.facts import integer, text, words
+from wavescope.store.chunks.layout import COUNTER_KIND, LOSS_REASONS, SKIP_REASONS
+from wavescope.store.chunks.numbering import Numbering, lane_key
+from wavescope.store.chunks.op_survey import OpSurvey
+from wavescope.store.chunks.process import ProcessChunks
+
+_CUT_OFF_REASON = "not finished, or not yet written, when the process was killed"
+_MOST_COUNT = (1 << 62) - 1
+
+
+def add_processes(builder: TraceBuilder, processes: Sequence[ProcessChunks]) -> None:
+    """One row for each process, and its named threads."""
+    for index, process in enumerate(processes):
+        facts = process.facts.process
+        builder.add_row(
+            PROCESSES,
+            pid=process.pid,
+            parent_pid=integer(facts, "ppid"),
+            rank=integer(facts, "rank"),
+            world_size=integer(facts, "world_size"),
+            host=process.host,
+            name=_program(text(facts, "command")),
+            command=text(facts, "command"),
+            start_ns=process.start_ns,
+            end_ns=process.end_ns,
+        )
+        for thread, name in process.facts.threads.items():
+            if name:
+                builder.add_row(THREADS, process=index, thread=thread, name=name)
+
+
+def add_agents(
+    builder: TraceBuilder, processes: Sequence[ProcessChunks], numbering: Numbering
+) -> None:
+    """One row for each GPU, as the first process that describes it does."""
+    described: set[int] = set()
+    for process, gpus in zip(processes, numbering.gpus, strict=True):
+        for local, gpu in gpus.items():
+            agent = process.facts.agents.get(local)
+            if agent is None or gpu in described:
+                continue
+            described.add(gpu)
+            seen_by = numbering.seen_by[gpu]
+            builder.add_row(
+                AGENTS,
+                gpu=gpu,
+                process=next(iter(seen_by)) if len(seen_by) == 1 else UNKNOWN,
+                local_index=local,
+                host=process.host,
+                uuid=text(agent, "uuid"),
+                chip=text(agent, "name"),
+                model=text(agent, "product"),
+                **{
+                    member: integer(agent, member)
+                    for member in ("cu_count", "clock_mhz", "wave_size", "memory_bytes")
+                },
+            )
+
+
+def add_queues(
+    builder: TraceBuilder, processes: Sequence[ProcessChunks], numbering: Numbering
+) -> None:
+    """A name for each queue, with the process where there are several."""
+    for row in numbering.queues:
+        name = f"copy engine {row.lane.index}" if row.lane.is_copy else f"queue {row.lane.index}"
+        if len(processes) > 1:
+            name += f" of process {processes[row.process].pid}"
+        builder.add_row(QUEUES, gpu=row.gpu, queue=row.queue, name=name)
+
+
+def add_coverage(
+    builder: TraceBuilder,
+    processes: Sequence[ProcessChunks],
+    surveys: Sequence[OpSurvey],
+    numbering: Numbering,
+) -> None:
+    """What each queue's counters say; further reasons of one queue have rows of their own."""
+    for index, (process, survey) in enumerate(zip(processes, surveys, strict=True)):
+        timed = 0
+        for block in process.counters.blocks() if process.counters else ():
+            records = block.records[block.records["kind"] == COUNTER_KIND]
+            for record in records:
+                gpu = numbering.gpus[index].get(int(record["gpu"]), int(record["gpu"]))
+                key = lane_key(int(record["gpu"]), int(record["queue"]))
+                queue = numbering.lanes[index].get(key, UNKNOWN)
+                timed += min(int(record["timed"]), _MOST_COUNT)
+                _add_counter(builder, process, record, process_row=index, gpu=gpu, queue=queue)
+        if timed > survey.dispatches:
+            builder.notes.add(
+                "dispatches that were timed, but whose records are not in the files",
+                timed - survey.dispatches,
+            )
+
+
+def _add_counter(
+    builder: TraceBuilder,
+    process: ProcessChunks,
+    record: np.void,
+    *,
+    process_row: int,
+    gpu: int,
+    queue: int,
+) -> None:
+    seen, timed = (min(int(record[name]), _MOST_COUNT) for name in ("seen", "timed"))
+    rows = [(count, 0, reason) for count, reason in _counts(record, "skipped", SKIP_REASONS)]
+    rows += [(0, count, reason) for count, reason in _counts(record, "lost", LOSS_REASONS)]
+    missing = seen - timed - sum(skipped + lost for skipped, lost, _ in rows)
+    if process.is_cut_off and missing > 0:
+        rows.append((0, missing, _CUT_OFF_REASON))
+    place: dict[str, int | str] = {
+        "process": process_row,
+        "gpu": gpu,
+        "queue": queue,
+        "mode": process.mode,
+    }
+    first, *more = rows or [(0, 0, "")]
+    builder.add_row(
+        COVERAGE,
+        **place,
+        seen=seen,
+        timed=timed,
+        skipped=first[0],
+        lost=first[1],
+        reason=first[2],
+    )
+    for skipped, lost, reason in more:
+        builder.add_row(
+            COVERAGE, **place, seen=0, timed=0, skipped=skipped, lost=lost, reason=reason
+        )
+
+
+def _counts(record: np.void, member: str, reasons: Sequence[str]) -> list[tuple[int, str]]:
+    counts = [min(int(count), _MOST_COUNT) for count in record[member]]
+    return [(count, reason) for count, reason in zip(counts, reasons, strict=True) if count]
+
+
+def add_metadata(
+    builder: TraceBuilder, processes: Sequence[ProcessChunks], numbering: Numbering
+) -> None:
+    """Facts of the run: of the first process, and what differs in others."""
+    known: dict[str, str] = {}
+    for process in processes:
+        for tag, value in _process_facts(process).items():
+            if value and known.setdefault(tag, value) != value:
+                known.setdefault(f"process {process.pid}: {tag}", value)
+    cut_off = [str(process.pid) for process in processes if process.is_cut_off]
+    for pid in cut_off:
+        builder.notes.add(f"the recording of process {pid} was cut off")
+    if cut_off:
+        known["cut_off_processes"] = ", ".join(cut_off)
+    for process, gpus in zip(processes, numbering.gpus, strict=True):
+        for local, clock in process.clocks.items():
+            if clock.pairs and local in gpus:
+                known.setdefault(f"clock of GPU {gpus[local]}", _spelled_clock(clock.pairs))
+    for tag, value in known.items():
+        builder.add_row(METADATA, tag=tag, value=value)
+
+
+def _process_facts(process: ProcessChunks) -> dict[str, str]:
+    facts = process.facts.process
+    found = {
+        "command": text(facts, "command"),
+        "host": process.host,
+        "mode": process.mode,
+        "collector_version": text(facts, "collector_version"),
+        "environment_names": " ".join(sorted(words(facts, "environment"))),
+    }
+    for runtime in process.facts.runtimes:
+        spelled = " ".join(filter(None, (text(runtime, "version"), text(runtime, "path"))))
+        found[f"runtime {text(runtime, 'name')}"] = spelled
+    if process.facts.end:
+        found["end"] = text(process.facts.end, "reason")
+    return found
+
+
+def _spelled_clock(pairs: Sequence[ClockPair]) -> str:
+    """The calibration at the start and at the end."""
+    first, last = pairs[0], pairs[-1]
+    text = f"{len(pairs)} readings, tick {first.ticks} at {first.ns} ns"
+    if last == first:
+        return text
+    rate = (last.ticks - first.ticks) * 1e9 / (last.ns - first.ns)
+    return f"{text} to tick {last.ticks} at {last.ns} ns, {rate:.3f} ticks/s"
+
+
+def _program(command: str) -> str:
+    """The name of the program in a command line."""
+    try:
+        parts = shlex.split(command)
+    except ValueError:
+        parts = command.split()
+    return PurePath(parts[0]).name if parts else ""
