@@ -1,6 +1,149 @@
+// Where the HSA runtime calls the collector: OnLoad with its tables, the functions put into them, OnUnload.
+#include <atomic>
 #include <cstdint>
+#include <cstdio>
+#include <string>
 
-#define WAVESCOPE_EXPORT extern "C" __attribute__((visibility("default")))
+#include "collector_hsa/collector.h"
 
-WAVESCOPE_EXPORT bool OnLoad(void*, uint64_t, uint64_t, const char* const*) { return true; }
-WAVESCOPE_EXPORT void OnUnload() {}
+namespace wavescope {
+namespace {
+
+// Both are leaked on purpose: at its end a process may still have threads inside these functions.
+std::atomic<Collector*> current{nullptr};
+HsaApi original{};  // of the newest runtime, for calls without a collector: in a forked child, after the end
+
+hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                          void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data, uint32_t private_bytes,
+                          uint32_t group_bytes, hsa_queue_t** queue) {
+  Collector* collector = current.load(std::memory_order_acquire);
+  if (collector == nullptr || queue == nullptr) {
+    return original.queue_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+  }
+  return collector->create_queue(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+}
+
+hsa_status_t queue_destroy(hsa_queue_t* queue) {
+  Collector* collector = current.load(std::memory_order_acquire);
+  return collector == nullptr ? original.queue_destroy(queue) : collector->destroy_queue(queue);
+}
+
+hsa_status_t signal_destroy(hsa_signal_t signal) {
+  if (Collector* collector = current.load(std::memory_order_acquire)) collector->app_signals().settle(signal, true);
+  return original.signal_destroy(signal);
+}
+
+hsa_status_t executable_freeze(hsa_executable_t executable, const char* options) {
+  const hsa_status_t status = original.executable_freeze(executable, options);
+  Collector* collector = current.load(std::memory_order_acquire);
+  if (status == HSA_STATUS_SUCCESS && collector != nullptr) collector->symbols().executable_frozen(executable);
+  return status;
+}
+
+// Times are needed whatever the application thinks of profiling, so it can turn them on only.
+hsa_status_t set_profiler_enabled(hsa_queue_t* queue, int enable) {
+  if (enable == 0 && current.load(std::memory_order_acquire) != nullptr) return HSA_STATUS_SUCCESS;
+  return original.set_profiler_enabled(queue, enable);
+}
+
+hsa_status_t async_copy_enable(bool enable) {
+  if (!enable && current.load(std::memory_order_acquire) != nullptr) return HSA_STATUS_SUCCESS;
+  return original.async_copy_enable(enable);
+}
+
+// A signal that our barrier completed carries the barrier's times: the application gets the dispatch's.
+hsa_status_t get_dispatch_time(hsa_agent_t agent, hsa_signal_t signal, hsa_amd_profiling_dispatch_time_t* time) {
+  Collector* collector = current.load(std::memory_order_acquire);
+  Ticks ticks{};
+  if (collector == nullptr || time == nullptr || signal.handle == 0 ||
+      !collector->app_signals().forwarded_ticks(signal, ticks) ||
+      original.convert_tick(agent, ticks.end, &time->end) != HSA_STATUS_SUCCESS) {
+    return original.get_dispatch_time(agent, signal, time);
+  }
+  return original.convert_tick(agent, ticks.start, &time->start);
+}
+
+void before_copy(hsa_agent_t target, hsa_agent_t source, uint64_t bytes, uint32_t engine, hsa_signal_t completion) {
+  Collector* collector = current.load(std::memory_order_acquire);
+  if (collector != nullptr) collector->copies().before_copy(CopyShape{bytes, target, source, engine}, completion);
+}
+
+hsa_status_t async_copy(void* target, hsa_agent_t target_agent, const void* source, hsa_agent_t source_agent, size_t bytes,
+                        uint32_t dependency_count, const hsa_signal_t* dependencies, hsa_signal_t completion) {
+  before_copy(target_agent, source_agent, bytes, kHost, completion);
+  return original.async_copy(target, target_agent, source, source_agent, bytes, dependency_count, dependencies, completion);
+}
+
+hsa_status_t async_copy_on_engine(void* target, hsa_agent_t target_agent, const void* source, hsa_agent_t source_agent,
+                                  size_t bytes, uint32_t dependency_count, const hsa_signal_t* dependencies,
+                                  hsa_signal_t completion, uint32_t engine, bool force_engine) {
+  before_copy(target_agent, source_agent, bytes, engine, completion);
+  return original.async_copy_on_engine(target, target_agent, source, source_agent, bytes, dependency_count, dependencies,
+                                       completion, engine, force_engine);
+}
+
+hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* target, const hsa_dim3_t* target_offset,
+                             const hsa_pitched_ptr_t* source, const hsa_dim3_t* source_offset, const hsa_dim3_t* range,
+                             hsa_agent_t agent, hsa_amd_copy_direction_t direction, uint32_t dependency_count,
+                             const hsa_signal_t* dependencies, hsa_signal_t completion) {
+  const uint64_t bytes = range == nullptr ? 0 : uint64_t{range->x} * range->y * range->z;
+  const bool to_host = direction == hsaDeviceToHost || direction == hsaHostToHost;
+  const bool from_host = direction == hsaHostToDevice || direction == hsaHostToHost;
+  before_copy(to_host ? hsa_agent_t{0} : agent, from_host ? hsa_agent_t{0} : agent, bytes, kHost, completion);
+  return original.async_copy_rect(target, target_offset, source, source_offset, range, agent, direction, dependency_count,
+                                  dependencies, completion);
+}
+
+void put_hooks(const HsaHooks& hooks) {
+  *hooks.queue_create = queue_create;
+  *hooks.queue_destroy = queue_destroy;
+  *hooks.signal_destroy = signal_destroy;
+  *hooks.executable_freeze = executable_freeze;
+  *hooks.set_profiler_enabled = set_profiler_enabled;
+  *hooks.async_copy_enable = async_copy_enable;
+  *hooks.get_dispatch_time = get_dispatch_time;
+  *hooks.async_copy = async_copy;
+  *hooks.async_copy_rect = async_copy_rect;
+  if (hooks.async_copy_on_engine != nullptr) *hooks.async_copy_on_engine = async_copy_on_engine;
+}
+
+void finish_at_exit() {
+  if (Collector* collector = current.exchange(nullptr)) collector->finish(false);
+}
+
+// The child has none of the runtime's threads and none of its queues.
+void forget_in_child() {
+  if (Collector* collector = current.exchange(nullptr)) collector->deactivate();
+}
+
+bool load(HsaApiTable& tables) {
+  Session* session = Session::current();
+  if (session == nullptr) return true;
+  HsaHooks hooks{};
+  std::string reason;
+  if (!take_tables(tables, runtime_exports, original, hooks, reason)) {
+    session->facts().note("dispatches and copies not recorded: " + reason);
+    if (settings().verbose) std::fprintf(stderr, "wavescope: not recorded: %s\n", reason.c_str());
+    return true;
+  }
+  static const bool registered = [] {
+    Session::at_finish(finish_at_exit);
+    Session::at_fork_child(forget_in_child);
+    return true;
+  }();
+  static_cast<void>(registered);
+  current.store(new Collector(original, *session, settings()), std::memory_order_release);
+  put_hooks(hooks);
+  return true;
+}
+
+}  // namespace
+}  // namespace wavescope
+
+extern "C" __attribute__((visibility("default"))) bool OnLoad(void* tables, uint64_t, uint64_t, const char* const*) {
+  return tables == nullptr || wavescope::load(*static_cast<HsaApiTable*>(tables));
+}
+
+extern "C" __attribute__((visibility("default"))) void OnUnload() {
+  if (wavescope::Collector* collector = wavescope::current.exchange(nullptr)) collector->finish(true);
+}

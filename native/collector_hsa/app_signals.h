@@ -1,0 +1,65 @@
+// The application's completion signals: which dispatch or copy in flight each of them belongs to.
+//
+// A dispatch may keep the application's signal when its value is 1 and nothing else in flight uses it: then the GPU writes
+// the times there, completes it in its turn, and the collector only reads. The times are zeroed at submission and are
+// complete when both are not zero; the value tells nothing, because the application may store a new one at once. They are
+// read before the signal is used for something else or destroyed, by whoever does that, or by the worker.
+//
+// Otherwise a barrier behind the dispatch completes the application's signal, and its times are remembered here for the
+// application to ask for.
+#ifndef WAVESCOPE_COLLECTOR_HSA_APP_SIGNALS_H
+#define WAVESCOPE_COLLECTOR_HSA_APP_SIGNALS_H
+
+#include <hsa/hsa.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "collector_hsa/slot_block.h"
+#include "collector_hsa/slot_pool.h"
+
+namespace wavescope {
+
+enum class Harvest { kOpen, kDone, kTimesLost };
+
+class AppSignals {
+ public:
+  explicit AppSignals(SlotPool& pool);
+
+  // Whether the operation of this slot may keep its signal; then it is the slot's from now on.
+  bool take_in_place(amd_signal_t* signal, SlotBlock* block, uint32_t slot);
+
+  // Notes that a barrier completes the signal for this slot; false when there is no room to remember it.
+  bool forward(amd_signal_t* signal, SlotBlock* block, uint32_t slot);
+
+  // Before the signal goes to something that writes other times (a barrier, a copy), or is destroyed.
+  void settle(hsa_signal_t signal, bool destroyed);
+
+  // Reads the times of a slot in place into its record. With `give_up` an open one is taken as lost.
+  Harvest harvest(SlotBlock* block, uint32_t slot, uint64_t generation, bool give_up);
+
+  // Remembers the times of a forwarded slot that is about to be used again.
+  void remember(const SlotBlock* block, uint32_t slot, Ticks ticks);
+
+  // The times of the newest dispatch that was forwarded to the signal; false when the signal has its own.
+  bool forwarded_ticks(hsa_signal_t signal, Ticks& ticks) const;
+
+ private:
+  struct Entry {
+    std::atomic<uint64_t> signal{0};
+    std::atomic<uint64_t> owner{0};  // generation << 27 | forwarded << 26 | block << 10 | slot; 0: nobody
+    std::atomic<uint64_t> start{0};  // of the newest forwarded dispatch, once harvested
+    std::atomic<uint64_t> end{0};
+  };
+  static constexpr uint32_t kTableBits = 16;
+  static constexpr uint32_t kProbes = 32;
+
+  Entry* find(uint64_t signal, bool insert) const;
+
+  SlotPool& pool_;
+  Entry* const table_;  // a signal stays for ever: the runtime uses their addresses again
+};
+
+}  // namespace wavescope
+
+#endif

@@ -1,0 +1,166 @@
+#include "collector_hsa/collector.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/clock.h"
+
+namespace wavescope {
+namespace {
+
+constexpr std::size_t kSpareBlocks = 2;
+constexpr std::size_t kSpareBlocksAtFirst = 8;
+
+// One ops stream and one numbering of queues per session, also when the runtime is loaded several times.
+struct SessionState {
+  explicit SessionState(Session& owner) : session(&owner), log(owner) {}
+  Session* const session;
+  OpLog log;
+  std::atomic<uint32_t> queues{0};
+};
+
+SessionState& state_of(Session& session) {
+  static std::atomic<SessionState*> current{nullptr};
+  SessionState* state = current.load(std::memory_order_acquire);
+  if (state == nullptr || state->session != &session) {
+    state = new SessionState(session);
+    current.store(state, std::memory_order_release);
+  }
+  return *state;
+}
+
+}  // namespace
+
+Collector::Collector(const HsaApi& api, Session& session, const Settings& settings)
+    : api_(api),
+      session_(session),
+      mode_(settings.mode),
+      agents_(api_, session.facts()),
+      pool_(api_),
+      app_signals_(pool_),
+      filter_(settings.kernel_filter),
+      symbols_(api_, agents_, session.facts(), filter_),
+      op_log_(state_of(session).log),
+      copies_(*this),
+      worker_(sweep_all, this) {
+  write_runtime_fact();
+  if (api_.async_copy_enable != nullptr) api_.async_copy_enable(true);
+}
+
+void Collector::write_runtime_fact() {
+  uint16_t major = 0;
+  uint16_t minor = 0;
+  api_.system_get_info(HSA_SYSTEM_INFO_VERSION_MAJOR, &major);
+  api_.system_get_info(HSA_SYSTEM_INFO_VERSION_MINOR, &minor);
+  session_.facts().append(
+      Fact("runtime").add("name", "hsa").add("version", std::to_string(major) + "." + std::to_string(minor)));
+}
+
+WavescopeCounterRecord& Collector::new_counters(uint16_t gpu, uint32_t queue) {
+  WavescopeCounterRecord* counters = session_.new_counter();
+  if (counters == nullptr) counters = new WavescopeCounterRecord{};
+  counters->gpu = gpu;
+  counters->queue = queue;
+  publish(counters, 1);
+  return *counters;
+}
+
+hsa_status_t Collector::create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                                     void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
+                                     uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) {
+  Gpu* gpu = agents_.gpu_of(agent);
+  if (gpu == nullptr) return api_.queue_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+  const hsa_status_t status =
+      api_.queue_intercept_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+  if (status == HSA_STATUS_SUCCESS) {
+    add_queue(*queue, *gpu);
+    return status;
+  }
+  const hsa_status_t plain = api_.queue_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+  if (plain == HSA_STATUS_SUCCESS) {
+    session_.facts().note("a queue not recorded: the runtime cannot intercept it (status " + std::to_string(status) + ")");
+  }
+  return plain;
+}
+
+void Collector::add_queue(hsa_queue_t* queue, Gpu& gpu) {
+  const uint32_t index = state_of(session_).queues.fetch_add(1);
+  if (index >= CopyRecorder::kQueue) {
+    session_.facts().note("a queue not recorded: there were more than 65534");
+    return;
+  }
+  api_.set_profiler_enabled(queue, 1);
+  pool_.keep_spare(std::min<std::size_t>(kSpareBlocksAtFirst, queue->size / kSlots + 1));
+  auto recorder = std::make_unique<QueueRecorder>(*this, queue, gpu, static_cast<uint16_t>(index),
+                                                  new_counters(gpu.index, index));
+  session_.facts().append(Fact("queue")
+                              .add("queue", index)
+                              .add("gpu", uint32_t{gpu.index})
+                              .add("address", reinterpret_cast<uint64_t>(queue))
+                              .add("size", queue->size));
+  if (api_.queue_intercept_register(queue, QueueRecorder::on_packets, recorder.get()) != HSA_STATUS_SUCCESS) {
+    session_.facts().note("a queue not recorded: the runtime takes no interceptor");
+    return;
+  }
+  const std::lock_guard<std::mutex> lock(sweep_mutex_);
+  queues_.push_back(std::move(recorder));
+  worker_.start();
+}
+
+hsa_status_t Collector::destroy_queue(hsa_queue_t* queue) {
+  const auto sweep = [&](bool last) {
+    const std::lock_guard<std::mutex> lock(sweep_mutex_);
+    for (auto& recorder : queues_) {
+      if (recorder->queue() == queue) recorder->pending().sweep(op_log_, agents_, boottime_ns(), last);
+    }
+  };
+  sweep(false);  // the application may free its signals afterwards
+  const hsa_status_t status = api_.queue_destroy(queue);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  sweep(true);
+  const std::lock_guard<std::mutex> lock(sweep_mutex_);
+  const auto gone = std::find_if(queues_.begin(), queues_.end(), [&](auto& recorder) { return recorder->queue() == queue; });
+  if (gone == queues_.end()) return status;
+  (*gone)->pending().release();
+  past_queues_.push_back(std::move(*gone));
+  queues_.erase(gone);
+  return status;
+}
+
+Worker::Activity Collector::sweep_all(void* collector) {
+  auto* self = static_cast<Collector*>(collector);
+  const uint64_t now_ns = boottime_ns();
+  uint32_t taken = 0;
+  bool open = false;
+  const auto sweep = [&](PendingOps& pending) {
+    taken += pending.sweep(self->op_log_, self->agents_, now_ns, false);
+    open = open || !pending.empty();
+  };
+  {
+    const std::lock_guard<std::mutex> lock(self->sweep_mutex_);
+    for (auto& recorder : self->queues_) sweep(recorder->pending());
+    for (auto& pending : self->copies_.pending()) sweep(*pending);
+  }
+  self->pool_.keep_spare(kSpareBlocks);
+  if (taken != 0) return Worker::Activity::kBusy;
+  return open ? Worker::Activity::kWaiting : Worker::Activity::kIdle;
+}
+
+void Collector::finish(bool runtime_ends) {
+  if (!worker_.stop()) {
+    session_.facts().note("the last dispatches not recorded: the collector's thread does not answer");
+    return;
+  }
+  const std::lock_guard<std::mutex> lock(sweep_mutex_);
+  for (auto& recorder : queues_) recorder->pending().sweep(op_log_, agents_, boottime_ns(), true);
+  for (auto& pending : copies_.pending()) pending->sweep(op_log_, agents_, boottime_ns(), true);
+  agents_.finish_pairs();
+  deactivate();
+  session_.facts().append(Fact("cost")
+                              .add("worker_cpu_ns", worker_.cpu_ns())
+                              .add("sweeps", worker_.sweeps())
+                              .add("bytes", session_.bytes_written()));
+  if (runtime_ends) pool_.destroy_signals();
+}
+
+}  // namespace wavescope

@@ -1,0 +1,80 @@
+// The HSA collector of one process, from the loading of the runtime to its end.
+#ifndef WAVESCOPE_COLLECTOR_HSA_COLLECTOR_H
+#define WAVESCOPE_COLLECTOR_HSA_COLLECTOR_H
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "collector_hsa/agents.h"
+#include "collector_hsa/app_signals.h"
+#include "collector_hsa/copy_recorder.h"
+#include "collector_hsa/hsa_api.h"
+#include "collector_hsa/kernel_filter.h"
+#include "collector_hsa/kernel_symbols.h"
+#include "collector_hsa/op_log.h"
+#include "collector_hsa/queue_recorder.h"
+#include "collector_hsa/slot_pool.h"
+#include "collector_hsa/worker.h"
+#include "core/environment.h"
+#include "core/session.h"
+
+namespace wavescope {
+
+class Collector {
+ public:
+  Collector(const HsaApi& api, Session& session, const Settings& settings);
+
+  const HsaApi& api() const { return api_; }
+  Agents& agents() { return agents_; }
+  SlotPool& pool() { return pool_; }
+  AppSignals& app_signals() { return app_signals_; }
+  KernelFilter& filter() { return filter_; }
+  KernelSymbols& symbols() { return symbols_; }
+  CopyRecorder& copies() { return copies_; }
+  Mode mode() const { return mode_; }
+  bool recording() const { return session_.recording(); }
+  void wake_worker() { worker_.wake(); }
+
+  // False in a forked child and after the end: packets then pass untouched.
+  bool active() const { return active_.load(std::memory_order_relaxed); }
+  void deactivate() { active_.store(false, std::memory_order_relaxed); }
+
+  hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                            void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data, uint32_t private_bytes,
+                            uint32_t group_bytes, hsa_queue_t** queue);
+  hsa_status_t destroy_queue(hsa_queue_t* queue);
+
+  // Counters of a queue (or of the copies) of a GPU; never null, if need be without a file behind them.
+  WavescopeCounterRecord& new_counters(uint16_t gpu, uint32_t queue);
+
+  // The last sweep, and what is known only at the end. With `runtime_ends` the signals go back to the runtime.
+  void finish(bool runtime_ends);
+
+ private:
+  static Worker::Activity sweep_all(void* collector);
+  void write_runtime_fact();
+  void add_queue(hsa_queue_t* queue, Gpu& gpu);
+
+  const HsaApi api_;
+  Session& session_;
+  const Mode mode_;
+  std::atomic<bool> active_{true};
+  Agents agents_;
+  SlotPool pool_;
+  AppSignals app_signals_;
+  KernelFilter filter_;
+  KernelSymbols symbols_;
+  OpLog& op_log_;
+  CopyRecorder copies_;
+  std::mutex sweep_mutex_;  // queues_, and all sweeping
+  std::vector<std::unique_ptr<QueueRecorder>> queues_;
+  std::vector<std::unique_ptr<QueueRecorder>> past_queues_;  // a thread may still be inside a callback
+  Worker worker_;
+};
+
+}  // namespace wavescope
+
+#endif

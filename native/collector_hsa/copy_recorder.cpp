@@ -1,0 +1,71 @@
+#include "collector_hsa/copy_recorder.h"
+
+#include <algorithm>
+
+#include "collector_hsa/collector.h"
+
+namespace wavescope {
+
+CopyRecorder::CopyRecorder(Collector& collector) : collector_(collector) {
+  for (Gpu& gpu : collector.agents().gpus()) {
+    pending_.push_back(std::make_unique<PendingOps>(collector.pool(), collector.app_signals(), &gpu,
+                                                    collector.new_counters(gpu.index, kQueue)));
+  }
+}
+
+void CopyRecorder::before_copy(const CopyShape& shape, hsa_signal_t completion) {
+  Agents& agents = collector_.agents();
+  // The runtime lets the source's GPU do the work, and the target's when the source is host memory.
+  const uint32_t source = agents.index_of(shape.source);
+  const uint32_t worker = source == kHost ? agents.index_of(shape.target) : source;
+  if (worker == kHost) {
+    collector_.app_signals().settle(completion, false);
+    return;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  PendingOps& pending = *pending_[worker];
+  count(pending.counters().packets);
+  count(pending.counters().seen);
+  if (!collector_.recording()) {
+    count(pending.counters().skipped[WAVESCOPE_SKIP_PAUSED]);
+    collector_.app_signals().settle(completion, false);
+    return;
+  }
+  record(pending, shape, completion);
+}
+
+void CopyRecorder::record(PendingOps& pending, const CopyShape& shape, hsa_signal_t completion) {
+  AppSignals& signals = collector_.app_signals();
+  auto* app_signal = reinterpret_cast<amd_signal_t*>(completion.handle);
+  if (!pending.reserve()) {
+    count(pending.counters().lost[WAVESCOPE_LOSS_BUFFER_FULL]);
+    signals.settle(completion, false);
+    return;
+  }
+  SlotBlock* block = pending.block();
+  const uint32_t slot = pending.slot();
+  if (app_signal == nullptr || !signals.take_in_place(app_signal, block, slot)) {
+    count(pending.counters().skipped[WAVESCOPE_SKIP_APP_SIGNAL]);
+    signals.settle(completion, false);
+    return;
+  }
+  const ThreadState& thread = thread_state();
+  WavescopeOpRecord& record = block->records[slot];
+  record = WavescopeOpRecord{};
+  record.kind = WAVESCOPE_OP_COPY;
+  record.flags = WAVESCOPE_OP_RAW_TICKS | WAVESCOPE_OP_APP_SIGNAL;
+  record.gpu = pending.gpu()->index;
+  record.thread = thread.thread_id;
+  record.correlation = thread.correlation;
+  record.kernel = shape.bytes;
+  record.grid[0] = collector_.agents().index_of(shape.source);
+  record.grid[1] = collector_.agents().index_of(shape.target);
+  record.grid[2] = shape.engine;
+  record.queue = kQueue;
+  record.marker = thread.marker;
+  block->kind[slot] = SlotKind::kInPlace;
+  pending.publish();
+  collector_.wake_worker();
+}
+
+}  // namespace wavescope

@@ -1,0 +1,78 @@
+// What one queue (or the copy engines) has in flight: slots filled by the producer, swept by the worker.
+#ifndef WAVESCOPE_COLLECTOR_HSA_PENDING_OPS_H
+#define WAVESCOPE_COLLECTOR_HSA_PENDING_OPS_H
+
+#include <cstdint>
+
+#include "collector_hsa/agents.h"
+#include "collector_hsa/app_signals.h"
+#include "collector_hsa/op_log.h"
+#include "collector_hsa/slot_block.h"
+#include "collector_hsa/slot_pool.h"
+
+namespace wavescope {
+
+// Counts of one writer, in the mapped counters stream.
+inline void count(uint64_t& counter, uint64_t more = 1) {
+  __atomic_store_n(&counter, __atomic_load_n(&counter, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
+}
+
+class PendingOps {
+ public:
+  PendingOps(SlotPool& pool, AppSignals& signals, Gpu* gpu, WavescopeCounterRecord& counters)
+      : pool_(pool), signals_(signals), gpu_(gpu), counters_(counters) {}
+
+  // Producer: a slot to fill; false when there is none, which is a loss. One producer at a time.
+  bool reserve() {
+    return __builtin_expect(block_ != nullptr && slot_ < kSlots, 1) ? true : next_block();
+  }
+  SlotBlock* block() const { return block_; }
+  uint32_t slot() const { return slot_; }
+  // Producer: the slot is filled.
+  void publish() { block_->head.store(++slot_, std::memory_order_release); }
+
+  // Worker: writes what is complete. With `last`, what is open is given up. Returns the number of slots taken out.
+  uint32_t sweep(OpLog& log, Agents& agents, uint64_t now_ns, bool last);
+  bool empty() const;
+
+  // After the last sweep: its blocks are free for others.
+  void release();
+
+  WavescopeCounterRecord& counters() { return counters_; }
+  Gpu* gpu() const { return gpu_; }
+
+ private:
+  struct Swept {
+    uint32_t taken = 0;
+    uint32_t stepped_over = 0;
+    uint64_t times_lost = 0;
+    uint64_t given_up = 0;
+    uint64_t first_tick = 0;
+    uint64_t last_tick = 0;
+  };
+
+  bool next_block();
+  bool sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swept);
+  Harvest harvest(SlotBlock* block, uint32_t slot, bool last);
+  Harvest harvest_own(SlotBlock* block, uint32_t slot);
+  void write(const SlotBlock* block, uint32_t slot, OpLog& log, Swept& swept);
+  bool overdue(SlotBlock* block, uint32_t slot);
+  void account(OpLog& log, const Swept& swept);
+  void watch_oldest();
+
+  SlotPool& pool_;
+  AppSignals& signals_;
+  Gpu* const gpu_;
+  WavescopeCounterRecord& counters_;
+
+  SlotBlock* block_ = nullptr;
+  uint32_t slot_ = 0;
+
+  std::atomic<SlotBlock*> first_{nullptr};
+  uint64_t oldest_ = 0;       // generation and slot of the oldest open one
+  uint32_t oldest_sweeps_ = 0;  // for so many sweeps
+};
+
+}  // namespace wavescope
+
+#endif

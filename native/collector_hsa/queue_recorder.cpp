@@ -1,0 +1,157 @@
+#include "collector_hsa/queue_recorder.h"
+
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "collector_hsa/collector.h"
+
+namespace wavescope {
+namespace {
+
+constexpr uint64_t kFewPackets = 64;
+constexpr uint16_t kBarrierHeader = HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE | 1 << HSA_PACKET_HEADER_BARRIER;
+
+bool is_dispatch(const hsa_kernel_dispatch_packet_t& packet) {
+  return (packet.header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
+}
+
+void make_barrier(hsa_kernel_dispatch_packet_t* place, hsa_signal_t completion) {
+  hsa_barrier_and_packet_t barrier;
+  std::memset(&barrier, 0, sizeof barrier);
+  barrier.header = kBarrierHeader;
+  barrier.completion_signal = completion;
+  std::memcpy(place, &barrier, sizeof barrier);
+}
+
+}  // namespace
+
+QueueRecorder::QueueRecorder(Collector& collector, hsa_queue_t* queue, Gpu& gpu, uint16_t index,
+                             WavescopeCounterRecord& counters)
+    : collector_(collector),
+      queue_(queue),
+      index_(index),
+      pending_(collector.pool(), collector.app_signals(), &gpu, counters),
+      ring_(queue->size, collector.app_signals()) {}
+
+void QueueRecorder::on_packets(const void* packets, uint64_t count, uint64_t, void* recorder,
+                               hsa_amd_queue_intercept_packet_writer writer) {
+  auto* self = static_cast<QueueRecorder*>(recorder);
+  if (__builtin_expect(!self->collector_.active(), 0)) return writer(packets, count);
+  const auto* typed = static_cast<const Packet*>(packets);
+  wavescope::count(self->pending_.counters().packets, count);
+  if (__builtin_expect(count == 1, 1)) self->on_one(*typed, writer);
+  else self->on_batch(typed, count, writer);
+}
+
+void QueueRecorder::on_one(const Packet& packet, hsa_amd_queue_intercept_packet_writer writer) {
+  if (!is_dispatch(packet) || !wanted(packet, false)) {
+    // The signal is at the same place in every kind of packet.
+    collector_.app_signals().settle(packet.completion_signal, false);
+    ring_.before(1);
+    return writer(&packet, 1);
+  }
+  alignas(64) Packet packets[2];
+  packets[0] = packet;
+  const uint32_t passed = instrument(packets, true, WAVESCOPE_OP_RAW_TICKS);
+  ring_.before(passed);
+  writer(packets, passed);
+}
+
+// All packets with one call of the writer, as older runtimes allow no more; none is added, as their room is limited.
+void QueueRecorder::on_batch(const Packet* packets, uint64_t count, hsa_amd_queue_intercept_packet_writer writer) {
+  alignas(64) Packet few[kFewPackets];
+  std::unique_ptr<Packet[]> many;
+  if (count > kFewPackets) many.reset(new (std::nothrow) Packet[count]);
+  Packet* copies = count > kFewPackets ? many.get() : few;
+  if (copies != nullptr) std::memcpy(copies, packets, count * sizeof(Packet));
+  for (uint64_t at = 0; at < count; ++at) {
+    if (!is_dispatch(packets[at]) || !wanted(packets[at], true)) {
+      collector_.app_signals().settle(packets[at].completion_signal, false);
+    } else if (copies == nullptr) {
+      wavescope::count(pending_.counters().lost[WAVESCOPE_LOSS_BUFFER_FULL]);
+    } else {
+      instrument(&copies[at], false, WAVESCOPE_OP_RAW_TICKS | WAVESCOPE_OP_GRAPH);
+    }
+  }
+  ring_.before(count);
+  writer(copies == nullptr ? packets : copies, count);
+}
+
+// Whether the dispatch is to be timed; counts it, and why not.
+bool QueueRecorder::wanted(const Packet& packet, bool in_batch) {
+  WavescopeCounterRecord& counters = pending_.counters();
+  wavescope::count(counters.seen);
+  if (__builtin_expect(!collector_.recording(), 0)) {
+    wavescope::count(counters.skipped[WAVESCOPE_SKIP_PAUSED]);
+    return false;
+  }
+  if (in_batch && collector_.mode() != Mode::kFull) {
+    wavescope::count(counters.skipped[WAVESCOPE_SKIP_GRAPH_BATCH]);
+    return false;
+  }
+  if (packet.completion_signal.handle != 0 && collector_.mode() == Mode::kLite) {
+    wavescope::count(counters.skipped[WAVESCOPE_SKIP_APP_SIGNAL]);
+    return false;
+  }
+  if (collector_.filter().active() && !collector_.filter().wants(packet.kernel_object)) {
+    wavescope::count(counters.skipped[WAVESCOPE_SKIP_FILTER]);
+    return false;
+  }
+  return true;
+}
+
+// Gives the packet a slot and, unless it may keep its own, our signal. Returns how many packets there are now: two when a
+// barrier follows that completes the application's signal.
+uint32_t QueueRecorder::instrument(Packet* packet, bool may_add_packet, uint8_t flags) {
+  AppSignals& signals = collector_.app_signals();
+  if (!pending_.reserve()) {
+    wavescope::count(pending_.counters().lost[WAVESCOPE_LOSS_BUFFER_FULL]);
+    signals.settle(packet->completion_signal, false);
+    return 1;
+  }
+  SlotBlock* block = pending_.block();
+  const uint32_t slot = pending_.slot();
+  const hsa_signal_t app = packet->completion_signal;
+  auto* app_signal = reinterpret_cast<amd_signal_t*>(app.handle);
+  SlotKind kind = SlotKind::kOwnSignal;
+  if (app.handle != 0) {
+    if (signals.take_in_place(app_signal, block, slot)) kind = SlotKind::kInPlace;
+    else if (may_add_packet && signals.forward(app_signal, block, slot)) kind = SlotKind::kForwarded;
+    else {
+      signals.settle(app, false);
+      wavescope::count(pending_.counters().skipped[WAVESCOPE_SKIP_APP_SIGNAL]);
+      return 1;
+    }
+  }
+  if (kind == SlotKind::kInPlace) flags = static_cast<uint8_t>(flags | WAVESCOPE_OP_APP_SIGNAL);
+  else packet->completion_signal.handle = reinterpret_cast<uint64_t>(block->own[slot]);
+  if (kind == SlotKind::kForwarded) make_barrier(packet + 1, app);
+  block->kind[slot] = kind;
+  fill_record(block, slot, *packet, flags);
+  pending_.publish();
+  ring_.dispatched(block, slot);
+  collector_.wake_worker();
+  return kind == SlotKind::kForwarded ? 2 : 1;
+}
+
+void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Packet& packet, uint8_t flags) {
+  const ThreadState& thread = thread_state();
+  WavescopeOpRecord& record = block->records[slot];
+  record.kind = WAVESCOPE_OP_DISPATCH;
+  record.flags = flags;
+  record.gpu = pending_.gpu()->index;
+  record.thread = thread.thread_id;
+  record.correlation = thread.correlation;
+  record.kernel = packet.kernel_object;
+  record.grid[0] = packet.grid_size_x;
+  record.grid[1] = packet.grid_size_y;
+  record.grid[2] = packet.grid_size_z;
+  record.workgroup[0] = packet.workgroup_size_x;
+  record.workgroup[1] = packet.workgroup_size_y;
+  record.workgroup[2] = packet.workgroup_size_z;
+  record.queue = index_;
+  record.marker = thread.marker;
+}
+
+}  // namespace wavescope

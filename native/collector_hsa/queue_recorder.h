@@ -1,0 +1,47 @@
+// One intercepted queue: what happens to each packet on its way to the GPU.
+#ifndef WAVESCOPE_COLLECTOR_HSA_QUEUE_RECORDER_H
+#define WAVESCOPE_COLLECTOR_HSA_QUEUE_RECORDER_H
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_api_trace.h>
+
+#include <cstdint>
+
+#include "collector_hsa/pending_ops.h"
+#include "collector_hsa/ring_guard.h"
+
+namespace wavescope {
+
+class Collector;
+
+class QueueRecorder {
+ public:
+  QueueRecorder(Collector& collector, hsa_queue_t* queue, Gpu& gpu, uint16_t index, WavescopeCounterRecord& counters);
+
+  // The runtime's callback, called under the queue's lock: passes `count` packets on, with our signals in them.
+  static void on_packets(const void* packets, uint64_t count, uint64_t, void* recorder,
+                         hsa_amd_queue_intercept_packet_writer writer);
+
+  hsa_queue_t* queue() const { return queue_; }
+  uint16_t index() const { return index_; }
+  PendingOps& pending() { return pending_; }
+
+ private:
+  using Packet = hsa_kernel_dispatch_packet_t;
+
+  void on_one(const Packet& packet, hsa_amd_queue_intercept_packet_writer writer);
+  void on_batch(const Packet* packets, uint64_t count, hsa_amd_queue_intercept_packet_writer writer);
+  bool wanted(const Packet& packet, bool in_batch);
+  uint32_t instrument(Packet* packet, bool may_add_packet, uint8_t flags);
+  void fill_record(SlotBlock* block, uint32_t slot, const Packet& packet, uint8_t flags);
+
+  Collector& collector_;
+  hsa_queue_t* const queue_;
+  const uint16_t index_;
+  PendingOps pending_;
+  RingGuard ring_;
+};
+
+}  // namespace wavescope
+
+#endif

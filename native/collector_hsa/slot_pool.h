@@ -1,0 +1,49 @@
+// Blocks of slots with their signals, made ahead of need and used again. Blocks are never freed while the runtime lives,
+// so a stale reference to one is harmless; their number is bounded.
+#ifndef WAVESCOPE_COLLECTOR_HSA_SLOT_POOL_H
+#define WAVESCOPE_COLLECTOR_HSA_SLOT_POOL_H
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "collector_hsa/hsa_api.h"
+#include "collector_hsa/slot_block.h"
+
+namespace wavescope {
+
+class SlotPool {
+ public:
+  static constexpr uint32_t kMostBlocks = 512;  // half a million dispatches in flight, about 130 MB
+
+  explicit SlotPool(const HsaApi& api) : api_(api) {}
+
+  // An empty block, or null when all are in use and no more may be made.
+  SlotBlock* take();
+  void give_back(SlotBlock* block);
+
+  // Makes blocks until `count` are spare, as far as allowed.
+  void keep_spare(std::size_t count);
+
+  // By its index; null for one that was never made.
+  SlotBlock* at(uint32_t index) const { return index < kMostBlocks ? blocks_[index].load(std::memory_order_acquire) : nullptr; }
+
+  // Before the runtime shuts down: gives it back its signals. The pool is of no use after this.
+  void destroy_signals();
+
+ private:
+  SlotBlock* make();
+  void prepare(SlotBlock* block);
+
+  const HsaApi& api_;
+  std::mutex mutex_;
+  std::vector<SlotBlock*> spare_;
+  std::atomic<SlotBlock*> blocks_[kMostBlocks] = {};
+  uint32_t made_ = 0;
+  uint64_t last_generation_ = 0;
+};
+
+}  // namespace wavescope
+
+#endif
