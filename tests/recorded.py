@@ -124,8 +124,8 @@ class ProcessFiles:
         assert np.frombuffer(data, "<u4", 1, 20)[0] == self.pid
         count = (len(data) - 4096) // record.itemsize
         rows = np.frombuffer(data, record, count, 4096)
-        rows = rows[rows["kind"] != 0]
-        return rows[np.argsort(rows["start"], kind="stable")]
+        complete: Rows = rows[rows["kind"] != 0]
+        return np.take(complete, np.argsort(complete["start"], kind="stable"))
 
     def markers(self) -> Rows:
         return self.records("markers", 3, _MARKER)

@@ -33,6 +33,7 @@
 //             2^64-1; "dst:address" a pointer or handle; "kernel:text" an id of the text stream, 0 when not known;
 //             "block:xyz" three sizes of 21 bits each, x lowest). Written before the function's first record.
 //   thread    thread, name
+//   label     what (hip_device, hip_stream, hsa_agent), id, name   (how the program calls one of its things)
 //   clock     gpu, ticks, ns
 //   runtime   name (hsa, hip), version, path
 //   note      text, count   (something was not recorded, and why)
@@ -127,7 +128,7 @@ typedef struct WavescopeMarkerRecord {
   uint16_t depth; // of push/pop nesting when it was opened
   uint32_t thread;
   uint64_t start;  // ns
-  uint64_t end;    // ns; 0 while open
+  uint64_t end;    // ns; 0 while open, but the end of its thread if that left it open
   uint32_t id;     // from 1, unique in the process
   uint32_t parent; // id of the range around it on its thread; 0 for none
   uint64_t text;   // id in the text stream

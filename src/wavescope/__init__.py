@@ -5,6 +5,9 @@ import wavescope
 trace = wavescope.open("trace.db")        # any known format
 trace.ops.to_pandas()
 wavescope.summary(trace)                  # tables and findings, shown richly in a notebook
+
+with wavescope.range("prefill"):          # shows up as a marker when the program is recorded
+    ...
 """
 
 from __future__ import annotations
@@ -16,8 +19,21 @@ from wavescope.version import __version__
 if TYPE_CHECKING:
     from wavescope.api import convert, merge, open, summary  # noqa: A004
     from wavescope.errors import WavescopeError
+    from wavescope.markers import mark, pause, range, resume  # noqa: A004
 
-__all__ = ["WavescopeError", "__version__", "convert", "merge", "open", "summary"]
+_MARKERS = ("mark", "pause", "range", "resume")
+__all__ = [
+    "WavescopeError",
+    "__version__",
+    "convert",
+    "mark",
+    "merge",
+    "open",
+    "pause",
+    "range",
+    "resume",
+    "summary",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -26,6 +42,12 @@ def __getattr__(name: str) -> Any:
         from wavescope.errors import WavescopeError  # noqa: PLC0415
 
         return WavescopeError
+    if name in _MARKERS:
+        from wavescope import markers  # noqa: PLC0415
+
+        # Kept here, because markers are set in inner loops.
+        globals().update({public: getattr(markers, public) for public in _MARKERS})
+        return globals()[name]
     if name in __all__:
         from wavescope import api  # noqa: PLC0415
 

@@ -252,6 +252,19 @@ def test_a_full_budget_loses_markers_and_says_so(tmp_path: Path) -> None:
     assert lost[0]["count"] > 0
 
 
+def test_markers_of_the_python_interface(tmp_path: Path) -> None:
+    run_program("python_markers.py", environment=recording_environment(tmp_path))
+
+    process = only_process(tmp_path)
+    assert process.marker_texts() == ["prefill", "step", "step 0", "request", "request"]
+    rows = np.sort(process.markers(), order="id")
+    assert rows["kind"].tolist() == [RANGE, RANGE, MARK, RANGE, RANGE]
+    assert rows["parent"].tolist() == [0, 1, 2, 0, 0]
+    assert rows["flags"].tolist() == [0, 0, 0, START_STOP, START_STOP]
+    first, second = rows[3:]
+    assert first["start"] < second["start"] < first["end"]
+
+
 def test_the_session_opens_as_a_trace(tmp_path: Path) -> None:
     recorded(tmp_path, "nesting")
 
@@ -259,6 +272,15 @@ def test_the_session_opens_as_a_trace(tmp_path: Path) -> None:
         markers = trace.markers.to_pandas()
 
     assert markers["name"].tolist() == ["outer", "inner", "point", "second", "alone"]
+
+
+def test_a_range_left_by_its_thread_does_not_span_the_rest(tmp_path: Path) -> None:
+    process, _ = recorded(tmp_path, "threads")
+
+    with wavescope.open(tmp_path) as trace:
+        markers = trace.markers.to_pandas().set_index("name")
+
+    assert markers.loc["left open", "end_ns"] == process.marker("left open")["end"]
 
 
 @pytest.fixture

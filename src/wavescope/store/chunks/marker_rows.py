@@ -94,7 +94,9 @@ class MarkerRows:
         starts = records["start"].astype(np.int64)
         is_open = is_unclosed(records)
         is_mark = records["kind"] == MarkerRecordKind.MARK
-        ends = np.where(is_open, self.last_event_ns, records["end"].astype(np.int64))
+        ends = records["end"].astype(np.int64)
+        # A range that was left open by its thread carries the end of that thread.
+        ends = np.where(is_open & (ends == 0), self.last_event_ns, ends)
         ends = np.where(is_mark, starts, np.maximum(starts, ends))
         category = self.strings.codes(("roctx", "nvtx"))
         return {
