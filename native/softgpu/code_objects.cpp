@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 namespace softgpu {
@@ -18,7 +19,7 @@ class LoadedImage {
   LoadedImage(uintptr_t base, uintptr_t end) : base_(base), end_(end) {}
 
   bool is_code_object() const {
-    const auto* header = at<Elf64_Ehdr>(0);
+    const auto header = at<Elf64_Ehdr>(0);
     return header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
            header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_phentsize == sizeof(Elf64_Phdr);
   }
@@ -27,7 +28,7 @@ class LoadedImage {
     const Tables tables = dynamic_tables();
     if (!tables.symbols || !tables.strings) return {};
     for (uint64_t index = 0; index < tables.symbol_count; ++index) {
-      const auto* symbol = at<Elf64_Sym>(tables.symbols + index * sizeof(Elf64_Sym));
+      const auto symbol = at<Elf64_Sym>(tables.symbols + index * sizeof(Elf64_Sym));
       if (!symbol) return {};
       if (symbol->st_value == 0 || base_ + symbol->st_value != address) continue;
       const std::string_view name = text(tables.strings + symbol->st_name);
@@ -46,11 +47,14 @@ class LoadedImage {
     uint64_t symbol_count = 0;
   };
 
+  // A copy, as offsets need not be aligned.
   template <class Part>
-  const Part* at(uint64_t offset) const {
+  std::optional<Part> at(uint64_t offset) const {
     const uint64_t size = end_ - base_;
-    if (offset > size || size - offset < sizeof(Part)) return nullptr;
-    return reinterpret_cast<const Part*>(base_ + offset);
+    if (offset > size || size - offset < sizeof(Part)) return std::nullopt;
+    Part part;
+    std::memcpy(&part, reinterpret_cast<const char*>(base_ + offset), sizeof part);
+    return part;
   }
 
   std::string_view text(uint64_t offset) const {
@@ -61,21 +65,21 @@ class LoadedImage {
 
   Tables dynamic_tables() const {
     Tables tables;
-    const auto* header = at<Elf64_Ehdr>(0);
+    const auto header = at<Elf64_Ehdr>(0);
     for (unsigned index = 0; index < header->e_phnum; ++index) {
-      const auto* segment = at<Elf64_Phdr>(header->e_phoff + index * sizeof(Elf64_Phdr));
+      const auto segment = at<Elf64_Phdr>(header->e_phoff + index * sizeof(Elf64_Phdr));
       if (segment && segment->p_type == PT_DYNAMIC) read_dynamic(segment->p_vaddr, tables);
     }
     return tables;
   }
 
   void read_dynamic(uint64_t offset, Tables& tables) const {
-    for (; const auto* entry = at<Elf64_Dyn>(offset); offset += sizeof(Elf64_Dyn)) {
+    for (; const auto entry = at<Elf64_Dyn>(offset); offset += sizeof(Elf64_Dyn)) {
       if (entry->d_tag == DT_NULL) return;
       if (entry->d_tag == DT_SYMTAB) tables.symbols = entry->d_un.d_ptr;
       if (entry->d_tag == DT_STRTAB) tables.strings = entry->d_un.d_ptr;
       if (entry->d_tag == DT_HASH) {  // its second word is the number of symbols
-        const auto* count = at<uint32_t>(entry->d_un.d_ptr + sizeof(uint32_t));
+        const auto count = at<uint32_t>(entry->d_un.d_ptr + sizeof(uint32_t));
         tables.symbol_count = count ? *count : 0;
       }
     }

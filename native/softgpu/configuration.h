@@ -15,7 +15,7 @@ namespace softgpu {
 // How the engine waits and how it takes packets.
 struct Pacing {
   uint64_t spin_ns = 50'000;       // looks without pause for so long after the last work and before the next
-  uint64_t longest_sleep_ns = 1'000'000;
+  uint64_t longest_sleep_ns = 4'000'000;
   bool needs_doorbell = false;     // take only packets that a doorbell has announced
   uint64_t contention_percent = 0; // longer by so much for each other queue of the GPU that is busy
   uint64_t copy_latency_ns = 1000;

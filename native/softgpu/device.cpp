@@ -16,7 +16,9 @@ namespace softgpu {
 
 namespace {
 
-constexpr uint64_t first_sleep_ns = 20'000;
+constexpr uint64_t shortest_sleep_ns = 20'000;
+// A sleep is a fraction of the idle time before it, so that finding new work late is never long in comparison.
+constexpr uint64_t idle_part_slept = 8;
 // A queue that waits for memory is looked at more often than an idle one: the host may write it unannounced.
 constexpr uint64_t longest_blocked_sleep_ns = 200'000;
 constexpr uint64_t epoch_ticks_per_gpu = 1'000'000'000'000;
@@ -144,13 +146,11 @@ void Device::run() {
   const std::string name = "softgpu" + std::to_string(gpu_index_);
   pthread_setname_np(pthread_self(), name.c_str());
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
-  next_sleep_ns_ = first_sleep_ns;
   while (!is_stopping_.load(std::memory_order_acquire)) {
     if (has_changes_.load(std::memory_order_acquire)) make_changes();
     const Progress progress = pass();
     if (progress.has_moved) {
       last_work_ns_ = clock_.now_ns();
-      next_sleep_ns_ = first_sleep_ns;
       truth_.flush_when_due(last_work_ns_);
       signals_completed_();
     } else {
@@ -191,16 +191,16 @@ uint32_t Device::busy_queues(uint64_t at_ns) const {
 
 void Device::wait_for_work(const Progress& progress) {
   const uint64_t now = clock_.now_ns();
+  const uint64_t idle_ns = now - last_work_ns_;
   const uint64_t until_next = progress.next_ns > now ? progress.next_ns - now : 0;
-  if (now - last_work_ns_ < pacing_.spin_ns || until_next <= pacing_.spin_ns) {
+  if (idle_ns < pacing_.spin_ns || until_next <= pacing_.spin_ns) {
     pause_processor();
     return;
   }
-  const uint64_t longest = progress.is_blocked ? std::min(pacing_.longest_sleep_ns, longest_blocked_sleep_ns)
-                                               : pacing_.longest_sleep_ns;
   truth_.flush_when_due(now);
-  sleep(std::min({next_sleep_ns_, longest, until_next - pacing_.spin_ns}), progress.is_blocked);
-  next_sleep_ns_ = std::min(next_sleep_ns_ * 2, longest);
+  uint64_t longest = std::min(pacing_.longest_sleep_ns, until_next - pacing_.spin_ns);
+  if (progress.is_blocked) longest = std::min(longest, longest_blocked_sleep_ns);
+  sleep(std::min(std::max(idle_ns / idle_part_slept, shortest_sleep_ns), longest), progress.is_blocked);
 }
 
 void Device::sleep(uint64_t nanoseconds, bool is_blocked) {
@@ -213,7 +213,6 @@ void Device::sleep(uint64_t nanoseconds, bool is_blocked) {
   sleep_.store(Sleep::awake, std::memory_order_seq_cst);
   if (nudges_.load(std::memory_order_acquire) != seen) {  // somebody expects something: look closely for a while
     last_work_ns_ = clock_.now_ns();
-    next_sleep_ns_ = first_sleep_ns;
   }
 }
 

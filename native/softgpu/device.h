@@ -80,7 +80,6 @@ class Device final : private LateInterrupts {
   std::vector<std::unique_ptr<Queue>> queues_;  // only the scheduler's
   std::vector<LateInterrupt> late_;
   uint64_t last_work_ns_ = 0;
-  uint64_t next_sleep_ns_ = 0;
 
   std::mutex changes_mutex_;
   std::vector<std::function<void()>> changes_;
