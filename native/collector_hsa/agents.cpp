@@ -93,7 +93,7 @@ void Agents::write_pair(Gpu& gpu, uint64_t tick) {
   fact.add("gpu", uint32_t{gpu.index}).add("ticks", tick).add("ns", ns);
   uint64_t later_ns = 0;
   if (gpu.pair_count == 0 && api_.convert_tick(gpu.agent, tick + kRateSpan, &later_ns) == HSA_STATUS_SUCCESS && later_ns > ns) {
-    fact.add("ticks_per_second", kRateSpan * 1000000000u / (later_ns - ns));
+    fact.add("ticks_per_second", (kRateSpan * 1000000000u + (later_ns - ns) / 2) / (later_ns - ns));
   }
   facts_.append(fact);
   gpu.paired_tick = tick;

@@ -2,11 +2,14 @@
 
 #include <immintrin.h>
 
+#include "core/clock.h"
+
 namespace wavescope {
 namespace {
 
 constexpr uint64_t kForwardedBit = uint64_t{1} << 26;
 constexpr uint32_t kBlockMask = 0xffff;
+constexpr uint64_t kClockSlackNs = 1000;  // between the GPU's clock and ours
 
 uint64_t owner_of(const SlotBlock* block, uint32_t slot, bool forwarded) {
   return block->generation << 27 | (forwarded ? kForwardedBit : 0) | uint64_t{block->index} << kSlotBits | slot;
@@ -17,7 +20,8 @@ uint64_t generation_of(uint64_t owner) { return owner >> 27; }
 
 }  // namespace
 
-AppSignals::AppSignals(SlotPool& pool) : pool_(pool), table_(new Entry[std::size_t{1} << kTableBits]) {}
+AppSignals::AppSignals(const HsaApi& api, SlotPool& pool)
+    : api_(api), pool_(pool), table_(new Entry[std::size_t{1} << kTableBits]) {}
 
 AppSignals::Entry* AppSignals::find(uint64_t signal, bool insert) const {
   uint64_t place = (signal >> 6) * 0x9E3779B97F4A7C15u >> (64 - kTableBits);
@@ -33,13 +37,14 @@ AppSignals::Entry* AppSignals::find(uint64_t signal, bool insert) const {
 }
 
 bool AppSignals::take_in_place(amd_signal_t* signal, SlotBlock* block, uint32_t slot) {
-  if (value_of(signal) != 1) return false;
+  // A copy tells by its times whether it is complete; nothing but the value tells how many dispatches share a signal.
+  if (block->kind[slot] != SlotKind::kCopy && value_of(signal) != 1) return false;
   Entry* entry = find(reinterpret_cast<uint64_t>(signal), true);
   if (entry == nullptr) return false;
   const uint64_t owner = entry->owner.load(std::memory_order_acquire);
   if (owner != 0 && (owner & kForwardedBit) == 0) {
     SlotBlock* other = pool_.at(block_of(owner));
-    if (other != nullptr && harvest(other, slot_of(owner), generation_of(owner), false) == Harvest::kOpen) return false;
+    if (other != nullptr && harvest(other, slot_of(owner), generation_of(owner), Effort::kAsk) == Harvest::kOpen) return false;
   }
   clear_ticks(signal);
   block->app[slot] = signal;
@@ -54,7 +59,7 @@ bool AppSignals::forward(amd_signal_t* signal, SlotBlock* block, uint32_t slot) 
   const uint64_t owner = entry->owner.load(std::memory_order_acquire);
   if (owner != 0 && (owner & kForwardedBit) == 0) {
     SlotBlock* other = pool_.at(block_of(owner));
-    if (other != nullptr) harvest(other, slot_of(owner), generation_of(owner), false);
+    if (other != nullptr) harvest(other, slot_of(owner), generation_of(owner), Effort::kAsk);
   }
   block->app[slot] = signal;
   entry->owner.store(owner_of(block, slot, true), std::memory_order_release);
@@ -71,11 +76,11 @@ void AppSignals::settle(hsa_signal_t signal, bool destroyed) {
     return;
   }
   SlotBlock* block = pool_.at(block_of(owner));
-  if (block != nullptr) harvest(block, slot_of(owner), generation_of(owner), destroyed);
+  if (block != nullptr) harvest(block, slot_of(owner), generation_of(owner), destroyed ? Effort::kGiveUp : Effort::kAsk);
   if (destroyed) entry->owner.store(0, std::memory_order_release);
 }
 
-Harvest AppSignals::harvest(SlotBlock* block, uint32_t slot, uint64_t generation, bool give_up) {
+Harvest AppSignals::harvest(SlotBlock* block, uint32_t slot, uint64_t generation, Effort effort) {
   std::atomic<uint64_t>& tag = block->tag[slot];
   uint64_t expected = tag_of(generation, kPending);
   while (!tag.compare_exchange_weak(expected, tag_of(generation, kClaimed), std::memory_order_acquire)) {
@@ -85,17 +90,45 @@ Harvest AppSignals::harvest(SlotBlock* block, uint32_t slot, uint64_t generation
     _mm_pause();
     expected = tag_of(generation, kPending);
   }
-  const Ticks ticks = ticks_of(block->app[slot]);
-  const bool complete = ticks.start != 0 && ticks.end != 0;
-  if (!complete && !give_up) {
+  const bool complete = read_times(block, slot, effort);
+  if (!complete && effort != Effort::kGiveUp) {
     tag.store(tag_of(generation, kPending), std::memory_order_release);
     return Harvest::kOpen;
   }
-  WavescopeOpRecord& record = block->records[slot];
-  record.start = complete ? ticks.start : 0;
-  record.end = complete ? ticks.end : 0;
+  if (!complete) block->records[slot].start = block->records[slot].end = 0;
   tag.store(tag_of(generation, kTaken), std::memory_order_release);
   return complete ? Harvest::kDone : Harvest::kTimesLost;
+}
+
+// Whether the operation is complete; then its times are in its record.
+bool AppSignals::read_times(SlotBlock* block, uint32_t slot, Effort effort) const {
+  const amd_signal_t* signal = block->app[slot];
+  WavescopeOpRecord& record = block->records[slot];
+  if (block->kind[slot] == SlotKind::kCopy) {
+    const bool changed = value_of(signal) != static_cast<int64_t>(record.end);
+    if (!changed && effort == Effort::kGlance) return false;
+    if (read_copy_times(signal, record)) return true;
+  }
+  const Ticks ticks = ticks_of(signal);
+  if (ticks.start == 0 || ticks.end == 0) return false;
+  record.start = ticks.start;
+  record.end = ticks.end;
+  return true;
+}
+
+// The copy engines' times are not where a dispatch's are, but the runtime finds them. They are this copy's when they lie
+// after its submission; times that a signal still has from before do not.
+bool AppSignals::read_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record) const {
+  hsa_amd_profiling_async_copy_time_t time{};
+  const hsa_signal_t handle{reinterpret_cast<uint64_t>(signal)};
+  if (api_.get_async_copy_time(handle, &time) != HSA_STATUS_SUCCESS) return false;
+  if (time.start + kClockSlackNs < record.start || time.end < time.start || time.end > boottime_ns() + kClockSlackNs) {
+    return false;
+  }
+  record.start = time.start;
+  record.end = time.end;
+  record.flags = static_cast<uint8_t>(record.flags & ~WAVESCOPE_OP_RAW_TICKS);
+  return true;
 }
 
 void AppSignals::remember(const SlotBlock* block, uint32_t slot, Ticks ticks) {

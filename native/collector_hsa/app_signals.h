@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "collector_hsa/hsa_api.h"
 #include "collector_hsa/slot_block.h"
 #include "collector_hsa/slot_pool.h"
 
@@ -22,11 +23,16 @@ namespace wavescope {
 
 enum class Harvest { kOpen, kDone, kTimesLost };
 
+// How hard to look for times. The runtime complains when it is asked for a copy's times too early, so the worker only asks
+// after the signal's value has changed; who is about to use the signal again cannot rely on that.
+enum class Effort { kGlance, kAsk, kGiveUp };
+
 class AppSignals {
  public:
-  explicit AppSignals(SlotPool& pool);
+  AppSignals(const HsaApi& api, SlotPool& pool);
 
-  // Whether the operation of this slot may keep its signal; then it is the slot's from now on.
+  // Whether the operation of this slot, whose kind and record are filled in, may keep its signal; then it is the slot's
+  // from now on.
   bool take_in_place(amd_signal_t* signal, SlotBlock* block, uint32_t slot);
 
   // Notes that a barrier completes the signal for this slot; false when there is no room to remember it.
@@ -35,8 +41,8 @@ class AppSignals {
   // Before the signal goes to something that writes other times (a barrier, a copy), or is destroyed.
   void settle(hsa_signal_t signal, bool destroyed);
 
-  // Reads the times of a slot in place into its record. With `give_up` an open one is taken as lost.
-  Harvest harvest(SlotBlock* block, uint32_t slot, uint64_t generation, bool give_up);
+  // Reads the times of a slot in place into its record. With kGiveUp an open one is taken as lost.
+  Harvest harvest(SlotBlock* block, uint32_t slot, uint64_t generation, Effort effort);
 
   // Remembers the times of a forwarded slot that is about to be used again.
   void remember(const SlotBlock* block, uint32_t slot, Ticks ticks);
@@ -55,7 +61,10 @@ class AppSignals {
   static constexpr uint32_t kProbes = 32;
 
   Entry* find(uint64_t signal, bool insert) const;
+  bool read_times(SlotBlock* block, uint32_t slot, Effort effort) const;
+  bool read_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record) const;
 
+  const HsaApi& api_;
   SlotPool& pool_;
   Entry* const table_;  // a signal stays for ever: the runtime uses their addresses again
 };

@@ -37,7 +37,7 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
       mode_(settings.mode),
       agents_(api_, session.facts()),
       pool_(api_),
-      app_signals_(pool_),
+      app_signals_(api_, pool_),
       filter_(settings.kernel_filter),
       symbols_(api_, agents_, session.facts(), filter_),
       op_log_(state_of(session).log),

@@ -1,8 +1,7 @@
 #include "collector_hsa/copy_recorder.h"
 
-#include <algorithm>
-
 #include "collector_hsa/collector.h"
+#include "core/clock.h"
 
 namespace wavescope {
 
@@ -44,11 +43,6 @@ void CopyRecorder::record(PendingOps& pending, const CopyShape& shape, hsa_signa
   }
   SlotBlock* block = pending.block();
   const uint32_t slot = pending.slot();
-  if (app_signal == nullptr || !signals.take_in_place(app_signal, block, slot)) {
-    count(pending.counters().skipped[WAVESCOPE_SKIP_APP_SIGNAL]);
-    signals.settle(completion, false);
-    return;
-  }
   const ThreadState& thread = thread_state();
   WavescopeOpRecord& record = block->records[slot];
   record = WavescopeOpRecord{};
@@ -56,6 +50,8 @@ void CopyRecorder::record(PendingOps& pending, const CopyShape& shape, hsa_signa
   record.flags = WAVESCOPE_OP_RAW_TICKS | WAVESCOPE_OP_APP_SIGNAL;
   record.gpu = pending.gpu()->index;
   record.thread = thread.thread_id;
+  record.start = boottime_ns();
+  record.end = app_signal == nullptr ? 0 : static_cast<uint64_t>(value_of(app_signal));
   record.correlation = thread.correlation;
   record.kernel = shape.bytes;
   record.grid[0] = collector_.agents().index_of(shape.source);
@@ -63,7 +59,11 @@ void CopyRecorder::record(PendingOps& pending, const CopyShape& shape, hsa_signa
   record.grid[2] = shape.engine;
   record.queue = kQueue;
   record.marker = thread.marker;
-  block->kind[slot] = SlotKind::kInPlace;
+  block->kind[slot] = SlotKind::kCopy;
+  if (app_signal == nullptr || !signals.take_in_place(app_signal, block, slot)) {
+    record.start = record.end = 0;  // written down without times
+    block->tag[slot].store(tag_of(block->generation, kTaken), std::memory_order_release);
+  }
   pending.publish();
   collector_.wake_worker();
 }

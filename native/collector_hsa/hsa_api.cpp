@@ -13,6 +13,7 @@ enum ExtensionPlace : uint32_t {
   kSetProfilerEnabled = 2,
   kAsyncCopyEnable = 3,
   kGetDispatchTime = 4,
+  kGetAsyncCopyTime = 5,
   kConvertTick = 6,
   kAsyncCopy = 15,
   // Here the newer layout has two more.
@@ -94,6 +95,7 @@ void take_extension(const ExtensionTable& extension, bool newer, HsaApi& api, Hs
   extension.read(kSetProfilerEnabled, api.set_profiler_enabled);
   extension.read(kAsyncCopyEnable, api.async_copy_enable);
   extension.read(kGetDispatchTime, api.get_dispatch_time);
+  extension.read(kGetAsyncCopyTime, api.get_async_copy_time);
   extension.read(kConvertTick, api.convert_tick);
   extension.read(kAsyncCopy, api.async_copy);
   extension.read(kAsyncCopyRect, api.async_copy_rect);

@@ -34,6 +34,7 @@ struct HsaApi {
   decltype(hsa_amd_profiling_set_profiler_enabled)* set_profiler_enabled;
   decltype(hsa_amd_profiling_async_copy_enable)* async_copy_enable;
   decltype(hsa_amd_profiling_get_dispatch_time)* get_dispatch_time;
+  decltype(hsa_amd_profiling_get_async_copy_time)* get_async_copy_time;
   decltype(hsa_amd_profiling_convert_tick_to_system_domain)* convert_tick;
   decltype(hsa_amd_memory_async_copy)* async_copy;
   decltype(hsa_amd_memory_async_copy_rect)* async_copy_rect;

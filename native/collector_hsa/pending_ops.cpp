@@ -76,10 +76,11 @@ bool PendingOps::sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swe
 }
 
 Harvest PendingOps::harvest(SlotBlock* block, uint32_t slot, bool last) {
-  if (block->kind[slot] != SlotKind::kInPlace) return harvest_own(block, slot);
-  const Harvest harvested = signals_.harvest(block, slot, block->generation, false);
+  if (!is_in_place(block->kind[slot])) return harvest_own(block, slot);
+  const Effort effort = last ? Effort::kAsk : Effort::kGlance;
+  const Harvest harvested = signals_.harvest(block, slot, block->generation, effort);
   if (harvested != Harvest::kOpen || last || !overdue(block, slot)) return harvested;
-  return signals_.harvest(block, slot, block->generation, true);
+  return signals_.harvest(block, slot, block->generation, Effort::kGiveUp);
 }
 
 Harvest PendingOps::harvest_own(SlotBlock* block, uint32_t slot) {
@@ -117,6 +118,7 @@ void PendingOps::write(const SlotBlock* block, uint32_t slot, OpLog& log, Swept&
     ++swept.times_lost;
     return;
   }
+  if ((record.flags & WAVESCOPE_OP_RAW_TICKS) == 0) return;
   if (swept.first_tick == 0) swept.first_tick = record.start;
   if (record.end > swept.last_tick) swept.last_tick = record.end;
 }

@@ -115,6 +115,7 @@ uint32_t QueueRecorder::instrument(Packet* packet, bool may_add_packet, uint8_t 
   const hsa_signal_t app = packet->completion_signal;
   auto* app_signal = reinterpret_cast<amd_signal_t*>(app.handle);
   SlotKind kind = SlotKind::kOwnSignal;
+  block->kind[slot] = SlotKind::kInPlace;
   if (app.handle != 0) {
     if (signals.take_in_place(app_signal, block, slot)) kind = SlotKind::kInPlace;
     else if (may_add_packet && signals.forward(app_signal, block, slot)) kind = SlotKind::kForwarded;

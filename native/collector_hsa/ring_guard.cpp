@@ -24,8 +24,8 @@ void RingGuard::mark(SlotBlock* block, uint32_t slot) {
 bool RingGuard::complete(const Mark& mark) {
   SlotBlock* block = mark.block;
   if (block->generation != mark.generation) return true;
-  if (block->kind[mark.slot] == SlotKind::kInPlace) {
-    return signals_.harvest(block, mark.slot, mark.generation, false) != Harvest::kOpen;
+  if (is_in_place(block->kind[mark.slot])) {
+    return signals_.harvest(block, mark.slot, mark.generation, Effort::kGlance) != Harvest::kOpen;
   }
   // The worker makes the value 1 again after it took the times, and counts the slot as done.
   return value_of(block->own[mark.slot]) <= 0 || __atomic_load_n(&block->first_open, __ATOMIC_RELAXED) > mark.slot ||

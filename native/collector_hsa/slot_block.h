@@ -18,6 +18,8 @@ enum class SlotKind : uint8_t {
   kOwnSignal,    // our signal is in the packet
   kForwarded,    // our signal is in the packet, a barrier behind it completes the application's
   kInPlace,      // the application's signal stayed in the packet and will carry the times
+  kCopy,         // the same for a copy, whose times the runtime knows; until they are known the record's start is
+                 // the time of submission and its end the signal's value then
 };
 
 // Of a slot in place, kept with the generation of its block in one word: whoever moves it from pending to claimed reads
@@ -38,6 +40,8 @@ struct SlotBlock {
   uint32_t first_open;                     // worker: all slots before it are done
   std::atomic<SlotBlock*> next;
 };
+
+inline bool is_in_place(SlotKind kind) { return kind == SlotKind::kInPlace || kind == SlotKind::kCopy; }
 
 inline uint64_t tag_of(uint64_t generation, SlotState state) { return generation << 8 | state; }
 
