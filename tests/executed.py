@@ -1,0 +1,307 @@
+"""Builds and runs GPU programs on the software GPU, and compares what was recorded with what ran."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import subprocess
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.recorded import PROGRAMS, ProcessFiles, Rows, collector, only_process
+from wavescope.native import library_path
+
+DISPATCH, COPY = 1, 2
+RAW_TICKS, APP_SIGNAL, TIMES_LOST = 1, 2, 4
+SKIPPED = ("app_signal", "graph_batch", "paused", "filter", "not_intercepted")
+LOST = ("buffer_full", "pending_at_exit", "timestamps", "size_limit")
+COPIES = 0xFFFF
+_INTERNAL = "rocr_blit_shader"  # the runtime's own kernels, on queues that nobody sees
+_COUNTER = np.dtype(
+    [
+        ("kind", "u1"),
+        ("spare", "u1"),
+        ("gpu", "<u2"),
+        ("queue", "<u4"),
+        ("packets", "<u8"),
+        ("seen", "<u8"),
+        ("timed", "<u8"),
+        ("skipped", "<u8", 6),
+        ("lost", "<u8", 6),
+    ]
+)
+
+
+def software_gpu() -> Path:
+    """The folder of the software GPU; skips the test where this build has none."""
+    found = library_path("wavescope_columns")
+    folders = [found.parent / "softgpu"] if found else []
+    for folder in folders:
+        if (folder / "libhsakmt.so.1").exists():
+            return folder
+    pytest.skip("this build has no software GPU: libhsakmt-dev was missing when it was built")
+
+
+def built(name: str, folder: Path) -> Path:
+    """A program of tests/programs, compiled into `folder`; skips where a tool is missing."""
+    source = PROGRAMS / "collected" / name
+    compiler = "hipcc" if source.suffix == ".hip" else "gcc"
+    if shutil.which(compiler) is None or not Path("/usr/include/hsa/hsa.h").exists():
+        pytest.skip(f"{compiler} or the HSA headers are not installed")
+    program = folder / source.stem
+    if program.exists():
+        return program
+    flags = ["--offload-arch=gfx90a"] if compiler == "hipcc" else ["-pthread"]
+    libraries = [] if compiler == "hipcc" else ["-lhsa-runtime64"]
+    draft = folder / f"{source.stem}.{os.getpid()}"
+    command = [compiler, "-O1", *flags, "-o", str(draft), str(source), *libraries]
+    done = subprocess.run(
+        command,
+        env=os.environ | {"HIP_PLATFORM": "amd"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0 and "cannot find -lhsa-runtime64" in done.stderr:
+        pytest.skip("the HSA runtime is not installed")
+    assert done.returncode == 0, done.stderr
+    draft.rename(program)
+    return program
+
+
+@dataclass(frozen=True)
+class Truth:
+    """One op that a GPU executed."""
+
+    gpu: int
+    queue: int
+    kind: str
+    name: str
+    start_ns: int
+    end_ns: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished program: its output, what was recorded, what ran."""
+
+    code: int
+    output: str
+    errors: str
+    session: Path
+    truth_file: Path
+
+    @property
+    def process(self) -> ProcessFiles:
+        return only_process(self.session)
+
+    def truth(self) -> list[Truth]:
+        with self.truth_file.open(newline="") as file:
+            return [
+                Truth(
+                    int(row["gpu"]),
+                    int(row["queue"]),
+                    row["kind"],
+                    row["name"],
+                    int(row["start_ns"]),
+                    int(row["end_ns"]),
+                    int(row["bytes"]),
+                )
+                for row in csv.DictReader(file)
+                if row["end_ns"]
+            ]
+
+
+def gpu_environment(
+    folder: Path, *, mode: str | None, gpus: int = 1, **settings: str
+) -> dict[str, str]:
+    """The environment of a program on the software GPU; without a mode it is not recorded."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WAVESCOPE_")}
+    environment = kept | {
+        "LD_LIBRARY_PATH": str(software_gpu()),
+        "WAVESCOPE_SOFTGPU_GPUS": str(gpus),
+        "WAVESCOPE_SOFTGPU_TRUTH": str(folder / "truth.csv"),
+    }
+    if mode is not None:
+        environment |= {
+            "HSA_TOOLS_LIB": str(collector()),
+            "LD_PRELOAD": str(collector()),
+            "WAVESCOPE_OUTPUT": str(folder / "session"),
+            "WAVESCOPE_MODE": mode,
+        }
+    return environment | settings
+
+
+def run_on_gpu(
+    program: Path,
+    *arguments: object,
+    folder: Path,
+    mode: str | None = "standard",
+    gpus: int = 1,
+    **settings: str,
+) -> Run:
+    """Run a program to its end on the software GPU."""
+    done = subprocess.run(
+        [str(program), *map(str, arguments)],
+        env=gpu_environment(folder, mode=mode, gpus=gpus, **settings),
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    return Run(
+        done.returncode, done.stdout, done.stderr, folder / "session", folder / "truth.csv"
+    )
+
+
+def kill_after(
+    program: Path, *arguments: object, folder: Path, seconds: float, **settings: str
+) -> tuple[Run, int]:
+    """Start a program, kill it after a while; also the time of the kill in boot time ns."""
+    with subprocess.Popen(
+        [str(program), *map(str, arguments)],
+        env=gpu_environment(folder, mode="standard", **settings),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        time.sleep(seconds)
+        killed_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        process.kill()
+        code = process.wait()
+    return Run(code, "", "", folder / "session", folder / "truth.csv"), killed_ns
+
+
+def in_ns(process: ProcessFiles, ops: Rows) -> Rows:
+    """The ops with raw ticks turned into ns by the clock pairs of their GPU."""
+    converted = ops.copy()
+    pairs: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for fact in process.facts("clock"):
+        pairs[fact["gpu"]].append((fact["ticks"], fact["ns"]))
+    raw = (ops["flags"] & RAW_TICKS != 0) & (ops["flags"] & TIMES_LOST == 0)
+    for gpu, points in pairs.items():
+        ticks, ns = (np.array(column, np.int64) for column in zip(*sorted(points), strict=True))
+        chosen = raw & (ops["gpu"] == gpu)
+        for name in ("start", "end"):
+            converted[name][chosen] = _interpolated(ops[name][chosen].astype(np.int64), ticks, ns)
+    return converted
+
+
+def _interpolated(values: Any, ticks: Any, ns: Any) -> Any:
+    if len(ticks) == 1 or ticks[-1] - ticks[0] < 1000:
+        return ns[0] + (values - ticks[0]) * 10
+    right = np.clip(np.searchsorted(ticks, values), 1, len(ticks) - 1)
+    left = right - 1
+    near = ticks[right] - ticks[left] < 100_000  # too close together to tell the rate
+    left, right = np.where(near, 0, left), np.where(near, len(ticks) - 1, right)
+    rate = (ns[right] - ns[left]) / (ticks[right] - ticks[left])
+    return ns[left] + np.rint((values - ticks[left]) * rate).astype(np.int64)
+
+
+def kernel_names(process: ProcessFiles) -> dict[int, str]:
+    return {fact["object"]: fact["name"] for fact in process.facts("kernel")}
+
+
+def counters(process: ProcessFiles) -> list[dict[str, Any]]:
+    """Coverage per queue, and of copies (queue 0xffff) per GPU."""
+    data = Path(f"{process.base}.counters").read_bytes()
+    rows = np.frombuffer(data, _COUNTER, (len(data) - 4096) // _COUNTER.itemsize, 4096)
+    return [
+        {
+            "gpu": int(row["gpu"]),
+            "queue": int(row["queue"]),
+            "packets": int(row["packets"]),
+            "seen": int(row["seen"]),
+            "timed": int(row["timed"]),
+            "skipped": _named(SKIPPED, row["skipped"]),
+            "lost": _named(LOST, row["lost"]),
+        }
+        for row in rows[rows["kind"] == 1]
+    ]
+
+
+def _named(names: tuple[str, ...], values: Any) -> dict[str, int]:
+    return {name: int(value) for name, value in zip(names, values, strict=False) if value}
+
+
+def dispatch_coverage(process: ProcessFiles) -> dict[str, Any]:
+    """The sum over all queues."""
+    total: dict[str, Any] = {"packets": 0, "seen": 0, "timed": 0, "skipped": {}, "lost": {}}
+    for row in counters(process):
+        if row["queue"] == COPIES:
+            continue
+        for name in ("packets", "seen", "timed"):
+            total[name] += row[name]
+        for name in ("skipped", "lost"):
+            for reason, number in row[name].items():
+                total[name][reason] = total[name].get(reason, 0) + number
+    return total
+
+
+def dispatches_by_queue(truth: list[Truth]) -> dict[tuple[int, int], list[Truth]]:
+    """What the application's queues executed, in order of time."""
+    queues: dict[tuple[int, int], list[Truth]] = defaultdict(list)
+    for op in truth:
+        if op.kind == "dispatch" and op.name != _INTERNAL:
+            queues[op.gpu, op.queue].append(op)
+    return {key: sorted(ops, key=lambda op: op.start_ns) for key, ops in queues.items()}
+
+
+def recorded_dispatches(process: ProcessFiles) -> dict[tuple[int, int], list[Truth]]:
+    """What was recorded, in the same form; the queue is the recorder's."""
+    names = kernel_names(process)
+    ops = in_ns(process, process.ops())
+    queues: dict[tuple[int, int], list[Truth]] = defaultdict(list)
+    for op in ops[ops["kind"] == DISPATCH]:
+        start, end = int(op["start"]), int(op["end"])
+        queues[int(op["gpu"]), int(op["queue"])].append(
+            Truth(
+                int(op["gpu"]),
+                int(op["queue"]),
+                "dispatch",
+                names.get(int(op["kernel"]), ""),
+                start,
+                end,
+                0,
+            )
+        )
+    return {key: sorted(ops, key=lambda op: op.start_ns) for key, ops in queues.items()}
+
+
+def differences(
+    executed: dict[tuple[int, int], list[Truth]],
+    recorded: dict[tuple[int, int], list[Truth]],
+    tolerance_ns: int = 20,
+) -> list[str]:
+    """What differs, op by op; nothing when the trace is the truth."""
+    left, found = dict(executed), []
+    for key, ops in recorded.items():
+        twins = [twin for twin in left if twin[0] == key[0]]
+        if not twins:
+            found.append(f"no executed queue is like recorded queue {key} of {len(ops)} ops")
+            continue
+        truth = left.pop(min(twins, key=lambda twin: _distance(left[twin], ops)))
+        if len(truth) != len(ops):
+            found.append(f"queue {key}: executed {len(truth)}, recorded {len(ops)}")
+        for real, op in zip(truth, ops, strict=False):
+            lengths = (real.end_ns - real.start_ns, op.end_ns - op.start_ns)
+            if (
+                abs(real.start_ns - op.start_ns) > tolerance_ns
+                or abs(lengths[0] - lengths[1]) > tolerance_ns
+                or real.name != op.name
+            ):
+                found.append(f"queue {key}: {real} was recorded as {op}")
+    found += [f"queue {key} of {len(ops)} ops is missing" for key, ops in left.items()]
+    return found
+
+
+def _distance(truth: list[Truth], ops: list[Truth]) -> int:
+    """How far two queues are from being the same one, by their first and last ops."""
+    return abs(truth[0].start_ns - ops[0].start_ns) + abs(truth[-1].start_ns - ops[-1].start_ns)

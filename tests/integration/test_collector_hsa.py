@@ -1,0 +1,345 @@
+"""Dispatches and copies of real HSA and HIP programs: what was recorded is what the GPU executed."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.recorded import processes
+from tests.executed import (
+    APP_SIGNAL,
+    COPIES,
+    COPY,
+    DISPATCH,
+    TIMES_LOST,
+    Run,
+    built,
+    counters,
+    differences,
+    dispatch_coverage,
+    dispatches_by_queue,
+    in_ns,
+    kernel_names,
+    kill_after,
+    recorded_dispatches,
+    run_on_gpu,
+)
+
+KERNEL_NS = 2000
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where compiled programs are kept; shared by all workers of a run."""
+    folder = tmp_path_factory.getbasetemp().parent / "gpu_programs"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def assert_recorded_is_executed(run: Run) -> None:
+    assert run.code == 0, run.errors
+    assert differences(dispatches_by_queue(run.truth()), recorded_dispatches(run.process)) == []
+
+
+@pytest.mark.parametrize("gpus", [1, 2, 8])
+@pytest.mark.parametrize("signals", ["none", "each", "shared"])
+def test_every_dispatch_is_recorded_as_it_ran(
+    gpus: int, signals: str, programs: Path, tmp_path: Path
+) -> None:
+    program = built("hsa_load.c", programs)
+
+    run = run_on_gpu(program, 2, 2, 600, signals, "exit", folder=tmp_path, gpus=gpus)
+
+    assert_recorded_is_executed(run)
+    expected = 600 * 2 * gpus
+    coverage = dispatch_coverage(run.process)
+    assert (coverage["seen"], coverage["timed"]) == (expected, expected)
+    assert (coverage["skipped"], coverage["lost"]) == ({}, {})
+
+
+def test_several_threads_share_a_queue(programs: Path, tmp_path: Path) -> None:
+    run = run_on_gpu(
+        built("hsa_load.c", programs), 1, 4, 1000, "none", "shutdown", folder=tmp_path
+    )
+
+    assert_recorded_is_executed(run)
+    ops = run.process.ops()
+    assert len(set(ops["thread"].tolist())) == 4
+    assert set(ops["kernel"].tolist()) == {int(run.output)}
+    for thread in set(ops["thread"].tolist()):
+        mine = ops[ops["thread"] == thread]
+        assert mine["grid"][:, 0].tolist() == [64 * (i + 1) for i in range(1000)]
+        assert set(map(tuple, mine["group"].tolist())) == {(64, 1, 1)}
+
+
+def test_a_drifting_clock(programs: Path, tmp_path: Path) -> None:
+    run = run_on_gpu(
+        built("hsa_load.c", programs),
+        1,
+        1,
+        20000,
+        "none",
+        "exit",
+        folder=tmp_path,
+        WAVESCOPE_SOFTGPU_FAULTS="clock-drift,ppm=50",
+    )
+
+    assert_recorded_is_executed(run)
+
+
+@pytest.mark.parametrize(
+    ("mode", "timed", "skipped"),
+    [
+        ("lite", 600 - 3, {"app_signal": 3}),
+        ("standard", 600, {}),
+        ("full", 600, {}),
+        ("hip", 600, {}),
+    ],
+)
+def test_coverage_tells_what_a_mode_leaves_out(
+    mode: str, timed: int, skipped: dict[str, int], programs: Path, tmp_path: Path
+) -> None:
+    run = run_on_gpu(built("hsa_load.c", programs), 1, 1, 600, "none", "exit", folder=tmp_path, mode=mode)
+
+    coverage = dispatch_coverage(run.process)
+    assert coverage == {
+        "packets": 600,
+        "seen": 600,
+        "timed": timed,
+        "skipped": skipped,
+        "lost": {},
+    }
+    assert len(run.process.ops()) == timed
+    assert run.process.facts("process")[0]["mode"] == mode
+
+
+@pytest.mark.parametrize("mode", ["lite", "standard", "full"])
+def test_an_application_sees_its_signals_as_without_a_tool(
+    mode: str, programs: Path, tmp_path: Path
+) -> None:
+    program = built("hsa_signals.c", programs)
+    (tmp_path / "plain").mkdir()
+
+    plain = run_on_gpu(program, KERNEL_NS, folder=tmp_path / "plain", mode=None)
+    run = run_on_gpu(program, KERNEL_NS, folder=tmp_path, mode=mode)
+
+    assert plain.output.splitlines() == [
+        "order: 0 late, 0 wrong times",
+        "reuse: 0 wrong times",
+        "counting: value 0, 0 wrong times",
+        "counting: value 0, 0 wrong times",
+    ]
+    assert (run.code, run.output) == (plain.code, plain.output)
+    if mode != "lite":
+        assert_recorded_is_executed(run)
+        kept = np.count_nonzero(run.process.ops()["flags"] & APP_SIGNAL)
+        assert kept >= 4 * 256 + 300  # in place, unless the signal is shared
+
+
+def test_forked_children_change_nothing(programs: Path, tmp_path: Path) -> None:
+    run = run_on_gpu(built("hsa_forks.c", programs), folder=tmp_path)
+
+    assert run.output == "0 failures\n"
+    (parent,) = (process for process in processes(run.session) if len(process.ops()))
+    assert differences(dispatches_by_queue(run.truth()), recorded_dispatches(parent)) == []
+    assert len(parent.ops()) == 3000
+    assert parent.facts("end")[0]["reason"] == "exit"
+
+
+def test_copies_are_timed_and_sized(programs: Path, tmp_path: Path) -> None:
+    run = run_on_gpu(built("hsa_copies.c", programs), 25, folder=tmp_path)
+
+    assert (run.code, run.output) == (0, "0 wrong\n")
+    copies = run.process.ops()
+    assert set(copies["kind"].tolist()) == {COPY}
+    copies = np.sort(in_ns(run.process, copies), order="start")
+    sizes = [4096 * (i + 1) for i in range(25) for _ in range(3)]
+    host = 0xFFFFFFFF
+    assert copies["kernel"].tolist() == sizes
+    assert copies["grid"][:, :2].tolist() == [[host, 0], [0, 0], [0, host]] * 25
+    executed = sorted((op.start_ns, op.end_ns, op.size) for op in run.truth() if op.kind == "copy")
+    assert [size for _, _, size in executed] == sizes
+    for (start, end, _), copy in zip(executed, copies, strict=True):
+        assert abs(start - int(copy["start"])) <= 20
+        assert abs(end - int(copy["end"])) <= 20
+    (row,) = (row for row in counters(run.process) if row["queue"] == COPIES)
+    assert (row["seen"], row["timed"], row["skipped"], row["lost"]) == (75, 75, {}, {})
+    assert "invalid" not in run.errors
+
+
+@pytest.mark.parametrize(
+    ("gpus", "streams", "threads", "mode"),
+    [(1, 4, 1, "standard"), (2, 2, 2, "standard"), (1, 2, 2, "full"), (8, 1, 1, "full")],
+)
+def test_hip_programs(
+    gpus: int, streams: int, threads: int, mode: str, programs: Path, tmp_path: Path
+) -> None:
+    program = built("hip_load.hip", programs)
+
+    run = run_on_gpu(program, streams, threads, 100, 5, folder=tmp_path, gpus=gpus, mode=mode)
+
+    assert_recorded_is_executed(run)
+    names = kernel_names(run.process)
+    ops = run.process.ops()
+    launched = [names[int(op["kernel"])] for op in ops[ops["kind"] == DISPATCH]]
+    each = gpus * threads * streams * (25 + 5 * 5)
+    for kernel in ("_Z5scalePff", "_ZN5model9attentionEPfi", "_Z4gemmIfLi128EEvPT_"):
+        assert launched.count(kernel) == each
+    copies = ops[ops["kind"] == COPY]
+    assert np.count_nonzero(copies["flags"] & TIMES_LOST) == 0
+    assert set(copies["kernel"].tolist()) == {64 << 10}
+    facts = {fact["name"]: fact for fact in run.process.facts("kernel")}
+    assert facts["_Z5scalePff"]["vgprs"] > 0
+    assert facts["_Z5scalePff"]["kernarg_bytes"] >= 12
+    assert facts["_Z5scalePff"]["code_object"].startswith(("file://", "memory://"))
+    assert len(run.process.facts("agent")) == gpus
+
+
+def test_only_wanted_kernels(programs: Path, tmp_path: Path) -> None:
+    run = run_on_gpu(
+        built("hip_load.hip", programs), 1, 1, 100, 0, folder=tmp_path, WAVESCOPE_KERNEL="gemm|^_Z5sc"
+    )
+
+    names = kernel_names(run.process)
+    ops = run.process.ops()
+    recorded = {names[int(op["kernel"])] for op in ops[ops["kind"] == DISPATCH]}
+    assert recorded == {"_Z5scalePff", "_Z4gemmIfLi128EEvPT_", "_Z4gemmIiLi64EEvPT_"}
+    coverage = dispatch_coverage(run.process)
+    assert coverage["timed"] == 75
+    assert coverage["skipped"] == {"filter": coverage["seen"] - 75}
+
+
+def test_a_paused_start_records_nothing_but_counts(programs: Path, tmp_path: Path) -> None:
+    run = run_on_gpu(
+        built("hsa_load.c", programs),
+        1,
+        1,
+        500,
+        "each",
+        "exit",
+        folder=tmp_path,
+        WAVESCOPE_START_PAUSED="1",
+    )
+
+    assert len(run.process.ops()) == 0
+    coverage = dispatch_coverage(run.process)
+    assert (coverage["seen"], coverage["skipped"]) == (500, {"paused": 500})
+
+
+def test_a_size_limit_is_kept_and_told(programs: Path, tmp_path: Path) -> None:
+    run = run_on_gpu(
+        built("hsa_load.c", programs),
+        1,
+        1,
+        20000,
+        "none",
+        "exit",
+        folder=tmp_path,
+        WAVESCOPE_MAX_BYTES=str(200_000),
+    )
+
+    assert run.code == 0
+    coverage = dispatch_coverage(run.process)
+    recorded = len(run.process.ops())
+    assert coverage["timed"] == recorded
+    assert 0 < recorded < 200_000 // 64
+    assert coverage["lost"] == {"size_limit": 20000 - recorded}
+    written = sum(path.stat().st_size for path in run.session.glob("*.ops"))
+    assert written <= 200_000
+
+
+def test_dispatches_without_times_are_told_apart(programs: Path, tmp_path: Path) -> None:
+    run = run_on_gpu(
+        built("hsa_load.c", programs),
+        1,
+        1,
+        1000,
+        "none",
+        "exit",
+        folder=tmp_path,
+        WAVESCOPE_SOFTGPU_FAULTS="lost-timestamps,every=10",
+    )
+
+    coverage = dispatch_coverage(run.process)
+    assert coverage["lost"] == {"timestamps": 100}
+    assert coverage["timed"] == 900
+    ops = run.process.ops()
+    lost = ops[ops["flags"] & TIMES_LOST != 0]
+    assert len(ops) == 1000
+    assert len(lost) == 100
+    assert set(lost["start"].tolist()) | set(lost["end"].tolist()) == {0}
+
+
+@pytest.mark.parametrize("end", ["quick", "abort", "exit", "shutdown"])
+def test_however_a_program_ends(end: str, programs: Path, tmp_path: Path) -> None:
+    run = run_on_gpu(built("hsa_load.c", programs), 1, 1, 3000, "none", end, folder=tmp_path)
+
+    assert run.code == (-6 if end == "abort" else 0)
+    recorded = len(run.process.ops())
+    if end == "abort":
+        assert 3000 - recorded < 2500  # about the last millisecond, on a busy machine
+        assert run.process.facts("end") == []
+    else:
+        assert recorded == 3000
+        assert run.process.facts("end")[0]["reason"] == "exit"
+        assert run.process.facts("cost")[0]["worker_cpu_ns"] > 0
+
+
+def missing_after_kill_ns(run: Run, killed_ns: int) -> int:
+    """Asserts that all before some moment is there, op by op; how long before the kill it is."""
+    recorded = recorded_dispatches(run.process)
+    executed = dispatches_by_queue(run.truth())
+    last_ns = max(ops[-1].end_ns for ops in recorded.values())
+    before = {
+        key: [op for op in ops if op.end_ns <= recorded_end]
+        for key, ops in executed.items()
+        if (recorded_end := _recorded_end(recorded, key, ops))
+    }
+    complete = {key: ops[: len(before[key])] for key, ops in _paired(before, recorded).items()}
+    assert differences({key: ops for key, ops in before.items() if ops}, complete) == []
+    return killed_ns - last_ns
+
+
+def _recorded_end(recorded: dict, key: tuple[int, int], ops: list) -> int:  # type: ignore[type-arg]
+    twins = [v for k, v in recorded.items() if k[0] == key[0]]
+    twin = min(twins, key=lambda v: abs(v[0].start_ns - ops[0].start_ns))
+    return int(twin[-1].end_ns) + 10
+
+
+def _paired(before: dict, recorded: dict) -> dict:  # type: ignore[type-arg]
+    return {
+        key: min(recorded.values(), key=lambda v: abs(v[0].start_ns - ops[0].start_ns))
+        for key, ops in before.items()
+        if ops
+    }
+
+
+def kill_at_random_moments(program: Path, folder: Path, runs: int) -> list[int]:
+    chance = random.Random(20)
+    missing = []
+    for number in range(runs):
+        place = folder / str(number)
+        place.mkdir()
+        run, killed_ns = kill_after(
+            program, 1, 1, 256, "none", "endless", folder=place, seconds=chance.uniform(0.25, 0.6)
+        )
+        assert run.code == -9
+        assert run.process.facts("end") == []
+        missing.append(missing_after_kill_ns(run, killed_ns))
+    return missing
+
+
+def test_a_killed_program_leaves_all_but_the_last_moment(programs: Path, tmp_path: Path) -> None:
+    missing = kill_at_random_moments(built("hsa_load.c", programs), tmp_path, 20)
+
+    assert float(np.median(missing)) < 10e6  # 2 ms, on a machine that does nothing else
+
+
+@pytest.mark.slow
+def test_two_hundred_kills(programs: Path, tmp_path: Path) -> None:
+    missing = kill_at_random_moments(built("hsa_load.c", programs), tmp_path, 200)
+
+    assert float(np.percentile(missing, 90)) < 10e6

@@ -1,0 +1,99 @@
+// hip_load STREAMS THREADS LAUNCHES REPLAYS: on every GPU, from THREADS threads each with STREAMS streams, LAUNCHES kernels
+// of four kinds, copies to the device and back, fills, events, and a graph of 20 kernels launched REPLAYS times.
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#define MUST(call)                                                                       \
+  do {                                                                                   \
+    const hipError_t error_ = (call);                                                    \
+    if (error_ != hipSuccess) {                                                          \
+      std::fprintf(stderr, "%d: %s: %s\n", __LINE__, #call, hipGetErrorString(error_)); \
+      std::exit(1);                                                                      \
+    }                                                                                    \
+  } while (false)
+
+__global__ void scale(float* values, float factor) { values[threadIdx.x] *= factor; }
+namespace model {
+__global__ void attention(float* values, int heads) { values[threadIdx.x] += static_cast<float>(heads); }
+}
+template <typename Value, int Width>
+__global__ void gemm(Value* values) { values[threadIdx.x] += Width; }
+
+static int streams_each, launches, replays;
+
+static void launch(int kind, float* values, hipStream_t stream) {
+  switch (kind % 4) {
+    case 0: scale<<<dim3(kind % 7 + 1), dim3(64), 0, stream>>>(values, 2.0f); break;
+    case 1: model::attention<<<dim3(3, 2), dim3(32, 2), 0, stream>>>(values, 8); break;
+    case 2: gemm<float, 128><<<dim3(4), dim3(128), 0, stream>>>(values); break;
+    default: gemm<int, 64><<<dim3(1), dim3(64), 256, stream>>>(reinterpret_cast<int*>(values)); break;
+  }
+}
+
+static void replay(float* values, hipStream_t stream) {
+  hipGraph_t graph;
+  hipGraphExec_t executable;
+  MUST(hipStreamBeginCapture(stream, hipStreamCaptureModeThreadLocal));
+  for (int i = 0; i < 20; i++) launch(i, values, stream);
+  MUST(hipStreamEndCapture(stream, &graph));
+  MUST(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+  for (int i = 0; i < replays; i++) MUST(hipGraphLaunch(executable, stream));
+  MUST(hipStreamSynchronize(stream));
+  MUST(hipGraphExecDestroy(executable));
+  MUST(hipGraphDestroy(graph));
+}
+
+static void use_stream(hipStream_t stream, int first) {
+  const size_t bytes = 64 << 10;
+  float* values;
+  hipEvent_t before, after;
+  std::vector<char> from(bytes, static_cast<char>(first)), to(bytes);
+  MUST(hipMalloc(reinterpret_cast<void**>(&values), bytes));
+  MUST(hipEventCreate(&before));
+  MUST(hipEventCreate(&after));
+  MUST(hipMemcpyAsync(values, from.data(), bytes, hipMemcpyHostToDevice, stream));
+  MUST(hipMemcpyAsync(to.data(), values, bytes, hipMemcpyDeviceToHost, stream));
+  MUST(hipStreamSynchronize(stream));
+  if (std::memcmp(from.data(), to.data(), bytes) != 0) std::exit(3);
+  MUST(hipMemsetAsync(values, 0, bytes, stream));
+  MUST(hipEventRecord(before, stream));
+  for (int i = 0; i < launches; i++) launch(first + i, values, stream);
+  MUST(hipEventRecord(after, stream));
+  MUST(hipEventSynchronize(after));
+  float milliseconds = 0;
+  MUST(hipEventElapsedTime(&milliseconds, before, after));
+  if (milliseconds <= 0) std::exit(4);
+  if (replays > 0) replay(values, stream);
+  MUST(hipFree(values));
+}
+
+static void use_device(int device, int thread) {
+  MUST(hipSetDevice(device));
+  std::vector<hipStream_t> streams(streams_each);
+  for (hipStream_t& stream : streams) MUST(hipStreamCreate(&stream));
+  for (int i = 0; i < streams_each; i++) use_stream(streams[i], thread + i);
+  for (hipStream_t stream : streams) MUST(hipStreamDestroy(stream));
+  MUST(hipDeviceSynchronize());
+}
+
+int main(int count, char** arguments) {
+  if (count != 5) return 2;
+  streams_each = std::atoi(arguments[1]);
+  const int thread_count = std::atoi(arguments[2]);
+  launches = std::atoi(arguments[3]);
+  replays = std::atoi(arguments[4]);
+  int devices = 0;
+  MUST(hipGetDeviceCount(&devices));
+  std::vector<std::thread> threads;
+  for (int device = 0; device < devices; device++) {
+    for (int i = 0; i < thread_count; i++) threads.emplace_back(use_device, device, i);
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::puts("done");
+  return 0;
+}
