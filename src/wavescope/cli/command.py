@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -45,7 +46,30 @@ class Command:
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Reports wrong arguments as a `UsageError` instead of exiting by itself."""
+    """Reports wrong arguments as a `UsageError` instead of exiting by itself.
+
+    An option with an optional value takes it after `=` only: in `trace --softgpu python3 x.py` the
+    program is not the option's value.
+    """
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """The values that `args` (the process's own by default) give."""
+        given = list(sys.argv[1:] if args is None else args)
+        return super().parse_args(self._with_explicit_values(given), namespace)
+
+    def _with_explicit_values(self, arguments: list[str]) -> list[str]:
+        """`arguments` with `--option` as `--option=` where its value is optional."""
+        result = list(arguments)
+        at = 0
+        while at < len(result) and result[at].startswith("-") and result[at] not in {"-", "--"}:
+            action = self._option_string_actions.get(result[at])
+            if action is not None and action.nargs == "?":
+                result[at] += "="
+            takes_next = action is not None and action.nargs is None
+            at += 2 if takes_next else 1
+        return result
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"`{self.prog} --help` shows the arguments and examples")

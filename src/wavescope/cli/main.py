@@ -42,12 +42,17 @@ class CommandEntry(NamedTuple):
 
 
 COMMANDS = (
+    CommandEntry("trace", "trace", "run a program and record what its GPUs do"),
     CommandEntry("info", "info", "what a trace holds: span, GPUs, processes, tables, coverage"),
     CommandEntry("summary", "summary", "where the time goes: kernels, utilization, gaps, copies"),
     CommandEntry("query", "query", "run SQL on a trace, read-only"),
     CommandEntry("convert", "convert", "write a trace for other tools: Perfetto, ...", ("export",)),
     CommandEntry("merge", "merge", "put the traces of many processes or ranks into one"),
     CommandEntry("trim", "trim", "keep a part of a trace: time, marker, GPU, process"),
+    CommandEntry("recover", "recover", "make a trace of the records that a died recording left"),
+    CommandEntry("start", "start", "resume a recording from outside the program"),
+    CommandEntry("stop", "stop", "pause a recording from outside the program"),
+    CommandEntry("softgpu", "softgpu", "run a ROCm program without a GPU"),
     CommandEntry("doctor", "doctor", "what works on this machine, and how to get what is missing"),
     CommandEntry("demo", "demo", "a tour on a generated LLM inference trace"),
 )
@@ -111,7 +116,8 @@ def help_text() -> str:
         "  -h, --help  show this text\n"
         "  --version   show the version\n\n"
         "`wavescope COMMAND --help` explains a command with examples. Every command has --json.\n"
-        "exit codes: 0 ok, 1 a check failed, 2 usage, 3 unreadable input, 4 this machine\n"
+        "exit codes: 0 ok, 1 a check failed, 2 usage, 3 unreadable input, 4 this machine,\n"
+        "of `wavescope trace` the program's own\n"
     )
 
 

@@ -8,7 +8,7 @@ tails, damaged headers, records of unknown kinds) is left out and noted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from wavescope.store.chunks.numbering import Numbering, number
 from wavescope.store.chunks.op_rows import OpRows
 from wavescope.store.chunks.op_survey import OpSurvey, survey_ops
 from wavescope.store.chunks.process import ProcessChunks
-from wavescope.store.chunks.session import process_bases
+from wavescope.store.chunks.session import process_bases, read_session_facts
 from wavescope.store.chunks.small_tables import (
     add_agents,
     add_coverage,
@@ -102,11 +102,13 @@ class ChunkSource(Closing):
             self._rows_of(index, process, survey, numbering)
             for index, (process, survey) in enumerate(zip(processes, surveys, strict=True))
         ]
-        add_processes(self._small, processes)
+        session = read_session_facts(folder)
+        origin = PurePath(session.pop("output", self.path)).name
+        add_processes(self._small, processes, origin)
         add_agents(self._small, processes, numbering)
         add_queues(self._small, processes, numbering)
         add_coverage(self._small, processes, surveys, numbering)
-        add_metadata(self._small, processes, numbering)
+        add_metadata(self._small, processes, numbering, session)
 
     def row_count(self, table: Table) -> int:
         """Rows of `table` or more: room for records that were never completed counts."""

@@ -194,7 +194,7 @@ def a_hip_process(folder: Path) -> ProcessMaker:
     process = simple(folder)
     kernel = process.text_id("_Z4gemmPfi")
     block = 64 | 2 << 21 | 1 << 42
-    launch = ["kernel:text", "grid_x", "grid_y", "grid_z", "block:block", "shared_bytes"]
+    launch = ["kernel:text", "grid_x", "grid_y", "grid_z", "block:xyz", "shared_bytes"]
     copy = ["dst:address", "src:address", "bytes", "kind"]
     return (
         process.with_fact(
@@ -254,6 +254,21 @@ def test_calls_are_linked_to_their_ops_and_keep_their_arguments(tmp_path: Path) 
         ]
 
 
+def test_side_tables_keep_the_order_of_the_calls(tmp_path: Path) -> None:
+    process = a_hip_process(tmp_path / "s")
+    process.with_fact("function", function=1, name="hipMemcpy", kind="copy", arguments=["bytes"])
+    for index in range(6):
+        process.with_call(1 if index % 2 else 3, 200 + index, 201 + index, arguments=(index,))
+    with open_trace(process.write()) as trace:
+        copies = trace.table(COPIES)
+        assert copies["call"].tolist() == [3, 5, 6, 7, 8, 9, 10]
+        assert copies["size_bytes"].tolist() == [4096, 0, 1, 0, 3, 0, 5]
+        assert copies["target"].tolist() == [0xA000, 0, -1, 2, -1, 4, -1]
+        assert copies["synchronous"].tolist() == [0, 0, 1, 0, 1, 0, 1]
+    with open_session(process.folder) as source:
+        write_trace([source], tmp_path / "trace.db")
+
+
 def test_links_are_the_same_when_calls_are_looked_up_in_parts(tmp_path: Path) -> None:
     source = open_session(a_hip_process(tmp_path / "s").write())
     (process,) = source._processes
@@ -298,6 +313,18 @@ def test_coverage_says_in_words_why_dispatches_are_missing(tmp_path: Path) -> No
             "dispatches that were timed, but whose records are not in the files": 2,
             "device-side enqueue is not recorded": 3,
         }
+
+
+def test_copies_are_no_dispatches_in_the_coverage(tmp_path: Path) -> None:
+    folder = (
+        simple(tmp_path / "s")
+        .with_counter(seen=1, timed=1)
+        .with_counter(seen=9, timed=4, queue=0xFFFF, skipped=(0, 0, 5))
+        .write()
+    )
+    with open_trace(folder) as trace:
+        assert rows_of(trace, "coverage", "seen", "timed") == [(1, 1)]
+        assert notes_of(trace) == {"copies that are not in the trace: recording was paused": 5}
 
 
 def test_a_killed_process_explains_its_unfinished_dispatches(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from wavescope.store.chunks.facts import Fact, text, words
 
-_BLOCK_MASK = (1 << 21) - 1
+_SIZE_MASK = (1 << 21) - 1
 
 
 class ArgumentKind(enum.Enum):
@@ -17,7 +17,7 @@ class ArgumentKind(enum.Enum):
     NUMBER = "number"
     ADDRESS = "address"
     TEXT = "text"
-    BLOCK = "block"
+    SIZES = "xyz"
     """Three sizes of 21 bits each."""
 
     def spelled(self, value: int, text_of: Callable[[int], str]) -> str | int:
@@ -26,9 +26,9 @@ class ArgumentKind(enum.Enum):
             return f"{value:#x}"
         if self is ArgumentKind.TEXT:
             return text_of(value)
-        if self is ArgumentKind.BLOCK:
-            return ",".join(str(value >> shift & _BLOCK_MASK) for shift in (0, 21, 42))
-        return value
+        if self is ArgumentKind.SIZES:
+            return ",".join(str(value >> shift & _SIZE_MASK) for shift in (0, 21, 42))
+        return value if value < 1 << 63 else value - (1 << 64)
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,11 @@ class CallFunction:
     name: str
     kind: str
     arguments: tuple[Argument, ...]
+
+    @property
+    def launches_kernel(self) -> bool:
+        """Whether it launches one kernel that it names."""
+        return self.kind == "launch" and any(a.name == "kernel" for a in self.arguments)
 
     @property
     def is_asynchronous(self) -> bool:

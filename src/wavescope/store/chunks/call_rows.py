@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -142,30 +142,32 @@ class CallRows:
 
     def launches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Batch]:
         """Arguments of the calls that launch kernels."""
-        return self._details(LAUNCHES, "launch", self._launch_columns, columns, rows)
+        chosen = {i: f for i, f in self._functions.items() if f.launches_kernel}
+        return self._details(LAUNCHES, chosen, self._launch_columns, columns, rows)
 
     def copies(self, columns: Sequence[str] | None, rows: int) -> Iterator[Batch]:
         """Arguments of the calls that copy memory."""
-        return self._details(COPIES, "copy", self._copy_columns, columns, rows)
+        chosen = {i: f for i, f in self._functions.items() if f.kind == "copy"}
+        return self._details(COPIES, chosen, self._copy_columns, columns, rows)
 
     def _details(
         self,
         table: Table,
-        kind: str,
+        chosen: Mapping[int, CallFunction],
         make: Callable[[CallFunction, Records], dict[str, Array]],
         columns: Sequence[str] | None,
         rows: int,
     ) -> Iterator[Batch]:
-        """Rows of a side table, function by function within each block."""
-        chosen = {i: function for i, function in self._functions.items() if function.kind == kind}
+        """Rows of a side table, one for each call of a chosen function."""
+        indexes = np.array(sorted(chosen), np.int64)
         for block in self.blocks(rows) if chosen else ():
-            for index in np.unique(block.records["function"]).tolist():
-                if index in chosen:
-                    mask = block.records["function"] == index
-                    given = make(chosen[index], block.records[mask])
-                    given["call"] = block.places[mask] + self.first_id
-                    given["stream"] = _signed(block.records["stream"][mask])
-                    yield full_batch(table, given, columns)
+            mine = np.isin(block.records["function"], indexes)
+            if mine.any():
+                records = block.records[mine]
+                given = _scattered(table, chosen, records, make)
+                given["call"] = block.places[mine] + self.first_id
+                given["stream"] = _signed(records["stream"])
+                yield full_batch(table, given, columns)
 
     def _launch_columns(self, function: CallFunction, records: Records) -> dict[str, Array]:
         given: dict[str, Array] = {}
@@ -212,6 +214,23 @@ _COPY_COLUMNS = {
     "dst_device": "target_device",
     "src_device": "source_device",
 }
+
+
+def _scattered(
+    table: Table,
+    functions: Mapping[int, CallFunction],
+    records: Records,
+    make: Callable[[CallFunction, Records], dict[str, Array]],
+) -> dict[str, Array]:
+    """Columns made function by function, in the order of the records."""
+    result: dict[str, Array] = {}
+    for index in np.unique(records["function"]).tolist():
+        mask = records["function"] == index
+        for name, values in make(functions[index], records[mask]).items():
+            if name not in result:
+                result[name] = np.full(len(records), UNKNOWN, table.column(name).type.dtype)
+            result[name][mask] = values
+    return result
 
 
 def _signed(values: Array) -> Array:

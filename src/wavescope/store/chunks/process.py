@@ -85,7 +85,7 @@ class ProcessChunks:
             reason = error.strerror if isinstance(error, OSError) else error
             self._notes.add(f"file {path.name} is {reason}: left out")
             return None
-        if file.torn_bytes:
+        if file.is_torn:
             self._notes.add("records that were cut off at the end of a file, left out")
         return file
 

@@ -48,10 +48,10 @@ class RecordFile:
         with _opened(path) as file:
             size_bytes = os.fstat(file).st_size
             self.record_bytes = _checked_record_bytes(file, stream)
+            self.slot_count, tail_bytes = divmod(size_bytes - PAGE_BYTES, self.record_bytes)
+            self.is_torn = any(os.pread(file, tail_bytes, size_bytes - tail_bytes))
+            """Whether the file ends within a record; blocks that were never filled end in zeros."""
         self._record = _grown(stream.record, self.record_bytes)
-        self.slot_count, self.torn_bytes = divmod(
-            max(0, size_bytes - PAGE_BYTES), self.record_bytes
-        )
 
     def blocks(self, rows: int = BLOCK_RECORDS) -> Iterator[Block]:
         """Completed records in file order, at most `rows` at a time; holes are not read."""

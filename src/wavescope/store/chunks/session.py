@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+import orjson
 
 from wavescope.store.chunks.layout import (
     CONTROL_SUFFIX,
@@ -15,7 +17,9 @@ from wavescope.store.chunks.layout import (
 )
 from wavescope.store.chunks.process import BASE_NAME
 
+SESSION_FACTS = "session.json"
 _FACTS_HEAD = b'{"fact":'
+_LARGEST_FACTS_BYTES = 1 << 20
 
 
 def process_bases(names: Iterable[str]) -> list[str]:
@@ -40,14 +44,14 @@ def is_session(files: Iterable[Path]) -> bool:
     return False
 
 
-def files_of(folder: Path, bases: Iterable[str]) -> list[Path]:
-    """The files in `folder` that the processes of `bases` wrote."""
-    return [
-        path
-        for base in bases
-        for suffix in SUFFIXES
-        if (path := folder / f"{base}.{suffix}").is_file()
-    ]
+def files_of(folder: Path, names: Iterable[str]) -> list[Path]:
+    """Those of `names` that collectors give to their files, as paths in `folder`."""
+    found = []
+    for name in names:
+        base, _, suffix = name.rpartition(".")
+        if suffix in SUFFIXES and BASE_NAME.fullmatch(base):
+            found.append(folder / name)
+    return found
 
 
 def _starts_with(path: Path, head: bytes) -> bool:
@@ -63,3 +67,22 @@ def _starts_with(path: Path, head: bytes) -> bool:
 def _start_and_pid(base: str) -> tuple[int, int]:
     pid, _, start = base.partition("-")
     return int(start), int(pid)
+
+
+def write_session_facts(folder: Path, facts: Mapping[str, str]) -> None:
+    """Leave what the recorder knows beside the records; the reader makes it metadata."""
+    (folder / SESSION_FACTS).write_bytes(orjson.dumps(dict(facts)))
+
+
+def read_session_facts(folder: Path) -> dict[str, str]:
+    """What the recorder left; nothing where it left nothing that can be read."""
+    path = folder / SESSION_FACTS
+    try:
+        if not path.is_file() or path.stat().st_size > _LARGEST_FACTS_BYTES:
+            return {}
+        facts = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return {}
+    if not isinstance(facts, dict):
+        return {}
+    return {tag: value for tag, value in facts.items() if isinstance(value, str)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 import numpy as np
@@ -20,7 +20,7 @@ from wavescope.model.columns import (
 )
 from wavescope.store.chunks.clock import ClockPair
 from wavescope.store.chunks.facts import integer, text, words
-from wavescope.store.chunks.layout import COUNTER_KIND, LOSS_REASONS, SKIP_REASONS
+from wavescope.store.chunks.layout import COPY_QUEUE, COUNTER_KIND, LOSS_REASONS, SKIP_REASONS
 from wavescope.store.chunks.numbering import Numbering, lane_key
 from wavescope.store.chunks.op_survey import OpSurvey
 from wavescope.store.chunks.process import ProcessChunks
@@ -29,7 +29,7 @@ _CUT_OFF_REASON = "not finished, or not yet written, when the process was killed
 _MOST_COUNT = (1 << 62) - 1
 
 
-def add_processes(builder: TraceBuilder, processes: Sequence[ProcessChunks]) -> None:
+def add_processes(builder: TraceBuilder, processes: Sequence[ProcessChunks], origin: str) -> None:
     """One row for each process, and its named threads."""
     for index, process in enumerate(processes):
         facts = process.facts.process
@@ -44,6 +44,7 @@ def add_processes(builder: TraceBuilder, processes: Sequence[ProcessChunks]) -> 
             command=text(facts, "command"),
             start_ns=process.start_ns,
             end_ns=process.end_ns,
+            origin=origin,
         )
         for thread, name in process.facts.threads.items():
             if name:
@@ -95,22 +96,47 @@ def add_coverage(
     surveys: Sequence[OpSurvey],
     numbering: Numbering,
 ) -> None:
-    """What each queue's counters say; further reasons of one queue have rows of their own."""
+    """What each queue's counters say; further reasons of one queue have rows of their own.
+
+    Coverage is about dispatches: what is missing of copies becomes notes.
+    """
     for index, (process, survey) in enumerate(zip(processes, surveys, strict=True)):
         timed = 0
         for block in process.counters.blocks() if process.counters else ():
-            records = block.records[block.records["kind"] == COUNTER_KIND]
-            for record in records:
+            for record in block.records[block.records["kind"] == COUNTER_KIND]:
+                if int(record["queue"]) == COPY_QUEUE:
+                    _note_copies(builder, process, record)
+                    continue
                 gpu = numbering.gpus[index].get(int(record["gpu"]), int(record["gpu"]))
                 key = lane_key(int(record["gpu"]), int(record["queue"]))
                 queue = numbering.lanes[index].get(key, UNKNOWN)
-                timed += min(int(record["timed"]), _MOST_COUNT)
+                timed += _count(record["timed"])
                 _add_counter(builder, process, record, process_row=index, gpu=gpu, queue=queue)
         if timed > survey.dispatches:
             builder.notes.add(
                 "dispatches that were timed, but whose records are not in the files",
                 timed - survey.dispatches,
             )
+
+
+def _note_copies(builder: TraceBuilder, process: ProcessChunks, record: np.void) -> None:
+    for skipped, lost, reason in _missing(process, record):
+        builder.notes.add(f"copies that are not in the trace: {reason}", skipped + lost)
+
+
+def _missing(process: ProcessChunks, record: np.void) -> list[tuple[int, int, str]]:
+    """How many were skipped and lost, by reason."""
+    rows = [(count, 0, reason) for count, reason in _counts(record, "skipped", SKIP_REASONS)]
+    rows += [(0, count, reason) for count, reason in _counts(record, "lost", LOSS_REASONS)]
+    accounted = _count(record["timed"]) + sum(skipped + lost for skipped, lost, _ in rows)
+    unfinished = _count(record["seen"]) - accounted
+    if process.is_cut_off and unfinished > 0:
+        rows.append((0, unfinished, _CUT_OFF_REASON))
+    return rows
+
+
+def _count(value: np.uint64) -> int:
+    return min(int(value), _MOST_COUNT)
 
 
 def _add_counter(
@@ -122,24 +148,18 @@ def _add_counter(
     gpu: int,
     queue: int,
 ) -> None:
-    seen, timed = (min(int(record[name]), _MOST_COUNT) for name in ("seen", "timed"))
-    rows = [(count, 0, reason) for count, reason in _counts(record, "skipped", SKIP_REASONS)]
-    rows += [(0, count, reason) for count, reason in _counts(record, "lost", LOSS_REASONS)]
-    missing = seen - timed - sum(skipped + lost for skipped, lost, _ in rows)
-    if process.is_cut_off and missing > 0:
-        rows.append((0, missing, _CUT_OFF_REASON))
     place: dict[str, int | str] = {
         "process": process_row,
         "gpu": gpu,
         "queue": queue,
         "mode": process.mode,
     }
-    first, *more = rows or [(0, 0, "")]
+    first, *more = _missing(process, record) or [(0, 0, "")]
     builder.add_row(
         COVERAGE,
         **place,
-        seen=seen,
-        timed=timed,
+        seen=_count(record["seen"]),
+        timed=_count(record["timed"]),
         skipped=first[0],
         lost=first[1],
         reason=first[2],
@@ -151,15 +171,18 @@ def _add_counter(
 
 
 def _counts(record: np.void, member: str, reasons: Sequence[str]) -> list[tuple[int, str]]:
-    counts = [min(int(count), _MOST_COUNT) for count in record[member]]
+    counts = [_count(count) for count in record[member]]
     return [(count, reason) for count, reason in zip(counts, reasons, strict=True) if count]
 
 
 def add_metadata(
-    builder: TraceBuilder, processes: Sequence[ProcessChunks], numbering: Numbering
+    builder: TraceBuilder,
+    processes: Sequence[ProcessChunks],
+    numbering: Numbering,
+    session: Mapping[str, str],
 ) -> None:
-    """Facts of the run: of the first process, and what differs in others."""
-    known: dict[str, str] = {}
+    """Facts of the run: of the recorder, of the first process, and what differs in others."""
+    known = dict(session)
     for process in processes:
         for tag, value in _process_facts(process).items():
             if value and known.setdefault(tag, value) != value:

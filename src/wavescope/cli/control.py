@@ -1,0 +1,62 @@
+"""`wavescope start` and `wavescope stop`: pauses and resumes a running recording."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from wavescope.cli.command import Command, Example
+from wavescope.cli.options import add_json_flag, add_quiet_flag
+from wavescope.cli.output import stdout_bytes
+from wavescope.cli.terminal import say
+
+
+def control_command(name: str, description: str, *, recording: bool) -> Command:
+    """The command that sets whether a process is recorded."""
+
+    def run(arguments: argparse.Namespace) -> int:
+        return _set(arguments, recording=recording)
+
+    verb = "resume" if recording else "pause"
+    return Command(
+        name,
+        description,
+        (Example(f"wavescope {name} 4711", f"{verb} the recording of that process"),),
+        _add_arguments,
+        run,
+    )
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "pid",
+        metavar="PID",
+        type=_process_id,
+        help="a recorded process, one above it, or `wavescope trace` itself for all it records",
+    )
+    add_quiet_flag(parser)
+    add_json_flag(parser)
+
+
+def _process_id(text: str) -> int:
+    if not text.isdecimal() or len(text) > 10:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a process id")
+    return int(text)
+
+
+def _set(arguments: argparse.Namespace, *, recording: bool) -> int:
+    from wavescope.collect.running_sessions import pages_of, set_recording  # noqa: PLC0415
+
+    pages = pages_of(arguments.pid, os.environ)
+    for page in pages:
+        set_recording(page, recording=recording)
+    pids = ", ".join(str(page.pid) for page in pages)
+    if arguments.json:
+        from wavescope.model.result import Result  # noqa: PLC0415
+        from wavescope.render.json_text import write_json  # noqa: PLC0415
+
+        facts: dict[str, str | int | float | bool | None] = {"recording": recording, "pids": pids}
+        write_json(Result("Recording", facts=facts), stdout_bytes())
+    if not arguments.quiet:
+        say(f"{'recording' if recording else 'paused'}: process {pids}")
+    return 0

@@ -1,0 +1,220 @@
+"""`wavescope trace`: runs a program, records what its GPUs do, and tells what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wavescope.cli.command import Command, Example
+from wavescope.cli.options import add_force_flag, add_json_flag, add_quiet_flag
+from wavescope.cli.progress import Progress
+from wavescope.cli.terminal import say
+from wavescope.errors import UsageError
+from wavescope.units import parse_offset_ns
+
+if TYPE_CHECKING:
+    from wavescope.collect.options import RecordOptions
+    from wavescope.collect.ranks import Rank
+    from wavescope.collect.recorder import Recording
+
+_MODES = ("lite", "standard", "full", "hip")
+_SIZE = re.compile(r"(\d{1,15})(?:\.(\d{1,3}))?\s*([kKMGT]?)i?[bB]?", re.ASCII)
+_SIZE_UNITS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "command",
+        metavar="CMD",
+        nargs=argparse.REMAINDER,
+        help="program to run with its arguments; -- before it is allowed",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="trace.db",
+        help="trace file to write (default trace.db); %%p is the process id, %%h the host, "
+        "%%rank%% the rank, %%env{NAME}%% a variable",
+    )
+    parser.add_argument(
+        "-m",
+        "--mode",
+        choices=_MODES,
+        default="standard",
+        help="what is timed: dispatches without a signal of the program (lite), all but graph "
+        "replays (standard, the default), all (full), all with the HIP calls (hip)",
+    )
+    parser.add_argument(
+        "--softgpu",
+        metavar="SPEC",
+        nargs="?",
+        const="",
+        help="run on software GPUs; --softgpu=gfx90a,gpus=8 chooses chip and number",
+    )
+    _add_filters(parser)
+    parser.add_argument(
+        "--perfetto",
+        metavar="FILE",
+        nargs="?",
+        const="",
+        help="write a Perfetto timeline too; --perfetto=FILE names it",
+    )
+    parser.add_argument(
+        "--keep-chunks", action="store_true", help="keep the session folder with the raw records"
+    )
+    add_force_flag(parser)
+    add_quiet_flag(parser)
+    add_json_flag(parser)
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what is recorded")
+    group.add_argument(
+        "--start-paused",
+        action="store_true",
+        help="record nothing until `wavescope start PID` or roctxProfilerResume",
+    )
+    group.add_argument(
+        "--delay",
+        metavar="TIME",
+        type=_milliseconds,
+        help="begin so long after each process's start",
+    )
+    group.add_argument(
+        "--duration", metavar="TIME", type=_milliseconds, help="record for so long: 10 (s), 500ms"
+    )
+    group.add_argument(
+        "--max-size", metavar="BYTES", type=_size_bytes, help="most that a process writes: 500M, 2G"
+    )
+    group.add_argument(
+        "--kernel",
+        metavar="REGEX",
+        default="",
+        help="only kernels whose name in the code object (mangled) matches somewhere",
+    )
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from wavescope.collect.recorder import merged, run_recorded  # noqa: PLC0415  slow to import
+
+    options, rank = _options(arguments)
+    timeline = _timeline_path(arguments.perfetto, options.output)
+    if timeline is not None:
+        from wavescope.store.output import require_free  # noqa: PLC0415
+
+        require_free(timeline, [options.output], force=options.force)
+    run = run_recorded(options, os.environ)
+    with Progress(f"writing {options.output.name}", quiet=arguments.quiet) as progress:
+        recording = merged(options, run, progress)
+    if recording.output is None:
+        _explain_nothing(options, recording)
+    else:
+        _tell(arguments, options, recording, rank, timeline)
+    return recording.end.exit_code
+
+
+def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, Rank]:
+    from wavescope.collect.names import NameValues, expanded  # noqa: PLC0415  slow to import
+    from wavescope.collect.options import RecordMode, RecordOptions  # noqa: PLC0415
+    from wavescope.collect.ranks import launcher_rank  # noqa: PLC0415
+
+    command = tuple(arguments.command)
+    if command[:1] == ("--",):
+        command = command[1:]
+    if not command:
+        raise UsageError("which program?", hint="wavescope trace -o trace.db python3 my_model.py")
+    rank = launcher_rank(os.environ)
+    values = NameValues(os.getpid(), socket.gethostname(), rank, os.environ)
+    options = RecordOptions(
+        command=command,
+        output=expanded(arguments.output, values),
+        mode=RecordMode(arguments.mode),
+        softgpu=arguments.softgpu,
+        start_paused=arguments.start_paused,
+        delay_ms=arguments.delay or 0,
+        duration_ms=arguments.duration,
+        max_bytes=arguments.max_size,
+        kernel=arguments.kernel,
+        keep_chunks=arguments.keep_chunks,
+        force=arguments.force,
+    )
+    return options, rank
+
+
+def _timeline_path(asked: str | None, output: Path) -> Path | None:
+    if asked is None:
+        return None
+    return Path(asked) if asked else output.with_suffix(".pftrace")
+
+
+def _explain_nothing(options: RecordOptions, recording: Recording) -> None:
+    from wavescope.collect.machine import Machine  # noqa: PLC0415  only when there is need
+    from wavescope.collect.nothing_recorded import why_nothing  # noqa: PLC0415
+
+    say(f"nothing was recorded ({recording.end.words}); no trace was written", label="note")
+    reasons = why_nothing(
+        options.command, os.environ, Machine(), softgpu=options.softgpu is not None
+    )
+    for reason in reasons:
+        say(reason, label="note")
+    say("`wavescope doctor` checks what recording needs", label="hint")
+
+
+def _tell(
+    arguments: argparse.Namespace,
+    options: RecordOptions,
+    recording: Recording,
+    rank: Rank,
+    timeline: Path | None,
+) -> None:
+    from wavescope.cli.recorded import Told, tell_recording, write_timeline  # noqa: PLC0415
+
+    if timeline is not None:
+        write_timeline(options.output, timeline, force=options.force, quiet=arguments.quiet)
+    tell_recording(
+        Told(options, recording, rank, timeline), quiet=arguments.quiet, as_json=arguments.json
+    )
+
+
+def _milliseconds(text: str) -> int:
+    """Milliseconds of '10' (seconds), '2.5', '500ms' or '3s'."""
+    spelled = f"{text}s" if re.fullmatch(r"\d+(\.\d*)?", text, re.ASCII) else text
+    try:
+        value_ns = parse_offset_ns(spelled)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(f"{error}; write for example 10, 2.5s or 500ms") from error
+    if value_ns < 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is negative")
+    return -(-value_ns // 1_000_000)
+
+
+def _size_bytes(text: str) -> int:
+    """Bytes of '4096', '500M' or '2.5GB'."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size such as 500M or 2G")
+    whole, part, unit = found.groups()
+    factor = _SIZE_UNITS[unit]
+    return int(whole) * factor + int((part or "").ljust(3, "0") or "0") * factor // 1000
+
+
+COMMAND = Command(
+    "trace",
+    "Run a program and record its kernels, copies and markers with exact times, at little cost. "
+    "Its output, signals and exit code pass through; the processes it starts are recorded too. At "
+    "the end one trace file is written, which also says what was seen and not timed.",
+    (
+        Example("wavescope trace -o trace.db python3 my_model.py", "kernels, copies and markers"),
+        Example("wavescope trace --mode full --perfetto ./server -p 80", "graph replays too"),
+        Example("wavescope trace --softgpu=gfx90a,gpus=2 ./hip_program", "without a GPU"),
+        Example("wavescope trace -o t_%rank%.db ./app", "under mpirun or srun: a trace per rank"),
+        Example("wavescope trace --start-paused ./server", "record between `start` and `stop`"),
+    ),
+    _add_arguments,
+    _run,
+)

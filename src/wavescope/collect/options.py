@@ -1,0 +1,41 @@
+"""What a recording is asked to do."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class RecordMode(str, enum.Enum):
+    """How much of the GPU's work is timed."""
+
+    LITE = "lite"
+    """Dispatches that carry no signal of the application."""
+    STANDARD = "standard"
+    """All dispatches, but those of graph replays."""
+    FULL = "full"
+    """All dispatches."""
+    HIP = "hip"
+    """All dispatches, and the HIP calls that caused them."""
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """One recording: the command and how it is watched."""
+
+    command: tuple[str, ...]
+    output: Path
+    mode: RecordMode = RecordMode.STANDARD
+    softgpu: str | None = None
+    """Run on software GPUs as this text describes them; None for the machine's own."""
+    start_paused: bool = False
+    delay_ms: int = 0
+    duration_ms: int | None = None
+    """How long to record; None until the end."""
+    max_bytes: int | None = None
+    """Most bytes that each process may write."""
+    kernel: str = ""
+    """Only kernels whose mangled name matches this regular expression."""
+    keep_chunks: bool = False
+    force: bool = False

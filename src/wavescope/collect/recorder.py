@@ -1,0 +1,189 @@
+"""Records a program: prepares a session folder, runs the command, merges what it left."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wavescope.collect.injection import Injection, injected_environment
+from wavescope.collect.launcher import ProgramEnd, launch
+from wavescope.collect.libraries import loadable, required_collector
+from wavescope.collect.options import RecordOptions
+from wavescope.collect.running_sessions import registered, sessions_folder
+from wavescope.collect.softgpu import softgpu_environment
+from wavescope.errors import UsageError, WavescopeError
+from wavescope.store.chunk_reader import open_session
+from wavescope.store.chunks.process import BASE_NAME
+from wavescope.store.chunks.session import (
+    SESSION_FACTS,
+    files_of,
+    process_bases,
+    write_session_facts,
+)
+from wavescope.store.output import replaced, require_free
+from wavescope.store.sqlite_writer import Progress, no_progress, write_trace
+from wavescope.version import __version__
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What came of a recording."""
+
+    end: ProgramEnd
+    output: Path | None
+    """The trace; None when no process left any record."""
+    kept_session: Path | None = None
+    """The session folder, where it was asked for or is still written to."""
+    running: tuple[int, ...] = ()
+    """Recorded processes that outlive the program."""
+    notes: tuple[tuple[str, int], ...] = field(default=())
+    """What the reader of the records skipped or repaired."""
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """A program that ran and left its records in a session folder."""
+
+    session: Path
+    end: ProgramEnd
+
+
+def record(
+    options: RecordOptions, environment: Mapping[str, str], progress: Progress = no_progress
+) -> Recording:
+    """Run the command of `options` and write its trace."""
+    return merged(options, run_recorded(options, environment), progress)
+
+
+def run_recorded(options: RecordOptions, environment: Mapping[str, str]) -> RecordedRun:
+    """Run the command of `options`; refused when its trace could not be written."""
+    collector = required_collector()
+    require_free(options.output, [], force=options.force)
+    _require_program(options.command[0], environment)
+    session = _make_session(options)
+    try:
+        end = _run(options, environment, collector, session)
+    except WavescopeError:
+        _remove_session(session)
+        raise
+    return RecordedRun(session, end)
+
+
+def merge_session(
+    session: Path, output: Path, *, force: bool, progress: Progress = no_progress
+) -> tuple[tuple[str, int], ...]:
+    """Write the records in `session` as one trace file; what the reader skipped or repaired."""
+    with open_session(session) as source, replaced(output, [session], force=force) as temporary:
+        write_trace([source], temporary, progress)
+        return tuple(source.notes)
+
+
+def _require_program(program: str, environment: Mapping[str, str]) -> None:
+    if shutil.which(program, path=environment.get("PATH")) is None:
+        raise UsageError(
+            f"there is no program '{program}'",
+            hint="check the spelling and PATH; a program here needs ./ before its name",
+        )
+
+
+def _make_session(options: RecordOptions) -> Path:
+    """A private folder beside the output; programs may change their folder, so it is absolute."""
+    parent = options.output.absolute().parent
+    name = f"{options.output.name[:80]}.session-"
+    session = Path(tempfile.mkdtemp(prefix=name, dir=parent))
+    _describe(session, options)
+    return session
+
+
+def _describe(session: Path, options: RecordOptions, **more: str) -> None:
+    facts = {
+        "recorded_by": f"wavescope {__version__}",
+        "recorded_command": shlex.join(options.command),
+        "output": str(options.output.absolute()),
+        "mode": options.mode.value,
+        "kernel_filter": options.kernel,
+        "softgpu": "" if options.softgpu is None else options.softgpu or "default",
+    }
+    write_session_facts(session, {tag: value for tag, value in {**facts, **more}.items() if value})
+
+
+def _run(
+    options: RecordOptions, environment: Mapping[str, str], collector: Path, session: Path
+) -> ProgramEnd:
+    with tempfile.TemporaryDirectory(dir=sessions_folder(environment)) as links:
+        softgpu = _softgpu_environment(options, environment)
+        injection = Injection(loadable(collector, Path(links)), session, softgpu)
+        child_environment = injected_environment(options, environment, injection)
+        with registered(session, environment):
+            return launch(options.command, child_environment)
+
+
+def _softgpu_environment(
+    options: RecordOptions, environment: Mapping[str, str]
+) -> Mapping[str, str]:
+    if options.softgpu is None:
+        return {}
+    return softgpu_environment(options.softgpu, environment)
+
+
+def merged(options: RecordOptions, run: RecordedRun, progress: Progress = no_progress) -> Recording:
+    """Write the trace of a run; its session folder is removed unless it is still needed."""
+    session, end = run.session, run.end
+    bases = process_bases(path.name for path in session.iterdir())
+    if not bases:
+        _remove_session(session)
+        return Recording(end, None)
+    _describe(session, options, program_end=end.words)
+    running = tuple(pid for pid in map(_pid_of, bases) if _is_running(pid))
+    try:
+        notes = merge_session(session, options.output, force=options.force, progress=progress)
+    except (Exception, KeyboardInterrupt) as error:  # whatever it is: nothing is lost
+        raise _merge_error(session, error) from error
+    kept = session if options.keep_chunks or running else None
+    if kept is None:
+        _remove_session(session)
+    return Recording(end, options.output, kept, running, notes)
+
+
+def _merge_error(session: Path, error: BaseException) -> WavescopeError:
+    if isinstance(error, KeyboardInterrupt):
+        reason = "interrupted"
+    else:
+        reason = str(error) or type(error).__name__
+    return WavescopeError(
+        f"the program was recorded, but its records could not be merged: {reason}",
+        hint=f"they are kept: wavescope recover {shlex.quote(str(session))}",
+    )
+
+
+def _pid_of(base: str) -> int:
+    found = BASE_NAME.fullmatch(base)
+    assert found is not None
+    return int(found.group(1))
+
+
+def _is_running(pid: int) -> bool:
+    """Whether a process lives: one that ended and was not yet waited for does not."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return False
+    state = text.rpartition(")")[2].split()
+    return bool(state) and state[0] not in {"Z", "X"} and pid != os.getpid()
+
+
+def _remove_session(session: Path) -> None:
+    """Remove what this recording made; a folder that holds anything else stays."""
+    names = [path.name for path in session.iterdir()]
+    for path in files_of(session, names):
+        path.unlink(missing_ok=True)
+    (session / SESSION_FACTS).unlink(missing_ok=True)
+    try:
+        session.rmdir()
+    except OSError:
+        return

@@ -1,0 +1,87 @@
+"""The recorded program's environment: the user's own, and the collector after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wavescope.collect.injection import Injection, injected_environment
+from wavescope.collect.libraries import loadable
+from wavescope.collect.options import RecordMode, RecordOptions
+from wavescope.errors import MachineError
+
+OPTIONS = RecordOptions(("prog",), Path("trace.db"))
+PLACE = Injection(Path("/opt/lib/libc.so"), Path("/data/session"))
+
+
+def test_a_plain_environment_gets_the_collector_and_its_settings() -> None:
+    assert injected_environment(OPTIONS, {"HOME": "/root"}, PLACE) == {
+        "HOME": "/root",
+        "LD_PRELOAD": "/opt/lib/libc.so",
+        "HSA_TOOLS_LIB": "/opt/lib/libc.so",
+        "WAVESCOPE_OUTPUT": "/data/session",
+        "WAVESCOPE_MODE": "standard",
+    }
+
+
+def test_every_option_has_its_variable() -> None:
+    options = RecordOptions(
+        ("prog",),
+        Path("trace.db"),
+        mode=RecordMode.HIP,
+        start_paused=True,
+        delay_ms=1500,
+        duration_ms=10_000,
+        max_bytes=1 << 30,
+        kernel="gemm|attn",
+    )
+    environment = injected_environment(options, {}, PLACE)
+
+    assert {name: value for name, value in environment.items() if name.startswith("WAVE")} == {
+        "WAVESCOPE_OUTPUT": "/data/session",
+        "WAVESCOPE_MODE": "hip",
+        "WAVESCOPE_START_PAUSED": "1",
+        "WAVESCOPE_DELAY_MS": "1500",
+        "WAVESCOPE_DURATION_MS": "10000",
+        "WAVESCOPE_MAX_BYTES": "1073741824",
+        "WAVESCOPE_KERNEL": "gemm|attn",
+    }
+
+
+def test_what_the_user_preloads_stays_and_comes_first() -> None:
+    given = {"LD_PRELOAD": "libasan.so:libjemalloc.so", "HSA_TOOLS_LIB": "libother.so"}
+    environment = injected_environment(OPTIONS, given, PLACE)
+
+    assert environment["LD_PRELOAD"] == "libasan.so:libjemalloc.so:/opt/lib/libc.so"
+    assert environment["HSA_TOOLS_LIB"] == "libother.so /opt/lib/libc.so"
+    assert given == {"LD_PRELOAD": "libasan.so:libjemalloc.so", "HSA_TOOLS_LIB": "libother.so"}
+
+
+def test_nesting_changes_the_session_and_does_not_load_twice() -> None:
+    outer = injected_environment(
+        RecordOptions(("a",), Path("t.db"), start_paused=True, kernel="x"), {}, PLACE
+    )
+    inner = injected_environment(
+        OPTIONS, outer, Injection(Path("/opt/lib/libc.so"), Path("/data/inner"))
+    )
+
+    assert inner["LD_PRELOAD"] == inner["HSA_TOOLS_LIB"] == "/opt/lib/libc.so"
+    assert inner["WAVESCOPE_OUTPUT"] == "/data/inner"
+    assert "WAVESCOPE_START_PAUSED" not in inner
+    assert "WAVESCOPE_KERNEL" not in inner
+
+
+def test_the_software_gpu_brings_its_own_variables() -> None:
+    place = Injection(PLACE.collector, PLACE.session, {"LD_LIBRARY_PATH": "/soft"})
+
+    assert injected_environment(OPTIONS, {}, place)["LD_LIBRARY_PATH"] == "/soft"
+
+
+def test_a_library_whose_path_cannot_be_preloaded_is_linked(tmp_path: Path) -> None:
+    spaced = tmp_path / "my lib" / "libx.so"
+    assert loadable(Path("/usr/lib/libx.so"), tmp_path) == Path("/usr/lib/libx.so")
+    assert loadable(spaced, tmp_path) == tmp_path / "libx.so"
+    assert (tmp_path / "libx.so").readlink() == spaced
+    with pytest.raises(MachineError, match="cannot be preloaded"):
+        loadable(spaced, tmp_path / "a b")

@@ -1,0 +1,124 @@
+"""The program's end, its signals and its family."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from wavescope.collect.launcher import ProgramEnd, descendants, launch
+from wavescope.errors import UsageError
+
+READY_LINE = "ready\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "words"),
+    [
+        ("exit 0", 0, "exit code 0"),
+        ("exit 7", 7, "exit code 7"),
+        ("kill -TERM $$", 143, "ended by SIGTERM"),
+        ("kill -KILL $$", 137, "ended by SIGKILL"),
+    ],
+)
+def test_the_end_of_the_program_is_its_own(script: str, code: int, words: str) -> None:
+    end = launch(["sh", "-c", script], os.environ)
+
+    assert (end.exit_code, end.words) == (code, words)
+
+
+def test_the_program_gets_its_environment_arguments_and_an_open_signal_mask(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "out"
+    script = 'echo "$COLOUR|$1|$2" > "$3"; grep -E "SigBlk|SigIgn" /proc/self/status >> "$3"'
+    end = launch(
+        ["sh", "-c", script, "sh", "a b", "--", str(out)],
+        {"COLOUR": "red", "PATH": os.environ["PATH"]},
+    )
+
+    assert end == ProgramEnd(0)
+    lines = out.read_text().splitlines()
+    assert lines[0] == "red|a b|--"
+    assert int(lines[1].split()[1], 16) == 0
+    assert not int(lines[2].split()[1], 16) & 1 << (signal.SIGPIPE - 1)
+
+
+def test_a_missing_program_is_a_usage_error_and_restores_the_mask() -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    with pytest.raises(UsageError, match="there is no program"):
+        launch(["/nonexistent/prog"], os.environ)
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
+
+
+def test_a_signal_to_the_recorder_alone_is_passed_on(tmp_path: Path) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+        marker = tmp_path / number.name
+        program = f"trap 'echo got > {marker}; exit 5' {number.name[3:]}; echo ready; sleep 9 >/dev/null 2>&1 & wait"
+        end = _launched_elsewhere(program, [number])
+        assert end.exit_code == 5
+        assert marker.read_text() == "got\n"
+
+
+def test_the_second_interruption_kills_the_program_and_its_children(tmp_path: Path) -> None:
+    stubborn = "trap '' INT; sleep 61 & echo $! > %s; echo ready; sleep 62; sleep 63" % (
+        tmp_path / "child"
+    )
+    began = time.monotonic()
+    end = _launched_elsewhere(stubborn, [signal.SIGINT, signal.SIGINT])
+
+    assert end.words == "ended by SIGKILL"
+    assert time.monotonic() - began < 20
+    child = int((tmp_path / "child").read_text())
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+        if ") Z " in Path(f"/proc/{child}/stat").read_text():
+            break
+        time.sleep(0.01)
+    else:
+        assert not Path(f"/proc/{child}").exists()
+
+
+def _launched_elsewhere(program: str, signals: list[signal.Signals]) -> ProgramEnd:
+    """Run `launch` in a process of its own, which gets `signals` once the program is ready."""
+    code = (
+        "import os, sys; from wavescope.collect.launcher import launch;"
+        "end = launch(['bash', '-c', sys.argv[1]], os.environ); sys.stderr.write(str(end.status))"
+    )
+    recorder = subprocess.Popen(
+        [sys.executable, "-c", code, program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert recorder.stdout is not None and recorder.stderr is not None
+    assert recorder.stdout.readline() == READY_LINE
+    for number in signals:
+        recorder.send_signal(number)
+        time.sleep(0.2)
+    status = recorder.stderr.read()
+    recorder.stdout.close()
+    recorder.stderr.close()
+    assert recorder.wait() == 0
+    return ProgramEnd(int(status))
+
+
+def test_descendants_are_found_through_their_parents() -> None:
+    family = subprocess.Popen(
+        ["sh", "-c", "sh -c 'sleep 30 & wait' & wait"], start_new_session=True
+    )
+    try:
+        deadline = time.monotonic() + 10
+        while len(descendants(family.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert len(descendants(family.pid)) == 2
+        assert family.pid in descendants(os.getpid())
+    finally:
+        os.killpg(family.pid, signal.SIGKILL)
+        family.wait()

@@ -1,0 +1,83 @@
+"""Recordings are found by the recorder's process, a recorded one, or one above it."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from wavescope.collect.running_sessions import (
+    pages_of,
+    registered,
+    sessions_folder,
+    set_recording,
+)
+from wavescope.errors import MachineError, UsageError
+
+PAGE = struct.Struct("<8sII")
+
+
+def a_page(session: Path, pid: int, recording: int = 1) -> Path:
+    path = session / f"{pid}-123.control"
+    path.write_bytes(PAGE.pack(b"WAVESCP1", 1, recording).ljust(4096, b"\0"))
+    return path
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> tuple[Path, dict[str, str]]:
+    session = tmp_path / "session"
+    session.mkdir()
+    return session, {"XDG_RUNTIME_DIR": str(tmp_path)}
+
+
+def test_pages_of_recorder_process_and_ancestor(place: tuple[Path, dict[str, str]]) -> None:
+    session, environment = place
+    child = subprocess.Popen(["sleep", "30"])
+    try:
+        path = a_page(session, child.pid)
+        a_page(session, 2**22 - 1)
+        with registered(session, environment):
+            for process in (os.getpid(), child.pid, os.getppid()):
+                assert [page.path for page in pages_of(process, environment)] == [path]
+            set_recording(pages_of(child.pid, environment)[0], recording=False)
+            assert PAGE.unpack(path.read_bytes()[:16]) == (b"WAVESCP1", 1, 0)
+            set_recording(pages_of(child.pid, environment)[0], recording=True)
+            assert PAGE.unpack(path.read_bytes()[:16]) == (b"WAVESCP1", 1, 1)
+        with pytest.raises(UsageError, match="no recording of process"):
+            pages_of(child.pid, environment)
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_entries_of_recorders_that_died_are_removed(place: tuple[Path, dict[str, str]]) -> None:
+    session, environment = place
+    stale = sessions_folder(environment) / str(2**22 - 1)
+    stale.write_text(str(session))
+    with pytest.raises(UsageError):
+        pages_of(os.getpid(), environment)
+    assert not stale.exists()
+
+
+def test_only_control_pages_are_written_to(place: tuple[Path, dict[str, str]]) -> None:
+    session, environment = place
+    path = session / f"{os.getpid()}-1.control"
+    path.write_bytes(b"something else entirely")
+    with registered(session, environment):
+        (page,) = pages_of(os.getpid(), environment)
+        with pytest.raises(MachineError, match="not a control page"):
+            set_recording(page, recording=False)
+    assert path.read_bytes() == b"something else entirely"
+    path.unlink()
+    path.symlink_to("/etc/hostname")
+    with registered(session, environment), pytest.raises(OSError, match="symbolic"):
+        set_recording(pages_of(os.getpid(), environment)[0], recording=False)
+
+
+def test_a_folder_that_is_no_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "wavescope").symlink_to("/tmp")
+    with pytest.raises(MachineError, match="belongs to somebody else"):
+        sessions_folder({"XDG_RUNTIME_DIR": str(tmp_path)})
