@@ -243,19 +243,21 @@ def test_a_forked_child_writes_its_own_calls(tmp_path: Path, hip_program: HipPro
 
 
 def test_a_killed_process_keeps_the_call_it_was_in(tmp_path: Path, hip_program: HipProgram) -> None:
-    environment = on_software_gpu(tmp_path, WAVESCOPE_SOFTGPU_KERNEL_NS="60000000000")
+    durations = tmp_path / "durations"
+    durations.write_text("*scale*,60000000000\n")
+    session = tmp_path / "session"
+    environment = on_software_gpu(session, WAVESCOPE_SOFTGPU_DURATIONS=str(durations))
     with subprocess.Popen(
         [str(hip_program.program), "waits"], env=environment, stdout=subprocess.PIPE, text=True
     ) as program:
         assert program.stdout is not None
-        while "waiting" not in program.stdout.readline():
-            pass
+        assert "waiting\n" in iter(program.stdout.readline, "")
         with pytest.raises(subprocess.TimeoutExpired):
             program.wait(0.3)
         program.kill()
         assert program.wait() == -signal.SIGKILL
 
-    allocated, launched, waited = only_process(tmp_path).calls()
+    allocated, launched, waited = only_process(session).calls()
     assert (allocated.is_open, launched.is_open) == (False, False)
     assert (waited.name, waited.is_open, waited.end_ns) == ("hipDeviceSynchronize", True, 0)
 
