@@ -104,7 +104,7 @@ OPS = Table(
     _columns(
         "rocpd_op",
         ("id", "id", _I64, "", "row id, increasing"),
-        ("gpu", "gpuId", _I32, "", "GPU the op ran on; unique in the trace, see `agents`"),
+        ("gpu", "gpuId", _I32, "", "GPU the op ran on, see `agents`; NULL in a file if unknown"),
         ("queue", "queueId", _I64, "", "queue (or stream) the op ran on, within its GPU"),
         ("sequence", "sequenceId", _I64, "", "position within the queue, 0 when not recorded"),
         ("start_ns", "start", _I64, "ns", "when the op began on the GPU"),

@@ -15,6 +15,7 @@ from pathlib import PurePath
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.errors import UnreadableInputError
 from wavescope.model.columns import (
     AGENTS,
     CALLS,
@@ -39,6 +40,7 @@ class RankFrom(enum.Enum):
 
 
 _ID_SPACE = {"id": None, "call": CALLS, "op": OPS, "marker": MARKERS, "kernel": KERNELS}
+_LARGEST_ID = 1 << 53
 _RANK_IN_NAME = re.compile(r"rank[-_.]?(\d+)|(?:^|[-_.])r(\d+)(?=[-_.]|$)", re.IGNORECASE)
 
 
@@ -99,6 +101,8 @@ class SourcePlan:
 
 def plan_merge(sources: Sequence[TraceSource], rank_from: RankFrom) -> list[SourcePlan]:
     """A plan per source: id offsets one after another, GPU numbers without collisions."""
+    for source in sources:
+        _require_shiftable(source)
     totals = {
         table.name: sum(source.row_count(table) for source in sources)
         for table in (OPS, MARKERS, CALLS, KERNELS)
@@ -123,6 +127,17 @@ def plan_merge(sources: Sequence[TraceSource], rank_from: RankFrom) -> list[Sour
             next_ids[table.name] += source.row_count(table)
         next_process += processes
     return plans
+
+
+def _require_shiftable(source: TraceSource) -> None:
+    """Refuse a source with ids so large that adding to them could leave 64 bits."""
+    for table in (OPS, MARKERS, CALLS, KERNELS):
+        if source.row_count(table) > _LARGEST_ID:
+            raise UnreadableInputError(
+                source.path,
+                f"the ids of its {table.name} go beyond {_LARGEST_ID:,}",
+                hint="is the file damaged? `wavescope summary` may still read it",
+            )
 
 
 class _GpuNumbers:

@@ -21,6 +21,7 @@ from urllib.parse import quote
 from wavescope.errors import UnreadableInputError
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
 
 
 class ReadOnlyDatabase:
@@ -36,6 +37,8 @@ class ReadOnlyDatabase:
             self._copy_with_log()
         elif _is_gzip(path):
             self._unpack()
+        if not self.recovered_log:
+            _require_whole(path, self.file)
         mode = "mode=ro" if self.recovered_log else "mode=ro&immutable=1"
         uri = f"file:{quote(str(self.file.absolute()))}?{mode}"
         try:
@@ -50,10 +53,8 @@ class ReadOnlyDatabase:
         return tuple(name for (name,) in rows)
 
     def tables(self) -> frozenset[str]:
-        """Names of all tables and views."""
-        rows = self.connection.execute(
-            "SELECT name FROM sqlite_master WHERE type IN ('table','view')"
-        )
+        """Names of all tables; no views, which may be endless."""
+        rows = self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         return frozenset(name for (name,) in rows)
 
     def __del__(self) -> None:
@@ -92,6 +93,25 @@ def has_write_ahead_log(path: Path) -> bool:
     return log.is_file() and log.stat().st_size > 0
 
 
+def _require_whole(path: Path, file: Path) -> None:
+    """Refuse a file that is shorter than it says: SQLite misses the end of a cut last page."""
+    with file.open("rb") as opened:
+        head = opened.read(_HEADER_BYTES)
+    if len(head) < _HEADER_BYTES or not head.startswith(SQLITE_MAGIC):
+        return  # SQLite says what is wrong with it
+    page_bytes, pages = int.from_bytes(head[16:18], "big"), int.from_bytes(head[28:32], "big")
+    is_count_valid = head[24:28] == head[92:96]
+    whole_bytes = pages * (1 << 16 if page_bytes == 1 else page_bytes)
+    size_bytes = file.stat().st_size
+    if is_count_valid and size_bytes < whole_bytes:
+        raise UnreadableInputError(
+            path,
+            f"the database is cut short ({size_bytes:,} of {whole_bytes:,} bytes)",
+            hint="was it copied completely? if the program was killed while writing, keep its "
+            "-wal file beside it",
+        )
+
+
 def _is_gzip(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(2) == b"\x1f\x8b"
@@ -100,6 +120,13 @@ def _is_gzip(path: Path) -> bool:
 def decoded(raw: bytes) -> str:
     """Text of a database that may hold anything: invalid UTF-8 becomes replacement characters."""
     return raw.decode("utf-8", "replace")
+
+
+def as_text(value: object) -> str:
+    """A value of a text column as text, whatever a damaged file holds there."""
+    if isinstance(value, bytes):
+        return decoded(value)
+    return "" if value is None else str(value)
 
 
 @contextlib.contextmanager

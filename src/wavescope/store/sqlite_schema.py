@@ -17,6 +17,9 @@ ROCPD_SCHEMA_VERSION = "3"
 APPLICATION_ID = 0x77617665
 """PRAGMA application_id ('wave'): what marks an SQLite file as a wavescope trace."""
 
+UNKNOWN_GPU = -2
+"""What NULL in rocpd_op.gpuId is read as and written from: an op of unknown GPU is no marker."""
+
 _EXTRA_COLUMNS = {"rocpd_op": ("sequenceId", "completionSignal", "TEXT")}
 """Column of the dialect that wavescope leaves empty: (after, name, type)."""
 
@@ -56,13 +59,12 @@ VIEWS = {
     "top": """
         SELECT Name, sum(calls) AS TotalCalls, sum(total) / 1000 AS TotalDuration,
                sum(total) / sum(calls) / 1000 AS Ave,
-               sum(total) * 100.0 / (SELECT sum(end - start) FROM rocpd_op WHERE gpuId >= 0)
-                   AS Percentage
+               sum(total) * 100.0 / sum(sum(total)) OVER () AS Percentage
         FROM (SELECT CASE coalesce(A.string, '') WHEN '' THEN B.string ELSE A.string END AS Name,
                      calls, total
               FROM (SELECT description_id, opType_id, count(*) AS calls,
                            sum(end - start) AS total
-                    FROM rocpd_op WHERE gpuId >= 0 GROUP BY description_id, opType_id) G
+                    FROM rocpd_op WHERE gpuId IS NOT -1 GROUP BY description_id, opType_id) G
               LEFT JOIN rocpd_string A ON A.id = G.description_id
               LEFT JOIN rocpd_string B ON B.id = G.opType_id)
         GROUP BY Name ORDER BY sum(total) DESC""",
@@ -73,7 +75,7 @@ VIEWS = {
         FROM (SELECT A.string AS Name, calls, total
               FROM (SELECT description_id, opType_id, count(*) AS calls,
                            sum(end - start) AS total
-                    FROM rocpd_op WHERE gpuId >= 0 GROUP BY description_id, opType_id) G
+                    FROM rocpd_op WHERE gpuId IS NOT -1 GROUP BY description_id, opType_id) G
               JOIN rocpd_string A ON A.id = G.description_id
               JOIN rocpd_string B ON B.id = G.opType_id
               WHERE B.string LIKE '%kernel%')
@@ -104,7 +106,7 @@ VIEWS = {
         LEFT JOIN wavescope_op W ON W.op_id = O.id
         LEFT JOIN rocpd_api_ops L ON L.op_id = O.id
         LEFT JOIN rocpd_kernelapi K ON K.api_ptr_id = L.api_id
-        WHERE gpuId >= 0 AND B.string LIKE '%kernel%'""",
+        WHERE gpuId IS NOT -1 AND B.string LIKE '%kernel%'""",
     "copy": """
         SELECT P.id, pid, tid, start, end, N.string AS apiName, stream, size, width, height, kind,
                dst, src, dstDevice, srcDevice, sync, pinned
@@ -124,7 +126,7 @@ VIEWS = {
         LEFT JOIN rocpd_copyapi C ON C.api_ptr_id = L.api_id
         LEFT JOIN rocpd_api P ON P.id = L.api_id
         LEFT JOIN rocpd_string N ON N.id = P.apiName_id
-        WHERE gpuId >= 0 AND B.string LIKE '%copy%'""",
+        WHERE gpuId IS NOT -1 AND B.string LIKE '%copy%'""",
 }
 
 

@@ -17,7 +17,16 @@ import numpy.typing as npt
 
 from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
-from wavescope.model.columns import CALLS, MARKERS, OPS, PROCESSES, Column, ColumnType, Table
+from wavescope.model.columns import (
+    CALLS,
+    MARKERS,
+    OPS,
+    PROCESSES,
+    UNKNOWN,
+    Column,
+    ColumnType,
+    Table,
+)
 from wavescope.model.source import (
     BATCH_ROWS,
     Array,
@@ -34,7 +43,9 @@ from wavescope.store.sqlite_columns import (
     ColumnRequest,
     open_cursor,
 )
-from wavescope.store.sqlite_open import ReadOnlyDatabase, quoted, sqlite_errors
+from wavescope.store.sqlite_open import ReadOnlyDatabase, as_text, quoted, sqlite_errors
+from wavescope.store.sqlite_schema import UNKNOWN_GPU
+from wavescope.store.sqlite_table import table_layout
 from wavescope.store.string_ids import StringIds
 
 _KINDS = {
@@ -45,7 +56,12 @@ _KINDS = {
     ColumnType.TEXT: ColumnKind.INTEGER,
 }
 _GPU = "gpuId"
+_MARKER_GPU = -1
 _TIMED = (OPS, MARKERS, CALLS)
+_TIMED_FILES = frozenset(table.keys[0][0] for table in _TIMED)
+_NO_TIME = -(2**63)
+_TIMES = frozenset({"start_ns", "end_ns"})
+_LARGEST_TIME = 2**62  # differences of two times still fit in 64 bits
 
 
 class SqliteSource(Closing):
@@ -83,19 +99,24 @@ class SqliteSource(Closing):
             return 0
         with sqlite_errors(self.path):
             row = self.connection.execute(f"SELECT max(rowid) FROM {quoted(name)}").fetchone()  # noqa: S608
-        first_id = 0 if table is PROCESSES else 1
-        return 0 if row[0] is None else int(row[0]) + 1 - first_id
+        return 0 if row[0] is None else max(0, int(row[0]) + 1 - _first_id(table))
 
     def batches(
         self, table: Table, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS
     ) -> Iterator[Batch]:
         """The rows of `table` in id order."""
-        wanted = [table.column(name) for name in (columns or table.column_names)]
+        names = list(columns or table.column_names)
+        # Whether an end is usable shows beside its start.
+        beside = ["start_ns"] if table in _TIMED and "end_ns" in names else []
+        wanted = [table.column(name) for name in dict.fromkeys((*names, *beside))]
         tally: Counter[str] = Counter()
         with sqlite_errors(self.path):
-            for raw in self._raw_batches(table, wanted, rows):
+            for raw in self._raw_batches(table, wanted, rows, tally):
                 batch = {column.name: self._decoded(column, raw, tally) for column in wanted}
-                yield _repaired(table, batch, tally)
+                if table in _TIMED:
+                    self._require_times(table, batch)
+                    _repair_ends(batch, tally)
+                yield {name: batch[name] for name in names}
                 for sentence, count in tally.items():
                     self.notes.set(f"{table.name} {sentence}", count)
 
@@ -107,24 +128,25 @@ class SqliteSource(Closing):
             for start in range(0, len(ids), 500):
                 block = ids[start : start + 500].tolist()
                 marks = ",".join("?" * len(block))
-                found.update(
-                    self.connection.execute(
-                        f"SELECT id, string FROM rocpd_ustring WHERE id IN ({marks})",  # noqa: S608
-                        block,
-                    ).fetchall()
+                texts = self.connection.execute(
+                    f"SELECT id, string FROM rocpd_ustring WHERE id IN ({marks})",  # noqa: S608
+                    block,
                 )
+                found.update((key, as_text(text)) for key, text in texts)
         return [found.get(handle, "") for handle in handles.tolist()]
 
     def close(self) -> None:
         self.database.close()
 
     def _raw_batches(
-        self, table: Table, wanted: Sequence[Column], rows: int
+        self, table: Table, wanted: Sequence[Column], rows: int, tally: Counter[str]
     ) -> Iterator[dict[str, Array | list[str]]]:
         """Columns by '<table>.<column>' as stored, for the rows that belong to `table`."""
         (primary, key), *others = table.keys
         if primary not in self._tables:
             return
+        if not table_layout(self.connection, primary).is_rowid(key):
+            raise self._damaged(f"a table {primary} whose {key} is not its key")
         by_file = {name: [c for c in wanted if c.stored_in == name] for name, _ in table.keys}
         cursor: ColumnCursor | _MarkerRows
         if table is MARKERS:
@@ -139,8 +161,12 @@ class SqliteSource(Closing):
         while True:
             block = cursor.read(rows)
             ids = np.asarray(block[key], np.int64)
+            for name, count in cursor.replaced_values.items():
+                tally[f"hold something else than a number in {name}: taken as unknown"] = count
             if not len(ids):
                 return
+            if "id" in table.column_names and ids[0] < _first_id(table):
+                raise self._damaged(f"{table.name} with the id {ids[0]}")
             kept = _on_gpus(block) if table is OPS else None
             raw: dict[str, Array | list[str]] = {
                 f"{primary}.{name}": _values(values) for name, values in block.items()
@@ -155,10 +181,11 @@ class SqliteSource(Closing):
     ) -> ColumnCursor:
         requests = {key: ColumnRequest(key, ColumnKind.INTEGER)}
         if with_gpu:
-            requests[_GPU] = ColumnRequest(_GPU, ColumnKind.INTEGER)
+            requests[_GPU] = ColumnRequest(_GPU, ColumnKind.INTEGER, UNKNOWN_GPU)
         for column in columns:
             kind = ColumnKind.TEXT if column.sql_type == "TEXT" else _KINDS[column.type]
-            missing = missing_value(column)
+            is_time = column.name in _TIMES and name in _TIMED_FILES
+            missing = _NO_TIME if is_time else missing_value(column)
             requests.setdefault(column.stored_as, ColumnRequest(column.stored_as, kind, missing))
         return open_cursor(self.connection, self.database.file, name, list(requests.values()))
 
@@ -176,7 +203,23 @@ class SqliteSource(Closing):
             codes, dangling = self._string_ids.codes(array)
             tally["refer to a string that is not in the file: shown as empty"] += dangling
             return codes
+        if column.name == "gpu" and column.stored_in == "rocpd_op":
+            array = np.maximum(array, UNKNOWN)
         return array.astype(column.type.dtype, copy=False)
+
+    def _require_times(self, table: Table, batch: Batch) -> None:
+        """Refuse times that are missing or absurd: wavescope writes none such."""
+        for name in _TIMES & batch.keys():
+            times = batch[name]
+            if len(times) and (times.min() < -_LARGEST_TIME or times.max() > _LARGEST_TIME):
+                raise self._damaged(f"{table.name} without a usable {name.removesuffix('_ns')}")
+
+    def _damaged(self, what: str) -> UnreadableInputError:
+        return UnreadableInputError(
+            self.path,
+            f"it holds {what}",
+            hint="the file was changed after it was written: convert the recording again",
+        )
 
 
 class _Beside:
@@ -221,8 +264,10 @@ class _MarkerRows:
     def __init__(self, connection: sqlite3.Connection, columns: Sequence[Column]) -> None:
         self._names = list(dict.fromkeys(["id", *(column.stored_as for column in columns)]))
         listed = ", ".join(quoted(name) for name in self._names)
+        self._missing = {column.stored_as: _NO_TIME for column in columns if column.name in _TIMES}
+        self.replaced_values: Counter[str] = Counter()
         self._rows = connection.execute(
-            f"SELECT {listed} FROM rocpd_op WHERE gpuId = -1 ORDER BY id"  # noqa: S608
+            f"SELECT {listed} FROM rocpd_op WHERE gpuId = {_MARKER_GPU} ORDER BY id"  # noqa: S608
         )
 
     def read(self, max_rows: int) -> ColumnBlock:
@@ -230,9 +275,16 @@ class _MarkerRows:
         rows = self._rows.fetchmany(max_rows)
         block = ColumnBlock()
         for index, name in enumerate(self._names):
-            values = (-1 if row[index] is None else int(row[index]) for row in rows)
+            values = (self._number(name, row[index]) for row in rows)
             block[name] = np.fromiter(values, np.int64, len(rows))
         return block
+
+    def _number(self, name: str, value: object) -> int:
+        if isinstance(value, int):
+            return value
+        if value is not None:
+            self.replaced_values[name] += 1
+        return self._missing.get(name, UNKNOWN)
 
 
 def open_wavescope(path: Path) -> SqliteSource:
@@ -242,18 +294,22 @@ def open_wavescope(path: Path) -> SqliteSource:
     return SqliteSource(path)
 
 
-def _repaired(table: Table, batch: Batch, tally: Counter[str]) -> Batch:
-    if table in _TIMED and "start_ns" in batch and "end_ns" in batch:
-        wrong = batch["end_ns"] < batch["start_ns"]
-        if wrong.any():
-            tally["ended before they started: taken as ending there"] += int(wrong.sum())
-            batch["end_ns"] = np.where(wrong, batch["start_ns"], batch["end_ns"])
-    return batch
+def _first_id(table: Table) -> int:
+    return 0 if table is PROCESSES else 1
+
+
+def _repair_ends(batch: Batch, tally: Counter[str]) -> None:
+    if "end_ns" not in batch:
+        return
+    wrong = batch["end_ns"] < batch["start_ns"]
+    if wrong.any():
+        tally["ended before they started: taken as ending there"] += int(wrong.sum())
+        batch["end_ns"] = np.where(wrong, batch["start_ns"], batch["end_ns"])
 
 
 def _on_gpus(block: ColumnBlock) -> npt.NDArray[np.bool_] | None:
     """Which rows of rocpd_op are GPU work and not markers; None when all are."""
-    mask: npt.NDArray[np.bool_] = block.integers(_GPU) >= 0
+    mask: npt.NDArray[np.bool_] = block.integers(_GPU) != _MARKER_GPU
     return None if mask.all() else mask
 
 

@@ -16,6 +16,8 @@ import numpy as np
 from wavescope.model.columns import (
     AGENTS,
     CALLS,
+    COPIES,
+    LAUNCHES,
     MARKERS,
     METADATA,
     OPS,
@@ -31,7 +33,12 @@ from wavescope.model.strings import StringTable
 from wavescope.store.merge_plan import RankFrom, SourcePlan, plan_merge
 from wavescope.store.sqlite_bulk import BulkDatabase
 from wavescope.store.sqlite_columns import TextColumn
-from wavescope.store.sqlite_schema import ROCPD_SCHEMA_VERSION, file_tables, schema_statements
+from wavescope.store.sqlite_schema import (
+    ROCPD_SCHEMA_VERSION,
+    UNKNOWN_GPU,
+    file_tables,
+    schema_statements,
+)
 
 Progress = Callable[[int, int], None]
 
@@ -85,6 +92,7 @@ class _Writer:
         for name in ("rocpd_string", "rocpd_ustring"):
             self._files[name] = database.table(name, ["id", "string"])
         self._next_rowid = dict.fromkeys(self._columns, 1)
+        self._last_call = {LAUNCHES.name: 0, COPIES.name: 0}
 
     def write(self) -> None:
         self._append_texts("rocpd_ustring", np.array([_EMPTY_TEXT_ID]), [""])
@@ -101,6 +109,8 @@ class _Writer:
     def _write_table(self, plan: SourcePlan, table: Table) -> None:
         for batch in self._rows(plan, table):
             remapped = plan.remapped(table, batch, self._strings)
+            if table in (LAUNCHES, COPIES):
+                remapped = self._one_per_call(plan, table, remapped)
             if table is CALLS:
                 remapped["args"] = self._text_ids(plan.source, batch["args"])
             for name, key in table.keys:
@@ -108,6 +118,19 @@ class _Writer:
             if table in (OPS, CALLS, MARKERS):
                 self._rows_done += len(batch["id"])
                 self._progress(min(self._rows_done, self._rows_total), self._rows_total)
+
+    def _one_per_call(self, plan: SourcePlan, table: Table, batch: Batch) -> Batch:
+        """The rows that the file can keep by their call: one for each, in order."""
+        calls = batch["call"]
+        earlier = np.maximum.accumulate(np.append(self._last_call[table.name], calls))
+        kept = calls > earlier[:-1]
+        self._last_call[table.name] = int(earlier[-1])
+        if kept.all():
+            return batch
+        plan.source.notes.add(
+            f"{table.name} repeat an earlier call or are out of order: left out", (~kept).sum()
+        )
+        return {name: values[kept] for name, values in batch.items()}
 
     def _rows(self, plan: SourcePlan, table: Table) -> Iterator[Batch]:
         source = plan.source
@@ -188,6 +211,10 @@ class _Writer:
         if table is MARKERS and file_table == "rocpd_op":
             columns["gpuId"] = np.full(rows, -1, np.int64)
             columns["queueId"] = columns["sequenceId"] = np.zeros(rows, np.int64)
+        elif table is OPS and file_table == "rocpd_op":
+            columns["gpuId"] = np.where(batch["gpu"] >= 0, batch["gpu"], UNKNOWN_GPU).astype(
+                np.int64
+            )
         elif stored and not _says_something(batch, stored):
             return
         self._files[file_table].append(columns)
@@ -237,7 +264,7 @@ def _filled_tables() -> dict[str, dict[str, str]]:
 def _missing(file_table: str, columns: dict[str, str]) -> dict[str, int | float]:
     """Which values become NULL; in rocpd_op -1 is the GPU of markers and stays."""
     if file_table == "rocpd_op":
-        return {}
+        return {"gpuId": UNKNOWN_GPU}
     return {name: UNKNOWN for name, sql_type in columns.items() if sql_type == "INTEGER"}
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.source import Array
 from wavescope.model.strings import StringTable
-from wavescope.store.sqlite_open import quoted
+from wavescope.store.sqlite_open import as_text, quoted
 
 
 class StringIds:
@@ -28,7 +28,7 @@ class StringIds:
         """The strings of `table`, which has the columns id and string."""
         rows = connection.execute(f"SELECT id, string FROM {quoted(table)}").fetchall()  # noqa: S608
         ids = np.fromiter((int(row[0]) for row in rows), np.int64, len(rows))
-        return cls(ids, [row[1] or "" for row in rows])
+        return cls(ids, [as_text(row[1]) for row in rows])
 
     def codes(self, ids: Array) -> tuple[npt.NDArray[np.int32], int]:
         """The code of each id, -1 where there is none, and how many ids dangle (NULL does not)."""
@@ -47,4 +47,4 @@ class StringIds:
 
 
 def _is_dense(ids: npt.NDArray[np.int64]) -> bool:
-    return len(ids) > 0 and bool(ids[-1] - ids[0] == len(ids) - 1)
+    return len(ids) > 0 and int(ids[-1]) - int(ids[0]) == len(ids) - 1

@@ -41,6 +41,13 @@ def test_steps_are_kept_exactly() -> None:
     assert samples == {0: [(10, 1), (40, 0)], 1: [(30, 1)]}
 
 
+def test_steps_of_no_series_give_no_samples() -> None:
+    series = StepSeries(1, Span(0, 10))
+    series.add(np.array([-1, -1], np.int32), np.array([1, 2]), 1)
+
+    assert list(series.all_samples()) == []
+
+
 def test_a_count_below_zero_is_shown_as_zero() -> None:
     series = StepSeries(1, Span(0, 100))
     series.add(np.zeros(1, np.int32), np.array([10]), -1)

@@ -143,7 +143,7 @@ class StepSeries:
                 if np.any(samples.values):
                     yield series, samples
             return
-        if not self._held:
+        if not self._held_count:
             return
         series_of, times, steps = (
             np.concatenate([rows[column] for rows in self._held]) for column in range(3)
