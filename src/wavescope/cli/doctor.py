@@ -30,7 +30,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from wavescope.collect.preflight import analysis_works, preflight  # noqa: PLC0415
 
     options = replace(OutputOptions.from_arguments(arguments), rows=0)
-    checks = preflight(Machine(), _native_self_test)
+    checks = preflight(Machine(), _native_self_test, _collector_self_test)
     is_ready = analysis_works(checks)
     result = checks_result(checks, is_ready=is_ready)
     if options.format is OutputFormat.TEXT:
@@ -41,11 +41,12 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def checks_result(checks: list[Check], *, is_ready: bool) -> Result:
     """The checks as a table, and a finding for each that names a fix."""
+    from wavescope.collect.preflight import recording_state  # noqa: PLC0415
     from wavescope.model.result import Result, ResultColumn, ResultTable, Unit  # noqa: PLC0415
 
     columns = (
         ResultColumn("check", "Check", Unit.NAME, "what was looked for"),
-        ResultColumn("state", "State", Unit.NAME, "ok, missing, not usable, not in this version"),
+        ResultColumn("state", "State", Unit.NAME, "ok, missing, not usable"),
         ResultColumn("enables", "Enables", Unit.NAME, "what it is for"),
         ResultColumn("found", "Found", Unit.NAME, "what there is"),
         ResultColumn("required", "Required", meaning="analysing is impossible without it"),
@@ -64,7 +65,7 @@ def checks_result(checks: list[Check], *, is_ready: bool) -> Result:
         {
             "wavescope": __version__,
             "analysis": "ready" if is_ready else "not usable",
-            "recording": "arrives in a later version",
+            "recording": recording_state(checks),
         },
     )
 
@@ -91,16 +92,27 @@ def _leave_fixes_to_findings(result: Result) -> None:
 
 
 def _native_self_test() -> str:
-    from wavescope.collect.native_self_test import native_self_test  # noqa: PLC0415  needs NumPy
-
+    try:
+        from wavescope.collect.native_self_test import native_self_test  # noqa: PLC0415
+    except ImportError as error:
+        return str(error)
     return native_self_test()
+
+
+def _collector_self_test() -> str:
+    try:
+        from wavescope.collect.collector_self_test import collector_self_test  # noqa: PLC0415
+    except ImportError as error:
+        return str(error)
+    return collector_self_test()
 
 
 COMMAND = Command(
     "doctor",
-    "Check what this machine can analyse and record: Python packages, the native library (a small "
-    "real test), AMD and NVIDIA runtimes, GPUs, permissions, disk space. Each missing thing comes "
-    "with the step that adds it. Exit code 4 only when analysing itself cannot work.",
+    "Check what this machine can analyse and record: Python packages, the native library and the "
+    "collector (a small real test each), AMD and NVIDIA runtimes, GPUs, permissions, disk space. "
+    "Each missing thing comes with the step that adds it. Exit code 4 only when analysing itself "
+    "cannot work.",
     (
         Example("wavescope doctor", "all checks, and how to fix what is missing"),
         Example("wavescope doctor --json", "the same for scripts"),

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from wavescope.collect.libraries import collector_library
 from wavescope.collect.machine import Machine
+from wavescope.collect.softgpu import softgpu_library, softgpu_trouble
 from wavescope.units import bytes_text
 
 
@@ -21,7 +23,6 @@ class CheckState(str, enum.Enum):
     OK = "ok"
     MISSING = "missing"
     NOT_USABLE = "not usable"
-    LATER = "not in this version"
 
 
 @dataclass(frozen=True)
@@ -41,27 +42,51 @@ SelfTest = Callable[[], str]
 """Runs the native library on real data; returns what is wrong, or nothing."""
 
 
-def preflight(machine: Machine, native_self_test: SelfTest) -> list[Check]:
+def preflight(
+    machine: Machine, native_self_test: SelfTest, collector_self_test: SelfTest
+) -> list[Check]:
     """All checks, those for analysis first."""
     return [
         *_analysis_checks(machine, native_self_test),
+        _collector(collector_self_test),
         *_optional_checks(machine),
         *_amd_checks(machine),
         *_nvidia_checks(machine),
         *_limit_checks(machine),
-        Check(
-            "recording",
-            "tracing a program with `wavescope trace`",
-            CheckState.LATER,
-            "this version reads and analyses traces of other tools",
-            "recording arrives in a later version of wavescope",
-        ),
     ]
 
 
 def analysis_works(checks: list[Check]) -> bool:
     """Whether everything is there that analysing needs."""
     return all(check.state is CheckState.OK for check in checks if check.is_required)
+
+
+def recording_state(checks: list[Check]) -> str:
+    """What `wavescope trace` can do here, in a few words."""
+    ok = {check.name for check in checks if check.state is CheckState.OK}
+    if "collector" not in ok:
+        return "not usable"
+    if "HSA runtime" not in ok:
+        return "markers only: there is no HSA runtime"
+    if {"AMD GPUs", "/dev/kfd"} <= ok:
+        return "ready"
+    if "software GPU" in ok:
+        return "ready on the software GPU (--softgpu): there is no AMD GPU"
+    return "markers only: there is no AMD GPU"
+
+
+def _collector(self_test: SelfTest) -> Check:
+    name, enables = "collector", "recording programs with `wavescope trace`"
+    rebuild = (
+        "apt-get install g++ cmake libhsa-runtime-dev (or install ROCm), then: "
+        "pip install --force-reinstall wavescope"
+    )
+    path = collector_library()
+    if path is None:
+        return Check(name, enables, CheckState.MISSING, "built without it", rebuild)
+    if trouble := self_test():
+        return Check(name, enables, CheckState.NOT_USABLE, trouble, rebuild)
+    return Check(name, enables, CheckState.OK, f"self test passed ({path.name})")
 
 
 def _analysis_checks(machine: Machine, native_self_test: SelfTest) -> list[Check]:
@@ -185,7 +210,7 @@ def _amd_checks(machine: Machine) -> list[Check]:
             machine,
             "HSA runtime",
             ("libhsa-runtime64.so.1", "libhsa-runtime64.so"),
-            "recording AMD GPUs (later version)",
+            "recording AMD GPUs",
             "install ROCm, or on Debian: apt-get install libhsa-runtime64-1",
         ),
         _library(
@@ -197,7 +222,7 @@ def _amd_checks(machine: Machine) -> list[Check]:
                 "libamdhip64.so.6",
                 "libamdhip64.so.5",
             ),
-            "recording HIP calls (later version)",
+            "recording HIP calls (--mode hip)",
             "install ROCm, or on Debian: apt-get install libamdhip64-5",
         ),
         _library(
@@ -209,20 +234,30 @@ def _amd_checks(machine: Machine) -> list[Check]:
                 "libroctx64.so",
                 "libroctx64.so.4",
             ),
-            "markers from programs that link roctx",
+            "programs that link roctx (wavescope brings its own functions)",
             "install ROCm's rocprofiler-sdk or roctracer package",
         ),
         _program(
             machine,
             ("rocprofv3",),
-            "making traces today: rocprofv3 --runtime-trace --output-format csv json -- PROGRAM",
+            "another recorder whose traces wavescope reads",
             "install ROCm's rocprofiler-sdk package and put /opt/rocm/bin on PATH",
         ),
+        _software_gpu(machine),
     ]
 
 
+def _software_gpu(machine: Machine) -> Check:
+    name, enables = "software GPU", "running ROCm programs without a GPU: `wavescope softgpu`"
+    trouble = softgpu_trouble(machine)
+    if trouble is None:
+        return Check(name, enables, CheckState.OK, str(softgpu_library()))
+    state = CheckState.MISSING if softgpu_library() is None else CheckState.NOT_USABLE
+    return Check(name, enables, state, str(trouble), trouble.hint)
+
+
 def _amd_gpus(machine: Machine) -> Check:
-    name, enables = "AMD GPUs", "recording AMD GPUs (later version)"
+    name, enables = "AMD GPUs", "recording AMD GPUs"
     nodes = machine.gpu_nodes()
     if not nodes:
         fix = "install the amdgpu driver; in a container add --device /dev/kfd --device /dev/dri"

@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from wavescope.collect.machine import GpuNode, Machine
-from wavescope.collect.preflight import Check, CheckState, analysis_works, preflight
+from wavescope.collect.preflight import (
+    Check,
+    CheckState,
+    analysis_works,
+    preflight,
+    recording_state,
+)
 
 
 def a_machine(root: Path, **values: object) -> Machine:
@@ -23,7 +29,7 @@ def a_machine(root: Path, **values: object) -> Machine:
 
 
 def checks_of(machine: Machine, trouble: str = "") -> dict[str, Check]:
-    return {check.name: check for check in preflight(machine, lambda: trouble)}
+    return {check.name: check for check in preflight(machine, lambda: trouble, lambda: "")}
 
 
 def with_gpu(root: Path, node: int, version: int, simds: int) -> None:
@@ -41,7 +47,10 @@ def test_a_bare_machine_can_analyse_and_says_what_recording_lacks(tmp_path: Path
     assert checks["NumPy"].state is CheckState.OK
     assert checks["HSA runtime"].state is CheckState.MISSING
     assert checks["AMD GPUs"].found == "no GPU in the kernel's topology"
-    assert checks["recording"].state is CheckState.LATER
+    assert recording_state(list(checks.values())) in {
+        "not usable",
+        "markers only: there is no HSA runtime",
+    }
     for check in checks.values():
         if check.state is CheckState.OK:
             assert check.fix == "", check.name
@@ -139,7 +148,7 @@ def test_without_numpy_analysis_does_not_work(tmp_path: Path) -> None:
         def module_version(self, name: str) -> str:
             raise ModuleNotFoundError(f"No module named '{name}'")
 
-    checks = preflight(Bare(root=tmp_path, folder=tmp_path), lambda: "")
+    checks = preflight(Bare(root=tmp_path, folder=tmp_path), lambda: "", lambda: "")
 
     assert not analysis_works(checks)
     numpy = next(check for check in checks if check.name == "NumPy")
@@ -153,3 +162,30 @@ def test_the_native_self_test_passes_here() -> None:
     if columns_library() is None:
         pytest.skip("this build has no native library")
     assert native_self_test() == ""
+
+
+def test_recording_is_ready_where_collector_runtime_and_gpu_are() -> None:
+    def state(*names: str) -> str:
+        return recording_state([Check(name, "x", CheckState.OK) for name in names])
+
+    assert state("HSA runtime") == "not usable"
+    assert state("collector") == "markers only: there is no HSA runtime"
+    assert state("collector", "HSA runtime") == "markers only: there is no AMD GPU"
+    assert "--softgpu" in state("collector", "HSA runtime", "software GPU")
+    assert state("collector", "HSA runtime", "AMD GPUs", "/dev/kfd") == "ready"
+
+
+def test_a_collector_that_fails_its_test_is_not_usable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wavescope.collect import preflight as module
+
+    monkeypatch.setattr(module, "collector_library", lambda: tmp_path / "libc.so")
+    found = preflight(a_machine(tmp_path), lambda: "", lambda: "0 marks were recorded")
+    (check,) = [check for check in found if check.name == "collector"]
+    assert (check.state, check.found) == (CheckState.NOT_USABLE, "0 marks were recorded")
+    monkeypatch.setattr(module, "collector_library", lambda: None)
+    found = preflight(a_machine(tmp_path), lambda: "", lambda: "")
+    (check,) = [check for check in found if check.name == "collector"]
+    assert check.state is CheckState.MISSING
+    assert "libhsa-runtime-dev" in check.fix
