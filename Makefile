@@ -10,7 +10,7 @@ help: ## list the targets
 
 setup: $(STAMP) ## create the virtual environment and build the package into it
 
-$(STAMP): pyproject.toml native/CMakeLists.txt $(shell find native -name '*.cpp' -o -name '*.h') tools/setup
+$(STAMP): pyproject.toml tools/setup $(shell find native -type f)
 	PYTHON=$(PYTHON) tools/setup $(VENV)
 	touch $@
 
