@@ -10,16 +10,18 @@ if(DEFINED SKBUILD_PROJECT_VERSION)
 endif()
 
 # Markers and API calls need no header at all; without those of HSA only the GPU's side is left out.
-file(GLOB collector_sources CONFIGURE_DEPENDS
+file(GLOB collector_host_sources CONFIGURE_DEPENDS
      ${CMAKE_CURRENT_SOURCE_DIR}/collector_roctx/*.cpp
      ${CMAKE_CURRENT_SOURCE_DIR}/collector_hip/*.cpp)
+add_library(wavescope_collector_host OBJECT ${collector_host_sources})
+target_include_directories(wavescope_collector_host PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 if(WAVESCOPE_HSA_INCLUDE)
   file(GLOB collector_hsa_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/collector_hsa/*.cpp)
 else()
   message(STATUS "hsa/hsa_api_trace.h not found: the collector is built without GPU operations (see docs/install.md)")
 endif()
-add_library(wavescope_collector SHARED ${collector_sources} ${collector_hsa_sources}
-            $<TARGET_OBJECTS:wavescope_collector_core>)
+add_library(wavescope_collector SHARED ${collector_hsa_sources}
+            $<TARGET_OBJECTS:wavescope_collector_host> $<TARGET_OBJECTS:wavescope_collector_core>)
 target_include_directories(wavescope_collector PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(wavescope_collector PRIVATE ${CMAKE_DL_LIBS})
 if(WAVESCOPE_HSA_INCLUDE)

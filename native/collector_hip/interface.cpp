@@ -20,6 +20,14 @@ constexpr int kDefault = 4;
 // Workgroups along one side of a grid that is given in work-items.
 uint64_t blocks(uint64_t work, uint64_t block) { return block == 0 ? 0 : (work + block - 1) / block; }
 
+// What follows a call of some functions, recorded or not.
+template <Function>
+struct Afterwards {};
+template <>
+struct Afterwards<Function::hipModuleUnload> {
+  ~Afterwards() { kernel_names().forget(); }
+};
+
 // Calls the function between the two halves of its record.
 template <typename Keep, typename Real>
 int recorded(WavescopeCallRecord* record, const Keep& keep, const Real& real) {
@@ -54,7 +62,7 @@ int recorded(WavescopeCallRecord* record, const Keep& keep, const Real& real) {
   int identifier parameters {                                                                                     \
     const auto real_ = reinterpret_cast<decltype(&identifier)>(real_functions.get(Function::identifier));         \
     if (real_ == nullptr) return kNotFound;                                                                       \
-    if constexpr (Function::identifier == Function::hipModuleUnload) kernel_names().forget();                     \
+    [[maybe_unused]] const Afterwards<Function::identifier> afterwards_{};                                        \
     WavescopeCallRecord* const record_ = new_call(Function::identifier, stream_);                                 \
     if (record_ == nullptr) return real_ passed;                                                                  \
     return recorded(record_, [&]([[maybe_unused]] auto& kept_) { kept }, [&] { return real_ passed; });           \

@@ -29,7 +29,7 @@ void forget_parent() {
 __attribute__((constructor)) void watch_forks() { Session::at_fork_child(forget_parent); }
 
 std::string_view view_of(const char* text) {
-  return text == nullptr ? std::string_view() : std::string_view(text, strnlen(text, kLongestText));
+  return text == nullptr ? std::string_view("") : std::string_view(text, strnlen(text, kLongestText));
 }
 
 Session* recording_session() {

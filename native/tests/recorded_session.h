@@ -1,0 +1,74 @@
+// A session folder for a test, and the records that were left in it.
+#ifndef WAVESCOPE_TESTS_RECORDED_SESSION_H
+#define WAVESCOPE_TESTS_RECORDED_SESSION_H
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "check.h"
+#include "format/chunk_format.h"
+
+// Must be made before anything is recorded: settings are read once.
+class RecordedSession {
+ public:
+  explicit RecordedSession(const char* mode) {
+    char name[] = "/tmp/wavescope-test-XXXXXX";
+    CHECK(mkdtemp(name) != nullptr);
+    folder_ = name;
+    setenv("WAVESCOPE_OUTPUT", name, 1);
+    setenv("WAVESCOPE_MODE", mode, 1);
+  }
+  ~RecordedSession() { std::filesystem::remove_all(folder_); }
+  RecordedSession(const RecordedSession&) = delete;
+  RecordedSession& operator=(const RecordedSession&) = delete;
+
+  // The completed records of a process, in the order of the file.
+  template <typename Record>
+  std::vector<Record> records(const char* suffix, int pid = getpid()) const {
+    const std::string bytes = content(suffix, pid);
+    std::vector<Record> found;
+    for (std::size_t at = WAVESCOPE_PAGE_BYTES; at + sizeof(Record) <= bytes.size(); at += sizeof(Record)) {
+      Record record;
+      std::memcpy(&record, bytes.data() + at, sizeof record);
+      if (record.kind != 0) found.push_back(record);
+    }
+    return found;
+  }
+
+  std::map<uint64_t, std::string> texts(int pid = getpid()) const {
+    const std::string bytes = content("text", pid);
+    std::map<uint64_t, std::string> found;
+    for (std::size_t at = 0; at + sizeof(WavescopeTextEntry) <= bytes.size();) {
+      WavescopeTextEntry entry;
+      std::memcpy(&entry, bytes.data() + at, sizeof entry);
+      found[entry.id] = bytes.substr(at + sizeof entry, entry.bytes);
+      at += sizeof entry + (entry.bytes + 7) / 8 * 8;
+    }
+    return found;
+  }
+
+ private:
+  std::string content(const char* suffix, int pid) const {
+    const std::string begin = std::to_string(pid) + "-", end = std::string(".") + suffix;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename();
+      if (name.rfind(begin, 0) != 0 || entry.path().extension() != end) continue;
+      std::ifstream file(entry.path(), std::ios::binary);
+      return {std::istreambuf_iterator<char>(file), {}};
+    }
+    return {};
+  }
+
+  std::filesystem::path folder_;
+};
+
+#endif
