@@ -17,7 +17,6 @@ from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say, terminal_width, wants_color
 from wavescope.cli.written import size_of
 from wavescope.collect.options import RecordOptions
-from wavescope.collect.ranks import Rank
 from wavescope.collect.recorder import Recording
 from wavescope.export.exporter import ExportOptions
 from wavescope.export.output import write_output
@@ -43,7 +42,8 @@ class Told:
 
     options: RecordOptions
     recording: Recording
-    rank: Rank
+    all_ranks: str
+    """How to spell the traces of all ranks, for the first of several; else nothing."""
     timeline: Path | None
 
 
@@ -137,6 +137,5 @@ def _tell_files(told: Told) -> None:
         say(f"      wavescope convert {spelled}          # for https://ui.perfetto.dev")
     else:
         say(f"      open {told.timeline} at https://ui.perfetto.dev")
-    if told.rank.world_size > 1 and told.rank.rank <= 0:
-        pattern = output.name.replace("rank0", "rank*").replace("_0", "_*")
-        say(f"      wavescope merge {output.with_name(pattern)} -o all.db   # all ranks in one")
+    if told.all_ranks:
+        say(f"      wavescope merge {told.all_ranks} -o all.db          # all ranks in one")

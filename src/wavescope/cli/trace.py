@@ -18,7 +18,6 @@ from wavescope.units import parse_offset_ns
 
 if TYPE_CHECKING:
     from wavescope.collect.options import RecordOptions
-    from wavescope.collect.ranks import Rank
     from wavescope.collect.recorder import Recording
 
 _MODES = ("lite", "standard", "full", "hip")
@@ -102,7 +101,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from wavescope.collect.recorder import merged, run_recorded  # noqa: PLC0415  slow to import
 
-    options, rank = _options(arguments)
+    options, all_ranks = _options(arguments)
     timeline = _timeline_path(arguments.perfetto, options.output)
     if timeline is not None:
         from wavescope.store.output import require_free  # noqa: PLC0415
@@ -114,12 +113,17 @@ def _run(arguments: argparse.Namespace) -> int:
     if recording.output is None:
         _explain_nothing(options, recording)
     else:
-        _tell(arguments, options, recording, rank, timeline)
+        _tell(arguments, options, recording, all_ranks, timeline)
     return recording.end.exit_code
 
 
-def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, Rank]:
-    from wavescope.collect.names import NameValues, expanded  # noqa: PLC0415  slow to import
+def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
+    """What to record, and how to spell the traces of all ranks (nothing for one alone)."""
+    from wavescope.collect.names import (  # noqa: PLC0415  slow to import
+        NameValues,
+        expanded,
+        pattern_of_all_ranks,
+    )
     from wavescope.collect.options import RecordMode, RecordOptions  # noqa: PLC0415
     from wavescope.collect.ranks import launcher_rank  # noqa: PLC0415
 
@@ -128,6 +132,7 @@ def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, Rank]:
         command = command[1:]
     if not command:
         raise UsageError("which program?", hint="wavescope trace -o trace.db python3 my_model.py")
+    _require_expression(arguments.kernel)
     rank = launcher_rank(os.environ)
     values = NameValues(os.getpid(), socket.gethostname(), rank, os.environ)
     options = RecordOptions(
@@ -143,7 +148,15 @@ def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, Rank]:
         keep_chunks=arguments.keep_chunks,
         force=arguments.force,
     )
-    return options, rank
+    is_first_of_many = rank.world_size > 1 and rank.rank <= 0
+    return options, pattern_of_all_ranks(arguments.output, values) if is_first_of_many else ""
+
+
+def _require_expression(pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"--kernel '{pattern}' is not a regular expression: {error}") from error
 
 
 def _timeline_path(asked: str | None, output: Path) -> Path | None:
@@ -169,7 +182,7 @@ def _tell(
     arguments: argparse.Namespace,
     options: RecordOptions,
     recording: Recording,
-    rank: Rank,
+    all_ranks: str,
     timeline: Path | None,
 ) -> None:
     from wavescope.cli.recorded import Told, tell_recording, write_timeline  # noqa: PLC0415
@@ -177,7 +190,7 @@ def _tell(
     if timeline is not None:
         write_timeline(options.output, timeline, force=options.force, quiet=arguments.quiet)
     tell_recording(
-        Told(options, recording, rank, timeline), quiet=arguments.quiet, as_json=arguments.json
+        Told(options, recording, all_ranks, timeline), quiet=arguments.quiet, as_json=arguments.json
     )
 
 

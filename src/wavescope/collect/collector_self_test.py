@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from wavescope.collect.injection import Injection, injected_environment
-from wavescope.collect.libraries import loadable, required_collector
+from wavescope.collect.libraries import is_loadable, linked, required_collector
 from wavescope.collect.options import RecordOptions
 from wavescope.errors import WavescopeError
 from wavescope.model.columns import MARKERS
@@ -25,7 +25,10 @@ def collector_self_test() -> str:
         session = Path(folder) / "session"
         session.mkdir()
         try:
-            injection = Injection(loadable(required_collector(), Path(folder)), session)
+            collector = required_collector()
+            if not is_loadable(collector):
+                collector = linked(collector, Path(folder))
+            injection = Injection(collector, session)
             options = RecordOptions((sys.executable,), Path(folder) / "trace.db")
             environment = injected_environment(options, os.environ, injection)
             done = _run(environment)

@@ -29,12 +29,15 @@ def required_collector() -> Path:
     return path
 
 
-def loadable(library: Path, folder: Path) -> Path:
-    """`library` under a name that LD_PRELOAD can spell: a link in `folder` where it has spaces."""
-    if not any(character in str(library) for character in _SEPARATORS):
-        return library
+def is_loadable(library: Path) -> bool:
+    """Whether LD_PRELOAD and HSA_TOOLS_LIB can spell the path: both have separators."""
+    return not any(character in str(library) for character in _SEPARATORS)
+
+
+def linked(library: Path, folder: Path) -> Path:
+    """A link in `folder` to a library whose own path cannot be spelled."""
     link = folder / library.name
-    if any(character in str(link) for character in _SEPARATORS):
+    if not is_loadable(link):
         raise MachineError(
             f"{library} cannot be preloaded: its path has a space or a colon",
             hint="install wavescope in another folder, or set XDG_RUNTIME_DIR to one without",

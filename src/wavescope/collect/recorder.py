@@ -7,12 +7,14 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 
 from wavescope.collect.injection import Injection, injected_environment
 from wavescope.collect.launcher import ProgramEnd, launch
-from wavescope.collect.libraries import loadable, required_collector
+from wavescope.collect.libraries import is_loadable, linked, required_collector
 from wavescope.collect.options import RecordOptions
 from wavescope.collect.running_sessions import registered, sessions_folder
 from wavescope.collect.softgpu import softgpu_environment
@@ -84,6 +86,10 @@ def merge_session(
 
 
 def _require_program(program: str, environment: Mapping[str, str]) -> None:
+    if Path(program).is_file() and "/" in program and not os.access(program, os.X_OK):
+        raise UsageError(
+            f"'{program}' cannot be executed", hint="chmod +x, or name its interpreter"
+        )
     if shutil.which(program, path=environment.get("PATH")) is None:
         raise UsageError(
             f"there is no program '{program}'",
@@ -103,6 +109,7 @@ def _make_session(options: RecordOptions) -> Path:
 def _describe(session: Path, options: RecordOptions, **more: str) -> None:
     facts = {
         "recorded_by": f"wavescope {__version__}",
+        "recorded_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "recorded_command": shlex.join(options.command),
         "output": str(options.output.absolute()),
         "mode": options.mode.value,
@@ -115,12 +122,15 @@ def _describe(session: Path, options: RecordOptions, **more: str) -> None:
 def _run(
     options: RecordOptions, environment: Mapping[str, str], collector: Path, session: Path
 ) -> ProgramEnd:
-    with tempfile.TemporaryDirectory(dir=sessions_folder(environment)) as links:
+    with ExitStack() as stack:
+        if not is_loadable(collector):
+            links = tempfile.TemporaryDirectory(dir=sessions_folder(environment))
+            collector = linked(collector, Path(stack.enter_context(links)))
         softgpu = _softgpu_environment(options, environment)
-        injection = Injection(loadable(collector, Path(links)), session, softgpu)
+        injection = Injection(collector, session, softgpu)
         child_environment = injected_environment(options, environment, injection)
-        with registered(session, environment):
-            return launch(options.command, child_environment)
+        stack.enter_context(registered(session, environment))
+        return launch(options.command, child_environment)
 
 
 def _softgpu_environment(

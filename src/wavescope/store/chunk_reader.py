@@ -27,6 +27,7 @@ from wavescope.store.chunks.lookup import Lookup
 from wavescope.store.chunks.marker_rows import MarkerIndex, MarkerRows, index_markers
 from wavescope.store.chunks.numbering import Numbering, number
 from wavescope.store.chunks.op_rows import OpRows
+from wavescope.store.chunks.op_streams import OpStreams
 from wavescope.store.chunks.op_survey import OpSurvey, survey_ops
 from wavescope.store.chunks.process import ProcessChunks
 from wavescope.store.chunks.session import process_bases, read_session_facts
@@ -150,6 +151,9 @@ class ChunkSource(Closing):
         markers = MarkerRows(
             index, process, self.strings, marker_index, self._counts[MARKERS.name], last_event_ns
         )
+        call_rows = CallRows(
+            index, process, self.strings, self._counts[CALLS.name] + 1, last_event_ns
+        )
         queues = process.facts.queues.items()
         ops = OpRows(
             index,
@@ -160,10 +164,8 @@ class ChunkSource(Closing):
             numbering.lanes[index],
             Lookup({queue: _signed(address(fact, "address")) for queue, fact in queues}),
             markers.row_ids,
+            OpStreams(call_rows, calls.linked_count).of,
             self._counts[OPS.name] + 1,
-        )
-        call_rows = CallRows(
-            index, process, self.strings, self._counts[CALLS.name] + 1, last_event_ns
         )
         slots = process.calls.slot_count if process.calls else 0
         self._counts[OPS.name] += process.ops.slot_count if process.ops else 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wavescope.collect.injection import Injection, injected_environment
-from wavescope.collect.libraries import loadable
+from wavescope.collect.libraries import is_loadable, linked
 from wavescope.collect.options import RecordMode, RecordOptions
 from wavescope.errors import MachineError
 
@@ -80,8 +80,9 @@ def test_the_software_gpu_brings_its_own_variables() -> None:
 
 def test_a_library_whose_path_cannot_be_preloaded_is_linked(tmp_path: Path) -> None:
     spaced = tmp_path / "my lib" / "libx.so"
-    assert loadable(Path("/usr/lib/libx.so"), tmp_path) == Path("/usr/lib/libx.so")
-    assert loadable(spaced, tmp_path) == tmp_path / "libx.so"
+    assert is_loadable(Path("/usr/lib/libx.so"))
+    assert not is_loadable(spaced)
+    assert linked(spaced, tmp_path) == tmp_path / "libx.so"
     assert (tmp_path / "libx.so").readlink() == spaced
     with pytest.raises(MachineError, match="cannot be preloaded"):
-        loadable(spaced, tmp_path / "a b")
+        linked(spaced, tmp_path / "a b")

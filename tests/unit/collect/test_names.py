@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.collect.names import NameValues, expanded
+from wavescope.collect.names import NameValues, expanded, pattern_of_all_ranks
 from wavescope.collect.ranks import Rank
 from wavescope.errors import UsageError
 
@@ -38,3 +38,11 @@ def test_names(name: str, rank: Rank, expected: str) -> None:
 def test_a_variable_that_is_not_set_is_an_error() -> None:
     with pytest.raises(UsageError, match="NOPE is not set"):
         expanded("%env{NOPE}%.db", values())
+
+
+def test_the_files_of_all_ranks_are_spelled_for_a_shell() -> None:
+    first = values(Rank(0, 4))
+
+    assert pattern_of_all_ranks("out_0/t_%rank%.db", first) == "out_0/t_*.db"
+    assert pattern_of_all_ranks("trace.db", first) == "trace_rank*.db"
+    assert pattern_of_all_ranks("%h-%p.db", first) == "node1-*.db"

@@ -232,6 +232,7 @@ def test_calls_are_linked_to_their_ops_and_keep_their_arguments(tmp_path: Path) 
             (3, 12, 0, 1),
             (4, 0, 0, 0),
         ]
+        assert trace.ops["stream"].tolist() == [-1, 0x50, 0x50, 0, -1]
         links = trace.table(LINKS)
         assert list(zip(links["call"].tolist(), links["op"].tolist(), strict=True)) == [
             (1, 2),

@@ -41,6 +41,8 @@ class OpRows:
     lanes: Lookup
     queue_addresses: Lookup
     marker_ids: Callable[[Array], Array]
+    streams: Callable[[Array], Array]
+    """Streams by correlation."""
     first_id: int
     """Id of the record at place 0."""
 
@@ -76,6 +78,7 @@ class OpRows:
             "type": lambda: self._types(records),
             "process": lambda: np.full(len(records), self.process_index),
             "thread": lambda: _known(records["thread"]),
+            "stream": lambda: self.streams(records["correlation"]),
             "correlation": lambda: _known(records["correlation"]),
             "hardware_queue": lambda: self.queue_addresses.values(records["queue"], UNKNOWN),
             "kernel": lambda: _of_dispatches(records, self.kernels.row_ids(records["kernel"])),
