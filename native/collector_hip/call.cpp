@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <new>
 
 namespace wavescope::hip {
 namespace {
@@ -14,10 +13,13 @@ void describe(Session& session, Function function) {
   if (!done.exchange(true)) session.facts().append(function_fact(function));
 }
 
-// A child's own files need the functions anew, and its texts have other ids.
+std::atomic<KernelNames*> names{nullptr};
+
+// A child's own files need the functions anew, and its texts have other ids. The parent's names are left where they are:
+// one of its threads may have held their lock.
 void forget_parent() {
   for (std::atomic<bool>& done : described) done = false;
-  new (&kernel_names()) KernelNames;
+  names = nullptr;
 }
 
 __attribute__((constructor)) void watch_forks() { Session::at_fork_child(forget_parent); }
@@ -25,8 +27,12 @@ __attribute__((constructor)) void watch_forks() { Session::at_fork_child(forget_
 }  // namespace
 
 KernelNames& kernel_names() {
-  static KernelNames& names = *new KernelNames();
-  return names;
+  KernelNames* known = names.load(std::memory_order_acquire);
+  if (__builtin_expect(known != nullptr, 1)) return *known;
+  auto* made = new KernelNames();
+  if (names.compare_exchange_strong(known, made, std::memory_order_acq_rel)) return *made;
+  delete made;
+  return *known;
 }
 
 WavescopeCallRecord* new_call(Function function, const void* stream) {

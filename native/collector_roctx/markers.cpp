@@ -61,17 +61,17 @@ WavescopeMarkerRecord* open_range(Session& session, const char* text, uint8_t fl
   return record;
 }
 
-void close_range(WavescopeMarkerRecord* record, uint64_t now_ns) {
-  record->end = now_ns;
+void close_range(WavescopeMarkerRecord* record) {
+  record->end = boottime_ns();
   publish(record, WAVESCOPE_MARKER_RANGE);
 }
 
 }  // namespace
 
 void mark(const char* text, uint8_t flags) {
-  const uint64_t now_ns = boottime_ns();
   Session* session = recording_session();
   if (session == nullptr) return;
+  const uint64_t now_ns = boottime_ns();
   WavescopeMarkerRecord* record = new_marker(*session, text, flags);
   if (record == nullptr) return;
   record->start = record->end = now_ns;
@@ -91,11 +91,10 @@ int push_range(const char* text, uint8_t flags) {
 }
 
 int pop_range() {
-  const uint64_t now_ns = boottime_ns();
   RangeStack& ranges = thread_ranges();
   if (ranges.depth() == 0) return -1;
   const OpenRange range = ranges.pop();
-  if (range.record != nullptr) close_range(range.record, now_ns);
+  if (range.record != nullptr) close_range(range.record);
   thread_state().marker = ranges.innermost();
   return static_cast<int>(ranges.depth());
 }
@@ -113,11 +112,10 @@ uint64_t start_range(const char* text, uint8_t flags, uint64_t id_of_next) {
 }
 
 StartedRange stop_range(uint64_t id) {
-  const uint64_t now_ns = boottime_ns();
   const StartedRange range = started_ranges().take(id).value_or(StartedRange{});
   if (range.record == nullptr) return range;
   if (range.record->thread != current_thread()) range.record->flags |= WAVESCOPE_MARKER_OTHER_THREAD;
-  close_range(range.record, now_ns);
+  close_range(range.record);
   return range;
 }
 

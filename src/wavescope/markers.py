@@ -93,11 +93,13 @@ def resume() -> None:
         roctx.resume(0)
 
 
-@dataclass(frozen=True)
 class Range:
     """A range of time: the body of a `with` block, or every call of a decorated function."""
 
-    text: str
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
     def __enter__(self) -> Range:
         roctx = _roctx()
