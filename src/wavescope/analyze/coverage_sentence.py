@@ -36,5 +36,6 @@ def _missing_by_reason(trace: Trace) -> list[tuple[str, int]]:
     totals: dict[str, int] = {}
     for reason, count in zip(table.strings("reason"), missing.tolist(), strict=True):
         if count:
-            totals[reason or "for no stated reason"] = totals.get(reason, 0) + count
+            stated = reason or "for no stated reason"
+            totals[stated] = totals.get(stated, 0) + count
     return sorted(totals.items(), key=lambda row: -row[1])

@@ -305,8 +305,8 @@ def test_coverage_says_in_words_why_dispatches_are_missing(tmp_path: Path) -> No
         ]
         assert table.strings("reason") == [
             "replayed from graphs, which only full mode records: use --mode full",
-            "recording was paused",
-            "the buffers were full",
+            "while recording was paused",
+            "lost because the buffers were full",
             "",
         ]
         assert table.strings("mode") == ["standard"] * 4
@@ -325,7 +325,7 @@ def test_copies_are_no_dispatches_in_the_coverage(tmp_path: Path) -> None:
     )
     with open_trace(folder) as trace:
         assert rows_of(trace, "coverage", "seen", "timed") == [(1, 1)]
-        assert notes_of(trace) == {"copies that are not in the trace: recording was paused": 5}
+        assert notes_of(trace) == {"copies that are not in the trace: while recording was paused": 5}
 
 
 def test_a_killed_process_explains_its_unfinished_dispatches(tmp_path: Path) -> None:

@@ -153,18 +153,19 @@ class MarkerFlag(enum.IntFlag):
 COUNTER_KIND = 1
 
 SKIP_REASONS = (
-    "the application waits on their signals, which lite mode leaves alone: use --mode standard",
+    "with a signal of the application, which lite mode leaves alone: use --mode standard",
     "replayed from graphs, which only full mode records: use --mode full",
-    "recording was paused",
-    "the kernel's name does not match --kernel",
-    "the queue was not intercepted",
-    "skipped for a reason this version does not know",
+    "while recording was paused",
+    "whose name does not match --kernel",
+    "on queues that could not be intercepted",
+    "skipped for a reason that this version does not know",
 )
+"""By place in a counter record; each reads on after a number of dispatches."""
 LOSS_REASONS = (
-    "the buffers were full",
+    "lost because the buffers were full",
     "still running when the process ended",
-    "the GPU left no times",
-    "the size limit was reached: raise --max-size",
-    "lost for a reason this version does not know",
-    "lost for a reason this version does not know",
+    "for which the GPU left no times",
+    "after the size limit was reached: raise --max-size",
+    "lost for a reason that this version does not know",
+    "lost for a reason that this version does not know",
 )
