@@ -1,9 +1,11 @@
-"""`wavescope demo`: the main job on a generated trace."""
+"""`wavescope demo`: the main job on a recording, or on a generated trace where there is no ROCm."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
+import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -35,7 +37,10 @@ def _run(arguments: argparse.Namespace) -> int:
     quiet: bool = arguments.quiet
     trace, timeline = (arguments.output / name for name in ("trace.db", "trace.pftrace"))
     _prepare(trace, timeline)
-    _generate(trace, quiet=quiet)
+    if trouble := _record(trace, quiet=quiet):
+        if not quiet:
+            say(f"not recorded: {trouble}; the trace is generated instead", label="note")
+        _generate(trace, quiet=quiet)
     steps = (
         ["summary", str(trace), *(["--json"] if arguments.json else ["-n", "12"])],
         ["convert", str(trace), "-o", str(timeline), "--force"],
@@ -63,14 +68,49 @@ def _prepare(trace: Path, timeline: Path) -> None:
 
 
 def _is_earlier_demo(trace: Path) -> bool:
+    from wavescope.collect.demo_program import DEMO_NAME  # noqa: PLC0415
     from wavescope.collect.demo_trace import GENERATED_BY  # noqa: PLC0415  slow to import
     from wavescope.load import open_trace  # noqa: PLC0415
 
     try:
         with open_trace(trace) as earlier:
-            return earlier.metadata.get("generated_by") == GENERATED_BY
+            command = earlier.metadata.get("recorded_command", "")
+            is_recorded = command.endswith(f"/{DEMO_NAME}")
+            return is_recorded or earlier.metadata.get("generated_by") == GENERATED_BY
     except WavescopeError:
         return False
+
+
+def _record(trace: Path, *, quiet: bool) -> str:
+    """Record the demo's program on the software GPU; what is missing, or nothing."""
+    from wavescope.collect import demo_program  # noqa: PLC0415  slow to import
+    from wavescope.collect.machine import Machine  # noqa: PLC0415
+    from wavescope.collect.options import RecordMode, RecordOptions  # noqa: PLC0415
+    from wavescope.collect.recorder import record  # noqa: PLC0415
+
+    if missing := demo_program.why_not_recordable(Machine()):
+        return missing
+    with tempfile.TemporaryDirectory(prefix="wavescope-") as folder:
+        if not quiet:
+            say(f"building {demo_program.demo_source()}")
+        program, trouble = demo_program.build_demo(Path(folder))
+        if program is None:
+            return trouble
+        specification = demo_program.demo_specification()
+        if not quiet:
+            say(f"$ wavescope trace --softgpu={specification} -m hip -o {trace} {program}")
+        talk = "/dev/null" if quiet else "&2"
+        options = RecordOptions(
+            command=("sh", "-c", f'exec "$0" >{talk}', str(program)),
+            output=trace,
+            mode=RecordMode.HIP,
+            softgpu=specification,
+            force=True,
+        )
+        recording = record(options, os.environ)
+    if recording.end.exit_code or recording.output is None:
+        return f"the program failed ({recording.end.words})"
+    return ""
 
 
 def _generate(path: Path, *, quiet: bool) -> None:
@@ -104,8 +144,9 @@ def _tell_next(trace: Path, timeline: Path) -> None:
 
 COMMAND = Command(
     "demo",
-    "Show wavescope at work without a GPU: generate a trace in the shape of LLM inference on two "
-    "GPUs, print its summary with findings, and write a Perfetto timeline.",
+    "Show wavescope at work without a GPU: record a program in the shape of LLM inference on two "
+    "software GPUs, print its summary with findings, and write a Perfetto timeline. Without ROCm's "
+    "runtimes and hipcc the trace is generated instead, and the demo says so.",
     (
         Example("wavescope demo", "writes wavescope-demo/trace.db and trace.pftrace"),
         Example("wavescope demo -o /tmp/tour", "the same in another folder"),

@@ -14,11 +14,12 @@ from tests.unit.cli.conftest import Run
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A demo of a few thousand ops is enough here."""
-    from wavescope.collect import demo_trace
+    from wavescope.collect import demo_program, demo_trace
 
     small = demo_trace.DemoOptions(layers=4, requests=1, decode_steps=12)
     whole = demo_trace.demo_trace
     monkeypatch.setattr(demo_trace, "demo_trace", lambda: whole(small))
+    monkeypatch.setattr(demo_program, "why_not_recordable", lambda _: "this is a test")
 
 
 def test_it_shows_a_summary_and_writes_two_files(run: Run, tmp_path: Path) -> None:
@@ -30,6 +31,7 @@ def test_it_shows_a_summary_and_writes_two_files(run: Run, tmp_path: Path) -> No
     assert sorted(path.name for path in folder.iterdir()) == ["trace.db", "trace.pftrace"]
     assert ran.out.startswith("Summary\n")
     assert "Findings\n" in ran.out
+    assert "note: not recorded: this is a test; the trace is generated instead\n" in ran.err
     assert f"$ wavescope summary {folder}/trace.db -n 12\n" in ran.err
     assert f"wrote {folder}/trace.db and {folder}/trace.pftrace\n" in ran.err
     assert f"  wavescope query {folder}/trace.db 'SELECT * FROM top LIMIT 5'\n" in ran.err
