@@ -42,15 +42,19 @@ class Events final : public Interrupts {
   bool wait(const std::vector<uint32_t>& event_ids, WaitFor wanted, uint32_t timeout_ms);
 
  private:
-  // An auto-reset event wakes all who wait and stays unsignaled; with nobody waiting it stays signaled until a
-  // wait takes it.
+  // As in the driver, setting an auto-reset event wakes all who wait, and with nobody waiting it is remembered. In the
+  // driver the first wait then takes it away from threads that were just about to wait, and ROCr hangs, if rarely.
+  // Here each thread gets each setting once; a wait that ends too early does no harm.
   struct Event {
     bool exists = false;
     bool is_manual_reset = false;
-    bool is_signaled = false;
+    bool is_signaled = false;  // of a manual-reset event
     uint32_t waiting = 0;
-    uint64_t times_woken = 0;
+    uint64_t last_set = 0;   // number of the setting, counted over all events
+    uint64_t forgotten = 0;  // settings up to this number do not count
   };
+
+  bool take(uint32_t event_id);
 
   std::mutex mutex_;
   std::condition_variable woken_;

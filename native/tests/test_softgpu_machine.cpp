@@ -80,21 +80,36 @@ void test_events() {
   CHECK(events.create(false, false) == 0);
 }
 
-void test_event_wakes_all_waiters() {
+void test_event_reaches_every_thread_once() {
   Events events;
   const uint32_t event = events.create(false, false);
-  std::atomic<int> woken{0};
   std::vector<std::thread> threads;
+  std::atomic<int> woken{0};
   for (int index = 0; index < 3; ++index) {
-    threads.emplace_back([&] { woken += events.wait({event}, WaitFor::all, 10'000); });
+    threads.emplace_back([&, index] {
+      // Some wait before the event is set, some after another thread has taken it.
+      std::this_thread::sleep_for(std::chrono::milliseconds(4 * index));
+      woken += events.wait({event}, WaitFor::all, 10'000);
+      CHECK(!events.wait({event}, WaitFor::all, 1));
+    });
   }
-  // Raising before all wait would be remembered for one of them only; raise until all are through.
-  while (woken < 3) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    events.raise(event);
-  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  events.raise(event);
   for (std::thread& thread : threads) thread.join();
   CHECK(woken == 3);
+}
+
+void test_destroyed_event_wakes_and_is_forgotten() {
+  Events events;
+  const uint32_t event = events.create(false, false);
+  std::thread waiter([&] { CHECK(events.wait({event}, WaitFor::any, Events::forever_ms)); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  events.destroy(event);
+  waiter.join();
+  for (uint32_t index = 0; index < Events::limit - 1; ++index) {
+    const uint32_t another = events.create(false, false);
+    CHECK(another && !events.wait({another}, WaitFor::any, 0));
+  }
 }
 
 // A loaded image with one kernel descriptor, laid out by hand.
@@ -185,7 +200,8 @@ int main() {
   test_allocation();
   test_registration();
   test_events();
-  test_event_wakes_all_waiters();
+  test_event_reaches_every_thread_once();
+  test_destroyed_event_wakes_and_is_forgotten();
   test_kernel_names();
   test_truth();
   return 0;
