@@ -103,6 +103,20 @@ def test_copies_have_direction_size_and_a_queue_per_engine(tmp_path: Path) -> No
         assert trace.ops.strings("name")[1:] == [""] * 6
 
 
+def test_copies_of_unknown_engines_have_a_queue_per_direction(tmp_path: Path) -> None:
+    folder = (
+        simple(tmp_path / "s")
+        .with_copy(10, 20, 4096, HOST, 0, engine=HOST)
+        .with_copy(10, 20, 4096, 0, HOST, engine=HOST)
+        .with_copy(10, 20, 4096, HOST, 0, engine=7)
+        .write()
+    )
+    with open_trace(folder) as trace:
+        names = trace.table(QUEUES).strings("name")
+        assert names == ["queue 0", "copy engine 7", "copies to the device", "copies to the host"]
+        assert trace.ops["queue"].tolist() == [0, 2, 3, 1]
+
+
 def test_raw_ticks_are_converted_by_the_clock_of_their_gpu(tmp_path: Path) -> None:
     process = simple(tmp_path / "s").with_agent(1)
     for gpu, rate in ((0, 10), (1, 40)):
@@ -325,7 +339,9 @@ def test_copies_are_no_dispatches_in_the_coverage(tmp_path: Path) -> None:
     )
     with open_trace(folder) as trace:
         assert rows_of(trace, "coverage", "seen", "timed") == [(1, 1)]
-        assert notes_of(trace) == {"copies that are not in the trace: while recording was paused": 5}
+        assert notes_of(trace) == {
+            "copies that are not in the trace: while recording was paused": 5
+        }
 
 
 def test_a_killed_process_explains_its_unfinished_dispatches(tmp_path: Path) -> None:

@@ -14,18 +14,17 @@ from wavescope.model.strings import StringTable
 from wavescope.store.chunks.kernel_names import KernelNames
 from wavescope.store.chunks.layout import HOST_DEVICE, OpRecordKind
 from wavescope.store.chunks.lookup import Lookup
-from wavescope.store.chunks.op_survey import counted, ends_ns, lane_keys
+from wavescope.store.chunks.op_survey import (
+    COPY_TYPES,
+    counted,
+    directions,
+    ends_ns,
+    lane_keys,
+)
 from wavescope.store.chunks.process import ProcessChunks
 from wavescope.store.chunks.record_file import Block, Records
 
 _TYPE_OF_KIND = ("", KERNEL_TYPE, "", FILL_TYPE, BARRIER_TYPE)
-_COPY_TYPES = (
-    "CopyHostToHost",
-    "CopyHostToDevice",
-    "CopyDeviceToHost",
-    "CopyDeviceToDevice",
-    "CopyPeerToPeer",
-)
 
 
 @dataclass
@@ -108,8 +107,8 @@ class OpRows:
         codes: Array = self.strings.codes(_TYPE_OF_KIND)[records["kind"]]
         is_copy = records["kind"] == OpRecordKind.COPY
         if is_copy.any():
-            directions = _directions(records["grid"][is_copy])
-            codes[is_copy] = self.strings.codes(_COPY_TYPES)[directions]
+            copy_types = self.strings.codes(COPY_TYPES)
+            codes[is_copy] = copy_types[directions(records["grid"][is_copy])]
         return codes
 
     def _sizes(self, records: Records) -> Array:
@@ -136,11 +135,3 @@ def _of_dispatches(records: Records, values: Array) -> Array:
 
 def _axis(records: Records, member: str, axis: int) -> Callable[[], Array]:
     return lambda: _of_dispatches(records, records[member][:, axis].astype(np.int64))
-
-
-def _directions(grids: Array) -> Array:
-    """Places in `_COPY_TYPES` from the source and target of each copy."""
-    source, target = grids[:, 0], grids[:, 1]
-    from_gpu, to_gpu = source != HOST_DEVICE, target != HOST_DEVICE
-    directions = from_gpu * 2 + to_gpu * 1
-    return np.where(from_gpu & to_gpu & (source != target), 4, directions)

@@ -12,13 +12,28 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from wavescope.model.source import Array
-from wavescope.store.chunks.layout import COPY_QUEUE, OpFlag, OpRecordKind
+from wavescope.store.chunks.layout import COPY_QUEUE, HOST_DEVICE, OpFlag, OpRecordKind
 from wavescope.store.chunks.process import ProcessChunks
 from wavescope.store.chunks.record_file import Records
 
 LARGEST_TIME = (1 << 63) - 1
 _MOST_LANES = 1 << 12
 _COPY_LANE = 1 << 16
+_DIRECTIONS = 0xFF00
+COPY_TYPES = (
+    "CopyHostToHost",
+    "CopyHostToDevice",
+    "CopyDeviceToHost",
+    "CopyDeviceToDevice",
+    "CopyPeerToPeer",
+)
+_DIRECTION_NAMES = (
+    "within the host",
+    "to the device",
+    "to the host",
+    "within the device",
+    "between devices",
+)
 
 
 @dataclass
@@ -40,12 +55,24 @@ def counted(process: ProcessChunks, records: Records) -> Array:
 
 
 def lane_keys(records: Records) -> Array:
-    """What tells the queues of a process apart: GPU and queue, or GPU and copy engine."""
+    """What tells the queues of a process apart: GPU and queue, or GPU and copy engine.
+
+    Of copies whose engine is not known the direction is taken: both run at the same time.
+    """
     is_copy = records["queue"] == COPY_QUEUE
-    engines = np.minimum(records["grid"][:, 2], _COPY_LANE - 1)
+    engines = records["grid"][:, 2]
+    engines = np.where(engines < _DIRECTIONS, engines, _DIRECTIONS + directions(records["grid"]))
     within = np.where(is_copy, engines + np.int64(_COPY_LANE), records["queue"].astype(np.int64))
     keys: Array = (records["gpu"].astype(np.int64) << 32) + within
     return keys
+
+
+def directions(grids: Array) -> Array:
+    """Places in `COPY_TYPES` from the source and target of each copy."""
+    source, target = grids[:, 0], grids[:, 1]
+    from_gpu, to_gpu = source != HOST_DEVICE, target != HOST_DEVICE
+    plain = from_gpu * 2 + to_gpu * 1
+    return np.where(from_gpu & to_gpu & (source != target), 4, plain)
 
 
 @dataclass(frozen=True)
@@ -55,6 +82,15 @@ class Lane:
     gpu: int
     index: int
     is_copy: bool
+
+    @property
+    def name(self) -> str:
+        """What the lane is called."""
+        if not self.is_copy:
+            return f"queue {self.index}"
+        if self.index < _DIRECTIONS:
+            return f"copy engine {self.index}"
+        return f"copies {_DIRECTION_NAMES[min(self.index - _DIRECTIONS, 4)]}"
 
     @classmethod
     def from_key(cls, key: int) -> Lane:

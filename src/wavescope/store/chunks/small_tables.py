@@ -84,7 +84,7 @@ def add_queues(
 ) -> None:
     """A name for each queue, with the process where there are several."""
     for row in numbering.queues:
-        name = f"copy engine {row.lane.index}" if row.lane.is_copy else f"queue {row.lane.index}"
+        name = row.lane.name
         if len(processes) > 1:
             name += f" of process {processes[row.process].pid}"
         builder.add_row(QUEUES, gpu=row.gpu, queue=row.queue, name=name)
