@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kSpareBlocks = 2;
 constexpr std::size_t kSpareBlocksAtFirst = 8;
+constexpr uint64_t kFinishLimitNs = 2000000000;
 
 // One ops stream and one numbering of queues per session, also when the runtime is loaded several times.
 struct SessionState {
@@ -42,7 +43,7 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
       symbols_(api_, agents_, session.facts(), filter_),
       op_log_(state_of(session).log),
       copies_(*this),
-      worker_(sweep_all, this) {
+      worker_(sweep_all, last_sweep, this) {
   write_runtime_fact();
   if (api_.async_copy_enable != nullptr) api_.async_copy_enable(true);
 }
@@ -146,21 +147,23 @@ Worker::Activity Collector::sweep_all(void* collector) {
   return open ? Worker::Activity::kWaiting : Worker::Activity::kIdle;
 }
 
-void Collector::finish(bool runtime_ends) {
-  if (!worker_.stop()) {
-    session_.facts().note("the last dispatches not recorded: the collector's thread does not answer");
-    return;
-  }
-  const std::lock_guard<std::mutex> lock(sweep_mutex_);
-  for (auto& recorder : queues_) recorder->pending().sweep(op_log_, agents_, boottime_ns(), true);
-  for (auto& pending : copies_.pending()) pending->sweep(op_log_, agents_, boottime_ns(), true);
-  agents_.finish_pairs();
-  deactivate();
-  session_.facts().append(Fact("cost")
-                              .add("worker_cpu_ns", worker_.cpu_ns())
-                              .add("sweeps", worker_.sweeps())
-                              .add("bytes", session_.bytes_written()));
-  if (runtime_ends) pool_.destroy_signals();
+void Collector::last_sweep(void* collector) {
+  auto* self = static_cast<Collector*>(collector);
+  const std::lock_guard<std::mutex> lock(self->sweep_mutex_);
+  const uint64_t now_ns = boottime_ns();
+  for (auto& recorder : self->queues_) recorder->pending().sweep(self->op_log_, self->agents_, now_ns, true);
+  for (auto& pending : self->copies_.pending()) pending->sweep(self->op_log_, self->agents_, now_ns, true);
+  self->agents_.finish_pairs();
+  self->deactivate();
+  self->session_.facts().append(Fact("cost")
+                                    .add("worker_cpu_ns", thread_cpu_ns())
+                                    .add("sweeps", self->worker_.sweeps())
+                                    .add("bytes", self->session_.bytes_written()));
+}
+
+void Collector::finish_with_runtime() {
+  if (finish(kFinishLimitNs)) pool_.destroy_signals();
+  else note_unfinished();
 }
 
 }  // namespace wavescope

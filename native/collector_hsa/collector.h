@@ -37,6 +37,7 @@ class Collector {
   Mode mode() const { return mode_; }
   bool recording() const { return session_.recording(); }
   void wake_worker() { worker_.wake(); }
+  void start_worker() { worker_.start(); }
 
   // False in a forked child and after the end: packets then pass untouched.
   bool active() const { return active_.load(std::memory_order_relaxed); }
@@ -50,11 +51,15 @@ class Collector {
   // Counters of a queue (or of the copies) of a GPU; never null, if need be without a file behind them.
   WavescopeCounterRecord& new_counters(uint16_t gpu, uint32_t queue);
 
-  // The last sweep, and what is known only at the end. With `runtime_ends` the signals go back to the runtime.
-  void finish(bool runtime_ends);
+  // The last sweep, and what is known only at the end, done by the worker within the limit.
+  bool finish(uint64_t limit_ns) { return worker_.finish(limit_ns); }
+  // The same before the runtime shuts down: the signals go back to it.
+  void finish_with_runtime();
+  void note_unfinished() { session_.facts().note("the last dispatches not recorded: the collector's thread does not answer"); }
 
  private:
   static Worker::Activity sweep_all(void* collector);
+  static void last_sweep(void* collector);
   void write_runtime_fact();
   void add_queue(hsa_queue_t* queue, Gpu& gpu);
 

@@ -65,6 +65,7 @@ void CopyRecorder::record(PendingOps& pending, const CopyShape& shape, hsa_signa
     block->tag[slot].store(tag_of(block->generation, kTaken), std::memory_order_release);
   }
   pending.publish();
+  collector_.start_worker();
   collector_.wake_worker();
 }
 

@@ -107,8 +107,17 @@ void put_hooks(const HsaHooks& hooks) {
   if (hooks.async_copy_on_engine != nullptr) *hooks.async_copy_on_engine = async_copy_on_engine;
 }
 
+constexpr uint64_t kExitLimitNs = 2000000000;
+constexpr uint64_t kQuickExitLimitNs = 200000000;
+
 void finish_at_exit() {
-  if (Collector* collector = current.exchange(nullptr)) collector->finish(false);
+  Collector* collector = current.exchange(nullptr);
+  if (collector != nullptr && !collector->finish(kExitLimitNs)) collector->note_unfinished();
+}
+
+// May run inside a signal handler, with locks held that the last sweep waits for in vain.
+void finish_at_quick_exit() {
+  if (Collector* collector = current.exchange(nullptr)) collector->finish(kQuickExitLimitNs);
 }
 
 // The child has none of the runtime's threads and none of its queues.
@@ -128,6 +137,7 @@ bool load(HsaApiTable& tables) {
   }
   static const bool registered = [] {
     Session::at_finish(finish_at_exit);
+    Session::at_quick_finish(finish_at_quick_exit);
     Session::at_fork_child(forget_in_child);
     return true;
   }();
@@ -145,5 +155,7 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(void* tables, uint
 }
 
 extern "C" __attribute__((visibility("default"))) void OnUnload() {
-  if (wavescope::Collector* collector = wavescope::current.exchange(nullptr)) collector->finish(true);
+  if (wavescope::Collector* collector = wavescope::current.exchange(nullptr)) {
+    collector->finish_with_runtime();
+  }
 }

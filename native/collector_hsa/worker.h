@@ -2,8 +2,6 @@
 #ifndef WAVESCOPE_COLLECTOR_HSA_WORKER_H
 #define WAVESCOPE_COLLECTOR_HSA_WORKER_H
 
-#include <pthread.h>
-
 #include <atomic>
 #include <cstdint>
 
@@ -14,11 +12,16 @@ class Worker {
   enum class Activity { kIdle, kWaiting, kBusy };  // nothing in flight; nothing complete; some complete
   using Sweep = Activity (*)(void* context);
 
-  Worker(Sweep sweep, void* context) : sweep_(sweep), context_(context) {}
+  using Finish = void (*)(void* context);
 
+  Worker(Sweep sweep, Finish last_work, void* context) : sweep_(sweep), last_work_(last_work), context_(context) {}
+
+  // Any thread, any number of times.
   void start();
-  // Waits until the thread is gone; false when it does not end in a second.
-  bool stop();
+
+  // Lets the thread do its last work and waits until it has; false when it takes longer than the limit. Takes no lock, so
+  // that it may be called wherever a process may end. Without a thread there is nothing to do.
+  bool finish(uint64_t limit_ns);
 
   // Called for every dispatch: costs one load unless the thread sleeps for lack of work. A wake-up that is missed by a
   // hair is made up for, because the thread never sleeps longer than 50 ms.
@@ -36,11 +39,13 @@ class Worker {
   void wake_now();
 
   const Sweep sweep_;
+  const Finish last_work_;
   void* const context_;
-  pthread_t thread_{};
-  bool running_ = false;
-  std::atomic<bool> stopping_{false};
-  std::atomic<int> asleep_{0};  // a futex
+  std::atomic<bool> started_{false};
+  std::atomic<bool> running_{false};
+  std::atomic<bool> finishing_{false};
+  std::atomic<int> asleep_{0};    // a futex
+  std::atomic<int> finished_{0};  // a futex
   std::atomic<uint64_t> cpu_ns_{0};
   std::atomic<uint64_t> sweeps_{0};
 };

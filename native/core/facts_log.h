@@ -2,6 +2,7 @@
 #ifndef WAVESCOPE_CORE_FACTS_LOG_H
 #define WAVESCOPE_CORE_FACTS_LOG_H
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -42,6 +43,8 @@ class FactsLog {
 
   bool usable() const { return log_.usable(); }
   bool append(const Fact& fact);  // any thread
+  // At the end of the process, where waiting for the lock might take for ever.
+  bool append_unlocked(const char* line, std::size_t length) { return log_.append(line, length); }
 
   // A note fact: something was not recorded, and why.
   bool note(std::string_view text, uint64_t count = 1);

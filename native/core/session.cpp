@@ -39,6 +39,10 @@ Hooks& finish_hooks() {
   static Hooks& hooks = *new Hooks;
   return hooks;
 }
+Hooks& quick_hooks() {
+  static Hooks& hooks = *new Hooks;
+  return hooks;
+}
 Hooks& fork_hooks() {
   static Hooks& hooks = *new Hooks;
   return hooks;
@@ -99,6 +103,7 @@ void Session::forget_in_child() {
 }
 
 void Session::at_finish(Hook hook) { finish_hooks().add(hook); }
+void Session::at_quick_finish(Hook hook) { quick_hooks().add(hook); }
 void Session::at_fork_child(Hook hook) { fork_hooks().add(hook); }
 
 WavescopeStreamHeader Session::header_of(WavescopeStream stream, uint32_t record_bytes) const {
@@ -149,9 +154,27 @@ void Session::note_losses(const LazyStream& lazy, const char* what) {
   if (lost != 0) facts_.note(std::string(what) + " not recorded: no more room (disk or --max-size)", lost);
 }
 
-void Session::finish(const char* reason) {
+// The session, if this is the first time that its end is seen. A child of vfork shares the memory, but the session is not
+// its own.
+Session* Session::to_finish() {
   Session* session = if_open();
-  if (session == nullptr || finished.exchange(true)) return;
+  if (session == nullptr || session->pid_ != static_cast<uint32_t>(getpid()) || finished.exchange(true)) return nullptr;
+  return session;
+}
+
+void Session::quick_finish(const char* reason) {
+  Session* session = to_finish();
+  if (session == nullptr) return;
+  quick_hooks().run();
+  char line[128];
+  const int length = std::snprintf(line, sizeof line, "{\"fact\":\"end\",\"ns\":%llu,\"reason\":\"%s\"}\n",
+                                   static_cast<unsigned long long>(boottime_ns()), reason);
+  if (length > 0) session->facts_.append_unlocked(line, static_cast<std::size_t>(length));
+}
+
+void Session::finish(const char* reason) {
+  Session* session = to_finish();
+  if (session == nullptr) return;
   finish_hooks().run();
   session->note_losses(session->markers_, "markers");
   session->note_losses(session->calls_, "API calls");

@@ -35,6 +35,8 @@ class Session {
   // Called once at the normal end of the process, newest first, before the "end" fact is written. At most 16.
   using Hook = void (*)();
   static void at_finish(Hook hook);
+  // The same for an end by _exit, which may be called in a signal handler: no locks, no memory.
+  static void at_quick_finish(Hook hook);
   // Called in a forked child, while it has one thread and no session yet. At most 16.
   static void at_fork_child(Hook hook);
 
@@ -64,6 +66,8 @@ class Session {
 
   // Runs the hooks and writes the "end" fact; later calls do nothing.
   static void finish(const char* reason);
+  // The same for _exit.
+  static void quick_finish(const char* reason);
 
  private:
   // A stream that is made when its first record is wanted.
@@ -79,6 +83,7 @@ class Session {
   explicit Session(const std::string& folder);
   static Session* open();
   static void forget_in_child();
+  static Session* to_finish();
   StreamFile* make(LazyStream& lazy);
   std::string path_of(const char* suffix) const { return base_ + "." + suffix; }
   WavescopeStreamHeader header_of(WavescopeStream stream, uint32_t record_bytes) const;

@@ -24,19 +24,21 @@
 // Facts, one JSON object a line, by their "fact" member (other members may be absent, unknown facts are skipped):
 //   process   pid, ppid, command, hostname, cpu_count, mode, collector_version, start_ns, environment (names only),
 //             rank, world_size (from the launcher's variables)
-//   agent     gpu, name (gfx90a), product, uuid, cu_count, clock_mhz, wave_size, memory_bytes, driver_node, ticks_per_second
+//   agent     gpu, name (gfx90a), product, uuid, cu_count, clock_mhz, wave_size, memory_clock_mhz, memory_width_bits,
+//             driver_node, bdf
 //   queue     queue, gpu, address (hsa_queue_t*), size
-//   kernel    object (kernel_object), name (mangled, without .kd), vgprs, agprs, sgprs, lds_bytes, scratch_bytes, kernarg_bytes,
-//             code_object
+//   kernel    object (kernel_object), name (mangled, without .kd), ns (known from then on: an object that is given out again
+//             has another fact), vgprs, agprs, sgprs (as allocated), lds_bytes, scratch_bytes, kernarg_bytes, code_object (URI)
 //   function  function (index used by CallRecord), name, kind (launch, copy, fill, alloc, stream, event, sync, graph, other),
 //             arguments (names of CallRecord::arguments with what they hold after a colon: "bytes" is a number, -1 being
 //             2^64-1; "dst:address" a pointer or handle; "kernel:text" an id of the text stream, 0 when not known;
 //             "block:xyz" three sizes of 21 bits each, x lowest). Written before the function's first record.
 //   thread    thread, name
 //   label     what (hip_device, hip_stream, hsa_agent), id, name   (how the program calls one of its things)
-//   clock     gpu, ticks, ns
+//   clock     gpu, ticks, ns, ticks_per_second (nominal, with the first pair of a GPU)
 //   runtime   name (hsa, hip), version, path
 //   note      text, count   (something was not recorded, and why)
+//   cost      worker_cpu_ns, sweeps, bytes   (the collector's own; one for each time that the runtime was loaded)
 //   end       ns, reason (exit, unload, signal)   absent when the process was killed
 #ifndef WAVESCOPE_CHUNK_FORMAT_H
 #define WAVESCOPE_CHUNK_FORMAT_H
@@ -152,7 +154,8 @@ enum WavescopeLossReason {
   WAVESCOPE_LOSS_REASONS = 6,
 };
 
-typedef struct WavescopeCounterRecord {  // one per queue, updated in place by its only writer
+// One per queue, updated in place by its only writer; one per GPU with queue 0xffff counts copies instead.
+typedef struct WavescopeCounterRecord {
   uint8_t kind;  // 1
   uint8_t spare;
   uint16_t gpu;
