@@ -18,8 +18,8 @@ from wavescope.store.chunks.op_survey import (
     COPY_TYPES,
     counted,
     directions,
-    ends_ns,
     lane_keys,
+    times_ns,
 )
 from wavescope.store.chunks.process import ProcessChunks
 from wavescope.store.chunks.record_file import Block, Records
@@ -71,7 +71,7 @@ class OpRows:
             "id": lambda: block.places + self.first_id,
             "gpu": lambda: self.gpus.values(records["gpu"], UNKNOWN),
             "queue": lambda: self.lanes.values(lane_keys(records), UNKNOWN),
-            "start_ns": lambda: ends_ns(self.process, records, "start"),
+            "start_ns": lambda: times_ns(self.process, records, "start"),
             "end_ns": lambda: self._ends(records),
             "name": lambda: self._names(records),
             "type": lambda: self._types(records),
@@ -92,8 +92,8 @@ class OpRows:
         return makers
 
     def _ends(self, records: Records) -> Array:
-        starts = ends_ns(self.process, records, "start")
-        ends: Array = np.maximum(starts, ends_ns(self.process, records, "end"))
+        starts = times_ns(self.process, records, "start")
+        ends: Array = np.maximum(starts, times_ns(self.process, records, "end"))
         return ends
 
     def _names(self, records: Records) -> Array:

@@ -114,7 +114,7 @@ def survey_ops(process: ProcessChunks) -> OpSurvey:
     return survey
 
 
-def ends_ns(process: ProcessChunks, records: Records, member: str) -> Array:
+def times_ns(process: ProcessChunks, records: Records, member: str) -> Array:
     """Starts or ends (`member`) in nanoseconds."""
     times = records[member].astype(np.int64)
     is_raw = records["flags"] & OpFlag.RAW_TICKS != 0
@@ -130,7 +130,7 @@ def _survey_block(process: ProcessChunks, records: Records, survey: OpSurvey) ->
     survey.dispatches += int((records["kind"] == OpRecordKind.DISPATCH).sum())
     if len(survey.lanes) < _MOST_LANES:
         survey.lanes.update(np.unique(lane_keys(records)).tolist()[:_MOST_LANES])
-    ends = ends_ns(process, records, "end")
+    ends = times_ns(process, records, "end")
     survey.last_event_ns = max(survey.last_event_ns, int(ends.max()))
     backwards = int((records["end"] < records["start"]).sum())
     if backwards:

@@ -1,0 +1,100 @@
+"""The command line of `wavescope trace`, up to the options it becomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wavescope.cli.trace import COMMAND, _options, _timeline_path
+from wavescope.collect.options import RecordMode, RecordOptions
+from wavescope.errors import UsageError
+
+
+@pytest.fixture(autouse=True)
+def _no_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    from wavescope.collect.ranks import LAUNCHER_VARIABLES
+
+    for name in (variable for pair in LAUNCHER_VARIABLES for variable in pair if variable):
+        monkeypatch.delenv(name, raising=False)
+
+
+def options_of(*arguments: str) -> RecordOptions:
+    return _options(COMMAND.parser().parse_args(list(arguments)))[0]
+
+
+def test_defaults() -> None:
+    assert options_of("prog") == RecordOptions(("prog",), Path("trace.db"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command", "softgpu"),
+    [
+        (("prog", "-o", "x", "--", "y"), ("prog", "-o", "x", "--", "y"), None),
+        (("--", "prog", "--", "y"), ("prog", "--", "y"), None),
+        (("--softgpu", "prog", "a"), ("prog", "a"), ""),
+        (("--softgpu=gfx90a,gpus=8", "prog"), ("prog",), "gfx90a,gpus=8"),
+        (("-o", "t.db", "--softgpu", "--", "prog"), ("prog",), ""),
+        (("prog", "--softgpu", "x"), ("prog", "--softgpu", "x"), None),
+        (("--mode", "full", "-q", "--softgpu", "--json", "prog"), ("prog",), ""),
+        (("-ot.db", "--softgpu", "prog", "--perfetto"), ("prog", "--perfetto"), ""),
+    ],
+)
+def test_the_program_begins_where_options_end(
+    arguments: tuple[str, ...], command: tuple[str, ...], softgpu: str | None
+) -> None:
+    options = options_of(*arguments)
+
+    assert (options.command, options.softgpu) == (command, softgpu)
+
+
+def test_every_option() -> None:
+    options = options_of(
+        *("-o", "out.db", "-m", "hip", "--start-paused", "--delay", "2.5", "--duration", "500ms"),
+        *("--max-size", "1.5G", "--kernel", "gemm", "--keep-chunks", "--force", "prog"),
+    )
+
+    assert options == RecordOptions(
+        ("prog",),
+        Path("out.db"),
+        mode=RecordMode.HIP,
+        start_paused=True,
+        delay_ms=2500,
+        duration_ms=500,
+        max_bytes=1_500_000_000,
+        kernel="gemm",
+        keep_chunks=True,
+        force=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"),
+    [("4096", 4096), ("500M", 500_000_000), ("2GB", 2_000_000_000), ("10kB", 10_000)],
+)
+def test_sizes(text: str, size_bytes: int) -> None:
+    assert options_of("--max-size", text, "prog").max_bytes == size_bytes
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--",),
+        ("--mode", "fast", "prog"),
+        ("--delay", "-1", "prog"),
+        ("--duration", "soon", "prog"),
+        ("--max-size", "big", "prog"),
+        ("--kernel", "(", "prog"),
+        ("--nonesuch", "prog"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError):
+        options_of(*arguments)
+
+
+def test_the_timeline_is_named_after_the_trace() -> None:
+    assert _timeline_path(None, Path("a/t.db")) is None
+    assert _timeline_path("", Path("a/t.db")) == Path("a/t.pftrace")
+    assert _timeline_path("x.json", Path("a/t.db")) == Path("x.json")
