@@ -34,8 +34,8 @@ SOFTGPU_THUNK hsaKmtDestroyEvent(HsaEvent* event) {
 
 SOFTGPU_THUNK hsaKmtSetEvent(HsaEvent* event) {
   Machine* here = machine();
-  if (!event || !here) return HSAKMT_STATUS_INVALID_HANDLE;
-  here->events.set(event->EventId);
+  if (!event) return HSAKMT_STATUS_INVALID_HANDLE;
+  if (here) here->events.set(event->EventId);
   return HSAKMT_STATUS_SUCCESS;
 }
 

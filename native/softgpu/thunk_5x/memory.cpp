@@ -18,9 +18,10 @@ SOFTGPU_THUNK hsaKmtAllocMemory(HSAuint32 node, HSAuint64 bytes, HsaMemFlags fla
   return *address ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_NO_MEMORY;
 }
 
+// Giving something back succeeds in a child of fork, which has nothing: the runtime's exit handlers insist on it.
 SOFTGPU_THUNK hsaKmtFreeMemory(void* address, HSAuint64) {
   Machine* here = machine();
-  const bool is_released = here && here->memory.release(address);
+  const bool is_released = !here || here->memory.release(address);
   return is_released ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_PARAMETER;
 }
 
@@ -40,7 +41,7 @@ SOFTGPU_THUNK hsaKmtRegisterMemoryToNodes(void* address, HSAuint64 bytes, HSAuin
 
 SOFTGPU_THUNK hsaKmtDeregisterMemory(void* address) {
   Machine* here = machine();
-  const bool was_known = here && here->memory.deregister_host(address);
+  const bool was_known = !here || here->memory.deregister_host(address);
   return was_known ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_MEMORY_NOT_REGISTERED;
 }
 

@@ -67,7 +67,8 @@ SOFTGPU_THUNK hsaKmtUpdateQueue(HSA_QUEUEID id, HSAuint32 percent, HSA_QUEUE_PRI
 
 SOFTGPU_THUNK hsaKmtDestroyQueue(HSA_QUEUEID id) {
   Machine* here = machine();
-  const auto gpu_index = here ? here->queues.gpu_of(id) : std::nullopt;
+  if (!here) return HSAKMT_STATUS_SUCCESS;  // a child of fork has no queues
+  const auto gpu_index = here->queues.gpu_of(id);
   if (!gpu_index) return HSAKMT_STATUS_INVALID_HANDLE;
   here->engine.device(*gpu_index).remove_queue(id);
   here->queues.remove(id);

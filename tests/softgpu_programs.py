@@ -1,0 +1,120 @@
+"""Compiles the test programs, runs them on the software GPU and reads what it executed."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from wavescope.collect.machine import Machine
+from wavescope.collect.softgpu import softgpu_trouble
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+APT = (
+    "apt-get install --no-install-recommends libhsa-runtime-dev libhsakmt-dev libamdhip64-dev hipcc"
+)
+
+
+def require_softgpu() -> None:
+    """Skip with the reason when programs cannot run on the software GPU here."""
+    if trouble := softgpu_trouble(Machine()):
+        pytest.skip(f"{trouble} ({trouble.hint})")
+
+
+def compiled(source: Path, factory: pytest.TempPathFactory, *flags: str) -> Path:
+    """The program of `source`, compiled once per test run, or a skip when it cannot be."""
+    is_hip = source.suffix == ".hip"
+    compiler = "hipcc" if is_hip else "gcc"
+    if shutil.which(compiler) is None or not Path("/usr/include/hsa/hsa.h").exists():
+        pytest.skip(f"{source.name} cannot be compiled: {APT}")
+    shared = factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):  # workers share the folder above their own
+        shared = shared.parent
+    program = shared / f"{source.stem}{''.join(flags).replace('/', '_')}"
+    if program.exists():
+        return program
+    unfinished = program.with_name(f"{program.name}.{os.getpid()}")
+    own = ["-O1", "-w"] if is_hip else ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
+    libraries = [] if is_hip else ["-lhsa-runtime64", "-pthread"]
+    command = [compiler, *own, *flags, "-o", str(unfinished), str(source), *libraries]
+    done = subprocess.run(
+        command, env={**os.environ, "HIP_PLATFORM": "amd"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    unfinished.rename(program)
+    return program
+
+
+@dataclass(frozen=True)
+class ExecutedOp:
+    """A line of the truth log."""
+
+    gpu: int
+    queue: int
+    packet: int
+    kind: str
+    name: str
+    start_ns: int
+    end_ns: int
+    bytes: int
+    signal: int
+    fault: str
+
+    @property
+    def duration_ns(self) -> int:
+        return self.end_ns - self.start_ns
+
+
+def executed_ops(path: Path) -> list[ExecutedOp]:
+    """All lines of a truth log."""
+    with path.open(newline="") as file:
+        return [
+            ExecutedOp(
+                **{
+                    name: value if name in {"kind", "name", "fault"} else int(value)
+                    for name, value in row.items()
+                }  # type: ignore[arg-type]
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a program on the software GPU ended."""
+
+    code: int
+    out: str
+    err: str
+    truths: list[list[ExecutedOp]]
+    """What each of its processes executed."""
+
+    @property
+    def ops(self) -> list[ExecutedOp]:
+        (only,) = self.truths
+        return only
+
+    def rows(self) -> list[list[int]]:
+        """The numbers of the lines that the program printed."""
+        return [[int(value) for value in line.split(",")] for line in self.out.splitlines()]
+
+
+def on_softgpu(folder: Path, options: list[str], *command: str | Path, seconds: int = 60) -> Ran:
+    """Run `wavescope softgpu OPTIONS -- COMMAND` with a truth log for each process in `folder`."""
+    wavescope = [sys.executable, "-m", "wavescope", "softgpu", "--truth", f"{folder}/truth.%p.csv"]
+    environment = {n: v for n, v in os.environ.items() if not n.startswith("WAVESCOPE_")}
+    done = subprocess.run(
+        [*wavescope, *options, "--", *map(str, command)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+    truths = [executed_ops(path) for path in sorted(folder.glob("truth.*.csv"))]
+    return Ran(done.returncode, done.stdout, done.stderr, truths)
