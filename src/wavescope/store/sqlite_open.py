@@ -8,7 +8,9 @@ A gzipped database is unpacked there.
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -22,6 +24,11 @@ from wavescope.errors import UnreadableInputError
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
+_DISK_ERRORS = (
+    ("disk is full", errno.ENOSPC),
+    ("disk I/O error", errno.EIO),
+    ("unable to open database file", errno.EIO),
+)
 
 
 class ReadOnlyDatabase:
@@ -141,6 +148,18 @@ def sqlite_errors(path: Path | str) -> Iterator[None]:
             f"the database is damaged ({error})",
             hint="if the program was killed while writing, keep its -wal file beside it",
         ) from error
+
+
+@contextlib.contextmanager
+def sqlite_writing_errors(path: Path) -> Iterator[None]:
+    """Turns what SQLite says of a disk that takes no more into the system's own error."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        code = next((code for words, code in _DISK_ERRORS if words in str(error)), None)
+        if code is None:
+            raise
+        raise OSError(code, os.strerror(code), str(path)) from error
 
 
 def quoted(identifier: str) -> str:

@@ -33,6 +33,7 @@ from wavescope.model.strings import StringTable
 from wavescope.store.merge_plan import RankFrom, SourcePlan, plan_merge
 from wavescope.store.sqlite_bulk import BulkDatabase
 from wavescope.store.sqlite_columns import TextColumn
+from wavescope.store.sqlite_open import sqlite_writing_errors
 from wavescope.store.sqlite_schema import (
     ROCPD_SCHEMA_VERSION,
     UNKNOWN_GPU,
@@ -59,15 +60,16 @@ def write_trace(
     rank_from: RankFrom = RankFrom.NOWHERE,
 ) -> None:
     """Write `sources` to a new trace file at `path`."""
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in schema_statements():
-            connection.execute(statement)
-        connection.commit()
-    with BulkDatabase(path) as database:
-        _Writer(database, plan_merge(sources, rank_from), progress).write()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(_MARKER_INDEX)
-        connection.commit()
+    with sqlite_writing_errors(path):
+        with closing(sqlite3.connect(path)) as connection:
+            for statement in schema_statements():
+                connection.execute(statement)
+            connection.commit()
+        with BulkDatabase(path) as database:
+            _Writer(database, plan_merge(sources, rank_from), progress).write()
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(_MARKER_INDEX)
+            connection.commit()
 
 
 class _Writer:

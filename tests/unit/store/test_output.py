@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -77,12 +78,71 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "old.csv").write_text("old")
+    (tmp_path / "out" / "ops.csv").write_text("old")
 
     with replaced(tmp_path / "out", [], force=True, is_folder=True) as temporary:
-        (temporary / "new.csv").write_text("new")
+        (temporary / "calls.csv").write_text("new")
 
-    assert names(tmp_path / "out") == ["new.csv"]
+    assert names(tmp_path / "out") == ["calls.csv"]
+
+
+@pytest.mark.parametrize("other", ["trace.db", "notes.txt", "ops/x.csv", "ops.csv/x"])
+def test_a_folder_with_other_things_is_not_replaced(tmp_path: Path, other: str) -> None:
+    kept = tmp_path / "out" / other
+    kept.parent.mkdir(parents=True)
+    kept.write_text("mine")
+
+    with (
+        pytest.raises(UsageError, match="holds more than an earlier export"),
+        replaced(tmp_path / "out", [], force=True, is_folder=True),
+    ):
+        pytest.fail("the block must not run")
+
+    assert kept.read_text() == "mine"
+
+
+def test_a_file_of_an_input_folder_is_an_input(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    recorded = tmp_path / "run" / "a_kernel_trace.csv"
+    recorded.write_text("recorded")
+
+    with (
+        pytest.raises(UsageError, match="is also an input"),
+        replaced(recorded, [tmp_path / "run"], force=True),
+    ):
+        pytest.fail("the block must not run")
+    with replaced(recorded.with_name("new.csv"), [tmp_path / "run"], force=False) as temporary:
+        temporary.write_text("new")
+
+    assert names(tmp_path / "run") == ["a_kernel_trace.csv", "new.csv"]
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-journal"])
+def test_a_log_left_beside_the_target_does_not_outlive_it(tmp_path: Path, suffix: str) -> None:
+    leftover = tmp_path / f"out.db{suffix}"
+    leftover.write_text("pages of another file")
+
+    with (
+        pytest.raises(OutputExistsError, match=leftover.name),
+        replaced(tmp_path / "out.db", [], force=False),
+    ):
+        pytest.fail("the block must not run")
+    with replaced(tmp_path / "out.db", [], force=True) as temporary:
+        temporary.write_text("x")
+
+    assert names(tmp_path) == ["out.db"]
+
+
+@pytest.mark.parametrize("has_name", [True, False])
+def test_a_full_disk_is_reported_for_the_target(tmp_path: Path, has_name: bool) -> None:
+    with (
+        pytest.raises(OSError, match="No space left") as caught,
+        replaced(tmp_path / "out.db", [], force=False) as temporary,
+    ):
+        raise OSError(errno.ENOSPC, "No space left", *([str(temporary)] if has_name else []))
+
+    assert caught.value.filename == str(tmp_path / "out.db")
+    assert names(tmp_path) == []
 
 
 def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path) -> None:

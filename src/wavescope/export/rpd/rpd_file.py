@@ -16,6 +16,7 @@ from wavescope.export.rpd.rows import RpdRows
 from wavescope.export.rpd.schema import INDEXES, table_statements
 from wavescope.model.source import TraceSource
 from wavescope.store.sqlite_bulk import BulkDatabase
+from wavescope.store.sqlite_open import sqlite_writing_errors
 
 
 def write_rpd(
@@ -25,16 +26,17 @@ def write_rpd(
     progress: Progress,
 ) -> None:
     """Write `source` as a new database at `path`."""
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in table_statements():
-            connection.execute(statement)
-        connection.commit()
-    with BulkDatabase(path) as database:
-        RpdRows(source, database, progress).write()
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in INDEXES:
-            connection.execute(statement)
-        connection.commit()
+    with sqlite_writing_errors(path):
+        with closing(sqlite3.connect(path)) as connection:
+            for statement in table_statements():
+                connection.execute(statement)
+            connection.commit()
+        with BulkDatabase(path) as database:
+            RpdRows(source, database, progress).write()
+        with closing(sqlite3.connect(path)) as connection:
+            for statement in INDEXES:
+                connection.execute(statement)
+            connection.commit()
 
 
 EXPORTER = Exporter("rpd", (".rpd",), "rocmProfileData database", write_rpd)
