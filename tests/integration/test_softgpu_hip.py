@@ -114,6 +114,37 @@ def test_a_slow_kernel_delays_its_own_queue_only(hip_features: Path, tmp_path: P
     assert all(op.queue != slow.queue for op in meanwhile)
 
 
+def test_the_inference_example_has_its_shape(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    require_softgpu()
+    examples = PROGRAMS.parent.parent / "examples"
+    source = examples / "llm_inference.hip"
+    program = compiled(source, tmp_path_factory, "--offload-arch=gfx90a", "-ldl")
+    table = str(examples / "llm_inference_durations.csv")
+    layers, tokens, requests, gpus = 2, 3, 2, 2
+
+    ran = run(
+        tmp_path,
+        ["--gpus", "2", "--durations", table],
+        program,
+        *map(str, (layers, tokens, requests)),
+    )
+
+    assert ran.out == "2 GPUs served 2 requests of 3 tokens\n"
+    passes = gpus * requests
+    dispatched = names(ran)
+    assert sum(n for name, n in dispatched.items() if "_MT256x256x64_" in name) == passes * layers
+    assert sum(n for name, n in dispatched.items() if "_MT32x16x512_" in name) == (
+        passes * layers * tokens
+    )
+    assert sum(n for name, n in dispatched.items() if "sample_tokens" in name) == (
+        passes * (tokens + 1)
+    )
+    large = [op.duration_ns for op in ran.ops if "_MT256x256x128_" in op.name]
+    assert all(1_200_000 < duration < 1_800_000 for duration in large)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("chip", CHIPS)
 def test_other_chips_run_hip(

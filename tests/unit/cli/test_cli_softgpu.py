@@ -1,0 +1,69 @@
+"""`wavescope softgpu` up to the program that it becomes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from wavescope.cli import softgpu
+from wavescope.cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def _usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def variables(options: softgpu.SoftGpuOptions, *_: object) -> dict[str, str]:
+        return {**options.variables(), "LD_LIBRARY_PATH": "/a folder"}
+
+    monkeypatch.setattr(softgpu, "child_variables", variables)
+
+
+def test_without_a_program_the_variables_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["softgpu", "--chip", "gfx906", "--fault", "hang,ms=1", "--fault", "fail"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "export WAVESCOPE_SOFTGPU_CHIP=gfx906",
+        "export WAVESCOPE_SOFTGPU_FAULTS='hang,ms=1;fail'",
+        "export LD_LIBRARY_PATH='/a folder'",
+    ]
+
+
+def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["softgpu", "--gpus", "3", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "WAVESCOPE_SOFTGPU_GPUS": "3",
+        "LD_LIBRARY_PATH": "/a folder",
+    }
+
+
+def test_the_program_replaces_this_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    became: list[object] = []
+
+    def execute(file: str, arguments: list[str], environment: dict[str, str]) -> None:
+        became.extend((file, arguments, environment["WAVESCOPE_SOFTGPU_TRUTH"]))
+        raise SystemExit(0)
+
+    monkeypatch.setattr(os, "execvpe", execute)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        main(["softgpu", "--truth", "t.%p.csv", "--", "prog", "--chip", "x"])
+
+    assert became == ["prog", ["prog", "--chip", "x"], str(tmp_path / "t.%p.csv")]
+
+
+def test_a_truth_log_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "truth.csv"
+    log.write_text("mine")
+
+    assert main(["softgpu", "--truth", str(log), "--", "true"]) == 2
+    assert log.read_text() == "mine"
+    assert "already exists" in capsys.readouterr().err
+
+
+def test_wrong_values_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["softgpu", "--chip", "gfx1", "--", "true"]) == 2
+    assert main(["softgpu", "--durations", "/no/such/file", "--", "true"]) == 2
+    assert main(["softgpu", "--gpus", "two"]) == 2
+    assert "there is no software GPU 'gfx1'" in capsys.readouterr().err
