@@ -1,9 +1,9 @@
 // A program with the shape of LLM inference on two GPUs: a prefill of few large kernels, then decode steps of many
 // small ones that are replayed from a graph, copies of tokens in and out, and roctx ranges around the phases.
-// The kernels are empty; on the software GPU they take the times of llm_inference_durations.csv:
+// The kernels are empty; on the software GPU they take the times of llm_inference.durations:
 //
 //   HIP_PLATFORM=amd hipcc --offload-arch=gfx90a -O2 -o llm_inference llm_inference.hip -ldl
-//   wavescope softgpu --gpus 2 --durations llm_inference_durations.csv -- ./llm_inference [LAYERS] [TOKENS] [REQUESTS]
+//   wavescope softgpu --gpus 2 --durations llm_inference.durations -- ./llm_inference [LAYERS] [TOKENS] [REQUESTS]
 #include <dlfcn.h>
 #include <hip/hip_bfloat16.h>
 #include <hip/hip_runtime.h>

@@ -121,7 +121,7 @@ def test_the_inference_example_has_its_shape(
     examples = PROGRAMS.parent.parent / "examples"
     source = examples / "llm_inference.hip"
     program = compiled(source, tmp_path_factory, "--offload-arch=gfx90a", "-ldl")
-    table = str(examples / "llm_inference_durations.csv")
+    table = str(examples / "llm_inference.durations")
     layers, tokens, requests, gpus = 2, 3, 2, 2
 
     ran = run(

@@ -140,7 +140,9 @@ COMMAND = Command(
             "wavescope softgpu --fault hang,kernel=gemm,ms=50,every=100 -- ./hip_program",
             "every hundredth gemm takes 50 ms longer",
         ),
-        Example('eval "$(wavescope softgpu --chip gfx1030)"', "for all programs of this shell"),
+        Example(
+            "wavescope softgpu --chip gfx1030", "variables to export, for all programs of a shell"
+        ),
     ),
     _add_arguments,
     _run,
