@@ -137,6 +137,45 @@ def test_raw_ticks_are_converted_by_the_clock_of_their_gpu(tmp_path: Path) -> No
         assert "100000000.000 ticks/s" in trace.metadata["clock of GPU 0"]
 
 
+def test_an_object_that_is_given_out_again_is_told_by_time(tmp_path: Path) -> None:
+    folder = (
+        simple(tmp_path / "s")
+        .with_fact("kernel", object=0x100, name="later", ns=400)
+        .with_op(start=399, end=401, kernel=0x100)
+        .with_op(start=400, end=402, kernel=0x100)
+        .write()
+    )
+    with open_trace(folder) as trace:
+        assert trace.ops.strings("name") == ["gemm(float*, int)", "gemm(float*, int)", "later"]
+        assert trace.ops["kernel"].tolist() == [1, 1, 2]
+
+
+def test_one_clock_reading_and_the_nominal_rate_are_enough(tmp_path: Path) -> None:
+    folder = (
+        a_process(tmp_path / "s")
+        .with_fact("clock", gpu=0, ticks=1000, ns=50_000, ticks_per_second=100_000_000)
+        .with_op(start=1010, end=1020, flags=RAW_TICKS)
+        .write()
+    )
+    with open_trace(folder) as trace:
+        assert rows_of(trace, "ops", "start_ns", "end_ns") == [(50_100, 50_200)]
+
+
+def test_labels_and_costs_are_metadata(tmp_path: Path) -> None:
+    folder = (
+        simple(tmp_path / "s")
+        .with_fact("label", what="hip_stream", id=0x50, name="decode")
+        .with_fact("cost", worker_cpu_ns=1_500_000, sweeps=3, bytes=2048)
+        .with_fact("cost", worker_cpu_ns=500_000, sweeps=1, bytes=0)
+        .with_fact("runtime", name="hsa", version="1.5", path="/lib/libhsa.so")
+        .write()
+    )
+    with open_trace(folder) as trace:
+        assert trace.metadata["hip stream 0x50"] == "decode"
+        assert trace.metadata["collector_cost"] == "2.000 ms of CPU in 4 sweeps, 2.048 kB written"
+        assert trace.metadata["runtime hsa"] == "1.5 /lib/libhsa.so"
+
+
 def test_what_is_not_a_row_is_left_out_the_same_way_in_every_pass(tmp_path: Path) -> None:
     folder = (
         simple(tmp_path / "s")
@@ -188,13 +227,17 @@ def test_open_ranges_and_calls_end_with_the_last_event_and_say_so(tmp_path: Path
     folder = (
         simple(tmp_path / "s", start_ns=50)
         .with_marker("decode", 120, 0, id=1, kind=3)
+        .with_marker("of a thread that ended", 130, 140, id=2, kind=3)
         .with_fact("function", function=0, name="hipDeviceSynchronize", kind="sync", arguments=[])
         .with_call(0, 130, 0, flags=1)
         .with_op(start=400, end=500)
         .write(ended=False)
     )
     with open_trace(folder) as trace:
-        assert rows_of(trace, "markers", "start_ns", "end_ns", "flags") == [(120, 500, 2)]
+        assert rows_of(trace, "markers", "start_ns", "end_ns", "flags") == [
+            (120, 500, 2),
+            (130, 140, 2),
+        ]
         assert rows_of(trace, "calls", "start_ns", "end_ns", "return_code") == [(130, 500, -1)]
         assert trace.metadata["cut_off_processes"] == "7"
         assert trace.processes["end_ns"].tolist() == [-1]

@@ -24,10 +24,15 @@ class Facts:
     process: Fact = field(default_factory=dict)
     agents: dict[int, Fact] = field(default_factory=dict)
     queues: dict[int, Fact] = field(default_factory=dict)
-    kernels: dict[int, Fact] = field(default_factory=dict)
+    kernels: list[Fact] = field(default_factory=list)
+    """In the order they were written: an object may be given out again."""
     functions: dict[int, Fact] = field(default_factory=dict)
     threads: dict[int, str] = field(default_factory=dict)
     clocks: dict[int, list[ClockPair]] = field(default_factory=dict)
+    ticks_per_second: dict[int, int] = field(default_factory=dict)
+    """Nominal, by GPU."""
+    labels: list[Fact] = field(default_factory=list)
+    costs: list[Fact] = field(default_factory=list)
     runtimes: list[Fact] = field(default_factory=list)
     notes: list[tuple[str, int]] = field(default_factory=list)
     end: Fact | None = None
@@ -97,8 +102,8 @@ def _take(facts: Facts, fact: Fact) -> bool:
         facts.process.update(fact)
     elif kind == "clock":
         return _take_clock(facts, fact)
-    elif kind == "runtime":
-        facts.runtimes.append(fact)
+    elif kind in _LISTS:
+        return _take_listed(facts, kind, fact)
     elif kind == "note":
         if text(fact, "text") and len(facts.notes) < _MOST_NOTES:
             facts.notes.append((text(fact, "text"), max(1, integer(fact, "count", 1))))
@@ -118,9 +123,18 @@ def _take(facts: Facts, fact: Fact) -> bool:
 _TABLES = {
     "agent": ("agents", "gpu"),
     "queue": ("queues", "queue"),
-    "kernel": ("kernels", "object"),
     "function": ("functions", "function"),
 }
+
+
+_LISTS = {"runtime": "runtimes", "label": "labels", "cost": "costs", "kernel": "kernels"}
+
+
+def _take_listed(facts: Facts, kind: str, fact: Fact) -> bool:
+    if kind == "kernel" and address(fact, "object") < 0:
+        return False
+    getattr(facts, _LISTS[kind]).append(fact)
+    return True
 
 
 def _take_clock(facts: Facts, fact: Fact) -> bool:
@@ -128,4 +142,6 @@ def _take_clock(facts: Facts, fact: Fact) -> bool:
     if min(gpu, ticks, ns) < 0:
         return False
     facts.clocks.setdefault(gpu, []).append(ClockPair(ticks, ns))
+    if (rate := integer(fact, "ticks_per_second")) > 0:
+        facts.ticks_per_second[gpu] = rate
     return True

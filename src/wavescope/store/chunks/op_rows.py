@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -67,20 +68,21 @@ class OpRows:
     def _makers(self, block: Block) -> dict[str, Callable[[], Array]]:
         """How each column that chunks know is made."""
         records = block.records
+        starts_ns = functools.cache(lambda: times_ns(self.process, records, "start"))
         makers: dict[str, Callable[[], Array]] = {
             "id": lambda: block.places + self.first_id,
             "gpu": lambda: self.gpus.values(records["gpu"], UNKNOWN),
             "queue": lambda: self.lanes.values(lane_keys(records), UNKNOWN),
-            "start_ns": lambda: times_ns(self.process, records, "start"),
-            "end_ns": lambda: self._ends(records),
-            "name": lambda: self._names(records),
+            "start_ns": starts_ns,
+            "end_ns": lambda: np.maximum(starts_ns(), times_ns(self.process, records, "end")),
+            "name": lambda: self._names(records, starts_ns()),
             "type": lambda: self._types(records),
             "process": lambda: np.full(len(records), self.process_index),
             "thread": lambda: _known(records["thread"]),
             "stream": lambda: self.streams(records["correlation"]),
             "correlation": lambda: _known(records["correlation"]),
             "hardware_queue": lambda: self.queue_addresses.values(records["queue"], UNKNOWN),
-            "kernel": lambda: _of_dispatches(records, self.kernels.row_ids(records["kernel"])),
+            "kernel": lambda: self._kernel_rows(records, starts_ns()),
             "size_bytes": lambda: self._sizes(records),
             "source_device": lambda: self._device(records, 0),
             "target_device": lambda: self._device(records, 1),
@@ -91,17 +93,16 @@ class OpRows:
             makers[f"workgroup_{letter}"] = _axis(records, "workgroup", axis)
         return makers
 
-    def _ends(self, records: Records) -> Array:
-        starts = times_ns(self.process, records, "start")
-        ends: Array = np.maximum(starts, times_ns(self.process, records, "end"))
-        return ends
-
-    def _names(self, records: Records) -> Array:
+    def _names(self, records: Records, starts_ns: Array) -> Array:
         empty = self.strings.code("")
         is_dispatch = records["kind"] == OpRecordKind.DISPATCH
         codes = np.full(len(records), empty, np.int64)
-        codes[is_dispatch] = self.kernels.name_codes(records["kernel"][is_dispatch])
+        objects = records["kernel"][is_dispatch]
+        codes[is_dispatch] = self.kernels.name_codes(objects, starts_ns[is_dispatch])
         return codes
+
+    def _kernel_rows(self, records: Records, starts_ns: Array) -> Array:
+        return _of_dispatches(records, self.kernels.row_ids(records["kernel"], starts_ns))
 
     def _types(self, records: Records) -> Array:
         codes: Array = self.strings.codes(_TYPE_OF_KIND)[records["kind"]]

@@ -19,11 +19,12 @@ from wavescope.model.columns import (
     UNKNOWN,
 )
 from wavescope.store.chunks.clock import ClockPair
-from wavescope.store.chunks.facts import integer, text, words
+from wavescope.store.chunks.facts import Fact, address, integer, text, words
 from wavescope.store.chunks.layout import COPY_QUEUE, COUNTER_KIND, LOSS_REASONS, SKIP_REASONS
 from wavescope.store.chunks.numbering import Numbering, lane_key
 from wavescope.store.chunks.op_survey import OpSurvey
 from wavescope.store.chunks.process import ProcessChunks
+from wavescope.units import bytes_text, duration_text
 
 _CUT_OFF_REASON = "not finished, or not yet written, when the process was killed"
 _MOST_COUNT = (1 << 62) - 1
@@ -212,9 +213,24 @@ def _process_facts(process: ProcessChunks) -> dict[str, str]:
     for runtime in process.facts.runtimes:
         spelled = " ".join(filter(None, (text(runtime, "version"), text(runtime, "path"))))
         found[f"runtime {text(runtime, 'name')}"] = spelled
+    for label in process.facts.labels:
+        what, identity = text(label, "what").replace("_", " "), address(label, "id")
+        found[f"{what} {identity:#x}"] = text(label, "name")
+    if process.facts.costs:
+        found["collector_cost"] = _spelled_cost(process.facts.costs)
     if process.facts.end:
         found["end"] = text(process.facts.end, "reason")
     return found
+
+
+def _spelled_cost(costs: Sequence[Fact]) -> str:
+    """What the collector itself used."""
+    totals = {
+        member: sum(max(0, integer(cost, member)) for cost in costs)
+        for member in ("worker_cpu_ns", "sweeps", "bytes")
+    }
+    used = duration_text(totals["worker_cpu_ns"])
+    return f"{used} of CPU in {totals['sweeps']} sweeps, {bytes_text(totals['bytes'])} written"
 
 
 def _spelled_clock(pairs: Sequence[ClockPair]) -> str:
