@@ -14,7 +14,7 @@ $(STAMP): pyproject.toml tools/setup $(shell find native -type f)
 	PYTHON=$(PYTHON) tools/setup $(VENV)
 	touch $@
 
-demo: setup ## run the main job on a generated trace
+demo: setup ## record a program on the software GPU and show its summary
 	$(BIN)/wavescope demo -o demo-output
 
 test: setup lint native-test ## everything CI checks

@@ -349,3 +349,23 @@ def test_a_hip_program_on_the_software_gpu_is_traced_as_it_ran(
             launched = set(trace.table(LAUNCHES).strings("name"))
             assert {"scale(float*, float)", "model::attention(float*, int)"} <= launched
     assert f"timed all {len(expected):,} dispatches" in done.stderr
+
+
+def test_the_demo_records_inference_on_two_software_gpus() -> None:
+    from wavescope.collect.demo_program import why_not_recordable
+    from wavescope.collect.machine import Machine
+
+    if missing := why_not_recordable(Machine()):
+        pytest.skip(missing)
+    done = subprocess.run(
+        [*WAVESCOPE, "demo", "-o", "tour", "--json"], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)["facts"]
+    assert facts["gpu_count"] == 2
+    assert facts["coverage"].endswith("dispatches timed (100.0 %)")
+    with open_trace("tour/trace.db") as trace:
+        assert {"prefill", "decode"} <= {name.split()[0] for name in trace.markers.strings("name")}
+        assert len(trace.table(LINKS)) > 1000
+        assert (trace.ops["marker"] >= 0).mean() > 0.9

@@ -54,7 +54,7 @@ COMMANDS = (
     CommandEntry("stop", "stop", "pause a recording from outside the program"),
     CommandEntry("softgpu", "softgpu", "run a ROCm program without a GPU"),
     CommandEntry("doctor", "doctor", "what works on this machine, and how to get what is missing"),
-    CommandEntry("demo", "demo", "a tour on a generated LLM inference trace"),
+    CommandEntry("demo", "demo", "a tour: record LLM inference on software GPUs and analyse it"),
 )
 
 

@@ -47,7 +47,7 @@ def build_demo(folder: Path) -> tuple[Path | None, str]:
     source = demo_source()
     assert source is not None
     program = folder / DEMO_NAME
-    command = ["hipcc", "-O1", f"--offload-arch={_CHIP}", "-o", str(program), str(source)]
+    command = ["hipcc", "-O1", f"--offload-arch={_CHIP}", "-o", str(program), str(source), "-ldl"]
     try:
         done = subprocess.run(
             command,

@@ -29,8 +29,6 @@ class Facts:
     functions: dict[int, Fact] = field(default_factory=dict)
     threads: dict[int, str] = field(default_factory=dict)
     clocks: dict[int, list[ClockPair]] = field(default_factory=dict)
-    ticks_per_second: dict[int, int] = field(default_factory=dict)
-    """Nominal, by GPU."""
     labels: list[Fact] = field(default_factory=list)
     costs: list[Fact] = field(default_factory=list)
     runtimes: list[Fact] = field(default_factory=list)
@@ -142,6 +140,4 @@ def _take_clock(facts: Facts, fact: Fact) -> bool:
     if min(gpu, ticks, ns) < 0:
         return False
     facts.clocks.setdefault(gpu, []).append(ClockPair(ticks, ns))
-    if (rate := integer(fact, "ticks_per_second")) > 0:
-        facts.ticks_per_second[gpu] = rate
     return True

@@ -38,7 +38,7 @@ class ProcessChunks:
         self.markers = self._stream(layout.MARKERS)
         self.counters = self._stream(layout.COUNTERS)
         self.clocks = {
-            gpu: TickClock(pairs, self.facts.ticks_per_second.get(gpu, 0))
+            gpu: TickClock(pairs, integer(self.facts.agents.get(gpu, {}), "ticks_per_second", 0))
             for gpu, pairs in self.facts.clocks.items()
         }
         self._note_damage()
