@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from wavescope.analyze.trace_summary import SummaryOptions, summarize
@@ -15,7 +16,7 @@ from wavescope.model.result import Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
 from wavescope.store.merge_plan import RankFrom
-from wavescope.store.output import replaced
+from wavescope.store.output import replaced, require_free
 from wavescope.store.sqlite_writer import no_progress, write_trace
 
 PathLike = str | os.PathLike[str]
@@ -28,8 +29,10 @@ def open(path: PathLike) -> Trace:  # noqa: A001  reads as wavescope.open(...)
 
 def summary(trace: Trace | PathLike, options: SummaryOptions | None = None) -> Result:
     """Kernels, utilization, gaps, copies, host calls and findings of a trace."""
-    opened = trace if isinstance(trace, Trace) else open_trace(trace)
-    return summarize(opened, options or SummaryOptions())
+    if isinstance(trace, Trace):
+        return summarize(trace, options or SummaryOptions())
+    with open_trace(trace) as opened:
+        return summarize(opened, options or SummaryOptions())
 
 
 def convert(
@@ -43,9 +46,13 @@ def convert(
     """Write the trace at `path` to `output`, in the format its suffix or `format` names."""
     target = Path(output)
     exporter = exporter_for(target, format)
-    source = selected_source(open_source(path), selection or Selection())
+    require_free(target, [Path(path)], force=force)
     options = ExportOptions(gzip=target.name.endswith(".gz"))
-    write_output(exporter, source, target, [Path(path)], options, force=force, progress=no_progress)
+    with closing(open_source(path)) as source:
+        chosen = selected_source(source, selection or Selection())
+        write_output(
+            exporter, chosen, target, [Path(path)], options, force=force, progress=no_progress
+        )
     return target
 
 
@@ -58,6 +65,9 @@ def merge(
 ) -> Path:
     """Write the traces at `paths` into one trace file, losing nothing."""
     target = Path(output)
-    with replaced(target, [Path(path) for path in paths], force=force) as temporary:
-        write_trace([open_source(path) for path in paths], temporary, rank_from=rank_from)
+    with ExitStack() as stack:
+        inputs = [Path(path) for path in paths]
+        temporary = stack.enter_context(replaced(target, inputs, force=force))
+        sources = [stack.enter_context(closing(open_source(path))) for path in paths]
+        write_trace(sources, temporary, rank_from=rank_from)
     return target

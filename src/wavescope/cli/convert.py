@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_source, tell_notes
+from wavescope.cli.opened import chosen_rows, opened_source, tell_notes
 from wavescope.cli.options import (
     add_filter_flags,
     add_force_flag,
@@ -57,7 +57,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         metavar="FORMAT",
         default="",
-        help=f"format to write, whatever the ending; `wavescope info --formats` lists them "
+        help=f"format to write, whatever the ending: {_format_names()} "
         f"(default {DEFAULT_FORMAT} when there is no -o)",
     )
     parser.add_argument(
@@ -69,6 +69,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_force_flag(parser)
     add_quiet_flag(parser)
     add_json_flag(parser)
+
+
+def _format_names() -> str:
+    from wavescope.export.registry import exporters  # noqa: PLC0415  slow to import
+
+    return ", ".join(exporter.name for exporter in exporters())
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -120,12 +126,11 @@ def _export(
     options: ExportOptions,
     arguments: argparse.Namespace,
 ) -> None:
-    from wavescope.model.selected_source import selected_source  # noqa: PLC0415  slow to import
-
     quiet: bool = arguments.quiet
     with opened_source(arguments.trace, quiet=quiet) as source:
+        chosen = chosen_rows(source, selection, quiet=quiet)
         with Progress(f"writing {path.name}", quiet=quiet) as progress:
-            exporter.write(selected_source(source, selection), path, options, progress)
+            exporter.write(chosen, path, options, progress)
         if not quiet:
             tell_notes(source.notes)
 

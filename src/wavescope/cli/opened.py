@@ -12,8 +12,11 @@ from wavescope.cli.terminal import say
 from wavescope.units import count_text
 
 if TYPE_CHECKING:
+    from wavescope.model.selection import Selection
     from wavescope.model.source import Notes, TraceSource
     from wavescope.model.trace import Trace
+
+NO_OPS_LEFT = "no op is left by the filters: `wavescope info` shows what the trace holds"
 
 
 @contextmanager
@@ -36,6 +39,16 @@ def opened_trace(path: str, *, quiet: bool) -> Iterator[Trace]:
 
     with opened_source(path, quiet=quiet) as source:
         yield Trace(source)
+
+
+def chosen_rows(source: TraceSource, selection: Selection, *, quiet: bool) -> TraceSource:
+    """The rows of `source` that the filters keep; says so when no op is among them."""
+    from wavescope.model.selected_source import SelectedSource, selected_source  # noqa: PLC0415
+
+    chosen = selected_source(source, selection)
+    if isinstance(chosen, SelectedSource) and not chosen.has_ops and not quiet:
+        say(NO_OPS_LEFT, label="note")
+    return chosen
 
 
 def tell_notes(notes: Notes) -> None:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_trace
+from wavescope.cli.opened import NO_OPS_LEFT, opened_trace
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputFormat,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from wavescope.analyze.kernel_summary import KernelSummaryOptions
     from wavescope.analyze.trace_summary import SummaryOptions
     from wavescope.model.result import Result
-    from wavescope.model.selection import Selection
 
 _HEADER_FACTS = {
     "path": "path",
@@ -84,7 +83,9 @@ def _run(arguments: argparse.Namespace) -> int:
         with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
             result = summarize(select(trace, selection), options)
     if not selection.is_everything:
-        result.facts["selection"] = describe(selection)
+        result.facts["selection"] = str(selection)
+        if not result.facts["op_count"] and not arguments.quiet:
+            say(NO_OPS_LEFT, label="note")
     hidden = _fit_for_people(result, output) if output.format in FOR_PEOPLE else []
     print_result(result, output)
     if hidden and output.format is OutputFormat.TEXT and not arguments.quiet:
@@ -119,20 +120,6 @@ def _kernel_options(arguments: argparse.Namespace) -> KernelSummaryOptions:
         ops=OpChoice.ALL if arguments.all_ops else OpChoice.KERNELS,
         rules=NameRules.from_toml(arguments.rules) if arguments.rules else None,
     )
-
-
-def describe(selection: Selection) -> str:
-    """The filters in words, such as 'gpu 0,1; marker decode'."""
-    parts = {
-        "from": selection.start.text if selection.start else "",
-        "until": selection.end.text if selection.end else "",
-        "gpu": ",".join(str(gpu) for gpu in selection.gpus),
-        "pid": ",".join(str(pid) for pid in selection.processes),
-        "rank": ",".join(str(rank) for rank in selection.ranks),
-        "kernel": selection.name,
-        "marker": selection.marker,
-    }
-    return "; ".join(f"{name} {value}" for name, value in parts.items() if value)
 
 
 def _fit_for_people(result: Result, output: OutputOptions) -> list[str]:

@@ -15,7 +15,13 @@ _COLOR_OF = {"error": "1;31", "hint": "1;36", "note": "1;33"}
 
 
 def prepare_streams() -> None:
-    """Make both streams spell what their encoding lacks instead of failing on it."""
+    """Make both streams spell what their encoding lacks instead of failing on it.
+
+    A stream that was closed before the start (`>&-`) takes what is written and drops it.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, io.TextIOWrapper(io.FileIO(os.devnull, "w")))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

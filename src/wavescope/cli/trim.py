@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_source, tell_notes
+from wavescope.cli.opened import chosen_rows, opened_source, tell_notes
 from wavescope.cli.options import (
     add_filter_flags,
     add_force_flag,
@@ -31,7 +31,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.model.selected_source import selected_source  # noqa: PLC0415
     from wavescope.store.output import replaced  # noqa: PLC0415  slow to import
     from wavescope.store.sqlite_writer import write_trace  # noqa: PLC0415
 
@@ -47,7 +46,7 @@ def _run(arguments: argparse.Namespace) -> int:
         opened_source(arguments.trace, quiet=arguments.quiet) as source,
         Progress(f"trimming {Path(arguments.trace).name}", quiet=arguments.quiet) as progress,
     ):
-        write_trace([selected_source(source, selection)], temporary, progress)
+        write_trace([chosen_rows(source, selection, quiet=arguments.quiet)], temporary, progress)
         if not arguments.quiet:
             tell_notes(source.notes)
     tell_written(target, "wavescope", arguments)

@@ -40,7 +40,7 @@ def exporter_for(target: Path, name: str = "") -> Exporter:
     known = list(exporters())
     if name:
         for exporter in known:
-            if exporter.name == name:
+            if exporter.name == name.lower():
                 return exporter
         names = ", ".join(exporter.name for exporter in known)
         raise UsageError(f"there is no format '{name}'", hint=f"known formats: {names}")

@@ -36,6 +36,8 @@ def probe(path: Path) -> Probe:
         ) from error
     except OSError as error:
         raise UnreadableInputError(path, error.strerror or str(error)) from error
+    except ValueError as error:  # a NUL in the name
+        raise UnreadableInputError(path, str(error)) from error
 
 
 def _probe_file(path: Path) -> Probe:

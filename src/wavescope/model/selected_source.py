@@ -15,6 +15,7 @@ from wavescope.model.columns import (
     LAUNCHES,
     LINKS,
     MARKERS,
+    METADATA,
     OPS,
     Table,
 )
@@ -36,6 +37,7 @@ class SelectedSource(Closing):
 
     def __init__(self, source: TraceSource, selection: Selection) -> None:
         self._source = source
+        self._words = str(selection)
         chosen = select(Trace(source), selection)
         self._ids: dict[Table, npt.NDArray[np.int64]] = {
             OPS: chosen.ops["id"],
@@ -74,6 +76,15 @@ class SelectedSource(Closing):
             for name, referred in conditions:
                 kept &= _among(batch[name], self._ids[referred])
             yield {name: batch[name][kept] for name in wanted}
+        if table is METADATA:
+            # What recorders and readers counted is true of the whole trace, not of this part.
+            fact = {"tag": "selection", "value": self._words}
+            yield {name: self.strings.codes([fact[name]]) for name in wanted}
+
+    @property
+    def has_ops(self) -> bool:
+        """Whether any op is left."""
+        return len(self._ids[OPS]) > 0
 
     def texts(self, handles: npt.NDArray[np.int64]) -> list[str]:
         return self._source.texts(handles)

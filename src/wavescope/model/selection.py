@@ -63,12 +63,25 @@ class Selection:
     def is_everything(self) -> bool:
         return self == Selection()
 
+    def __str__(self) -> str:
+        """The conditions in words, such as 'gpu 0,1; marker decode'."""
+        parts = {
+            "from": self.start.text if self.start else "",
+            "until": self.end.text if self.end else "",
+            "gpu": ",".join(map(str, self.gpus)),
+            "pid": ",".join(map(str, self.processes)),
+            "rank": ",".join(map(str, self.ranks)),
+            "kernel": self.name,
+            "marker": self.marker,
+        }
+        return "; ".join(f"{name} {value}" for name, value in parts.items() if value)
+
 
 def select(trace: Trace, selection: Selection) -> Trace:
     """`trace` with the ops, calls, markers and links that `selection` keeps.
 
     Conditions on GPU and kernel name apply to ops; calls and markers are kept by time, process and
-    marker. Links are kept when both their ends are.
+    marker, a marker also when it matches itself. Links are kept when both their ends are.
     """
     if selection.is_everything:
         return trace
@@ -79,10 +92,12 @@ def select(trace: Trace, selection: Selection) -> Trace:
     calls = trace.calls.take(
         _host_mask(trace.calls["start_ns"], window, ranges) & _process_mask(trace.calls, processes)
     )
-    markers = trace.markers.take(
-        _host_mask(trace.markers["start_ns"], window, None)
-        & _process_mask(trace.markers, processes)
-    )
+    starts = trace.markers["start_ns"]
+    inside = _host_mask(starts, window, ranges)
+    if selection.marker:
+        # A mark without duration holds nothing, not even itself.
+        inside |= _host_mask(starts, window, None) & _matching(trace.markers, selection.marker)
+    markers = trace.markers.take(inside & _process_mask(trace.markers, processes))
     kept = np.isin(trace.links["op"], ops["id"]) & np.isin(trace.links["call"], calls["id"])
     return trace.with_tables((ops, calls, markers, trace.links.take(kept)))
 
@@ -147,13 +162,18 @@ def trace_span(trace: Trace) -> tuple[int, int]:
 def marker_ranges(trace: Trace, pattern: str) -> Intervals:
     """The union of all ranges whose text matches `pattern`."""
     markers = trace.markers
-    mask = np.isin(markers["name"], matching_codes(trace.strings, markers["name"], pattern))
+    mask = _matching(markers, pattern)
     if not mask.any():
         raise UsageError(
             f"no marker matches '{pattern}'",
             hint=f"`wavescope info --markers {trace.path}` lists the markers",
         )
     return Intervals.from_pairs(markers["start_ns"][mask], markers["end_ns"][mask])
+
+
+def _matching(table: TraceTable, pattern: str) -> npt.NDArray[np.bool_]:
+    names = table["name"]
+    return np.isin(names, matching_codes(table.string_table, names, pattern))
 
 
 def _wanted_processes(trace: Trace, selection: Selection) -> npt.NDArray[np.int64] | None:

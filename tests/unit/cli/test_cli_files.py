@@ -223,3 +223,27 @@ def test_a_folder_without_permission_is_this_machines_trouble(
     folder.mkdir(mode=0o500)
 
     assert run("convert", trace_file, "-o", folder / "out.db").code == 4
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("trim", "-o", "part.db"), ("convert", "-o", "part.json"), ("summary", "--json")],
+    ids=lambda arguments: arguments[0],
+)
+def test_filters_that_leave_nothing_are_told(
+    run: Run, trace_file: Path, in_its_folder: None, arguments: tuple[str, ...]
+) -> None:
+    command, *others = arguments
+
+    empty = run(command, trace_file, *others, "--gpu", "7")
+    (trace_file.parent / "part.db").unlink(missing_ok=True)
+    (trace_file.parent / "part.json").unlink(missing_ok=True)
+    filled = run(command, trace_file, *others, "--gpu", "0")
+
+    assert (empty.code, filled.code) == (0, 0)
+    assert empty.err.startswith("note: no op is left by the filters")
+    assert "no op is left" not in filled.err
+
+
+def test_formats_are_named_in_any_case(run: Run, trace_file: Path, in_its_folder: None) -> None:
+    assert run("convert", trace_file, "-o", "x", "--format", "Perfetto").code == 0

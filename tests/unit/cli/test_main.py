@@ -288,3 +288,12 @@ def test_numpys_thread_setting_does_not_leak(run: Run, trace_file: Path) -> None
     run("info", trace_file)
 
     assert "OPENBLAS_NUM_THREADS" not in os.environ
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_streams_that_are_closed_are_no_error(closed: str) -> None:
+    command = f"{sys.executable} -m wavescope info --formats {closed}"
+
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")

@@ -144,3 +144,8 @@ def test_opening_changes_nothing(tmp_path: Path) -> None:
     source.close()
 
     assert (path.read_bytes(), path.stat().st_mtime_ns, sorted(tmp_path.iterdir())) == before
+
+
+def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableInputError, match="null byte"):
+        open_source(tmp_path / "a\0b")

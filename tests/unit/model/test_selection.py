@@ -9,7 +9,7 @@ from wavescope.errors import UsageError
 from wavescope.model.columns import LINKS, OPS
 from wavescope.model.selected_source import SelectedSource
 from wavescope.model.selection import Selection, TimeBound, select
-from wavescope.model.source import read_columns
+from wavescope.model.source import read_columns, read_metadata
 
 
 def sample() -> TraceMaker:
@@ -50,6 +50,23 @@ def test_ops_are_kept_by_every_condition(selection: Selection, ops: list[int]) -
     assert trace.ops["id"].tolist() == ops
 
 
+def test_markers_are_kept_inside_a_marker_and_when_they_match() -> None:
+    maker = sample().with_marker("step", 500, 600).with_marker("decode mark", 50, 50, flags=1)
+
+    trace = select(maker.build(), Selection(marker="decode"))
+
+    assert trace.markers.strings("name") == ["decode", "step", "decode mark"]
+
+
+def test_a_selection_says_what_it_is() -> None:
+    selection = Selection(
+        start=TimeBound("10%"), end=TimeBound("5ms"), gpus=(0, 2), ranks=(1,), name="ge", marker="d"
+    )
+
+    assert str(selection) == "from 10%; until 5ms; gpu 0,2; rank 1; kernel ge; marker d"
+    assert str(Selection()) == ""
+
+
 def test_links_stay_only_with_both_their_ends() -> None:
     trace = select(sample().build(), Selection(start=TimeBound("400")))
 
@@ -62,6 +79,13 @@ def test_a_selected_source_gives_the_same_rows() -> None:
 
     assert read_columns(source, OPS, ("id", "start_ns"))["start_ns"].tolist() == [100, 500]
     assert read_columns(source, LINKS, ("call", "op"))["op"].tolist() == [3]
+
+
+def test_a_selected_source_tells_what_was_selected() -> None:
+    source = SelectedSource(sample().with_metadata("host", "a").builder, Selection(gpus=(7,)))
+
+    assert not source.has_ops
+    assert read_metadata(source) == {"host": "a", "selection": "gpu 7"}
 
 
 @pytest.mark.parametrize(
