@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kEarlyPairs = 50;
 constexpr uint64_t kEarlyPairPeriodNs = 20000000;
 constexpr uint64_t kPairPeriodNs = 200000000;
-constexpr uint64_t kRateSpan = uint64_t{1} << 30;
+constexpr uint64_t kRateTicks = 10000000;
 
 template <typename Value>
 Value agent_info(const HsaApi& api, hsa_agent_t agent, uint32_t attribute) {
@@ -73,7 +73,11 @@ uint32_t Agents::index_of(hsa_agent_t agent) {
 
 void Agents::saw_ticks(Gpu& gpu, uint64_t first_tick, uint64_t last_tick, uint64_t now_ns) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (gpu.pair_count == 0) write_pair(gpu, first_tick);
+  if (gpu.pair_count == 0) {
+    // The first two pairs are far enough apart to tell the rate, should they remain the only ones.
+    if (first_tick > kRateTicks) write_pair(gpu, first_tick - kRateTicks);
+    write_pair(gpu, first_tick);
+  }
   if (last_tick > gpu.newest_tick) gpu.newest_tick = last_tick;
   if (now_ns - gpu.paired_ns < (gpu.pair_count < kEarlyPairs ? kEarlyPairPeriodNs : kPairPeriodNs)) return;
   gpu.paired_ns = now_ns;
@@ -89,13 +93,7 @@ void Agents::write_pair(Gpu& gpu, uint64_t tick) {
   uint64_t ns = 0;
   if (tick == 0 || tick == gpu.paired_tick) return;
   if (api_.convert_tick(gpu.agent, tick, &ns) != HSA_STATUS_SUCCESS) return;
-  Fact fact("clock");
-  fact.add("gpu", uint32_t{gpu.index}).add("ticks", tick).add("ns", ns);
-  uint64_t later_ns = 0;
-  if (gpu.pair_count == 0 && api_.convert_tick(gpu.agent, tick + kRateSpan, &later_ns) == HSA_STATUS_SUCCESS && later_ns > ns) {
-    fact.add("ticks_per_second", (kRateSpan * 1000000000u + (later_ns - ns) / 2) / (later_ns - ns));
-  }
-  facts_.append(fact);
+  facts_.append(Fact("clock").add("gpu", uint32_t{gpu.index}).add("ticks", tick).add("ns", ns));
   gpu.paired_tick = tick;
   ++gpu.pair_count;
 }

@@ -153,6 +153,7 @@ void Collector::last_sweep(void* collector) {
   const uint64_t now_ns = boottime_ns();
   for (auto& recorder : self->queues_) recorder->pending().sweep(self->op_log_, self->agents_, now_ns, true);
   for (auto& pending : self->copies_.pending()) pending->sweep(self->op_log_, self->agents_, now_ns, true);
+  self->op_log_.trim();
   self->agents_.finish_pairs();
   self->deactivate();
   self->session_.facts().append(Fact("cost")

@@ -1,6 +1,8 @@
-// The ops stream: filled by the worker, many records at a time.
+// The ops stream: written by the worker, from where the records were filled in, many runs of them by one system call.
 #ifndef WAVESCOPE_COLLECTOR_HSA_OP_LOG_H
 #define WAVESCOPE_COLLECTOR_HSA_OP_LOG_H
+
+#include <sys/uio.h>
 
 #include <cstdint>
 #include <memory>
@@ -15,37 +17,36 @@ class OpLog {
  public:
   explicit OpLog(Session& session) : log_(session.create_ops_log()) {}
 
-  // Room for one more record; what was put in before may be written first.
-  WavescopeOpRecord* next() {
-    if (count_ == kRecords) flush();
-    return &buffer_[count_++];
+  bool is_full() const { return run_count_ == kMostRuns; }
+
+  // Takes note of records to write; they must stay where they are until `flush`.
+  void add(const WavescopeOpRecord* records, uint32_t count) {
+    runs_[run_count_++] = iovec{const_cast<WavescopeOpRecord*>(records), count * sizeof(WavescopeOpRecord)};
   }
 
-  // Writes what was put in.
-  void flush() {
-    if (count_ == 0) return;
-    if (log_ != nullptr && log_->append(buffer_, count_ * sizeof(WavescopeOpRecord))) written_ += count_;
-    else refused_ += count_;
-    count_ = 0;
+  // Writes them, if need be one run after the other; `refused` is called for each run that could not be written.
+  template <typename Refused>
+  void flush(Refused refused) {
+    const int count = run_count_;
+    run_count_ = 0;
+    if (count == 0 || (log_ != nullptr && log_->append(runs_, count))) return;
+    for (int run = 0; run < count; ++run) {
+      if (log_ != nullptr && count > 1 && log_->append(&runs_[run], 1)) continue;
+      refused(static_cast<const WavescopeOpRecord*>(runs_[run].iov_base),
+              static_cast<uint32_t>(runs_[run].iov_len / sizeof(WavescopeOpRecord)));
+    }
   }
 
-  // Records written and refused since the last call, when nothing is in the buffer.
-  uint64_t take_written() { return take(written_); }
-  uint64_t take_refused() { return take(refused_); }
+  void trim() {
+    if (log_ != nullptr) log_->trim();
+  }
 
  private:
-  static constexpr uint32_t kRecords = 1024;
-  static uint64_t take(uint64_t& number) {
-    const uint64_t taken = number;
-    number = 0;
-    return taken;
-  }
+  static constexpr int kMostRuns = 64;
 
   std::unique_ptr<AppendLog> log_;
-  uint32_t count_ = 0;
-  uint64_t written_ = 0;
-  uint64_t refused_ = 0;
-  WavescopeOpRecord buffer_[kRecords];
+  int run_count_ = 0;
+  iovec runs_[kMostRuns];
 };
 
 }  // namespace wavescope

@@ -9,8 +9,6 @@ constexpr uint32_t kMostSteppedOver = 8192;
 // A signal that is complete for so many sweeps without times will never have any.
 constexpr uint8_t kOverdueSweeps = 8;
 
-void advance(SlotBlock* block) { __atomic_store_n(&block->first_open, block->first_open + 1, __ATOMIC_RELAXED); }
-
 }  // namespace
 
 bool PendingOps::next_block() {
@@ -32,47 +30,62 @@ bool PendingOps::empty() const {
 uint32_t PendingOps::sweep(OpLog& log, Agents& agents, uint64_t now_ns, bool last) {
   Swept swept;
   SlotBlock* previous = nullptr;
+  SlotBlock* written = nullptr;  // blocks to give back, once their records are written
   for (SlotBlock* block = first_.load(std::memory_order_acquire); block != nullptr;) {
     const bool go_on = sweep_block(block, log, last, swept);
     SlotBlock* next = block->next.load(std::memory_order_acquire);
     if (block->first_open == kSlots && next != nullptr) {
       if (previous == nullptr) first_.store(next, std::memory_order_relaxed);
       else previous->next.store(next, std::memory_order_relaxed);
-      pool_.give_back(block);
+      block->next.store(written, std::memory_order_relaxed);
+      written = block;
     } else {
       previous = block;
     }
     if (!go_on) break;
     block = next;
   }
-  account(log, swept);
+  flush(log, swept);
+  while (written != nullptr) {
+    SlotBlock* next = written->next.load(std::memory_order_relaxed);
+    pool_.give_back(written);
+    written = next;
+  }
+  account(swept);
   watch_oldest();
   if (gpu_ != nullptr && swept.last_tick != 0) agents.saw_ticks(*gpu_, swept.first_tick, swept.last_tick, now_ns);
   return swept.taken;
 }
 
-// Takes out what is complete of one block; false when the sweep should end here.
+// Takes out what is complete of one block, writing neighbours together; false when the sweep should end here.
 bool PendingOps::sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swept) {
   const uint32_t head = block->head.load(std::memory_order_acquire);
-  for (uint32_t slot = block->first_open; slot < head; ++slot) {
-    if (block->done[slot] != 0) {
-      if (slot == block->first_open) advance(block);
-      continue;
-    }
-    __builtin_prefetch(&block->records[(slot + 8) % kSlots]);
+  uint32_t run = block->first_open;  // from here to `slot` all are complete and not yet written
+  uint32_t slot = run;
+  bool go_on = true;
+  for (; slot < head; ++slot) {
+    __builtin_prefetch(&block->records[(slot + 8) % kSlots], 1);
     __builtin_prefetch(block->own[(slot + 8) % kSlots], 1);
-    const Harvest harvested = harvest(block, slot, last);
-    if (harvested == Harvest::kOpen && !last) {
-      if (oldest_sweeps_ < kPatientSweeps || ++swept.stepped_over > kMostSteppedOver) return false;
-      continue;
+    if (block->done[slot] == 0) {
+      const Harvest harvested = harvest(block, slot, last);
+      if (harvested != Harvest::kOpen) {
+        complete(block->records[slot], swept);
+        ++swept.taken;
+        __atomic_store_n(&block->done[slot], uint8_t{1}, __ATOMIC_RELAXED);
+        continue;
+      }
+      if (last) ++swept.given_up;
+      else if (oldest_sweeps_ < kPatientSweeps || ++swept.stepped_over > kMostSteppedOver) go_on = false;
     }
-    if (harvested == Harvest::kOpen) ++swept.given_up;
-    else write(block, slot, log, swept);
-    ++swept.taken;
-    if (slot == block->first_open) advance(block);
-    else __atomic_store_n(&block->done[slot], uint8_t{1}, __ATOMIC_RELAXED);
+    write(block, run, slot, log, swept);
+    run = slot + 1;
+    if (!go_on) break;
   }
-  return true;
+  write(block, run, slot, log, swept);
+  uint32_t first_open = block->first_open;
+  while (first_open < head && (block->done[first_open] != 0 || last)) ++first_open;
+  __atomic_store_n(&block->first_open, first_open, __ATOMIC_RELAXED);
+  return go_on;
 }
 
 Harvest PendingOps::harvest(SlotBlock* block, uint32_t slot, bool last) {
@@ -107,28 +120,38 @@ bool PendingOps::overdue(SlotBlock* block, uint32_t slot) {
   return complete && ++block->overdue[slot] > kOverdueSweeps;
 }
 
-void PendingOps::write(const SlotBlock* block, uint32_t slot, OpLog& log, Swept& swept) {
-  const WavescopeOpRecord& record = block->records[slot];
-  WavescopeOpRecord* written = log.next();
-  *written = record;
+void PendingOps::complete(WavescopeOpRecord& record, Swept& swept) {
   if (__builtin_expect(record.start == 0 || record.end < record.start, 0)) {
-    written->start = 0;
-    written->end = 0;
-    written->flags = static_cast<uint8_t>(record.flags | WAVESCOPE_OP_TIMES_LOST);
+    record.start = 0;
+    record.end = 0;
+    record.flags = static_cast<uint8_t>(record.flags | WAVESCOPE_OP_TIMES_LOST);
     ++swept.times_lost;
     return;
   }
+  ++swept.timed;
   if ((record.flags & WAVESCOPE_OP_RAW_TICKS) == 0) return;
   if (swept.first_tick == 0) swept.first_tick = record.start;
   if (record.end > swept.last_tick) swept.last_tick = record.end;
 }
 
-void PendingOps::account(OpLog& log, const Swept& swept) {
-  log.flush();
-  const uint64_t refused = log.take_refused();
-  const uint64_t written = log.take_written();
-  if (written > swept.times_lost) count(counters_.timed, written - swept.times_lost);
-  if (refused != 0) count(counters_.lost[WAVESCOPE_LOSS_SIZE_LIMIT], refused);
+void PendingOps::write(const SlotBlock* block, uint32_t first, uint32_t end, OpLog& log, Swept& swept) {
+  if (first >= end) return;
+  if (log.is_full()) flush(log, swept);
+  log.add(&block->records[first], end - first);
+}
+
+void PendingOps::flush(OpLog& log, Swept& swept) {
+  log.flush([&](const WavescopeOpRecord* records, uint32_t count_refused) {
+    swept.refused += count_refused;
+    for (uint32_t at = 0; at < count_refused; ++at) {
+      --((records[at].flags & WAVESCOPE_OP_TIMES_LOST) != 0 ? swept.times_lost : swept.timed);
+    }
+  });
+}
+
+void PendingOps::account(const Swept& swept) {
+  if (swept.timed != 0) count(counters_.timed, swept.timed);
+  if (swept.refused != 0) count(counters_.lost[WAVESCOPE_LOSS_SIZE_LIMIT], swept.refused);
   if (swept.times_lost != 0) count(counters_.lost[WAVESCOPE_LOSS_TIMESTAMPS], swept.times_lost);
   if (swept.given_up != 0) count(counters_.lost[WAVESCOPE_LOSS_PENDING_AT_EXIT], swept.given_up);
 }

@@ -45,7 +45,9 @@ class PendingOps {
   struct Swept {
     uint32_t taken = 0;
     uint32_t stepped_over = 0;
+    uint64_t timed = 0;
     uint64_t times_lost = 0;
+    uint64_t refused = 0;
     uint64_t given_up = 0;
     uint64_t first_tick = 0;
     uint64_t last_tick = 0;
@@ -55,9 +57,11 @@ class PendingOps {
   bool sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swept);
   Harvest harvest(SlotBlock* block, uint32_t slot, bool last);
   Harvest harvest_own(SlotBlock* block, uint32_t slot);
-  void write(const SlotBlock* block, uint32_t slot, OpLog& log, Swept& swept);
+  void complete(WavescopeOpRecord& record, Swept& swept);
+  static void write(const SlotBlock* block, uint32_t first, uint32_t end, OpLog& log, Swept& swept);
+  static void flush(OpLog& log, Swept& swept);
   bool overdue(SlotBlock* block, uint32_t slot);
-  void account(OpLog& log, const Swept& swept);
+  void account(const Swept& swept);
   void watch_oldest();
 
   SlotPool& pool_;

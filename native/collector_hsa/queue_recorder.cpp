@@ -34,6 +34,44 @@ QueueRecorder::QueueRecorder(Collector& collector, hsa_queue_t* queue, Gpu& gpu,
       pending_(collector.pool(), collector.app_signals(), &gpu, counters),
       ring_(queue->size, collector.app_signals()) {}
 
+inline void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Packet& packet, uint8_t flags) {
+  const ThreadState& thread = thread_state();
+  WavescopeOpRecord& record = block->records[slot];
+  __builtin_prefetch(&block->records[(slot + 4) % kSlots], 1);
+  record.kind = WAVESCOPE_OP_DISPATCH;
+  record.flags = flags;
+  record.gpu = pending_.gpu()->index;
+  record.thread = thread.thread_id;
+  record.correlation = thread.correlation;
+  record.kernel = packet.kernel_object;
+  record.grid[0] = packet.grid_size_x;
+  record.grid[1] = packet.grid_size_y;
+  record.grid[2] = packet.grid_size_z;
+  record.workgroup[0] = packet.workgroup_size_x;
+  record.workgroup[1] = packet.workgroup_size_y;
+  record.workgroup[2] = packet.workgroup_size_z;
+  record.queue = index_;
+  record.marker = thread.marker;
+}
+
+// The usual packet, all in one piece: a dispatch without a signal of the application.
+inline void QueueRecorder::on_one(const Packet& packet, hsa_amd_queue_intercept_packet_writer writer) {
+  const bool usual = is_dispatch(packet) && packet.completion_signal.handle == 0 && !collector_.filter().active();
+  if (__builtin_expect(!usual || !collector_.recording() || !pending_.reserve(), 0)) return on_unusual(packet, writer);
+  wavescope::count(pending_.counters().seen);
+  SlotBlock* block = pending_.block();
+  const uint32_t slot = pending_.slot();
+  alignas(64) Packet copy = packet;
+  copy.completion_signal.handle = reinterpret_cast<uint64_t>(block->own[slot]);
+  block->kind[slot] = SlotKind::kOwnSignal;
+  fill_record(block, slot, packet, WAVESCOPE_OP_RAW_TICKS);
+  pending_.publish();
+  ring_.dispatched(block, slot);
+  collector_.wake_worker();
+  ring_.before(1);
+  writer(&copy, 1);
+}
+
 void QueueRecorder::on_packets(const void* packets, uint64_t count, uint64_t, void* recorder,
                                hsa_amd_queue_intercept_packet_writer writer) {
   auto* self = static_cast<QueueRecorder*>(recorder);
@@ -44,7 +82,7 @@ void QueueRecorder::on_packets(const void* packets, uint64_t count, uint64_t, vo
   else self->on_batch(typed, count, writer);
 }
 
-void QueueRecorder::on_one(const Packet& packet, hsa_amd_queue_intercept_packet_writer writer) {
+void QueueRecorder::on_unusual(const Packet& packet, hsa_amd_queue_intercept_packet_writer writer) {
   if (!is_dispatch(packet) || !wanted(packet, false)) {
     // The signal is at the same place in every kind of packet.
     collector_.app_signals().settle(packet.completion_signal, false);
@@ -115,8 +153,8 @@ uint32_t QueueRecorder::instrument(Packet* packet, bool may_add_packet, uint8_t 
   const hsa_signal_t app = packet->completion_signal;
   auto* app_signal = reinterpret_cast<amd_signal_t*>(app.handle);
   SlotKind kind = SlotKind::kOwnSignal;
-  block->kind[slot] = SlotKind::kInPlace;
   if (app.handle != 0) {
+    block->kind[slot] = SlotKind::kInPlace;
     if (signals.take_in_place(app_signal, block, slot)) kind = SlotKind::kInPlace;
     else if (may_add_packet && signals.forward(app_signal, block, slot)) kind = SlotKind::kForwarded;
     else {
@@ -134,25 +172,6 @@ uint32_t QueueRecorder::instrument(Packet* packet, bool may_add_packet, uint8_t 
   ring_.dispatched(block, slot);
   collector_.wake_worker();
   return kind == SlotKind::kForwarded ? 2 : 1;
-}
-
-void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Packet& packet, uint8_t flags) {
-  const ThreadState& thread = thread_state();
-  WavescopeOpRecord& record = block->records[slot];
-  record.kind = WAVESCOPE_OP_DISPATCH;
-  record.flags = flags;
-  record.gpu = pending_.gpu()->index;
-  record.thread = thread.thread_id;
-  record.correlation = thread.correlation;
-  record.kernel = packet.kernel_object;
-  record.grid[0] = packet.grid_size_x;
-  record.grid[1] = packet.grid_size_y;
-  record.grid[2] = packet.grid_size_z;
-  record.workgroup[0] = packet.workgroup_size_x;
-  record.workgroup[1] = packet.workgroup_size_y;
-  record.workgroup[2] = packet.workgroup_size_z;
-  record.queue = index_;
-  record.marker = thread.marker;
 }
 
 }  // namespace wavescope

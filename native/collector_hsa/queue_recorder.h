@@ -30,6 +30,7 @@ class QueueRecorder {
   using Packet = hsa_kernel_dispatch_packet_t;
 
   void on_one(const Packet& packet, hsa_amd_queue_intercept_packet_writer writer);
+  void on_unusual(const Packet& packet, hsa_amd_queue_intercept_packet_writer writer);
   void on_batch(const Packet* packets, uint64_t count, hsa_amd_queue_intercept_packet_writer writer);
   bool wanted(const Packet& packet, bool in_batch);
   uint32_t instrument(Packet* packet, bool may_add_packet, uint8_t flags);

@@ -2,7 +2,8 @@
 #ifndef WAVESCOPE_CORE_APPEND_LOG_H
 #define WAVESCOPE_CORE_APPEND_LOG_H
 
-#include <atomic>
+#include <sys/uio.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,11 +23,19 @@ class AppendLog {
 
   // Appends all of it or nothing; false when the disk or the budget refuses. One thread at a time.
   bool append(const void* bytes, std::size_t count);
+  // The same for at most IOV_MAX pieces, by one system call.
+  bool append(const iovec* pieces, int piece_count);
+
+  // Gives back space that was allocated ahead.
+  void trim();
 
  private:
+  void allocate_ahead(uint64_t count);
+
   int file_;
   const uint64_t limit_;
   uint64_t length_ = 0;
+  uint64_t allocated_ = 0;
   ByteBudget& budget_;
 };
 

@@ -25,7 +25,7 @@
 //   process   pid, ppid, command, hostname, cpu_count, mode, collector_version, start_ns, environment (names only),
 //             rank, world_size (from the launcher's variables)
 //   agent     gpu, name (gfx90a), product, uuid, cu_count, clock_mhz, wave_size, memory_clock_mhz, memory_width_bits,
-//             driver_node, bdf
+//             driver_node, bdf, ticks_per_second (where it is known)
 //   queue     queue, gpu, address (hsa_queue_t*), size
 //   kernel    object (kernel_object), name (mangled, without .kd), ns (known from then on: an object that is given out again
 //             has another fact), vgprs, agprs, sgprs (as allocated), lds_bytes, scratch_bytes, kernarg_bytes, code_object (URI)
@@ -35,7 +35,7 @@
 //             "block:xyz" three sizes of 21 bits each, x lowest). Written before the function's first record.
 //   thread    thread, name
 //   label     what (hip_device, hip_stream, hsa_agent), id, name   (how the program calls one of its things)
-//   clock     gpu, ticks, ns, ticks_per_second (nominal, with the first pair of a GPU)
+//   clock     gpu, ticks, ns   (the first of a GPU lies well before its first op, so that two pairs tell the rate)
 //   runtime   name (hsa, hip), version, path
 //   note      text, count   (something was not recorded, and why)
 //   cost      worker_cpu_ns, sweeps, bytes   (the collector's own; one for each time that the runtime was loaded)

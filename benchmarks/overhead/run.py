@@ -1,0 +1,144 @@
+"""Overhead: what recording costs a program that does nothing but dispatch, on the software GPU.
+
+    .venv/bin/python benchmarks/overhead/run.py                # 5 alternations, one CPU
+    .venv/bin/python benchmarks/overhead/run.py --cpus all --kernel-ns 2000
+
+The arms take turns in one run: no tool, bare queue interception (a tool that only passes packets
+on), and each mode. `submit` is CPU of the submitting thread per dispatch, `host` that of all
+threads but the software GPU's, read 200 ms after each round so that a tool's backlog counts.
+Figures are medians over all rounds; the ratio is to bare interception. It is host CPU on a
+simulator: what a completion signal costs a real GPU is not in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wavescope.native import library_path
+
+HERE = Path(__file__).resolve().parent
+ARMS = ("none", "bare", "lite", "standard", "full")
+BUDGETS = {"submit": 1.4, "host": 1.6}
+
+
+@dataclass
+class Figures:
+    """What was measured of one arm, one entry per round."""
+
+    rate: list[float] = field(default_factory=list)
+    submit_ns: list[float] = field(default_factory=list)
+    host_ns: list[float] = field(default_factory=list)
+    records: int = 0
+    bytes_written: int = 0
+
+
+def build(folder: Path) -> tuple[Path, Path]:
+    """Compile the program and the bare tool into `folder`."""
+    program, tool = folder / "dispatch_rate", folder / "bare_interception.so"
+    for command in (
+        ["gcc", "-O2", "-o", str(program), str(HERE / "dispatch_rate.c"), "-lhsa-runtime64"],
+        ["g++", "-O2", "-std=c++17", "-shared", "-fPIC", "-DAMD_INTERNAL_BUILD"]
+        + ["-I/usr/include/hsa", "-o", str(tool), str(HERE / "bare_interception.cpp")],
+    ):
+        subprocess.run(command, check=True)
+    return program, tool
+
+
+def required(name: str) -> Path:
+    path = library_path(name)
+    if path is None:
+        raise SystemExit(f"this build has no {name}")
+    return path
+
+
+def environment(arm: str, session: Path, tool: Path, kernel_ns: int) -> dict[str, str]:
+    """The environment of one run of an arm."""
+    software_gpu = required("wavescope_columns").parent / "softgpu"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WAVESCOPE_")}
+    kept |= {"LD_LIBRARY_PATH": str(software_gpu), "WAVESCOPE_SOFTGPU_KERNEL_NS": str(kernel_ns)}
+    if arm == "none":
+        return kept
+    if arm == "bare":
+        return kept | {"HSA_TOOLS_LIB": str(tool)}
+    collector = str(required("wavescope_collector"))
+    return kept | {
+        "HSA_TOOLS_LIB": collector,
+        "LD_PRELOAD": collector,
+        "WAVESCOPE_OUTPUT": str(session),
+        "WAVESCOPE_MODE": arm,
+    }
+
+
+def measure(arm: str, figures: Figures, options: argparse.Namespace, folder: Path) -> None:
+    """One run of an arm; its rounds are added to `figures`."""
+    program, tool = folder / "dispatch_rate", folder / "bare_interception.so"
+    with tempfile.TemporaryDirectory(dir=folder) as session:
+        command = [str(program), str(options.dispatches), str(options.rounds)]
+        if options.cpus == "one":
+            command = ["taskset", "-c", "0", *command]
+        done = subprocess.run(
+            command,
+            env=environment(arm, Path(session), tool, options.kernel_ns),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for line in done.stdout.splitlines():
+            rate, submit_ns, host_ns = map(float, line.split())
+            figures.rate.append(rate)
+            figures.submit_ns.append(submit_ns)
+            figures.host_ns.append(host_ns)
+        ops = [path.stat().st_size for path in Path(session).glob("*.ops")]
+        figures.records = sum(max(size - 4096, 0) // 64 for size in ops)
+        figures.bytes_written = sum(path.stat().st_size for path in Path(session).iterdir())
+
+
+def print_table(figures: dict[str, Figures], dispatches: int) -> bool:
+    """The table; whether every mode keeps the budgets."""
+    bare = figures["bare"]
+    kept = True
+    print(f"{'arm':<10}{'rate/s':>12}{'submit ns':>11}{'ratio':>7}{'host ns':>9}{'ratio':>7}", end="")
+    print(f"{'records':>10}{'of':>10}{'bytes':>12}")
+    for arm, figure in figures.items():
+        submit, host = statistics.median(figure.submit_ns), statistics.median(figure.host_ns)
+        ratios = (
+            submit / statistics.median(bare.submit_ns),
+            host / statistics.median(bare.host_ns),
+        )
+        if arm not in ("none", "bare"):
+            kept = kept and ratios[0] <= BUDGETS["submit"] and ratios[1] <= BUDGETS["host"]
+        print(f"{arm:<10}{statistics.median(figure.rate):>12,.0f}", end="")
+        print(f"{submit:>11.1f}{ratios[0]:>7.2f}{host:>9.1f}{ratios[1]:>7.2f}", end="")
+        print(f"{figure.records:>10}{dispatches:>10}{figure.bytes_written:>12,}")
+    return kept
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--alternations", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=4, help="rounds of each run")
+    parser.add_argument("--dispatches", type=int, default=81920, help="of each round")
+    parser.add_argument("--kernel-ns", type=int, default=100)
+    parser.add_argument("--cpus", choices=("one", "all"), default="one")
+    options = parser.parse_args()
+    options.dispatches -= options.dispatches % 8192
+    figures = {arm: Figures() for arm in ARMS}
+    with tempfile.TemporaryDirectory() as folder:
+        build(Path(folder))
+        for _ in range(options.alternations):
+            for arm, figure in figures.items():
+                measure(arm, figure, options, Path(folder))
+    kept = print_table(figures, options.dispatches * options.rounds)
+    verdict = "kept" if kept else "NOT kept"
+    print(f"budgets ({BUDGETS['submit']}x submit, {BUDGETS['host']}x host): {verdict}")
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
