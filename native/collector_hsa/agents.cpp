@@ -7,11 +7,12 @@
 namespace wavescope {
 namespace {
 
-// A pair every 20 ms in the first second, when the runtime's own calibration still moves, then five a second.
-constexpr uint64_t kEarlyPairs = 50;
-constexpr uint64_t kEarlyPairPeriodNs = 20000000;
-constexpr uint64_t kPairPeriodNs = 200000000;
-constexpr uint64_t kRateTicks = 10000000;
+// Often at first, while the runtime's own calibration moves most and a process that is killed has no other pairs to go by:
+// with every sweep, then fifty a second for a second, then five a second.
+uint64_t pair_period_ns(uint64_t pair_count) {
+  if (pair_count < 20) return 0;
+  return pair_count < 70 ? 20000000 : 200000000;
+}
 
 template <typename Value>
 Value agent_info(const HsaApi& api, hsa_agent_t agent, uint32_t attribute) {
@@ -73,13 +74,9 @@ uint32_t Agents::index_of(hsa_agent_t agent) {
 
 void Agents::saw_ticks(Gpu& gpu, uint64_t first_tick, uint64_t last_tick, uint64_t now_ns) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (gpu.pair_count == 0) {
-    // The first two pairs are far enough apart to tell the rate, should they remain the only ones.
-    if (first_tick > kRateTicks) write_pair(gpu, first_tick - kRateTicks);
-    write_pair(gpu, first_tick);
-  }
+  if (gpu.pair_count == 0) write_pair(gpu, first_tick);
   if (last_tick > gpu.newest_tick) gpu.newest_tick = last_tick;
-  if (now_ns - gpu.paired_ns < (gpu.pair_count < kEarlyPairs ? kEarlyPairPeriodNs : kPairPeriodNs)) return;
+  if (now_ns - gpu.paired_ns < pair_period_ns(gpu.pair_count)) return;
   gpu.paired_ns = now_ns;
   write_pair(gpu, gpu.newest_tick);
 }

@@ -35,7 +35,7 @@
 //             "block:xyz" three sizes of 21 bits each, x lowest). Written before the function's first record.
 //   thread    thread, name
 //   label     what (hip_device, hip_stream, hsa_agent), id, name   (how the program calls one of its things)
-//   clock     gpu, ticks, ns   (the first of a GPU lies well before its first op, so that two pairs tell the rate)
+//   clock     gpu, ticks, ns   (often at first, then a few times a second while there are ops)
 //   runtime   name (hsa, hip), version, path
 //   note      text, count   (something was not recorded, and why)
 //   cost      worker_cpu_ns, sweeps, bytes   (the collector's own; one for each time that the runtime was loaded)

@@ -1,0 +1,162 @@
+// The text and facts streams, the settings and the ranks: what is written is what was said.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/control.h"
+#include "core/environment.h"
+#include "core/facts_log.h"
+#include "core/process_facts.h"
+#include "core/text_log.h"
+#include "tests/check.h"
+
+using namespace wavescope;
+
+namespace {
+
+std::string folder;
+std::map<std::string, std::string> variables;
+
+std::string path_of(const char* name) { return folder + "/" + name; }
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+const char* variable(const char* name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? nullptr : found->second.c_str();
+}
+
+std::map<uint64_t, std::string> texts_of(const std::string& path) {
+  const std::string content = content_of(path);
+  std::map<uint64_t, std::string> texts;
+  for (std::size_t at = 0; at < content.size();) {
+    WavescopeTextEntry entry;
+    std::memcpy(&entry, content.data() + at, sizeof entry);
+    CHECK(texts.emplace(entry.id, content.substr(at + sizeof entry, entry.bytes)).second);
+    at += sizeof entry + (entry.bytes + 7) / 8 * 8;
+  }
+  return texts;
+}
+
+void each_text_is_written_once() {
+  ByteBudget budget(UINT64_MAX);
+  TextLog log(path_of("text"), budget);
+  CHECK(log.intern("prefill") == 1);
+  CHECK(log.intern("decode step 17") == 2);
+  CHECK(log.intern("prefill") == 1);
+  CHECK(log.intern("") == 3);
+  CHECK(log.intern(std::string(100000, 'x')) == 4);
+  const auto texts = texts_of(path_of("text"));
+  CHECK(texts.size() == 4);
+  CHECK(texts.at(1) == "prefill" && texts.at(2) == "decode step 17" && texts.at(3).empty());
+  CHECK(texts.at(4) == std::string(65536, 'x'));
+}
+
+void threads_agree_on_ids() {
+  ByteBudget budget(UINT64_MAX);
+  TextLog log(path_of("shared_text"), budget);
+  std::vector<std::vector<uint64_t>> ids(6, std::vector<uint64_t>(500));
+  std::vector<std::thread> threads;
+  for (auto& mine : ids) {
+    threads.emplace_back([&log, &mine] {
+      for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = log.intern("marker " + std::to_string(i));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto texts = texts_of(path_of("shared_text"));
+  CHECK(texts.size() == 500);
+  for (const auto& mine : ids) CHECK(mine == ids[0]);
+  for (std::size_t i = 0; i < ids[0].size(); ++i) CHECK(texts.at(ids[0][i]) == "marker " + std::to_string(i));
+}
+
+void a_full_text_stream_gives_no_ids() {
+  ByteBudget budget(64);
+  TextLog log(path_of("small_text"), budget);
+  CHECK(log.intern("twelve bytes") == 1);
+  CHECK(log.intern(std::string(64, 'x')) == 0);
+  CHECK(log.intern("short") == 2);
+}
+
+void facts_are_json_whatever_is_in_them() {
+  CHECK(json_string("plain") == "\"plain\"");
+  CHECK(json_string("a\"b\\c\nd\te\x01\x7f") == "\"a\\\"b\\\\c\\nd\\u0009e\\u0001\\u007f\"");
+  CHECK(json_string("\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80") == "\"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80\"");
+  // Overlong forms, surrogates, lone and cut bytes.
+  CHECK(json_string("\xc0\xaf|\xed\xa0\x80|\xff|\xe2\x82") ==
+        "\"\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd\"");
+  ByteBudget budget(UINT64_MAX);
+  FactsLog log(path_of("facts"), budget);
+  CHECK(log.append(Fact("agent").add("gpu", 0).add("name", "gfx\"90a").add("big", UINT64_MAX)));
+  CHECK(log.append(Fact("process").add("environment", std::vector<std::string>{"A", "B"}).add("none", std::vector<std::string>{})));
+  CHECK(log.note("lost", 3));
+  CHECK(content_of(path_of("facts")) ==
+        "{\"fact\":\"agent\",\"gpu\":0,\"name\":\"gfx\\\"90a\",\"big\":18446744073709551615}\n"
+        "{\"fact\":\"process\",\"environment\":[\"A\",\"B\"],\"none\":[]}\n"
+        "{\"fact\":\"note\",\"text\":\"lost\",\"count\":3}\n");
+}
+
+void settings_come_from_variables() {
+  variables.clear();
+  CHECK(!read_settings(variable).enabled());
+  variables = {{"WAVESCOPE_OUTPUT", "/somewhere"}, {"WAVESCOPE_MODE", "full"},       {"WAVESCOPE_MAX_BYTES", "1000"},
+               {"WAVESCOPE_DELAY_MS", "5"},         {"WAVESCOPE_DURATION_MS", "20"}, {"WAVESCOPE_START_PAUSED", "1"}};
+  const Settings read = read_settings(variable);
+  CHECK(read.output == "/somewhere" && read.mode == Mode::kFull && read.max_bytes == 1000);
+  CHECK(read.delay_ns == 5000000 && read.duration_ns == 20000000 && read.start_paused && !read.verbose);
+  variables = {{"WAVESCOPE_OUTPUT", "x"}, {"WAVESCOPE_MODE", "nonsense"}, {"WAVESCOPE_MAX_BYTES", "12 GB"}};
+  const Settings odd = read_settings(variable);
+  CHECK(odd.mode == Mode::kStandard && odd.max_bytes == UINT64_MAX && odd.duration_ns == UINT64_MAX);
+}
+
+void recording_follows_the_page_and_the_window() {
+  Settings settings;
+  Control always(path_of("control"), settings, 1000);
+  CHECK(always.recording());
+  always.pause();
+  CHECK(!always.recording());
+  CHECK(content_of(path_of("control"))[12] == 0);
+  always.resume();
+  CHECK(content_of(path_of("control"))[12] == 1);
+  settings.delay_ns = 50;
+  settings.duration_ns = 100;
+  const Control window(path_of("window"), settings, 1000);
+  CHECK(!window.in_window(1049) && window.in_window(1050) && window.in_window(1149) && !window.in_window(1150));
+  CHECK(!window.recording());  // that was long ago
+  settings.start_paused = true;
+  CHECK(!Control("/no/such/folder/control", settings, 0).recording());
+}
+
+void the_launcher_with_several_ranks_wins() {
+  variables = {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}, {"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}};
+  CHECK(launcher_rank(variable).rank == 3 && launcher_rank(variable).world_size == 4);
+  variables = {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}, {"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "8"}};
+  CHECK(launcher_rank(variable).rank == 5 && launcher_rank(variable).world_size == 8);
+  variables = {{"PMIX_RANK", "2"}, {"RANK", "x"}};
+  CHECK(launcher_rank(variable).rank == 2 && launcher_rank(variable).world_size == -1);
+  variables.clear();
+  CHECK(launcher_rank(variable).rank == -1);
+}
+
+}  // namespace
+
+int main() {
+  char pattern[] = "/tmp/wavescope-text-XXXXXX";
+  folder = mkdtemp(pattern);
+  each_text_is_written_once();
+  threads_agree_on_ids();
+  a_full_text_stream_gives_no_ids();
+  facts_are_json_whatever_is_in_them();
+  settings_come_from_variables();
+  recording_follows_the_page_and_the_window();
+  the_launcher_with_several_ranks_wins();
+  return std::system(("rm -r " + folder).c_str());
+}
