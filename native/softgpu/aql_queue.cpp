@@ -57,9 +57,7 @@ Progress AqlQueue::advance() {
   if (!has_failed_ && !is_suspended()) take_packets(progress);
   if (first_flight_ != end_flight_) {
     progress.has_moved |= retire(services_.clock.now_ns());
-    if (first_flight_ != end_flight_) {
-      progress.next_ns = flights_[first_flight_ % flight_capacity].end_ns;
-    }
+    if (first_flight_ != end_flight_) progress.next_ns = next_due_ns();
   }
   return progress;
 }
@@ -99,7 +97,10 @@ bool AqlQueue::is_too_early() {
 void AqlQueue::take_packets(Progress& progress) {
   for (int taken = 0; taken < packets_per_turn && look_for_packets(); ++taken) {
     if (is_too_early()) return;
-    if (end_flight_ - first_flight_ == flight_capacity && !retire(services_.clock.now_ns())) return;
+    if (end_flight_ - first_flight_ == flight_capacity) {
+      progress.has_moved |= retire(services_.clock.now_ns());
+      if (end_flight_ - first_flight_ == flight_capacity) return;
+    }
     Packet* place = slot(next_);
     const Packet packet = *place;
     const Outcome outcome = take(packet);
@@ -224,12 +225,12 @@ void AqlQueue::add_flight(const Flight& flight) {
   free_at_ns_ = flight.end_ns;
 }
 
-// Whether ops have ended by now; they are logged and their signals completed.
+// Logs the ops that have ended by now and completes their signals; whether somebody can notice.
 bool AqlQueue::retire(uint64_t now_ns) {
-  bool has_retired = false;
+  bool is_noticed = false;
   while (first_flight_ != end_flight_ && flights_[first_flight_ % flight_capacity].end_ns <= now_ns) {
     const Flight& flight = flights_[first_flight_ % flight_capacity];
-    has_retired = true;
+    is_noticed |= flight.signal || flight.faults.error_code;
     if (flight.faults.error_code) {
       stop(flight.faults.error_code);
       first_flight_ = end_flight_;
@@ -239,7 +240,22 @@ bool AqlQueue::retire(uint64_t now_ns) {
     if (flight.signal) complete(flight, now_ns);
     ++first_flight_;
   }
-  return has_retired;
+  return is_noticed;
+}
+
+// When there is something to do: an end that somebody can notice, or room for more ops. Ends that nobody can notice
+// wait for the next of these, so that a long run of kernels does not keep a processor busy.
+uint64_t AqlQueue::next_due_ns() {
+  next_observed_ = std::max(next_observed_, first_flight_);
+  while (next_observed_ < end_flight_) {
+    const Flight& flight = flights_[next_observed_ % flight_capacity];
+    if (flight.signal || flight.faults.error_code) break;
+    ++next_observed_;
+  }
+  const bool has_more = next_ < visible_;
+  const uint64_t refill_ns = has_more ? free_at_ns_ - std::min(free_at_ns_, lookahead_ns / 2) : free_at_ns_;
+  if (next_observed_ == end_flight_) return refill_ns;
+  return std::min(refill_ns, flights_[next_observed_ % flight_capacity].end_ns);
 }
 
 void AqlQueue::complete(const Flight& flight, uint64_t now_ns) {

@@ -45,6 +45,7 @@ class AqlQueue final : public Queue {
   Outcome pass_barrier(uint64_t met_ns, uint64_t signal);
   void add_flight(const Flight& flight);
   bool retire(uint64_t now_ns);
+  uint64_t next_due_ns();
   void complete(const Flight& flight, uint64_t now_ns);
   void log(const Flight& flight);
   void stop(uint32_t error_code);
@@ -67,6 +68,7 @@ class AqlQueue final : public Queue {
   std::vector<Flight> flights_;  // a ring; ends never decrease
   uint64_t first_flight_ = 0;
   uint64_t end_flight_ = 0;
+  uint64_t next_observed_ = 0;  // the first flight whose end somebody can notice is not before this one
 };
 
 }  // namespace softgpu

@@ -167,6 +167,19 @@ void test_ops_are_taken_a_millisecond_ahead() {
   CHECK(ring.read_index == 4);
 }
 
+void test_only_ends_that_can_be_noticed_are_due() {
+  Gpu gpu;
+  AqlRing ring(gpu);
+  Signal signal = new_signal(1);
+  ring.dispatch();
+  ring.dispatch();
+  ring.dispatch(&signal);
+  ring.dispatch();
+  CHECK(ring.queue.advance().next_ns == 1'003'000);
+  gpu.clock.now = 1'003'000;
+  CHECK(ring.queue.advance().next_ns == 1'004'000 && signal.value == 0);
+}
+
 void test_suspended_queue_takes_nothing() {
   Gpu gpu;
   AqlRing ring(gpu);
@@ -249,6 +262,7 @@ int main() {
   test_bad_packets_stop_the_queue();
   test_ring_wraps_and_refills();
   test_ops_are_taken_a_millisecond_ahead();
+  test_only_ends_that_can_be_noticed_are_due();
   test_suspended_queue_takes_nothing();
   test_contention_lengthens();
   test_timestamp_faults();
