@@ -121,7 +121,7 @@ class Run:
 
 
 def gpu_environment(
-    folder: Path, *, mode: str | None, gpus: int = 1, **settings: str
+    folder: Path, mode: str | None, gpus: int, settings: dict[str, str]
 ) -> dict[str, str]:
     """The environment of a program on the software GPU; without a mode it is not recorded."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WAVESCOPE_")}
@@ -151,15 +151,13 @@ def run_on_gpu(
     """Run a program to its end on the software GPU."""
     done = subprocess.run(
         [str(program), *map(str, arguments)],
-        env=gpu_environment(folder, mode=mode, gpus=gpus, **settings),
+        env=gpu_environment(folder, mode, gpus, settings),
         capture_output=True,
         text=True,
         timeout=180,
         check=False,
     )
-    return Run(
-        done.returncode, done.stdout, done.stderr, folder / "session", folder / "truth.csv"
-    )
+    return Run(done.returncode, done.stdout, done.stderr, folder / "session", folder / "truth.csv")
 
 
 def kill_after(
@@ -168,7 +166,7 @@ def kill_after(
     """Start a program, kill it after a while; also the time of the kill in boot time ns."""
     with subprocess.Popen(
         [str(program), *map(str, arguments)],
-        env=gpu_environment(folder, mode="standard", **settings),
+        env=gpu_environment(folder, "standard", 1, settings),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:

@@ -41,12 +41,11 @@ class Figures:
 def build(folder: Path) -> tuple[Path, Path]:
     """Compile the program and the bare tool into `folder`."""
     program, tool = folder / "dispatch_rate", folder / "bare_interception.so"
-    for command in (
-        ["gcc", "-O2", "-o", str(program), str(HERE / "dispatch_rate.c"), "-lhsa-runtime64"],
-        ["g++", "-O2", "-std=c++17", "-shared", "-fPIC", "-DAMD_INTERNAL_BUILD"]
-        + ["-I/usr/include/hsa", "-o", str(tool), str(HERE / "bare_interception.cpp")],
-    ):
-        subprocess.run(command, check=True)
+    c_flags = ["-O2", "-o", str(program), str(HERE / "dispatch_rate.c"), "-lhsa-runtime64"]
+    tool_flags = ["-O2", "-std=c++17", "-shared", "-fPIC", "-DAMD_INTERNAL_BUILD"]
+    tool_files = ["-I/usr/include/hsa", "-o", str(tool), str(HERE / "bare_interception.cpp")]
+    subprocess.run(["gcc", *c_flags], check=True)
+    subprocess.run(["g++", *tool_flags, *tool_files], check=True)
     return program, tool
 
 
@@ -103,7 +102,9 @@ def print_table(figures: dict[str, Figures], dispatches: int) -> bool:
     """The table; whether every mode keeps the budgets."""
     bare = figures["bare"]
     kept = True
-    print(f"{'arm':<10}{'rate/s':>12}{'submit ns':>11}{'ratio':>7}{'host ns':>9}{'ratio':>7}", end="")
+    print(
+        f"{'arm':<10}{'rate/s':>12}{'submit ns':>11}{'ratio':>7}{'host ns':>9}{'ratio':>7}", end=""
+    )
     print(f"{'records':>10}{'of':>10}{'bytes':>12}")
     for arm, figure in figures.items():
         submit, host = statistics.median(figure.submit_ns), statistics.median(figure.host_ns)
@@ -120,7 +121,9 @@ def print_table(figures: dict[str, Figures], dispatches: int) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--alternations", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=4, help="rounds of each run")
     parser.add_argument("--dispatches", type=int, default=81920, help="of each round")

@@ -144,7 +144,6 @@ bool AppSignals::forwarded_ticks(hsa_signal_t signal, Ticks& ticks) const {
   const SlotBlock* block = (owner & kForwardedBit) == 0 ? nullptr : pool_.at(block_of(owner));
   if (block == nullptr) return false;
   ticks = ticks_of(block->own[slot_of(owner)]);
-  std::atomic_thread_fence(std::memory_order_acquire);
   const bool in_use_again = block->generation != generation_of(owner);
   if (in_use_again || ticks.start == 0 || ticks.end == 0) {
     ticks = Ticks{entry->start.load(std::memory_order_relaxed), entry->end.load(std::memory_order_acquire)};

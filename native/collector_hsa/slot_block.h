@@ -34,7 +34,7 @@ struct SlotBlock {
   SlotKind kind[kSlots];
   uint8_t done[kSlots];                    // worker: harvested and written
   uint8_t overdue[kSlots];                 // worker: sweeps that found the signal complete but without times
-  uint64_t generation;                     // differs for every use of every block
+  std::atomic<uint64_t> generation;        // differs for every use of every block
   uint32_t index;                          // in the pool
   std::atomic<uint32_t> head;              // slots published by the producer
   uint32_t first_open;                     // worker: all slots before it are done
