@@ -151,6 +151,20 @@ def sqlite_errors(path: Path | str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def filling(path: Path) -> Iterator[sqlite3.Connection]:
+    """One transaction on a file that nobody else knows yet.
+
+    It does not wait for the disk: the file gets its name when it is whole, a crash leaves none.
+    """
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA journal_mode = MEMORY")
+        connection.execute("BEGIN")
+        yield connection
+        connection.execute("COMMIT")
+
+
+@contextlib.contextmanager
 def sqlite_writing_errors(path: Path) -> Iterator[None]:
     """Turns what SQLite says of a disk that takes no more into the system's own error."""
     try:

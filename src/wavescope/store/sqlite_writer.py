@@ -6,9 +6,7 @@ returns: callers write to a temporary name and rename it (`store/output.py`).
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from pathlib import Path, PurePath
 
 import numpy as np
@@ -33,7 +31,7 @@ from wavescope.model.strings import StringTable
 from wavescope.store.merge_plan import RankFrom, SourcePlan, plan_merge
 from wavescope.store.sqlite_bulk import BulkDatabase
 from wavescope.store.sqlite_columns import TextColumn
-from wavescope.store.sqlite_open import sqlite_writing_errors
+from wavescope.store.sqlite_open import filling, sqlite_writing_errors
 from wavescope.store.sqlite_schema import (
     ROCPD_SCHEMA_VERSION,
     UNKNOWN_GPU,
@@ -61,15 +59,13 @@ def write_trace(
 ) -> None:
     """Write `sources` to a new trace file at `path`."""
     with sqlite_writing_errors(path):
-        with closing(sqlite3.connect(path)) as connection:
+        with filling(path) as connection:
             for statement in schema_statements():
                 connection.execute(statement)
-            connection.commit()
         with BulkDatabase(path) as database:
             _Writer(database, plan_merge(sources, rank_from), progress).write()
-        with closing(sqlite3.connect(path)) as connection:
+        with filling(path) as connection:
             connection.execute(_MARKER_INDEX)
-            connection.commit()
 
 
 class _Writer:

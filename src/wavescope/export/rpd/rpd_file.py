@@ -7,8 +7,6 @@ They take the time range of a trace from its API rows. So calls become API rows,
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from wavescope.export.exporter import Exporter, ExportOptions, Progress
@@ -16,7 +14,7 @@ from wavescope.export.rpd.rows import RpdRows
 from wavescope.export.rpd.schema import INDEXES, table_statements
 from wavescope.model.source import TraceSource
 from wavescope.store.sqlite_bulk import BulkDatabase
-from wavescope.store.sqlite_open import sqlite_writing_errors
+from wavescope.store.sqlite_open import filling, sqlite_writing_errors
 
 
 def write_rpd(
@@ -27,16 +25,14 @@ def write_rpd(
 ) -> None:
     """Write `source` as a new database at `path`."""
     with sqlite_writing_errors(path):
-        with closing(sqlite3.connect(path)) as connection:
+        with filling(path) as connection:
             for statement in table_statements():
                 connection.execute(statement)
-            connection.commit()
         with BulkDatabase(path) as database:
             RpdRows(source, database, progress).write()
-        with closing(sqlite3.connect(path)) as connection:
+        with filling(path) as connection:
             for statement in INDEXES:
                 connection.execute(statement)
-            connection.commit()
 
 
 EXPORTER = Exporter("rpd", (".rpd",), "rocmProfileData database", write_rpd)
