@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, BinaryIO
 
 from wavescope.cli.options import OutputFormat, OutputOptions
-from wavescope.cli.terminal import say, terminal_width, wants_color
+from wavescope.cli.terminal import data_stream, say, terminal_width, wants_color
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _print_csv(result: Result) -> None:
     if not result.tables:
         raise UsageError("this result has no table", hint="use --json")
     first, *others = result.tables
-    write_csv(first, sys.stdout)
+    write_csv(first, data_stream())
     if others:
         names = ", ".join(table.name for table in others)
         say(f"printed table {first.name}; --table chooses another: {names}", label="note")

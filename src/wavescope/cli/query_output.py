@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from wavescope.cli.options import OutputFormat
 from wavescope.cli.output import stdout_bytes
-from wavescope.cli.terminal import terminal_width
+from wavescope.cli.terminal import data_stream, terminal_width
 from wavescope.render.escape import visible
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def write_query(names: Sequence[str], rows: Iterable[SqlRow], format: OutputForm
     if format is OutputFormat.CSV:
         from wavescope.render.csv_rows import write_rows  # noqa: PLC0415  only what is asked for
 
-        write_rows(names, rows, sys.stdout)
+        write_rows(names, rows, data_stream())
     elif format is OutputFormat.JSON:
         _write_json(names, rows)
     elif format is OutputFormat.MARKDOWN:

@@ -6,7 +6,7 @@ import io
 import os
 import shutil
 import sys
-from typing import TextIO
+from typing import TextIO, cast
 
 from wavescope.render.escape import visible
 
@@ -36,6 +36,21 @@ def say(message: str, *, label: str = "") -> None:
             head = f"\x1b[{_COLOR_OF[label]}m{head}\x1b[0m"
         text = f"{head} {text}"
     print(text, file=sys.stderr, flush=True)
+
+
+def data_stream() -> TextIO:
+    """Standard output for exact text: on a terminal, what it would act on is made visible."""
+    return cast(TextIO, _VisibleLines(sys.stdout)) if sys.stdout.isatty() else sys.stdout
+
+
+class _VisibleLines:
+    """Passes text on with everything but line ends made visible."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write("\n".join(visible(line) for line in text.split("\n")))
 
 
 def wants_color(stream: TextIO) -> bool:

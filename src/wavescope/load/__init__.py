@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from wavescope.errors import UnknownFormatError
+from wavescope.errors import UnknownFormatError, UnreadableInputError
 from wavescope.load.registry import importers
 from wavescope.load.sniff import probe
 from wavescope.model.selected_source import selected_source
@@ -21,6 +21,10 @@ def open_source(path: str | os.PathLike[str]) -> TraceSource:
     for importer in importers():
         if importer.matches(seen):
             return importer.open(seen.path)
+    if seen.is_cut:
+        raise UnreadableInputError(
+            path, "its gzip data is damaged (it ends early)", hint="was it copied completely?"
+        )
     raise UnknownFormatError(
         path,
         "no known trace format",

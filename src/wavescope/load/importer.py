@@ -20,9 +20,11 @@ class Probe:
     head: bytes
     """The first bytes of the file, after gzip was undone; empty for a folder."""
     is_gzip: bool = False
+    is_cut: bool = False
+    """Whether gzip data ended before as much was read as is looked at."""
     is_folder: bool = False
     sqlite_tables: frozenset[str] = frozenset()
-    """Names of tables and views when the file is an SQLite database."""
+    """Names of tables when the file is an SQLite database."""
     siblings: tuple[Path, ...] = ()
     """Files of the folder, when the path is one."""
 

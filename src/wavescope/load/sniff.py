@@ -45,19 +45,28 @@ def _probe_file(path: Path) -> Probe:
         head = file.read(HEAD_BYTES)
     if not head:
         raise UnreadableInputError(path, "the file is empty", hint="did the recording fail?")
-    is_gzip = head.startswith(GZIP_MAGIC)
+    is_gzip, is_cut = head.startswith(GZIP_MAGIC), False
     if is_gzip:
-        head = _inflated_head(path)
+        head, is_cut = _inflated_head(path)
     tables = _tables(path) if head.startswith(SQLITE_MAGIC[:6]) else frozenset()
-    return Probe(path, head, is_gzip, sqlite_tables=tables)
+    return Probe(path, head, is_gzip, is_cut, sqlite_tables=tables)
 
 
-def _inflated_head(path: Path) -> bytes:
+def _inflated_head(path: Path) -> tuple[bytes, bool]:
+    """The first bytes after gzip is undone, and whether the data ended before there were enough."""
+    head = b""
     try:
         with gzip.open(path) as file:
-            return file.read(HEAD_BYTES)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            while len(head) < HEAD_BYTES:
+                part = file.read1(HEAD_BYTES - len(head))
+                if not part:
+                    break
+                head += part
+    except EOFError:
+        return head, True
+    except (zlib.error, gzip.BadGzipFile) as error:
         raise UnreadableInputError(path, f"its gzip data is damaged ({error})") from error
+    return head, False
 
 
 def _tables(path: Path) -> frozenset[str]:
