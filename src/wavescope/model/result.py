@@ -6,7 +6,7 @@ One JSON shape for all commands, versioned by `RESULT_SCHEMA`; docs/json.md expl
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,6 +70,11 @@ class ResultTable:
 
         return pandas.DataFrame(self.rows, columns=[column.name for column in self.columns])
 
+    def _repr_html_(self) -> str:
+        from wavescope.model.html import table_html  # noqa: PLC0415  only notebooks need it
+
+        return table_html(self)
+
 
 class Severity(str, enum.Enum):
     """How much a finding matters."""
@@ -91,7 +96,7 @@ class Finding:
     where: str = ""
 
 
-@dataclass
+@dataclass(repr=False)
 class Result:
     """Tables and findings of one analysis or command."""
 
@@ -126,8 +131,14 @@ class Result:
             "findings": [_finding_json(finding) for finding in self.findings],
         }
 
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{table.name} ({len(table.rows):,} rows)" for table in self.tables)
+        return f"<Result {self.title}: {rows or 'no tables'}; {len(self.findings)} findings>"
+
     def _repr_html_(self) -> str:
-        return "".join(_table_html(table) for table in self.tables) + _findings_html(self.findings)
+        from wavescope.model.html import result_html  # noqa: PLC0415  only notebooks need it
+
+        return result_html(self)
 
 
 def _table_json(table: ResultTable) -> dict[str, Any]:
@@ -157,28 +168,3 @@ def _finding_json(finding: Finding) -> dict[str, str]:
         "suggestion": finding.suggestion,
         "where": finding.where,
     }
-
-
-def _table_html(table: ResultTable) -> str:
-    from html import escape  # noqa: PLC0415  only notebooks need it
-
-    head = "".join(f"<th>{escape(column.title)}</th>" for column in table.columns)
-    body = "".join(_row_html(row, escape) for row in table.rows)
-    return (
-        f"<h4>{escape(table.title)}</h4>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
-
-
-def _row_html(row: Sequence[Value], escape: Any) -> str:
-    return "<tr>" + "".join(f"<td>{escape(str(value))}</td>" for value in row) + "</tr>"
-
-
-def _findings_html(findings: Sequence[Finding]) -> str:
-    from html import escape  # noqa: PLC0415  only notebooks need it
-
-    items = "".join(
-        f"<li><b>{escape(finding.title)}</b>: {escape(finding.evidence)}</li>"
-        for finding in findings
-    )
-    return f"<ul>{items}</ul>" if items else ""

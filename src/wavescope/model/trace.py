@@ -120,8 +120,18 @@ class TraceTable:
         return self.strings(name) if kind is ColumnType.TEXT else self[name]
 
     def _repr_html_(self) -> str:
-        html: str = self.take(np.arange(min(len(self), 20))).to_pandas().to_html()
-        return f"<p>{self.spec.name}: {len(self):,} rows</p>{html}"
+        from wavescope.model.html import MOST_ROWS, rows_html  # noqa: PLC0415  only for notebooks
+
+        shown = self.take(np.arange(min(len(self), MOST_ROWS)))
+        shown.load(*self.column_names)
+        columns = [
+            [(text, False) for text in shown.strings(column.name)]
+            if column.type in (ColumnType.STRING, ColumnType.TEXT)
+            else [(str(value), True) for value in shown[column.name].tolist()]
+            for column in self.spec.columns
+        ]
+        heads = [(column.name, column.meaning) for column in self.spec.columns]
+        return rows_html(self.spec.name, heads, list(zip(*columns, strict=True)), len(self))
 
     def __repr__(self) -> str:
         return f"<{self.spec.name}: {len(self):,} rows>"
