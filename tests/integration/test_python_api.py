@@ -161,7 +161,7 @@ def test_notebooks_show_results_without_running_what_is_in_names(
     monkeypatch.setitem(sys.modules, "pandas", None)  # what notebooks show must not need it
     maker = a_trace().with_process(1, name=HOSTILE).with_marker(HOSTILE, 0, 5_000_000)
     for step in range(60):
-        maker.with_kernel(f"{HOSTILE}{step}", 10_000 * step, 10_000 * step + 2_500)
+        maker.with_kernel(f"kernel_{step}{HOSTILE}", 10_000 * step, 10_000 * step + 2_500)
     maker.with_call(HOSTILE, 0, 100, args=HOSTILE)
     path = write_as(maker, tmp_path / "trace.db")
     with wavescope.open(path) as trace:
@@ -180,7 +180,7 @@ def test_notebooks_show_results_without_running_what_is_in_names(
         assert page.seen <= allowed, name
         if name != "table":  # short names leave out what looks like a template's arguments
             assert any(HOSTILE in text for text in page.text), name
-    assert "(50 of 60 rows)" in pages["table"]
+    assert "(50 of 60 rows)" in pages["ops"]
     assert "2.500 us" in pages["table"]
     assert '<td style="text-align: right">1</td>' in pages["table"]
     assert "GPU 0 was idle for" in pages["result"]
