@@ -1,0 +1,27 @@
+"""docs/formats.md names the formats as the commands do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from wavescope.export.registry import exporters
+from wavescope.load.registry import importers
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "formats.md").read_text()
+READ, WRITTEN = PAGE.split("## Written")
+
+
+def test_every_written_format_stands_with_its_suffixes() -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \| (.*?) \|", WRITTEN, re.MULTILINE)
+
+    listed = {name: tuple(re.findall(r"`(\S+?)`", suffixes)) for name, suffixes in rows}
+
+    assert listed == {exporter.name: exporter.suffixes for exporter in exporters()}
+
+
+def test_every_read_format_stands_in_the_table() -> None:
+    names = re.findall(r"^\| (.*?) \|", READ, re.MULTILINE)
+
+    for importer in importers():
+        assert any(importer.name in name for name in names), importer.name
