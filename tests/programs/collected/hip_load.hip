@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -72,12 +73,18 @@ static void use_stream(hipStream_t stream, int first) {
   MUST(hipFree(values));
 }
 
-static void use_device(int device, int thread) {
+using Streams = std::vector<hipStream_t>;
+
+static Streams new_streams(int device) {
+  Streams streams(streams_each);
   MUST(hipSetDevice(device));
-  std::vector<hipStream_t> streams(streams_each);
   for (hipStream_t& stream : streams) MUST(hipStreamCreate(&stream));
+  return streams;
+}
+
+static void use_streams(int device, int thread, const Streams& streams) {
+  MUST(hipSetDevice(device));
   for (int i = 0; i < streams_each; i++) use_stream(streams[i], thread + i);
-  for (hipStream_t stream : streams) MUST(hipStreamDestroy(stream));
   MUST(hipDeviceSynchronize());
 }
 
@@ -89,11 +96,17 @@ int main(int count, char** arguments) {
   replays = std::atoi(arguments[4]);
   int devices = 0;
   MUST(hipGetDeviceCount(&devices));
+  // HIP 5.2.3 walks through its streams in hipMalloc and hipFree without a lock: none comes or goes meanwhile.
+  std::vector<Streams> streams;
+  for (int i = 0; i < devices * thread_count; i++) streams.push_back(new_streams(i / thread_count));
   std::vector<std::thread> threads;
-  for (int device = 0; device < devices; device++) {
-    for (int i = 0; i < thread_count; i++) threads.emplace_back(use_device, device, i);
+  for (int i = 0; i < devices * thread_count; i++) {
+    threads.emplace_back(use_streams, i / thread_count, i % thread_count, std::cref(streams[i]));
   }
   for (std::thread& thread : threads) thread.join();
+  for (Streams& mine : streams) {
+    for (hipStream_t stream : mine) MUST(hipStreamDestroy(stream));
+  }
   std::puts("done");
   return 0;
 }
