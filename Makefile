@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTHON ?= python3
 
-.PHONY: help demo test test-all lint native-test bench docs clean setup
+.PHONY: help demo test test-all lint native-test bench docs picture clean setup
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -39,6 +39,9 @@ bench: setup ## throughput benchmarks: CPU seconds, memory, ratios
 
 docs: setup ## write the generated reference pages
 	$(BIN)/python tools/generate_docs.py
+
+picture: setup ## draw the README's picture again
+	$(BIN)/python tools/make_picture.py
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build
