@@ -82,12 +82,8 @@ def _plural(noun: str) -> str:
 
 def fact_text(key: str, value: Value) -> str:
     """A fact's value; the key's ending tells the unit."""
-    if value is None:
-        return ABSENT
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, str):
-        return visible(value)
+    if value is None or isinstance(value, bool | str):
+        return _plain(Unit.NONE, value)
     if key.endswith("_timestamp_ns"):
         return f"{value} ns"
     if key.endswith("_ns"):
