@@ -10,9 +10,16 @@ help: ## list the targets
 
 setup: $(STAMP) ## create the virtual environment and build the package into it
 
-$(STAMP): pyproject.toml tools/setup $(shell find native -type f)
+$(STAMP): pyproject.toml tools/setup $(VENV)/.modules $(shell find native -type f)
 	PYTHON=$(PYTHON) tools/setup $(VENV)
 	touch $@
+
+# An editable install knows its modules by name: it is made again when there are others.
+$(VENV)/.modules: FORCE
+	@mkdir -p $(VENV); find src -name '*.py' | sort >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+FORCE:
 
 demo: setup ## record a program on the software GPU and show its summary
 	$(BIN)/wavescope demo -o demo-output
