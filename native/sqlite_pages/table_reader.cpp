@@ -16,14 +16,14 @@ constexpr std::array<uint64_t, 12> kFixedBytes = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 
 
 inline uint64_t value_bytes(uint64_t type) { return type >= 12 ? (type - 12) / 2 : kFixedBytes[type]; }
 
-// The big-endian integer of 1 to 8 bytes; eight bytes from `value` on must be readable.
-inline int64_t load_integer(const uint8_t* value, uint64_t bytes) {
+// The eight bytes at `value` as a big-endian integer.
+inline int64_t load_word(const uint8_t* value) {
   uint64_t word;
   std::memcpy(&word, value, sizeof word);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   word = __builtin_bswap64(word);
 #endif
-  return static_cast<int64_t>(word) >> (64 - 8 * bytes);
+  return static_cast<int64_t>(word);
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ int TableReader::open(const char* path, uint32_t root_page, const WavescopeReadC
     if (request.position == WAVESCOPE_COLUMN_IS_ROWID) {
       rowid_targets_.push_back(static_cast<size_t>(index));
     } else {
-      columns_.push_back({request, static_cast<size_t>(index), {}});
+      columns_.push_back({request, static_cast<size_t>(index), {}, {}});
     }
   }
   std::sort(columns_.begin(), columns_.end(),
@@ -77,9 +77,12 @@ int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_b
   row_ = 0;
   held_text_bytes_ = 0;
   for (Column& column : columns_) {
+    column.output = targets[column.target];
     column.text.clear();
-    if (column.request.kind == WAVESCOPE_COLUMN_TEXT) static_cast<int64_t*>(targets[column.target].values)[0] = 0;
+    if (column.request.kind == WAVESCOPE_COLUMN_TEXT) static_cast<int64_t*>(column.output.values)[0] = 0;
   }
+  rowid_outputs_.clear();
+  for (const size_t target : rowid_targets_) rowid_outputs_.push_back(static_cast<int64_t*>(targets[target].values));
   if (leaf_.page == nullptr && !at_end_) return corrupt(root_page_);  // never placed, or placing failed
   while (static_cast<int64_t>(row_) < max_rows && held_text_bytes_ < text_limit_bytes) {
     if (leaf_.next_cell == leaf_.cells) {
@@ -92,7 +95,7 @@ int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_b
     if (!parse_cell(leaf_.next_cell, cell)) return corrupt(leaf_.number);
     if (cell.rowid <= last_rowid_ && !before_first_) return corrupt(leaf_.number);
     if (cell.rowid > last_rowid) return WAVESCOPE_PAGES_OK;
-    const int status = store_row(cell, targets);
+    const int status = store_row(cell);
     if (status != WAVESCOPE_PAGES_OK) return status;
     last_rowid_ = cell.rowid;
     before_first_ = false;
@@ -246,73 +249,108 @@ int TableReader::assemble(const Cell& cell) {
   return WAVESCOPE_PAGES_OK;
 }
 
-int TableReader::store_row(const Cell& cell, const WavescopeReadTarget* targets) {
-  Decoded decoded = decode(cell.local, cell.local_bytes, cell.payload_bytes, targets);
+int TableReader::store_row(const Cell& cell) {
+  Decoded decoded = decode(cell.local, cell.local_bytes, cell.payload_bytes);
   if (decoded == Decoded::kNeedsOverflow) {
-    forget_row(targets);
+    forget_row();
     const int status = assemble(cell);
     if (status != WAVESCOPE_PAGES_OK) return status;
-    decoded = decode(assembled_.data(), cell.payload_bytes, cell.payload_bytes, targets);
+    decoded = decode(assembled_.data(), cell.payload_bytes, cell.payload_bytes);
   }
   if (decoded != Decoded::kRow) {
-    forget_row(targets);
+    forget_row();
     return decoded == Decoded::kUnexpected ? static_cast<int>(WAVESCOPE_PAGES_UNEXPECTED_VALUE) : corrupt(leaf_.number);
   }
-  for (const size_t target : rowid_targets_) static_cast<int64_t*>(targets[target].values)[row_] = cell.rowid;
+  for (int64_t* const output : rowid_outputs_) output[row_] = cell.rowid;
   return WAVESCOPE_PAGES_OK;
 }
 
-TableReader::Decoded TableReader::decode(const uint8_t* record, uint64_t available, uint64_t payload,
-                                         const WavescopeReadTarget* targets) {
+TableReader::Decoded TableReader::decode(const uint8_t* record, uint64_t available, uint64_t payload) {
   if (columns_.empty()) return Decoded::kRow;
+  const RecordShape* shape = shapes_.find(record, available);
+  if (shape == nullptr) {
+    const Decoded parsed = parse_header(record, available, payload);
+    if (parsed != Decoded::kRow) return parsed;
+    shapes_.remember(record, available, parsed_);
+    shape = &parsed_;
+  }
+  if (shape->end > payload) return Decoded::kCorrupt;
+  if (shape->end > available) return Decoded::kNeedsOverflow;
+  const StoredValue* stored = shape->values.data();
+  const size_t row = row_;
+  for (Column& column : columns_) {
+    const uint8_t* const value = record + stored->offset;
+    if (stored->is_integer) {
+      const int64_t integer = ((load_word(value) >> stored->shift) & stored->mask) + stored->constant;
+      static_cast<int64_t*>(column.output.values)[row] = integer;
+    } else {
+      const Decoded decoded = store_value(column, value, stored->type, stored->bytes);
+      if (decoded != Decoded::kRow) return decoded;
+    }
+    ++stored;
+  }
+  return Decoded::kRow;
+}
+
+// Puts the place of every wanted value into parsed_.
+TableReader::Decoded TableReader::parse_header(const uint8_t* record, uint64_t available, uint64_t payload) {
   uint64_t header_bytes;
   const uint8_t* at = read_varint(record, record + available, header_bytes);
   if (at == nullptr) return available < payload ? Decoded::kNeedsOverflow : Decoded::kCorrupt;
   if (header_bytes > payload) return Decoded::kCorrupt;
   if (header_bytes > available) return Decoded::kNeedsOverflow;
   const uint8_t* const header_end = record + header_bytes;
+  parsed_.values.clear();
   uint64_t value_at = header_bytes;
   auto wanted = columns_.begin();
   for (int32_t position = 0; wanted != columns_.end(); ++position) {
     if (at >= header_end) {  // written before the column was added to the table
       for (; wanted != columns_.end(); ++wanted) {
         if (wanted->request.has_default != 0) return Decoded::kUnexpected;
-        store_null(*wanted, targets[wanted->target]);
+        parsed_.values.push_back(placed(*wanted, 0, 0, 0));
       }
       break;
     }
-    uint64_t type = *at;
-    if (type < 0x80) {
-      ++at;
-    } else {
-      at = read_varint(at, header_end, type);
-      if (at == nullptr) return Decoded::kCorrupt;
-    }
+    uint64_t type;
+    at = read_varint(at, header_end, type);
+    if (at == nullptr) return Decoded::kCorrupt;
     const uint64_t bytes = value_bytes(type);
     if (bytes > payload - value_at) return Decoded::kCorrupt;
     if (position == wanted->request.position) {
-      if (value_at + bytes > available) return Decoded::kNeedsOverflow;
-      const Decoded stored = store_value(*wanted, record + value_at, type, bytes, targets[wanted->target]);
-      if (stored != Decoded::kRow) return stored;
+      parsed_.values.push_back(placed(*wanted, value_at, type, bytes));
       ++wanted;
     }
     value_at += bytes;
   }
+  parsed_.end = value_at;
   return Decoded::kRow;
 }
 
-TableReader::Decoded TableReader::store_value(Column& column, const uint8_t* value, uint64_t type, uint64_t bytes,
-                                              const WavescopeReadTarget& target) {
+StoredValue TableReader::placed(const Column& column, uint64_t offset, uint64_t type, uint64_t bytes) {
+  // No record is longer than kLargestPayload: all three fit.
+  StoredValue stored{static_cast<uint32_t>(offset), static_cast<uint32_t>(bytes), static_cast<uint32_t>(type)};
+  stored.is_integer = column.request.kind == WAVESCOPE_COLUMN_INTEGER && type <= 9 && type != 7;
+  if (!stored.is_integer) return stored;
+  if (bytes != 0) {
+    stored.mask = -1;
+    stored.shift = static_cast<uint8_t>(64 - 8 * bytes);
+  } else {
+    stored.constant = type == 0 ? column.request.missing_bits : static_cast<int64_t>(type) - 8;
+  }
+  return stored;
+}
+
+TableReader::Decoded TableReader::store_value(Column& column, const uint8_t* value, uint64_t type, uint64_t bytes) {
   if (type == 0) {
-    store_null(column, target);
+    store_null(column);
     return Decoded::kRow;
   }
   if (column.request.kind == WAVESCOPE_COLUMN_TEXT) {
     if (type < 12) return Decoded::kUnexpected;
     column.text.insert(column.text.end(), value, value + bytes);
     held_text_bytes_ += static_cast<int64_t>(bytes);
-    static_cast<int64_t*>(target.values)[row_ + 1] = static_cast<int64_t>(column.text.size());
-    target.nulls[row_] = 0;
+    static_cast<int64_t*>(column.output.values)[row_ + 1] = static_cast<int64_t>(column.text.size());
+    column.output.nulls[row_] = 0;
     return Decoded::kRow;
   }
   if (type >= 12) return Decoded::kUnexpected;
@@ -322,35 +360,35 @@ TableReader::Decoded TableReader::store_value(Column& column, const uint8_t* val
     double real;
     std::memcpy(&real, &bits, sizeof real);
     if (std::isnan(real)) {  // SQLite reads it as NULL
-      store_null(column, target);
+      store_null(column);
     } else {
-      static_cast<double*>(target.values)[row_] = real;
+      static_cast<double*>(column.output.values)[row_] = real;
     }
     return Decoded::kRow;
   }
-  const int64_t integer = type <= 6 ? load_integer(value, bytes) : static_cast<int64_t>(type) - 8;
+  const int64_t integer = type <= 6 ? load_word(value) >> (64 - 8 * bytes) : static_cast<int64_t>(type) - 8;
   if (column.request.kind == WAVESCOPE_COLUMN_INTEGER) {
-    static_cast<int64_t*>(target.values)[row_] = integer;
+    static_cast<int64_t*>(column.output.values)[row_] = integer;
   } else {
-    static_cast<double*>(target.values)[row_] = static_cast<double>(integer);
+    static_cast<double*>(column.output.values)[row_] = static_cast<double>(integer);
   }
   return Decoded::kRow;
 }
 
-void TableReader::store_null(Column& column, const WavescopeReadTarget& target) {
+void TableReader::store_null(Column& column) {
   if (column.request.kind == WAVESCOPE_COLUMN_TEXT) {
-    static_cast<int64_t*>(target.values)[row_ + 1] = static_cast<int64_t>(column.text.size());
-    target.nulls[row_] = 1;
+    static_cast<int64_t*>(column.output.values)[row_ + 1] = static_cast<int64_t>(column.text.size());
+    column.output.nulls[row_] = 1;
   } else {
-    static_cast<int64_t*>(target.values)[row_] = column.request.missing_bits;
+    static_cast<int64_t*>(column.output.values)[row_] = column.request.missing_bits;
   }
 }
 
 // Takes back the text of a row that could not be completed.
-void TableReader::forget_row(const WavescopeReadTarget* targets) {
+void TableReader::forget_row() {
   for (Column& column : columns_) {
     if (column.request.kind != WAVESCOPE_COLUMN_TEXT) continue;
-    const int64_t kept = static_cast<const int64_t*>(targets[column.target].values)[row_];
+    const int64_t kept = static_cast<const int64_t*>(column.output.values)[row_];
     held_text_bytes_ -= static_cast<int64_t>(column.text.size()) - kept;
     column.text.resize(static_cast<size_t>(kept));
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sqlite_pages/page_source.h"
+#include "sqlite_pages/record_shapes.h"
 #include "sqlite_pages/sqlite_pages.h"
 
 namespace wavescope::sqlite_pages {
@@ -25,8 +26,9 @@ class TableReader {
  private:
   struct Column {
     WavescopeReadColumn request;
-    size_t target;              // its place in the caller's list
-    std::vector<uint8_t> text;  // bytes of the rows of this read
+    size_t target;               // its place in the caller's list
+    WavescopeReadTarget output;  // where this read puts its values
+    std::vector<uint8_t> text;   // bytes of the rows of this read
   };
   struct Interior {
     std::vector<uint8_t> page;
@@ -57,12 +59,13 @@ class TableReader {
   bool parse_cell(uint32_t index, Cell& cell) const;
   bool interior_cell(const Interior& interior, uint32_t index, uint32_t& child, int64_t& key) const;
   int assemble(const Cell& cell);
-  int store_row(const Cell& cell, const WavescopeReadTarget* targets);
-  Decoded decode(const uint8_t* record, uint64_t available, uint64_t payload, const WavescopeReadTarget* targets);
-  Decoded store_value(Column& column, const uint8_t* value, uint64_t type, uint64_t bytes,
-                      const WavescopeReadTarget& target);
-  void store_null(Column& column, const WavescopeReadTarget& target);
-  void forget_row(const WavescopeReadTarget* targets);
+  int store_row(const Cell& cell);
+  Decoded decode(const uint8_t* record, uint64_t available, uint64_t payload);
+  Decoded parse_header(const uint8_t* record, uint64_t available, uint64_t payload);
+  static StoredValue placed(const Column& column, uint64_t offset, uint64_t type, uint64_t bytes);
+  Decoded store_value(Column& column, const uint8_t* value, uint64_t type, uint64_t bytes);
+  void store_null(Column& column);
+  void forget_row();
   int corrupt(uint32_t page_number);
   int unreadable(uint32_t page_number);
 
@@ -71,6 +74,9 @@ class TableReader {
   uint32_t root_page_ = 0;
   std::vector<Column> columns_;       // in record order
   std::vector<size_t> rowid_targets_;
+  std::vector<int64_t*> rowid_outputs_;
+  RecordShapes shapes_;
+  RecordShape parsed_;
   std::vector<Interior> interiors_;   // the path from the root; only the first depth_ are in use
   size_t depth_ = 0;
   Leaf leaf_;

@@ -51,6 +51,34 @@ def test_integers_of_every_size_come_back(database: Database, native: bool) -> N
 
 
 @both_ways
+@pytest.mark.parametrize("column_count", [3, 14, 15, 16, 40])
+def test_many_rows_of_few_and_of_many_shapes(
+    database: Database, native: bool, column_count: int
+) -> None:
+    """Headers of up to 16 bytes are remembered, longer ones and those of short records are not."""
+    names = [f"c{index}" for index in range(column_count)]
+    database.run(f"CREATE TABLE t (id INTEGER PRIMARY KEY, {', '.join(names)})")
+    rng = np.random.default_rng(column_count)
+    choice = [*INTEGERS, None]
+    rows = [
+        tuple(choice[index] for index in rng.integers(0, len(choice), column_count).tolist())
+        for _ in range(300)
+    ]
+    rows += [(1,) * column_count, (None,) * column_count] * 300
+    database.run(
+        f"INSERT INTO t ({', '.join(names)}) VALUES ({','.join('?' * column_count)})", *rows
+    )
+    wanted = [names[-1], names[0], names[column_count // 2]]
+
+    columns = database.read(*(integer(name, -7) for name in wanted), native=native)
+
+    assert columns == {
+        name: [-7 if row[names.index(name)] is None else row[names.index(name)] for row in rows]
+        for name in wanted
+    }
+
+
+@both_ways
 def test_null_and_absent_columns_are_missing(database: Database, native: bool) -> None:
     database.run("CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER, b REAL, c TEXT)")
     database.run("INSERT INTO t VALUES (5, NULL, NULL, NULL)").run(
