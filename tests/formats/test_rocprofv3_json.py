@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 from pathlib import Path
@@ -405,7 +406,7 @@ junk = st.recursive(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.data())
 def test_any_values_in_any_place_give_a_trace(tmp_path: Path, data: st.DataObject) -> None:
-    whole = entry(
+    shared = entry(
         kernel_dispatch=[dispatch(5, 6)],
         memory_copy=[record(2, 2, 5, 6)],
         hip_api=[record(3, 1, 5, 6)],
@@ -413,6 +414,8 @@ def test_any_values_in_any_place_give_a_trace(tmp_path: Path, data: st.DataObjec
         counters=[{"dispatch_data": dispatch(5, 6), "records": [{}]}],
         texts=[{"key": 1, "value": "x"}],
     )
+    # What is put into a place of it must not be there in the next example.
+    whole = copy.deepcopy(shared)
     place: Any = whole
     while True:
         key = data.draw(
