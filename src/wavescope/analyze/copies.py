@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +34,7 @@ class CopyOptions:
     largest: int = 10
 
 
-@dataclass(frozen=True)
-class _Copies:
+class _Copies(NamedTuple):
     """One entry for each copy."""
 
     table: TraceTable
@@ -49,8 +49,7 @@ def copies(trace: Trace, options: CopyOptions | None = None) -> Result:
     """Tables `copies` by direction and `largest_copies`; counts as facts."""
     options = options or CopyOptions()
     trace.ops.load("start_ns", "end_ns", "type", "name", "gpu", "queue")
-    kinds = trace.op_kind
-    rows = np.flatnonzero(kinds == OpKind.COPY)
+    rows = np.flatnonzero(trace.op_kind == OpKind.COPY)
     table = trace.ops.take(rows)
     codes, direction = distinct(table["type"])
     found = _Copies(
@@ -69,7 +68,7 @@ def copies(trace: Trace, options: CopyOptions | None = None) -> Result:
         facts={
             "copy_count": len(rows),
             "unknown_size_count": int(np.count_nonzero(found.size_bytes < 0)),
-            "copy_kernel_count": _copy_kernel_count(trace, kinds),
+            "copy_kernel_count": _copy_kernel_count(trace),
         },
     )
 
@@ -95,11 +94,13 @@ def _sizes(trace: Trace, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
     return sizes
 
 
-def _copy_kernel_count(trace: Trace, kinds: npt.NDArray[np.int8]) -> int:
-    names = trace.ops["name"][kinds == OpKind.KERNEL]
-    codes, label = distinct(names)
-    is_copy = np.array([bool(_COPY_KERNEL.search(trace.strings[c][:256])) for c in codes], bool)
-    return int(np.count_nonzero(is_copy[label])) if len(codes) else 0
+def _copy_kernel_count(trace: Trace) -> int:
+    names = trace.ops.code_counts("name").codes.tolist()
+    copying = [code for code in names if _COPY_KERNEL.search(trace.strings[code][:256])]
+    if not copying:
+        return 0
+    is_copy = np.isin(trace.ops["name"], copying) & (trace.op_kind == OpKind.KERNEL)
+    return int(np.count_nonzero(is_copy))
 
 
 _DIRECTION_COLUMNS = (

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.gpu_timelines import GpuTimeline, gpu_timelines
+from wavescope.analyze.rows_by_time import RowsByTime
 from wavescope.model.intervals import Times, elapsed_ns
+from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import (
     Finding,
     Result,
@@ -42,8 +45,7 @@ class GapOptions:
     small_finding_percent: float = 10.0
 
 
-@dataclass(frozen=True)
-class GapBin:
+class GapBin(NamedTuple):
     """Gaps with from_ns <= length < below_ns (None: no upper limit)."""
 
     from_ns: int
@@ -52,8 +54,7 @@ class GapBin:
     total_ns: int
 
 
-@dataclass(frozen=True)
-class Gap:
+class Gap(NamedTuple):
     """One gap; `before` and `after` are rows in the trace's `ops`."""
 
     gpu: int
@@ -67,8 +68,7 @@ class Gap:
         return self.end_ns - self.start_ns
 
 
-@dataclass(frozen=True)
-class GpuGaps:
+class GpuGaps(NamedTuple):
     """All gaps of one GPU in numbers."""
 
     gpu: int
@@ -81,8 +81,7 @@ class GpuGaps:
     bins: tuple[GapBin, ...]
 
 
-@dataclass(frozen=True)
-class _RawGaps:
+class _RawGaps(NamedTuple):
     """The gaps of one GPU in order of time."""
 
     starts: Times
@@ -125,7 +124,7 @@ def _bins(lengths: Lengths) -> Iterator[GapBin]:
     yield GapBin(from_ns, None, remaining.size, remaining_ns)
 
 
-def largest_gaps(timelines: Sequence[GpuTimeline], count: int) -> list[Gap]:
+def largest_gaps(trace: Trace, timelines: Sequence[GpuTimeline], count: int) -> list[Gap]:
     """The `count` longest gaps of all GPUs, longest first; equal ones by GPU and time."""
     candidates = []
     for timeline in timelines:
@@ -136,9 +135,9 @@ def largest_gaps(timelines: Sequence[GpuTimeline], count: int) -> list[Gap]:
             (-int(lengths[index]), timeline.gpu, int(raw.starts[index]), int(raw.ends[index]))
             for index in longest
         ]
-    timeline_of = {timeline.gpu: timeline for timeline in timelines}
+    neighbours = _Neighbours(trace)
     return [
-        Gap(gpu, start_ns, end_ns, *_neighbours(timeline_of[gpu], start_ns, end_ns))
+        Gap(gpu, start_ns, end_ns, *neighbours.of_gap(gpu, start_ns, end_ns))
         for _, gpu, start_ns, end_ns in sorted(candidates)[: max(0, count)]
     ]
 
@@ -157,11 +156,24 @@ def _largest(lengths: Lengths, count: int) -> list[int]:
     return largest
 
 
-def _neighbours(timeline: GpuTimeline, start_ns: int, end_ns: int) -> tuple[int, int]:
-    """Rows of the op that ended as the gap began and of the one that ended it; first of several."""
-    before = timeline.rows[timeline.row_ends == start_ns]
-    after = timeline.rows[timeline.row_starts == end_ns]
-    return int(before.min()), int(after.min())
+class _Neighbours:
+    """Finds the ops around gaps."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._by_start = RowsByTime(trace.ops["start_ns"])
+        self._by_end = RowsByTime(trace.ops["end_ns"])
+
+    def of_gap(self, gpu: int, start_ns: int, end_ns: int) -> tuple[int, int]:
+        """Rows of the op that ended as the gap began and of the one that ended it."""
+        return (
+            self._first_of(gpu, self._by_end.at(start_ns)),
+            self._first_of(gpu, self._by_start.at(end_ns)),
+        )
+
+    def _first_of(self, gpu: int, rows: Iterator[int]) -> int:
+        gpus, kinds = self._trace.ops["gpu"], self._trace.op_kind
+        return next(row for row in rows if gpus[row] == gpu and kinds[row] != OpKind.BARRIER)
 
 
 def gaps(
@@ -177,7 +189,7 @@ def gaps(
     options = options or GapOptions()
     timelines = gpu_timelines(trace) if timelines is None else timelines
     measured = gpu_gaps(timelines, options)
-    largest = largest_gaps(timelines, options.largest)
+    largest = largest_gaps(trace, timelines, options.largest)
     tables = [
         _gap_table(measured, options),
         _histogram_table(measured),

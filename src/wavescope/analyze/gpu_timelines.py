@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.row_groups import grouped_rows
-from wavescope.model.intervals import (
-    Times,
-    sorted_times,
-    stretches_of_sorted,
-    union_length_of_sorted_ns,
-)
+from wavescope.model.interval_union import covered_ns, stretches_of_runs
+from wavescope.model.intervals import Times, sorted_times, sum_of_lengths_ns
 from wavescope.model.op_kinds import OpClass, OpKind, kind_of_type
 from wavescope.model.source import Array
 from wavescope.model.trace import Trace
@@ -50,33 +47,28 @@ class SortedOps:
         )
 
     @classmethod
-    def joined_stretches(cls, parts: Sequence[SortedOps]) -> SortedOps:
-        """Gapless stretches of the ops of all parts."""
-        filled = [part for part in parts if len(part)]
-        if len(filled) == 1:
-            return filled[0].stretches
-        return cls.joined([part.stretches for part in filled]).stretches
+    def stretches(cls, parts: Sequence[SortedOps]) -> SortedOps:
+        """Gapless stretches of the ops of all parts: often far fewer, covering the same time."""
+        return cls(*stretches_of_runs([(part.starts, part.ends) for part in parts]))
 
     def __len__(self) -> int:
         return int(self.starts.size)
 
     @cached_property
-    def stretches(self) -> SortedOps:
-        """Gapless stretches in place of ops: often far fewer, and they cover the same time."""
-        firsts, lasts = stretches_of_sorted(self.starts, self.ends)
-        return self if firsts.size == self.starts.size else SortedOps(firsts, lasts)
-
-    @cached_property
     def union_ns(self) -> int:
         """The time during which at least one of the ops ran."""
-        return union_length_of_sorted_ns(self.starts, self.ends)
+        return covered_ns((self.starts, self.ends))
+
+    @cached_property
+    def duration_sum_ns(self) -> int:
+        """The durations of all ops added up."""
+        return sum_of_lengths_ns(self.starts, self.ends)
 
 
 NO_OPS = SortedOps(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-@dataclass(frozen=True)
-class QueueTimeline:
+class QueueTimeline(NamedTuple):
     """The ops of one queue; `by_class` has one entry for each `OpClass`."""
 
     gpu: int
@@ -87,21 +79,23 @@ class QueueTimeline:
 
 @dataclass(frozen=True)
 class GpuTimeline:
-    """The ops of one GPU.
-
-    `rows` are their rows in the trace's `ops`, queue by queue; `row_starts` and `row_ends` their
-    times in the same order.
-    """
+    """The ops of one GPU; what lies on several queues is put together as gapless stretches."""
 
     gpu: int
-    rows: Rows
-    row_starts: Times
-    row_ends: Times
     queues: tuple[QueueTimeline, ...]
 
+    @property
+    def op_count(self) -> int:
+        return sum(len(queue.ops) for queue in self.queues)
+
+    @property
+    def duration_sum_ns(self) -> int:
+        """The durations of all ops added up."""
+        return sum(queue.ops.duration_sum_ns for queue in self.queues)
+
     def of_class(self, op_class: OpClass) -> SortedOps:
-        """The ops of one class on all queues."""
-        return SortedOps.joined([queue.by_class[op_class] for queue in self.queues])
+        """Gapless stretches of the ops of one class on all queues."""
+        return SortedOps.stretches([queue.by_class[op_class] for queue in self.queues])
 
     @cached_property
     def compute(self) -> SortedOps:
@@ -118,17 +112,17 @@ class GpuTimeline:
     @cached_property
     def computing_or_communicating(self) -> SortedOps:
         """Gapless stretches of compute and communication together."""
-        return SortedOps.joined_stretches((self.compute, self.communication))
+        return SortedOps.stretches((self.compute, self.communication))
 
     @cached_property
     def busy(self) -> SortedOps:
         """Gapless stretches of any work: between two of them lies an idle gap."""
-        return SortedOps.joined_stretches((self.computing_or_communicating, self.copies))
+        return SortedOps.stretches((self.computing_or_communicating, self.copies))
 
     @cached_property
     def ops(self) -> SortedOps:
         """All ops of the GPU."""
-        return SortedOps.joined((self.compute, self.communication, self.copies))
+        return SortedOps.joined([queue.ops for queue in self.queues])
 
 
 def gpu_timelines(trace: Trace) -> list[GpuTimeline]:
@@ -142,17 +136,19 @@ def gpu_timelines(trace: Trace) -> list[GpuTimeline]:
     if working is not None:
         gpus, queues, classes = gpus[working], queues[working], classes[working]
         starts, ends = starts[working], ends[working]
-    groups = grouped_rows(gpus, queues)
-    starts, ends, classes = starts[groups.order], ends[groups.order], classes[groups.order]
-    rows = groups.order if working is None else working[groups.order]
+    if not len(classes) or classes.min() == classes.max():
+        groups = grouped_rows(gpus, queues, (starts, ends))
+        starts, ends = groups.columns  # and the classes are equal in any order
+    else:
+        groups = grouped_rows(gpus, queues, (starts, ends, classes))
+        starts, ends, classes = groups.columns
     timelines = []
     for gpu, members in groups.by_major():
         lanes = tuple(
             _queue_timeline(gpu, queue, starts[lane], ends[lane], classes[lane])
             for queue, lane in members
         )
-        whole = slice(members[0][1].start, members[-1][1].stop)
-        timelines.append(GpuTimeline(gpu, rows[whole], starts[whole], ends[whole], lanes))
+        timelines.append(GpuTimeline(gpu, lanes))
     return timelines
 
 
@@ -178,9 +174,7 @@ def _by_class(
 
 def _working_rows(trace: Trace) -> Rows | None:
     """Rows of all ops but barriers; None when there are no barriers."""
-    types = trace.ops["type"]
-    used = np.flatnonzero(np.bincount(types + 1)) - 1
-    barriers = [
-        code for code in used.tolist() if kind_of_type(trace.strings[code]) is OpKind.BARRIER
-    ]
-    return np.flatnonzero(~np.isin(types, barriers)) if barriers else None
+    used = trace.ops.code_counts("type").codes.tolist()
+    if not any(kind_of_type(trace.strings[code]) is OpKind.BARRIER for code in used):
+        return None
+    return np.flatnonzero(trace.op_kind != OpKind.BARRIER)

@@ -13,7 +13,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.model.coded_columns import blocks
 from wavescope.model.group_sort import MOST_GROUPS, sorted_within_groups
+from wavescope.model.source import Array
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -28,7 +30,7 @@ class GroupStatistics:
 
     groups: IntArray
     counts: IntArray
-    _sorted_values: IntArray
+    _sorted_values: Array  # int64, or uint32
     _firsts: IntArray
 
     def __len__(self) -> int:
@@ -53,20 +55,17 @@ class GroupStatistics:
     @property
     def minima(self) -> IntArray:
         """The smallest value of each group."""
-        values: IntArray = self._sorted_values[self._firsts]
-        return values
+        return self._values_at(self._firsts)
 
     @property
     def maxima(self) -> IntArray:
         """The largest value of each group."""
-        values: IntArray = self._sorted_values[self._firsts + self.counts - 1]
-        return values
+        return self._values_at(self._firsts + self.counts - 1)
 
     def percentiles(self, percent: int) -> IntArray:
         """The nearest-rank percentile of each group, for a whole percentage from 1 to 100."""
         ranks = (self.counts * percent + 99) // 100
-        values: IntArray = self._sorted_values[self._firsts + ranks - 1]
-        return values
+        return self._values_at(self._firsts + ranks - 1)
 
     @property
     def means(self) -> list[float]:
@@ -75,11 +74,18 @@ class GroupStatistics:
             total / count for total, count in zip(self.totals, self.counts.tolist(), strict=True)
         ]
 
+    def _values_at(self, places: IntArray) -> IntArray:
+        values: IntArray = self._sorted_values[places].astype(np.int64)
+        return values
+
 
 def group_statistics(
-    groups: npt.NDArray[np.integer], values: IntArray, group_count: int
+    groups: npt.NDArray[np.integer], values: Array, group_count: int
 ) -> GroupStatistics:
-    """Statistics of `values` in the groups 0 to `group_count` - 1 that `groups` assigns them to."""
+    """Statistics of `values` in the groups 0 to `group_count` - 1 that `groups` assigns them to.
+
+    Values are int64 or uint32.
+    """
     if group_count <= MOST_GROUPS:
         ordered, counts = sorted_within_groups(
             groups.astype(np.uint16, copy=False), values, group_count
@@ -93,25 +99,28 @@ def group_statistics(
     return GroupStatistics(present, counts, ordered, firsts)
 
 
-def _totals(ordered: IntArray, firsts: IntArray) -> list[int]:
+def _totals(ordered: Array, firsts: IntArray) -> list[int]:
     largest = max(abs(int(ordered.min())), abs(int(ordered.max())))
     if largest * len(ordered) < 1 << _KEY_BITS:
-        sums: list[int] = np.add.reduceat(ordered, firsts).tolist()
+        sums: list[int] = np.add.reduceat(ordered, firsts, dtype=np.int64).tolist()
         return sums
     high: list[int] = np.add.reduceat(ordered >> _LOW_BITS, firsts).tolist()
     low: list[int] = np.add.reduceat(ordered & ((1 << _LOW_BITS) - 1), firsts).tolist()
     return [(h << _LOW_BITS) + part for h, part in zip(high, low, strict=True)]
 
 
-def _standard_deviation(ordered: IntArray) -> float:
+def _standard_deviation(ordered: Array) -> float:
     """The standard deviation of sorted values: from exact integer sums where 64 bits hold them."""
     count, lowest = len(ordered), int(ordered[0])
     spread = int(ordered[-1]) - lowest
     if spread.bit_length() > _KEY_BITS:
         return float(np.std(ordered.astype(np.float64)))
-    offsets = ordered - lowest
     if spread * spread * count < 1 << _KEY_BITS:
-        total, squares = int(offsets.sum()), int(np.dot(offsets, offsets))
+        total = squares = 0
+        for rows in blocks(count):
+            offsets = ordered[rows].astype(np.int64) - lowest
+            total += int(offsets.sum())
+            squares += int(np.dot(offsets, offsets))
         return math.sqrt(max(0, count * squares - total * total)) / count
     # Squares of the values themselves would cancel where the spread is small beside the values.
-    return float(np.std(offsets.astype(np.float64)))
+    return float(np.std((ordered.astype(np.int64) - lowest).astype(np.float64)))

@@ -9,16 +9,18 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from wavescope.analyze.group_statistics import GroupStatistics, group_statistics
 from wavescope.analyze.names.kernel_names import NamedKernel, NameRules, short_name
-from wavescope.analyze.op_labels import op_labels
+from wavescope.analyze.op_labels import OpLabels, op_labels
 from wavescope.analyze.scopes import Scope, ScopeIndex, combine, index_type, scope_index
+from wavescope.model.intervals import lengths_ns
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+from wavescope.model.source import Array
 from wavescope.model.trace import Trace
 
 
@@ -51,13 +53,11 @@ class KernelSummaryOptions:
     """Whether to add a table of the full names behind each short one."""
 
 
-@dataclass(frozen=True)
-class _Ops:
+class _Ops(NamedTuple):
     """The ops that are listed, one entry each."""
 
-    duration_ns: npt.NDArray[np.int64]
-    label: npt.NDArray[np.integer]  # index into `texts`
-    texts: list[str]
+    duration_ns: Array
+    labels: OpLabels
     scope: ScopeIndex
 
 
@@ -65,11 +65,12 @@ def kernel_summary(trace: Trace, options: KernelSummaryOptions | None = None) ->
     """Table `kernels` (largest total first) and on request `full_names`; counts as facts."""
     options = options or KernelSummaryOptions()
     ops = _listed_ops(trace, options)
-    named = [_naming(options)(text) for text in ops.texts]
+    named = [_naming(options)(text) for text in ops.labels.texts]
     names = sorted({kernel.name for kernel in named})
     number = {name: index for index, name in enumerate(names)}
     group_of_label = np.array([number[kernel.name] for kernel in named], index_type(len(names)))
-    groups, group_count = combine(ops.scope, group_of_label[ops.label], len(names))
+    group_of_op = ops.labels.for_each_op(group_of_label)
+    groups, group_count = combine(ops.scope, group_of_op, len(names))
     statistics = group_statistics(groups, ops.duration_ns, group_count)
     categories = {kernel.name: kernel.category for kernel in named} if options.rules else None
     result = Result(
@@ -78,7 +79,7 @@ def kernel_summary(trace: Trace, options: KernelSummaryOptions | None = None) ->
         facts={
             "listed_op_count": len(ops.duration_ns),
             "unlisted_op_count": len(trace.ops) - len(ops.duration_ns),
-            "full_name_count": len(ops.texts),
+            "full_name_count": len(named),
             "name_count": len(names),
             "gpu_time_ns": sum(statistics.totals),
         },
@@ -105,8 +106,11 @@ def _listed_ops(trace: Trace, options: KernelSummaryOptions) -> _Ops:
     }
     listed = is_listed[options.ops]
     table = trace.ops if listed.all() else trace.ops.take(listed)
-    label, texts = op_labels(trace, table)
-    return _Ops(table.duration_ns, label, texts, scope_index(trace, table, options.scope))
+    return _Ops(
+        lengths_ns(table["start_ns"], table["end_ns"]),
+        op_labels(trace, table),
+        scope_index(trace, table, options.scope),
+    )
 
 
 STATISTICS_COLUMNS = (
@@ -181,9 +185,11 @@ _FULL_NAME_COLUMNS = (
 
 
 def _full_name_table(ops: _Ops, named: Sequence[NamedKernel]) -> ResultTable:
-    statistics = group_statistics(ops.label, ops.duration_ns, len(ops.texts))
+    texts = ops.labels.texts
+    label_of_op = ops.labels.for_each_op(np.arange(len(texts), dtype=index_type(len(texts))))
+    statistics = group_statistics(label_of_op, ops.duration_ns, len(texts))
     rows: list[tuple[Value, ...]] = [
-        (named[label].name, ops.texts[label], count, total)
+        (named[label].name, texts[label], count, total)
         for label, count, total in zip(
             statistics.groups.tolist(), statistics.counts.tolist(), statistics.totals, strict=True
         )

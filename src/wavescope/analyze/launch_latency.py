@@ -152,13 +152,13 @@ def _gpu_table(trace: Trace, latencies: _Latencies) -> ResultTable:
 def _kernel_table(
     trace: Trace, latencies: _Latencies, options: LaunchLatencyOptions
 ) -> ResultTable:
-    label, texts = op_labels(trace, latencies.ops)
-    names = texts if options.full_names else [short_name(text) for text in texts]
+    labels = op_labels(trace, latencies.ops)
+    names = labels.texts if options.full_names else [short_name(text) for text in labels.texts]
     distinct_names = sorted(set(names))
     number = {name: index for index, name in enumerate(distinct_names)}
     groups, values = _latency_rows(
         latencies,
-        np.array([number[name] for name in names], np.int64)[label],
+        labels.for_each_op(np.array([number[name] for name in names], np.int64)),
         len(distinct_names),
     )
     rows: list[tuple[Value, ...]] = [

@@ -1,35 +1,63 @@
-"""What an op is called: its kernel's name, or what kind of work it is where it has none."""
+"""What ops are called: by name, or by type where they have none."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.scopes import distinct
+from wavescope.model.coded_columns import looked_up
 from wavescope.model.op_kinds import OpKind, kind_of_type
+from wavescope.model.source import Array
 from wavescope.model.trace import Trace, TraceTable
 
 NO_NAME = "(no name)"
 
 
-def op_labels(trace: Trace, ops: TraceTable) -> tuple[npt.NDArray[np.integer], list[str]]:
-    """For each of the ops, which are of `trace`, an index into the list of labels.
+@dataclass(frozen=True)
+class OpLabels:
+    """The different labels of some ops, and which of them each op has."""
+
+    texts: list[str]
+    _codes: Array
+    _label_of_code: npt.NDArray[np.intp]
+
+    def for_each_op(self, value_of_label: Array) -> Array:
+        """For each op the value that belongs to its label; one value for each of `texts` is given.
+
+        The step from labels to values is made once for each label, not for each op.
+        """
+        return looked_up(value_of_label[self._label_of_code], self._codes)
+
+
+def op_labels(trace: Trace, ops: TraceTable) -> OpLabels:
+    """The labels of `ops`, which are of `trace`.
 
     Copies and fills are called by their type, such as `CopyHostToDevice`.
     """
     ops.load("name", "type")
-    codes, label = distinct(ops["name"])
+    used = ops.code_counts("name").codes
+    texts = [trace.strings[code] for code in used.tolist()]
+    if not all(texts):
+        return _labels_by_type_too(trace, ops)
+    label_of_code = np.zeros(int(used.max(initial=-1)) + 1, np.intp)
+    label_of_code[used] = np.arange(len(used))
+    return OpLabels(texts, ops["name"], label_of_code)
+
+
+def _labels_by_type_too(trace: Trace, ops: TraceTable) -> OpLabels:
+    """The labels of ops of which some have no name."""
+    codes, name_of_row = distinct(ops["name"])
     texts = [trace.strings[code] for code in codes]
-    unnamed = [index for index, text in enumerate(texts) if not text]
-    if not unnamed:
-        return label, texts
-    label = label.astype(np.int64)
-    rows = np.flatnonzero(np.isin(label, unnamed))
+    label = name_of_row.astype(np.int64)
+    rows = np.flatnonzero(np.isin(label, [index for index, text in enumerate(texts) if not text]))
     type_codes, type_of_row = distinct(ops["type"][rows])
     label[rows] = type_of_row.astype(np.int64) + len(texts)
     texts += [_label_of_type(trace.strings[code]) for code in type_codes]
-    kept, label = distinct(label)
-    return label, [texts[index] for index in kept]
+    kept, label_of_row = distinct(label)
+    return OpLabels([texts[index] for index in kept], label_of_row, np.arange(len(kept)))
 
 
 def _label_of_type(op_type: str) -> str:

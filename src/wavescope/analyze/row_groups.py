@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import ctypes
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.model.coded_columns import code_counts, looked_up
+from wavescope.model.coded_columns import blocks, code_counts, looked_up
+from wavescope.model.distinct_rows import DistinctRows
 from wavescope.model.source import Array
+from wavescope.native import columns_library
 
 Numbers = npt.NDArray[np.int64]
 
@@ -18,20 +21,19 @@ _NARROW_COUNT = 1 << 16
 _SAMPLE_ROWS = 4096
 
 
-@dataclass(frozen=True)
-class RowGroups:
-    """Rows in order of (major, minor); rows of the same pair keep their order.
+class RowGroups(NamedTuple):
+    """Columns in order of (major, minor); rows of the same pair keep their order.
 
-    Group i holds the rows order[bounds[i]:bounds[i + 1]], all with majors[i] and minors[i].
+    Group i are the rows from bounds[i] to bounds[i + 1], all with majors[i] and minors[i].
     """
 
-    order: npt.NDArray[np.intp]
+    columns: tuple[Array, ...]
     bounds: Numbers
     majors: Numbers
     minors: Numbers
 
     def by_major(self) -> Iterator[tuple[int, list[tuple[int, slice]]]]:
-        """For each major value its minor ones, each with its place in `order`."""
+        """For each major value its minor ones, each with the place of its rows."""
         bounds, minors = self.bounds.tolist(), self.minors.tolist()
         places = [slice(first, stop) for first, stop in pairwise(bounds)]
         changes = np.flatnonzero(self.majors[1:] != self.majors[:-1]) + 1
@@ -41,11 +43,73 @@ class RowGroups:
             yield int(self.majors[first]), members
 
 
-def grouped_rows(major: Array, minor: Array) -> RowGroups:
-    """The rows grouped by the pair of values; the values may be any int64."""
+def grouped_rows(major: Array, minor: Array, columns: Sequence[Array]) -> RowGroups:
+    """`columns` (of one or eight bytes) grouped by the pair of values, which may be any int64."""
     if not len(major):
         nothing = np.empty(0, np.int64)
-        return RowGroups(np.empty(0, np.intp), np.zeros(1, np.int64), nothing, nothing)
+        return RowGroups(tuple(columns), np.zeros(1, np.int64), nothing, nothing)
+    return _dealt_rows(major, minor, columns) or _sorted_rows(major, minor, columns)
+
+
+class _DealtColumn(ctypes.Structure):
+    """WavescopeDealtColumn."""
+
+    _fields_ = (
+        ("from_", ctypes.c_void_p),
+        ("to", ctypes.c_void_p),
+        ("value_bytes", ctypes.c_int32),
+    )
+
+
+def _dealt_rows(major: Array, minor: Array, columns: Sequence[Array]) -> RowGroups | None:
+    """Natively, in two passes; None without the library, or when there are too many groups."""
+    library = columns_library()
+    numbered = _numbered_pairs(major, minor) if library is not None else None
+    if library is None or numbered is None:
+        return None
+    codes, majors, minors = numbered
+    order = np.lexsort((minors, majors)).astype(np.int32)
+    given = [np.ascontiguousarray(column) for column in columns]
+    dealt = tuple(np.empty_like(column) for column in given)
+    described = [
+        _DealtColumn(column.ctypes.data, target.ctypes.data, column.itemsize)
+        for column, target in zip(given, dealt, strict=True)
+    ]
+    counts = np.empty(len(order), np.int64)
+    failed = library.wavescope_deal_rows(
+        ctypes.c_void_p(codes.ctypes.data),
+        ctypes.c_int64(len(codes)),
+        ctypes.c_int32(len(order)),
+        ctypes.c_void_p(order.ctypes.data),
+        (_DealtColumn * len(described))(*described),
+        ctypes.c_int32(len(described)),
+        ctypes.c_void_p(counts.ctypes.data),
+    )
+    if failed:
+        return None
+    bounds = np.concatenate(([0], np.cumsum(counts[order])))
+    return RowGroups(dealt, bounds, majors[order], minors[order])
+
+
+def _numbered_pairs(
+    major: Array, minor: Array
+) -> tuple[npt.NDArray[np.uint16], Numbers, Numbers] | None:
+    """Each row's number among the pairs, and the pairs; None when there are too many."""
+    distinct = DistinctRows(2)
+    codes = np.empty(len(major), np.uint16)
+    first_rows = []
+    for rows in blocks(len(major)):
+        numbers, firsts = distinct.number((major[rows], minor[rows]))
+        if distinct.count > _NARROW_COUNT:
+            return None
+        codes[rows] = numbers
+        first_rows.append(firsts + rows.start)
+    firsts = np.concatenate(first_rows)
+    return codes, major[firsts].astype(np.int64), minor[firsts].astype(np.int64)
+
+
+def _sorted_rows(major: Array, minor: Array, columns: Sequence[Array]) -> RowGroups:
+    """The same in NumPy, by sorting the row numbers."""
     major_numbers, major_codes = _numbered(major)
     minor_numbers, minor_codes = _numbered(minor)
     if major_numbers.size * minor_numbers.size > _NARROW_COUNT:
@@ -53,8 +117,9 @@ def grouped_rows(major: Array, minor: Array) -> RowGroups:
         minor_numbers, minor_codes = _without_unused(minor_numbers, minor_codes)
     codes = _combined(major_codes, minor_codes, major_numbers.size, minor_numbers.size)
     used, counts = _counted(codes)
+    order = np.argsort(codes, kind="stable")
     return RowGroups(
-        order=np.argsort(codes, kind="stable"),
+        columns=tuple(column[order] for column in columns),
         bounds=np.concatenate(([0], np.cumsum(counts))),
         majors=major_numbers[used // minor_numbers.size],
         minors=minor_numbers[used % minor_numbers.size],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,7 @@ class Scope(str, enum.Enum):
     PROCESS = "process"
 
 
-@dataclass(frozen=True)
-class ScopeIndex:
+class ScopeIndex(NamedTuple):
     """Which scope each row belongs to, and how the scopes are told apart in a result."""
 
     columns: tuple[ResultColumn, ...]

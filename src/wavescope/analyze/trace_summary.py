@@ -8,9 +8,7 @@ from wavescope.analyze.copies import copies
 from wavescope.analyze.coverage import coverage
 from wavescope.analyze.gaps import gaps
 from wavescope.analyze.gpu_timelines import gpu_timelines
-from wavescope.analyze.host_calls import host_calls
 from wavescope.analyze.kernel_summary import KernelSummaryOptions, kernel_summary
-from wavescope.analyze.launch_latency import launch_latency
 from wavescope.analyze.utilization import utilization
 from wavescope.model.result import Finding, Result, Severity
 from wavescope.model.trace import Trace
@@ -30,25 +28,33 @@ class SummaryOptions:
 def summarize(trace: Trace, options: SummaryOptions) -> Result:
     """Kernels, utilization, gaps, copies, host calls, latency, coverage and findings."""
     trace.ops.load(*_OP_COLUMNS)
-    timelines = gpu_timelines(trace)
     result = Result("Summary", facts={"path": trace.path, "format": trace.format})
     result.facts["op_count"] = len(trace.ops)
     result.facts["marker_count"] = len(trace.markers)
+    kernels = kernel_summary(trace, options.kernels)
+    timelines = gpu_timelines(trace)  # only now: they use again the memory that kernels needed
     parts = [
-        kernel_summary(trace, options.kernels),
+        kernels,
         utilization(trace, timelines=timelines),
         gaps(trace, timelines=timelines),
         copies(trace),
     ]
     result.facts["call_count"] = len(trace.calls)
     if len(trace.calls):
-        parts += [host_calls(trace), launch_latency(trace)]
+        parts += _host_parts(trace)
     parts.append(coverage(trace))
     result.extend(parts)
     result.findings.extend(_reader_findings(trace))
     if options.rows is not None:
         result.tables = [table.head(options.rows) for table in result.tables]
     return result
+
+
+def _host_parts(trace: Trace) -> list[Result]:
+    from wavescope.analyze.host_calls import host_calls  # noqa: PLC0415  only with host calls
+    from wavescope.analyze.launch_latency import launch_latency  # noqa: PLC0415
+
+    return [host_calls(trace), launch_latency(trace)]
 
 
 def _reader_findings(trace: Trace) -> list[Finding]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from wavescope.analyze.gpu_timelines import GpuTimeline, QueueTimeline, gpu_timelines
-from wavescope.model.intervals import busy_at_depth_of_sorted, sum_of_lengths_ns
+from wavescope.model.intervals import busy_at_depth_of_sorted
 from wavescope.model.result import (
     Finding,
     Result,
@@ -34,8 +35,7 @@ class UtilizationOptions:
     exposed_finding_percent: float = 10.0
 
 
-@dataclass(frozen=True)
-class BusyTime:
+class BusyTime(NamedTuple):
     """When the ops of one queue or GPU ran."""
 
     op_count: int
@@ -63,8 +63,7 @@ class BusyTime:
         return self.duration_sum_ns / self.busy_ns if self.busy_ns else None
 
 
-@dataclass(frozen=True)
-class QueueUtilization:
+class QueueUtilization(NamedTuple):
     """One queue's busy time."""
 
     gpu: int
@@ -72,8 +71,7 @@ class QueueUtilization:
     time: BusyTime
 
 
-@dataclass(frozen=True)
-class GpuUtilization:
+class GpuUtilization(NamedTuple):
     """One GPU's busy time and its split."""
 
     gpu: int
@@ -122,11 +120,11 @@ def _gpu_utilization(timeline: GpuTimeline, options: UtilizationOptions) -> GpuU
     return GpuUtilization(
         gpu=timeline.gpu,
         time=BusyTime(
-            op_count=int(timeline.rows.size),
+            op_count=timeline.op_count,
             start_ns=int(timeline.busy.starts[0]),
             end_ns=int(timeline.busy.ends[-1]),
             busy_ns=busy_ns,
-            duration_sum_ns=sum_of_lengths_ns(timeline.row_starts, timeline.row_ends),
+            duration_sum_ns=timeline.duration_sum_ns,
         ),
         compute_ns=compute_ns,
         communication_ns=timeline.communication.union_ns,
@@ -151,7 +149,7 @@ def _queue_utilization(timeline: QueueTimeline) -> QueueUtilization:
         start_ns=int(ops.starts[0]),
         end_ns=int(ops.ends[-1]),
         busy_ns=ops.union_ns,
-        duration_sum_ns=sum_of_lengths_ns(ops.starts, ops.ends),
+        duration_sum_ns=ops.duration_sum_ns,
     )
     return QueueUtilization(timeline.gpu, timeline.queue, time)
 

@@ -8,17 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.model.coded_columns import code_counts
+from wavescope.model.source import Array
 from wavescope.native import columns_library
 
 MOST_GROUPS = 1 << 16
 
-Values = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int64]
 
 
 def sorted_within_groups(
-    groups: npt.NDArray[np.uint16], values: Values, group_count: int
-) -> tuple[Values, Values]:
-    """The values in order of (group, value), and how many each group has."""
+    groups: npt.NDArray[np.uint16], values: Array, group_count: int
+) -> tuple[Array, Counts]:
+    """The values (int64 or uint32) in order of (group, value), and how many each group has."""
     library = columns_library()
     if library is not None:
         result = _native(library, groups, values, group_count)
@@ -35,11 +36,15 @@ def sorted_within_groups(
 
 
 def _native(
-    library: ctypes.CDLL, groups: npt.NDArray[np.uint16], values: Values, group_count: int
-) -> tuple[Values, Values] | None:
+    library: ctypes.CDLL, groups: npt.NDArray[np.uint16], values: Array, group_count: int
+) -> tuple[Array, Counts] | None:
     groups, values = np.ascontiguousarray(groups), np.ascontiguousarray(values)
-    ordered, counts = np.empty(len(values), np.int64), np.empty(group_count, np.int64)
-    failed = library.wavescope_sort_within_groups(
+    ordered, counts = np.empty_like(values), np.empty(group_count, np.int64)
+    if values.dtype == np.uint32:
+        sort = library.wavescope_sort_short_within_groups
+    else:
+        sort = library.wavescope_sort_within_groups
+    failed = sort(
         ctypes.c_void_p(groups.ctypes.data),
         ctypes.c_void_p(values.ctypes.data),
         ctypes.c_int64(len(values)),

@@ -14,9 +14,11 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.model.coded_columns import code_counts, looked_up
-from wavescope.model.columns import UNKNOWN
+from wavescope.model.coded_columns import CodeCounts, counted_codes, looked_up
 from wavescope.model.strings import StringTable
+
+Codes = npt.NDArray[np.int32]
+Kinds = npt.NDArray[np.int8]
 
 
 class OpKind(enum.IntEnum):
@@ -76,28 +78,39 @@ def is_collective(name: str) -> bool:
     return _COLLECTIVE.search(name[:_NAME_LIMIT]) is not None
 
 
-def op_kinds(strings: StringTable, type_codes: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:
-    """The kind of each op, from its type code."""
-    return _by_code(type_codes, lambda code: int(kind_of_type(strings[code])))
+def op_kinds(strings: StringTable, types: Codes, used_types: CodeCounts | None = None) -> Kinds:
+    """The kind of each op from the code of its type; `used_types` if they are counted already."""
+    used = counted_codes(types) if used_types is None else used_types
+    return _by_code(types, used, lambda code: kind_of_type(strings[code]))
 
 
 def op_classes(
-    strings: StringTable, type_codes: npt.NDArray[np.int32], name_codes: npt.NDArray[np.int32]
-) -> npt.NDArray[np.int8]:
-    """The class of each op: compute, communication or copy."""
-    kinds = op_kinds(strings, type_codes)
-    collective = _by_code(name_codes, lambda code: int(is_collective(strings[code])))
-    classes = np.where(kinds == OpKind.COPY, OpClass.COPY, OpClass.COMPUTE).astype(np.int8)
-    classes[(collective == 1) & (kinds == OpKind.KERNEL)] = OpClass.COMMUNICATION
+    strings: StringTable,
+    types: Codes,
+    names: Codes,
+    used_types: CodeCounts | None = None,
+    used_names: CodeCounts | None = None,
+) -> Kinds:
+    """The class of each op (compute, communication or copy) from the codes of type and name."""
+    used_types = counted_codes(types) if used_types is None else used_types
+    used_names = counted_codes(names) if used_names is None else used_names
+    classes = _by_code(types, used_types, lambda code: _class_of_type(strings[code]))
+    if any(is_collective(strings[code]) for code in used_names.codes.tolist()):
+        kinds = op_kinds(strings, types, used_types)
+        collective = _by_code(names, used_names, lambda code: int(is_collective(strings[code])))
+        classes[(collective == 1) & (kinds == OpKind.KERNEL)] = OpClass.COMMUNICATION
     return classes
 
 
-def _by_code(codes: npt.NDArray[np.int32], value_of: Callable[[int], int]) -> npt.NDArray[np.int8]:
-    if not len(codes):
-        return np.empty(0, np.int8)
-    counts = code_counts(codes if codes.min() >= 0 else codes[codes >= 0], int(codes.max()) + 1)
-    table = np.zeros(len(counts) + 1, np.int8)
-    for code in np.flatnonzero(counts).tolist():
-        table[code] = value_of(code)
-    table[-1] = value_of(UNKNOWN)
+def _class_of_type(op_type: str) -> OpClass:
+    return OpClass.COPY if kind_of_type(op_type) is OpKind.COPY else OpClass.COMPUTE
+
+
+def _by_code(codes: Codes, used: CodeCounts, value_of: Callable[[int], int]) -> Kinds:
+    values = {code: value_of(code) for code in used.codes.tolist()}
+    if len(set(values.values())) <= 1:
+        return np.full(len(codes), next(iter(values.values()), 0), np.int8)
+    table = np.zeros(max(values) + 2, np.int8)  # with a last entry for code -1
+    for code, value in values.items():
+        table[code] = value
     return looked_up(table, codes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 RESULT_SCHEMA = "wavescope.result/1"
 
@@ -28,8 +28,7 @@ class Unit(str, enum.Enum):
     TIME = "timestamp_ns"
 
 
-@dataclass(frozen=True)
-class ResultColumn:
+class ResultColumn(NamedTuple):
     """A column of a result table: `name` is stable, `title` is for people."""
 
     name: str
@@ -84,8 +83,7 @@ class Severity(str, enum.Enum):
     PROBLEM = "problem"
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One conclusion with its evidence and what to do about it."""
 
     id: str

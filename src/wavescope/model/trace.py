@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from wavescope.closing import Closing
 from wavescope.model import columns as declared
+from wavescope.model.coded_columns import CodeCounts, counted_codes
 from wavescope.model.columns import ColumnType, Table
 from wavescope.model.op_kinds import op_classes, op_kinds
 from wavescope.model.source import Array, Notes, TraceSource, read_columns, read_metadata
@@ -38,6 +39,7 @@ class TraceTable:
         self._loader = loader
         self._texts = texts
         self._columns: dict[str, Array] = {}
+        self._code_counts: dict[str, CodeCounts] = {}
 
     def load(self, *names: str) -> None:
         """Load several columns in one pass; those already loaded are kept."""
@@ -66,6 +68,13 @@ class TraceTable:
         self.load("start_ns", "end_ns")
         duration: npt.NDArray[np.int64] = self["end_ns"] - self["start_ns"]
         return duration
+
+    def code_counts(self, name: str) -> CodeCounts:
+        """The codes that occur in a STRING column and how often, counted once."""
+        if name not in self._code_counts:
+            assert self.spec.column(name).type is ColumnType.STRING
+            self._code_counts[name] = counted_codes(self[name])
+        return self._code_counts[name]
 
     def strings(self, name: str) -> list[str]:
         """A STRING or TEXT column as text, one string per row."""
@@ -216,13 +225,19 @@ class Trace(Closing):
     @cached_property
     def op_kind(self) -> npt.NDArray[np.int8]:
         """The `OpKind` of each op."""
-        return op_kinds(self.strings, self.ops["type"])
+        return op_kinds(self.strings, self.ops["type"], self.ops.code_counts("type"))
 
     @cached_property
     def op_class(self) -> npt.NDArray[np.int8]:
         """The `OpClass` of each op: compute, communication or copy."""
         self.ops.load("type", "name")
-        return op_classes(self.strings, self.ops["type"], self.ops["name"])
+        return op_classes(
+            self.strings,
+            self.ops["type"],
+            self.ops["name"],
+            self.ops.code_counts("type"),
+            self.ops.code_counts("name"),
+        )
 
     def with_tables(self, tables: Iterable[TraceTable]) -> Trace:
         """This trace with some tables replaced."""

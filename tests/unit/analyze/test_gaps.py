@@ -70,7 +70,7 @@ def test_the_largest_gaps_name_the_ops_around_them() -> None:
         .build()
     )
 
-    largest = largest_gaps(gpu_timelines(trace), 2)
+    largest = largest_gaps(trace, gpu_timelines(trace), 2)
 
     assert largest == [Gap(0, 200, 500, before=2, after=0), Gap(1, 1_300, 1_600, before=4, after=5)]
     table = gaps(trace, GapOptions(largest=2)).table("largest_gaps")
@@ -94,7 +94,7 @@ def test_equal_gaps_are_listed_in_order_of_time() -> None:
         maker.with_kernel("a", start, start + 4)
     trace = maker.build()
 
-    assert [gap.start_ns for gap in largest_gaps(gpu_timelines(trace), 3)] == [4, 14, 24]
+    assert [gap.start_ns for gap in largest_gaps(trace, gpu_timelines(trace), 3)] == [4, 14, 24]
 
 
 def test_the_largest_of_very_many_gaps() -> None:
@@ -105,12 +105,13 @@ def test_the_largest_of_very_many_gaps() -> None:
     maker.builder.add(
         OPS, {"gpu": starts * 0, "queue": starts * 0, "start_ns": starts, "end_ns": starts + 10}
     )
-    timelines = gpu_timelines(maker.build())
+    trace = maker.build()
+    timelines = gpu_timelines(trace)
 
     for count in (1, 2, 3, 4, 5, 6, 100, 9_000):
         positions = np.lexsort((np.arange(5_000), -lengths))[:count]
         expected = [(int(starts[i]) + 10, int(lengths[i])) for i in positions]
-        found = largest_gaps(timelines, count)
+        found = largest_gaps(trace, timelines, count)
         assert [(gap.start_ns, gap.duration_ns) for gap in found] == expected
 
 
@@ -182,7 +183,7 @@ def test_gaps_agree_with_a_bitmap(rows: list[tuple[int, int]], count: int) -> No
     steps = np.diff(busy)
     expected = sorted((1 - int(steps[i]), int(busy[i]) + 1) for i in np.flatnonzero(steps > 1))
 
-    largest = largest_gaps(gpu_timelines(trace), count)
+    largest = largest_gaps(trace, gpu_timelines(trace), count)
 
     assert [(-gap.duration_ns, gap.start_ns) for gap in largest] == expected[:count]
     for gap in largest:

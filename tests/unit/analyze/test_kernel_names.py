@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.analyze.names.kernel_names import LONGEST_MATCHED, NameRules, short_name
+from wavescope.analyze.names.kernel_names import (
+    LONGEST_MATCHED,
+    NameRules,
+    _built_in,
+    short_name,
+)
 from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.package_files import package_file
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kernel_names.tsv"
 GOLDEN_ROWS = [line.split("\t") for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
@@ -195,6 +201,16 @@ class TestUserRules:
         ]
         assert rules.named(names[0]).category == "gemm"
         assert rules.named(names[2]).category == ""
+
+    def test_the_built_in_rules_would_pass_as_a_users_file(self, tmp_path: Path) -> None:
+        path = package_file("analyze", "names", "rules", "kernel_names.toml")
+        assert path is not None
+        rules, others = path.read_text(encoding="utf-8").split("[namespaces]")
+
+        checked = NameRules.from_toml(self.write(tmp_path, rules)).rules
+
+        assert checked == _built_in()[0]
+        assert "[[rule]]" not in others
 
     def test_without_rules_the_built_in_names_apply(self) -> None:
         assert NameRules().group(["void f<int>(int)", "g"]) == ["f", "g"]

@@ -13,6 +13,7 @@ from wavescope.model.group_sort import sorted_within_groups
 from wavescope.native import columns_library
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
+UINT32 = st.integers(0, 2**32 - 1)
 
 
 @pytest.fixture(params=["native", "numpy"], autouse=True, scope="module")
@@ -25,15 +26,25 @@ def _library(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), INT64 | st.integers(0, 100)), max_size=60))
-def test_values_come_in_order_of_group_and_size(pairs: list[tuple[int, int]]) -> None:
+def check(pairs: list[tuple[int, int]], width: type[np.integer]) -> None:
     groups = np.array([group for group, _ in pairs], np.uint16)
-    values = np.array([value for _, value in pairs], np.int64)
+    values = np.array([value for _, value in pairs], width)
 
     ordered, counts = sorted_within_groups(groups, values, 5)
 
     assert ordered.tolist() == [value for _, value in sorted(pairs)]
+    assert ordered.dtype == width
     assert counts.tolist() == [sum(group == g for group, _ in pairs) for g in range(5)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), INT64 | st.integers(0, 100)), max_size=60))
+def test_values_come_in_order_of_group_and_size(pairs: list[tuple[int, int]]) -> None:
+    check(pairs, np.int64)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), UINT32 | st.integers(0, 100)), max_size=60))
+def test_values_of_32_bits_too(pairs: list[tuple[int, int]]) -> None:
+    check(pairs, np.uint32)
 
 
 @pytest.mark.parametrize("spread", [1, 1_000, 1 << 20, 1 << 40])
@@ -42,6 +53,7 @@ def test_large_groups_are_sorted_by_digits(spread: int) -> None:
     groups = rng.integers(0, 3, 20_000).astype(np.uint16)
     values = rng.integers(-spread, spread, 20_000)
 
-    ordered, _ = sorted_within_groups(groups, values, 3)
+    for column in (values, np.abs(values).astype(np.uint32)):
+        ordered, _ = sorted_within_groups(groups, column, 3)
 
-    assert np.array_equal(ordered, values[np.lexsort((values, groups))])
+        assert np.array_equal(ordered, column[np.lexsort((column, groups))])

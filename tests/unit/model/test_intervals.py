@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from wavescope.model.intervals import (
     Intervals,
     busy_at_depth,
+    lengths_ns,
     overlap_depth,
     sorted_times,
     sum_of_lengths_ns,
@@ -249,6 +250,20 @@ def test_lengths_add_up_exactly(pairs: list[list[int]]) -> None:
     starts, ends = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
 
     assert sum_of_lengths_ns(starts, ends[::-1]) == sum(end - start for start, end in pairs)
+
+
+@pytest.mark.parametrize(
+    ("longest", "width"), [(2**32 - 1, np.uint32), (2**32, np.int64), (2**40, np.int64)]
+)
+def test_lengths_are_short_where_all_fit(longest: int, width: type[np.integer]) -> None:
+    starts = np.arange(70_000) * 3
+    ends = starts + 5
+    ends[69_000] += longest - 5
+
+    lengths = lengths_ns(starts, ends)
+
+    assert lengths.dtype == width
+    assert lengths.tolist() == (ends - starts).tolist()
 
 
 def test_the_sum_of_epoch_times_may_pass_int64() -> None:

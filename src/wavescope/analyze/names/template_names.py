@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from wavescope.analyze.names.cpp_name import CppName, Part, Span
 
@@ -22,8 +21,7 @@ LONGEST_DETAIL = 80
 _DEEPEST = 12
 
 
-@dataclass(frozen=True)
-class TemplateTables:
+class TemplateTables(NamedTuple):
     """The tables of `rules/kernel_names.toml` that template names are read with."""
 
     dropped_component: re.Pattern[str]

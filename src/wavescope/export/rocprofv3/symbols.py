@@ -6,8 +6,8 @@ import numpy as np
 import orjson
 
 from wavescope.export.rocprofv3.processes import Processes
-from wavescope.export.timeline.distinct_rows import DistinctRows
 from wavescope.model.columns import KERNELS, UNKNOWN
+from wavescope.model.distinct_rows import DistinctRows
 from wavescope.model.source import Array, TraceSource, read_columns
 
 _BLANK = (

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.export.timeline.distinct_rows import DistinctRows
 from wavescope.export.timeline.slice_columns import Pieces
+from wavescope.model.distinct_rows import DistinctRows
 
 MOST_BODIES = 1 << 16
 MOST_BODY_BYTES = 16 << 20

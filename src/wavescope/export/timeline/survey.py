@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.export.timeline.counter_series import Span
-from wavescope.export.timeline.distinct_rows import DistinctRows
 from wavescope.model.columns import CALLS, MARKERS, OPS, PROCESSES
+from wavescope.model.distinct_rows import DistinctRows
 from wavescope.model.source import Batch, TraceSource, missing_value, read_columns
 
 Int64s = npt.NDArray[np.int64]
@@ -34,6 +34,7 @@ OP_VALUES = (
 """Columns of `ops` that become arguments, with values that repeat."""
 OP_VALUES_PER_ROW = ("sequence", "correlation", "size_bytes", "graph_node")
 """Columns of `ops` that become arguments, with values that hardly repeat."""
+_OP_ARGUMENTS = (*OP_VALUES, *OP_VALUES_PER_ROW)
 MOST_PLACES = 1 << 16
 _LARGEST_PID = 1 << 62
 
@@ -101,11 +102,13 @@ class Survey:
         self._times: list[int] = []
         self.op_columns: set[str] = set()
         """Those of OP_VALUES and OP_VALUES_PER_ROW in which at least one op has a known value."""
-        place = ("gpu", "queue", "start_ns", "end_ns")
-        for batch in source.batches(OPS, (*place, *OP_VALUES, *OP_VALUES_PER_ROW)):
+        self._note_columns(next(iter(source.batches(OPS, _OP_ARGUMENTS)), {}))
+        # What the first ops have is known, and need not be read from the others.
+        unseen = tuple(name for name in _OP_ARGUMENTS if name not in self.op_columns)
+        for batch in source.batches(OPS, ("gpu", "queue", "start_ns", "end_ns", *unseen)):
             self.queue_numbers(batch)
             self._note_times(batch)
-            self._note_columns(batch)
+            self._note_columns({name: batch[name] for name in unseen})
         for table, pid in ((CALLS, ("pid",)), (MARKERS, ())):
             for batch in source.batches(table, ("process", "thread", "start_ns", "end_ns", *pid)):
                 self.thread_numbers(batch)

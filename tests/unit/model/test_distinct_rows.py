@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wavescope.export.timeline import distinct_rows
-from wavescope.export.timeline.distinct_rows import DistinctRows
+from wavescope.model import distinct_rows
+from wavescope.model.distinct_rows import DistinctRows
 
 ROWS = st.lists(st.tuples(st.integers(-3, 3), st.integers(-(1 << 63), (1 << 63) - 1)), max_size=50)
 
@@ -32,5 +32,5 @@ def test_equal_rows_have_equal_numbers(rows: list[tuple[int, int]], parts: int) 
     assert numbers == [known.setdefault(row, len(known)) for row in rows]
     assert sum(len(firsts) for _, firsts in found) == len(known)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(distinct_rows, "encoder_library", lambda: None)
+        patched.setattr(distinct_rows, "columns_library", lambda: None)
         assert numbered(rows, parts) == found

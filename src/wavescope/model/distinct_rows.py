@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from ctypes import c_int64, c_void_p
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.export.timeline.encoder_library import address, addresses, encoder_library
+from wavescope.native import columns_library
 
 
 class DistinctRows:
@@ -18,9 +19,12 @@ class DistinctRows:
     def __init__(self, column_count: int) -> None:
         self.count = 0
         self._numbers: dict[tuple[int, ...], int] = {}
-        self._native = encoder_library()
+        self._native = columns_library()
         if self._native is not None:
-            self._handle = self._native.wavescope_distinct_rows_open(column_count)
+            opened = self._native.wavescope_distinct_rows_open
+            opened.restype = c_void_p
+            self._native.wavescope_distinct_rows_number.restype = c_int64
+            self._handle = c_void_p(opened(c_int64(column_count)))
             if not self._handle:
                 raise MemoryError
             weakref.finalize(self, self._native.wavescope_distinct_rows_close, self._handle)
@@ -36,9 +40,12 @@ class DistinctRows:
         if self._native is None:
             added = self._number_in_python(wide, numbers, firsts)
         else:
-            pointers = addresses(wide)
             added = self._native.wavescope_distinct_rows_number(
-                self._handle, rows, address(pointers), address(numbers), address(firsts)
+                self._handle,
+                c_int64(rows),
+                (c_void_p * len(wide))(*(column.ctypes.data for column in wide)),
+                c_void_p(numbers.ctypes.data),
+                c_void_p(firsts.ctypes.data),
             )
             if added < 0:
                 raise MemoryError

@@ -1,0 +1,74 @@
+// Passes over whole columns that NumPy has no single pass for: counting, numbering, dealing and sorting by group, and
+// unions of intervals. Nothing here keeps anything between calls but the distinct rows, which are an object.
+#ifndef WAVESCOPE_COLUMN_OPERATORS_H
+#define WAVESCOPE_COLUMN_OPERATORS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WAVESCOPE_EXPORT __attribute__((visibility("default")))
+
+// Stores the values of group 0 in ascending order, then those of group 1, and so on. `counts` receives how many values
+// each of the `group_count` groups has. Returns 0, or 1 when a group number is out of range or memory is short; the
+// contents of `sorted` and `counts` are then undefined.
+WAVESCOPE_EXPORT int wavescope_sort_within_groups(const uint16_t* groups, const int64_t* values, int64_t count,
+                                                  int32_t group_count, int64_t* sorted, int64_t* counts);
+
+// The same for values of 32 bits, in half the memory.
+WAVESCOPE_EXPORT int wavescope_sort_short_within_groups(const uint16_t* groups, const uint32_t* values, int64_t count,
+                                                        int32_t group_count, uint32_t* sorted, int64_t* counts);
+
+// Stores how often each code from 0 to code_count - 1 occurs; negative codes are not counted. Returns 0, or 1 when a
+// code is larger or memory is short.
+WAVESCOPE_EXPORT int wavescope_count_codes(const int32_t* codes, int64_t count, int32_t code_count, int64_t* counts);
+
+typedef struct WavescopeDealtColumn {
+  const void* from;
+  void* to;             // room for as many values
+  int32_t value_bytes;  // 1 or 8
+} WavescopeDealtColumn;
+
+// Puts the rows of each group together, the groups in the order that `order` lists them in, the rows of a group in the
+// order they have. `counts` receives how many rows each group has. Returns 0, or 1 when a group number is out of range,
+// `order` does not list every group once, a width is not supported, or memory is short.
+WAVESCOPE_EXPORT int wavescope_deal_rows(const uint16_t* groups, int64_t count, int32_t group_count,
+                                         const int32_t* order, const WavescopeDealtColumn* columns,
+                                         int32_t column_count, int64_t* counts);
+
+// Distinct rows: numbers the different rows of some integer columns in the order in which they first appear.
+typedef struct WavescopeDistinctRows WavescopeDistinctRows;
+
+WAVESCOPE_EXPORT WavescopeDistinctRows* wavescope_distinct_rows_open(int64_t columns);
+WAVESCOPE_EXPORT void wavescope_distinct_rows_close(WavescopeDistinctRows* distinct);
+
+// Writes the number of each row to `number`, and to `first` the index of the row that introduced each new number.
+// Returns how many numbers are new, or -1 when memory ran out.
+WAVESCOPE_EXPORT int64_t wavescope_distinct_rows_number(WavescopeDistinctRows* distinct, int64_t rows,
+                                                        const int64_t* const* columns, int32_t* number,
+                                                        int64_t* first);
+
+// Intervals [starts[i], ends[i]) of which neither starts nor ends ever decrease.
+typedef struct WavescopeIntervalRun {
+  const int64_t* starts;
+  const int64_t* ends;
+  int64_t count;
+} WavescopeIntervalRun;
+
+// Stores where the gapless stretches of all runs together begin and end, in order of time; touching intervals belong
+// together, an interval without length that touches no other is a stretch too. Both outputs have room for as many
+// stretches as there are intervals. Returns how many there are, or -1 when memory is short. Every step looks at all
+// runs, so that few of them are best.
+WAVESCOPE_EXPORT int64_t wavescope_union_of_runs(const WavescopeIntervalRun* runs, int32_t run_count, int64_t* firsts,
+                                                 int64_t* lasts);
+
+// How much of the time from the first start to the last end the intervals of one run leave uncovered.
+WAVESCOPE_EXPORT uint64_t wavescope_uncovered_ns(const int64_t* starts, const int64_t* ends, int64_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
