@@ -1,4 +1,4 @@
-// The trace encoder: lanes, distinct rows, time bins, Perfetto packets and Chrome text, and packets read back.
+// The trace encoder: lanes, time bins, Perfetto packets and Chrome text, and packets read back.
 #include "trace_encoder/trace_encoder.h"
 
 #include <cstdint>
@@ -55,23 +55,6 @@ void negative_tracks_are_refused() {
   wavescope_lanes_close(lanes);
 }
 
-void distinct_rows_are_numbered_as_they_appear() {
-  WavescopeDistinctRows* distinct = wavescope_distinct_rows_open(2);
-  std::vector<std::int32_t> number(5000);
-  Numbers first(5000);
-  Numbers left(5000);
-  Numbers right(5000);
-  for (std::size_t row = 0; row < 5000; ++row) {
-    left[row] = static_cast<std::int64_t>(row % 2500);
-    right[row] = -left[row];
-  }
-  const std::int64_t* columns[] = {left.data(), right.data()};
-  CHECK(wavescope_distinct_rows_number(distinct, 5000, columns, number.data(), first.data()) == 2500);
-  CHECK(number[2499] == 2499 && number[2500] == 0 && first[2499] == 2499);
-  CHECK(wavescope_distinct_rows_number(distinct, 5000, columns, number.data(), first.data()) == 0);
-  wavescope_distinct_rows_close(distinct);
-}
-
 void steps_fill_their_bins() {
   const std::vector<std::int32_t> series{0, 0, 7, -1, 0};
   const Numbers times{105, 118, 110, 110, 90};
@@ -83,7 +66,7 @@ void steps_fill_their_bins() {
   CHECK((area == Numbers{11, -14}));
 }
 
-// A batch of two slices: the first with a flow, a number and a text.
+// A batch of two slices: the first with a flow, a number, a size and a text.
 struct Batch {
   Numbers start{5, 300};
   Numbers end{300, 300};
@@ -97,17 +80,24 @@ struct Batch {
   Numbers flow_ids{9};
   Numbers values{-5, -1};
   const std::int64_t* columns[1] = {values.data()};
+  Numbers x{-120, -1};
+  Numbers y{-1, -1};
+  Numbers z{0, -1};
+  const std::int64_t* axes[3] = {x.data(), y.data(), z.data()};
   Bytes labels;
   Numbers label_offsets;
   Bytes text = bytes_of("a\n<b>");
   Numbers text_offsets{0, 5, 5};
   WavescopeSlices slices{};
 
-  Batch(const std::string& body_text, const std::string& number_label, const std::string& text_label)
+  // All labels are as long as that of the number.
+  Batch(const std::string& body_text, const std::string& number_label, const std::string& other_labels)
       : bodies(bytes_of(body_text)),
         body_offsets{0, static_cast<std::int64_t>(bodies.size())},
-        labels(bytes_of(number_label + text_label)),
-        label_offsets{0, static_cast<std::int64_t>(number_label.size()), static_cast<std::int64_t>(labels.size())} {
+        labels(bytes_of(number_label + other_labels)) {
+    for (std::size_t label = 0; label < 4; ++label) {
+      label_offsets.push_back(static_cast<std::int64_t>(label * number_label.size()));
+    }
     slices.rows = 2;
     slices.start_ns = start.data();
     slices.end_ns = end.data();
@@ -122,6 +112,8 @@ struct Batch {
     slices.flow_ids = flow_ids.data();
     slices.integer_count = 1;
     slices.integers = columns;
+    slices.size_count = 1;
+    slices.sizes = axes;
     slices.labels = labels.data();
     slices.label_offsets = label_offsets.data();
     slices.text = text.data();
@@ -149,9 +141,9 @@ std::string encoded(Encoder encoder, const WavescopeSlices& slices, std::size_t 
 }
 
 void chrome_text_is_exact() {
-  Batch batch("\"ph\":\"X\",\"name\":\"n\",\"args\":{", "\"k\":", "\"t\":");
+  Batch batch("\"ph\":\"X\",\"name\":\"n\",\"args\":{", "\"k\":", "\"s\":\"t\":");
   const std::string expected =
-      ",\n{\"pid\":7,\"tid\":1,\"ts\":0.001,\"dur\":0.295,\"ph\":\"X\",\"name\":\"n\",\"args\":{\"k\":-5,\"t\":\"a\\n\\u003cb>\"}}"
+      ",\n{\"pid\":7,\"tid\":1,\"ts\":0.001,\"dur\":0.295,\"ph\":\"X\",\"name\":\"n\",\"args\":{\"k\":-5,\"s\":\"-120,-1,0\",\"t\":\"a\\n\\u003cb>\"}}"
       ",\n{\"pid\":7,\"tid\":1,\"ts\":0.001,\"ph\":\"s\",\"name\":\"launch\",\"cat\":\"ac2g\",\"id\":9}"
       ",\n{\"pid\":8,\"tid\":200,\"ts\":0.296,\"ph\":\"X\",\"name\":\"n\",\"args\":{}}";
   CHECK(encoded(wavescope_chrome_slices, batch.slices, 4096) == expected);
@@ -190,8 +182,8 @@ struct ReadEvents {
   WavescopeTrackEvents events{};
 };
 
-// type SLICE_BEGIN, category 3, name 2; labels are name_iid 1 and 4.
-Batch perfetto_batch() { return {"\x48\x01\x18\x03\x50\x02", "\x08\x01", "\x08\x04"}; }
+// type SLICE_BEGIN, category 3, name 2; labels are name_iid 1, 6 and 4.
+Batch perfetto_batch() { return {"\x48\x01\x18\x03\x50\x02", "\x08\x01", "\x08\x06\x08\x04"}; }
 
 void packets_are_read_back() {
   Batch batch = perfetto_batch();
@@ -202,21 +194,24 @@ void packets_are_read_back() {
   CHECK(read.read(data, &position) == WAVESCOPE_PACKETS_END);
   CHECK(position == static_cast<std::int64_t>(data.size()));
   const WavescopeTrackEvents& events = read.events;
-  CHECK(events.rows == 3 && events.flows == 1 && events.arguments == 2);
+  CHECK(events.rows == 3 && events.flows == 1 && events.arguments == 3);
   CHECK(events.timestamp[0] == 1 && events.timestamp[1] == 296 && events.timestamp[2] == 296);
   CHECK(events.track[0] == 1 && events.track[1] == 1 && events.track[2] == 200);
   CHECK(events.type[0] == 1 && events.type[1] == 2 && events.type[2] == 1);
   CHECK(events.name[0] == 2 && events.category[0] == 3 && events.second_category[0] == 0);
   CHECK(events.flow_row[0] == 0 && events.flow_id[0] == 9);
   CHECK(events.argument_name[0] == 1 && events.argument_kind[0] == 0 && events.argument_value[0] == -5);
-  CHECK(events.argument_name[1] == 4 && events.argument_kind[1] == 2 && events.argument_size[1] == 5);
-  CHECK(data[static_cast<std::size_t>(events.argument_value[1])] == 'a');
+  CHECK(events.argument_name[1] == 6 && events.argument_kind[1] == 2 && events.argument_size[1] == 9);
+  CHECK(data[static_cast<std::size_t>(events.argument_value[1])] == '-');
+  CHECK(events.argument_name[2] == 4 && events.argument_kind[2] == 2 && events.argument_size[2] == 5);
+  CHECK(data[static_cast<std::size_t>(events.argument_value[2])] == 'a');
 }
 
 void reading_stops_when_arrays_are_full() {
   Batch batch = perfetto_batch();
   const Bytes data = bytes_of(encoded(wavescope_perfetto_slices, batch.slices, 4096));
-  ReadEvents read(2);
+  ReadEvents read(3);
+  read.events.capacity = 2;
   std::int64_t position = 0;
   CHECK(read.read(data, &position) == WAVESCOPE_PACKETS_FULL);
   CHECK(read.events.rows == 2);
@@ -250,7 +245,6 @@ int main() {
   nested_lanes_hold_slices_inside_slices();
   many_crossing_slices_stay_cheap();
   negative_tracks_are_refused();
-  distinct_rows_are_numbered_as_they_appear();
   steps_fill_their_bins();
   chrome_text_is_exact();
   packets_are_read_back();

@@ -16,6 +16,19 @@ inline std::size_t varint_size(std::uint64_t value) {
   return size;
 }
 
+inline std::size_t decimal_size(std::int64_t value) {
+  std::uint64_t rest = static_cast<std::uint64_t>(value);
+  std::size_t size = 1;
+  if (value < 0) {
+    rest = std::uint64_t{0} - rest;
+    ++size;
+  }
+  for (; rest >= 10U; rest /= 10U) {
+    ++size;
+  }
+  return size;
+}
+
 class ByteSink {
  public:
   explicit ByteSink(std::uint8_t* position) : position_(position) {}

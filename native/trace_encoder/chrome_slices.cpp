@@ -1,11 +1,13 @@
 // Slices as Chrome trace events: one JSON object per line, each preceded by a comma.
 
 #include "trace_encoder/byte_sink.h"
+#include "trace_encoder/size3.h"
 #include "trace_encoder/trace_encoder.h"
 
 namespace {
 
 using wavescope::ByteSink;
+using wavescope::Size3;
 using wavescope::Span;
 
 constexpr std::int64_t kUnknown = -1;
@@ -27,8 +29,11 @@ std::size_t largest_size(const WavescopeSlices& slices, std::int64_t row) {
   for (std::int64_t column = 0; column < slices.integer_count; ++column) {
     size += Span::of(slices.labels, slices.label_offsets, column).size + kNumberSize;
   }
+  for (std::int64_t column = 0; column < slices.size_count; ++column) {
+    size += Span::of(slices.labels, slices.label_offsets, slices.integer_count + column).size + 3 * kNumberSize + 2;
+  }
   if (slices.text_offsets != nullptr) {
-    size += Span::of(slices.labels, slices.label_offsets, slices.integer_count).size + 3 +
+    size += Span::of(slices.labels, slices.label_offsets, slices.integer_count + slices.size_count).size + 3 +
             Span::of(slices.text, slices.text_offsets, row).size * kEscapedByte;
   }
   return size + static_cast<std::size_t>(flow_count(slices, row)) * kFlowSize;
@@ -95,10 +100,19 @@ void write_slice(ByteSink& sink, const WavescopeSlices& slices, std::int64_t row
       sink.signed_decimal(slices.integers[column][row]);
     }
   }
+  for (std::int64_t column = 0; column < slices.size_count; ++column) {
+    const Size3 size(slices, column, row);
+    if (size.is_known()) {
+      label(slices.integer_count + column);
+      sink.byte('"');
+      size.write(sink);
+      sink.byte('"');
+    }
+  }
   if (slices.text_offsets != nullptr) {
     const Span text = Span::of(slices.text, slices.text_offsets, row);
     if (text.size != 0) {
-      label(slices.integer_count);
+      label(slices.integer_count + slices.size_count);
       escaped(sink, text);
     }
   }

@@ -4,11 +4,13 @@
 // the next slice at the same time as long as the slices of a track are written in order.
 
 #include "trace_encoder/byte_sink.h"
+#include "trace_encoder/size3.h"
 #include "trace_encoder/trace_encoder.h"
 
 namespace {
 
 using wavescope::ByteSink;
+using wavescope::Size3;
 using wavescope::Span;
 using wavescope::varint_size;
 
@@ -37,9 +39,11 @@ std::size_t integer_size(const WavescopeSlices& slices, std::int64_t column, std
   return label.size + 1 + varint_size(static_cast<std::uint64_t>(value));
 }
 
-std::size_t text_size(const WavescopeSlices& slices, std::size_t size) {
-  return Span::of(slices.labels, slices.label_offsets, slices.integer_count).size + nested_size(size);
+std::size_t text_size(const WavescopeSlices& slices, std::int64_t label, std::size_t size) {
+  return Span::of(slices.labels, slices.label_offsets, label).size + nested_size(size);
 }
+
+std::int64_t label_of_text(const WavescopeSlices& slices) { return slices.integer_count + slices.size_count; }
 
 struct Row {
   Row(const WavescopeSlices& slices, std::int64_t row)
@@ -60,8 +64,14 @@ struct Row {
         event_size += nested_size(integer_size(slices, column, value));
       }
     }
+    for (std::int64_t column = 0; column < slices.size_count; ++column) {
+      const Size3 size(slices, column, row);
+      if (size.is_known()) {
+        event_size += nested_size(text_size(slices, slices.integer_count + column, size.text_bytes()));
+      }
+    }
     if (text.size != 0) {
-      event_size += nested_size(text_size(slices, text.size));
+      event_size += nested_size(text_size(slices, label_of_text(slices), text.size));
     }
     if (slices.flow_offsets != nullptr) {
       const std::int64_t flows = slices.flow_offsets[row + 1] - slices.flow_offsets[row];
@@ -104,9 +114,21 @@ void write_arguments(ByteSink& sink, const WavescopeSlices& slices, const Row& r
     sink.byte(kAnnotationInteger);
     sink.varint(static_cast<std::uint64_t>(value));
   }
+  for (std::int64_t column = 0; column < slices.size_count; ++column) {
+    const Size3 size(slices, column, row.index);
+    if (!size.is_known()) {
+      continue;
+    }
+    const std::int64_t place = slices.integer_count + column;
+    const Span label = Span::of(slices.labels, slices.label_offsets, place);
+    nested(sink, kEventAnnotation, text_size(slices, place, size.text_bytes()));
+    sink.bytes(label.data, label.size);
+    nested(sink, kAnnotationText, size.text_bytes());
+    size.write(sink);
+  }
   if (row.text.size != 0) {
-    const Span label = Span::of(slices.labels, slices.label_offsets, slices.integer_count);
-    nested(sink, kEventAnnotation, text_size(slices, row.text.size));
+    const Span label = Span::of(slices.labels, slices.label_offsets, label_of_text(slices));
+    nested(sink, kEventAnnotation, text_size(slices, label_of_text(slices), row.text.size));
     sink.bytes(label.data, label.size);
     nested(sink, kAnnotationText, row.text.size);
     sink.bytes(row.text.data, row.text.size);

@@ -24,18 +24,6 @@ WAVESCOPE_EXPORT int wavescope_lanes_assign(WavescopeLanes* lanes, std::int64_t 
                                             const std::int64_t* start_ns, const std::int64_t* end_ns,
                                             std::int32_t* lane);
 
-// Distinct rows: numbers the different rows of some integer columns in the order in which they first appear.
-typedef struct WavescopeDistinctRows WavescopeDistinctRows;
-
-WAVESCOPE_EXPORT WavescopeDistinctRows* wavescope_distinct_rows_open(std::int64_t columns);
-WAVESCOPE_EXPORT void wavescope_distinct_rows_close(WavescopeDistinctRows* distinct);
-
-// Writes the number of each row to `number`, and to `first` the index of the row that introduced each new number.
-// Returns how many numbers are new, or -1 when memory ran out.
-WAVESCOPE_EXPORT std::int64_t wavescope_distinct_rows_number(WavescopeDistinctRows* distinct, std::int64_t rows,
-                                                             const std::int64_t* const* columns, std::int32_t* number,
-                                                             std::int64_t* first);
-
 // Adds steps of height `step[row]` at `time_ns[row]` to the series `series[row]` of equally wide time bins:
 // `height` counts what each bin's steps add up to, `area` what they add to the integral over their own bin.
 // Both hold `bins` values per series. Rows outside the bins or series are ignored; sums wrap around.
@@ -62,7 +50,9 @@ typedef struct WavescopeSlices {
   std::int64_t incoming_flows;            // Chrome: 1 when the flows end here, 0 when they start here
   std::int64_t integer_count;             // integer arguments per row; -1 stands for "not known" and is left out
   const std::int64_t* const* integers;    // one column per integer argument
-  const std::uint8_t* labels;             // encoded names of the integer arguments, then that of the text
+  std::int64_t size_count;                // sizes per row, such as grids: shown as the text "x,y,z"
+  const std::int64_t* const* sizes;       // three columns per size; all three -1 stand for "not known"
+  const std::uint8_t* labels;             // encoded names of the integers, of the sizes, and that of the text
   const std::int64_t* label_offsets;
   const std::uint8_t* text;               // free text of row i: text[text_offsets[i] .. text_offsets[i + 1]]
   const std::int64_t* text_offsets;       // null when there is none; empty texts are left out

@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from tests.builders import TraceMaker, a_trace
-from tests.formats.timelines import crowded_trace, exported, python_only, small_trace
+from tests.formats.timelines import (
+    crowded_trace,
+    exported,
+    python_only,
+    small_trace,
+    varied_sizes,
+    varied_values,
+)
 from tests.formats.trace_processor import ask
 from wavescope.export.chrome.chrome_json import EXPORTER
 from wavescope.export.exporter import ExportOptions
@@ -185,7 +192,7 @@ def test_compressed_output_holds_the_same_text(tmp_path: Path) -> None:
     assert gzip.decompress(by_option.read_bytes()) == plain
 
 
-@pytest.mark.parametrize("maker", [small_trace, crowded_trace])
+@pytest.mark.parametrize("maker", [small_trace, crowded_trace, varied_sizes, varied_values])
 def test_native_and_python_write_the_same_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, maker: type
 ) -> None:

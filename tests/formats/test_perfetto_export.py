@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 from tests.builders import a_trace, random_ops
-from tests.formats.timelines import crowded_trace, exported, python_only, small_trace
+from tests.formats.timelines import (
+    crowded_trace,
+    exported,
+    python_only,
+    small_trace,
+    varied_sizes,
+    varied_values,
+)
 from tests.formats.trace_processor import ask
 from wavescope.export.exporter import ExportOptions
 from wavescope.export.perfetto.perfetto_file import EXPORTER
@@ -220,6 +227,21 @@ def test_many_different_arguments_do_not_mix_when_strings_are_forgotten(
     assert grids == [[f"kernel {n}", "grid", f"{n},1,1"] for n in range(100)]
 
 
+@pytest.mark.parametrize("maker", [varied_sizes, varied_values])
+def test_arguments_that_never_repeat_are_kept(tmp_path: Path, maker: type) -> None:
+    queues = 3 if maker is varied_sizes else 5000
+    expected: dict[str, list[str]] = {"grid": [], "workgroup": [], "hardware_queue": []}
+    for number in range(5000):
+        expected["grid"].append(f"{number + 1},{-1 if number % 3 == 0 else 2},-1")
+        expected["workgroup"] += ["256,-1,-1"] if number % 5 else []
+        expected["hardware_queue"] += [str(number % queues - 1)] if number % queues else []
+
+    (arguments,) = ask(exported(maker(), EXPORTER, tmp_path / "t.pftrace"), ARGUMENTS)
+
+    for name, values in expected.items():
+        assert [row[2] for row in arguments.rows if row[1] == name] == values
+
+
 def test_counters_of_large_traces_are_means_over_bins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -337,7 +359,7 @@ def test_compressed_output_holds_the_same_packets(tmp_path: Path) -> None:
     assert ask(packed, "SELECT count(*) FROM slice")[0].value == 9
 
 
-@pytest.mark.parametrize("maker", [small_trace, crowded_trace])
+@pytest.mark.parametrize("maker", [small_trace, crowded_trace, varied_sizes, varied_values])
 def test_native_and_python_write_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, maker: type
 ) -> None:

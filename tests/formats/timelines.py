@@ -62,6 +62,37 @@ def small_trace() -> TraceMaker:
     )
 
 
+def varied_sizes(rows: int = 5000, hardware_queues: int = 3) -> TraceMaker:
+    """Ops of which no two have the same grid."""
+    number = np.arange(rows)
+    maker = a_trace().with_process(77)
+    code = maker.builder.strings.code
+    maker.builder.add(
+        OPS,
+        {
+            "gpu": np.zeros(rows),
+            "queue": np.zeros(rows),
+            "start_ns": number * 10,
+            "end_ns": number * 10 + 8,
+            "name": np.full(rows, code("gemm")),
+            "type": np.full(rows, code("KernelExecution")),
+            "process": np.zeros(rows),
+            "correlation": number - 1,
+            "hardware_queue": number % hardware_queues - 1,
+            "grid_x": number + 1,
+            "grid_y": np.where(number % 3 == 0, -1, 2),
+            "grid_z": np.full(rows, -1),
+            "workgroup_x": np.where(number % 5 == 0, -1, 256),
+        },
+    )
+    return maker
+
+
+def varied_values() -> TraceMaker:
+    """Ops of which no two have the same grid or hardware queue."""
+    return varied_sizes(hardware_queues=5000)
+
+
 def crowded_trace(rows: int = 3000, seed: int = 3) -> TraceMaker:
     """Random ops, calls and markers on a coarse clock: ties, empty slices and overlaps everywhere."""
     rng = np.random.default_rng(seed)

@@ -1,21 +1,26 @@
 """Ops in order of their start, whatever the order and size of the source.
 
-Small traces are sorted in memory. Larger ones are first dealt into time buckets in an unnamed
-temporary file, then read back and sorted bucket by bucket: memory stays bounded, the order exact.
+Small traces are sorted in memory. Of larger ones, which are mostly in order already, as many rows
+are held as it takes for all earlier ones to have come. Where that would be too many, the rows are
+first dealt into time buckets in an unnamed temporary file, then read back and sorted bucket by
+bucket: memory stays bounded, the order exact.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import IO
 
 import numpy as np
+import numpy.typing as npt
 
 from wavescope.model.columns import Table
 from wavescope.model.source import Array, Batch, TraceSource
 
-ROWS_IN_MEMORY = 1 << 19
+ROWS_IN_MEMORY = 1 << 18
 _BUCKET_ROWS = 1 << 17
 
 
@@ -24,70 +29,140 @@ def time_ordered(
     table: Table,
     columns: Sequence[str],
     *,
-    rows_in_memory: int = ROWS_IN_MEMORY,
+    rows_in_memory: int | None = None,
 ) -> Iterator[Batch]:
-    """Batches of `columns` in order of (start_ns, -end_ns, id): what encloses comes first."""
+    """Batches of `columns` in order of (start_ns, -end_ns, id): what encloses comes first.
+
+    At most `rows_in_memory` rows (ROWS_IN_MEMORY by default) wait for their turn in memory.
+    """
+    most_rows = ROWS_IN_MEMORY if rows_in_memory is None else rows_in_memory
     wanted = tuple(dict.fromkeys((*columns, "start_ns", "end_ns", "id")))
     batches = source.batches(table, wanted)
-    held: list[Batch] = []
-    rows = 0
+    held = _Held(wanted)
     for batch in batches:
-        held.append(batch)
-        rows += len(batch["start_ns"])
-        if rows > rows_in_memory:
+        held.add(batch)
+        if held.rows > most_rows:
             break
     else:
-        yield from _sorted_batches(_joined(held, wanted), columns)
+        yield from held.sorted_batches(columns)
         return
-    for bucket in _dealt_into_buckets(source, table, wanted):
-        yield from _sorted_batches(bucket, columns)
+    starts = _Starts(source, table)
+    for batch in chain(({},), batches):
+        held.add(batch)
+        yield from held.sorted_batches(columns, before_ns=starts.lowest_from(held.rows_seen))
+        if held.rows > most_rows:
+            for bucket in _dealt_into_buckets(chain(held.take(), batches), starts, table, wanted):
+                yield from _pieces(bucket, _time_order(bucket), columns)
+            return
 
 
-def _joined(batches: list[Batch], names: Sequence[str]) -> Batch:
-    return (
-        {name: np.concatenate([batch[name] for batch in batches]) for name in names}
-        if batches
-        else {}
-    )
+class _Held:
+    """Rows whose turn has not come yet."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._parts: list[Batch] = []
+        self.rows = 0
+        self.rows_seen = 0
+        """All rows that were ever added."""
+
+    def add(self, batch: Batch) -> None:
+        """Hold these rows too."""
+        if batch:
+            self._parts.append(dict(batch))
+            self.rows += len(batch["start_ns"])
+            self.rows_seen += len(batch["start_ns"])
+
+    def take(self) -> list[Batch]:
+        """All rows that are held, which no longer are."""
+        parts, self._parts, self.rows = self._parts, [], 0
+        return parts
+
+    def sorted_batches(
+        self, columns: Sequence[str], *, before_ns: int | None = None
+    ) -> Iterator[Batch]:
+        """Give away, in order, what starts before the time; all rows by default."""
+        parts = self.take()
+        if not parts:
+            return
+        # Each column leaves the parts as it is joined: they are never all there twice.
+        whole = {name: np.concatenate([part.pop(name) for part in parts]) for name in self._names}
+        order = _time_order(whole)
+        given = len(order)
+        if before_ns is not None:
+            given = int(np.searchsorted(whole["start_ns"], before_ns, sorter=order))
+        if given < len(order):
+            self._parts = [{name: values[order[given:]] for name, values in whole.items()}]
+            self.rows = len(order) - given
+        yield from _pieces(whole, order[:given], columns)
 
 
-def _sorted_batches(batch: Batch, columns: Sequence[str]) -> Iterator[Batch]:
-    if not batch or not len(batch["start_ns"]):
-        return
+class _Starts:
+    """When rows start that are still to come, from one pass over the starts alone."""
+
+    def __init__(self, source: TraceSource, table: Table) -> None:
+        self._first_rows: list[int] = []
+        lowest: list[int] = []
+        samples: list[Array] = []
+        self.rows = 0
+        for batch in source.batches(table, ("start_ns",)):
+            starts = batch["start_ns"]
+            self._first_rows.append(self.rows)
+            lowest.append(int(starts.min()))
+            samples.append(starts[:: max(1, len(starts) // 512)])
+            self.rows += len(starts)
+        self._sample = np.sort(np.concatenate(samples))
+        self._lowest = np.minimum.accumulate(lowest[::-1])[::-1].tolist()
+
+    def lowest_from(self, row: int) -> int | None:
+        """A time before which no row from `row` on starts; None when there is no such row."""
+        if row >= self.rows:
+            return None
+        # Batches of other columns may be shorter: the row may be inside one of those seen here.
+        lowest: int = self._lowest[bisect_right(self._first_rows, row) - 1]
+        return lowest
+
+    def bucket_edges(self) -> Array:
+        """Times that split the rows into buckets of about `_BUCKET_ROWS`: sample quantiles."""
+        buckets = max(1, self.rows // _BUCKET_ROWS)
+        edges = self._sample[np.arange(1, buckets) * len(self._sample) // buckets]
+        return edges[np.append(True, edges[1:] != edges[:-1])] if len(edges) else edges
+
+
+def _time_order(batch: Batch) -> npt.NDArray[np.intp]:
+    """The rows in order of (start_ns, -end_ns, id)."""
     starts = batch["start_ns"]
-    order: Array | None = None
-    if np.any(starts[1:] <= starts[:-1]):
-        order = np.lexsort((batch["id"], -batch["end_ns"], starts))
-    for first in range(0, len(starts), _BUCKET_ROWS):
-        rows = slice(first, first + _BUCKET_ROWS)
-        if order is None:
-            yield {name: batch[name][rows] for name in columns}
-        else:
-            yield {name: batch[name][order[rows]] for name in columns}
+    order = np.argsort(starts, kind="stable")
+    ordered = starts[order]
+    follows_equal = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
+    if len(follows_equal):
+        # Few rows start at the same time as another: only those need the other keys.
+        is_tied = np.zeros(len(order), np.bool_)
+        is_tied[follows_equal] = is_tied[follows_equal - 1] = True
+        places = np.flatnonzero(is_tied)
+        rows = order[places]
+        keys = (batch["id"][rows], -batch["end_ns"][rows], starts[rows])
+        order[places] = rows[np.lexsort(keys)]
+    return order
 
 
-def _dealt_into_buckets(source: TraceSource, table: Table, names: Sequence[str]) -> Iterator[Batch]:
-    edges, record = _bucket_edges(source, table), _record_type(table, names)
+def _pieces(batch: Batch, order: npt.NDArray[np.intp], columns: Sequence[str]) -> Iterator[Batch]:
+    for first in range(0, len(order), _BUCKET_ROWS):
+        rows = order[first : first + _BUCKET_ROWS]
+        yield {name: batch[name][rows] for name in columns}
+
+
+def _dealt_into_buckets(
+    batches: Iterable[Batch], starts: _Starts, table: Table, names: Sequence[str]
+) -> Iterator[Batch]:
+    edges, record = starts.bucket_edges(), _record_type(table, names)
     with tempfile.TemporaryFile(prefix="wavescope-") as file:
         places: list[list[tuple[int, int]]] = [[] for _ in range(len(edges) + 1)]
-        for batch in source.batches(table, names):
+        for batch in batches:
             _deal(batch, edges, record, file, places)
         for bucket in places:
             if bucket:
                 yield _read_bucket(file, bucket, record)
-
-
-def _bucket_edges(source: TraceSource, table: Table) -> Array:
-    """Start times that split the rows into buckets of about `_BUCKET_ROWS`: sample quantiles."""
-    samples: list[Array] = []
-    rows = 0
-    for batch in source.batches(table, ("start_ns",)):
-        starts = batch["start_ns"]
-        samples.append(starts[:: max(1, len(starts) // 512)])
-        rows += len(starts)
-    sample = np.sort(np.concatenate(samples))
-    buckets = max(1, rows // _BUCKET_ROWS)
-    return np.unique(sample[np.arange(1, buckets) * len(sample) // buckets])
 
 
 def _record_type(table: Table, names: Sequence[str]) -> np.dtype[np.void]:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import a_trace, random_ops
+from tests.builders import TraceMaker, a_trace, random_ops
+from wavescope.model import time_order
 from wavescope.model.columns import OPS
 from wavescope.model.time_order import time_ordered
 
@@ -35,6 +36,37 @@ def test_large_traces_are_ordered_through_the_disk(rows_in_memory: int) -> None:
     assert len(batches) > 1
     assert bool((np.diff(starts) >= 0).all())
     assert np.array_equal(np.sort(ids), np.arange(1, 300_001))
+
+
+def nearly_ordered(rows: int, distance: int) -> TraceMaker:
+    """Ops that are at most `distance` places from where they belong, many with equal starts."""
+    rng = np.random.default_rng(distance)
+    order = np.argsort(np.arange(rows) + rng.integers(0, distance + 1, rows), kind="stable")
+    starts = np.arange(rows)[order] // 3
+    maker = a_trace()
+    maker.builder.add(OPS, {"start_ns": starts, "end_ns": starts + rng.integers(0, 9, rows)})
+    return maker
+
+
+@pytest.mark.parametrize(("distance", "uses_disk"), [(0, False), (3_000, False), (5_000_000, True)])
+def test_rows_near_their_place_need_no_disk(
+    monkeypatch: pytest.MonkeyPatch, distance: int, uses_disk: bool
+) -> None:
+    source = nearly_ordered(600_000, distance).builder
+    opened = []
+    dealt = time_order._dealt_into_buckets
+    monkeypatch.setattr(
+        time_order, "_dealt_into_buckets", lambda *given: opened.append(1) or dealt(*given)
+    )
+    names = ("id", "start_ns", "end_ns")
+
+    batches = list(time_ordered(source, OPS, names, rows_in_memory=150_000))
+
+    found = {name: np.concatenate([batch[name] for batch in batches]) for name in names}
+    (whole,) = source.batches(OPS, names, rows=1 << 20)
+    order = np.lexsort((whole["id"], -whole["end_ns"], whole["start_ns"]))
+    assert all(np.array_equal(found[name], whole[name][order]) for name in names)
+    assert bool(opened) == uses_disk
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=40))

@@ -94,6 +94,7 @@ def _row_events(columns: SliceColumns, row: int) -> bytes:
     arguments = [
         label + b"%d" % values[row] for label, values in columns.integers if values[row] != -1
     ]
+    arguments += [label + b'"%s"' % size for label, size in columns.size_texts(row)]
     if columns.text is not None and (content := columns.text[1][row]):
         arguments.append(columns.text[0] + json_text(content.decode()))
     comma = b"" if body.endswith(b"{") or not arguments else b","

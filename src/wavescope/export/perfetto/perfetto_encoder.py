@@ -128,6 +128,9 @@ def _row_packets(columns: SliceColumns, row: int) -> bytes:
         if value != -1:
             annotation = label + integer(Annotation.INT_VALUE, value)
             event.append(message(Event.DEBUG_ANNOTATIONS, annotation))
+    for label, size in columns.size_texts(row):
+        annotation = label + message(Annotation.STRING_VALUE, size)
+        event.append(message(Event.DEBUG_ANNOTATIONS, annotation))
     if columns.text is not None and (content := columns.text[1][row]):
         annotation = columns.text[0] + message(Annotation.STRING_VALUE, content)
         event.append(message(Event.DEBUG_ANNOTATIONS, annotation))

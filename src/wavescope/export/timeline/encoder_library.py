@@ -37,6 +37,8 @@ class SlicesStructure(ctypes.Structure):
         ("incoming_flows", _INT64),
         ("integer_count", _INT64),
         ("integers", _POINTER),
+        ("size_count", _INT64),
+        ("sizes", _POINTER),
         ("labels", _POINTER),
         ("label_offsets", _POINTER),
         ("text", _POINTER),
@@ -49,9 +51,6 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "wavescope_lanes_open": (_POINTER, (ctypes.c_int,)),
     "wavescope_lanes_close": (None, (_POINTER,)),
     "wavescope_lanes_assign": (ctypes.c_int, (_POINTER, _INT64, *(_POINTER,) * 4)),
-    "wavescope_distinct_rows_open": (_POINTER, (_INT64,)),
-    "wavescope_distinct_rows_close": (None, (_POINTER,)),
-    "wavescope_distinct_rows_number": (_INT64, (_POINTER, _INT64, *(_POINTER,) * 3)),
     "wavescope_bins_add": (
         None,
         (_INT64, *(_POINTER,) * 3, _INT64, ctypes.c_int, _INT64, _INT64, _POINTER, _POINTER),

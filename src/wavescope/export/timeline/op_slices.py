@@ -12,16 +12,21 @@ from wavescope.export.timeline.counter_series import StepSeries
 from wavescope.export.timeline.gpu_busy import GpuBusy
 from wavescope.export.timeline.lane_tracks import LaneTracks
 from wavescope.export.timeline.launches import Launches
-from wavescope.export.timeline.slice_columns import Flows, SliceColumns
+from wavescope.export.timeline.slice_columns import Flows, Int64s, SliceColumns
 from wavescope.export.timeline.survey import OP_VALUES, OP_VALUES_PER_ROW, Survey
 from wavescope.export.timeline.tracks import TrackLayout
 from wavescope.export.timeline.writer import TimelineWriter
 from wavescope.model.columns import OPS
+from wavescope.model.distinct_rows import DistinctRows
 from wavescope.model.source import Batch, TraceSource
 from wavescope.model.time_order import time_ordered
 
 _PLACE = ("id", "gpu", "queue", "start_ns", "end_ns")
 _NAMING = ("name", "type")
+_SIZES = ("grid", "workgroup")
+_SIZE_COLUMNS = tuple(f"{size}_{axis}" for size in _SIZES for axis in "xyz")
+_SAMPLE_ROWS = 4096
+_LEAST_REPETITION = 4
 
 
 class OpSlices:
@@ -57,12 +62,11 @@ class OpSlices:
             start_ns, end_ns = batch["start_ns"], batch["end_ns"]
             queues = self._survey.queue_numbers(batch)
             self._count(batch, queues)
-            repeating = {
-                name: batch[name]
-                for name in (*_NAMING, *writer.op_place, *OP_VALUES)
-                if name in batch
-            }
+            shared = [n for n in (*_NAMING, *writer.op_place, *OP_VALUES) if n in batch]
+            per_row = _hardly_repeating(batch, shared)
+            repeating = {name: batch[name] for name in shared if name not in per_row}
             body, pieces = bodies.bodies_of(repeating, always=_NAMING)
+            numbers = [*OP_VALUES_PER_ROW, *(name for name in OP_VALUES if name in per_row)]
             writer.slices(
                 SliceColumns(
                     start_ns=start_ns,
@@ -73,8 +77,15 @@ class OpSlices:
                     flows=self._flows(batch["id"]),
                     integers=tuple(
                         (writer.label(name), values)
-                        for name in OP_VALUES_PER_ROW
-                        if name in batch and np.any((values := _known(batch, name)) != -1)
+                        for name in numbers
+                        if name in batch
+                        and name not in _SIZE_COLUMNS
+                        and np.any((values := _known(batch, name)) != -1)
+                    ),
+                    sizes=tuple(
+                        (writer.label(size), axes)
+                        for size in _SIZES
+                        if not per_row.isdisjoint(_SIZE_COLUMNS) and (axes := _axes(batch, size))
                     ),
                 )
             )
@@ -116,16 +127,44 @@ class _OpBodies:
         # A reader takes a name that is the type for no name, unless it is told otherwise.
         if name and (shown != name or name == op_type):
             arguments.append(("full_name", name))
-        for group in ("grid", "workgroup"):
-            sizes = [values.get(f"{group}_{axis}", -1) for axis in "xyz"]
-            if any(size != -1 for size in sizes):
-                arguments.append((group, ",".join(map(str, sizes))))
         arguments.extend(
             (column, value)
             for column, value in values.items()
             if value != -1 and not column.startswith(("name", "type", "grid_", "workgroup_"))
         )
+        # Last, as they are where each row has its own.
+        for size in _SIZES:
+            axes = [values.get(f"{size}_{axis}", -1) for axis in "xyz"]
+            if any(value != -1 for value in axes):
+                arguments.append((size, ",".join(map(str, axes))))
         return EventBody("op", op_type, shown, tuple(arguments))
+
+
+def _hardly_repeating(batch: Batch, shared: list[str]) -> frozenset[str]:
+    """Which of the columns are better written row by row: with them, rows have little in common.
+
+    Sizes of launches vary most; without them few columns do.
+    """
+    rows = len(batch["start_ns"])
+    if rows < _SAMPLE_ROWS:
+        return frozenset()
+    sample = {name: batch[name][:: rows // _SAMPLE_ROWS] for name in shared}
+    for left_out in (frozenset[str](), frozenset(_SIZE_COLUMNS), frozenset(OP_VALUES)):
+        kept = [values for name, values in sample.items() if name not in left_out]
+        _, distinct = DistinctRows(len(kept)).number(kept)
+        if len(distinct) * _LEAST_REPETITION <= len(kept[0]):
+            break
+    return left_out
+
+
+def _axes(batch: Batch, size: str) -> tuple[Int64s, Int64s, Int64s] | None:
+    """The three columns of a size, None where the batch has none of them."""
+    names = [f"{size}_{axis}" for axis in "xyz"]
+    if not any(name in batch for name in names):
+        return None
+    unknown = np.full(len(batch["start_ns"]), -1, np.int64)
+    x, y, z = (_known(batch, name) if name in batch else unknown for name in names)
+    return x, y, z
 
 
 def _known(batch: Batch, name: str) -> npt.NDArray[np.int64]:
@@ -136,8 +175,16 @@ def _known(batch: Batch, name: str) -> npt.NDArray[np.int64]:
 
 def _shortest_first(batch: Batch) -> Batch:
     """The batch with the shortest of equal starts first: empty ops then fit before longer ones."""
-    starts = batch["start_ns"]
-    if not np.any(starts[1:] == starts[:-1]):
-        return {name: np.ascontiguousarray(column) for name, column in batch.items()}
-    order = np.lexsort((batch["end_ns"], starts))
-    return {name: column[order] for name, column in batch.items()}
+    starts, ends = batch["start_ns"], batch["end_ns"]
+    contiguous = {name: np.ascontiguousarray(column) for name, column in batch.items()}
+    follows_equal = np.flatnonzero(starts[1:] == starts[:-1]) + 1
+    if not len(follows_equal):
+        return contiguous
+    is_tied = np.zeros(len(starts), np.bool_)
+    is_tied[follows_equal] = is_tied[follows_equal - 1] = True
+    places = np.flatnonzero(is_tied)
+    rows = places[np.lexsort((ends[places], starts[places]))]
+    for name, column in contiguous.items():
+        contiguous[name] = moved = column.copy()
+        moved[places] = column[rows]
+    return contiguous

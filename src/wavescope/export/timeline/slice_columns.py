@@ -54,8 +54,9 @@ class Flows:
 class SliceColumns:
     """Slices to be encoded. A row's `body` is what it has in common with others, encoded once.
 
-    `integers` are further arguments with one value per row (-1: not known, left out), `text` is a
-    free text per row (empty: left out); both carry their encoded label.
+    `integers` are further arguments with one value per row (-1: not known, left out), `sizes` have
+    three and are shown as "x,y,z" (all -1: left out), `text` is a free text per row (empty: left
+    out); all carry their encoded label.
     """
 
     start_ns: Int64s
@@ -68,10 +69,18 @@ class SliceColumns:
     instant: npt.NDArray[np.uint8] | None = None
     flows: Flows | None = None
     integers: tuple[tuple[bytes, Int64s], ...] = ()
+    sizes: tuple[tuple[bytes, tuple[Int64s, Int64s, Int64s]], ...] = ()
     text: tuple[bytes, Pieces] | None = None
 
     def __len__(self) -> int:
         return len(self.start_ns)
+
+    def size_texts(self, row: int) -> Iterator[tuple[bytes, bytes]]:
+        """The sizes of `row` that are known: encoded label and text."""
+        for label, axes in self.sizes:
+            size = [int(values[row]) for values in axes]
+            if any(value != -1 for value in size):
+                yield label, b"%d,%d,%d" % tuple(size)
 
     def is_instant(self, row: int) -> bool:
         """Whether `row` is a mark without a duration."""
@@ -108,10 +117,13 @@ def _structure(columns: SliceColumns) -> tuple[SlicesStructure, list[Any]]:
     """The native view of `columns`, and what must stay alive while it is used."""
     flows, text = columns.flows, columns.text
     integers = [values for _, values in columns.integers]
+    sizes = [values for _, axes in columns.sizes for values in axes]
     labels = Pieces.of(
-        [label for label, _ in columns.integers] + ([text[0]] if text is not None else [])
+        [label for label, _ in columns.integers]
+        + [label for label, _ in columns.sizes]
+        + ([text[0]] if text is not None else [])
     )
-    pointers = addresses(integers)
+    pointers, size_pointers = addresses(integers), addresses(sizes)
     blobs = [
         np.frombuffer(data or b"\0", np.uint8)
         for data in (columns.bodies.data, labels.data, text[1].data if text is not None else b"")
@@ -132,9 +144,11 @@ def _structure(columns: SliceColumns) -> tuple[SlicesStructure, list[Any]]:
         incoming_flows=flows is not None and flows.incoming,
         integer_count=len(integers),
         integers=address(pointers),
+        size_count=len(columns.sizes),
+        sizes=address(size_pointers),
         labels=address(blobs[1]),
         label_offsets=address(labels.offsets),
         text=address(blobs[2]),
         text_offsets=address(text[1].offsets) if text is not None else None,
     )
-    return structure, [columns, labels, pointers, blobs]
+    return structure, [columns, labels, pointers, size_pointers, blobs]
