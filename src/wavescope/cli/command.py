@@ -7,15 +7,14 @@ import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from wavescope.errors import UsageError
 
 _HELP_WIDTH = 80
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """A command line that works as printed, and what it does."""
 
     line: str

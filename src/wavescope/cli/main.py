@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import ctypes
 import errno
+import gc
 import importlib
 import os
 import signal
@@ -27,6 +28,7 @@ EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
 
+_OBJECTS_PER_COLLECTION = 100_000
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # parameters of mallopt(3)
 _SPACE_HINT = "free some space, or choose another place with -o (TMPDIR for temporary files)"
 _NO_SPACE = MachineError("no space left on the disk", hint=_SPACE_HINT)
@@ -60,6 +62,8 @@ COMMANDS = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (the process's own by default); the exit code."""
+    # Modules live to the end: Python's own 700 would search them for garbage at every import.
+    gc.set_threshold(_OBJECTS_PER_COLLECTION)
     prepare_streams()
     _clean_up_when_told_to_stop()
     arguments = list(sys.argv[1:] if argv is None else argv)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import sys
 from typing import TextIO, cast
 
@@ -62,8 +61,9 @@ def wants_color(stream: TextIO) -> bool:
 
 def terminal_width() -> int:
     """Columns of the terminal: COLUMNS, else that of whichever stream is one, else for a pipe."""
-    if os.environ.get("COLUMNS", "").isdigit():
-        return shutil.get_terminal_size().columns
+    stated = os.environ.get("COLUMNS", "")
+    if stated.isdecimal() and int(stated) > 0:
+        return int(stated)
     streams = (sys.__stdout__, sys.__stderr__, sys.__stdin__)
     return next(filter(None, map(_columns_of, streams)), _PIPE_WIDTH)
 

@@ -18,7 +18,7 @@ __all__ = ["open_source", "open_trace", "selected_source"]
 def open_source(path: str | os.PathLike[str]) -> TraceSource:
     """The trace at `path` as a source of batches; the format is told from the content."""
     seen = probe(Path(path))
-    for importer in importers():
+    for importer in importers(seen):
         if importer.matches(seen):
             return importer.open(seen.path)
     if seen.is_cut:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from wavescope.load.importer import Importer, Probe
-from wavescope.store.sqlite_source import open_wavescope
+from wavescope.model.source import TraceSource
 
 
 def _matches(probe: Probe) -> bool:
     return {"rocpd_op", "wavescope_op", "wavescope_process"} <= probe.sqlite_tables
 
 
-IMPORTER = Importer("wavescope", _matches, open_wavescope)
+def _open(path: Path) -> TraceSource:
+    from wavescope.store.sqlite_source import open_wavescope  # noqa: PLC0415  slow to import
+
+    return open_wavescope(path)
+
+
+IMPORTER = Importer("wavescope", _matches, _open)

@@ -8,7 +8,7 @@ and drawing a summary's tables costs 85 ms of CPU, a fifth of what a summary of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wavescope.render.escape import cell_width, padded, shortened
 from wavescope.render.values import SpelledColumn
@@ -17,8 +17,7 @@ _GAP = "  "
 _NARROWEST_TEXT = 12
 
 
-@dataclass(frozen=True)
-class TableLayout:
+class TableLayout(NamedTuple):
     """The columns that fit and how wide each of them is."""
 
     columns: tuple[SpelledColumn, ...]

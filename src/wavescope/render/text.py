@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from wavescope.model.result import Finding, Result, ResultTable, Severity, Value
 from wavescope.render.escape import cell_width, padded, visible
@@ -15,8 +14,7 @@ from wavescope.units import count_text
 _COLOR_OF = {Severity.INFO: "36", Severity.WARNING: "33", Severity.PROBLEM: "31"}
 
 
-@dataclass(frozen=True)
-class TextStyle:
+class TextStyle(NamedTuple):
     """How wide lines may be, and whether the reader's terminal shows colours."""
 
     width: int = 80

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class ColumnKind(Enum):
@@ -14,8 +14,7 @@ class ColumnKind(Enum):
     TEXT = "text"
 
 
-@dataclass(frozen=True)
-class ColumnRequest:
+class ColumnRequest(NamedTuple):
     """One wanted column; `rowid` is always the rowid.
 
     `missing` stands for NULL, for a column that the table does not have and for a value that is

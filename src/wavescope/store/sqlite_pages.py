@@ -7,10 +7,9 @@ import functools
 import os
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_uint32, c_void_p
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -164,8 +163,7 @@ def pages_library() -> ctypes.CDLL | None:
     return library
 
 
-@dataclass(frozen=True)
-class PagesRead:
+class PagesRead(NamedTuple):
     """What one read gave: complete rows, and whether it stopped for a reason."""
 
     status: PagesStatus

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from wavescope.store.sqlite_open import quoted
 
@@ -22,8 +22,7 @@ class Affinity(Enum):
     NUMERIC = "NUMERIC"
 
 
-@dataclass(frozen=True)
-class TableColumn:
+class TableColumn(NamedTuple):
     """One column; `position` is its place in the stored record."""
 
     name: str
@@ -33,8 +32,7 @@ class TableColumn:
     has_default: bool
 
 
-@dataclass(frozen=True)
-class TableLayout:
+class TableLayout(NamedTuple):
     """One table of the main database, with what matters for reading or building its pages."""
 
     name: str

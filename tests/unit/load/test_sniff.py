@@ -12,6 +12,7 @@ import pytest
 from tests.builders import a_trace
 from wavescope.errors import UnknownFormatError, UnreadableInputError
 from wavescope.load import open_source
+from wavescope.load.registry import importers
 from wavescope.load.sniff import probe
 from wavescope.model.columns import OPS
 from wavescope.model.trace import Trace
@@ -149,3 +150,16 @@ def test_opening_changes_nothing(tmp_path: Path) -> None:
 def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInputError, match="null byte"):
         open_source(tmp_path / "a\0b")
+
+
+def test_only_formats_that_may_match_are_asked(tmp_path: Path) -> None:
+    every = {importer.name for importer in importers()}
+    databases = {importer.name for importer in importers(probe(trace_file(tmp_path / "t.db")))}
+    (tmp_path / "x").write_bytes(b'{"traceEvents": []}')
+    others = {importer.name for importer in importers(probe(tmp_path / "x"))}
+    folders = {importer.name for importer in importers(probe(tmp_path))}
+
+    assert databases == {"wavescope", "rocm-trace-lite", "rocmProfileData", "rocpd"}
+    assert others == {"rocprofv3 CSV", "rocprofv3 JSON", "Perfetto", "Chrome JSON"}
+    assert databases | others | folders == every
+    assert not databases & (others | folders)

@@ -36,6 +36,21 @@ from wavescope.model.columns import (
 from wavescope.store.sqlite_open import sqlite_errors
 
 OP_TABLE, CALL_TABLE, STRING_TABLE = "rocpd_op", "rocpd_api", "rocpd_string"
+_ONLY_IN_RPD = frozenset(
+    (
+        "rocpd_ustring",
+        "rocpd_counter",
+        "rocpd_stackframe",
+        "rocpd_barrierop",
+        "rocpd_kernelcodeobject",
+        "rocpd_op_inputSignals",
+        "rocpd_hsaApi",
+        "api",
+        "op",
+        "copyop",
+        "ktop",
+    )
+)
 
 
 class RocpdDialectSource(ForeignSqliteSource):
@@ -171,3 +186,8 @@ def is_old_dialect(tables: frozenset[str]) -> bool:
     newer = ("rocpd_kernel_dispatch", "wavescope_")
     has_rows = OP_TABLE in tables or CALL_TABLE in tables
     return has_rows and not any(name.startswith(newer) for name in tables)
+
+
+def is_rpd(tables: frozenset[str]) -> bool:
+    """Whether the old dialect's `tables` have one that only rocmProfileData makes."""
+    return not _ONLY_IN_RPD.isdisjoint(tables)

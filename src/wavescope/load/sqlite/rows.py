@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -83,8 +83,7 @@ class FieldKind(enum.Enum):
     DISPATCH_TEXT = "text with hardware queue, workgroup and grid"
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """The file's column that holds a column's values."""
 
     stored_as: str
@@ -238,12 +237,15 @@ class ForeignSqliteSource(Closing):
         if not self.has_table(file_table):
             return
         requests = {field.stored_as: field.request for field in fields.values()}
-        requests["rowid"] = ColumnRequest("rowid", ColumnKind.INTEGER)
+        # A key that is the rowid under another name need not be read twice.
+        layout = self.layout(file_table)
+        rowid = next((name for name in requests if layout.is_rowid(name)), "rowid")
+        requests[rowid] = ColumnRequest(rowid, ColumnKind.INTEGER)
         with open_cursor(
             self.connection, self.database.file, file_table, list(requests.values())
         ) as cursor:
             while (block := cursor.read(reading.rows)).row_count:
-                given: Given = {"rowid": block.integers("rowid")}
+                given: Given = {"rowid": block.integers(rowid)}
                 for name, field in fields.items():
                     given[name] = self._values(field, block, reading.tally, codes)
                 yield given
@@ -348,13 +350,13 @@ def _id_field(layout: TableLayout) -> Field:
 
 def repaired(given: Given, last_id: int, tally: Tally) -> Given:
     """`given` without rows that have no times or no new id, and with ends not before starts."""
-    start, end = given["start_ns"], given["end_ns"]
-    timed = (np.minimum(start, end) > -_TIME_LIMIT) & (np.maximum(start, end) < _TIME_LIMIT)
-    if not timed.all():
+    if not (_are_times(given["start_ns"]) and _are_times(given["end_ns"])):
+        start, end = given["start_ns"], given["end_ns"]
+        timed = (np.minimum(start, end) > -_TIME_LIMIT) & (np.maximum(start, end) < _TIME_LIMIT)
         tally["have no start or end: skipped"] += int((~timed).sum())
         given = kept(given, timed)
-    increasing = given["id"] > np.maximum.accumulate(np.append(last_id, given["id"]))[:-1]
-    if not increasing.all():
+    if not _increase_from(last_id, given["id"]):
+        increasing = given["id"] > np.maximum.accumulate(np.append(last_id, given["id"]))[:-1]
         tally["repeat an earlier id or have none: skipped"] += int((~increasing).sum())
         given = kept(given, increasing)
     wrong = given["end_ns"] < given["start_ns"]
@@ -364,15 +366,25 @@ def repaired(given: Given, last_id: int, tally: Tally) -> Given:
     return given
 
 
+def _are_times(values: npt.NDArray[np.int64]) -> bool:
+    """Whether all values can be times; extremes need no room, masks of all rows would."""
+    return not len(values) or (values.min() > -_TIME_LIMIT and values.max() < _TIME_LIMIT)
+
+
+def _increase_from(last: int, values: npt.NDArray[np.int64]) -> bool:
+    """Whether each value is greater than the one before, the first greater than `last`."""
+    return not len(values) or (values[0] > last and bool((values[1:] > values[:-1]).all()))
+
+
 def _narrowed(table: Table, given: Given, wanted: Sequence[str], tally: Tally) -> Given:
     """`given` with numbers that do not fit a 32-bit column unknown instead of cut off."""
     result = dict(given)
     for name in wanted:
         values = given.get(name)
-        if values is None or table.column(name).type is not ColumnType.INT32:
+        if values is None or table.column(name).type is not ColumnType.INT32 or not len(values):
             continue
-        fits = (values >= _INT32.min) & (values <= _INT32.max)
-        if not fits.all():
+        if values.min() < _INT32.min or values.max() > _INT32.max:
+            fits = (values >= _INT32.min) & (values <= _INT32.max)
             tally[f"hold a number in {name} that is too large: taken as unknown"] += int(
                 (~fits).sum()
             )

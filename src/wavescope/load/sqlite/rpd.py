@@ -14,7 +14,12 @@ import numpy.typing as npt
 
 from wavescope.load.importer import Importer, Probe
 from wavescope.load.sqlite.lookup import ValueByKey
-from wavescope.load.sqlite.rocpd_dialect import CALL_TABLE, RocpdDialectSource, is_old_dialect
+from wavescope.load.sqlite.rocpd_dialect import (
+    CALL_TABLE,
+    RocpdDialectSource,
+    is_old_dialect,
+    is_rpd,
+)
 from wavescope.load.sqlite.rows import Field, FieldKind, Given, Reading, TableReader, kept
 from wavescope.load.sqlite.strings import Texts
 from wavescope.model.columns import (
@@ -28,21 +33,6 @@ from wavescope.model.columns import (
 )
 from wavescope.model.op_kinds import MARKER_TYPE
 
-_ONLY_IN_RPD = frozenset(
-    (
-        "rocpd_ustring",
-        "rocpd_counter",
-        "rocpd_stackframe",
-        "rocpd_barrierop",
-        "rocpd_kernelcodeobject",
-        "rocpd_op_inputSignals",
-        "rocpd_hsaApi",
-        "api",
-        "op",
-        "copyop",
-        "ktop",
-    )
-)
 _LINK_TABLE, _COPY_TABLE, _COUNTER_TABLE = "rocpd_api_ops", "rocpd_copyapi", "rocpd_counter"
 _COPY_COLUMNS = ("size_bytes", "source_device", "target_device")
 _MAY_BE_EXCHANGED = "may have source and target exchanged by rocmProfileData: shown as stored"
@@ -196,11 +186,6 @@ class RpdSource(RocpdDialectSource):
 
 def _concatenated(parts: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     return np.concatenate((np.empty(0, np.int64), *parts))
-
-
-def is_rpd(tables: frozenset[str]) -> bool:
-    """Whether the old dialect's `tables` have one that only rocmProfileData makes."""
-    return not _ONLY_IN_RPD.isdisjoint(tables)
 
 
 def matches(probe: Probe) -> bool:

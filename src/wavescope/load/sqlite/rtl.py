@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from wavescope.load.importer import Importer, Probe
 from wavescope.load.sqlite.lookup import ValueByKey
-from wavescope.load.sqlite.rocpd_dialect import RocpdDialectSource, is_old_dialect
+from wavescope.load.sqlite.rocpd_dialect import RocpdDialectSource, is_old_dialect, is_rpd
 from wavescope.load.sqlite.rows import Field, FieldKind, Given, Reading, TableReader, Tally, kept
-from wavescope.load.sqlite.rpd import RpdSource, is_rpd
 from wavescope.model.columns import MARKER_INSTANT, MARKERS, OPS, UNKNOWN
 from wavescope.model.op_kinds import MARKER_TYPE
 from wavescope.model.source import TraceSource
@@ -132,6 +131,8 @@ def open_rtl(path: Path) -> TraceSource:
     if not source.states_schema_version:
         return source
     source.close()
+    from wavescope.load.sqlite.rpd import RpdSource  # noqa: PLC0415  seldom needed
+
     return RpdSource(path)
 
 

@@ -89,7 +89,7 @@ class StringCodes:
         self.texts = texts
         self._strings = strings
         self._dense = np.full(1024, _UNSEEN, np.int32)
-        self._dense[0] = UNKNOWN
+        self._dense[UNKNOWN] = UNKNOWN
         self._ids = np.array([UNKNOWN], np.int64)
         self._codes = np.array([UNKNOWN], np.int32)
 
@@ -97,25 +97,31 @@ class StringCodes:
         """The code of each id, and how many ids name no string; NULL (-1) does not count."""
         if not len(ids):
             return np.empty(0, np.int32), 0
-        is_dense = ids.min() >= UNKNOWN and ids.max() < _DENSE_LIMIT
-        codes = self._dense_codes(ids) if is_dense else self._sparse_codes(ids)
+        lowest, highest = int(ids.min()), int(ids.max())
+        if lowest == highest and len(ids) > 1:  # as most types of ops are
+            code, dangling = self.codes(ids[:1])
+            return np.repeat(code, len(ids)), dangling * len(ids)
+        is_dense = lowest >= UNKNOWN and highest < _DENSE_LIMIT
+        codes = self._dense_codes(ids, highest) if is_dense else self._sparse_codes(ids)
         unknown = codes == UNKNOWN
         return codes, int((unknown & (ids != UNKNOWN)).sum()) if unknown.any() else 0
 
-    def _dense_codes(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-        """Codes by an array with a place for every id; place 0 stands for NULL."""
-        size = int(ids.max()) + 2
-        if size > len(self._dense):
-            grown = np.full(max(size, 2 * len(self._dense)), _UNSEEN, np.int32)
-            grown[: len(self._dense)] = self._dense
+    def _dense_codes(self, ids: npt.NDArray[np.int64], highest: int) -> npt.NDArray[np.int32]:
+        """Codes by an array with a place for every id; its last place is that of NULL (-1)."""
+        held = len(self._dense) - 1
+        if highest >= held:
+            grown = np.full(max(highest + 2, 2 * len(self._dense)), _UNSEEN, np.int32)
+            grown[:held] = self._dense[:held]
+            grown[UNKNOWN] = UNKNOWN
             self._dense = grown
-        places = ids + 1
-        codes: npt.NDArray[np.int32] = self._dense[places]
+        codes: npt.NDArray[np.int32] = np.take(self._dense, ids, mode="wrap")
         unseen = codes == _UNSEEN
         if unseen.any():
-            new = np.unique(ids[unseen])
-            self._dense[new + 1] = self._fetched(new)
-            codes = self._dense[places]
+            is_new = np.zeros(len(self._dense), np.bool_)
+            is_new[ids[unseen]] = True
+            new = np.flatnonzero(is_new)
+            self._dense[new] = self._fetched(new)
+            codes = np.take(self._dense, ids, mode="wrap")
         return codes
 
     def _sparse_codes(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
