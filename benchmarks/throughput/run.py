@@ -4,12 +4,15 @@
     .venv/bin/python benchmarks/throughput/run.py --ops 10000000 --skip-baseline
 
 Every job is a process of its own; CPU is its user plus system time, memory its peak resident set.
-Each figure is the best of `--rounds` runs, jobs taking turns.
+Each figure is the best of `--rounds` runs, jobs taking turns. wavescope runs as it is installed: with
+its modules compiled. The input is made by a process of its own, because a started process counts the
+memory of the one that started it among its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import subprocess
 import sys
@@ -17,11 +20,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from generate import write_rtl_trace
-from kineto import write_kineto_trace
 
 HERE = Path(__file__).resolve().parent
 WAVESCOPE = [sys.executable, "-m", "wavescope"]
@@ -51,10 +49,24 @@ def best(costs: list[Cost]) -> Cost:
     return Cost(min(c.cpu_s for c in costs), max(c.peak_mb for c in costs))
 
 
-def jobs(
-    folder: Path, trace: Path, kineto: Path, parts: list[Path]
-) -> dict[str, Callable[[], list[str]]]:
+@dataclass
+class Inputs:
+    """The files that jobs read."""
+
+    trace: Path
+    kineto: Path
+    parts: list[Path]
+
+    @classmethod
+    def in_folder(cls, folder: Path) -> Inputs:
+        """Where the inputs lie in `folder`."""
+        parts = [folder / f"rank_{rank}.db" for rank in range(8)]
+        return cls(folder / "rtl.db", folder / "kineto.json", parts)
+
+
+def jobs(folder: Path, inputs: Inputs) -> dict[str, Callable[[], list[str]]]:
     """The commands to measure; outputs are replaced each time."""
+    trace, kineto = inputs.trace, inputs.kineto
 
     def convert(source: Path, name: str) -> Callable[[], list[str]]:
         target = str(folder / name)
@@ -63,20 +75,20 @@ def jobs(
     merged = str(folder / "merged.db")
     return {
         "wavescope --help": lambda: [*WAVESCOPE, "--help"],
-        "summary": lambda: [*WAVESCOPE, "summary", str(trace)],
+        "summary": lambda: [*WAVESCOPE, "summary", "-q", str(trace)],
         "convert to .pftrace": convert(trace, "out.pftrace"),
         "convert to .json.gz": convert(trace, "out.json.gz"),
         "convert to .db": convert(trace, "out.db"),
         "merge of 8 parts": lambda: [
             *WAVESCOPE,
             "merge",
-            *map(str, parts),
+            *map(str, inputs.parts),
             "-o",
             merged,
             "--force",
             "-q",
         ],
-        "summary of Kineto JSON": lambda: [*WAVESCOPE, "summary", str(kineto)],
+        "summary of Kineto JSON": lambda: [*WAVESCOPE, "summary", "-q", str(kineto)],
         "convert Kineto JSON to .pftrace": convert(kineto, "kineto.pftrace"),
     }
 
@@ -96,17 +108,40 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=1_000_000, help="events of the Kineto file")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--skip-baseline", action="store_true")
+    parser.add_argument("--generate-only", metavar="FOLDER", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.generate_only:
+        generate(options, Inputs.in_folder(options.generate_only))
+        return
     with tempfile.TemporaryDirectory(prefix="wavescope-bench-") as name:
         folder = Path(name)
-        trace, kineto = folder / "rtl.db", folder / "kineto.json"
-        parts = [folder / f"rank_{rank}.db" for rank in range(8)]
         print(f"generating {options.ops:,} ops and {options.events:,} events ...", file=sys.stderr)
-        write_rtl_trace(trace, options.ops)
-        write_kineto_trace(kineto, options.events)
-        for rank, part in enumerate(parts):
-            write_rtl_trace(part, options.ops // 8, seed=rank)
-        report(options, jobs(folder, trace, kineto, parts), baselines(folder, trace))
+        subprocess.run(
+            [sys.executable, __file__, *sys.argv[1:], "--generate-only", name], check=True
+        )
+        compile_modules()
+        inputs = Inputs.in_folder(folder)
+        report(options, jobs(folder, inputs), baselines(folder, inputs.trace))
+
+
+def generate(options: argparse.Namespace, inputs: Inputs) -> None:
+    """Write all inputs."""
+    sys.path.insert(0, str(HERE))
+    from generate import write_rtl_trace
+    from kineto import write_kineto_trace
+
+    write_rtl_trace(inputs.trace, options.ops)
+    write_kineto_trace(inputs.kineto, options.events)
+    for rank, part in enumerate(inputs.parts):
+        write_rtl_trace(part, options.ops // 8, seed=rank)
+
+
+def compile_modules() -> None:
+    """Compile wavescope's modules, as installing a wheel does and an editable install does not."""
+    package = importlib.util.find_spec("wavescope")
+    assert package is not None
+    folders = package.submodule_search_locations or []
+    subprocess.run([sys.executable, "-m", "compileall", "-q", *folders], check=True)
 
 
 def report(
