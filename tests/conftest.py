@@ -6,9 +6,14 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Ctrl-C is ignored in what a shell runs in the background; programs that tests start inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says nothing on a busy machine; timings belong to the benchmarks.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
