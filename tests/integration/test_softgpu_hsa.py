@@ -158,7 +158,9 @@ def test_lost_timestamps_are_said_to_be_invalid(hsa_ops: Path, tmp_path: Path) -
 
 
 def test_an_interrupt_may_come_late(hsa_ops: Path, tmp_path: Path) -> None:
-    ran = run(tmp_path, ["--fault", "slow_interrupt,us=80000"], hsa_ops, "interrupt")
+    # The runtime waits for the interrupt only after it has looked at the signal for a while itself.
+    options = ["--fault", "slow_interrupt,us=80000", "--kernel-ns", "300000000"]
+    ran = run(tmp_path, options, hsa_ops, "interrupt")
 
     assert 75_000 < int(ran.out) < 5_000_000
 

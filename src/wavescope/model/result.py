@@ -6,8 +6,9 @@ One JSON shape for all commands, versioned by `RESULT_SCHEMA`; docs/json.md expl
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 RESULT_SCHEMA = "wavescope.result/1"
@@ -92,6 +93,14 @@ class Finding(NamedTuple):
     evidence: str
     suggestion: str = ""
     where: str = ""
+    gain_percent: float | None = None
+    """Of the time of `where`, at most: what is gained when the cause is gone entirely."""
+    gain_basis: str = ""
+    """How the gain was estimated."""
+    sql: str = ""
+    """A query on the trace file that shows the evidence."""
+    numbers: Mapping[str, Value] = MappingProxyType({})
+    """The evidence for programs: figures, and ids of the ops or rows that show it best."""
 
 
 @dataclass(repr=False)
@@ -157,12 +166,8 @@ def _table_json(table: ResultTable) -> dict[str, Any]:
     }
 
 
-def _finding_json(finding: Finding) -> dict[str, str]:
-    return {
-        "id": finding.id,
+def _finding_json(finding: Finding) -> dict[str, Any]:
+    return finding._asdict() | {
         "severity": finding.severity.value,
-        "title": finding.title,
-        "evidence": finding.evidence,
-        "suggestion": finding.suggestion,
-        "where": finding.where,
+        "numbers": dict(finding.numbers),
     }

@@ -13,7 +13,16 @@ COLUMNS = (ResultColumn("name", "Name", Unit.NAME, "what it is"), ResultColumn("
 
 def test_the_document_has_the_versioned_shape() -> None:
     table = ResultTable("t", "T", COLUMNS, [("a", 1)], 5)
-    finding = Finding("id", Severity.WARNING, "title", "evidence", "suggestion", "where")
+    finding = Finding(
+        "id",
+        Severity.WARNING,
+        "title",
+        "evidence",
+        "suggestion",
+        "where",
+        sql="SELECT 1",
+        numbers={"op": 7},
+    )
     stream = io.BytesIO()
 
     write_json(Result("R", [table], [finding], {"path": "x"}), stream)
@@ -43,6 +52,10 @@ def test_the_document_has_the_versioned_shape() -> None:
                 "evidence": "evidence",
                 "suggestion": "suggestion",
                 "where": "where",
+                "gain_percent": None,
+                "gain_basis": "",
+                "sql": "SELECT 1",
+                "numbers": {"op": 7},
             }
         ],
     }
