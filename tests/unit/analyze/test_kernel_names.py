@@ -234,7 +234,7 @@ class TestUserRules:
             ),
             ("[[rule]]\nmatch = 'a'\nname = '\\1'\n", "rule 1: invalid group reference 1"),
             ("[[rule]]\nmatch = 'a'\nname = '\\g<x>'\n", "rule 1: unknown group name 'x'"),
-            ("[[rule]]\nmatch = 'a'\n", "rule 1: match and name are both needed"),
+            ("[[rule]]\nmatch = 'a'\n", "rule 1: match and name (or category, or note) are needed"),
             ("[[rule]]\nmatch = 'a'\nname = 3\n", "rule 1: name must be a text"),
             ("[[rule]]\nmatch = 'a'\nname = 'b'\ncolour = 'red'\n", "rule 1: unknown key 'colour'"),
             ("rule = 3\n", "holds something other than [[rule]] tables"),

@@ -28,18 +28,23 @@ else:
 # A pattern sees at most so much of a name, which bounds its time on hostile ones.
 LONGEST_MATCHED = 4_096
 LARGEST_RULES_FILE_BYTES = 1 << 20
+RULE_KEYS = ("match", "name", "category", "note")
 
 
 class NameRule(NamedTuple):
-    """Names that `pattern` finds become `name`, in which \\1 is what its first group matched."""
+    """Names that `pattern` finds become `name`, in which \\1 is what its first group matched.
+
+    A rule without a name only says what the kernels are: their category, and a note on them.
+    """
 
     pattern: re.Pattern[str]
     name: str
     category: str = ""
+    note: str = ""
 
     def apply(self, demangled: str) -> str:
         """Return the new name, or an empty text when the rule does not match."""
-        found = self.pattern.search(demangled, 0, LONGEST_MATCHED)
+        found = self.pattern.search(demangled, 0, LONGEST_MATCHED) if self.name else None
         return found.expand(self.name) if found else ""
 
 
@@ -59,7 +64,7 @@ class NameRules:
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> NameRules:
-        """Return the rules of a TOML file with `[[rule]]` tables: match, name, category."""
+        """Return the rules of a TOML file with `[[rule]]` tables: match, name, category, note."""
         document = _read_toml(Path(path))
         entries = document.get("rule", [])
         if not isinstance(entries, list) or not set(document) <= {"rule"}:
@@ -114,12 +119,17 @@ _remembered_short_name = functools.lru_cache(maxsize=4_096)(_short_name)
 
 @functools.lru_cache(maxsize=1)
 def _built_in() -> tuple[tuple[NameRule, ...], TemplateNames]:
-    path = package_file("analyze", "names", "rules", "kernel_names.toml")
-    assert path is not None, "the package was installed without its rules"
-    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    document = built_in_document("kernel_names.toml")
     # Not checked as a user's are: a test does that once, where it costs no start-up time.
     rules = tuple(NameRule(re.compile(rule["match"]), rule["name"]) for rule in document["rule"])
     return rules, TemplateNames(TemplateTables.from_document(document))
+
+
+def built_in_document(name: str) -> dict[str, Any]:
+    """Return a file of rules that is installed with the package."""
+    path = package_file("analyze", "names", "rules", name)
+    assert path is not None, "the package was installed without its rules"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -139,18 +149,18 @@ def _rule(entry: object, where: str) -> NameRule:
     """Return the rule of one table, or say which rule of which file is wrong and why."""
     if not isinstance(entry, Mapping):
         raise UsageError(f"{where}: not a table")
-    unknown = set(entry) - {"match", "name", "category"}
+    unknown = set(entry) - set(RULE_KEYS)
     if unknown:
         raise UsageError(
             f"{where}: unknown key {sorted(map(str, unknown))[0]!r}",
-            hint="a rule has match, name and optionally category",
+            hint="a rule has match and some of name, category and note",
         )
-    texts = {key: entry.get(key, "") for key in ("match", "name", "category")}
+    texts = {key: entry.get(key, "") for key in RULE_KEYS}
     for key, text in texts.items():
         if not isinstance(text, str):
             raise UsageError(f"{where}: {key} must be a text")
-    if not texts["match"] or not texts["name"]:
-        raise UsageError(f"{where}: match and name are both needed")
+    if not texts["match"] or not (texts["name"] or texts["category"] or texts["note"]):
+        raise UsageError(f"{where}: match and name (or category, or note) are needed")
     try:
         pattern = re.compile(texts["match"])
         # The same groups, but matching nothing: a name that refers to a group the pattern lacks
@@ -158,6 +168,7 @@ def _rule(entry: object, where: str) -> NameRule:
         matching_nothing = re.compile(texts["match"] + "\n|").match("")
         if matching_nothing is not None:
             matching_nothing.expand(texts["name"])
+            matching_nothing.expand(texts["note"])
     except (re.error, RecursionError, OverflowError, IndexError) as error:
         raise UsageError(f"{where}: {error}") from error
-    return NameRule(pattern, texts["name"], texts["category"])
+    return NameRule(pattern, texts["name"], texts["category"], texts["note"])
