@@ -55,6 +55,7 @@ COMMANDS = (
     CommandEntry("recover", "recover", "make a trace of the records that a died recording left"),
     CommandEntry("start", "start", "resume a recording from outside the program"),
     CommandEntry("stop", "stop", "pause a recording from outside the program"),
+    CommandEntry("occupancy", "occupancy", "how many waves of a kernel fit, what limits them"),
     CommandEntry("softgpu", "softgpu", "run a ROCm program without a GPU"),
     CommandEntry("doctor", "doctor", "what works on this machine, and how to get what is missing"),
     CommandEntry("demo", "demo", "a tour: record LLM inference on software GPUs and analyse it"),

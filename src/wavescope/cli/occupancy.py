@@ -1,0 +1,99 @@
+"""`wavescope occupancy`: how many waves fit, what limits them, what one more takes."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from wavescope.cli.command import Command, Example
+from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
+from wavescope.cli.output import print_result
+from wavescope.errors import UsageError
+
+if TYPE_CHECKING:
+    from wavescope.model.result import Result
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the kernel")
+    group.add_argument("--arch", metavar="CHIP", help="such as gfx942; --chips lists all")
+    group.add_argument("--vgpr", metavar="N", type=_count, help="vector registers of a lane")
+    group.add_argument("--agpr", metavar="N", type=_count, help="accumulation registers")
+    group.add_argument("--sgpr", metavar="N", type=_count, help="scalar registers of a wave")
+    group.add_argument("--lds", metavar="BYTES", type=_count, help="LDS of a workgroup")
+    group.add_argument(
+        "--workgroup", metavar="N", type=_count, help="work-items of a workgroup (default 256)"
+    )
+    group.add_argument("--wave", type=int, choices=(32, 64), help="lanes of a wave")
+    group.add_argument(
+        "--cu-mode", action="store_true", help="RDNA: compute units alone, not in pairs (WGP)"
+    )
+    group.add_argument("--chips", action="store_true", help="show the table of chips instead")
+    add_output_flags(parser)
+    add_quiet_flag(parser)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    output = OutputOptions.from_arguments(arguments)
+    print_result(_chips() if arguments.chips else _of_flags(arguments), output)
+    return 0
+
+
+def _chips() -> Result:
+    from wavescope.analyze.occupancy.report import chips_table  # noqa: PLC0415  slow to import
+    from wavescope.model.chips.catalogue import chips  # noqa: PLC0415
+    from wavescope.model.result import Result  # noqa: PLC0415
+
+    return Result("Chips", [chips_table(list(chips().values()))])
+
+
+def _of_flags(arguments: argparse.Namespace) -> Result:
+    from wavescope.analyze.occupancy.limits import occupancy_of  # noqa: PLC0415  slow to import
+    from wavescope.analyze.occupancy.report import occupancy_result  # noqa: PLC0415
+    from wavescope.analyze.occupancy.resources import KernelResources  # noqa: PLC0415
+    from wavescope.model.chips.catalogue import chip_named  # noqa: PLC0415
+
+    if arguments.arch is None or arguments.vgpr is None:
+        raise UsageError(
+            "which kernel?",
+            hint="give --arch and --vgpr at least, e.g. --arch gfx942 --vgpr 128",
+        )
+    resources = KernelResources(
+        arguments.vgpr,
+        arguments.agpr or 0,
+        arguments.sgpr or 0,
+        arguments.lds or 0,
+        256 if arguments.workgroup is None else arguments.workgroup,
+        arguments.wave or 0,
+        arguments.cu_mode,
+    )
+    return occupancy_result(occupancy_of(chip_named(arguments.arch), resources))
+
+
+def _count(text: str) -> int:
+    """A number, decimal or 0x1f."""
+    try:
+        value = int(text, 16 if text.lower().startswith("0x") else 10)
+    except ValueError:
+        value = -1
+    if not 0 <= value < 1 << 31:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a count")
+    return value
+
+
+COMMAND = Command(
+    "occupancy",
+    "Show how many waves of a kernel run at once on each SIMD, which resource limits them "
+    "(registers, LDS, slots, barriers), and what must change for one more. docs/occupancy.md "
+    "defines every number and says where the table of chips is from.",
+    (
+        Example(
+            "wavescope occupancy --arch gfx942 --vgpr 144 --agpr 136 --lds 16384 --sgpr 96",
+            "a kernel by its figures",
+        ),
+        Example("wavescope occupancy --arch gfx1100 --vgpr 96 --wave 32", "RDNA, waves of 32"),
+        Example("wavescope occupancy --chips", "the table of chips"),
+    ),
+    _add_arguments,
+    _run,
+)

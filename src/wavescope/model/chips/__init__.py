@@ -1,0 +1,1 @@
+"""Chips as data: what limits occupancy, published peaks, and how long matrix instructions take."""

@@ -1,0 +1,88 @@
+"""A chip: the resources that waves share, and the peaks its makers publish."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Accumulators(str, enum.Enum):
+    """Where the accumulation registers (AGPRs) of matrix instructions lie."""
+
+    NONE = "none"
+    SEPARATE = "separate"
+    """A file of its own, as large as the other: the larger of both counts is taken from each."""
+    UNIFIED = "unified"
+    """One file for both: the sum of both counts is taken from it."""
+
+
+class ReadCounters(str, enum.Enum):
+    """How the counters of requests from L2 to memory are called."""
+
+    EA = "ea"
+    EA0 = "ea0"
+    GL2C = "gl2c"
+
+
+class RegisterFile(NamedTuple):
+    """Vector registers that the waves of one SIMD share, and in which steps they are given out."""
+
+    pool: int
+    granule: int
+
+
+class Product(NamedTuple):
+    """A board with this chip."""
+
+    name: str
+    cus: int
+    clock_mhz: int
+    memory_gb_per_s: float
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One `gfx` target; `registers` is by wave size, the default wave size first."""
+
+    name: str
+    waves_per_simd: int
+    simds_per_cu: int
+    accumulators: Accumulators
+    addressable_vgprs: int
+    sgprs_per_simd: int
+    """0 where every wave has its scalar registers anyway."""
+    sgpr_granule: int
+    addressable_sgprs: int
+    lds_bytes_per_cu: int
+    lds_granule_bytes: int
+    lds_limit_bytes: int
+    """The most that one workgroup may have."""
+    barriers_per_cu: int
+    pools_two_cus: bool
+    """Whether two compute units work as one (WGP mode) unless told otherwise."""
+    read_request_counters: ReadCounters
+    memory_read_granules: tuple[int, ...]
+    """Sizes in bytes of the reads that L2 sends to memory."""
+    registers: Mapping[int, RegisterFile]
+    products: tuple[Product, ...]
+
+    @property
+    def wave_size(self) -> int:
+        """Lanes of a wave unless the compiler was told otherwise."""
+        return next(iter(self.registers))
+
+    @property
+    def product(self) -> Product:
+        """The board that is meant where none is named."""
+        return self.products[0]
+
+    def product_named(self, name: str) -> Product | None:
+        """The board whose name is in `name` or the other way round: 'AMD Instinct MI300A'."""
+        wanted = name.casefold().strip()
+        for product in sorted(self.products, key=lambda each: -len(each.name)):
+            short = product.name.casefold()
+            if wanted and (short in wanted or wanted in short):
+                return product
+        return None

@@ -1,0 +1,39 @@
+"""`wavescope occupancy` from the command line."""
+
+from __future__ import annotations
+
+import json
+
+from tests.unit.cli.conftest import Run
+
+
+def test_a_kernel_by_its_figures(run: Run) -> None:
+    ran = run(
+        *("occupancy", "--arch", "gfx942", "--vgpr", "144", "--agpr", "136"),
+        *("--lds", "16384", "--sgpr", "96", "--workgroup", "256"),
+    )
+
+    assert ran.code == 0
+    assert "free 24 VGPRs or AGPRs (280 -> 256) -> 2 waves per SIMD" in ran.out
+
+
+def test_json_holds_limits_and_facts(run: Run) -> None:
+    ran = run("occupancy", "--arch", "gfx950", "--vgpr", "248", "--lds", "0x14000", "--json")
+
+    found = json.loads(ran.out)
+    assert found["facts"]["waves_per_simd"] == 2
+    assert [table["name"] for table in found["tables"]] == ["limits", "levels"]
+
+
+def test_the_table_of_chips(run: Run) -> None:
+    found = json.loads(run("occupancy", "--chips", "--json").out)
+
+    assert ["gfx1151", 32] in [[row[0], row[2]] for row in found["tables"][0]["rows"]]
+
+
+def test_what_is_missing_or_wrong_is_said(run: Run) -> None:
+    assert run("occupancy").code == 2
+    assert "give --arch and --vgpr" in run("occupancy", "--arch", "gfx942").err
+    assert "gfx90a" in run("occupancy", "--arch", "gfx1", "--vgpr", "8").err
+    assert run("occupancy", "--arch", "gfx942", "--vgpr", "many").code == 2
+    assert run("occupancy", "--arch", "gfx942", "--vgpr", "8", "--wave", "32").code == 2
