@@ -6,9 +6,8 @@ of any size stays within it.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import IO
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,40 +21,10 @@ from wavescope.model.source import (
     Notes,
     full_batch,
 )
+from wavescope.model.spool import Spool
 from wavescope.model.strings import StringTable
 
 MEMORY_LIMIT_BYTES = 96 << 20
-
-
-class _Spool:
-    """Append-only byte store: in memory until the owner moves it to its file."""
-
-    def __init__(self) -> None:
-        self._file: IO[bytes] | None = None
-        self._end = 0
-
-    def write(self, data: memoryview | bytes) -> int:
-        """Append `data`; the offset where it lies."""
-        if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="wavescope-")  # noqa: SIM115  closed by close()
-        offset = self._end
-        self._file.seek(offset)
-        self._file.write(data)
-        self._end += len(data)
-        return offset
-
-    def read(self, offset: int, size: int) -> bytes:
-        """The `size` bytes at `offset`."""
-        assert self._file is not None
-        self._file.seek(offset)
-        return self._file.read(size)
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def __del__(self) -> None:
-        self.close()
 
 
 class _Block:
@@ -70,17 +39,26 @@ class _Block:
     def nbytes(self) -> int:
         return sum(array.nbytes for array in self.columns.values())
 
-    def spill(self, spool: _Spool) -> None:
+    def spill(self, spool: Spool) -> None:
         for name, array in self.columns.items():
             data = np.ascontiguousarray(array).view(np.uint8).data
             self.places[name] = (spool.write(data), array.dtype)
         self.columns = {}
 
-    def column(self, name: str, spool: _Spool) -> Array | None:
+    def column(self, name: str, spool: Spool) -> Array | None:
         if name in self.places:
             offset, dtype = self.places[name]
             return np.frombuffer(spool.read(offset, self.rows * dtype.itemsize), dtype)
         return self.columns.get(name)
+
+
+class _TextBlock(NamedTuple):
+    """Where texts lie in the spool: one after the other, then the offsets between them."""
+
+    first: int
+    texts: int
+    blob: int
+    offsets: int
 
 
 class TraceBuilder(Closing):
@@ -99,10 +77,9 @@ class TraceBuilder(Closing):
         self.notes = Notes()
         self._blocks: dict[str, list[_Block]] = {table.name: [] for table in TABLES}
         self._counts: dict[str, int] = dict.fromkeys(self._blocks, 0)
-        self._texts: list[bytes] = []
-        self._text_places: list[tuple[int, npt.NDArray[np.int64]]] = []
-        self._text_counts: list[int] = [0]
-        self._spool = _Spool()
+        self._texts: list[_TextBlock] = []
+        self._text_count = 0
+        self._spool = Spool()
         self._limit = memory_limit_bytes
         self._in_memory = 0
 
@@ -151,30 +128,39 @@ class TraceBuilder(Closing):
         count = len(offsets) - 1
         if count <= 0:
             return np.empty(0, np.int64)
-        first = self._text_counts[-1]
-        place = self._spool.write(blob) if len(blob) else 0
-        self._text_places.append((place, offsets.astype(np.int64)))
-        self._text_counts.append(first + count)
-        handles = np.arange(first, first + count, dtype=np.int64)
+        block = _TextBlock(
+            self._text_count,
+            count,
+            self._spool.write(blob),
+            self._spool.write(offsets.astype(np.int64).view(np.uint8).data),
+        )
+        self._texts.append(block)
+        self._text_count += count
+        handles = np.arange(block.first, block.first + count, dtype=np.int64)
         return np.where(np.diff(offsets) > 0, handles, -1)
 
     def texts(self, handles: npt.NDArray[np.int64]) -> list[str]:
         """The texts of `handles`."""
-        starts = np.array(self._text_counts[:-1], np.int64)
+        starts = np.array([block.first for block in self._texts], np.int64)
         result: list[str] = []
-        cached: tuple[int, bytes] | None = None
+        opened: _TextBlock | None = None
+        blob, offsets = b"", [0]
         blocks = np.searchsorted(starts, handles, side="right") - 1
-        for handle, block in zip(handles.tolist(), blocks.tolist(), strict=True):
+        for handle, number in zip(handles.tolist(), blocks.tolist(), strict=True):
             if handle < 0:
                 result.append("")
                 continue
-            place, offsets = self._text_places[block]
-            if cached is None or cached[0] != block:
-                cached = (block, self._spool.read(place, int(offsets[-1])))
-            index = handle - int(starts[block])
-            text = cached[1][int(offsets[index]) : int(offsets[index + 1])]
-            result.append(text.decode("utf-8", "replace"))
+            if opened is not self._texts[number]:
+                opened = self._texts[number]
+                blob, offsets = self._text_block(opened)
+            index = handle - opened.first
+            result.append(blob[offsets[index] : offsets[index + 1]].decode("utf-8", "replace"))
         return result
+
+    def _text_block(self, block: _TextBlock) -> tuple[bytes, list[int]]:
+        data = self._spool.read(block.offsets, (block.texts + 1) * 8)
+        offsets = np.frombuffer(data, np.int64).tolist()
+        return self._spool.read(block.blob, offsets[-1]), offsets
 
     def row_count(self, table: Table) -> int:
         """Rows appended to `table` so far."""

@@ -1,26 +1,26 @@
 """Which call launched which op, for traces of any size.
 
-Links are dealt into buckets by call id in an unnamed temporary file and looked up bucket by bucket,
-so that memory stays small as long as calls that are near in time have near ids.
+Links are dealt into buckets by call id and looked up bucket by bucket, so that memory stays small
+as long as calls that are near in time have near ids.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections import OrderedDict
-from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.export.timeline.id_index import IdIndex
 from wavescope.model.columns import CALLS, LINKS, OPS
+from wavescope.model.partitioned_rows import PartitionedRows
 from wavescope.model.source import TraceSource
 
 Int64s = npt.NDArray[np.int64]
 
 _BUCKETS = 256
 _CACHED_BUCKETS = 4
+_PAIRS_BYTES = 8 << 20
 _NO_SERIES = -1
 
 
@@ -85,23 +85,16 @@ class _LinkBuckets:
 
     def __init__(self, call_count: int) -> None:
         self._width = call_count // _BUCKETS + 1
-        self._places: list[list[tuple[int, int]]] = [[] for _ in range(_BUCKETS)]
-        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="wavescope-")  # noqa: SIM115  see close
+        self._pairs = PartitionedRows(
+            [("call", np.int64), ("op", np.int64)], memory_limit_bytes=_PAIRS_BYTES
+        )
         self._cache: OrderedDict[int, tuple[Int64s, Int64s]] = OrderedDict()
 
     def close(self) -> None:
-        self._file.close()
+        self._pairs.close()
 
     def add(self, call_positions: Int64s, op_ids: Int64s) -> None:
-        buckets = call_positions // self._width
-        order = np.argsort(buckets, kind="stable")
-        pairs = np.column_stack((call_positions[order], op_ids[order]))
-        offset = self._file.seek(0, 2)
-        self._file.write(np.ascontiguousarray(pairs).data)
-        counts = np.bincount(buckets, minlength=_BUCKETS)
-        for bucket in np.flatnonzero(counts).tolist():
-            self._places[bucket].append((offset, int(counts[bucket])))
-            offset += int(counts[bucket]) * 16
+        self._pairs.add(call_positions // self._width, call=call_positions, op=op_ids)
 
     def find(self, call_positions: Int64s) -> tuple[Int64s, Int64s]:
         """How many ops each call has, and their ids call by call."""
@@ -125,13 +118,9 @@ class _LinkBuckets:
         if bucket in self._cache:
             self._cache.move_to_end(bucket)
             return self._cache[bucket]
-        parts = [np.empty((0, 2), np.int64)]
-        for offset, count in self._places[bucket]:
-            self._file.seek(offset)
-            parts.append(np.frombuffer(self._file.read(count * 16), np.int64).reshape(-1, 2))
-        pairs = np.concatenate(parts)
-        pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
-        columns = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+        pairs = self._pairs.partition(bucket)
+        pairs = pairs[np.argsort(pairs["call"], kind="stable")]
+        columns = np.ascontiguousarray(pairs["call"]), np.ascontiguousarray(pairs["op"])
         self._cache[bucket] = columns
         if len(self._cache) > _CACHED_BUCKETS:
             self._cache.popitem(last=False)

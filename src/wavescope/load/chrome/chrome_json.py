@@ -19,23 +19,19 @@ size, except for the HIP calls that take work-items.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.errors import UnreadableInputError
+from wavescope.load.chrome.arrows import FLOW_END, FLOW_START, FlowArrows, SliceArrows
 from wavescope.load.chrome.categories import DROPPED_ARGS, Role
 from wavescope.load.chrome.event_batch import EventBatch
 from wavescope.load.chrome.events import EventFile
 from wavescope.load.chrome.host_rows import HostRows
 from wavescope.load.chrome.lanes import METADATA_PHASE, Writer
-from wavescope.load.chrome.links import (
-    FLOW_END,
-    FLOW_START,
-    CorrelationLinks,
-    FlowArrows,
-    Links,
-)
+from wavescope.load.chrome.links import KeyedLinks, Links
 from wavescope.load.chrome.ops import OpRows
 from wavescope.load.chrome.pairs import BEGIN_PHASE, END_PHASE, OpenSlices
 from wavescope.load.chrome.reading import Reading
@@ -49,7 +45,7 @@ from wavescope.load.chrome.rows import (
 from wavescope.load.chrome.run_facts import add_run_facts
 from wavescope.load.importer import Importer, Probe
 from wavescope.model.builder import TraceBuilder
-from wavescope.model.columns import CALLS, MARKER_INSTANT
+from wavescope.model.columns import CALLS, MARKER_INSTANT, UNKNOWN
 from wavescope.model.source import Array, TraceSource, read_columns
 
 FORMAT = "Chrome JSON"
@@ -92,11 +88,27 @@ def open_chrome_json(path: Path) -> TraceSource:
         builder.close()
         raise
     finally:
-        importing.ops.close()
+        importing.close()
     return builder
 
 
 IMPORTER = Importer(FORMAT, matches, open_chrome_json)
+
+
+class _Slices(NamedTuple):
+    """Events of a batch that became calls and ops: where they are in it, and their ids."""
+
+    call_places: npt.NDArray[np.intp]
+    call_ids: range
+    op_places: npt.NDArray[np.intp]
+    op_ids: range
+
+    def ids(self, rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The call and the op that each event of the batch became, UNKNOWN for neither."""
+        call, op = np.full(rows, UNKNOWN, np.int64), np.full(rows, UNKNOWN, np.int64)
+        call[self.call_places] = self.call_ids
+        op[self.op_places] = self.op_ids
+        return call, op
 
 
 class _Import:
@@ -107,11 +119,19 @@ class _Import:
         self.file = EventFile(path, DROPPED_ARGS)
         self.reading = Reading(path, self.file.tables, builder)
         self.notes = builder.notes
-        self.correlations = CorrelationLinks()
+        self.correlations = KeyedLinks()
+        self.at_slices = KeyedLinks()
+        self.slice_arrows = SliceArrows(self.at_slices)
         self.arrows = FlowArrows()
         self.slices = OpenSlices()
         self.ops = OpRows(path, self.reading, self.correlations)
         self.host = HostRows(self.reading, self.correlations)
+
+    def close(self) -> None:
+        """Give back what only the import needs."""
+        self.ops.close()
+        self.correlations.close()
+        self.at_slices.close()
 
     def run(self) -> None:
         for batch in self.file.batches():
@@ -130,14 +150,14 @@ class _Import:
             rows.where((phase == _COMPLETE_PHASE) & (roles != Role.SKIPPED)), self.notes
         )
         note_missing_durations(complete, self.notes)
-        self._add_slices(complete)
+        slices = self._add_slices(complete)
         closed = self.slices.take(rows)
         if closed:
             self._add_slices(closed_rows(closed))
         instants = np.isin(phase, _INSTANT_PHASES)
         if instants.any():
             self._add_instants(timed(rows.where(instants), self.notes))
-        self._add_arrows(batch, phase, roles)
+        self._add_arrows(batch, phase, roles, slices)
 
     def _note_unread(self, batch: EventBatch, phase: Array, roles: Array) -> None:
         other = np.bincount(phase[~np.isin(phase, _READ_PHASES)], minlength=1)
@@ -151,10 +171,8 @@ class _Import:
             shown = f"of category {self.file.tables.texts[code]!r}" if code >= 0 else "on a GPU"
             self.notes.add(f"events {shown} were not imported", count)
 
-    def _add_slices(self, rows: EventRows) -> None:
+    def _add_slices(self, rows: EventRows) -> _Slices:
         """Rows with a start and an end, each into its table."""
-        if not len(rows):
-            return
         roles = self.reading.texts.roles[rows["category"]]
         by_lane = roles == Role.BY_LANE
         is_op = (roles == Role.OP) | (roles == Role.TYPED_OP)
@@ -167,9 +185,10 @@ class _Import:
                 self._note_skipped(rows["category"][on_gpu])
             else:
                 is_op |= on_gpu
-        self.ops.add(rows.where(is_op), roles[is_op])
-        self.host.add_calls(rows.where(is_call))
+        ops, calls = rows.where(is_op), rows.where(is_call)
+        op_ids, call_ids = self.ops.add(ops, roles[is_op]), self.host.add_calls(calls)
         self.host.add_markers(rows.where(_is_marker(roles)), flags=0)
+        return _Slices(calls.places, call_ids, ops.places, op_ids)
 
     def _add_instants(self, rows: EventRows) -> None:
         roles = self.reading.texts.roles[rows["category"]]
@@ -177,10 +196,12 @@ class _Import:
         self.host.add_markers(rows.where(is_mark), flags=MARKER_INSTANT)
         self.host.add_calls(rows.where(~is_mark & (roles != Role.SKIPPED)))
 
-    def _add_arrows(self, batch: EventBatch, phase: Array, roles: Array) -> None:
+    def _add_arrows(self, batch: EventBatch, phase: Array, roles: Array, slices: _Slices) -> None:
         """Kineto's arrows only repeat the correlation ids."""
         is_flow = np.isin(phase, _FLOW_PHASES)
-        if self.reading.writer is not Writer.WAVESCOPE:
+        if self.reading.writer is Writer.WAVESCOPE:
+            is_flow &= ~self.slice_arrows.add(batch, *slices.ids(batch.rows))
+        else:
             is_flow &= roles != Role.SKIPPED
         if is_flow.any():
             self.arrows.add(batch, is_flow, self.reading.numbers, self.reading.base_ns)
@@ -194,22 +215,28 @@ class _Import:
         if open_slices:
             self.notes.add("events never ended: their end is the last time seen", len(open_slices))
             self._add_slices(closed_rows(open_slices))
-        self.ops.add_linked(self._links())
+        with Links() as links:
+            self._link(links)
+            self.ops.add_linked(links)
         add_run_facts(self.reading)
         self._note_repairs()
 
-    def _links(self) -> Links:
+    def _link(self, links: Links) -> None:
         reading = self.reading
-        if self.arrows.found:
+        meanings = (
+            reading.texts.strings,
+            reading.processes.by_code(reading.tables.keys),
+            reading.numbers,
+        )
+        self.at_slices.join(links, *meanings)
+        if not len(links) and self.arrows.found:
             calls = ("id", "pid", "name", "process", "thread", "start_ns", "end_ns")
             ops = ("id", "process", "thread", "start_ns", "end_ns")
-            links = self.arrows.links(
-                read_columns(reading.builder, CALLS, calls), self.ops.columns(ops)
+            self.arrows.join(
+                links, read_columns(reading.builder, CALLS, calls), self.ops.columns(ops)
             )
-            if len(links.op):
-                return links
-        process_ids = reading.processes.by_code(reading.tables.keys)
-        return self.correlations.links(reading.texts.strings, process_ids, reading.numbers)
+        if not len(links):
+            self.correlations.join(links, *meanings)
 
     def _note_repairs(self) -> None:
         counts = self.file.tables.counts

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.load.chrome.categories import Role
+from wavescope.load.chrome.json_objects import json_object
 from wavescope.load.chrome.lanes import Writer
-from wavescope.load.chrome.links import CorrelationLinks
+from wavescope.load.chrome.links import KeyedLinks, OpCauses
 from wavescope.load.chrome.reading import Reading
 from wavescope.load.chrome.rows import EventRows
 from wavescope.model.columns import CALLS, MARKERS, UNKNOWN
@@ -23,14 +22,14 @@ _UNSTATED_CATEGORY = "call"
 class HostRows:
     """Adds calls and markers to the trace that is being built."""
 
-    def __init__(self, reading: Reading, links: CorrelationLinks) -> None:
+    def __init__(self, reading: Reading, links: KeyedLinks) -> None:
         self._reading = reading
         self._links = links
 
-    def add_calls(self, rows: EventRows) -> None:
-        """Events as calls with their args."""
+    def add_calls(self, rows: EventRows) -> range:
+        """Events as calls with their args; the ids they got."""
         if not len(rows):
-            return
+            return range(0)
         reading, texts = self._reading, self._reading.texts
         category, numbers = rows["category"], reading.numbers
         launching = texts.roles[category] == Role.LAUNCH_CALL
@@ -51,7 +50,10 @@ class HostRows:
         if reading.writer is Writer.WAVESCOPE:
             columns |= self._as_before_export(columns["category"], rows.args)
         ids = reading.builder.add(CALLS, columns)
-        self._links.add_calls(ids, rows, texts.preferences[category])
+        numbered = np.arange(ids.start, ids.stop, dtype=np.int32)
+        causes = OpCauses(numbered, *(rows[name] for name in ("name", "process", "thread")))
+        self._links.add_calls(rows["correlation"], texts.preferences[category], causes)
+        return ids
 
     def _as_before_export(
         self, category: npt.NDArray[np.int32], args: npt.NDArray[np.int64]
@@ -59,13 +61,16 @@ class HostRows:
         """Category, domain and args as they were in the trace that our exporter wrote."""
         builder = self._reading.builder
         strings = builder.strings
-        objects = [json.loads(text) if text else {} for text in builder.texts(args)]
-        domains = [str(each.get("domain", "")) for each in objects]
-        texts = [str(each.get("args", "")).encode() for each in objects]
+        domains: list[int] = []
+        texts: list[bytes] = []
+        for each in map(json_object, builder.texts(args)):
+            domain = str(each.get("domain", ""))
+            domains.append(strings.code(domain) if domain else UNKNOWN)
+            texts.append(str(each.get("args", "")).encode("utf-8", "replace"))
         unstated = category == strings.find(_UNSTATED_CATEGORY)
         return {
             "category": np.where(unstated, UNKNOWN, category),
-            "domain": np.array([strings.code(each) if each else UNKNOWN for each in domains]),
+            "domain": np.array(domains, np.int32),
             "args": builder.add_texts(texts),
         }
 

@@ -7,7 +7,6 @@ too unless the file uses that number as well; every other string gets a number b
 from __future__ import annotations
 
 import enum
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy.typing as npt
 
 from wavescope.load.chrome.event_batch import EventBatch, EventTables
 from wavescope.load.chrome.events import EventFile
+from wavescope.load.chrome.json_objects import json_object
 from wavescope.model.columns import UNKNOWN
 
 METADATA_PHASE = ord("M")
@@ -102,7 +102,7 @@ class LaneNames:
             text = batch.args[int(ends[row - 1]) if row else 0 : int(ends[row])]
             process, thread_code = tables.keys[process_code], int(batch["thread"][row])
             thread = tables.keys[thread_code] if thread_code >= 0 else ""
-            self._note(tables.texts[name_code], process, thread, _object(text))
+            self._note(tables.texts[name_code], process, thread, json_object(text))
 
     def _note(self, event: str, process: str, thread: str, args: dict[str, Any]) -> None:
         if event == "process_name":
@@ -179,11 +179,3 @@ class Processes:
             return UNKNOWN
         self.codes.append(code)
         return len(self.codes) - 1
-
-
-def _object(text: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.load.chrome.categories import ROLES, WORK_ITEM_LAUNCHES, Role, op_type
 from wavescope.load.chrome.event_batch import GRID_IS_TEXT
+from wavescope.load.chrome.json_objects import json_object
 from wavescope.load.chrome.lanes import Writer
-from wavescope.load.chrome.links import CorrelationLinks, Links
+from wavescope.load.chrome.links import KeyedLinks, Links
 from wavescope.load.chrome.reading import Reading
 from wavescope.load.chrome.rows import EventRows
 from wavescope.model.builder import TraceBuilder
@@ -35,22 +34,25 @@ class OpRows:
     thread, the key code and number of the lane that the event lies on.
     """
 
-    def __init__(self, path: Path, reading: Reading, links: CorrelationLinks) -> None:
+    def __init__(self, path: Path, reading: Reading, links: KeyedLinks) -> None:
         self._reading = reading
         self._links = links
         self._types = _OpTypes(reading.builder.strings)
         self._kernels = _KernelSymbols(reading.builder)
         self._waiting = TraceBuilder(str(path), "", memory_limit_bytes=_WAITING_BYTES)
         self._in_work_items: list[Array] = []
-        """Ids of ops whose grid is written in work-items."""
+        """Whether the grid of each op is written in work-items."""
 
     def close(self) -> None:
         self._waiting.close()
 
-    def add(self, rows: EventRows, roles: npt.NDArray[np.int8]) -> None:
-        """Ops whose numbers are in args or in the names of their lanes; `roles` are the rows'."""
+    def add(self, rows: EventRows, roles: npt.NDArray[np.int8]) -> range:
+        """Ops whose numbers are in args or in the names of their lanes; the ids they got.
+
+        `roles` are the rows'.
+        """
         if not len(rows):
-            return
+            return range(0)
         reading = self._reading
         numbers, texts = reading.numbers, reading.texts
         lanes = numbers if (roles == Role.OP).all() else _first_known(reading.gpus, numbers)
@@ -75,16 +77,15 @@ class OpRows:
         }
         columns["start_ns"], columns["end_ns"] = reading.times(rows)
         ids = self._waiting.add(OPS, columns)
-        self._links.add_ops(ids, columns["correlation"])
-        is_text = np.flatnonzero(rows["flags"] & GRID_IS_TEXT)
-        if len(is_text):
-            self._in_work_items.append(is_text + ids.start)
+        self._links.add_ops(columns["correlation"], np.arange(ids.start, ids.stop))
+        self._in_work_items.append((rows["flags"] & GRID_IS_TEXT) != 0)
+        return ids
 
     def _stated_types(self, args: npt.NDArray[np.int64], names: Array) -> npt.NDArray[np.int32]:
         """Types of ops without an op's category: rpd2tracing writes them as args.desc."""
         strings = self._reading.builder.strings
         types = [
-            _type_among(_object(text).get("desc"), strings[int(name)])
+            _type_among(json_object(text).get("desc"), strings[int(name)])
             for text, name in zip(self._reading.builder.texts(args), names, strict=True)
         ]
         return strings.codes(types)
@@ -97,21 +98,21 @@ class OpRows:
         """Add all ops to the trace, with what their calls tell of them, and the links."""
         builder = self._reading.builder
         launches = np.array([builder.strings.find(name) for name in WORK_ITEM_LAUNCHES])
-        # Index -1, for ops without a link, reads the value appended last.
-        stated = np.append(np.isin(links.name, launches), False)
         only_process = 0 if len(self._reading.processes.codes) <= 1 else UNKNOWN
-        processes = np.append(links.process, only_process)
-        threads = np.append(links.thread, UNKNOWN)
-        work_items = np.concatenate([np.empty(0, np.int64), *self._in_work_items])
+        work_items = np.concatenate([np.empty(0, np.bool_), *self._in_work_items])
         for batch in self._waiting.batches(OPS):
-            place = links.of_ops(batch["id"])
-            has_work_items = stated[place] | np.isin(batch["id"], work_items, assume_unique=True)
-            taken_over = {"process": processes[place], "thread": threads[place]}
+            ids = batch["id"]
+            causes = links.of_ops(ids)
+            is_linked = causes.call >= 0
+            has_work_items = is_linked & np.isin(causes.name, launches) | work_items[ids - 1]
+            taken_over = {
+                "process": np.where(is_linked, causes.process, only_process),
+                "thread": np.where(is_linked, causes.thread, UNKNOWN),
+            }
             builder.add(OPS, batch | _grid_in_work_items(batch, has_work_items) | taken_over)
-        if len(links.op):
-            builder.add(LINKS, {"call": links.call, "op": links.op})
+            builder.add(LINKS, {"call": causes.call[is_linked], "op": ids[is_linked]})
         total = builder.row_count(OPS)
-        builder.notes.add(f"ops (of {total}) have no launch record", total - len(links.op))
+        builder.notes.add(f"ops (of {total}) have no launch record", total - len(links))
 
 
 class _OpTypes:
@@ -216,8 +217,3 @@ def _type_among(description: object, name: str) -> str:
     if isinstance(description, str) and kind_of_type(description) is not OpKind.OTHER:
         return description
     return KERNEL_TYPE
-
-
-def _object(text: str) -> dict[str, Any]:
-    value = json.loads(text) if text else {}
-    return value if isinstance(value, dict) else {}

@@ -46,6 +46,11 @@ class EventRows:
         """The handles of the events' args texts."""
         return self._args if self._rows is None else self._args[self._rows]
 
+    @property
+    def places(self) -> npt.NDArray[np.intp]:
+        """Where the rows are among all events of their batch."""
+        return np.arange(len(self._args)) if self._rows is None else self._rows
+
     def where(self, mask: npt.NDArray[np.bool_]) -> EventRows:
         """The rows of which `mask` is true; no copies unless asked for columns."""
         rows = np.flatnonzero(mask)
