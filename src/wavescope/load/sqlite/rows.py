@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import sqlite3
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -137,9 +138,9 @@ class ForeignSqliteSource(Closing):
             self._layouts[table] = table_layout(self.connection, table)
         return self._layouts[table]
 
+    @abstractmethod
     def readers(self) -> Mapping[str, TableReader]:
         """The reader of each table that this format fills, by the table's name."""
-        raise NotImplementedError
 
     def batches(
         self, table: Table, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS
