@@ -14,7 +14,6 @@ from wavescope.model.chips.chip import (
     Accumulators,
     Chip,
     Product,
-    ReadCounters,
     RegisterFile,
 )
 from wavescope.package_files import package_file
@@ -92,7 +91,6 @@ def _chip(name: str, row: dict[str, Any]) -> Chip:
         | {
             "name": name,
             "accumulators": Accumulators(row["accumulators"]),
-            "read_request_counters": ReadCounters(row["read_request_counters"]),
             "memory_read_granules": tuple(row["memory_read_granules"]),
             "registers": MappingProxyType(registers),
             "products": tuple(Product(**product) for product in row["products"]),

@@ -18,14 +18,6 @@ class Accumulators(str, enum.Enum):
     """One file for both: the sum of both counts is taken from it."""
 
 
-class ReadCounters(str, enum.Enum):
-    """How the counters of requests from L2 to memory are called."""
-
-    EA = "ea"
-    EA0 = "ea0"
-    GL2C = "gl2c"
-
-
 class RegisterFile(NamedTuple):
     """Vector registers that the waves of one SIMD share, and in which steps they are given out."""
 
@@ -62,7 +54,8 @@ class Chip:
     barriers_per_cu: int
     pools_two_cus: bool
     """Whether two compute units work as one (WGP mode) unless told otherwise."""
-    read_request_counters: ReadCounters
+    large_read_counter: str
+    """Counts reads of 128 bytes; TCC_BUBBLE does so on gfx94x and stays 0 on gfx950."""
     memory_read_granules: tuple[int, ...]
     """Sizes in bytes of the reads that L2 sends to memory."""
     registers: Mapping[int, RegisterFile]

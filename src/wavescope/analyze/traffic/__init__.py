@@ -1,0 +1,1 @@
+"""How a kernel uses L2 and memory, from hardware counters, and what that means."""

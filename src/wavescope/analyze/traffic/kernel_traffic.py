@@ -1,0 +1,162 @@
+"""Traffic of each kernel: means per dispatch, so that passes and repeated runs fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from wavescope.analyze.traffic import requests
+from wavescope.analyze.traffic.requests import ReadMix, Transfer
+from wavescope.model.chips.chip import Chip
+from wavescope.model.dispatch_counters import CountedDispatch, DispatchCounters
+
+
+@dataclass(frozen=True)
+class TrafficOptions:
+    """What the counters do not say themselves."""
+
+    chip: Chip | None = None
+    peak_gb_per_s: float | None = None
+    ideal_gb: float | None = None
+    """What a dispatch must read at least, in GB (10^9 bytes)."""
+    ea_channels: int | None = None
+    """Use the channel model instead of the vendor's formula."""
+
+
+class KernelTraffic(NamedTuple):
+    """One kernel; sizes and times are means over its dispatches, None where unknown."""
+
+    kernel: str
+    dispatches: int
+    duration_ns: float | None
+    hit_percent: float | None
+    reads: ReadMix | None
+    read: Transfer | None
+    write: Transfer | None
+    read_gb_per_s: float | None
+    write_gb_per_s: float | None
+    peak_percent: float | None
+    over_fetch: float | None
+    total_duration_ns: float
+    uneven_counts: bool
+    """Counters come from different numbers of dispatches: means may not fit together."""
+
+    @property
+    def small_read_percent(self) -> float | None:
+        """Share of reads that fetch only 32 bytes."""
+        if self.reads is None or self.reads.of_32_bytes is None:
+            return None
+        return 100 * min(self.reads.of_32_bytes / self.reads.total, 1.0)
+
+    @property
+    def large_read_percent(self) -> float | None:
+        """Share of reads that fetch 128 bytes."""
+        if self.reads is None or self.reads.of_128_bytes is None:
+            return None
+        return 100 * min(self.reads.of_128_bytes / self.reads.total, 1.0)
+
+
+@dataclass
+class _Sums:
+    values: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    durations: list[tuple[frozenset[str], int]] = field(default_factory=list)
+
+    def add(self, dispatch: CountedDispatch) -> None:
+        for name, value in dispatch.values.items():
+            self.values[name] = self.values.get(name, 0.0) + value
+            self.counts[name] = self.counts.get(name, 0) + 1
+        if dispatch.duration_ns is not None:
+            self.durations.append((frozenset(dispatch.values), dispatch.duration_ns))
+
+    @property
+    def means(self) -> dict[str, float]:
+        return {name: value / self.counts[name] for name, value in self.values.items()}
+
+    def mean_duration(self) -> float | None:
+        """Of the dispatches whose reads were counted; of all where none were timed."""
+        counted = [ns for names, ns in self.durations if _counts_reads(names)]
+        chosen = counted or [ns for _, ns in self.durations]
+        return sum(chosen) / len(chosen) if chosen else None
+
+
+def kernel_traffic(counters: DispatchCounters, options: TrafficOptions) -> list[KernelTraffic]:
+    """Every kernel, that with the most time first (the most bytes where no time is known)."""
+    sums: dict[str, _Sums] = {}
+    for dispatch in counters.dispatches:
+        sums.setdefault(dispatch.kernel, _Sums()).add(dispatch)
+    found = [_traffic(kernel, each, options) for kernel, each in sums.items()]
+    return sorted(found, key=lambda each: (-each.total_duration_ns, -_bytes(each.read)))
+
+
+def each_dispatch(
+    dispatches: Sequence[CountedDispatch], options: TrafficOptions
+) -> list[tuple[CountedDispatch, KernelTraffic]]:
+    """As `kernel_traffic` for single runs of dispatches."""
+    found = []
+    for dispatch in dispatches:
+        alone = _Sums()
+        alone.add(dispatch)
+        found.append((dispatch, _traffic(dispatch.kernel, alone, options)))
+    return found
+
+
+def _traffic(kernel: str, sums: _Sums, options: TrafficOptions) -> KernelTraffic:
+    means = sums.means
+    read = _read(means, options)
+    write = requests.write_transfer(means)
+    duration = sums.mean_duration()
+    read_rate, write_rate = _rate(read, duration), _rate(write, duration)
+    dispatches = max(sums.counts.values(), default=0)
+    return KernelTraffic(
+        kernel=kernel,
+        dispatches=dispatches,
+        duration_ns=duration,
+        hit_percent=requests.hit_percent(means),
+        reads=requests.read_mix(means),
+        read=read,
+        write=write,
+        read_gb_per_s=read_rate,
+        write_gb_per_s=write_rate,
+        peak_percent=_peak_percent(read_rate, write_rate, options),
+        over_fetch=_over_fetch(read, options),
+        total_duration_ns=(duration or 0.0) * dispatches,
+        uneven_counts=len(set(sums.counts.values())) > 1,
+    )
+
+
+def _read(means: requests.Values, options: TrafficOptions) -> Transfer | None:
+    if options.ea_channels is not None:
+        return requests.channel_transfer(means, options.ea_channels)
+    return requests.read_transfer(means, options.chip)
+
+
+def _rate(transfer: Transfer | None, duration_ns: float | None) -> float | None:
+    """Bytes per ns are GB per s."""
+    return transfer.size_bytes / duration_ns if transfer and duration_ns else None
+
+
+def _peak_percent(
+    read_rate: float | None, write_rate: float | None, options: TrafficOptions
+) -> float | None:
+    peak = options.peak_gb_per_s
+    if peak is None and options.chip is not None:
+        peak = options.chip.product.memory_gb_per_s
+    if read_rate is None or not peak:
+        return None
+    return 100 * (read_rate + (write_rate or 0.0)) / peak
+
+
+def _over_fetch(read: Transfer | None, options: TrafficOptions) -> float | None:
+    if read is None or not options.ideal_gb:
+        return None
+    return read.size_bytes / (options.ideal_gb * 1e9)
+
+
+def _bytes(transfer: Transfer | None) -> float:
+    return transfer.size_bytes if transfer else 0.0
+
+
+def _counts_reads(names: frozenset[str]) -> bool:
+    return any("_RDREQ" in name or name == "FETCH_SIZE" for name in names)
