@@ -78,8 +78,8 @@ _CONCLUSIONS = {
         "else, the bandwidth figure includes the waste."
     ),
     Verdict.BANDWIDTH_TO_SPARE: (
-        "Nothing is wasted and memory could give much more: the kernel waits for loads (more waves, "
-        "wider loads or prefetching help) or it computes; `wavescope hotspots` tells which."
+        "Nothing is wasted and memory could give much more: the kernel waits for loads (then more "
+        "waves, wider loads or prefetching help) or computes; `wavescope hotspots` tells which."
     ),
     Verdict.L2_SERVED: (
         "L2 serves most requests: memory bandwidth is no limit. Look at LDS and register reuse, "
