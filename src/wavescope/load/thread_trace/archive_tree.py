@@ -1,0 +1,153 @@
+"""The files of a zip or tar archive, read where they are: nothing is unpacked to the disk.
+
+Names that are absolute or lead upwards, links, devices and encrypted members are not listed.
+Every read is bounded by what is asked for, whatever sizes the archive states.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import tarfile
+import weakref
+import zipfile
+import zlib
+from functools import cached_property
+from lzma import LZMAError
+from pathlib import Path
+from typing import IO
+
+from wavescope.errors import UnreadableInputError
+from wavescope.load.thread_trace.file_tree import MOST_FILES, FileTree, too_large
+
+MOST_ARCHIVE_BYTES = 8 << 30
+_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, LZMAError)
+_ENCRYPTED = 1
+
+
+def opened_archive(path: Path) -> FileTree | None:
+    """The tree of an archive, None when `path` is none."""
+    try:
+        if zipfile.is_zipfile(path):
+            return ZipTree(path)
+        if tarfile.is_tarfile(path):
+            return TarTree(path)
+    except _DAMAGED as error:
+        raise UnreadableInputError(path, _reason(error)) from error
+    return None
+
+
+class ZipTree:
+    """The files of a zip archive."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._archive = zipfile.ZipFile(path)
+        except (*_DAMAGED, NotImplementedError) as error:
+            raise UnreadableInputError(path, _reason(error)) from error
+        weakref.finalize(self, self._archive.close)
+
+    @property
+    def path(self) -> str:
+        return os.fspath(self._path)
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        members = [
+            (member.filename, member.file_size)
+            for member in self._archive.infolist()
+            if not member.is_dir() and not member.flag_bits & _ENCRYPTED
+        ]
+        return _accepted(self._path, members)
+
+    def read(self, name: str, most_bytes: int) -> bytes:
+        if name not in self.sizes:
+            raise UnreadableInputError(f"{self.path}:{name}", "there is no such file")
+        try:
+            with self._archive.open(self._stored_names[name]) as member:
+                return _bounded(member, f"{self.path}:{name}", most_bytes)
+        except (*_DAMAGED, NotImplementedError, RuntimeError) as error:
+            raise UnreadableInputError(f"{self.path}:{name}", _reason(error)) from error
+
+    @cached_property
+    def _stored_names(self) -> dict[str, str]:
+        return {posixpath.normpath(name): name for name in self._archive.namelist()}
+
+
+class TarTree:
+    """The files of a tar archive, compressed or not.
+
+    A compressed tar can only be read from its beginning; members are therefore kept in the order
+    of the archive and re-reading one costs a pass over what lies before it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._archive = tarfile.open(path)  # noqa: SIM115  kept for the tree's life
+            weakref.finalize(self, self._archive.close)
+            self._members = {
+                posixpath.normpath(member.name): member
+                for member in _first_members(self._archive, path)
+                if member.isreg()
+            }
+        except _DAMAGED as error:
+            raise UnreadableInputError(path, _reason(error)) from error
+
+    @property
+    def path(self) -> str:
+        return os.fspath(self._path)
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        members = [(member.name, member.size) for member in self._members.values()]
+        return _accepted(self._path, members)
+
+    def read(self, name: str, most_bytes: int) -> bytes:
+        if name not in self.sizes:
+            raise UnreadableInputError(f"{self.path}:{name}", "there is no such file")
+        try:
+            file = self._archive.extractfile(self._members[name])
+            assert file is not None
+            return _bounded(file, f"{self.path}:{name}", most_bytes)
+        except _DAMAGED as error:
+            raise UnreadableInputError(f"{self.path}:{name}", _reason(error)) from error
+
+
+def _first_members(archive: tarfile.TarFile, path: Path) -> list[tarfile.TarInfo]:
+    members: list[tarfile.TarInfo] = []
+    for member in archive:
+        members.append(member)
+        if len(members) > MOST_FILES:
+            raise UnreadableInputError(path, f"it has more than {MOST_FILES:,} members")
+    return members
+
+
+def _accepted(path: Path, members: list[tuple[str, int]]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for name, size in members:
+        plain = posixpath.normpath(name)
+        if plain.startswith(("/", "../")) or plain == ".." or "\\" in name or size < 0:
+            continue
+        sizes[plain] = size
+    if len(sizes) > MOST_FILES:
+        raise UnreadableInputError(path, f"it has more than {MOST_FILES:,} members")
+    if sum(sizes.values()) > MOST_ARCHIVE_BYTES:
+        raise UnreadableInputError(
+            path,
+            f"unpacked it has more than {MOST_ARCHIVE_BYTES >> 30} GiB",
+            hint="unpack what you want to see and name that folder",
+        )
+    return sizes
+
+
+def _bounded(file: IO[bytes], shown: str, most_bytes: int) -> bytes:
+    data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise too_large(shown, len(data), most_bytes)
+    return data
+
+
+def _reason(error: BaseException) -> str:
+    return f"damaged archive: {error}" if str(error) else "damaged archive"
