@@ -16,7 +16,7 @@ from wavescope.analyze.names.kernel_meaning import (
     expanded_note,
     meaning_of,
 )
-from wavescope.analyze.names.kernel_names import built_in_document
+from wavescope.analyze.names.kernel_names import built_in_rules
 from wavescope.errors import UsageError
 
 _TENSILE = "UserArgs_MT64x64x256_MI16x16x1_SN_LDSB0"
@@ -134,7 +134,7 @@ def test_notes_leave_out_bracketed_parts_without_text() -> None:
 
 
 def test_built_in_rules_are_sound() -> None:
-    document = built_in_document("kernel_meanings.toml")
+    document = built_in_rules("names", "rules", "kernel_meanings.toml")
 
     for rule in document["rule"]:
         assert set(rule) <= {"match", "short", "category", "family", "note"}

@@ -16,7 +16,7 @@ from wavescope.analyze.names.cpp_name import LONGEST_NAME
 from wavescope.analyze.names.kernel_names import (
     LONGEST_MATCHED,
     NameRules,
-    built_in_document,
+    built_in_rules,
     short_name,
 )
 from wavescope.model.names.demangle import demangle
@@ -158,7 +158,7 @@ class _BuiltIn(NamedTuple):
 
 @functools.lru_cache(maxsize=1)
 def _built_in() -> _BuiltIn:
-    document = built_in_document("kernel_meanings.toml")
+    document = built_in_rules("names", "rules", "kernel_meanings.toml")
     rules = tuple(
         _MeaningRule(
             re.compile(rule.get("match") or rule["short"]),

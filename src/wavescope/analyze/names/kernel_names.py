@@ -119,15 +119,15 @@ _remembered_short_name = functools.lru_cache(maxsize=4_096)(_short_name)
 
 @functools.lru_cache(maxsize=1)
 def _built_in() -> tuple[tuple[NameRule, ...], TemplateNames]:
-    document = built_in_document("kernel_names.toml")
+    document = built_in_rules("names", "rules", "kernel_names.toml")
     # Not checked as a user's are: a test does that once, where it costs no start-up time.
     rules = tuple(NameRule(re.compile(rule["match"]), rule["name"]) for rule in document["rule"])
     return rules, TemplateNames(TemplateTables.from_document(document))
 
 
-def built_in_document(name: str) -> dict[str, Any]:
-    """Return a file of rules that is installed with the package."""
-    path = package_file("analyze", "names", "rules", name)
+def built_in_rules(*parts: str) -> dict[str, Any]:
+    """Return a TOML file that is installed with the analyzers, at `parts` below them."""
+    path = package_file("analyze", *parts)
     assert path is not None, "the package was installed without its rules"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 

@@ -1,0 +1,162 @@
+"""Which range each op belongs to, by what caused it where the trace knows that, else by time.
+
+docs/phases.md tells the order in which the bases are tried and why.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.op_links import op_links, rows_of_ids
+from wavescope.analyze.phases.marker_ranges import FoundRanges, MarkerRanges
+from wavescope.model.coded_columns import blocks
+from wavescope.model.columns import UNKNOWN
+from wavescope.model.trace import Trace
+
+Rows = npt.NDArray[np.int64]
+
+
+class Basis(enum.IntEnum):
+    """Why an op belongs to its range."""
+
+    OUTSIDE = 0
+    """It belongs to none."""
+    CAUSE = 1
+    """The range was open on the thread that launched the op."""
+    LAUNCH_TIME = 2
+    """It was open on another thread of the process when the op was launched."""
+    TIME = 3
+    """It was open when the op began; the launch is not known."""
+
+
+class OpRanges(NamedTuple):
+    """For each op the number of its range among the host's or the drawn ones, and why."""
+
+    host: npt.NDArray[np.int32]
+    drawn: npt.NDArray[np.int32]
+    """Ranges drawn over GPU work, for ops without a known launch; -1 for the others."""
+    basis: npt.NDArray[np.int8]
+
+
+def op_ranges(trace: Trace, found: FoundRanges) -> OpRanges:
+    """The range of every op of `trace`."""
+    count = len(trace.ops)
+    result = OpRanges(
+        np.full(count, UNKNOWN, np.int32),
+        np.full(count, UNKNOWN, np.int32),
+        np.full(count, Basis.OUTSIDE, np.int8),
+    )
+    if not len(found.host):
+        return result
+    settled = _by_recorded_marker(trace, found.host, result)
+    settled = _by_launching_call(trace, found.host, result, settled)
+    rest = None if settled is None else np.flatnonzero(~settled)
+    if rest is None or len(rest):
+        _by_time(trace, found, result, rest)
+    return result
+
+
+def _by_recorded_marker(
+    trace: Trace, ranges: MarkerRanges, result: OpRanges
+) -> npt.NDArray[np.bool_] | None:
+    """Ops whose range was recorded with the dispatch; None when no op's was."""
+    recorded = trace.ops["marker"]
+    has_marker = recorded >= 0
+    if not has_marker.any():
+        return None
+    rows = np.flatnonzero(has_marker)
+    marker_rows, exists = rows_of_ids(trace.markers["id"], recorded[rows])
+    numbers = np.where(exists, ranges.numbers_of(marker_rows, len(trace.markers)), UNKNOWN)
+    result.host[rows] = numbers
+    result.basis[rows[numbers >= 0]] = Basis.CAUSE
+    return has_marker | _known_to_be_outside(trace, ranges, has_marker)
+
+
+def _known_to_be_outside(
+    trace: Trace, ranges: MarkerRanges, has_marker: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Ops without a range where their process records ranges with dispatches.
+
+    An op of a thread that never opened a range is not among them: it may do another thread's work.
+    """
+    trace.ops.load("process", "thread")
+    processes, threads = trace.ops["process"], trace.ops["thread"]
+    recording = np.isin(processes, np.unique(processes[has_marker])) & ~has_marker
+    if not recording.any():
+        return recording
+    opening = np.unique(ranges.lane_of_range)
+    rows = np.flatnonzero(recording & (threads != UNKNOWN))
+    if len(rows):
+        lanes = ranges.lanes_of(processes[rows], threads[rows])
+        recording[rows] = np.isin(lanes, opening)
+    return recording
+
+
+def _by_launching_call(
+    trace: Trace,
+    ranges: MarkerRanges,
+    result: OpRanges,
+    settled: npt.NDArray[np.bool_] | None,
+) -> npt.NDArray[np.bool_] | None:
+    """Ops whose launching call is known; what is settled then, None when nothing is."""
+    if not len(trace.links) or not len(trace.calls):
+        return settled
+    links = op_links(trace)
+    op_rows, call_rows = links.op_rows, links.call_rows
+    if settled is not None:
+        is_open = ~settled[op_rows]
+        op_rows, call_rows = op_rows[is_open], call_rows[is_open]
+    if not len(op_rows):
+        return settled
+    range_of_call, basis_of_call = _ranges_of_calls(trace, ranges, call_rows)
+    result.host[op_rows] = range_of_call[call_rows]
+    result.basis[op_rows] = basis_of_call[call_rows]
+    settled = np.zeros(len(trace.ops), bool) if settled is None else settled
+    settled[op_rows] = True
+    return settled
+
+
+def _ranges_of_calls(
+    trace: Trace, ranges: MarkerRanges, call_rows: Rows
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
+    """For each call that is among `call_rows` the innermost range open when it was made."""
+    calls = trace.calls
+    calls.load("start_ns", "process", "thread")
+    launching = np.zeros(len(calls), bool)
+    launching[call_rows] = True
+    rows = np.flatnonzero(launching)
+    starts, processes = calls["start_ns"][rows], calls["process"][rows]
+    lanes = ranges.lanes_of(processes, calls["thread"][rows])
+    numbers = ranges.by_thread.range_at(starts, lanes)
+    basis = np.where(numbers >= 0, Basis.CAUSE, Basis.OUTSIDE).astype(np.int8)
+    alone = np.flatnonzero(numbers < 0)
+    if len(alone):
+        elsewhere = ranges.by_process.range_at(starts[alone], processes[alone].astype(np.int64))
+        numbers[alone] = elsewhere
+        basis[alone[elsewhere >= 0]] = Basis.LAUNCH_TIME
+    range_of_call = np.full(len(calls), UNKNOWN, np.int32)
+    basis_of_call = np.full(len(calls), Basis.OUTSIDE, np.int8)
+    range_of_call[rows], basis_of_call[rows] = numbers, basis
+    return range_of_call, basis_of_call
+
+
+def _by_time(trace: Trace, found: FoundRanges, result: OpRanges, rows: Rows | None) -> None:
+    """Ops (None: all) by what was open when they began: drawn over the GPU if there is any."""
+    ranges = found.drawn if len(found.drawn) else found.host
+    target = result.drawn if len(found.drawn) else result.host
+    trace.ops.load("start_ns", "process")
+    all_starts, all_processes = trace.ops["start_ns"], trace.ops["process"]
+    only = ranges.only_process
+    # Block by block: what is computed for a block stays in the cache.
+    for block in blocks(len(all_starts) if rows is None else len(rows)):
+        chosen = block if rows is None else rows[block]
+        processes = all_processes[chosen].astype(np.int64)
+        if only is not None:
+            processes[processes == UNKNOWN] = only
+        numbers = ranges.by_process.range_at(all_starts[chosen], processes)
+        target[chosen] = numbers
+        result.basis[chosen] = np.where(numbers >= 0, Basis.TIME, Basis.OUTSIDE)

@@ -1,0 +1,185 @@
+"""`wavescope phases`: what each marked phase of a program did on the GPUs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from wavescope.cli.command import Command, Example
+from wavescope.cli.opened import NO_OPS_LEFT, opened_trace
+from wavescope.cli.options import (
+    FOR_PEOPLE,
+    OutputOptions,
+    add_output_flags,
+    add_quiet_flag,
+    add_trace_argument,
+    numbers,
+)
+from wavescope.cli.output import print_result
+from wavescope.cli.progress import Progress
+from wavescope.cli.terminal import say
+from wavescope.units import count_text, duration_text
+
+if TYPE_CHECKING:
+    from wavescope.analyze.phases.phase_tables import PhaseTableOptions
+    from wavescope.model.result import Result, ResultTable, Value
+    from wavescope.model.selection import Selection
+
+_KERNELS_SHOWN = 10
+_OWN_SHARE = 20
+"""A phase of which less than a 20th of the ops are its own repeats what its parts show."""
+_NO_RANGES = (
+    "the trace has no marker ranges: mark phases with roctx, NVTX or torch.profiler.record_function"
+)
+_HEADER_FACTS = ("path", "selection", "op_count", "range_count", "attribution")
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_trace_argument(parser)
+    group = parser.add_argument_group("phases")
+    group.add_argument(
+        "--per",
+        choices=("all", "process", "thread"),
+        default="all",
+        help="one list of phases for all, for each process, or for each thread (default all)",
+    )
+    group.add_argument(
+        "--marker",
+        metavar="GLOB",
+        default="",
+        help="only phases with a range whose name matches, such as 'decode*'",
+    )
+    group.add_argument(
+        "--keep-numbers",
+        action="store_true",
+        help="keep 'step 1' and 'step 2' apart instead of merging them into 'step *'",
+    )
+    group.add_argument(
+        "--full-names", action="store_true", help="list kernels by their whole names"
+    )
+    group.add_argument(
+        "--rules",
+        metavar="FILE",
+        help="TOML file with [[rule]] tables: match, name, category, note",
+    )
+    filters = parser.add_argument_group("filters")
+    filters.add_argument("--gpu", metavar="N,...", type=numbers, help="ops of these GPUs")
+    filters.add_argument("--rank", metavar="N,...", type=numbers, help="processes of these ranks")
+    filters.add_argument("--pid", metavar="N,...", type=numbers, help="processes with these ids")
+    add_output_flags(parser)
+    add_quiet_flag(parser)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    output = OutputOptions.from_arguments(arguments)
+    for_people = output.format in FOR_PEOPLE and not output.tables
+    selection = _selection(arguments)
+    options = _options(arguments, for_people=for_people)
+    with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
+        from wavescope.analyze.phases.phase_tables import phase_tables  # noqa: PLC0415
+        from wavescope.model.selection import select  # noqa: PLC0415
+
+        with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
+            result = phase_tables(select(trace, selection), options)
+    result.facts = {"path": arguments.trace, **result.facts}
+    if not selection.is_everything:
+        result.facts["selection"] = str(selection)
+    _tell(result, arguments)
+    if for_people:
+        _fit_for_people(result)
+    print_result(result, output)
+    return 0
+
+
+def _selection(arguments: argparse.Namespace) -> Selection:
+    from wavescope.model.selection import Selection  # noqa: PLC0415  slow to import
+
+    return Selection(
+        gpus=arguments.gpu or (), processes=arguments.pid or (), ranks=arguments.rank or ()
+    )
+
+
+def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseTableOptions:
+    from wavescope.analyze.names.kernel_meaning import CategoryRules  # noqa: PLC0415
+    from wavescope.analyze.phases.marker_paths import PhaseScope  # noqa: PLC0415
+    from wavescope.analyze.phases.marker_phases import PhaseOptions  # noqa: PLC0415
+    from wavescope.analyze.phases.phase_tables import PhaseTableOptions  # noqa: PLC0415
+
+    asked = arguments.rows
+    kernels = asked if asked is not None else _KERNELS_SHOWN if for_people else 0
+    return PhaseTableOptions(
+        phases=PhaseOptions(
+            scope=PhaseScope(arguments.per), merge_numbers=not arguments.keep_numbers
+        ),
+        marker=arguments.marker,
+        kernels=kernels or None,
+        full_names=arguments.full_names,
+        rules=CategoryRules.from_toml(arguments.rules) if arguments.rules else None,
+    )
+
+
+def _tell(result: Result, arguments: argparse.Namespace) -> None:
+    """Say why there may be nothing to see."""
+    if arguments.quiet:
+        return
+    if not result.facts["op_count"]:
+        say(NO_OPS_LEFT, label="note")
+    elif not result.facts["range_count"]:
+        say(_NO_RANGES, label="note")
+    elif arguments.marker and not result.table("phases").rows:
+        say(f"no phase matches '{arguments.marker}'", label="note")
+
+
+def _fit_for_people(result: Result) -> None:
+    """One table of kernels for each phase, headed as `=== prefill (74 ops, ...) ===`."""
+    result.facts = {key: result.facts[key] for key in _HEADER_FACTS if key in result.facts}
+    phases, kernels = result.table("phases"), result.table("phase_kernels")
+    width = [column.name for column in phases.columns].index("path") + 1
+    by_phase: dict[tuple[Value, ...], list[tuple[Value, ...]]] = {}
+    for row in kernels.rows:
+        by_phase.setdefault(row[:width], []).append(row[width:])
+    result.tables = [phases]
+    for row, record in zip(phases.rows, phases.records(), strict=True):
+        rows = by_phase.get(row[:width])
+        if rows and _has_page(record):
+            result.tables.append(_page(kernels, width, rows, _title(row[: width - 1], record)))
+
+
+def _has_page(record: dict[str, Value]) -> bool:
+    """Whether a phase shows what those nested in it do not."""
+    return int(record["own_op_count"] or 0) * _OWN_SHARE >= int(record["op_count"] or 0)
+
+
+def _title(scope: tuple[Value, ...], record: dict[str, Value]) -> str:
+    ops = count_text(int(record["op_count"] or 0))
+    gpu_time = duration_text(int(record["gpu_time_ns"] or 0))
+    places = ", ".join(str(value) for value in scope if value is not None)
+    prefix = f"[{places}] " if places else ""
+    return f"=== {prefix}{record['path']} ({ops} ops, {gpu_time} GPU time) ==="
+
+
+def _page(
+    kernels: ResultTable, width: int, rows: list[tuple[Value, ...]], title: str
+) -> ResultTable:
+    from wavescope.model.result import ResultTable  # noqa: PLC0415
+
+    return ResultTable("phase_kernels", title, kernels.columns[width:], rows)
+
+
+COMMAND = Command(
+    "phases",
+    "Show what each marked phase did: for every path of nested ranges (roctx, NVTX, profiler "
+    "annotations; merged over repetitions) how often it occurred, its wall and GPU time, and its "
+    "top kernels with a note on what they are. docs/phases.md says which op belongs to which.",
+    (
+        Example("wavescope phases trace.db", "prefill, decode, ... with their top kernels"),
+        Example(
+            "wavescope phases trace.db --marker 'decode*' -n 20", "more kernels of decode only"
+        ),
+        Example("wavescope phases trace.db --per process", "each rank for itself"),
+        Example("wavescope phases trace.json.gz --keep-numbers --json", "every step, as JSON"),
+        Example("wavescope phases trace.db --table phase_kernels --format csv", "all of it as CSV"),
+    ),
+    _add_arguments,
+    _run,
+)
