@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from tests.recorded import PROGRAMS, ProcessFiles, Rows, collector, only_process
+from wavescope.load import open_trace
 from wavescope.native import library_path
 
 DISPATCH, COPY = 1, 2
@@ -160,21 +161,22 @@ def run_on_gpu(
     return Run(done.returncode, done.stdout, done.stderr, folder / "session", folder / "truth.csv")
 
 
-def kill_after(
-    program: Path, *arguments: object, folder: Path, seconds: float, **settings: str
-) -> tuple[Run, int]:
-    """Start a program, kill it after a while; also the time of the kill in boot time ns."""
+def kill_when_running(
+    program: Path, *arguments: object, folder: Path, seconds: float, gpus: int = 1, **settings: str
+) -> Run:
+    """Start a program, wait until it says that it runs, and kill it a while later."""
     with subprocess.Popen(
         [str(program), *map(str, arguments)],
-        env=gpu_environment(folder, "standard", 1, settings),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        env=gpu_environment(folder, "standard", gpus, settings),
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "running\n"
         time.sleep(seconds)
-        killed_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         process.kill()
         code = process.wait()
-    return Run(code, "", "", folder / "session", folder / "truth.csv"), killed_ns
+    return Run(code, "", "", folder / "session", folder / "truth.csv")
 
 
 def in_ns(process: ProcessFiles, ops: Rows) -> Rows:
@@ -271,6 +273,38 @@ def recorded_dispatches(process: ProcessFiles) -> dict[tuple[int, int], list[Tru
             )
         )
     return {key: sorted(ops, key=lambda op: op.start_ns) for key, ops in queues.items()}
+
+
+def traced_dispatches(session: Path) -> dict[tuple[int, int], list[Truth]]:
+    """What the trace of a session has, in the same form."""
+    queues: dict[tuple[int, int], list[Truth]] = defaultdict(list)
+    with open_trace(session) as trace:
+        kinds, names = trace.op_kind.tolist(), trace.ops.strings("name")
+        columns = (trace.ops[name].tolist() for name in ("gpu", "queue", "start_ns", "end_ns"))
+        for kind, name, gpu, queue, start, end in zip(kinds, names, *columns, strict=True):
+            if kind == 0:
+                known = "" if name.startswith("kernel at 0x") else name
+                queues[gpu, queue].append(Truth(gpu, queue, "dispatch", known, start, end, 0))
+    return {key: sorted(ops, key=lambda op: op.start_ns) for key, ops in queues.items()}
+
+
+def missing_after_kill(
+    executed: dict[tuple[int, int], list[Truth]], traced: dict[tuple[int, int], list[Truth]]
+) -> int:
+    """How many dispatches, over all queues, the log of what ran has and the trace has not.
+
+    Asserts that all else agrees, one by one. The log may have one dispatch of each queue whose
+    signal was not yet completed, and lacks what ended after it was last written.
+    """
+    missing = 0
+    for key, ops in executed.items():
+        twins = [twin for twin in traced if twin[0] == key[0]]
+        assert twins, f"nothing of queue {key} is in the trace"
+        twin = min(twins, key=lambda twin: abs(traced[twin][0].start_ns - ops[0].start_ns))
+        common = min(len(ops), len(traced[twin]))
+        assert differences({key: ops[:common]}, {key: traced[twin][:common]}) == []
+        missing += max(0, len(ops) - common - 1)
+    return missing
 
 
 def differences(

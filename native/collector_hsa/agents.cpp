@@ -1,5 +1,6 @@
 #include "collector_hsa/agents.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/clock.h"
@@ -13,6 +14,11 @@ uint64_t pair_period_ns(uint64_t pair_count) {
   if (pair_count < 20) return 0;
   return pair_count < 70 ? 20000000 : 200000000;
 }
+
+constexpr uint64_t kFarFutureNs = uint64_t{1} << 61;
+constexpr uint64_t kSoonNs = 1000000000;
+constexpr uint64_t kLargestTick = uint64_t{1} << 60;
+constexpr uint64_t kRateTicks = 10000000;
 
 template <typename Value>
 Value agent_info(const HsaApi& api, hsa_agent_t agent, uint32_t attribute) {
@@ -28,6 +34,31 @@ struct Text {
 std::string text_info(const HsaApi& api, hsa_agent_t agent, uint32_t attribute) {
   Text text = agent_info<Text>(api, agent, attribute);
   return std::string(text.bytes, strnlen(text.bytes, sizeof text.bytes));
+}
+
+struct MemoryBytes {
+  const HsaApi& api;
+  uint64_t total;
+};
+
+hsa_status_t add_pool(hsa_amd_memory_pool_t pool, void* opaque) {
+  auto* memory = static_cast<MemoryBytes*>(opaque);
+  hsa_amd_segment_t segment{};
+  std::size_t bytes = 0;
+  memory->api.memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
+  if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
+  // Coarse and fine pools are views of the same memory.
+  if (memory->api.memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SIZE, &bytes) == HSA_STATUS_SUCCESS) {
+    memory->total = std::max<uint64_t>(memory->total, bytes);
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+uint64_t memory_bytes(const HsaApi& api, hsa_agent_t agent) {
+  MemoryBytes memory{api, 0};
+  if (api.agent_iterate_memory_pools == nullptr || api.memory_pool_get_info == nullptr) return 0;
+  api.agent_iterate_memory_pools(agent, add_pool, &memory);
+  return memory.total;
 }
 
 }  // namespace
@@ -46,18 +77,20 @@ void Agents::add(hsa_agent_t agent) {
   gpu.index = static_cast<uint16_t>(gpus_.size());
   gpus_.push_back(gpu);
   const auto number = [&](uint32_t attribute) { return agent_info<uint32_t>(api_, agent, attribute); };
-  facts_.append(Fact("agent")
-                    .add("gpu", uint32_t{gpu.index})
-                    .add("name", text_info(api_, agent, HSA_AGENT_INFO_NAME))
-                    .add("product", text_info(api_, agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME))
-                    .add("uuid", text_info(api_, agent, HSA_AMD_AGENT_INFO_UUID))
-                    .add("cu_count", number(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT))
-                    .add("clock_mhz", number(HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY))
-                    .add("memory_clock_mhz", number(HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY))
-                    .add("memory_width_bits", number(HSA_AMD_AGENT_INFO_MEMORY_WIDTH))
-                    .add("wave_size", number(HSA_AGENT_INFO_WAVEFRONT_SIZE))
-                    .add("driver_node", number(HSA_AMD_AGENT_INFO_DRIVER_NODE_ID))
-                    .add("bdf", number(HSA_AMD_AGENT_INFO_BDFID)));
+  Fact fact("agent");
+  fact.add("gpu", uint32_t{gpu.index})
+      .add("name", text_info(api_, agent, HSA_AGENT_INFO_NAME))
+      .add("product", text_info(api_, agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME))
+      .add("uuid", text_info(api_, agent, HSA_AMD_AGENT_INFO_UUID))
+      .add("cu_count", number(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT))
+      .add("clock_mhz", number(HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY))
+      .add("memory_clock_mhz", number(HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY))
+      .add("memory_width_bits", number(HSA_AMD_AGENT_INFO_MEMORY_WIDTH))
+      .add("wave_size", number(HSA_AGENT_INFO_WAVEFRONT_SIZE))
+      .add("driver_node", number(HSA_AMD_AGENT_INFO_DRIVER_NODE_ID))
+      .add("bdf", number(HSA_AMD_AGENT_INFO_BDFID));
+  if (const uint64_t bytes = memory_bytes(api_, agent)) fact.add("memory_bytes", bytes);
+  facts_.append(fact);
 }
 
 Gpu* Agents::gpu_of(hsa_agent_t agent) {
@@ -70,6 +103,44 @@ Gpu* Agents::gpu_of(hsa_agent_t agent) {
 uint32_t Agents::index_of(hsa_agent_t agent) {
   const Gpu* gpu = gpu_of(agent);
   return gpu == nullptr ? kHost : gpu->index;
+}
+
+// The runtime converts ticks to times but does not tell the tick of now. It is looked for: ticks of the past give times
+// before now, or, with older runtimes, times that are out of the question.
+void Agents::begin_pairs(Gpu& gpu) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (gpu.paired_tick != 0) return;
+  const uint64_t now_ns = boottime_ns();
+  uint64_t ns = 0;
+  const auto is_past = [&](uint64_t tick) {
+    return api_.convert_tick(gpu.agent, tick, &ns) != HSA_STATUS_SUCCESS || ns < now_ns || ns - now_ns > kFarFutureNs;
+  };
+  uint64_t after = 1;
+  while (is_past(after)) {
+    if (after >= kLargestTick) return;
+    after *= 2;
+  }
+  for (uint64_t before = after / 2; after - before > 1;) {
+    const uint64_t middle = before + (after - before) / 2;
+    if (is_past(middle)) before = middle;
+    else after = middle;
+  }
+  // The runtime may have read its clocks meanwhile, so that this moment has become the past.
+  for (int step = 0; is_past(after); ++step) {
+    if (step == 16) return;
+    after += uint64_t{1000} << step;
+  }
+  uint64_t later_ns = 0;
+  if (ns - now_ns > kSoonNs || api_.convert_tick(gpu.agent, after + kRateTicks, &later_ns) != HSA_STATUS_SUCCESS ||
+      later_ns <= ns) {
+    return;
+  }
+  facts_.append(Fact("clock")
+                    .add("gpu", uint32_t{gpu.index})
+                    .add("ticks", after)
+                    .add("ns", ns)
+                    .add("ticks_per_second", kRateTicks * 1000000000 / (later_ns - ns)));
+  gpu.paired_tick = after;
 }
 
 void Agents::saw_ticks(Gpu& gpu, uint64_t first_tick, uint64_t last_tick, uint64_t now_ns) {

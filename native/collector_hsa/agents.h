@@ -19,7 +19,7 @@ struct Gpu {
   uint64_t newest_tick = 0;  // of the dispatches seen complete
   uint64_t paired_tick = 0;  // of the newest pair written
   uint64_t paired_ns = 0;
-  uint64_t pair_count = 0;
+  uint64_t pair_count = 0;  // of ticks that were seen
 };
 
 class Agents {
@@ -32,6 +32,8 @@ class Agents {
   uint32_t index_of(hsa_agent_t agent);
   std::vector<Gpu>& gpus() { return gpus_; }
 
+  // Writes a first pair, of about now, so that ticks can be converted even if nothing is seen to complete before the end.
+  void begin_pairs(Gpu& gpu);
   // Notes that `gpu` completed something between these ticks; the first time, and now and then, a pair is written.
   void saw_ticks(Gpu& gpu, uint64_t first_tick, uint64_t last_tick, uint64_t now_ns);
   // Writes pairs for what has no pair yet.

@@ -14,18 +14,21 @@ constexpr uint64_t kFinishLimitNs = 2000000000;
 
 // One ops stream and one numbering of queues per session, also when the runtime is loaded several times.
 struct SessionState {
-  explicit SessionState(Session& owner) : session(&owner), log(owner) {}
+  explicit SessionState(Session& owner) : session(&owner), log(owner), pending(owner) {}
   Session* const session;
   OpLog log;
+  PendingFile pending;
   std::atomic<uint32_t> queues{0};
+  std::atomic<bool> is_unfinished{false};
 };
 
+std::atomic<SessionState*> current_state{nullptr};
+
 SessionState& state_of(Session& session) {
-  static std::atomic<SessionState*> current{nullptr};
-  SessionState* state = current.load(std::memory_order_acquire);
+  SessionState* state = current_state.load(std::memory_order_acquire);
   if (state == nullptr || state->session != &session) {
     state = new SessionState(session);
-    current.store(state, std::memory_order_release);
+    current_state.store(state, std::memory_order_release);
   }
   return *state;
 }
@@ -37,7 +40,7 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
       session_(session),
       mode_(settings.mode),
       agents_(api_, session.facts()),
-      pool_(api_),
+      pool_(api_, agents_, state_of(session).pending),
       app_signals_(api_, pool_),
       filter_(settings.kernel_filter),
       symbols_(api_, agents_, session.facts(), filter_),
@@ -91,6 +94,7 @@ void Collector::add_queue(hsa_queue_t* queue, Gpu& gpu) {
     return;
   }
   api_.set_profiler_enabled(queue, 1);
+  agents_.begin_pairs(gpu);
   pool_.keep_spare(std::min<std::size_t>(kSpareBlocksAtFirst, queue->size / kSlots + 1));
   auto recorder = std::make_unique<QueueRecorder>(*this, queue, gpu, static_cast<uint16_t>(index),
                                                   new_counters(gpu.index, index));
@@ -160,6 +164,17 @@ void Collector::last_sweep(void* collector) {
                                     .add("worker_cpu_ns", thread_cpu_ns())
                                     .add("sweeps", self->worker_.sweeps())
                                     .add("bytes", self->session_.bytes_written()));
+}
+
+bool Collector::finish(uint64_t limit_ns) {
+  if (worker_.finish(limit_ns)) return true;
+  state_of(session_).is_unfinished = true;
+  return false;
+}
+
+void Collector::remove_pending_file(const Session& session) {
+  SessionState* state = current_state.load(std::memory_order_acquire);
+  if (state != nullptr && state->session == &session && !state->is_unfinished) state->pending.remove();
 }
 
 void Collector::finish_with_runtime() {

@@ -52,9 +52,11 @@ class Collector {
   WavescopeCounterRecord& new_counters(uint16_t gpu, uint32_t queue);
 
   // The last sweep, and what is known only at the end, done by the worker within the limit.
-  bool finish(uint64_t limit_ns) { return worker_.finish(limit_ns); }
+  bool finish(uint64_t limit_ns);
   // The same before the runtime shuts down: the signals go back to it.
   void finish_with_runtime();
+  // After that, at the end of the process: nothing is in flight any more. Safe in a signal handler.
+  static void remove_pending_file(const Session& session);
   void note_unfinished() { session_.facts().note("the last dispatches not recorded: the collector's thread does not answer"); }
 
  private:

@@ -15,8 +15,12 @@ enum ExtensionPlace : uint32_t {
   kGetDispatchTime = 4,
   kGetAsyncCopyTime = 5,
   kConvertTick = 6,
+  kMemoryPoolGetInfo = 11,
+  kAgentIterateMemoryPools = 12,
   kAsyncCopy = 15,
   // Here the newer layout has two more.
+  kMemoryLock = 20,
+  kMemoryUnlock = 21,
   kSignalCreate = 31,
   kQueueInterceptCreate = 35,
   kQueueInterceptRegister = 36,
@@ -99,6 +103,10 @@ void take_extension(const ExtensionTable& extension, bool newer, HsaApi& api, Hs
   extension.read(kConvertTick, api.convert_tick);
   extension.read(kAsyncCopy, api.async_copy);
   extension.read(kAsyncCopyRect, api.async_copy_rect);
+  extension.read(kMemoryPoolGetInfo, api.memory_pool_get_info);
+  extension.read(kAgentIterateMemoryPools, api.agent_iterate_memory_pools);
+  extension.read(kMemoryLock, api.memory_lock);
+  extension.read(kMemoryUnlock, api.memory_unlock);
   extension.read(kSignalCreate, api.signal_create);
   extension.read(kQueueInterceptCreate, api.queue_intercept_create);
   extension.read(kQueueInterceptRegister, api.queue_intercept_register);

@@ -39,6 +39,10 @@ struct HsaApi {
   decltype(hsa_amd_memory_async_copy)* async_copy;
   decltype(hsa_amd_memory_async_copy_rect)* async_copy_rect;
   CopyOnEngine async_copy_on_engine;  // null where the runtime has none
+  decltype(hsa_amd_memory_pool_get_info)* memory_pool_get_info;
+  decltype(hsa_amd_agent_iterate_memory_pools)* agent_iterate_memory_pools;
+  decltype(hsa_amd_memory_lock)* memory_lock;
+  decltype(hsa_amd_memory_unlock)* memory_unlock;
   decltype(hsa_amd_signal_create)* signal_create;
   decltype(hsa_amd_queue_intercept_create)* queue_intercept_create;
   decltype(hsa_amd_queue_intercept_register)* queue_intercept_register;

@@ -113,11 +113,13 @@ constexpr uint64_t kQuickExitLimitNs = 200000000;
 void finish_at_exit() {
   Collector* collector = current.exchange(nullptr);
   if (collector != nullptr && !collector->finish(kExitLimitNs)) collector->note_unfinished();
+  if (const Session* session = Session::if_open()) Collector::remove_pending_file(*session);
 }
 
 // May run inside a signal handler, with locks held that the last sweep waits for in vain.
 void finish_at_quick_exit() {
   if (Collector* collector = current.exchange(nullptr)) collector->finish(kQuickExitLimitNs);
+  if (const Session* session = Session::if_open()) Collector::remove_pending_file(*session);
 }
 
 // The child has none of the runtime's threads and none of its queues.

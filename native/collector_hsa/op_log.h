@@ -19,8 +19,12 @@ class OpLog {
 
   bool is_full() const { return run_count_ == kMostRuns; }
 
-  // Takes note of records to write; they must stay where they are until `flush`.
-  void add(const WavescopeOpRecord* records, uint32_t count) {
+  // What WavescopePendingBlock::places is to say of the record that will be added next.
+  uint64_t announce() { return ++announced_; }
+
+  // Takes note of records to write, in the order in which they were announced; they must stay where they are until `flush`.
+  void add(const WavescopeOpRecord* records, uint64_t* places, uint32_t count) {
+    places_[run_count_] = places;
     runs_[run_count_++] = iovec{const_cast<WavescopeOpRecord*>(records), count * sizeof(WavescopeOpRecord)};
   }
 
@@ -29,12 +33,22 @@ class OpLog {
   void flush(Refused refused) {
     const int count = run_count_;
     run_count_ = 0;
-    if (count == 0 || (log_ != nullptr && log_->append(runs_, count))) return;
-    for (int run = 0; run < count; ++run) {
-      if (log_ != nullptr && count > 1 && log_->append(&runs_[run], 1)) continue;
-      refused(static_cast<const WavescopeOpRecord*>(runs_[run].iov_base),
-              static_cast<uint32_t>(runs_[run].iov_len / sizeof(WavescopeOpRecord)));
+    if (count == 0) return;
+    if (log_ != nullptr && log_->append(runs_, count)) {
+      written_ = announced_;
+      return;
     }
+    for (int run = 0; run < count; ++run) {
+      const auto records = static_cast<uint32_t>(runs_[run].iov_len / sizeof(WavescopeOpRecord));
+      set_places(run, records, written_ + 1);
+      if (log_ != nullptr && count > 1 && log_->append(&runs_[run], 1)) {
+        written_ += records;
+        continue;
+      }
+      set_places(run, records, WAVESCOPE_PLACE_NOWHERE);
+      refused(static_cast<const WavescopeOpRecord*>(runs_[run].iov_base), records);
+    }
+    announced_ = written_;
   }
 
   void trim() {
@@ -44,9 +58,19 @@ class OpLog {
  private:
   static constexpr int kMostRuns = 64;
 
+  void set_places(int run, uint32_t count, uint64_t first) {
+    for (uint32_t at = 0; at < count; ++at) {
+      const uint64_t place = first == WAVESCOPE_PLACE_NOWHERE ? first : first + at;
+      __atomic_store_n(places_[run] + at, place, __ATOMIC_RELEASE);
+    }
+  }
+
   std::unique_ptr<AppendLog> log_;
+  uint64_t written_ = 0;    // records in the file
+  uint64_t announced_ = 0;  // and those that are to follow
   int run_count_ = 0;
   iovec runs_[kMostRuns];
+  uint64_t* places_[kMostRuns];
 };
 
 }  // namespace wavescope

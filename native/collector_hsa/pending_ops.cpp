@@ -24,7 +24,7 @@ bool PendingOps::next_block() {
 bool PendingOps::empty() const {
   const SlotBlock* block = first_.load(std::memory_order_acquire);
   return block == nullptr ||
-         (block->first_open == block->head.load(std::memory_order_acquire) && block->next.load(std::memory_order_acquire) == nullptr);
+         (block->first_open == block->head() && block->next.load(std::memory_order_acquire) == nullptr);
 }
 
 uint32_t PendingOps::sweep(OpLog& log, Agents& agents, uint64_t now_ns, bool last) {
@@ -59,7 +59,7 @@ uint32_t PendingOps::sweep(OpLog& log, Agents& agents, uint64_t now_ns, bool las
 
 // Takes out what is complete of one block, writing neighbours together; false when the sweep should end here.
 bool PendingOps::sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swept) {
-  const uint32_t head = block->head.load(std::memory_order_acquire);
+  const uint32_t head = block->head();
   uint32_t run = block->first_open;  // from here to `slot` all are complete and not yet written
   uint32_t slot = run;
   bool go_on = true;
@@ -71,7 +71,10 @@ bool PendingOps::sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swe
       if (harvested != Harvest::kOpen) {
         complete(block->records[slot], swept);
         ++swept.taken;
+        // In this order: at any moment a reader finds the times in the signal or in the record.
+        __atomic_store_n(&block->pending->places[slot], log.announce(), __ATOMIC_RELEASE);
         __atomic_store_n(&block->done[slot], uint8_t{1}, __ATOMIC_RELAXED);
+        free_signal(block, slot);
         continue;
       }
       if (last) ++swept.given_up;
@@ -97,16 +100,20 @@ Harvest PendingOps::harvest(SlotBlock* block, uint32_t slot, bool last) {
 }
 
 Harvest PendingOps::harvest_own(SlotBlock* block, uint32_t slot) {
-  amd_signal_t* own = block->own[slot];
+  const amd_signal_t* own = block->own[slot];
   if (value_of(own) > 0) return Harvest::kOpen;
   const Ticks ticks = ticks_of(own);
   WavescopeOpRecord& record = block->records[slot];
   record.start = ticks.start;
   record.end = ticks.end;
   if (block->kind[slot] == SlotKind::kForwarded) signals_.remember(block, slot, ticks);
-  clear_ticks(own);
-  __atomic_store_n(&own->value, int64_t{1}, __ATOMIC_RELEASE);
   return Harvest::kDone;
+}
+
+void PendingOps::free_signal(SlotBlock* block, uint32_t slot) {
+  if (is_in_place(block->kind[slot])) return;
+  clear_ticks(block->own[slot]);
+  __atomic_store_n(&block->own[slot]->value, int64_t{1}, __ATOMIC_RELEASE);
 }
 
 // Whether an in-place signal has long been complete, as far as its value tells, and still has no times.
@@ -137,7 +144,7 @@ void PendingOps::complete(WavescopeOpRecord& record, Swept& swept) {
 void PendingOps::write(const SlotBlock* block, uint32_t first, uint32_t end, OpLog& log, Swept& swept) {
   if (first >= end) return;
   if (log.is_full()) flush(log, swept);
-  log.add(&block->records[first], end - first);
+  log.add(&block->records[first], &block->pending->places[first], end - first);
 }
 
 void PendingOps::flush(OpLog& log, Swept& swept) {
@@ -158,7 +165,7 @@ void PendingOps::account(const Swept& swept) {
 
 void PendingOps::watch_oldest() {
   const SlotBlock* block = first_.load(std::memory_order_relaxed);
-  if (block == nullptr || block->first_open == block->head.load(std::memory_order_acquire)) {
+  if (block == nullptr || block->first_open == block->head()) {
     oldest_sweeps_ = 0;
     return;
   }

@@ -29,7 +29,7 @@ class PendingOps {
   SlotBlock* block() const { return block_; }
   uint32_t slot() const { return slot_; }
   // Producer: the slot is filled.
-  void publish() { block_->head.store(++slot_, std::memory_order_release); }
+  void publish() { block_->set_head(++slot_); }
 
   // Worker: writes what is complete. With `last`, what is open is given up. Returns the number of slots taken out.
   uint32_t sweep(OpLog& log, Agents& agents, uint64_t now_ns, bool last);
@@ -60,6 +60,7 @@ class PendingOps {
   void complete(WavescopeOpRecord& record, Swept& swept);
   static void write(const SlotBlock* block, uint32_t first, uint32_t end, OpLog& log, Swept& swept);
   static void flush(OpLog& log, Swept& swept);
+  static void free_signal(SlotBlock* block, uint32_t slot);
   bool overdue(SlotBlock* block, uint32_t slot);
   void account(const Swept& swept);
   void watch_oldest();

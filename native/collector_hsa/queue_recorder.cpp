@@ -62,7 +62,7 @@ inline void QueueRecorder::on_one(const Packet& packet, hsa_amd_queue_intercept_
   SlotBlock* block = pending_.block();
   const uint32_t slot = pending_.slot();
   alignas(64) Packet copy = packet;
-  copy.completion_signal.handle = reinterpret_cast<uint64_t>(block->own[slot]);
+  copy.completion_signal.handle = block->handle[slot];
   block->kind[slot] = SlotKind::kOwnSignal;
   fill_record(block, slot, packet, WAVESCOPE_OP_RAW_TICKS);
   pending_.publish();
@@ -164,7 +164,7 @@ uint32_t QueueRecorder::instrument(Packet* packet, bool may_add_packet, uint8_t 
     }
   }
   if (kind == SlotKind::kInPlace) flags = static_cast<uint8_t>(flags | WAVESCOPE_OP_APP_SIGNAL);
-  else packet->completion_signal.handle = reinterpret_cast<uint64_t>(block->own[slot]);
+  else packet->completion_signal.handle = block->handle[slot];
   if (kind == SlotKind::kForwarded) make_barrier(packet + 1, app);
   block->kind[slot] = kind;
   fill_record(block, slot, *packet, flags);

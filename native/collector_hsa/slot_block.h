@@ -13,6 +13,8 @@ namespace wavescope {
 
 constexpr uint32_t kSlotBits = 10;
 constexpr uint32_t kSlots = 1u << kSlotBits;
+static_assert(kSlots == WAVESCOPE_PENDING_SLOTS, "slots");
+static_assert(sizeof(amd_signal_t) == sizeof(WavescopePendingSignal), "signal");
 
 enum class SlotKind : uint8_t {
   kOwnSignal,    // our signal is in the packet
@@ -26,9 +28,13 @@ enum class SlotKind : uint8_t {
 // the application's signal, which is certain to be alive as long as the slot is pending.
 enum SlotState : uint64_t { kPending = 1, kClaimed = 2, kTaken = 3 };
 
+// Records, places and the number of published slots are in memory that outlives the process where there is such memory, and
+// then so are our signals.
 struct SlotBlock {
-  alignas(64) WavescopeOpRecord records[kSlots];  // without kind, start and end; these come when the dispatch is complete
+  WavescopePendingBlock* pending;
+  WavescopeOpRecord* records;              // of pending; start and end come when the dispatch is complete
   amd_signal_t* own[kSlots];
+  uint64_t handle[kSlots];                 // of own, as the GPU is to know it
   amd_signal_t* app[kSlots];               // in place: the signal; forwarded: only its address is used
   std::atomic<uint64_t> tag[kSlots];       // generation << 8 | SlotState, for slots in place
   SlotKind kind[kSlots];
@@ -36,9 +42,13 @@ struct SlotBlock {
   uint8_t overdue[kSlots];                 // worker: sweeps that found the signal complete but without times
   std::atomic<uint64_t> generation;        // differs for every use of every block
   uint32_t index;                          // in the pool
-  std::atomic<uint32_t> head;              // slots published by the producer
+  bool keeps_signals;                      // our signals are in pending
   uint32_t first_open;                     // worker: all slots before it are done
   std::atomic<SlotBlock*> next;
+
+  // Slots published by the producer.
+  uint32_t head() const { return static_cast<uint32_t>(__atomic_load_n(&pending->filled, __ATOMIC_ACQUIRE)); }
+  void set_head(uint32_t slots) { __atomic_store_n(&pending->filled, uint64_t{slots}, __ATOMIC_RELEASE); }
 };
 
 inline bool is_in_place(SlotKind kind) { return kind == SlotKind::kInPlace || kind == SlotKind::kCopy; }

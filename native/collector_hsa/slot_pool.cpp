@@ -39,40 +39,79 @@ SlotBlock* SlotPool::make() {
   void* memory = std::aligned_alloc(alignof(SlotBlock), sizeof(SlotBlock));
   if (memory == nullptr) return nullptr;
   auto* block = new (memory) SlotBlock{};
-  for (amd_signal_t*& own : block->own) {
-    hsa_signal_t signal{};
-    // Without consumers and for the GPU only: no event, so completion raises no interrupt.
-    if (api_.signal_create(1, 0, nullptr, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &signal) != HSA_STATUS_SUCCESS) {
-      for (amd_signal_t** made = block->own; made != &own; ++made) {
-        api_.signal_destroy(hsa_signal_t{reinterpret_cast<uint64_t>(*made)});
-      }
-      std::free(memory);
-      return nullptr;
-    }
-    own = reinterpret_cast<amd_signal_t*>(signal.handle);
-    clear_ticks(own);
+  if (!keep_signals(block) && !make_signals(block)) {
+    std::free(memory);
+    return nullptr;
   }
+  block->records = block->pending->records;
   block->index = made_;
   blocks_[made_++].store(block, std::memory_order_release);
   return block;
 }
 
+// Signals as the packet processor knows them, in memory that outlives the process; false when the GPUs cannot have it.
+bool SlotPool::keep_signals(SlotBlock* block) {
+  if (api_.memory_lock == nullptr || api_.memory_unlock == nullptr) return false;
+  block->pending = file_.take();
+  if (block->pending == nullptr) return false;
+  std::vector<hsa_agent_t> agents;
+  for (const Gpu& gpu : agents_.gpus()) agents.push_back(gpu.agent);
+  void* seen_by_gpus = nullptr;
+  if (api_.memory_lock(block->pending->signals, sizeof block->pending->signals, agents.data(),
+                       static_cast<int>(agents.size()), &seen_by_gpus) != HSA_STATUS_SUCCESS) {
+    return false;
+  }
+  auto* signals = reinterpret_cast<amd_signal_t*>(block->pending->signals);
+  for (uint32_t slot = 0; slot < kSlots; ++slot) {
+    signals[slot].kind = AMD_SIGNAL_KIND_USER;
+    signals[slot].value = 1;
+    block->own[slot] = &signals[slot];
+    block->handle[slot] = reinterpret_cast<uint64_t>(seen_by_gpus) + slot * sizeof(amd_signal_t);
+  }
+  block->keeps_signals = true;
+  return true;
+}
+
+bool SlotPool::make_signals(SlotBlock* block) {
+  block->pending = static_cast<WavescopePendingBlock*>(std::aligned_alloc(64, sizeof(WavescopePendingBlock)));
+  if (block->pending == nullptr) return false;
+  std::memset(static_cast<void*>(block->pending), 0, sizeof *block->pending);
+  for (uint32_t slot = 0; slot < kSlots; ++slot) {
+    hsa_signal_t signal{};
+    // Without consumers and for the GPU only: no event, so completion raises no interrupt.
+    if (api_.signal_create(1, 0, nullptr, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &signal) != HSA_STATUS_SUCCESS) {
+      for (uint32_t made = 0; made < slot; ++made) api_.signal_destroy(hsa_signal_t{block->handle[made]});
+      std::free(block->pending);
+      return false;
+    }
+    block->handle[slot] = signal.handle;
+    block->own[slot] = reinterpret_cast<amd_signal_t*>(signal.handle);
+    clear_ticks(block->own[slot]);
+  }
+  return true;
+}
+
 void SlotPool::prepare(SlotBlock* block) {
+  block->set_head(0);  // first: what follows is about slots that are no longer in use
   block->generation = ++last_generation_;
   block->first_open = 0;
   block->next.store(nullptr, std::memory_order_relaxed);
   std::memset(block->done, 0, sizeof block->done);
   std::memset(block->overdue, 0, sizeof block->overdue);
-  block->head.store(0, std::memory_order_release);
+  for (uint64_t& place : block->pending->places) __atomic_store_n(&place, uint64_t{0}, __ATOMIC_RELAXED);
 }
 
 void SlotPool::destroy_signals() {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (uint32_t index = 0; index < made_; ++index) {
-    for (const amd_signal_t* own : blocks_[index].load()->own) {
-      api_.signal_destroy(hsa_signal_t{reinterpret_cast<uint64_t>(own)});
+    SlotBlock* block = blocks_[index].load();
+    if (block->keeps_signals) {
+      api_.memory_unlock(block->pending->signals);
+      continue;
     }
+    for (const uint64_t handle : block->handle) api_.signal_destroy(hsa_signal_t{handle});
   }
+  file_.take_back_all();
   made_ = kMostBlocks;
   spare_.clear();
 }

@@ -8,16 +8,18 @@
 #include <mutex>
 #include <vector>
 
+#include "collector_hsa/agents.h"
 #include "collector_hsa/hsa_api.h"
+#include "collector_hsa/pending_file.h"
 #include "collector_hsa/slot_block.h"
 
 namespace wavescope {
 
 class SlotPool {
  public:
-  static constexpr uint32_t kMostBlocks = 512;  // half a million dispatches in flight, about 130 MB
+  static constexpr uint32_t kMostBlocks = PendingFile::kMostBlocks;  // half a million dispatches in flight, about 100 MB
 
-  explicit SlotPool(const HsaApi& api) : api_(api) {}
+  SlotPool(const HsaApi& api, Agents& agents, PendingFile& file) : api_(api), agents_(agents), file_(file) {}
 
   // An empty block, or null when all are in use and no more may be made.
   SlotBlock* take();
@@ -34,9 +36,13 @@ class SlotPool {
 
  private:
   SlotBlock* make();
+  bool keep_signals(SlotBlock* block);
+  bool make_signals(SlotBlock* block);
   void prepare(SlotBlock* block);
 
   const HsaApi& api_;
+  Agents& agents_;
+  PendingFile& file_;
   std::mutex mutex_;
   std::vector<SlotBlock*> spare_;
   std::atomic<SlotBlock*> blocks_[kMostBlocks] = {};

@@ -1,6 +1,7 @@
 #include "core/append_log.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "core/file_space.h"
@@ -20,6 +21,10 @@ AppendLog::AppendLog(const std::string& path, ByteBudget& budget)
 
 AppendLog::~AppendLog() {
   if (file_ >= 0) close(file_);
+}
+
+void AppendLog::lock() {
+  if (file_ >= 0) flock(file_, LOCK_EX | LOCK_NB);
 }
 
 bool AppendLog::append(const void* bytes, std::size_t count) {

@@ -21,6 +21,9 @@ class AppendLog {
 
   bool usable() const { return file_ >= 0; }
 
+  // Holds a lock on the file as long as the process lives, by which others can tell whether it does.
+  void lock();
+
   // Appends all of it or nothing; false when the disk or the budget refuses. One thread at a time.
   bool append(const void* bytes, std::size_t count);
   // The same for at most IOV_MAX pieces, by one system call.

@@ -52,6 +52,8 @@ Settings read_settings(Lookup lookup) {
   read.max_bytes = number_or(lookup("WAVESCOPE_MAX_BYTES"), read.max_bytes);
   read.delay_ns = milliseconds_to_ns(number_or(lookup("WAVESCOPE_DELAY_MS"), 0), 0);
   read.duration_ns = milliseconds_to_ns(number_or(lookup("WAVESCOPE_DURATION_MS"), UINT64_MAX), UINT64_MAX);
+  const char* signals = lookup("WAVESCOPE_SIGNALS");
+  read.keeps_signals = signals == nullptr || std::strcmp(signals, "runtime") != 0;
   read.verbose = is_on(lookup("WAVESCOPE_VERBOSE"));
   return read;
 }

@@ -7,6 +7,7 @@
 //   WAVESCOPE_MAX_BYTES    most bytes that one process writes
 //   WAVESCOPE_DELAY_MS     record from so long after the start of the process
 //   WAVESCOPE_DURATION_MS  record for so long
+//   WAVESCOPE_SIGNALS      runtime: completion signals of the HSA runtime, instead of ones in memory that outlives the process
 //   WAVESCOPE_VERBOSE      1: say on stderr what is done
 #ifndef WAVESCOPE_CORE_ENVIRONMENT_H
 #define WAVESCOPE_CORE_ENVIRONMENT_H
@@ -26,6 +27,7 @@ struct Settings {
   uint64_t max_bytes = UINT64_MAX;
   uint64_t delay_ns = 0;
   uint64_t duration_ns = UINT64_MAX;
+  bool keeps_signals = true;
   bool verbose = false;
 
   bool enabled() const { return !output.empty(); }

@@ -56,10 +56,6 @@ std::atomic<bool> finished{false};
 
 bool make_folder(const std::string& folder) { return mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST; }
 
-std::string base_path(const std::string& folder, uint32_t pid, uint64_t start_ns) {
-  return folder + "/" + std::to_string(pid) + "-" + std::to_string(start_ns);
-}
-
 }  // namespace
 
 std::atomic<Session*> Session::current_{nullptr};
@@ -67,7 +63,7 @@ std::atomic<Session*> Session::current_{nullptr};
 Session::Session(const std::string& folder)
     : start_ns_(boottime_ns()),
       pid_(static_cast<uint32_t>(getpid())),
-      base_(base_path(folder, pid_, start_ns_)),
+      folder_(folder),
       budget_(settings().max_bytes),
       facts_(path_of("facts"), budget_),
       texts_(path_of("text"), budget_),

@@ -60,6 +60,10 @@ class Session {
   uint64_t next_correlation() { return last_correlation_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   uint64_t start_ns() const { return start_ns_; }
+  const std::string& folder() const { return folder_; }
+  // What the names of the process's files begin with.
+  std::string name() const { return std::to_string(pid_) + "-" + std::to_string(start_ns_); }
+  WavescopeStreamHeader header_of(WavescopeStream stream, uint32_t record_bytes) const;
   uint64_t bytes_written() const { return budget_.used(); }
 
   void thread_ends(ThreadState& state);
@@ -85,8 +89,7 @@ class Session {
   static void forget_in_child();
   static Session* to_finish();
   StreamFile* make(LazyStream& lazy);
-  std::string path_of(const char* suffix) const { return base_ + "." + suffix; }
-  WavescopeStreamHeader header_of(WavescopeStream stream, uint32_t record_bytes) const;
+  std::string path_of(const char* suffix) const { return folder_ + "/" + name() + "." + suffix; }
   void note_losses(const LazyStream& lazy, const char* what);
 
   template <typename Record>
@@ -100,7 +103,7 @@ class Session {
 
   const uint64_t start_ns_;
   const uint32_t pid_;
-  const std::string base_;  // path of the files without their suffix
+  const std::string folder_;
   ByteBudget budget_;
   FactsLog facts_;
   TextLog texts_;

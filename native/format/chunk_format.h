@@ -11,6 +11,12 @@
 //   <base>.text      TextEntry...   strings, each once, named by their id elsewhere
 //   <base>.facts     JSON lines     agents, queues, kernels, clock pairs, process facts (see below)
 //   <base>.control   ControlPage    lets another process pause and resume recording
+//   <base>.pending   PendingBlock   dispatches in flight and just completed, with the signals that the GPU itself writes. While
+//                                   the process lives it is /dev/shm/wavescope-<base>.pending: memory that the GPU may write
+//                                   and no disk sees. An orderly end removes it; of a killed process it has everything that
+//                                   was complete and not yet in <base>.ops. The recorder then moves it into the session.
+//
+// A process holds an exclusive flock on its facts and its pending file as long as it lives.
 //
 // The four record streams are a StreamHeader (one page) followed by fixed-size records. Every record starts with a byte
 // `kind`; 0 means empty: the file is grown in blocks, threads fill their own blocks, and a record counts from the moment
@@ -25,7 +31,7 @@
 //   process   pid, ppid, command, hostname, cpu_count, mode, collector_version, start_ns, environment (names only),
 //             rank, world_size (from the launcher's variables)
 //   agent     gpu, name (gfx90a), product, uuid, cu_count, clock_mhz, wave_size, memory_clock_mhz, memory_width_bits,
-//             driver_node, bdf, ticks_per_second (where it is known)
+//             driver_node, bdf, memory_bytes
 //   queue     queue, gpu, address (hsa_queue_t*), size
 //   kernel    object (kernel_object), name (mangled, without .kd), ns (known from then on: an object that is given out again
 //             has another fact), vgprs, agprs, sgprs (as allocated), lds_bytes, scratch_bytes, kernarg_bytes, code_object (URI)
@@ -35,7 +41,8 @@
 //             "block:xyz" three sizes of 21 bits each, x lowest). Written before the function's first record.
 //   thread    thread, name
 //   label     what (hip_device, hip_stream, hsa_agent), id, name   (how the program calls one of its things)
-//   clock     gpu, ticks, ns   (often at first, then a few times a second while there are ops)
+//   clock     gpu, ticks, ns   (often at first, then a few times a second while there are ops); the first, of before the first
+//             op, with ticks_per_second
 //   runtime   name (hsa, hip), version, path
 //   note      text, count   (something was not recorded, and why)
 //   cost      worker_cpu_ns, sweeps, bytes   (the collector's own; one for each time that the runtime was loaded)
@@ -54,6 +61,7 @@ enum WavescopeStream {
   WAVESCOPE_STREAM_CALLS = 2,
   WAVESCOPE_STREAM_MARKERS = 3,
   WAVESCOPE_STREAM_COUNTERS = 4,
+  WAVESCOPE_STREAM_PENDING = 5,
 };
 
 typedef struct WavescopeStreamHeader {  // padded to one page
@@ -93,6 +101,30 @@ typedef struct WavescopeOpRecord {
   uint16_t queue;        // index in the facts; copies: 0xffff
   uint32_t marker;       // id of the innermost open range of the submitting thread; 0 for none
 } WavescopeOpRecord;
+
+// What the packet processor of a GPU knows as amd_signal_t.
+typedef struct WavescopePendingSignal {
+  int64_t kind;
+  int64_t value;  // 1 until the dispatch is complete; its ticks are there before that
+  uint64_t event_mailbox;
+  uint64_t event;
+  uint64_t start_ticks;
+  uint64_t end_ticks;
+  uint64_t reserved[2];
+} WavescopePendingSignal;
+
+#define WAVESCOPE_PENDING_SLOTS 1024
+#define WAVESCOPE_PLACE_NOWHERE UINT64_MAX
+
+typedef struct WavescopePendingBlock {  // the records of the pending stream
+  uint64_t filled;                      // slots in use, from the first on; stored after their records
+  uint8_t spare[WAVESCOPE_PAGE_BYTES - 8];
+  // 0: complete if its signal is, which then has the times. Else the record has them, and this is 1 + its place in the ops
+  // stream, where it is if that stream is so long; NOWHERE when it was counted as lost.
+  uint64_t places[WAVESCOPE_PENDING_SLOTS];
+  WavescopePendingSignal signals[WAVESCOPE_PENDING_SLOTS];
+  WavescopeOpRecord records[WAVESCOPE_PENDING_SLOTS];
+} WavescopePendingBlock;
 
 enum WavescopeCallFlags {
   WAVESCOPE_CALL_OPEN = 1,  // entered, not yet returned (the process ended inside it)
@@ -185,6 +217,8 @@ static_assert(sizeof(WavescopeCallRecord) == 96, "call");
 static_assert(sizeof(WavescopeMarkerRecord) == 48, "marker");
 static_assert(sizeof(WavescopeCounterRecord) == 128, "counter");
 static_assert(sizeof(WavescopeTextEntry) == 16, "text");
+static_assert(sizeof(WavescopePendingSignal) == 64, "signal");
+static_assert(sizeof(WavescopePendingBlock) == 35 * WAVESCOPE_PAGE_BYTES, "pending");
 static_assert(sizeof(WavescopeControlPage) == 16, "control");
 #endif
 

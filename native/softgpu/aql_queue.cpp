@@ -13,24 +13,29 @@ constexpr uint64_t lookahead_ns = 1'000'000;
 // Packets taken before the GPU's other queues have their turn.
 constexpr int packets_per_turn = 256;
 
-bool is_zero(uint64_t signal) {
-  return __atomic_load_n(&signal_at(signal)->value, __ATOMIC_ACQUIRE) == 0;
+// What a handle stands for; its memory may be the host's, which the GPU knows by another address.
+Signal* signal_at(const Memory& memory, uint64_t handle) {
+  return reinterpret_cast<Signal*>(memory.translate(static_cast<uintptr_t>(handle)));
 }
 
-bool is_met(const BarrierPacket& packet, WaitFor wanted) {
+bool is_zero(const Memory& memory, uint64_t signal) {
+  return __atomic_load_n(&signal_at(memory, signal)->value, __ATOMIC_ACQUIRE) == 0;
+}
+
+bool is_met(const Memory& memory, const BarrierPacket& packet, WaitFor wanted) {
   bool has_signals = false;
   for (const uint64_t signal : packet.awaited_signal) {
     if (!signal) continue;
     has_signals = true;
-    const bool is_done = is_zero(signal);
+    const bool is_done = is_zero(memory, signal);
     if (wanted == WaitFor::any && is_done) return true;
     if (wanted == WaitFor::all && !is_done) return false;
   }
   return wanted == WaitFor::all || !has_signals;
 }
 
-bool is_met(const BarrierValuePacket& packet) {
-  const int64_t value = __atomic_load_n(&signal_at(packet.signal)->value, __ATOMIC_ACQUIRE) & packet.mask;
+bool is_met(const Memory& memory, const BarrierValuePacket& packet) {
+  const int64_t value = __atomic_load_n(&signal_at(memory, packet.signal)->value, __ATOMIC_ACQUIRE) & packet.mask;
   switch (packet.comparison) {
     case Comparison::equal: return value == packet.value;
     case Comparison::not_equal: return value != packet.value;
@@ -168,7 +173,7 @@ unsigned AqlQueue::signals_that_came(const BarrierPacket& packet) const {
   unsigned came = 0;
   for (int index = 0; index < barrier_signal_count; ++index) {
     const uint64_t signal = packet.awaited_signal[index];
-    if (!signal || is_zero(signal)) came |= 1U << index;
+    if (!signal || is_zero(services_.memory, signal)) came |= 1U << index;
   }
   return came;
 }
@@ -176,7 +181,7 @@ unsigned AqlQueue::signals_that_came(const BarrierPacket& packet) const {
 AqlQueue::Outcome AqlQueue::take_barrier(const BarrierPacket& packet, WaitFor wanted) {
   const uint64_t checked_ns = services_.clock.now_ns();
   const unsigned came = signals_that_came(packet);
-  if (!is_met(packet, wanted)) {
+  if (!is_met(services_.memory, packet, wanted)) {
     unmet_ns_ = checked_ns;
     came_before_ = came;
     return Outcome::waits;
@@ -196,7 +201,7 @@ AqlQueue::Outcome AqlQueue::take_barrier(const BarrierPacket& packet, WaitFor wa
 
 AqlQueue::Outcome AqlQueue::take_barrier_value(const BarrierValuePacket& packet) {
   const uint64_t checked_ns = services_.clock.now_ns();
-  if (packet.signal && !is_met(packet)) {
+  if (packet.signal && !is_met(services_.memory, packet)) {
     unmet_ns_ = checked_ns;
     return Outcome::waits;
   }
@@ -259,7 +264,7 @@ uint64_t AqlQueue::next_due_ns() {
 }
 
 void AqlQueue::complete(const Flight& flight, uint64_t now_ns) {
-  Signal* signal = signal_at(flight.signal);
+  Signal* signal = signal_at(services_.memory, flight.signal);
   const Timestamps timestamps = flight.faults.timestamps;
   if ((__atomic_load_n(properties_, __ATOMIC_RELAXED) & queue_profiling_bit) && timestamps != Timestamps::lost) {
     uint64_t start = services_.gpu_clock.ticks(flight.start_ns);

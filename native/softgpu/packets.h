@@ -86,8 +86,6 @@ struct Signal {
 
 static_assert(sizeof(Signal) == 64);
 
-inline Signal* signal_at(uint64_t handle) { return reinterpret_cast<Signal*>(handle); }
-
 // Bit of the queue's properties that asks for timestamps.
 constexpr uint32_t queue_profiling_bit = 1U << 3;
 

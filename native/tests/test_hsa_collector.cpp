@@ -44,6 +44,7 @@ hsa_queue_t application_queue{};
 hsa_amd_queue_intercept_handler handler = nullptr;
 void* handler_data = nullptr;
 std::vector<Packet> submitted;
+bool keeps_memory = false;
 constexpr hsa_agent_t kGpu{77};
 
 hsa_status_t iterate_agents(hsa_status_t (*callback)(hsa_agent_t, void*), void* data) { return callback(kGpu, data); }
@@ -76,6 +77,20 @@ hsa_status_t signal_destroy(hsa_signal_t signal) {
   delete reinterpret_cast<amd_signal_t*>(signal.handle);
   return HSA_STATUS_SUCCESS;
 }
+// The GPU is to know the memory by another address than the host.
+constexpr uint64_t kGpuOffset = uint64_t{1} << 46;
+std::vector<void*> locked;
+hsa_status_t memory_lock(void* host, size_t, hsa_agent_t*, int count, void** seen_by_gpus) {
+  CHECK(count == 1);
+  locked.push_back(host);
+  *seen_by_gpus = static_cast<char*>(host) + kGpuOffset;
+  return HSA_STATUS_SUCCESS;
+}
+hsa_status_t memory_unlock(void* host) {
+  CHECK(!locked.empty() && locked.front() == host);
+  locked.erase(locked.begin());
+  return HSA_STATUS_SUCCESS;
+}
 hsa_status_t queue_destroy(hsa_queue_t*) { return HSA_STATUS_SUCCESS; }
 hsa_status_t set_profiler_enabled(hsa_queue_t*, int) { return HSA_STATUS_SUCCESS; }
 hsa_status_t async_copy_enable(bool) { return HSA_STATUS_SUCCESS; }
@@ -102,6 +117,10 @@ void make_tables() {
   extension.table.hsa_amd_profiling_async_copy_enable_fn = async_copy_enable;
   extension.table.hsa_amd_profiling_convert_tick_to_system_domain_fn = convert_tick;
   extension.table.hsa_amd_signal_create_fn = signal_create;
+  if (keeps_memory) {
+    extension.table.hsa_amd_memory_lock_fn = memory_lock;
+    extension.table.hsa_amd_memory_unlock_fn = memory_unlock;
+  }
   extension.table.hsa_amd_queue_intercept_create_fn = intercept_create;
   extension.table.hsa_amd_queue_intercept_register_fn = intercept_register;
 }
@@ -303,6 +322,55 @@ void memory_is_bounded() {
   CHECK(counters.lost[WAVESCOPE_LOSS_BUFFER_FULL] >= kMany - 512 * 1024);
 }
 
+std::vector<WavescopePendingBlock> pending_blocks() {
+  const std::string path = "/dev/shm/wavescope-" + Session::if_open()->name() + ".pending";
+  std::ifstream file(path, std::ios::binary);
+  const std::string content(std::istreambuf_iterator<char>(file), {});
+  std::vector<WavescopePendingBlock> blocks;
+  for (std::size_t at = WAVESCOPE_PAGE_BYTES; at + sizeof(WavescopePendingBlock) <= content.size();
+       at += sizeof(WavescopePendingBlock)) {
+    blocks.emplace_back();
+    std::memcpy(static_cast<void*>(&blocks.back()), content.data() + at, sizeof(WavescopePendingBlock));
+  }
+  return blocks;
+}
+
+WavescopePendingBlock block_in_use() {
+  for (const WavescopePendingBlock& block : pending_blocks()) {
+    if (block.filled != 0) return block;
+  }
+  return WavescopePendingBlock{};
+}
+
+// What is in flight lies in memory that outlives the process: the records, and the signals that the GPU writes.
+void what_is_in_flight_is_kept() {
+  const std::size_t before = records<WavescopeOpRecord>(".ops").size();
+  keeps_memory = true;
+  hsa_queue_t* queue = begin();
+  CHECK(!locked.empty());
+  for (uint32_t i = 0; i < 3; ++i) submit({a_dispatch(i + 1)});
+  WavescopePendingBlock block = block_in_use();
+  CHECK(block.filled == 3);
+  for (uint32_t i = 0; i < 3; ++i) {
+    CHECK(block.records[i].kind == WAVESCOPE_OP_DISPATCH && block.records[i].grid[0] == i + 1);
+    CHECK(block.signals[i].value == 1 && block.places[i] == 0);
+    submitted[i].completion_signal.handle -= kGpuOffset;
+  }
+  complete(submitted[0], 500, 510);
+  complete(submitted[2], 520, 530);
+  ops_once([&](const auto& all) { return all.size() == before + 2; });
+  block = block_in_use();
+  CHECK(block.places[0] == before + 1 && block.places[1] == 0 && block.places[2] == before + 2);
+  CHECK(block.records[2].start == 520 && block.records[2].end == 530);
+  CHECK(block.signals[0].value == 1 && block.signals[0].start_ticks == 0);
+  CHECK(core.hsa_queue_destroy_fn(queue) == HSA_STATUS_SUCCESS);
+  OnUnload();
+  CHECK(locked.empty());
+  for (const WavescopePendingBlock& left : pending_blocks()) CHECK(left.filled == 0);
+  Session::finish("exit");
+  CHECK(pending_blocks().empty());
+}
+
 }  // namespace
 
 int main() {
@@ -315,5 +383,6 @@ int main() {
   a_batch_is_recorded_packet_by_packet();
   a_long_kernel_holds_nothing_back();
   memory_is_bounded();
+  what_is_in_flight_is_kept();
   return std::system(("rm -r " + folder).c_str());
 }

@@ -19,7 +19,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "trace",
         metavar="DIR",
-        help="session folder, such as trace.db.session-k3x9_a1b; it is never changed",
+        help="session folder, such as trace.db.session-k3x9_a1b; its files are never changed",
     )
     add_output_path(
         parser, required=False, meaning=f"trace file to write (default {_DEFAULT_OUTPUT})"
@@ -30,9 +30,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.collect.recorder import merge_session  # noqa: PLC0415  slow to import
+    from wavescope.collect.recorder import (  # noqa: PLC0415  slow to import
+        fetch_pending,
+        merge_session,
+    )
 
     output = arguments.output or _DEFAULT_OUTPUT
+    fetch_pending(Path(arguments.trace))
     with Progress(f"reading {arguments.trace}", quiet=arguments.quiet) as progress:
         notes = merge_session(
             Path(arguments.trace), output, force=arguments.force, progress=progress

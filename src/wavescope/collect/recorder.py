@@ -7,7 +7,7 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -20,7 +20,10 @@ from wavescope.collect.running_sessions import registered, sessions_folder
 from wavescope.collect.softgpu import softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.store.chunk_reader import open_session
+from wavescope.store.chunks.layout import FACTS_SUFFIX
+from wavescope.store.chunks.pending import move_into_session, remove_forgotten
 from wavescope.store.chunks.process import BASE_NAME
+from wavescope.store.chunks.running import is_running
 from wavescope.store.chunks.session import (
     SESSION_FACTS,
     files_of,
@@ -67,6 +70,7 @@ def run_recorded(options: RecordOptions, environment: Mapping[str, str]) -> Reco
     collector = required_collector()
     require_free(options.output, [], force=options.force)
     _require_program(options.command[0], environment)
+    remove_forgotten()
     session = _make_session(options)
     try:
         end = _run(options, environment, collector, session)
@@ -149,7 +153,12 @@ def merged(options: RecordOptions, run: RecordedRun, progress: Progress = no_pro
         _remove_session(session)
         return Recording(end, None)
     _describe(session, options, program_end=end.words)
-    running = tuple(pid for pid in map(_pid_of, bases) if _is_running(pid))
+    running = tuple(
+        _pid_of(base)
+        for base in bases
+        if is_running(session / f"{base}.{FACTS_SUFFIX}", _pid_of(base))
+    )
+    fetch_pending(session)
     try:
         notes = merge_session(session, options.output, force=options.force, progress=progress)
     except (Exception, KeyboardInterrupt) as error:  # whatever it is: nothing is lost
@@ -158,6 +167,17 @@ def merged(options: RecordOptions, run: RecordedRun, progress: Progress = no_pro
     if kept is None:
         _remove_session(session)
     return Recording(end, options.output, kept, running, notes)
+
+
+def fetch_pending(session: Path) -> None:
+    """Move what processes that are gone had in flight into the session, where that is possible.
+
+    What stays in memory is read from there.
+    """
+    with suppress(OSError):
+        for base in process_bases(path.name for path in session.iterdir()):
+            if not is_running(session / f"{base}.{FACTS_SUFFIX}", _pid_of(base)):
+                move_into_session(session, base)
 
 
 def _merge_error(session: Path, error: BaseException) -> WavescopeError:
@@ -175,16 +195,6 @@ def _pid_of(base: str) -> int:
     found = BASE_NAME.fullmatch(base)
     assert found is not None
     return int(found.group(1))
-
-
-def _is_running(pid: int) -> bool:
-    """Whether a process lives: one that ended and was not yet waited for does not."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return False
-    state = text.rpartition(")")[2].split()
-    return bool(state) and state[0] not in {"Z", "X"} and pid != os.getpid()
 
 
 def _remove_session(session: Path) -> None:

@@ -168,7 +168,7 @@ class ChunkSource(Closing):
             self._counts[OPS.name] + 1,
         )
         slots = process.calls.slot_count if process.calls else 0
-        self._counts[OPS.name] += process.ops.slot_count if process.ops else 0
+        self._counts[OPS.name] += process.ops.slot_count
         self._counts[MARKERS.name] += marker_index.largest_id
         for table in (CALLS, LAUNCHES, COPIES):
             self._counts[table.name] += slots

@@ -1,7 +1,7 @@
 // hsa_load QUEUES THREADS DISPATCHES SIGNALS END: dispatches on QUEUES queues of every GPU, from THREADS threads.
 // Dispatch i of a thread on a queue has a grid of 64 * (i + 1) work-items. SIGNALS: none (but on the last), each (every
-// dispatch one of its own), shared (one counting signal for all of a round). END: shutdown, exit, quick (_exit), abort,
-// endless (until it is killed).
+// dispatch one of its own), shared (one counting signal for all of a round), barrier (on a barrier behind each round, as
+// HIP does). END: shutdown, exit, quick (_exit), abort, endless (says that it runs, and does until it is killed).
 #include "dispatching.h"
 
 enum { MOST_QUEUES = 128, ROUND = 256 };
@@ -13,10 +13,11 @@ static hsa_signal_t no_signal;
 static void one_round(hsa_queue_t* queue, int first, int count, hsa_signal_t last, hsa_signal_t* each) {
   hsa_signal_store_relaxed(last, signals == 's' ? count : 1);
   for (int i = 0; i < count; i++) {
-    hsa_signal_t completion = i == count - 1 || signals == 's' ? last : no_signal;
+    hsa_signal_t completion = (i == count - 1 && signals != 'b') || signals == 's' ? last : no_signal;
     if (signals == 'e' && i != count - 1) hsa_signal_store_relaxed(completion = each[i], 1);
     dispatch(queue, 64 * (uint32_t)(first + i + 1), completion);
   }
+  if (signals == 'b') barrier(queue, last);
   wait_below(last, 1);
 }
 
@@ -46,6 +47,10 @@ int main(int count, char** arguments) {
   endless = arguments[5][0] == 'e' && arguments[5][1] == 'n';
   begin();
   for (int i = 0; i < gpu_count * queues_each; i++) queues[queue_count++] = new_queue(i % gpu_count, 1024);
+  if (endless) {
+    puts("running");
+    fflush(stdout);
+  }
   pthread_t threads[64];
   for (long i = 0; i < thread_count; i++) pthread_create(&threads[i], NULL, work, (void*)i);
   for (int i = 0; i < thread_count; i++) pthread_join(threads[i], NULL);

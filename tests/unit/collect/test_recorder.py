@@ -153,13 +153,18 @@ def test_a_foreign_file_in_the_session_folder_survives(tmp_path: Path) -> None:
 
 def test_records_of_processes_that_outlive_the_program_stay(tmp_path: Path) -> None:
     body = """
+        import fcntl, time
+        locked, unlocked = os.pipe()
         child = os.fork()
         if child == 0:
-            import time
-            time.sleep(30)
+            mine = a_process(process.folder, pid=os.getpid()).with_op(start=1, end=2)
+            mine.write(ended=False)
+            facts = open(mine.folder / f"{mine.base}.facts")
+            fcntl.flock(facts, fcntl.LOCK_EX)
+            os.write(unlocked, b"!")
+            time.sleep(60)
             os._exit(0)
-        a_process(process.folder, pid=child).with_op(start=1, end=2).write(ended=False)
-        print(child, flush=True)
+        os.read(locked, 1)
         Path(os.environ["CHILD"]).write_text(str(child))
     """
     environment = {**os.environ, "CHILD": str(tmp_path / "child")}
@@ -169,6 +174,7 @@ def test_records_of_processes_that_outlive_the_program_stay(tmp_path: Path) -> N
 
     assert recording.running == (child,)
     assert recording.kept_session is not None
+    assert f"process {child} is still being recorded" in dict(recording.notes)
 
 
 def test_without_a_collector_the_way_to_get_it_is_told(

@@ -153,8 +153,8 @@ def test_an_object_that_is_given_out_again_is_told_by_time(tmp_path: Path) -> No
 def test_one_clock_reading_and_the_nominal_rate_are_enough(tmp_path: Path) -> None:
     folder = (
         a_process(tmp_path / "s")
-        .with_agent(0, ticks_per_second=100_000_000)
-        .with_fact("clock", gpu=0, ticks=1000, ns=50_000)
+        .with_agent(0)
+        .with_fact("clock", gpu=0, ticks=1000, ns=50_000, ticks_per_second=100_000_000)
         .with_op(start=1010, end=1020, flags=RAW_TICKS)
         .write()
     )

@@ -29,6 +29,8 @@ class Facts:
     functions: dict[int, Fact] = field(default_factory=dict)
     threads: dict[int, str] = field(default_factory=dict)
     clocks: dict[int, list[ClockPair]] = field(default_factory=dict)
+    clock_rates: dict[int, int] = field(default_factory=dict)
+    """Ticks per second by GPU, about."""
     labels: list[Fact] = field(default_factory=list)
     costs: list[Fact] = field(default_factory=list)
     runtimes: list[Fact] = field(default_factory=list)
@@ -140,4 +142,6 @@ def _take_clock(facts: Facts, fact: Fact) -> bool:
     if min(gpu, ticks, ns) < 0:
         return False
     facts.clocks.setdefault(gpu, []).append(ClockPair(ticks, ns))
+    if (rate := integer(fact, "ticks_per_second")) > 0:
+        facts.clock_rates[gpu] = rate
     return True

@@ -103,8 +103,43 @@ COUNTERS = Stream(
     ),
 )
 STREAMS = (OPS, CALLS, MARKERS, COUNTERS)
+_PENDING_SLOTS = 1024
+PENDING = Stream(
+    "pending",
+    5,
+    np.dtype(
+        [
+            ("filled", "<u8"),
+            ("spare", "V4088"),
+            ("places", "<u8", (_PENDING_SLOTS,)),
+            (
+                "signals",
+                [
+                    ("kind", "<i8"),
+                    ("value", "<i8"),
+                    ("mailbox", "<u8"),
+                    ("event", "<u8"),
+                    ("start", "<u8"),
+                    ("end", "<u8"),
+                    ("reserved", "<u8", (2,)),
+                ],
+                (_PENDING_SLOTS,),
+            ),
+            ("records", OPS.record, (_PENDING_SLOTS,)),
+        ]
+    ),
+)
+"""Blocks of dispatches in flight: no stream of records like the others."""
+MOST_PENDING_BLOCKS = 512
+NOWHERE = (1 << 64) - 1
+"""The place of a record that was counted as lost."""
 TEXT_SUFFIX, FACTS_SUFFIX, CONTROL_SUFFIX = "text", "facts", "control"
-SUFFIXES = (*(stream.suffix for stream in STREAMS), TEXT_SUFFIX, FACTS_SUFFIX, CONTROL_SUFFIX)
+SUFFIXES = (
+    *(stream.suffix for stream in (*STREAMS, PENDING)),
+    TEXT_SUFFIX,
+    FACTS_SUFFIX,
+    CONTROL_SUFFIX,
+)
 
 EMPTY = 0
 """The kind of a record that was never completed."""

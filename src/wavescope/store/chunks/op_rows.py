@@ -48,8 +48,6 @@ class OpRows:
 
     def batches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Batch]:
         """The rows in file order."""
-        if self.process.ops is None:
-            return
         wanted = OPS.column_names if columns is None else columns
         for block in self.process.ops.blocks(rows):
             keep = counted(self.process, block.records)

@@ -44,6 +44,8 @@ class OpSurvey:
     """Dispatch records with times."""
     lanes: set[int] = field(default_factory=set)
     """See `lane_keys`."""
+    timed: Counter[int] = field(default_factory=Counter)
+    """Dispatches with times by queue (see `lane_keys`), of a process without an orderly end."""
     last_event_ns: int = -1
     left_out: Counter[str] = field(default_factory=Counter)
 
@@ -101,8 +103,6 @@ class Lane:
 def survey_ops(process: ProcessChunks) -> OpSurvey:
     """Read all op records of `process` once."""
     survey = OpSurvey()
-    if process.ops is None:
-        return survey
     for block in process.ops.blocks():
         reasons = _reasons(process, block.records)
         for reason, count in enumerate(np.bincount(reasons, minlength=len(_SENTENCES)).tolist()):
@@ -127,7 +127,12 @@ def times_ns(process: ProcessChunks, records: Records, member: str) -> Array:
 
 
 def _survey_block(process: ProcessChunks, records: Records, survey: OpSurvey) -> None:
-    survey.dispatches += int((records["kind"] == OpRecordKind.DISPATCH).sum())
+    is_dispatch = records["kind"] == OpRecordKind.DISPATCH
+    survey.dispatches += int(is_dispatch.sum())
+    if process.facts.end is None:
+        queues, counts = np.unique(lane_keys(records[is_dispatch]), return_counts=True)
+        for queue, count in zip(queues.tolist(), counts.tolist(), strict=True):
+            survey.timed[queue] += count
     if len(survey.lanes) < _MOST_LANES:
         survey.lanes.update(np.unique(lane_keys(records)).tolist()[:_MOST_LANES])
     ends = times_ns(process, records, "end")

@@ -14,7 +14,10 @@ from wavescope.store.chunks import layout
 from wavescope.store.chunks.clock import TickClock
 from wavescope.store.chunks.facts import Facts, integer, read_facts, text
 from wavescope.store.chunks.layout import FACTS_SUFFIX, TEXT_SUFFIX, Stream
+from wavescope.store.chunks.op_records import OpRecords
+from wavescope.store.chunks.pending import completed_records, pending_path
 from wavescope.store.chunks.record_file import DamagedStreamError, RecordFile
+from wavescope.store.chunks.running import is_running
 from wavescope.store.chunks.text_file import Texts
 
 BASE_NAME = re.compile(r"(\d{1,10})-(\d{1,20})", re.ASCII)
@@ -33,12 +36,14 @@ class ProcessChunks:
         self._notes = notes
         self.facts: Facts = read_facts(self._path(FACTS_SUFFIX))
         self.texts = Texts(self._path(TEXT_SUFFIX), strings)
-        self.ops = self._stream(layout.OPS)
+        self.is_running = self.facts.end is None and is_running(self._path(FACTS_SUFFIX), self.pid)
+        """Whether its recording goes on while it is read."""
+        self.ops = self._op_records()
         self.calls = self._stream(layout.CALLS)
         self.markers = self._stream(layout.MARKERS)
         self.counters = self._stream(layout.COUNTERS)
         self.clocks = {
-            gpu: TickClock(pairs, integer(self.facts.agents.get(gpu, {}), "ticks_per_second", 0))
+            gpu: TickClock(pairs, self.facts.clock_rates.get(gpu, 0))
             for gpu, pairs in self.facts.clocks.items()
         }
         self._note_damage()
@@ -55,8 +60,8 @@ class ProcessChunks:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether the process did not come to an orderly end."""
-        return self.facts.end is None
+        """Whether the process is gone and did not come to an orderly end."""
+        return self.facts.end is None and not self.is_running
 
     @property
     def end_ns(self) -> int:
@@ -82,12 +87,28 @@ class ProcessChunks:
         try:
             file = RecordFile(path, stream)
         except (DamagedStreamError, OSError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            self._notes.add(f"file {path.name} is {reason}: left out")
+            self._note_unreadable(path, error)
             return None
         if file.is_torn:
             self._notes.add("records that were cut off at the end of a file, left out")
         return file
+
+    def _note_unreadable(self, path: Path, error: Exception) -> None:
+        reason = error.strerror if isinstance(error, OSError) else error
+        self._notes.add(f"file {path.name} is {reason}: left out")
+
+    def _op_records(self) -> OpRecords:
+        """All that was written, and of a process that is gone also what was not."""
+        written = OpRecords(self._stream(layout.OPS))
+        path = None if self.is_running else pending_path(self._folder, self._base)
+        if path is None:
+            return written
+        try:
+            rescued = completed_records(path, self._base, written.written)
+        except (DamagedStreamError, OSError) as error:
+            self._note_unreadable(path, error)
+            return written
+        return OpRecords(written.file, rescued)
 
     def _note_damage(self) -> None:
         notes, facts = self._notes, self.facts

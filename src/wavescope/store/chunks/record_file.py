@@ -20,7 +20,8 @@ from wavescope.store.chunks.layout import EMPTY, HEADER, MAGIC, PAGE_BYTES, VERS
 Records = npt.NDArray[np.void]
 
 BLOCK_RECORDS = 1 << 16
-_LARGEST_RECORD_BYTES = 4096
+_MOST_GROWTH = 16
+"""Newer collectors' records are so many times larger at most."""
 
 
 class DamagedStreamError(Exception):
@@ -47,7 +48,7 @@ class RecordFile:
         self.stream = stream
         with _opened(path) as file:
             size_bytes = os.fstat(file).st_size
-            self.record_bytes = _checked_record_bytes(file, stream)
+            self.record_bytes, self.pid, self.start_ns = _checked_header(file, stream)
             self.slot_count, tail_bytes = divmod(size_bytes - PAGE_BYTES, self.record_bytes)
             self.is_torn = any(os.pread(file, tail_bytes, size_bytes - tail_bytes))
             """Whether the file ends within a record; blocks that were never filled end in zeros."""
@@ -74,6 +75,11 @@ class RecordFile:
                     read = self._read(file, int(places[run[0]]), len(run))
                     found[run[0] : run[0] + len(read)] = read
         return found
+
+    def rest_of_header(self) -> bytes:
+        """What follows the header proper on its page."""
+        with _opened(self.path) as file:
+            return os.pread(file, PAGE_BYTES - HEADER.size, HEADER.size)
 
     def _read(self, file: int, place: int, count: int) -> Records:
         data = os.pread(file, count * self.record_bytes, PAGE_BYTES + place * self.record_bytes)
@@ -109,20 +115,21 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(file)
 
 
-def _checked_record_bytes(file: int, stream: Stream) -> int:
+def _checked_header(file: int, stream: Stream) -> tuple[int, int, int]:
+    """Bytes of a record, process id and start of the recording."""
     page = os.pread(file, PAGE_BYTES, 0)
     if len(page) < PAGE_BYTES:
         raise DamagedStreamError("shorter than its header")
-    magic, version, number, record_bytes, _, _ = HEADER.unpack_from(page)
+    magic, version, number, record_bytes, pid, start_ns = HEADER.unpack_from(page)
     if magic != MAGIC:
         raise DamagedStreamError("without a header")
     if version != VERSION:
         raise DamagedStreamError(f"of version {version}, which this version does not know")
     if number != stream.number:
         raise DamagedStreamError(f"of stream {number} instead of {stream.number}")
-    if not stream.record.itemsize <= record_bytes <= _LARGEST_RECORD_BYTES:
+    if not stream.record.itemsize <= record_bytes <= stream.record.itemsize * _MOST_GROWTH:
         raise DamagedStreamError(f"with records of {record_bytes} bytes")
-    return int(record_bytes)
+    return record_bytes, pid, start_ns
 
 
 def _grown(record: np.dtype[np.void], record_bytes: int) -> np.dtype[np.void]:

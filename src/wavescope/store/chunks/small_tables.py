@@ -26,7 +26,8 @@ from wavescope.store.chunks.op_survey import OpSurvey
 from wavescope.store.chunks.process import ProcessChunks
 from wavescope.units import bytes_text, duration_text
 
-_CUT_OFF_REASON = "not finished, or not yet written, when the process was killed"
+_CUT_OFF_REASON = "not finished when the process was killed"
+_RUNNING_REASON = "not finished yet"
 _MOST_COUNT = (1 << 62) - 1
 
 
@@ -104,13 +105,16 @@ def add_coverage(
     for index, (process, survey) in enumerate(zip(processes, surveys, strict=True)):
         timed = 0
         for block in process.counters.blocks() if process.counters else ():
-            for record in block.records[block.records["kind"] == COUNTER_KIND]:
+            for record in block.records[block.records["kind"] == COUNTER_KIND].copy():
                 if int(record["queue"]) == COPY_QUEUE:
                     _note_copies(builder, process, record)
                     continue
                 gpu = numbering.gpus[index].get(int(record["gpu"]), int(record["gpu"]))
                 key = lane_key(int(record["gpu"]), int(record["queue"]))
                 queue = numbering.lanes[index].get(key, UNKNOWN)
+                if process.facts.end is None:
+                    # Counters are brought up to date after the records.
+                    record["timed"] = survey.timed[key]
                 timed += _count(record["timed"])
                 _add_counter(builder, process, record, process_row=index, gpu=gpu, queue=queue)
         if timed > survey.dispatches:
@@ -131,8 +135,9 @@ def _missing(process: ProcessChunks, record: np.void) -> list[tuple[int, int, st
     rows += [(0, count, reason) for count, reason in _counts(record, "lost", LOSS_REASONS)]
     accounted = _count(record["timed"]) + sum(skipped + lost for skipped, lost, _ in rows)
     unfinished = _count(record["seen"]) - accounted
-    if process.is_cut_off and unfinished > 0:
-        rows.append((0, unfinished, _CUT_OFF_REASON))
+    if process.facts.end is None and unfinished > 0:
+        reason = _RUNNING_REASON if process.is_running else _CUT_OFF_REASON
+        rows.append((0, unfinished, reason))
     return rows
 
 
@@ -193,6 +198,9 @@ def add_metadata(
         builder.notes.add(f"the recording of process {pid} was cut off")
     if cut_off:
         known["cut_off_processes"] = ", ".join(cut_off)
+    for process in processes:
+        if process.is_running:
+            builder.notes.add(f"process {process.pid} is still being recorded")
     for process, gpus in zip(processes, numbering.gpus, strict=True):
         for local, clock in process.clocks.items():
             if clock.pairs and local in gpus:
