@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder",
+        metavar="DIR",
+        nargs="?",
+        help="thread-trace capture: folder, its parent or an archive; flags state what it lacks",
+    )
     group = parser.add_argument_group("the kernel")
     group.add_argument("--arch", metavar="CHIP", help="such as gfx942; --chips lists all")
     group.add_argument("--vgpr", metavar="N", type=_count, help="vector registers of a lane")
@@ -35,7 +41,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
-    print_result(_chips() if arguments.chips else _of_flags(arguments), output)
+    if arguments.chips:
+        result = _chips()
+    else:
+        result = _of_capture(arguments) if arguments.folder else _of_flags(arguments)
+    print_result(result, output)
     return 0
 
 
@@ -47,6 +57,28 @@ def _chips() -> Result:
     return Result("Chips", [chips_table(list(chips().values()))])
 
 
+def _of_capture(arguments: argparse.Namespace) -> Result:
+    from wavescope.analyze.occupancy.traced_kernel import (  # noqa: PLC0415  slow to import
+        StatedResources,
+        traced_occupancy_result,
+    )
+    from wavescope.cli.chosen_capture import chosen_capture  # noqa: PLC0415
+    from wavescope.model.chips.catalogue import chip_named  # noqa: PLC0415
+
+    stated = StatedResources(
+        chip_named(arguments.arch) if arguments.arch else None,
+        arguments.vgpr,
+        arguments.agpr,
+        arguments.sgpr,
+        arguments.lds,
+        arguments.workgroup,
+        arguments.wave or 0,
+        arguments.cu_mode,
+    )
+    trace = chosen_capture(arguments.folder, reads_waves=False, quiet=arguments.quiet)
+    return traced_occupancy_result(trace, stated)
+
+
 def _of_flags(arguments: argparse.Namespace) -> Result:
     from wavescope.analyze.occupancy.limits import occupancy_of  # noqa: PLC0415  slow to import
     from wavescope.analyze.occupancy.report import occupancy_result  # noqa: PLC0415
@@ -56,7 +88,7 @@ def _of_flags(arguments: argparse.Namespace) -> Result:
     if arguments.arch is None or arguments.vgpr is None:
         raise UsageError(
             "which kernel?",
-            hint="give --arch and --vgpr at least, e.g. --arch gfx942 --vgpr 128",
+            hint="name a capture, or give --arch and --vgpr at least: --arch gfx942 --vgpr 128",
         )
     resources = KernelResources(
         arguments.vgpr,
@@ -91,6 +123,7 @@ COMMAND = Command(
             "wavescope occupancy --arch gfx942 --vgpr 144 --agpr 136 --lds 16384 --sgpr 96",
             "a kernel by its figures",
         ),
+        Example("wavescope occupancy ui_output_agent_1_dispatch_3", "a traced kernel"),
         Example("wavescope occupancy --arch gfx1100 --vgpr 96 --wave 32", "RDNA, waves of 32"),
         Example("wavescope occupancy --chips", "the table of chips"),
     ),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+from tests.thread_trace_folders import a_capture, step
 from tests.unit.cli.conftest import Run
 
 
@@ -37,3 +39,17 @@ def test_what_is_missing_or_wrong_is_said(run: Run) -> None:
     assert "gfx90a" in run("occupancy", "--arch", "gfx1", "--vgpr", "8").err
     assert run("occupancy", "--arch", "gfx942", "--vgpr", "many").code == 2
     assert run("occupancy", "--arch", "gfx942", "--vgpr", "8", "--wave", "32").code == 2
+
+
+def test_a_traced_kernel_and_several_of_them(run: Run, tmp_path: Path) -> None:
+    for dispatch in (1, 2):
+        builder = a_capture(dispatch=dispatch).with_code("v_add_f32 v0, v1, v95", "s_endpgm")
+        builder.with_wave([step(1), step(2)]).write(tmp_path)
+
+    one = run("occupancy", tmp_path / "ui_output_agent_7_dispatch_2", "--arch", "gfx90a", "--json")
+    both = run("occupancy", tmp_path)
+
+    assert json.loads(one.out)["facts"]["waves_per_simd"] == 5
+    assert both.code == 2
+    assert "ui_output_agent_7_dispatch_2" in both.err
+    assert run("occupancy", tmp_path / "nothing").code == 3
