@@ -79,6 +79,7 @@ def jobs(folder: Path, inputs: Inputs) -> dict[str, Callable[[], list[str]]]:
         "convert to .pftrace": convert(trace, "out.pftrace"),
         "convert to .json.gz": convert(trace, "out.json.gz"),
         "convert to .db": convert(trace, "out.db"),
+        "convert that .json.gz to .db": convert(folder / "out.json.gz", "again.db"),
         "merge of 8 parts": lambda: [
             *WAVESCOPE,
             "merge",
@@ -90,6 +91,7 @@ def jobs(folder: Path, inputs: Inputs) -> dict[str, Callable[[], list[str]]]:
         ],
         "summary of Kineto JSON": lambda: [*WAVESCOPE, "summary", "-q", str(kineto)],
         "convert Kineto JSON to .pftrace": convert(kineto, "kineto.pftrace"),
+        "convert Kineto JSON to .db": convert(kineto, "kineto.db"),
     }
 
 

@@ -50,6 +50,7 @@ COMMANDS = (
     CommandEntry("summary", "summary", "where the time goes: kernels, utilization, gaps, copies"),
     CommandEntry("report", "report", "a trace as one page: findings, timeline, kernels, phases"),
     CommandEntry("phases", "phases", "what each marked phase did: prefill, decode, ..."),
+    CommandEntry("compare", "compare", "what changed between traces; a verdict on repeated runs"),
     CommandEntry("query", "query", "run SQL on a trace, read-only"),
     CommandEntry("convert", "convert", "write a trace for other tools: Perfetto, ...", ("export",)),
     CommandEntry("merge", "merge", "put the traces of many processes or ranks into one"),
@@ -60,6 +61,7 @@ COMMANDS = (
     CommandEntry("occupancy", "occupancy", "how many waves of a kernel fit, what limits them"),
     CommandEntry("traffic", "traffic", "how kernels use L2 and memory, from hardware counters"),
     CommandEntry("softgpu", "softgpu", "run a ROCm program without a GPU"),
+    CommandEntry("ceilings", "ceilings", "measure how fast this GPU can be, for rooflines"),
     CommandEntry("doctor", "doctor", "what works on this machine, and how to get what is missing"),
     CommandEntry("demo", "demo", "a tour: record LLM inference on software GPUs and analyse it"),
 )

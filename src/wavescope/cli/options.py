@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import enum
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from wavescope.model.selection import Selection
 
 DEFAULT_ROWS = 20
+_SIZE = re.compile(r"(\d{1,15})(?:\.(\d{1,3}))?\s*([kKMGT]?)i?[bB]?", re.ASCII)
+_SIZE_UNITS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 class OutputFormat(str, enum.Enum):
@@ -174,3 +177,13 @@ def row_count(text: str) -> int:
     if not text.isdecimal() or len(text) > 12:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of rows")
     return int(text)
+
+
+def size_bytes(text: str) -> int:
+    """Bytes of '4096', '500M' or '2.5GB'."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size such as 500M or 2G")
+    whole, part, unit = found.groups()
+    factor = _SIZE_UNITS[unit]
+    return int(whole) * factor + int((part or "").ljust(3, "0") or "0") * factor // 1000

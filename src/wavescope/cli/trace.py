@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.options import add_force_flag, add_json_flag, add_quiet_flag
+from wavescope.cli.options import add_force_flag, add_json_flag, add_quiet_flag, size_bytes
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from wavescope.collect.recorder import Recording
 
 _MODES = ("lite", "standard", "full", "hip")
-_SIZE = re.compile(r"(\d{1,15})(?:\.(\d{1,3}))?\s*([kKMGT]?)i?[bB]?", re.ASCII)
-_SIZE_UNITS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +86,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
         "--duration", metavar="TIME", type=_milliseconds, help="record for so long: 10 (s), 500ms"
     )
     group.add_argument(
-        "--max-size", metavar="BYTES", type=_size_bytes, help="most that a process writes: 500M, 2G"
+        "--max-size", metavar="BYTES", type=size_bytes, help="most that a process writes: 500M, 2G"
     )
     group.add_argument(
         "--kernel",
@@ -204,16 +202,6 @@ def _milliseconds(text: str) -> int:
     if value_ns < 0:
         raise argparse.ArgumentTypeError(f"'{text}' is negative")
     return -(-value_ns // 1_000_000)
-
-
-def _size_bytes(text: str) -> int:
-    """Bytes of '4096', '500M' or '2.5GB'."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a size such as 500M or 2G")
-    whole, part, unit = found.groups()
-    factor = _SIZE_UNITS[unit]
-    return int(whole) * factor + int((part or "").ljust(3, "0") or "0") * factor // 1000
 
 
 COMMAND = Command(
