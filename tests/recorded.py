@@ -141,6 +141,10 @@ class ProcessFiles:
         (found,) = (row for row in self.markers() if texts[row["text"]] == text)
         return found
 
+    def forget_shared_memory(self) -> None:
+        """Free what a killed process had in flight, as its recorder would have."""
+        Path("/dev/shm", f"wavescope-{self.base.name}.pending").unlink(missing_ok=True)
+
     def ops(self) -> Rows:
         return self.records("ops", 1, _OP)
 

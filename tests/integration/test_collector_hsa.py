@@ -294,7 +294,7 @@ def test_however_a_program_ends(end: str, programs: Path, tmp_path: Path) -> Non
         assert recorded <= len(traced)
         assert 3000 - len(traced) <= len(range(0, 3000, 256))  # those with the program's signal
         assert run.process.facts("end") == []
-        forget_shared_memory(run)
+        run.process.forget_shared_memory()
     else:
         assert recorded == 3000
         assert run.process.facts("end")[0]["reason"] == "exit"
@@ -327,12 +327,7 @@ def assert_kills_lose_nothing(program: Path, folder: Path, runs: int) -> None:
             assert trace.coverage["timed"].sum() == (trace.op_kind == 0).sum()
             lost = trace.coverage["lost"].sum()
             assert trace.coverage["seen"].sum() == trace.coverage["timed"].sum() + lost
-        forget_shared_memory(run)
-
-
-def forget_shared_memory(run: Run) -> None:
-    name = f"wavescope-{run.process.base.name}.pending"
-    Path("/dev/shm", name).unlink(missing_ok=True)
+        run.process.forget_shared_memory()
 
 
 def test_a_killed_program_leaves_everything_that_completed(programs: Path, tmp_path: Path) -> None:
