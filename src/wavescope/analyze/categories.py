@@ -17,13 +17,22 @@ from wavescope.analyze.names.kernel_meaning import (
     COPY_FILL,
     OTHER,
     CategoryRules,
+    KernelMeaning,
     meaning_of,
 )
 from wavescope.model.coded_columns import code_counts, looked_up
 from wavescope.model.intervals import lengths_ns
-from wavescope.model.op_kinds import OpKind
+from wavescope.model.op_kinds import OpKind, kind_of_type
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace
+
+
+def meaning_of_label(label: str, rules: CategoryRules | None = None) -> KernelMeaning:
+    """What ops with that label are; copies and fills without a name are called by their type."""
+    found = rules.meaning_of(label) if rules is not None else meaning_of(label)
+    if found.category == OTHER and kind_of_type(label) in (OpKind.COPY, OpKind.FILL):
+        return found._replace(category=COPY_FILL)
+    return found
 
 
 class OpCategories(NamedTuple):

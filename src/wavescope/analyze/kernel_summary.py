@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wavescope.analyze.categories import meaning_of_label
 from wavescope.analyze.group_statistics import GroupStatistics, group_statistics
+from wavescope.analyze.names.kernel_meaning import CategoryRules
 from wavescope.analyze.names.kernel_names import NamedKernel, NameRules, short_name
 from wavescope.analyze.op_labels import OpLabels, op_labels
 from wavescope.analyze.scopes import Scope, ScopeIndex, combine, index_type, scope_index
@@ -48,7 +50,7 @@ class KernelSummaryOptions:
     scope: Scope = Scope.ALL
     ops: OpChoice = OpChoice.KERNELS
     rules: NameRules | None = None
-    """A user's rules; with them the table has a column `category`."""
+    """A user's rules for names and categories, tried before the built-in ones."""
     full_names: bool = False
     """Whether to add a table of the full names behind each short one."""
 
@@ -72,7 +74,7 @@ def kernel_summary(trace: Trace, options: KernelSummaryOptions | None = None) ->
     group_of_op = ops.labels.for_each_op(group_of_label)
     groups, group_count = combine(ops.scope, group_of_op, len(names))
     statistics = group_statistics(groups, ops.duration_ns, group_count)
-    categories = {kernel.name: kernel.category for kernel in named} if options.rules else None
+    categories = _categories(ops.labels, named, options)
     result = Result(
         "Kernels" if options.ops is OpChoice.KERNELS else "GPU ops",
         [_kernel_table(statistics, names, categories, ops.scope)],
@@ -95,6 +97,18 @@ def _naming(options: KernelSummaryOptions) -> Callable[[str], NamedKernel]:
     if options.rules is not None:
         return options.rules.named
     return lambda full: NamedKernel(short_name(full))
+
+
+def _categories(
+    labels: OpLabels, named: Sequence[NamedKernel], options: KernelSummaryOptions
+) -> dict[str, str]:
+    """The category of each listed name: that of the first kernel it stands for."""
+    rules = CategoryRules(options.rules) if options.rules is not None else None
+    found: dict[str, str] = {}
+    for text, kernel in zip(labels.texts, named, strict=True):
+        if kernel.name not in found:
+            found[kernel.name] = meaning_of_label(text, rules).category
+    return found
 
 
 def _listed_ops(trace: Trace, options: KernelSummaryOptions) -> _Ops:
@@ -149,7 +163,7 @@ def statistics_rows(
 def _kernel_table(
     statistics: GroupStatistics,
     names: Sequence[str],
-    categories: dict[str, str] | None,
+    categories: dict[str, str],
     scope: ScopeIndex,
 ) -> ResultTable:
     keys = [divmod(group, len(names)) for group in statistics.groups.tolist()]
@@ -163,13 +177,11 @@ def _kernel_table(
     for index in order:
         place, name = keys[index][0], names[keys[index][1]]
         count, numbers = values[index]
-        category = () if categories is None else (categories[name] or None,)
-        rows.append((*scope.labels[place], name, *category, count, *numbers))
-    category_column = (ResultColumn("category", "Category", Unit.NAME, "as the rules say"),)
+        rows.append((*scope.labels[place], name, categories[name], count, *numbers))
     columns = (
         *scope.columns,
         ResultColumn("name", "Name", Unit.NAME, "kernel or group of kernels"),
-        *(() if categories is None else category_column),
+        ResultColumn("category", "Category", Unit.NAME, "kind of work, see docs/categories.md"),
         ResultColumn("calls", "Calls", Unit.COUNT, "how often it ran"),
         *STATISTICS_COLUMNS,
     )

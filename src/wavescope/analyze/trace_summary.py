@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from wavescope.analyze.categories import categories
 from wavescope.analyze.copies import copies
 from wavescope.analyze.coverage import coverage
 from wavescope.analyze.gaps import gaps
 from wavescope.analyze.gpu_timelines import gpu_timelines
 from wavescope.analyze.kernel_summary import KernelSummaryOptions, kernel_summary
+from wavescope.analyze.names.kernel_meaning import CategoryRules
 from wavescope.analyze.utilization import utilization
 from wavescope.model.result import Finding, Result, Severity
 from wavescope.model.trace import Trace
@@ -26,15 +28,18 @@ class SummaryOptions:
 
 
 def summarize(trace: Trace, options: SummaryOptions) -> Result:
-    """Kernels, utilization, gaps, copies, host calls, latency, coverage and findings."""
+    """Kernels, categories, utilization, gaps, copies, host calls, coverage and findings."""
     trace.ops.load(*_OP_COLUMNS)
     result = Result("Summary", facts={"path": trace.path, "format": trace.format})
     result.facts["op_count"] = len(trace.ops)
     result.facts["marker_count"] = len(trace.markers)
     kernels = kernel_summary(trace, options.kernels)
+    rules = options.kernels.rules
+    by_category = categories(trace, CategoryRules(rules) if rules is not None else None)
     timelines = gpu_timelines(trace)  # only now: they use again the memory that kernels needed
     parts = [
         kernels,
+        by_category,
         utilization(trace, timelines=timelines),
         gaps(trace, timelines=timelines),
         copies(trace),

@@ -38,6 +38,7 @@ _HEADER_FACTS = {
     "listed_op_count": "kernel_launch_count",
     "name_count": "kernel_name_count",
     "gpu_time_ns": "kernel_time_ns",
+    "other_percent": "other_category_percent",
     "marker_count": "marker_count",
     "call_count": "host_call_count",
     "coverage": "coverage",
@@ -56,7 +57,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="group kernels by short name (default), by full name, or as --rules says",
     )
     group.add_argument(
-        "--rules", metavar="FILE", help="TOML file with [[rule]] tables: match, name, category"
+        "--rules",
+        metavar="FILE",
+        help="TOML file with [[rule]] tables: match, name, category, note",
     )
     group.add_argument(
         "--per",
@@ -137,9 +140,9 @@ def _fit_for_people(result: Result, output: OutputOptions) -> list[str]:
 
 COMMAND = Command(
     "summary",
-    "Show where the time goes: kernels with exact percentiles, utilization of each GPU, what "
-    "communication and copies are exposed, gaps, host calls, launch latency, what the trace "
-    "covers, and findings. docs/definitions.md defines every number.",
+    "Show where the time goes: kernels with exact percentiles, categories of work, utilization of "
+    "each GPU, what communication and copies are exposed, gaps, host calls, launch latency, what "
+    "the trace covers, and findings. docs/definitions.md defines every number.",
     (
         Example("wavescope summary trace.db", "the whole picture"),
         Example("wavescope summary trace.json.gz --marker decode -n 10", "top kernels of decode"),

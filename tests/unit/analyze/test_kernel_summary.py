@@ -38,6 +38,7 @@ def test_every_statistic_of_one_kernel() -> None:
     assert row.pop("std_ns") == pytest.approx(math.sqrt((100**2 - 1) / 12), rel=1e-12)
     assert row == {
         "name": "gemm",
+        "category": "GEMM",
         "calls": 100,
         "total_ns": 5_050,
         "percent": 100.0,
@@ -104,7 +105,7 @@ def test_rules_give_groups_and_categories(tmp_path: Path) -> None:
 
     assert columns(table, "name", "category", "calls", "total_ns") == [
         ("GEMM", "matmul", 2, 30),
-        ("other", None, 1, 5),
+        ("other", "other", 1, 5),
     ]
 
 

@@ -36,6 +36,7 @@ def test_the_page_tells_kernels_utilization_coverage_and_findings(
         "kernel time      4.000 us",
         "coverage         3 of 10 dispatches timed (30.0 %), 7 skipped",
         "Kernels",
+        "Categories",
         "GPU utilization",
         "Idle gaps",
         "Copies",
@@ -160,7 +161,7 @@ def test_markdown_and_csv(run: Run, trace_file: Path) -> None:
 
     assert markdown.startswith("## Summary\n\n- path: ")
     assert "<script>" not in markdown and "</script>" not in markdown
-    assert csv.splitlines()[0].startswith("name,calls,total_ns,percent,mean_ns,median_ns,p95_ns")
+    assert csv.splitlines()[0].startswith("name,category,calls,total_ns,percent,mean_ns,median_ns")
     assert csv.splitlines()[-1].startswith("gemm,1,1000,25.0,")
 
 

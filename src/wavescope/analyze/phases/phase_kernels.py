@@ -9,14 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.categories import meaning_of_label
 from wavescope.analyze.group_sums import group_sums
-from wavescope.analyze.names.kernel_meaning import (
-    CATEGORIES,
-    COPY_FILL,
-    CategoryRules,
-    KernelMeaning,
-    meaning_of,
-)
+from wavescope.analyze.names.kernel_meaning import CategoryRules, KernelMeaning
 from wavescope.analyze.names.kernel_names import short_name
 from wavescope.analyze.op_labels import op_labels
 from wavescope.analyze.phases.marker_paths import NO_PATH, Path
@@ -24,7 +19,7 @@ from wavescope.analyze.phases.marker_phases import MarkerPhases
 from wavescope.analyze.scopes import index_type
 from wavescope.model.coded_columns import code_counts
 from wavescope.model.intervals import lengths_ns
-from wavescope.model.op_kinds import OpKind, kind_of_type
+from wavescope.model.op_kinds import OpKind
 
 _TABLE_CELLS = 1 << 22
 """Up to so many pairs of path and kernel are counted in a table, more are found by sorting."""
@@ -87,23 +82,14 @@ def _named_labels(
         name_of = str
     elif rules is not None:
         name_of = lambda full: rules.names.named(full).name  # noqa: E731
-    meaning = rules.meaning_of if rules is not None else meaning_of
     texts = [name_of(text) for text in labels.texts]
     names = list(dict.fromkeys(texts))
     number = {name: index for index, name in enumerate(names)}
     meanings: dict[str, KernelMeaning] = {}
     for full, name in zip(labels.texts, texts, strict=True):
-        meanings.setdefault(name, _meaning_of_label(full, meaning))
+        meanings.setdefault(name, meaning_of_label(full, rules))
     numbers = np.array([number[name] for name in texts], index_type(len(names)))
     return _NamedLabels(names, [meanings[name] for name in names], labels.for_each_op(numbers))
-
-
-def _meaning_of_label(label: str, meaning: Callable[[str], KernelMeaning]) -> KernelMeaning:
-    """What a label stands for; copies and fills without a name are called by their type."""
-    found = meaning(label)
-    if found.category == CATEGORIES[-1] and kind_of_type(label) in (OpKind.COPY, OpKind.FILL):
-        return found._replace(category=COPY_FILL)
-    return found
 
 
 def _own_kernels(phases: MarkerPhases, named: _NamedLabels) -> list[dict[int, KernelTime]]:
