@@ -98,7 +98,7 @@ def test_a_summary_of_a_path_is_that_of_its_trace(trace_path: Path) -> None:
     assert kernels.column("name") == ["gemm_0", "gemm_1", "gemm_2"]
     assert kernels.column("calls") == [6, 6, 6]
     assert kernels.column("total_ns") == [42_006, 42_006, 42_006]
-    assert repr(result).startswith("<Result Summary: kernels (3 rows), gpus (2 rows)")
+    assert repr(result).startswith("<Result Summary: kernels (3 rows), categories (2 rows)")
 
 
 def test_columns_stay_when_the_file_is_closed(trace_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_markdown_and_csv(run: Run, trace_file: Path) -> None:
     assert markdown.startswith("## Summary\n\n- path: ")
     assert "<script>" not in markdown and "</script>" not in markdown
     assert csv.splitlines()[0].startswith("name,category,calls,total_ns,percent,mean_ns,median_ns")
-    assert csv.splitlines()[-1].startswith("gemm,1,1000,25.0,")
+    assert csv.splitlines()[-1].startswith("gemm,GEMM,1,1000,25.0,")
 
 
 def test_an_empty_trace_has_a_summary(run: Run, tmp_path: Path) -> None:
