@@ -25,6 +25,7 @@ COMMANDS = (
     ("summary", "TRACE", "--table", "kernels"),
     ("query", "TRACE", "SELECT *, NULL AS absent, 0.5 AS half FROM rocpd_op"),
     ("convert", "TRACE", "-o", "out.pftrace"),
+    ("report", "TRACE", "-o", "report.html"),
     ("trim", "TRACE", "-o", "part.db", "--gpu", "0"),
     ("merge", "TRACE", "TRACE", "-o", "all.db"),
     ("doctor",),

@@ -1,0 +1,136 @@
+"""Everything the report of one trace shows, computed in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.categories import op_categories
+from wavescope.analyze.copies import copies
+from wavescope.analyze.coverage import coverage
+from wavescope.analyze.gaps import GapOptions, gaps
+from wavescope.analyze.gpu_timelines import GpuTimeline, gpu_timelines
+from wavescope.analyze.host_calls import host_calls
+from wavescope.analyze.kernel_summary import KernelSummaryOptions, OpChoice, kernel_summary
+from wavescope.analyze.launch_latency import launch_latency
+from wavescope.analyze.overview import overview
+from wavescope.analyze.report.class_shares import SharedTime, class_shares
+from wavescope.analyze.report.colouring import Colouring
+from wavescope.analyze.report.duration_histograms import DurationHistograms, duration_histograms
+from wavescope.analyze.report.named_ops import NamedOps, named_ops
+from wavescope.analyze.report.phase_kernels import PhaseKernels, phase_kernels
+from wavescope.analyze.report.phases import phase_colouring
+from wavescope.analyze.report.timeline import Timeline, TimelineOptions, timeline
+from wavescope.analyze.utilization import utilization
+from wavescope.model.coded_columns import looked_up
+from wavescope.model.intervals import lengths_ns
+from wavescope.model.result import Finding, Result
+from wavescope.model.source import Array
+from wavescope.model.trace import Trace
+
+_OP_COLUMNS = ("gpu", "queue", "start_ns", "end_ns", "name", "type")
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """How much of a trace its report keeps."""
+
+    timeline: TimelineOptions = field(default_factory=TimelineOptions)
+    gaps: int = 25
+    hot_kernels: int = 10
+    histograms: int = 200
+    """Kernels, by time, of which the durations are shown."""
+
+
+@dataclass(frozen=True)
+class KernelDurations:
+    """The durations of the kernels that take most time; one row of `counts` for each name."""
+
+    names: list[str]
+    histograms: DurationHistograms
+
+
+class OpNames(NamedTuple):
+    """Short names, and for each single op of a timeline the place of its own."""
+
+    names: list[str]
+    of_op: npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class TraceReport:
+    """The data of one trace's report."""
+
+    overview: Result
+    summary: Result
+    """Kernels, utilization, gaps, copies, host calls, latency and coverage."""
+    timeline: Timeline
+    op_names: OpNames
+    category_shares: list[SharedTime]
+    phases: list[PhaseKernels]
+    durations: KernelDurations
+    findings: list[Finding]
+
+
+def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport:
+    """The report's data; names are as long as the trace has them."""
+    options = options or ReportOptions()
+    trace.ops.load(*_OP_COLUMNS)
+    durations_ns = lengths_ns(trace.ops["start_ns"], trace.ops["end_ns"])
+    named = named_ops(trace)
+    found = op_categories(trace)
+    categories = Colouring.of_used("category", "Category", found.labels, found.codes)
+    phases = phase_colouring(trace)
+    timelines = gpu_timelines(trace)
+    summary = _summary(trace, timelines, options)
+    drawn = timeline(
+        trace, timelines, [categories, *([phases] if phases else [])], options.timeline
+    )
+    return TraceReport(
+        overview(trace),
+        summary,
+        drawn,
+        _op_names(named, drawn),
+        class_shares(categories, durations_ns, trace.ops["gpu"], phases),
+        phase_kernels(phases or _everything(trace), named, durations_ns, options.hot_kernels),
+        _kernel_durations(summary, named, durations_ns, options.histograms),
+        summary.findings,
+    )
+
+
+def _summary(trace: Trace, timelines: Sequence[GpuTimeline], options: ReportOptions) -> Result:
+    """What `wavescope summary` shows, copies and fills listed among the kernels."""
+    parts = [
+        kernel_summary(trace, KernelSummaryOptions(ops=OpChoice.ALL)),
+        utilization(trace, timelines=timelines),
+        gaps(trace, GapOptions(largest=options.gaps), timelines=timelines),
+        copies(trace),
+    ]
+    if len(trace.calls):
+        parts += [host_calls(trace), launch_latency(trace)]
+    return Result("Summary").extend([*parts, coverage(trace)])
+
+
+def _everything(trace: Trace) -> Colouring:
+    """One phase for all, where no phases are known."""
+    return Colouring("phase", "Phase", ("all ops",), np.zeros(len(trace.ops), np.uint8))
+
+
+def _op_names(named: NamedOps, drawn: Timeline) -> OpNames:
+    used, of_op = np.unique(named.of_op[drawn.ops.rows], return_inverse=True)
+    return OpNames([named.names[index] for index in used.tolist()], of_op.astype(np.uint32))
+
+
+def _kernel_durations(
+    summary: Result, named: NamedOps, durations_ns: Array, most: int
+) -> KernelDurations:
+    """The histograms of the names that lead the table of kernels."""
+    names = [str(name) for name in summary.table("kernels").column("name")[:most]]
+    place = {name: number for number, name in enumerate(names)}
+    of_name = np.array([place.get(name, len(names)) for name in named.names], np.int64)
+    found = duration_histograms(looked_up(of_name, named.of_op), durations_ns, len(names) + 1)
+    return KernelDurations(names, found._replace(counts=found.counts[:-1]))

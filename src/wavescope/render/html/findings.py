@@ -1,0 +1,74 @@
+"""Findings: the conclusion, its evidence, what it would gain, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wavescope.model.result import Finding, Severity
+from wavescope.render.html.markup import Html, bounded, element
+from wavescope.render.values import fact_label, fact_text
+
+_ORDER = {Severity.PROBLEM: 0, Severity.WARNING: 1, Severity.INFO: 2}
+_SIGN = {Severity.PROBLEM: "!!", Severity.WARNING: "!", Severity.INFO: "i"}
+
+
+def findings_html(findings: Sequence[Finding]) -> Html:
+    """The findings, the largest gain of the gravest kind first."""
+    if not findings:
+        return element(
+            "p", "No findings: nothing stood out by the published thresholds.", class_="none"
+        )
+    ordered = sorted(findings, key=lambda f: (_ORDER[f.severity], -(f.gain_percent or 0.0)))
+    return element("ul", *(_finding(finding) for finding in ordered), class_="findings")
+
+
+def _finding(finding: Finding) -> Html:
+    severity = finding.severity
+    return element(
+        "li",
+        element(
+            "div",
+            element("span", _SIGN[severity], class_="sign", aria_hidden="true"),
+            element("span", f"{severity.value}: ", class_="unseen"),
+            element("strong", bounded(finding.title)),
+            element("span", bounded(finding.where, 60), class_="where") if finding.where else None,
+            _gain(finding),
+            class_="head",
+        ),
+        element("p", bounded(finding.evidence)),
+        element("p", bounded(finding.suggestion), class_="next") if finding.suggestion else None,
+        _details(finding),
+        class_=f"finding {severity.value}",
+    )
+
+
+def _gain(finding: Finding) -> Html | None:
+    if finding.gain_percent is None:
+        return None
+    text = f"up to {finding.gain_percent:.1f} %"
+    return element("span", text, class_="gain", title=bounded(finding.gain_basis) or None)
+
+
+def _details(finding: Finding) -> Html | None:
+    numbers = [
+        element(
+            "div",
+            element("dt", fact_label(key)),
+            element("dd", bounded(fact_text(key, value), 300)),
+        )
+        for key, value in finding.numbers.items()
+    ]
+    if not (numbers or finding.sql or finding.gain_basis):
+        return None
+    return element(
+        "details",
+        element("summary", "Evidence"),
+        element("p", f"Gain: {bounded(finding.gain_basis)}") if finding.gain_basis else None,
+        element("dl", *numbers, class_="numbers") if numbers else None,
+        _query(finding.sql) if finding.sql else None,
+    )
+
+
+def _query(sql: str) -> Html:
+    lines = [bounded(line) for line in sql.splitlines()[:40]]
+    return element("pre", element("code", "\n".join(lines)), tabindex="0")

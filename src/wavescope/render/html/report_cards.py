@@ -1,0 +1,78 @@
+"""The figures that a report begins with."""
+
+from __future__ import annotations
+
+from wavescope.analyze.report.trace_report import TraceReport
+from wavescope.model.result import Result, Value
+from wavescope.render.html.cards import Card
+from wavescope.units import count_text, duration_text
+
+_BUSY_GOOD_PERCENT = 80.0
+_BUSY_LOW_PERCENT = 50.0
+
+
+def report_cards(report: TraceReport) -> list[Card]:
+    """How long, how busy, how many, how much was hidden or idle, and how much was seen."""
+    facts, summary = report.overview.facts, report.summary
+    span_ns = _number(summary.facts.get("gpu_span_ns"))
+    busy = summary.facts.get("gpu_busy_percent")
+    gpus = int(_number(summary.facts.get("gpu_count")))
+    cards = [
+        Card(
+            "Span of GPU work", duration_text(span_ns), f"on {gpus} GPU{'s' if gpus != 1 else ''}"
+        ),
+        _busy_card(busy),
+        Card(
+            "Ops",
+            count_text(int(_number(facts.get("op_count")))),
+            f"{count_text(int(_number(facts.get('kernel_name_count'))))} kernel names",
+        ),
+        Card(
+            "GPU time",
+            duration_text(_number(summary.facts.get("gpu_time_ns"))),
+            "durations added up",
+        ),
+    ]
+    cards += _exposed_cards(summary)
+    cards.append(_coverage_card(summary))
+    return cards
+
+
+def _busy_card(busy: Value) -> Card:
+    if not isinstance(busy, int | float):
+        return Card("GPU busy", "-", "no ops")
+    tone = "good" if busy >= _BUSY_GOOD_PERCENT else "warning" if busy < _BUSY_LOW_PERCENT else ""
+    return Card("GPU busy", f"{busy:.1f} %", "any op running, mean of GPUs", tone)
+
+
+def _exposed_cards(summary: Result) -> list[Card]:
+    """Communication and copies that no compute hid, and idle time, as shares of the spans."""
+    records = summary.table("gpus").records()
+    spans = sum(_number(row["span_ns"]) for row in records)
+    found = []
+    for key, title in (
+        ("exposed_communication_ns", "Exposed communication"),
+        ("exposed_copy_ns", "Exposed copies"),
+        ("idle_ns", "Idle"),
+    ):
+        total = sum(_number(row[key]) for row in records)
+        if spans and (total or key == "idle_ns"):
+            remark = f"{duration_text(total)} of {duration_text(spans)}"
+            found.append(Card(title, f"{100 * total / spans:.1f} %", remark))
+    return found
+
+
+def _coverage_card(summary: Result) -> Card:
+    table = next((table for table in summary.tables if table.name == "coverage"), None)
+    if table is None:
+        return Card("Coverage", "unknown", "the trace does not say what was skipped")
+    seen, timed = (sum(_number(value) for value in table.column(key)) for key in ("seen", "timed"))
+    if not seen:
+        return Card("Coverage", "-", "no dispatches were seen")
+    share = 100 * timed / seen
+    tone = "good" if timed == seen else "problem" if share < 90 else "warning"
+    return Card("Coverage", f"{share:.1f} %", f"{count_text(int(timed))} dispatches timed", tone)
+
+
+def _number(value: Value) -> float:
+    return value if isinstance(value, int | float) else 0

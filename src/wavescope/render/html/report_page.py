@@ -1,0 +1,218 @@
+"""The report of one trace as a page: from the figures that matter to what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wavescope.analyze.report.phase_kernels import PhaseKernels
+from wavescope.analyze.report.trace_report import KernelDurations, TraceReport
+from wavescope.model.result import Result, ResultTable, Value
+from wavescope.model.strings import StringTable
+from wavescope.render.html.cards import cards_html
+from wavescope.render.html.charts import BarRow, histogram, sparkline, stacked_bars
+from wavescope.render.html.findings import findings_html
+from wavescope.render.html.markup import Html, bounded, element, joined
+from wavescope.render.html.page import Page, Section
+from wavescope.render.html.report_cards import report_cards
+from wavescope.render.html.tables import TableView, table_html
+from wavescope.render.html.timelines import timeline_data, timeline_html
+from wavescope.units import count_text, duration_text
+
+SCRIPTS = ("page", "tables", "timeline_data", "timeline")
+
+_LARGE_HISTOGRAMS = 12
+_MOST_BARS = 40
+_SPARK_BINS = 5
+_ENVIRONMENT = ("gpus", "processes", "queues", "metadata", "notes", "tables")
+
+
+def report_page(report: TraceReport, strings: StringTable, title: str) -> Page:
+    """The page of one trace; `strings` are the trace's."""
+    drawn, data = timeline_data(report.timeline, report.op_names, strings)
+    summary = report.summary
+    sections = [
+        Section("figures", "", cards_html(report_cards(report)), is_bare=True),
+        Section("findings", "Findings", findings_html(report.findings)),
+        Section("timeline", "Timeline", timeline_html("timeline-data", drawn)),
+        Section("shares", "Where the time goes", shares_html(report)),
+        Section("phases", _phase_title(report.phases), phases_html(report.phases)),
+        Section("kernels", "Kernels", kernels_html(summary, report.durations)),
+        Section("durations", "Kernel durations", durations_html(summary, report.durations)),
+        Section("gpus", "GPUs and queues", tables_html(summary, ("gpus", "queues"))),
+        Section("gaps", "Idle gaps", gaps_html(summary, drawn.grid.origin_ns)),
+        Section("copies", "Copies", tables_html(summary, ("copies", "largest_copies"))),
+        Section("host", "Host calls and launch latency", tables_html(summary, _HOST)),
+        Section("coverage", "Coverage", coverage_html(summary)),
+        Section("environment", "Environment", tables_html(report.overview, _ENVIRONMENT)),
+    ]
+    shown = [section for section in sections if section.body]
+    data_by_id: dict[str, Any] = {"timeline-data": data}
+    return Page(title, header_html(report, title), shown, data_by_id, SCRIPTS)
+
+
+_HOST = ("calls", "launch_gpus", "launch_kernels")
+
+
+def header_html(report: TraceReport, title: str) -> Html:
+    """The title and what was looked at."""
+    facts = report.overview.facts
+    words = [
+        str(facts.get("path", "")),
+        f"{facts.get('format', '')} trace",
+        f"{count_text(int(facts.get('op_count') or 0))} ops",
+    ]
+    return joined(
+        [
+            element("h1", bounded(title, 200)),
+            element(
+                "div", *(element("span", bounded(word, 300)) for word in words), class_="facts"
+            ),
+        ]
+    )
+
+
+def shares_html(report: TraceReport) -> Html:
+    """Stacked bars of the categories: of all, of each phase, of each GPU."""
+    labels = report.timeline.colourings[0].labels
+    rows = [BarRow(row.label, row.times_ns) for row in report.category_shares if row.total_ns]
+    if not rows:
+        return Html("")
+    return stacked_bars(rows, labels, "Summed durations by category")
+
+
+def phases_html(phases: Sequence[PhaseKernels]) -> Html:
+    """The hot kernels of the phases side by side."""
+    blocks = [element("div", _phase_head(phase), _phase_table(phase)) for phase in phases]
+    return element("div", *blocks, class_="columns") if blocks else Html("")
+
+
+def _phase_title(phases: Sequence[PhaseKernels]) -> str:
+    names = [phase.phase.capitalize() for phase in phases]
+    return f"Hot kernels: {' and '.join(names)}" if 1 < len(names) <= 3 else "Hot kernels"
+
+
+def _phase_head(phase: PhaseKernels) -> Html:
+    words = f"{count_text(phase.op_count)} ops · {duration_text(phase.compute_ns)} compute"
+    if phase.communication_ns:
+        words += f" (excl. {duration_text(phase.communication_ns)} communication)"
+    return joined(
+        [element("h3", bounded(phase.phase, 80).capitalize()), element("p", words, class_="note")]
+    )
+
+
+def _phase_table(phase: PhaseKernels) -> Html:
+    return table_html(phase.kernels, TableView(caption=""))
+
+
+def kernels_html(summary: Result, durations: KernelDurations) -> Html:
+    """All kernels with a small histogram each."""
+    table = summary.table("kernels")
+    sparks = [
+        sparkline(_coarse(counts), "histogram of durations")
+        for counts in durations.histograms.counts.tolist()
+    ]
+    view = TableView(
+        hidden=frozenset({"std_ns"}), extra_title="Durations", extra_cells=sparks, caption=""
+    )
+    return table_html(table, view)
+
+
+def _coarse(counts: Sequence[int]) -> list[int]:
+    return [sum(counts[at : at + _SPARK_BINS]) for at in range(0, len(counts), _SPARK_BINS)]
+
+
+def durations_html(summary: Result, durations: KernelDurations) -> Html:
+    """Histograms of the kernels that take most time, with their percentiles."""
+    rows = summary.table("kernels").records()
+    edges = durations.histograms.edges_ns()
+    blocks = [
+        _kernel_histogram(row, edges, counts)
+        for row, counts in zip(rows, durations.histograms.counts.tolist(), strict=False)
+    ]
+    return element("div", *blocks[:_LARGE_HISTOGRAMS], class_="histograms") if blocks else Html("")
+
+
+def _kernel_histogram(
+    row: dict[str, Value], edges_ns: Sequence[float], counts: Sequence[int]
+) -> Html:
+    median_ns, p99_ns = _real(row["median_ns"]), _real(row["p99_ns"])
+    name = bounded(str(row["name"]), 200)
+    calls, total_ns = int(_real(row["calls"])), _real(row["total_ns"])
+    words = f"{count_text(calls)} calls, {duration_text(total_ns)} in all"
+    key = [
+        element("span", f"median {duration_text(median_ns)}", class_="key0"),
+        " ",
+        element("span", f"p99 {duration_text(p99_ns)}", class_="key1"),
+    ]
+    shown = histogram(*merged_bins(edges_ns, counts), (median_ns, p99_ns), f"durations of {name}")
+    return element(
+        "div",
+        element("h3", name, title=name),
+        element("p", words, class_="note"),
+        element("p", *key, class_="note"),
+        shown,
+    )
+
+
+def merged_bins(
+    edges_ns: Sequence[float], counts: Sequence[int]
+) -> tuple[Sequence[float], Sequence[int]]:
+    """The bins from the first to the last that is used, put together until they are few."""
+    used = [place for place, count in enumerate(counts) if count]
+    first, stop = max(0, used[0] - 1), min(len(counts), used[-1] + 2)
+    together = -(-(stop - first) // _MOST_BARS)
+    starts = range(first, stop, together)
+    edges = [edges_ns[place] for place in (*starts, min(starts[-1] + together, len(counts)))]
+    return edges, [sum(counts[place : place + together]) for place in starts]
+
+
+def gaps_html(summary: Result, origin_ns: int) -> Html:
+    """The gaps of each GPU, by length, and the largest with their place on the timeline."""
+    largest = summary.table("largest_gaps")
+    tables = [table_html(summary.table("gaps")), table_html(summary.table("gap_histogram"))]
+    if not largest.rows:
+        return element("div", *tables, class_="blocks") if summary.table("gaps").rows else Html("")
+    view = TableView(
+        hidden=frozenset({"start_ns", "end_ns"}),
+        extra_title="Timeline",
+        extra_cells=[_zoom(row, origin_ns) for row in largest.records()],
+    )
+    return element(
+        "div",
+        element("div", *tables, class_="columns"),
+        table_html(largest, view),
+        class_="blocks",
+    )
+
+
+def _zoom(row: dict[str, Value], origin_ns: int) -> Html:
+    start, end = (int(_real(row[key])) - origin_ns for key in ("start_ns", "end_ns"))
+    label = f"at {duration_text(start)}"
+    return element(
+        "button",
+        label,
+        type="button",
+        data_zoom=f"{start} {end}",
+        data_timeline="timeline-data",
+        title="Show on the timeline",
+    )
+
+
+def coverage_html(summary: Result) -> Html:
+    """What the recorder saw and timed, in a sentence and by queue."""
+    sentence = element("p", bounded(str(summary.facts.get("coverage", ""))), class_="lead")
+    return element("div", sentence, tables_html(summary, ("coverage",)))
+
+
+def tables_html(result: Result, names: Sequence[str]) -> Html:
+    """The named tables that have rows, one below the other."""
+    by_name = {table.name: table for table in result.tables}
+    found: list[ResultTable] = [by_name[name] for name in names if name in by_name]
+    shown = [table_html(table) for table in found if table.rows]
+    return element("div", *shown, class_="blocks") if shown else Html("")
+
+
+def _real(value: Value) -> float:
+    assert isinstance(value, int | float)
+    return value

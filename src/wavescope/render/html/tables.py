@@ -1,0 +1,167 @@
+"""Result tables as HTML: sortable, searchable, readable without scripts and by screen readers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from wavescope.model.result import ResultTable, Unit
+from wavescope.render.html.markup import Html, bounded, element
+from wavescope.render.values import SpelledColumn, spelled_column
+from wavescope.units import count_text
+
+_LONGEST_CELL = 150
+_SEARCH_FROM_ROWS = 12
+_COLLAPSE_FROM_ROWS = 25
+_ROWS_SHOWN = 20
+_PROSE = frozenset({"note", "meaning", "reason", "value", "direction", "category", "tag", "mode"})
+"""Columns of words rather than of names."""
+
+
+@dataclass(frozen=True)
+class TableView:
+    """How a table is shown beyond its own columns and rows."""
+
+    hidden: frozenset[str] = frozenset()
+    """Names of columns that are left out."""
+    most_rows: int = 400
+    extra_title: str = ""
+    extra_cells: Sequence[Html | None] = ()
+    """A last column of markup, one cell for each row."""
+    caption: str | None = None
+    """Instead of the table's title; empty for none that is seen."""
+
+
+@dataclass(frozen=True)
+class _Column:
+    spelled: SpelledColumn
+    meaning: str
+    is_name: bool
+
+    @property
+    def kind(self) -> str:
+        return "number" if self.spelled.is_number else "name" if self.is_name else "text"
+
+
+def table_html(table: ResultTable, view: TableView | None = None) -> Html:
+    """The table with its caption; a sentence where there are more rows than are shown."""
+    view = view or TableView()
+    shown = table.head(view.most_rows)
+    columns = _columns(shown, view)
+    total = shown.total_rows or 0
+    row_count = len(shown.rows)
+    if not row_count:
+        return element("p", f"{table.title}: none.", class_="none")
+    caption = table.title if view.caption is None else view.caption
+    controls = element(
+        "div",
+        element("h3", caption) if caption else None,
+        _search(caption or table.title) if row_count >= _SEARCH_FROM_ROWS else None,
+        class_="controls",
+    )
+    rest = f"{count_text(row_count)} of {count_text(total)} rows are in this page."
+    return element(
+        "div",
+        controls if caption or row_count >= _SEARCH_FROM_ROWS else None,
+        element(
+            "div",
+            _table(table, columns, view),
+            class_="scroll",
+            tabindex="0",
+            role="region",
+            aria_label=caption or table.title,
+        ),
+        _more(row_count) if row_count >= _COLLAPSE_FROM_ROWS else None,
+        element("p", rest, class_="note") if total > row_count else None,
+        class_="table",
+    )
+
+
+def _columns(table: ResultTable, view: TableView) -> list[_Column]:
+    found = []
+    for number, column in enumerate(table.columns):
+        values = [row[number] for row in table.rows]
+        if column.name in view.hidden or all(value is None for value in values):
+            continue
+        spelled = spelled_column(column, values)
+        is_name = column.unit is Unit.NAME and column.name not in _PROSE
+        found.append(_Column(spelled, column.meaning, is_name))
+    return found
+
+
+def _table(table: ResultTable, columns: Sequence[_Column], view: TableView) -> Html:
+    heads = [_head(column) for column in columns]
+    if view.extra_title:
+        heads.append(element("th", view.extra_title, scope="col", class_="extra"))
+    cells = zip(*(_cells(column) for column in columns), strict=True)
+    extra = [element("td", cell, class_="extra") for cell in view.extra_cells]
+    rows = [
+        element("tr", *row, last if view.extra_title else None)
+        for row, last in zip_longest(cells, extra[: len(table.rows)])
+    ]
+    return element(
+        "table",
+        element("caption", table.title, class_="unseen"),
+        element("thead", element("tr", *heads)),
+        element("tbody", *rows),
+    )
+
+
+def _head(column: _Column) -> Html:
+    unit = column.spelled.unit
+    return element(
+        "th",
+        element(
+            "button",
+            column.spelled.title,
+            element("span", f" {unit}", class_="unit") if unit else None,
+            type="button",
+        ),
+        scope="col",
+        class_=column.kind,
+        title=column.meaning or None,
+    )
+
+
+def _cells(column: _Column) -> list[Html]:
+    spelled = column.spelled
+    if spelled.is_share:
+        return [
+            element("td", share_bar(text), text, class_="number share") for text in spelled.cells
+        ]
+    if spelled.is_number:
+        return [element("td", text, class_="number") for text in spelled.cells]
+    return [_text_cell(text, column.kind) for text in spelled.cells]
+
+
+def _text_cell(text: str, kind: str) -> Html:
+    whole = bounded(text)
+    shown = bounded(text, _LONGEST_CELL)
+    return element("td", shown, class_=kind, title=whole if whole != shown else None)
+
+
+def share_bar(percent: str) -> Html | None:
+    """A bar as long as the share, behind a number that says the same."""
+    try:
+        width = min(100.0, max(0.0, float(percent.replace(",", ""))))
+    except ValueError:
+        return None
+    bar = element("rect", width=f"{width:.2f}%", height="100%", class_="bar")
+    return element("svg", bar, class_="sharebar", aria_hidden="true")
+
+
+def _search(title: str) -> Html:
+    field = element(
+        "input",
+        type="search",
+        name="filter",
+        placeholder="Filter rows",
+        aria_label=f"Filter {title}",
+    )
+    return element("span", element("output", aria_live="polite"), field, class_="search")
+
+
+def _more(row_count: int) -> Html:
+    text = f"Show all {row_count} rows"
+    return element("button", text, type="button", class_="more", data_shown=_ROWS_SHOWN)

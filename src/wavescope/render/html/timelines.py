@@ -1,0 +1,184 @@
+"""The timeline of a page: strips drawn on a canvas from data that the page carries.
+
+The script `static/timeline.js` zooms and pans; the tables say in numbers what the strips show.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.report.timeline import Strip, Timeline, shares
+from wavescope.analyze.report.trace_report import OpNames
+from wavescope.model.strings import StringTable
+from wavescope.render.html.charts import legend
+from wavescope.render.html.markup import Html, bounded, element
+from wavescope.render.html.packed_arrays import packed, packed_steps
+from wavescope.render.html.series import series_of
+from wavescope.units import count_text, duration_text
+
+LARGEST_BYTES = 1_800_000
+"""Of a timeline's strips in a page; bins are made coarser until they fit."""
+
+_LONGEST_NAME = 240
+_KEYS = (
+    "Drag to pan, Ctrl + wheel or double-click to zoom, Shift + drag to zoom into a range. "
+    "Keys: W and S or + and - zoom, A and D or arrows pan, Home shows everything."
+)
+
+
+def timeline_html(source_id: str, drawn: Timeline) -> Html:
+    """The place of a timeline whose data is in the element `source_id`."""
+    choices = [
+        element("option", colouring.title, value=str(number))
+        for number, colouring in enumerate(drawn.colourings)
+    ]
+    legends = [
+        element("div", legend(colouring.labels), data_colouring=str(number), hidden=number > 0)
+        for number, colouring in enumerate(drawn.colourings)
+    ]
+    tools = element(
+        "div",
+        element("button", "+", type="button", data_act="in", title="Zoom in", aria_label="Zoom in"),
+        element(
+            "button",
+            "\N{MINUS SIGN}",
+            type="button",
+            data_act="out",
+            title="Zoom out",
+            aria_label="Zoom out",
+        ),
+        element("button", "Reset", type="button", data_act="all", title="Show everything"),
+        element("label", "Colour by ", element("select", *choices, name="colour"))
+        if len(choices) > 1
+        else None,
+        element("label", element("input", type="checkbox", name="queues", checked=True), " queues")
+        if any(strip.queue is not None for strip in drawn.strips)
+        else None,
+        element("output", aria_live="polite", class_="window"),
+        element(
+            "span",
+            element("output", aria_live="polite", class_="matches"),
+            element(
+                "input",
+                type="search",
+                name="find",
+                placeholder="Find ops (Enter: next)",
+                aria_label="Find ops",
+            ),
+            class_="search",
+        ),
+        class_="tools",
+    )
+    canvas = element(
+        "canvas",
+        tabindex="0",
+        role="application",
+        aria_label="Timeline of GPU work, " + _KEYS,
+    )
+    return element(
+        "figure",
+        tools,
+        element("div", canvas, element("div", class_="tip", hidden=True), class_="stage"),
+        *legends,
+        element("figcaption", _KEYS, " ", detail_sentence(drawn)),
+        class_="timeline",
+        data_source=source_id,
+    )
+
+
+def detail_sentence(drawn: Timeline) -> str:
+    """What of the trace the timeline shows op by op, and what as shares."""
+    ops = drawn.ops
+    parts = []
+    if ops.left_out_count:
+        parts.append(
+            f"Single ops: the {count_text(len(ops.rows))} longest, all above "
+            f"{duration_text(ops.longest_left_out_ns)}; {count_text(ops.left_out_count)} shorter "
+            f"ones are in the shares of bins of {duration_text(drawn.grid.bin_ns)}."
+        )
+    else:
+        parts.append(f"All {count_text(len(ops.rows))} ops are shown one by one when zoomed in.")
+    if drawn.markers.left_out_count:
+        parts.append(f"{count_text(drawn.markers.left_out_count)} marker ranges are not drawn.")
+    if drawn.left_out_strips:
+        parts.append(f"{count_text(drawn.left_out_strips)} less busy queues are not drawn.")
+    return " ".join(parts)
+
+
+def timeline_data(
+    drawn: Timeline, names: OpNames, strings: StringTable, largest_bytes: int = LARGEST_BYTES
+) -> tuple[Timeline, dict[str, Any]]:
+    """What the script reads, and the timeline with bins as coarse as they had to be made."""
+    fitting, packed_shares = _fitting(drawn, largest_bytes)
+    return fitting, {
+        "origin": str(fitting.grid.origin_ns),
+        "span": fitting.span_ns,
+        "bin": fitting.grid.bin_ns,
+        "bins": fitting.grid.bin_count,
+        "colourings": [
+            {"labels": [bounded(text, 60) for text in by.labels], "series": series_of(by.labels)}
+            for by in fitting.colourings
+        ],
+        "shares": packed_shares,
+        "strips": [_strip_data(strip, fitting.span_ns) for strip in fitting.strips],
+        "ops": _ops_data(fitting, names),
+        "markers": _marker_data(fitting, strings),
+    }
+
+
+def _fitting(drawn: Timeline, largest_bytes: int) -> tuple[Timeline, list[dict[str, Any]]]:
+    while True:
+        found = [_packed_shares(drawn, number) for number in range(len(drawn.colourings))]
+        size = sum(len(part["data"]) for part in found)
+        if size <= largest_bytes or drawn.grid.bin_count <= 1024:
+            return drawn, found
+        drawn = drawn.coarser()
+
+
+def _packed_shares(drawn: Timeline, colouring: int) -> dict[str, Any]:
+    """All strips of one colouring: strip by strip, class by class, bin by bin."""
+    planes = [shares(strip.times[colouring], drawn.grid).ravel() for strip in drawn.strips]
+    return packed(np.concatenate(planes) if planes else np.empty(0, np.uint8))
+
+
+def _strip_data(strip: Strip, span_ns: int) -> dict[str, Any]:
+    return {
+        "gpu": strip.gpu,
+        "queue": strip.queue,
+        "ops": strip.op_count,
+        "busy": round(100 * strip.busy_ns / span_ns, 1),
+    }
+
+
+def _ops_data(drawn: Timeline, names: OpNames) -> dict[str, Any]:
+    ops = drawn.ops
+    return {
+        "names": [bounded(name, _LONGEST_NAME) for name in names.names],
+        "strip": packed(ops.strip),
+        "start": packed_steps(ops.start_ns, restarts=_changes(ops.strip)),
+        "duration": packed(ops.duration_ns.view(np.uint64)),
+        "name": packed(names.of_op),
+        "classes": [packed(by.of_op[ops.rows]) for by in drawn.colourings],
+    }
+
+
+def _marker_data(drawn: Timeline, strings: StringTable) -> dict[str, Any]:
+    markers = drawn.markers
+    codes, name = np.unique(markers.name, return_inverse=True)
+    return {
+        "lanes": [lane._asdict() for lane in markers.lanes],
+        "names": [bounded(strings[code], _LONGEST_NAME) for code in codes.tolist()],
+        "lane": packed(markers.lane),
+        "depth": packed(markers.depth),
+        "start": packed_steps(markers.start_ns, restarts=_changes(markers.lane)),
+        "duration": packed(markers.duration_ns.view(np.uint64)),
+        "name": packed(name.astype(np.uint32)),
+    }
+
+
+def _changes(values: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.bool_]:
+    """Where a value differs from the one before; the first always does."""
+    return np.concatenate((np.ones(min(1, len(values)), np.bool_), values[1:] != values[:-1]))

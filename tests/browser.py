@@ -1,0 +1,272 @@
+"""A headless Chromium for tests, spoken to through its DevTools pipe; nothing else is needed.
+
+with Browser.started() as browser:
+    page = browser.page(path.as_uri())
+    page.value("document.title")
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TIMEOUT_S = 120
+"""Of one answer: generous, because a loaded machine is no failure."""
+_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-extensions",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+)
+_MODIFIERS = {"alt": 1, "ctrl": 2, "meta": 4, "shift": 8}
+
+
+def chromium_path() -> str | None:
+    """The browser's program, or None where there is none."""
+    return next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
+
+
+class Browser:
+    """A running browser; commands are answered in order, events are kept."""
+
+    def __init__(self, process: subprocess.Popen[bytes], commands: int, answers: int) -> None:
+        self._process, self._commands, self._answers = process, commands, answers
+        self._number = 0
+        self._buffer = bytearray()
+        self.events: list[dict[str, Any]] = []
+
+    @classmethod
+    @contextmanager
+    def started(cls) -> Iterator[Browser]:
+        """A browser with a profile of its own, ended afterwards; a skip where there is none."""
+        program = chromium_path()
+        if program is None:
+            pytest.skip("no Chromium here: apt-get install chromium")
+        to_browser, commands = _pipe()
+        answers, from_browser = _pipe()
+        with tempfile.TemporaryDirectory(
+            prefix="wavescope-browser-", ignore_cleanup_errors=True
+        ) as home:
+            command = [program, *_FLAGS, f"--user-data-dir={home}", "about:blank"]
+            process = subprocess.Popen(
+                ["bash", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "bash", *command],
+                pass_fds=(to_browser, from_browser),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "HOME": home},
+            )
+            os.close(to_browser)
+            os.close(from_browser)
+            try:
+                yield cls(process, commands, answers)
+            finally:
+                process.terminate()
+                try:
+                    process.wait(20)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+                os.close(commands)
+                os.close(answers)
+
+    def call(self, method: str, session: str = "", **parameters: Any) -> dict[str, Any]:
+        """The answer to one command."""
+        self._number += 1
+        number = self._number
+        message: dict[str, Any] = {"id": number, "method": method, "params": parameters}
+        if session:
+            message["sessionId"] = session
+        _write_all(self._commands, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._next(TIMEOUT_S)
+            if answer.get("id") == number:
+                if "error" in answer:
+                    raise AssertionError(f"{method}: {answer['error']}")
+                result: dict[str, Any] = answer["result"]
+                return result
+            self.events.append(answer)
+
+    def page(
+        self, address: str = "", *, width: int = 1440, height: int = 1000, dark: bool = False
+    ) -> PageView:
+        """A new page that has loaded `address`."""
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        page = PageView(self, session)
+        for domain in ("Page", "Runtime", "Log", "Network", "Audits"):
+            page.call(f"{domain}.enable")
+        page.size(width, height)
+        page.call(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
+        if address:
+            page.open(address)
+        return page
+
+    def _next(self, timeout_s: float) -> dict[str, Any]:
+        end = time.monotonic() + timeout_s
+        while b"\0" not in self._buffer:
+            left = end - time.monotonic()
+            ready = left > 0 and select.select([self._answers], [], [], left)[0]
+            part = os.read(self._answers, 1 << 20) if ready else b""
+            assert part, f"the browser says nothing (exit code {self._process.poll()})"
+            self._buffer += part
+        message, _, rest = self._buffer.partition(b"\0")
+        self._buffer = rest
+        found: dict[str, Any] = json.loads(message)
+        return found
+
+
+class PageView:
+    """One page: what it shows, and what a reader does with it."""
+
+    def __init__(self, browser: Browser, session: str) -> None:
+        self._browser, self._session = browser, session
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        return self._browser.call(method, self._session, **parameters)
+
+    def open(self, address: str) -> None:
+        """Load a page to its end."""
+        self.call("Page.navigate", url=address)
+        self.wait("document.readyState === 'complete' && location.href !== 'about:blank'")
+
+    def value(self, expression: str) -> Any:
+        """The value of a JavaScript expression; a promise's when it is there."""
+        answer = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def wait(self, expression: str) -> None:
+        """Return when the expression is true."""
+        end = time.monotonic() + TIMEOUT_S
+        while not self.value(expression):
+            assert time.monotonic() < end, f"never true: {expression}"
+            time.sleep(0.02)
+
+    def size(self, width: int, height: int) -> None:
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+
+    def key(self, key: str) -> None:
+        """Press and release a key on what has the focus."""
+        code = (
+            ord(key.upper()) if len(key) == 1 else {"Enter": 13, "Home": 36, "Tab": 9}.get(key, 0)
+        )
+        text = key if len(key) == 1 else "\r" if key == "Enter" else ""
+        common = {"key": key, "windowsVirtualKeyCode": code}
+        self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    def type_text(self, selector: str, text: str) -> None:
+        """Put text into a field as if it were typed."""
+        self.value(f"document.querySelector({json.dumps(selector)}).focus()")
+        self.call("Input.insertText", text=text)
+
+    def click(self, selector: str) -> None:
+        """Click with the pointer on the middle of an element."""
+        x, y = self.middle(selector)
+        self.mouse("mousePressed", x, y, button="left", clickCount=1)
+        self.mouse("mouseReleased", x, y, button="left", clickCount=1)
+
+    def middle(self, selector: str) -> tuple[float, float]:
+        """Where an element is, scrolled into view."""
+        found = self.value(
+            f"""(() => {{ const e = document.querySelector({json.dumps(selector)});
+            e.scrollIntoView({{block: "center"}}); const r = e.getBoundingClientRect();
+            return [r.left + r.width / 2, r.top + r.height / 2]; }})()"""
+        )
+        return float(found[0]), float(found[1])
+
+    def mouse(self, kind: str, x: float, y: float, *, hold: str = "", **more: Any) -> None:
+        self.call(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=x,
+            y=y,
+            modifiers=_MODIFIERS.get(hold, 0),
+            **more,
+        )
+
+    def picture(self, path: Path, *, whole: bool = True) -> None:
+        """Save what is seen as PNG: the whole page, or the part in the window."""
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)[
+            "data"
+        ]
+        path.write_bytes(base64.b64decode(data))
+
+    def complaints(self) -> list[str]:
+        """Everything the console, the policy or a failed request said against the page."""
+        self.value("new Promise((done) => setTimeout(done, 50))")
+        found = []
+        for event in self._browser.events:
+            if event.get("sessionId") != self._session:
+                continue
+            kind, details = event["method"], event["params"]
+            if kind == "Runtime.exceptionThrown":
+                found.append(str(details["exceptionDetails"]))
+            elif kind == "Runtime.consoleAPICalled" and details["type"] in {
+                "error",
+                "warning",
+                "assert",
+            }:
+                found.append(str(details["args"]))
+            elif kind == "Log.entryAdded" and details["entry"]["level"] in {"error", "warning"}:
+                found.append(str(details["entry"]))
+            elif kind == "Audits.issueAdded":
+                found.append(str(details["issue"]))
+        return found
+
+    def requests(self) -> list[str]:
+        """The addresses the page asked for, data in the page itself aside."""
+        found = [
+            event["params"]["request"]["url"]
+            for event in self._browser.events
+            if event.get("sessionId") == self._session
+            and event["method"] == "Network.requestWillBeSent"
+        ]
+        return [address for address in found if not address.startswith("data:")]
+
+
+def _pipe() -> tuple[int, int]:
+    """A pipe whose ends are not 3 and 4, which the browser uses."""
+    ends = os.pipe()
+    moved = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends]
+    for end in ends:
+        os.close(end)
+    return moved[0], moved[1]
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

@@ -1,0 +1,307 @@
+"""The report in a real browser: it opens alone, moves, sorts and finds, and runs nothing foreign."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser import Browser, PageView
+from tests.builders import TraceMaker, a_trace
+from tests.sample_files import rich_trace, write_as
+from wavescope.cli.main import main
+
+READY = "document.querySelector('.timeline').dataset.ready === 'true'"
+WINDOW = "(({from, to}) => [Number(from), Number(to)])(document.querySelector('.timeline').dataset)"
+HOSTILE_NAMES = (
+    "</script><img src=x onerror=\"window.attacked = 'image'\">",
+    "<script>window.attacked = 'script'</script>",
+    "\"'><svg onload=window.attacked='svg'>",
+    "' onmouseover='window.attacked=1' x='",
+    "</title></style></table><iframe srcdoc='<script>parent.attacked=1</script>'>",
+    "javascript:window.attacked=1",
+    "\u202e\u2066 right to left \u05d0\u05d1\u05d2 \u0645\u0631\u062d\u0628\u0627",
+    "<!--<script>",
+    "]]>&lt;\x00\x1b[31m\ud800",
+    "{{constructor.constructor('window.attacked=1')()}}",
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser.started() as running:
+        yield running
+
+
+def report(trace: Path, *more: str) -> Path:
+    target = trace.with_suffix(".html")
+    assert main(["report", str(trace), "-o", str(target), "--quiet", *more]) == 0
+    return target
+
+
+def opened(browser: Browser, page: Path, **how: object) -> PageView:
+    view = browser.page(page.as_uri(), **how)  # type: ignore[arg-type]
+    view.wait(READY)
+    return view
+
+
+@pytest.fixture(scope="module")
+def rich_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report(write_as(rich_trace(), tmp_path_factory.mktemp("report") / "trace.db"))
+
+
+def many_kernels() -> TraceMaker:
+    """40 kernels, the longest last; the time axis is 40 us long."""
+    maker = a_trace()
+    for number in range(40):
+        start = 1_000 * number
+        maker.with_kernel(f"kernel_{number:02d}", start, start + 500 + number)
+    return maker
+
+
+@pytest.fixture(scope="module")
+def long_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report(write_as(many_kernels(), tmp_path_factory.mktemp("report") / "many.db"))
+
+
+def test_it_opens_alone_and_without_complaints(browser: Browser, rich_report: Path) -> None:
+    view = opened(browser, rich_report)
+
+    assert view.value("document.title") == "trace.db"
+    assert view.requests() == [rich_report.as_uri()]
+    assert view.complaints() == []
+    headings = view.value("[...document.querySelectorAll('h2')].map((h) => h.textContent)")
+    for wanted in ("Findings", "Timeline", "Kernels", "Idle gaps", "Coverage", "Environment"):
+        assert wanted in headings
+
+
+def test_it_asks_no_network_for_anything(rich_report: Path) -> None:
+    text = rich_report.read_text()
+
+    assert re.findall(r"(?:src|href|action)=[\"']?(?![\"']|#|data:)[^\s>]+", text) == []
+    assert re.findall(r"url\(|@import|fetch\(|XMLHttpRequest|WebSocket|importScripts", text) == []
+
+
+def test_the_policy_stops_what_markup_could_smuggle_in(browser: Browser, rich_report: Path) -> None:
+    view = opened(browser, rich_report)
+    view.value(
+        """(() => {
+          const script = document.createElement("script");
+          try { script.text = "window.attacked = 1"; document.body.append(script); } catch {}
+          try { document.body.innerHTML = "<p>replaced"; } catch {}
+          const image = document.createElement("img");
+          image.src = "https://example.com/x.png";
+          document.body.append(image);
+          const button = document.createElement("button");
+          try { button.setAttribute("onclick", "window.attacked = 2"); } catch {}
+          document.body.append(button);
+          button.click();
+          const style = document.createElement("style");
+          style.textContent = "body { display: none }";
+          document.head.append(style);
+        })()"""
+    )
+
+    assert view.value("window.attacked") is None
+    assert view.value("getComputedStyle(document.body).display") == "block"
+    assert view.value("document.querySelectorAll('h2').length") > 3
+    assert any(
+        "Content Security Policy" in text or "csp" in text.lower() for text in view.complaints()
+    )
+
+
+def test_keys_and_buttons_zoom_and_pan(browser: Browser, long_report: Path) -> None:
+    view = opened(browser, long_report)
+    assert view.value(WINDOW) == [0, 39_539]
+
+    view.value("document.querySelector('.timeline canvas').focus()")
+    view.key("w")
+    assert view.value(WINDOW) == [9_885, 29_654]
+    view.key("d")
+    assert view.value(WINDOW) == [14_827, 34_597]
+    view.key("Home")
+    assert view.value(WINDOW) == [0, 39_539]
+    view.click("[data-act=in]")
+    view.click("[data-act=in]")
+    assert view.value(WINDOW) == [14_827, 24_712]
+    assert view.value("document.querySelector('output.window').textContent") == (
+        "14.83 us to 24.71 us (9.885 us)"
+    )
+    view.click("[data-act=all]")
+    assert view.value(WINDOW) == [0, 39_539]
+
+
+def test_the_wheel_zooms_where_the_pointer_is_and_dragging_pans(
+    browser: Browser, long_report: Path
+) -> None:
+    view = opened(browser, long_report)
+    x, y = view.middle(".timeline canvas")
+
+    view.value(
+        f"""document.querySelector('.timeline canvas').dispatchEvent(new WheelEvent("wheel",
+        {{deltaY: -200, ctrlKey: true, clientX: {x}, clientY: {y}, cancelable: true}}))"""
+    )
+    start, end = view.value(WINDOW)
+    assert end - start == pytest.approx(39_539 / 1.2**3, abs=2)
+
+    view.mouse("mousePressed", x, y, button="left", clickCount=1)
+    view.mouse("mouseMoved", x + 100, y, button="left", buttons=1)
+    view.mouse("mouseReleased", x + 100, y, button="left", clickCount=1)
+    panned = view.value(WINDOW)
+    assert panned[0] < start
+    assert panned[1] - panned[0] == pytest.approx(end - start, abs=2)
+
+
+def test_zoomed_in_single_ops_are_named(browser: Browser, long_report: Path) -> None:
+    view = opened(browser, long_report)
+    # The canvas leaves 118 points for labels; the strip of GPU 0 lies 42 to 80 points below its top.
+    x, y, width = view.value(
+        """(() => { const r = document.querySelector('.timeline canvas').getBoundingClientRect();
+        return [r.left, r.top, r.width]; })()"""
+    )
+    at = x + 118 + (width - 118) * (20_250 / 39_539)
+
+    view.mouse("mouseMoved", at, y + 60)
+
+    lines = view.value("[...document.querySelector('.tip').children].map((e) => e.textContent)")
+    assert lines == ["kernel_20", "520 ns from 20.00 us", "GPU 0 · other"]
+    assert view.value("Number(document.querySelector('.timeline').dataset.boxes)") == 40
+
+
+def test_finding_ops_tells_how_many_and_leads_to_them(browser: Browser, long_report: Path) -> None:
+    view = opened(browser, long_report)
+
+    view.type_text(".timeline input[type=search]", "KERNEL_3")
+    assert view.value("document.querySelector('output.matches').textContent") == "10 ops, 5.345 us"
+    view.key("Enter")
+    start, end = view.value(WINDOW)
+    assert start < 30_000
+    assert end > 30_530
+    assert end - start < 20 * 540
+
+
+def test_tables_sort_by_any_column(browser: Browser, long_report: Path) -> None:
+    view = opened(browser, long_report)
+    names = (
+        "[...document.querySelectorAll('#kernels tbody tr')].slice(0, 3)"
+        ".map((row) => row.cells[0].textContent)"
+    )
+    column = view.value(
+        """[...document.querySelectorAll('#kernels th')]
+        .findIndex((th) => th.textContent.startsWith('Total')) + 1"""
+    )
+    total = f"#kernels thead th:nth-child({column}) button"
+
+    assert view.value(names) == ["kernel_39", "kernel_38", "kernel_37"]
+    view.click(total)
+    assert view.value(
+        "document.querySelector('#kernels [aria-sort]').getAttribute('aria-sort')"
+    ) == ("descending")
+    view.click(total)
+    assert view.value(names) == ["kernel_00", "kernel_01", "kernel_02"]
+    view.value("document.querySelector('#kernels thead th button').focus()")
+    view.key("Enter")
+    assert view.value(names) == ["kernel_00", "kernel_01", "kernel_02"]
+    view.key("Enter")
+    assert view.value(names) == ["kernel_39", "kernel_38", "kernel_37"]
+
+
+def test_tables_keep_the_rows_that_hold_a_word(browser: Browser, long_report: Path) -> None:
+    view = opened(browser, long_report)
+    seen = "[...document.querySelectorAll('#kernels tbody tr')].filter((row) => !row.hidden).length"
+
+    assert view.value(seen) == 20
+    view.type_text("#kernels input[type=search]", "kernel_1")
+    assert view.value(seen) == 10
+    assert view.value("document.querySelector('#kernels output').textContent") == "10 of 40 rows"
+    view.value(
+        """(() => { const field = document.querySelector('#kernels input[type=search]');
+        field.value = ""; field.dispatchEvent(new Event("input")); })()"""
+    )
+    view.click("#kernels button.more")
+    assert view.value(seen) == 40
+
+
+def test_a_gap_leads_to_its_place_on_the_timeline(browser: Browser, tmp_path: Path) -> None:
+    maker = a_trace().with_kernel("a", 5_000, 6_000).with_kernel("b", 106_000, 107_000)
+    maker.with_kernel("c", 108_000, 109_000)
+    view = opened(browser, report(write_as(maker, tmp_path / "gap.db")))
+
+    view.click("#gaps [data-zoom]")
+
+    # The gap from 1 to 101 us after the first op, and half its length on both sides.
+    assert view.value(WINDOW) == [0, 104_000]
+    view.value("document.querySelectorAll('#gaps [data-zoom]')[1].click()")
+    assert view.value(WINDOW) == [101_500, 103_500]
+
+
+def test_hostile_names_do_nothing_and_are_shown(browser: Browser, tmp_path: Path) -> None:
+    maker = a_trace()
+    names = [*HOSTILE_NAMES, "x" * 1_000_000]
+    for number, name in enumerate(names):
+        start = 10_000 * number
+        maker.with_kernel(name, start, start + 4_000 + number)
+        maker.with_marker(name, start, start + 5_000)
+        maker.with_metadata(f"fact {number} {name[:100]}", name)
+        maker.with_process(number, name=name, command=name)
+    maker.with_coverage(1, 1, reason=HOSTILE_NAMES[0], mode=HOSTILE_NAMES[1])
+    page = report(write_as(maker, tmp_path / "hostile.db"), "--title", HOSTILE_NAMES[0])
+
+    view = opened(browser, page)
+    view.value("document.querySelector('.timeline canvas').focus()")
+    view.value("window.scrollTo(0, document.body.scrollHeight)")
+
+    assert page.stat().st_size < 500_000
+    assert view.value("window.attacked") is None
+    assert view.value("document.querySelectorAll('img, iframe, svg[onload]').length") == 0
+    assert view.value("document.title") == HOSTILE_NAMES[0]
+    cells = view.value(
+        "[...document.querySelectorAll('#kernels td.name')].map((e) => e.textContent)"
+    )
+    assert "<script>window.attacked = 'script'</script>" in cells
+    assert view.complaints() == []
+
+
+def test_the_theme_is_the_systems_until_chosen(browser: Browser, rich_report: Path) -> None:
+    ground = "getComputedStyle(document.querySelector('section:not(.bare)')).backgroundColor"
+
+    light, dark = (opened(browser, rich_report, dark=dark) for dark in (False, True))
+
+    assert light.value(ground) == "rgb(255, 255, 255)"
+    assert dark.value(ground) == "rgb(26, 30, 38)"
+    dark.click("#theme")
+    assert dark.value(ground) == "rgb(255, 255, 255)"
+    dark.click("#theme")
+    assert dark.value("document.querySelector('#theme').textContent") == "Theme: dark"
+
+
+def test_it_reads_on_paper_and_on_a_small_screen(browser: Browser, rich_report: Path) -> None:
+    view = opened(browser, rich_report, width=420, height=800)
+    assert view.value("document.documentElement.scrollWidth") <= 420
+
+    printed = view.call("Page.printToPDF", printBackground=True)["data"]
+    assert len(printed) > 10_000
+    view.call("Emulation.setEmulatedMedia", media="print")
+    assert view.value("getComputedStyle(document.querySelector('nav')).display") == "none"
+
+
+def test_without_scripts_tables_and_charts_are_still_there(
+    browser: Browser, rich_report: Path
+) -> None:
+    view = browser.page()
+    view.call("Emulation.setScriptExecutionDisabled", value=True)
+    view.call("Page.navigate", url=rich_report.as_uri())
+    view.wait(
+        "document.readyState === 'complete' && document.querySelector('#environment') !== null"
+    )
+
+    assert view.value("document.querySelectorAll('#kernels tbody tr').length") > 2
+    assert view.value("getComputedStyle(document.querySelector('.timeline')).display") == "none"
+
+
+def test_an_empty_trace_has_a_report_too(browser: Browser, tmp_path: Path) -> None:
+    view = opened(browser, report(write_as(a_trace(), tmp_path / "empty.db")))
+
+    assert view.complaints() == []
