@@ -1,0 +1,1 @@
+"""Statistics of measurements: how far a difference can be believed."""
