@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTHON ?= python3
 
-.PHONY: help demo test test-all lint native-test bench docs picture clean setup
+.PHONY: help demo test test-all lint native-test native-test-threads bench docs picture clean setup
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -24,10 +24,10 @@ FORCE:
 demo: setup ## record a program on the software GPU and show its summary
 	$(BIN)/wavescope demo -o demo-output
 
-test: setup lint native-test ## everything CI checks
+test: setup lint native-test native-test-threads ## everything CI checks
 	$(BIN)/pytest -n auto -m "not slow and not gpu"
 
-test-all: setup lint native-test ## also the slow tests
+test-all: setup lint native-test native-test-threads ## also the slow tests
 	$(BIN)/pytest -n auto -m "not gpu"
 
 lint: setup
@@ -40,6 +40,12 @@ native-test: setup
 	cmake -S native -B build/native-test -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_SANITIZE=ON >/dev/null
 	cmake --build build/native-test
 	ctest --test-dir build/native-test --output-on-failure
+
+# What threads share: ring buffers, chunk writers, string tables, the collector's queues.
+native-test-threads: setup ## the collector's parts under ThreadSanitizer
+	cmake -S native -B build/native-test-threads -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_SANITIZE_THREADS=ON >/dev/null
+	cmake --build build/native-test-threads --target thread_tests
+	ctest --test-dir build/native-test-threads --output-on-failure -L threads
 
 bench: setup ## throughput benchmarks: CPU seconds, memory, ratios
 	$(BIN)/python benchmarks/throughput/run.py

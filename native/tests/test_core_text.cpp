@@ -112,8 +112,11 @@ void settings_come_from_variables() {
   const Settings read = read_settings(variable);
   CHECK(read.output == "/somewhere" && read.mode == Mode::kFull && read.max_bytes == 1000);
   CHECK(read.delay_ns == 5000000 && read.duration_ns == 20000000 && read.start_paused && !read.verbose);
-  variables = {{"WAVESCOPE_OUTPUT", "x"}, {"WAVESCOPE_MODE", "nonsense"}, {"WAVESCOPE_MAX_BYTES", "12 GB"}};
+  CHECK(read.keeps_signals);
+  variables = {{"WAVESCOPE_OUTPUT", "x"}, {"WAVESCOPE_MODE", "nonsense"}, {"WAVESCOPE_MAX_BYTES", "12 GB"},
+               {"WAVESCOPE_SIGNALS", "runtime"}};
   const Settings odd = read_settings(variable);
+  CHECK(!odd.keeps_signals);
   CHECK(odd.mode == Mode::kStandard && odd.max_bytes == UINT64_MAX && odd.duration_ns == UINT64_MAX);
 }
 
