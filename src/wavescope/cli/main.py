@@ -50,6 +50,7 @@ COMMANDS = (
     CommandEntry("summary", "summary", "where the time goes: kernels, utilization, gaps, copies"),
     CommandEntry("report", "report", "a trace as one page: findings, timeline, kernels, phases"),
     CommandEntry("phases", "phases", "what each marked phase did: prefill, decode, ..."),
+    CommandEntry("steps", "steps", "how long each step takes, found by what repeats"),
     CommandEntry("compare", "compare", "what changed between traces; a verdict on repeated runs"),
     CommandEntry("query", "query", "run SQL on a trace, read-only"),
     CommandEntry("convert", "convert", "write a trace for other tools: Perfetto, ...", ("export",)),

@@ -1,0 +1,217 @@
+"""How much each kind of step looks like prefill (above 0) or decode (below 0).
+
+A score adds up signs, each a logarithm of odds: what kernel names say, for how many tokens the
+tiles of matrix kernels are made, how many rows normalizations work on, how large the same kernels
+are launched compared with other steps, whether a step is a graph replay, whether it repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.serving.label_signs import LabelSigns
+from wavescope.analyze.serving.phase_rules import Strengths
+from wavescope.analyze.serving.step_kinds import Numbers, Reals, StepKinds
+from wavescope.analyze.steps.lanes import Lane
+from wavescope.model.source import Array
+
+NAMED_SHARE = 0.01
+"""Kernels with a phase in their name count fully from this share of a step's time on."""
+TILED_SHARE = 0.05
+LOG2_TOKENS = 7.3
+"""160 tokens: decode steps seldom have more, prefill steps seldom fewer."""
+LEAST_SCALE_GAP = 1.5
+SURE_SCALE_GAP = 4.0
+"""In powers of two: launches of one kernel in two kinds of steps differ by at least so much."""
+FEWEST_COMMON_LABELS = 3
+MIXED_SHARE = 0.25
+"""Of a step's launches of attention: so many of either phase, and prompts and single tokens are in
+one batch. Their times say little, since a prompt's attention takes far longer."""
+TRAINING_SHARE = 0.01
+REPEATED_RUN = 4
+
+
+@dataclass(frozen=True)
+class KindScores:
+    """For each kind of step its score and what it consists of."""
+
+    signs: dict[str, Reals]
+    mixed: npt.NDArray[np.bool_]
+    """Attention of both phases in one step: prompts and single tokens in one batch."""
+    training: npt.NDArray[np.bool_]
+    serving: npt.NDArray[np.bool_]
+    """Whether the kind holds attention or a kernel that has a phase by name."""
+
+    @property
+    def total(self) -> Reals:
+        total: Reals = np.sum(list(self.signs.values()), axis=0)
+        return total
+
+    def part(self, kinds: slice) -> KindScores:
+        """The scores of some of the kinds."""
+        return KindScores(
+            {name: values[kinds] for name, values in self.signs.items()},
+            self.mixed[kinds],
+            self.training[kinds],
+            self.serving[kinds],
+        )
+
+
+@dataclass(frozen=True)
+class KindOps:
+    """The ops of one step of each kind, with what scores need of them."""
+
+    kind_of_op: Numbers
+    longest_run: Numbers
+    labels: Array
+    duration_ns: Numbers
+    sizes: Reals
+    groups: Reals
+    in_graph: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls, lane: Lane, kinds: StepKinds, sizes: Reals, groups: Reals, launches: Numbers
+    ) -> KindOps:
+        """`sizes` are of all ops of the lane, `groups` of those looked at."""
+        ops = kinds.ops
+        together = np.concatenate(([False], launches[1:] == launches[:-1], [False]))
+        in_graph = together[:-1] | together[1:]
+        durations = lane.ends[ops] - lane.starts[ops]
+        return cls(
+            kinds.kind_of_op,
+            kinds.longest_run,
+            lane.labels[ops],
+            durations,
+            sizes[ops],
+            groups,
+            in_graph[ops],
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[KindOps]) -> KindOps:
+        """The kinds of several lanes one after another, so that they are compared."""
+        before = np.cumsum([0, *(len(part) for part in parts[:-1])]).tolist()
+        shifted = [part.kind_of_op + shift for part, shift in zip(parts, before, strict=True)]
+        return cls(
+            np.concatenate(shifted),
+            np.concatenate([part.longest_run for part in parts]),
+            np.concatenate([part.labels for part in parts]),
+            np.concatenate([part.duration_ns for part in parts]),
+            np.concatenate([part.sizes for part in parts]),
+            np.concatenate([part.groups for part in parts]),
+            np.concatenate([part.in_graph for part in parts]),
+        )
+
+    def __len__(self) -> int:
+        return int(self.longest_run.size)
+
+    @property
+    def op_counts(self) -> Numbers:
+        """How many ops a step of each kind has."""
+        return np.bincount(self.kind_of_op, minlength=len(self))
+
+    def summed(self, values: Array) -> Reals:
+        """The sum of the ops' values for each kind."""
+        sums = np.bincount(self.kind_of_op, weights=values, minlength=len(self))
+        return sums.astype(np.float64, copy=False)
+
+
+def kind_scores(ops: KindOps, signs: LabelSigns, strengths: Strengths) -> KindScores:
+    """The scores of all kinds of a lane."""
+    labels, duration = ops.labels, ops.duration_ns
+    counted = duration * ~signs.communication[labels]
+    total = np.maximum(ops.summed(counted), 1.0)
+    prefill = ops.summed(duration * signs.prefill[labels])
+    decode = ops.summed(duration * signs.decode[labels])
+    many = ops.summed(duration * signs.many_tokens[labels])
+    few = ops.summed(duration * signs.few_tokens[labels])
+    attention = signs.attention[labels]
+    prefill_attention = ops.summed(attention & (signs.prefill[labels] > 0))
+    decode_attention = ops.summed(attention & (signs.decode[labels] > 0))
+    return KindScores(
+        signs={
+            "names": strengths.names * _balance(prefill, decode, total, NAMED_SHARE),
+            "tiles": strengths.tiles * _balance(many, few, total, TILED_SHARE),
+            "tokens": strengths.tokens * _tokens_sign(ops, signs),
+            "scale": strengths.scale * _scale_sign(ops),
+            "graph": _signs(-strengths.graph, 2 * ops.summed(ops.in_graph) > ops.op_counts),
+            "repeats": _signs(-strengths.repeats, ops.longest_run >= REPEATED_RUN),
+        },
+        mixed=np.minimum(prefill_attention, decode_attention)
+        >= np.maximum(MIXED_SHARE * (prefill_attention + decode_attention), 1),
+        training=ops.summed(duration * signs.training[labels]) > TRAINING_SHARE * total,
+        serving=ops.summed(attention | (signs.prefill[labels] > 0) | (signs.decode[labels] > 0))
+        > 0,
+    )
+
+
+def _signs(strength: float, holds: npt.NDArray[np.bool_]) -> Reals:
+    """The strength where something holds, else 0."""
+    return np.where(holds, np.float64(strength), np.float64(0.0))
+
+
+def _balance(for_prefill: Reals, for_decode: Reals, total: Reals, full_share: float) -> Reals:
+    """From -1 to 1 which of both is larger, less where both are a small share of the total."""
+    both = for_prefill + for_decode
+    damped = np.minimum(both / total / full_share, 1.0)
+    balance: Reals = damped * (for_prefill - for_decode) / np.maximum(both, 1e-9)
+    return balance
+
+
+def _tokens_sign(ops: KindOps, signs: LabelSigns) -> Reals:
+    usable = signs.row_per_group[ops.labels] & ~np.isnan(ops.groups)
+    count = ops.summed(usable)
+    mean = ops.summed(np.where(usable, ops.groups, 0.0)) / np.maximum(count, 1)
+    sign: Reals = np.where(count > 0, np.clip((mean - LOG2_TOKENS) / 2, -1, 1), 0.0)
+    return sign
+
+
+def _scale_sign(ops: KindOps) -> Reals:
+    """Which kinds launch the same kernels larger, or run them longer where sizes are unknown."""
+    scale, common = _relative_scale(ops, ops.sizes)
+    if not common.any():
+        scale, common = _relative_scale(ops, np.log2(np.maximum(ops.duration_ns, 1)))
+    comparable = np.flatnonzero(common >= FEWEST_COMMON_LABELS)
+    result = np.zeros(len(ops))
+    if comparable.size < 2:
+        return result
+    ordered = np.sort(scale[comparable])
+    gaps = np.diff(ordered)
+    widest = int(np.argmax(gaps))
+    if gaps[widest] < LEAST_SCALE_GAP:
+        return result
+    middle = (ordered[widest] + ordered[widest + 1]) / 2
+    sureness = min(1.0, float(gaps[widest]) / SURE_SCALE_GAP)
+    result[comparable] = np.where(scale[comparable] > middle, sureness, -sureness)
+    return result
+
+
+def _relative_scale(ops: KindOps, values: Reals) -> tuple[Reals, Numbers]:
+    """For each kind how far its labels lie above their least in any kind, and how many of its
+    labels another kind has too.
+
+    The upper quartile of these labels counts: kernels of a fixed size, and those that only similar
+    kinds share, say nothing.
+    """
+    known = np.flatnonzero(~np.isnan(values))
+    label_count = int(ops.labels.max(initial=0)) + 1
+    pairs = ops.kind_of_op[known] * label_count + ops.labels[known]
+    distinct, pair_of_op = np.unique(pairs, return_inverse=True)
+    means = np.bincount(pair_of_op, weights=values[known]) / np.bincount(pair_of_op)
+    label_of_pair = distinct % label_count
+    least = np.full(label_count, np.inf)
+    np.minimum.at(least, label_of_pair, means)
+    shared = np.bincount(label_of_pair, minlength=label_count)[label_of_pair] > 1
+    above = (means - least[label_of_pair])[shared]
+    kind_of_pair = (distinct // label_count)[shared]
+    common = np.bincount(kind_of_pair, minlength=len(ops))
+    in_order = above[np.lexsort((above, kind_of_pair))]
+    firsts = np.cumsum(common) - common
+    quartile = np.minimum(firsts + 3 * common // 4, max(in_order.size - 1, 0))
+    scale = np.where(common > 0, np.append(in_order, 0.0)[quartile], 0.0)
+    return scale, common

@@ -1,0 +1,62 @@
+"""What the names of a trace's kernels say, one value for each label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.names import kernel_meaning
+from wavescope.analyze.serving.phase_rules import NamedPhase, NameSays, PhaseRules
+
+Flags = npt.NDArray[np.bool_]
+Weights = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LabelSigns:
+    """Signs by label."""
+
+    prefill: Weights
+    """How surely the kernel is one of prefill, 0 to 1."""
+    decode: Weights
+    few_tokens: Flags
+    """Its tile is made for few tokens at a time."""
+    many_tokens: Flags
+    row_per_group: Flags
+    """Normalization: one workgroup for each token."""
+    attention: Flags
+    communication: Flags
+    training: Flags
+
+    @property
+    def any_serving(self) -> bool:
+        """Whether anything here is a kernel of a language model."""
+        return bool((self.attention | (self.prefill > 0) | (self.decode > 0)).any())
+
+
+def label_signs(texts: Sequence[str], rules: PhaseRules) -> LabelSigns:
+    """What each of the names says."""
+    said = [rules.says(text) for text in texts]
+    categories = [kernel_meaning.meaning_of(text).category for text in texts]
+    return LabelSigns(
+        prefill=_weights(said, NamedPhase.PREFILL),
+        decode=_weights(said, NamedPhase.DECODE),
+        few_tokens=np.array([s.tile_side is not None and s.tile_side <= rules.few for s in said]),
+        many_tokens=np.array([s.tile_side is not None and s.tile_side >= rules.many for s in said]),
+        row_per_group=_are(categories, kernel_meaning.NORMALIZATION),
+        attention=_are(categories, kernel_meaning.ATTENTION),
+        communication=_are(categories, kernel_meaning.COMMUNICATION)
+        | np.array([s.phase is NamedPhase.COMMUNICATION for s in said], np.bool_),
+        training=np.array([s.phase is NamedPhase.TRAINING for s in said], np.bool_),
+    )
+
+
+def _weights(said: Sequence[NameSays], phase: NamedPhase) -> Weights:
+    return np.array([s.weight if s.phase is phase else 0.0 for s in said], np.float64)
+
+
+def _are(categories: Sequence[str], wanted: str) -> Flags:
+    return np.array([category == wanted for category in categories], np.bool_)

@@ -1,0 +1,212 @@
+"""Cuts a lane into steps: what repeats, and what lies between.
+
+Every occurrence of the step's anchor is one step, whether it holds exactly what the others hold or
+a kernel more or less. Where one step ends and the next begins is told by kernels that begin or end
+steps by name, and by the largest gap there. A step that is longer because other work follows (a
+prefill between two decode steps) is cut where its regular part ends; long stretches without steps
+are looked at again by themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.steps.lanes import Lane
+from wavescope.analyze.steps.repetition import (
+    LabelPositions,
+    Positions,
+    Signatures,
+    repetitions,
+    running_signatures,
+)
+from wavescope.analyze.steps.step_level import (
+    LaneIndex,
+    StepLevel,
+    sampled_periods,
+    step_level,
+    typical_gaps,
+)
+from wavescope.analyze.steps.step_roles import StepRole
+
+SMALLEST_PART = 0.25
+"""Ops between two cuts that are fewer than this part of a period belong to the step before."""
+LONG_STRETCH = 2.5
+"""A step with this many periods' ops is looked at again by itself."""
+FEWEST_OPS = 8
+_DEEPEST = 4
+_MOST_STRETCHES = 64
+
+
+@dataclass(frozen=True)
+class LaneSteps:
+    """Where the steps of a lane begin, and what each holds.
+
+    Step i is the ops from firsts[i] to firsts[i + 1]; `firsts` ends with the number of ops.
+    """
+
+    lane: Lane
+    firsts: Positions
+    signatures: Signatures
+    """Equal for steps that hold the same kernels equally often."""
+    repeats: npt.NDArray[np.bool_]
+    """Whether a neighbouring step holds the same."""
+
+    def __len__(self) -> int:
+        return int(self.firsts.size) - 1
+
+    @property
+    def op_counts(self) -> Positions:
+        return np.diff(self.firsts)
+
+    @property
+    def is_repetitive(self) -> bool:
+        """Whether the lane has steps at all, rather than being one stretch of work."""
+        return bool(self.repeats.any())
+
+
+def lane_steps(lane: Lane, roles: npt.NDArray[np.int8], launches: Positions) -> LaneSteps:
+    """The steps of `lane`; a lane in which nothing repeats is one step."""
+    sums = running_signatures(lane.labels)
+    cuts = _cuts(lane, roles, launches, _Place(0, len(lane)), depth=0)
+    firsts = np.unique(np.concatenate(([0, len(lane)], cuts)))
+    signatures = sums[firsts[1:]] - sums[firsts[:-1]]
+    same = signatures[1:] == signatures[:-1]
+    repeats = np.concatenate((same, [False])) | np.concatenate(([False], same))
+    return LaneSteps(lane, firsts, signatures, repeats)
+
+
+@dataclass(frozen=True)
+class _Place:
+    first: int
+    stop: int
+
+
+def _cuts(
+    lane: Lane, roles: npt.NDArray[np.int8], launches: Positions, place: _Place, depth: int
+) -> Positions:
+    """Where steps begin within `place`."""
+    part = slice(place.first, place.stop)
+    piece = lane.part(part)
+    index = LaneIndex(
+        piece,
+        LabelPositions.of(piece.labels),
+        running_signatures(piece.labels),
+        roles,
+        launches[part],
+    )
+    least_period = FEWEST_OPS if depth else 2
+    level = step_level(index, repetitions(index.positions, index.sums), least_period)
+    if level is None:
+        return place.first + _ends_by_name(index)
+    firsts = _without_small_parts(_step_firsts(index, level), level.repetition.period)
+    return place.first + _with_inner_cuts(index, level, firsts, depth)
+
+
+def _step_firsts(index: LaneIndex, level: StepLevel) -> Positions:
+    """Where steps begin, by the anchor's occurrences and by where regular steps end."""
+    period, ops = level.repetition.period, len(index.lane)
+    where = index.positions.of_label(level.anchor)
+    firsts = where + _offset(index, level)
+    firsts = np.concatenate(([0], firsts[(firsts > 0) & (firsts < ops)], [ops]))
+    starts = firsts[:-1][np.diff(firsts) > period]
+    signature = np.uint64(level.repetition.signature)
+    # A regular step that other work follows, and one that other work precedes.
+    follows = starts[index.sums[starts + period] - index.sums[starts] == signature] + period
+    ends = firsts[1:][np.diff(firsts) > period]
+    precedes = ends[index.sums[ends] - index.sums[ends - period] == signature] - period
+    return np.unique(np.concatenate((firsts, follows, precedes)))
+
+
+def _ends_by_name(index: LaneIndex) -> Positions:
+    """Where steps end by name, for steps of which no two hold the same."""
+    ending = np.flatnonzero((index.roles == StepRole.END)[: index.positions.counts.size])
+    counts = index.positions.counts[ending]
+    ending, counts = ending[counts > 1], counts[counts > 1]
+    if not ending.size:
+        return np.empty(0, np.int64)
+    where = index.positions.of_label(int(ending[int(np.argmin(counts))]))
+    far_apart = np.median(np.diff(where)) >= FEWEST_OPS
+    return where + 1 if far_apart else np.empty(0, np.int64)
+
+
+def _offset(index: LaneIndex, level: StepLevel) -> int:
+    """How many ops after the anchor the next step begins (negative: before it)."""
+    period = level.repetition.period
+    whole = sampled_periods(index.whole_periods(level.repetition, level.anchor), period)
+    if not whole.size:
+        return 0
+    gaps = typical_gaps(index.lane, period, whole)
+    first, stop = _allowed_offsets(index, period, int(whole[whole.size // 2]))
+    # Offsets beyond the period are those of the next one, an op later each time.
+    offsets = np.arange(first, stop) % period
+    return int(offsets[int(np.argmax(gaps[offsets]))])
+
+
+def _allowed_offsets(index: LaneIndex, period: int, start: int) -> tuple[int, int]:
+    """Between the last kernel that ends a step and the next one that begins a step."""
+    roles = index.roles[index.lane.labels[start : start + period]]
+    ends, begins = np.flatnonzero(roles == StepRole.END), np.flatnonzero(roles == StepRole.BEGIN)
+    room = max(1, period // 8)
+    if ends.size:
+        after = int(_last_of_cluster(ends, period)) + 1
+        following = begins[(begins - after) % period <= period // 2]
+        if following.size:
+            nearest = int(((following - after) % period).min())
+            return after, after + nearest + 1
+        return after, after + room
+    if begins.size:
+        first = int(_first_of_cluster(begins, period))
+        return first - room + 1 + period, first + 1 + period
+    return 0, period
+
+
+def _last_of_cluster(places: Positions, period: int) -> int:
+    """Of places on a circle, the one before the widest stretch without any."""
+    following = np.roll(places, -1)
+    distance = (following - places) % period
+    distance[distance == 0] = period
+    return int(places[int(np.argmax(distance))])
+
+
+def _first_of_cluster(places: Positions, period: int) -> int:
+    last = _last_of_cluster(places, period)
+    after = places[places > last]
+    return int(after[0] if after.size else places[0])
+
+
+def _without_small_parts(firsts: Positions, period: int) -> Positions:
+    """The cuts (the first op and the end among them) less those that leave a small part."""
+    least = max(1, int(SMALLEST_PART * period))
+    if (np.diff(firsts) >= least).all():
+        return firsts
+    *inner, end = firsts.tolist()
+    kept = inner[:1]
+    for first in inner[1:]:
+        if first - kept[-1] >= least and end - first >= least:
+            kept.append(first)
+    return np.array([*kept, end], np.int64)
+
+
+def _with_inner_cuts(
+    index: LaneIndex, level: StepLevel, firsts: Positions, depth: int
+) -> Positions:
+    """The cuts, and those within stretches that are too long to be one step."""
+    lengths = np.diff(firsts)
+    long = np.flatnonzero(lengths >= max(LONG_STRETCH * level.repetition.period, FEWEST_OPS))
+    if depth == _DEEPEST or not long.size:
+        return firsts
+    longest = long[np.argsort(-lengths[long], kind="stable")[:_MOST_STRETCHES]]
+    inner = [
+        _cuts(
+            index.lane,
+            index.roles,
+            index.launches,
+            _Place(int(firsts[place]), int(firsts[place + 1])),
+            depth + 1,
+        )
+        for place in longest.tolist()
+    ]
+    return np.unique(np.concatenate([firsts, *inner]))

@@ -1,0 +1,142 @@
+"""The ops of each queue in the order in which they started: what steps are found in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.op_labels import OpLabels, op_labels
+from wavescope.analyze.row_groups import grouped_rows
+from wavescope.model.intervals import Times, elapsed_ns, is_sorted
+from wavescope.model.op_kinds import OpClass, OpKind
+from wavescope.model.source import Array
+from wavescope.model.trace import Trace, TraceTable
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Lane:
+    """The ops of one queue by start; `labels` say what each is called."""
+
+    gpu: int
+    queue: int
+    rows: Rows
+    """Where each op stands in the trace's `ops`."""
+    labels: Array
+    starts: Times
+    ends: Times
+    beside: tuple[Lane, ...] = ()
+    """The other lanes of the same GPU."""
+
+    def __len__(self) -> int:
+        return int(self.rows.size)
+
+    def part(self, place: slice) -> Lane:
+        """Some of the ops, one after another."""
+        return replace(
+            self,
+            rows=self.rows[place],
+            labels=self.labels[place],
+            starts=self.starts[place],
+            ends=self.ends[place],
+        )
+
+    @cached_property
+    def busy_until(self) -> Times:
+        """For each op the latest end of it and of all ops before."""
+        return self.ends if is_sorted(self.ends) else np.maximum.accumulate(self.ends)
+
+    def gaps_before(self, ops: Rows) -> Times:
+        """How long the GPU was idle before each of the ops; 0 for the first op of the lane."""
+        starts = self.starts[ops]
+        idle_from = np.where(ops > 0, self.busy_until[np.maximum(ops, 1) - 1], starts)
+        for lane in self.beside:
+            started = np.searchsorted(lane.starts, starts, side="left")
+            ended = lane.busy_until[np.maximum(started, 1) - 1]
+            idle_from = np.where(started > 0, np.maximum(idle_from, ended), idle_from)
+        gaps: Times = np.maximum(starts - idle_from, 0)
+        return gaps
+
+    @cached_property
+    def busy_ns(self) -> Times:
+        """How much each op adds to the time covered by the ops before: a union, not a sum."""
+        covered_from = self.starts.copy()
+        np.maximum(self.starts[1:], self.busy_until[:-1], out=covered_from[1:])
+        added: Times = np.maximum(self.ends - covered_from, 0)
+        return added
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """All lanes of a trace, and which of them carry the work of their GPU."""
+
+    lanes: tuple[Lane, ...]
+    main: tuple[bool, ...]
+    texts: Sequence[str]
+    """What the labels stand for."""
+
+    @property
+    def main_lanes(self) -> tuple[Lane, ...]:
+        return tuple(lane for lane, main in zip(self.lanes, self.main, strict=True) if main)
+
+
+MAIN_SHARE = 0.1
+"""A lane with this share of its GPU's compute time is looked at by itself, not beside another."""
+
+
+def lanes_of(trace: Trace) -> Lanes:
+    """The lanes of `trace`, barriers left out."""
+    trace.ops.load("gpu", "queue", "start_ns", "end_ns", "type", "name")
+    ops = trace.ops
+    named = op_labels(trace, ops)
+    labels = _label_codes(named)
+    working = np.flatnonzero(trace.op_kind != OpKind.BARRIER)
+    groups = grouped_rows(ops["gpu"][working], ops["queue"][working], (working,))
+    lanes: list[Lane] = []
+    for gpu, members in groups.by_major():
+        alone = [
+            _lane(gpu, queue, groups.columns[0][place], ops, labels) for queue, place in members
+        ]
+        lanes += [
+            replace(lane, beside=tuple(other for other in alone if other is not lane))
+            for lane in alone
+        ]
+    return Lanes(tuple(lanes), _are_main(trace, lanes), named.texts)
+
+
+def _label_codes(named: OpLabels) -> Array:
+    narrow = np.uint16 if len(named.texts) < 1 << 16 else np.int32
+    return named.for_each_op(np.arange(len(named.texts), dtype=narrow))
+
+
+def _lane(gpu: int, queue: int, rows: Rows, ops: TraceTable, labels: Array) -> Lane:
+    starts = ops["start_ns"][rows]
+    if not is_sorted(starts):
+        order = np.argsort(starts, kind="stable")
+        starts, rows = starts[order], rows[order]
+    return Lane(gpu, queue, rows, labels[rows], starts, ops["end_ns"][rows])
+
+
+def _are_main(trace: Trace, lanes: Sequence[Lane]) -> tuple[bool, ...]:
+    compute_ns = [_compute_ns(trace, lane) for lane in lanes]
+    of_gpu: dict[int, int] = {}
+    for lane, lane_ns in zip(lanes, compute_ns, strict=True):
+        of_gpu[lane.gpu] = of_gpu.get(lane.gpu, 0) + lane_ns
+    return tuple(
+        lane_ns > 0 and lane_ns >= MAIN_SHARE * of_gpu[lane.gpu]
+        for lane, lane_ns in zip(lanes, compute_ns, strict=True)
+    )
+
+
+def _compute_ns(trace: Trace, lane: Lane) -> int:
+    """The durations of kernels that neither communicate nor copy, added up."""
+    classes = trace.op_class[lane.rows]
+    lengths = elapsed_ns(lane.starts, lane.ends)
+    if classes.min() == classes.max() == OpClass.COMPUTE:
+        return int(lengths.sum())
+    return int(lengths[classes == OpClass.COMPUTE].sum())

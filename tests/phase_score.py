@@ -1,0 +1,75 @@
+"""How well phases told without markers agree with the truth: precision and recall by GPU time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from wavescope.analyze.phases.marker_phases import marker_phases
+from wavescope.analyze.serving.serving_phases import ServingPhase, ServingPhases, serving_phases
+from wavescope.model.trace import Trace
+
+SCORED = (ServingPhase.PREFILL, ServingPhase.DECODE)
+PHASE_WORDS = {
+    "prefill": ServingPhase.PREFILL,
+    "extend": ServingPhase.PREFILL,
+    "decode": ServingPhase.DECODE,
+    "mixed": ServingPhase.SHARED,
+}
+UNKNOWN = -1
+
+
+class Score(NamedTuple):
+    """Of one phase; None where the truth (or the claim) has none of it."""
+
+    precision: float | None
+    recall: float | None
+
+
+def truth_from_markers(trace: Trace) -> np.ndarray:
+    """For each op the phase that the ranges around it name; -1 where they name none."""
+    phases = marker_phases(trace)
+    of_path = np.full(len(phases.paths) + 1, UNKNOWN, np.int8)
+    for number in range(len(phases.paths)):
+        text = phases.path_text(number).lower()
+        found = [(text.rfind(word), phase) for word, phase in PHASE_WORDS.items() if word in text]
+        if found:
+            of_path[number] = max(found)[1]
+    truth: np.ndarray = of_path[phases.path_of_op]
+    return truth
+
+
+def without_markers(trace: Trace) -> Trace:
+    """The same trace with every range dropped."""
+    return trace.with_tables([trace.markers.take(np.empty(0, np.intp))])
+
+
+def classified(trace: Trace) -> ServingPhases:
+    """The phases of a trace whose ranges are dropped first."""
+    return serving_phases(without_markers(trace))
+
+
+def truth_codes(truth: Sequence[str]) -> np.ndarray:
+    """The names of phases as codes."""
+    return np.array([ServingPhase[name.upper()] for name in truth], np.int8)
+
+
+def scores(trace: Trace, phases: ServingPhases, truth: np.ndarray) -> dict[ServingPhase, Score]:
+    """Precision and recall of prefill and decode by GPU time.
+
+    Collectives, which are classified apart, and ops of unknown phase do not count.
+    """
+    counted = (truth != UNKNOWN) & (phases.codes != ServingPhase.COMMUNICATION)
+    duration_ns = trace.ops.duration_ns * counted
+    result = {}
+    for phase in SCORED:
+        claimed, true = phases.codes == phase, truth == phase
+        right_ns = int(duration_ns[claimed & true].sum())
+        claimed_ns, true_ns = int(duration_ns[claimed].sum()), int(duration_ns[true].sum())
+        result[phase] = Score(
+            right_ns / claimed_ns if claimed_ns else None,
+            right_ns / true_ns if true_ns else None,
+        )
+    return result
