@@ -1,0 +1,1 @@
+"""Traces beside one another: what changed, which parts account for it, and whether it is real."""

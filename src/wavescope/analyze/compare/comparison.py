@@ -1,0 +1,261 @@
+"""`wavescope compare A B [C...]`: the first trace is the base, the others are compared with it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from wavescope.analyze.compare.differences import Difference, difference_table, differences
+from wavescope.analyze.compare.figures import FigureOptions, Figures, TraceFigures
+from wavescope.analyze.compare.phase_figures import figures_by_phase
+from wavescope.analyze.compare.renames import chips_of, renames
+from wavescope.analyze.compare.step_table import step_table
+from wavescope.analyze.compare.waterfall import Comparison, GpuTime, gpu_time, waterfall_table
+from wavescope.model.result import (
+    Finding,
+    Result,
+    ResultColumn,
+    ResultTable,
+    Severity,
+    Unit,
+    Value,
+)
+from wavescope.model.trace import Trace
+
+
+class Part(str, enum.Enum):
+    """What traces are compared by."""
+
+    OPERATOR = "operator"
+    CATEGORY = "category"
+    KERNEL = "kernel"
+    PHASE = "phase"
+    STEP = "step"
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """What is compared, how ops are grouped, and whether renamed kernels are looked for."""
+
+    parts: tuple[Part, ...] | None = None
+    """None for all that the traces know, where phases and steps need markers."""
+    figures: FigureOptions = field(default_factory=FigureOptions)
+    match_renamed: bool = True
+    waterfall_rows: int = 0
+    """Rows of parts in each waterfall, the smallest put together; 0 for all."""
+    step: str = ""
+    """Markers that are steps; empty for the usual names."""
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The base and one other trace."""
+
+    number: int
+    base: TraceFigures
+    new: TraceFigures
+    base_time: GpuTime
+    new_time: GpuTime
+
+    @property
+    def categories(self) -> list[Difference]:
+        return differences(self.base.by_category, self.new.by_category)
+
+    @property
+    def operators(self) -> list[Difference] | None:
+        base, new = self.base.by_operator, self.new.by_operator
+        return None if base is None or new is None else differences(base, new)
+
+    def comparison(self, parts: Sequence[Difference]) -> Comparison:
+        return Comparison(self.number, self.base_time, self.new_time, parts)
+
+
+def compare(traces: Sequence[Trace], options: CompareOptions | None = None) -> Result:
+    """Table `traces`, and for each part asked for its differences; what stands out."""
+    options = options or CompareOptions()
+    parts = options.parts or _known_parts(traces)
+    with_phases = Part.PHASE in parts or Part.STEP in parts
+    figure_options = replace(options.figures, with_phases=with_phases)
+    figures = [TraceFigures(trace, figure_options) for trace in traces]
+    times = [gpu_time(each) for each in figures]
+    pairs = [
+        _Pair(number, figures[0], new, times[0], time)
+        for number, (new, time) in enumerate(zip(figures[1:], times[1:], strict=True), 2)
+    ]
+    result = Result("Comparison", [_trace_table(figures, times)])
+    for part in parts:
+        result.tables += _TABLES[part](pairs, figures, options)
+    result.findings = _findings(figures)
+    return result
+
+
+def _known_parts(traces: Sequence[Trace]) -> tuple[Part, ...]:
+    if all(len(trace.markers) for trace in traces):
+        return tuple(Part)
+    return (Part.OPERATOR, Part.CATEGORY, Part.KERNEL)
+
+
+_TRACE_COLUMNS = (
+    ResultColumn("trace", "Trace", meaning="number; 1 is the base"),
+    ResultColumn("path", "Path", Unit.NAME, "the file"),
+    ResultColumn("gpu_model", "GPU", Unit.NAME, "product or chip, where the trace says so"),
+    ResultColumn("gpu_count", "GPUs", Unit.COUNT, "GPUs with at least one op"),
+    ResultColumn("op_count", "Ops", Unit.COUNT, "kernels, copies and fills that count"),
+    ResultColumn("span_ns", "Span", Unit.NS, "first start to last end, added up over GPUs"),
+    ResultColumn("busy_ns", "Busy", Unit.NS, "time with at least one op running"),
+    ResultColumn("idle_ns", "Idle", Unit.NS, "span - busy"),
+    ResultColumn("gpu_time_ns", "GPU time", Unit.NS, "durations of all ops"),
+    ResultColumn("linked_percent", "Linked %", Unit.PERCENT, "ops whose launch is in the trace"),
+    ResultColumn(
+        "inferred_percent", "Inferred %", Unit.PERCENT, "ops whose operator was told from others"
+    ),
+)
+
+
+def _trace_table(figures: Sequence[TraceFigures], times: Sequence[GpuTime]) -> ResultTable:
+    rows: list[tuple[Value, ...]] = []
+    for number, (each, time) in enumerate(zip(figures, times, strict=True), 1):
+        count = each.total.calls
+        operators = each.operators
+        shares: tuple[Value, Value] = (None, None)
+        if operators is not None and count:
+            shares = (
+                100 * operators.linked_count / count,
+                100 * operators.inferred_count / count,
+            )
+        rows.append(
+            (
+                number,
+                each.trace.path,
+                ", ".join(chips_of(each.trace)) or None,
+                time.gpu_count,
+                count,
+                time.span_ns,
+                time.busy_ns,
+                time.idle_ns,
+                time.duration_sum_ns,
+                *shares,
+            )
+        )
+    return ResultTable("traces", "Traces", _TRACE_COLUMNS, rows)
+
+
+def _operator_tables(
+    pairs: Sequence[_Pair], _: Sequence[TraceFigures], options: CompareOptions
+) -> list[ResultTable]:
+    known = [(pair, parts) for pair in pairs if (parts := pair.operators) is not None]
+    if not known:
+        return []
+    waterfall = [pair.comparison(parts) for pair, parts in known]
+    return [
+        waterfall_table(
+            "waterfall_operators",
+            "From base to new, by operator",
+            waterfall,
+            options.waterfall_rows,
+        ),
+        difference_table(
+            "operators", "Operators", "Operator", [(pair.number, parts) for pair, parts in known]
+        ),
+    ]
+
+
+def _category_tables(
+    pairs: Sequence[_Pair], _: Sequence[TraceFigures], options: CompareOptions
+) -> list[ResultTable]:
+    found = [(pair, pair.categories) for pair in pairs]
+    waterfall = [pair.comparison(parts) for pair, parts in found]
+    return [
+        waterfall_table(
+            "waterfall_categories",
+            "From base to new, by category",
+            waterfall,
+            options.waterfall_rows,
+        ),
+        difference_table(
+            "categories", "Categories", "Category", [(pair.number, parts) for pair, parts in found]
+        ),
+    ]
+
+
+def _kernel_tables(
+    pairs: Sequence[_Pair], figures: Sequence[TraceFigures], options: CompareOptions
+) -> list[ResultTable]:
+    categories: dict[str, str] = {}
+    for each in figures:
+        categories |= each.category_of_kernel
+    found = []
+    for pair in pairs:
+        renamed = renames(pair.base, pair.new) if options.match_renamed else []
+        found.append((pair.number, differences(pair.base.by_kernel, pair.new.by_kernel, renamed)))
+    tables = [difference_table("kernels", "Kernels", "Kernel", found, categories=categories)]
+    return [*tables, _totals_table(figures)] if len(pairs) > 1 else tables
+
+
+def _phase_tables(
+    pairs: Sequence[_Pair], figures: Sequence[TraceFigures], _: CompareOptions
+) -> list[ResultTable]:
+    phases = [figures_by_phase(each) for each in figures]
+    found = [(pair.number, differences(phases[0], phases[pair.number - 1])) for pair in pairs]
+    return [difference_table("phases", "Phases", "Phase", found)]
+
+
+def _step_tables(
+    _: Sequence[_Pair], figures: Sequence[TraceFigures], options: CompareOptions
+) -> list[ResultTable]:
+    table = step_table(figures, options.step)
+    return [table] if table.rows else []
+
+
+_TABLES: dict[
+    Part,
+    Callable[[Sequence[_Pair], Sequence[TraceFigures], CompareOptions], list[ResultTable]],
+] = {
+    Part.OPERATOR: _operator_tables,
+    Part.CATEGORY: _category_tables,
+    Part.KERNEL: _kernel_tables,
+    Part.PHASE: _phase_tables,
+    Part.STEP: _step_tables,
+}
+
+
+def _totals_table(figures: Sequence[TraceFigures]) -> ResultTable:
+    """All traces side by side, by kernel name."""
+    names: dict[str, int] = {}
+    for each in figures:
+        for name, row in each.by_kernel.items():
+            names[name] = max(names.get(name, 0), row.total_ns)
+    columns = (
+        ResultColumn("name", "Kernel", Unit.NAME, "kernel, copy or fill"),
+        *(
+            ResultColumn(f"total_{number}_ns", f"Trace {number}", Unit.NS, "sum of durations")
+            for number in range(1, len(figures) + 1)
+        ),
+    )
+    rows: list[tuple[Value, ...]] = [
+        (name, *(each.by_kernel.get(name, Figures()).total_ns for each in figures))
+        for name in sorted(names, key=lambda name: (-names[name], name))
+    ]
+    return ResultTable("kernel_totals", "Kernels of all traces", columns, rows)
+
+
+def _findings(figures: Sequence[TraceFigures]) -> list[Finding]:
+    """Ops from before the trace make totals of traces that begin at different moments differ."""
+    parts = []
+    for number, each in enumerate(figures, 1):
+        operators = each.operators
+        missing = 0 if operators is None else each.total.calls - operators.linked_count
+        if missing:
+            parts.append(f"{missing:,} of {each.total.calls:,} ops of trace {number}")
+    if not parts:
+        return []
+    return [
+        Finding(
+            "launches-missing",
+            Severity.INFO,
+            "some ops were launched before their trace began",
+            f"the launch is not in the trace of {', '.join(parts)}",
+            "--linked compares only what was launched within the traces",
+        )
+    ]

@@ -1,0 +1,205 @@
+"""Calls and time of the parts of one trace: of kernels, categories, operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.categories import op_categories
+from wavescope.analyze.compare.operators import (
+    NO_OPERATOR,
+    NOT_RECORDED,
+    OpOperators,
+    OpSequence,
+    op_operators,
+    op_sequence,
+)
+from wavescope.analyze.group_sums import group_sums
+from wavescope.analyze.names.kernel_meaning import CategoryRules
+from wavescope.analyze.names.kernel_names import short_name
+from wavescope.analyze.op_labels import op_labels
+from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
+from wavescope.analyze.scopes import index_type
+from wavescope.model.coded_columns import code_counts
+from wavescope.model.intervals import lengths_ns
+from wavescope.model.op_kinds import OpKind
+from wavescope.model.source import Array
+from wavescope.model.trace import Trace, TraceTable
+
+_COLUMNS = ("gpu", "queue", "start_ns", "end_ns", "name", "type")
+_PHASE_COLUMNS = ("process", "thread", "marker")
+
+
+class Figures(NamedTuple):
+    """How often something ran and how long in all."""
+
+    calls: int = 0
+    total_ns: int = 0
+
+    @property
+    def mean_ns(self) -> float | None:
+        return self.total_ns / self.calls if self.calls else None
+
+
+def total_of(parts: Iterable[Figures]) -> Figures:
+    """All parts together."""
+    calls = total_ns = 0
+    for part in parts:
+        calls += part.calls
+        total_ns += part.total_ns
+    return Figures(calls, total_ns)
+
+
+FiguresByName = Mapping[str, Figures]
+
+
+@dataclass(frozen=True)
+class FigureOptions:
+    """How ops are named and grouped."""
+
+    full_names: bool = False
+    with_phases: bool = False
+    """Whether ops will be told apart by phase or step."""
+    linked_only: bool = False
+    """Leave out ops whose launch is not in the trace."""
+    rules: CategoryRules | None = None
+
+
+class TraceFigures:
+    """The working ops of a trace (barriers are left out), grouped in several ways."""
+
+    def __init__(self, trace: Trace, options: FigureOptions | None = None) -> None:
+        self.trace = trace
+        self.options = options or FigureOptions()
+
+    @cached_property
+    def rows(self) -> Array | None:
+        """Rows of the ops that count; None when all do."""
+        # What is needed for certain is read in one pass over the file.
+        self.trace.ops.load(*_COLUMNS, *(_PHASE_COLUMNS if self.options.with_phases else ()))
+        working = self.trace.op_kind != OpKind.BARRIER
+        if self.options.linked_only:
+            working = working & np.isin(self.trace.ops["id"], self.trace.links["op"])
+        return None if working.all() else np.flatnonzero(working)
+
+    @cached_property
+    def ops(self) -> TraceTable:
+        """The ops that count."""
+        rows = self.rows
+        return self.trace.ops if rows is None else self.trace.ops.take(rows)
+
+    @cached_property
+    def duration_ns(self) -> Array:
+        return lengths_ns(self.ops["start_ns"], self.ops["end_ns"])
+
+    @cached_property
+    def _labelled(self) -> tuple[list[str], list[str], Array]:
+        """Kernel names, the first full name of each, and for each op the number of its name."""
+        labels = op_labels(self.trace, self.ops)
+        shown = [text if self.options.full_names else short_name(text) for text in labels.texts]
+        names = sorted(set(shown))
+        number = {name: index for index, name in enumerate(names)}
+        full = dict(zip(reversed(shown), reversed(labels.texts), strict=True))
+        of_label = np.array([number[name] for name in shown], index_type(len(names)))
+        return names, [full[name] for name in names], labels.for_each_op(of_label)
+
+    @property
+    def kernel_names(self) -> list[str]:
+        """The names of kernels, copies and fills, in alphabetical order."""
+        return self._labelled[0]
+
+    @property
+    def full_names(self) -> list[str]:
+        """For each of `kernel_names` the full name of one of its kernels."""
+        return self._labelled[1]
+
+    @property
+    def kernel_of_op(self) -> Array:
+        """For each op its place in `kernel_names`."""
+        return self._labelled[2]
+
+    @cached_property
+    def category_names(self) -> list[str]:
+        return self._categories[0]
+
+    @cached_property
+    def category_of_op(self) -> Array:
+        """For each op its place in `category_names`."""
+        return self._categories[1]
+
+    @cached_property
+    def _categories(self) -> tuple[list[str], Array]:
+        found = op_categories(self.trace, self.options.rules)
+        codes = found.codes if self.rows is None else found.codes[self.rows]
+        return found.labels, codes
+
+    @cached_property
+    def sequence(self) -> OpSequence:
+        """The ops with their neighbours on the queue."""
+        return op_sequence(self.ops, self.kernel_of_op, len(self.kernel_names))
+
+    @cached_property
+    def operators(self) -> OpOperators | None:
+        """The operators that launched the ops; None when the trace knows none."""
+        if not len(self.trace.calls) or not len(self.trace.links):
+            return None
+        return op_operators(self.trace, lambda: self.sequence, self.rows)
+
+    @cached_property
+    def phases(self) -> MarkerPhases | None:
+        """The phases that markers make; None when there are no markers."""
+        return marker_phases(self.trace) if len(self.trace.markers) else None
+
+    @cached_property
+    def by_kernel(self) -> dict[str, Figures]:
+        return self._grouped(self.kernel_names, self.kernel_of_op)
+
+    @cached_property
+    def by_category(self) -> dict[str, Figures]:
+        return self._grouped(self.category_names, self.category_of_op)
+
+    @cached_property
+    def by_operator(self) -> dict[str, Figures] | None:
+        """By operator; ops of none by category, in brackets. None when the trace knows none."""
+        operators = self.operators
+        if operators is None:
+            return None
+        names = list(operators.names)
+        of_op = operators.of_op.copy()
+        for place, name in enumerate(names):
+            if name in (NO_OPERATOR, NOT_RECORDED):
+                mine = operators.of_op == place
+                of_op[mine] = self.category_of_op[mine] + len(names)
+        names += [f"({category}, no operator)" for category in self.category_names]
+        return self._grouped(names, of_op)
+
+    @cached_property
+    def category_of_kernel(self) -> dict[str, str]:
+        """The category of most ops of each kernel name."""
+        width = len(self.category_names)
+        pairs = self.kernel_of_op.astype(np.int64) * width + self.category_of_op
+        counts = code_counts(pairs, len(self.kernel_names) * width).reshape(-1, width)
+        best: list[int] = counts.argmax(axis=1).tolist()
+        return {
+            name: self.category_names[place]
+            for name, place in zip(self.kernel_names, best, strict=True)
+        }
+
+    @cached_property
+    def total(self) -> Figures:
+        """All ops."""
+        return total_of(self.by_kernel.values())
+
+    def _grouped(self, names: Sequence[str], of_op: npt.NDArray[np.integer]) -> dict[str, Figures]:
+        counts = code_counts(of_op, len(names)).tolist()
+        totals = group_sums(of_op, self.duration_ns, len(names))
+        return {
+            name: Figures(count, total)
+            for name, count, total in zip(names, counts, totals, strict=True)
+            if count
+        }

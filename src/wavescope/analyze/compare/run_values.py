@@ -1,0 +1,157 @@
+"""One run of a repeated measurement: for each of its steps the time, in all and by kernel."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.compare.figures import FigureOptions, TraceFigures
+from wavescope.analyze.compare.step_ops import OUTSIDE, StepOps, steps_of
+from wavescope.analyze.scopes import distinct
+from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.model.trace import Trace
+
+FloatArray = npt.NDArray[np.float64]
+
+_MOST_KERNELS = 400
+_MOST_STEPS = 4_096
+
+
+class Metric(str, enum.Enum):
+    """What is compared."""
+
+    GPU_TIME = "gpu-time"
+    """The durations of the ops, added up."""
+    BUSY = "busy"
+    """The time with at least one op running, added up over GPUs."""
+    WALL = "wall"
+    """How long steps took; without steps, from the first op's start to the last one's end."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What is read from each run."""
+
+    metric: Metric = Metric.GPU_TIME
+    figures: FigureOptions = field(default_factory=FigureOptions)
+    step: str = ""
+    """Markers that are steps; empty for the usual names."""
+    skip_steps: int = 0
+    """Steps at the beginning that are left out as warm-up."""
+
+
+@dataclass(frozen=True)
+class RunValues:
+    """The values of one run; every array has one entry for each step."""
+
+    path: str
+    total: FloatArray
+    kernels: dict[str, FloatArray]
+    kernel_ns: dict[str, int]
+    """All time of each kernel, in steps or not."""
+    step_source: str
+    """How steps were told; empty when the run is one step."""
+
+    @property
+    def step_count(self) -> int:
+        return len(self.total)
+
+
+def run_values(trace: Trace, options: RunOptions) -> RunValues:
+    """The values of the run that `trace` recorded."""
+    figures = TraceFigures(trace, options.figures)
+    if not figures.total.calls:
+        raise UnreadableInputError(trace.path, "no op is left to compare")
+    steps = steps_of(figures, options.step)
+    if steps is None and options.step:
+        raise UsageError(
+            f"no marker of {trace.path} that launched ops matches '{options.step}'",
+            hint=f"`wavescope info --markers {trace.path}` lists the markers",
+        )
+    of_op, walls, source = counted_steps(figures, steps, options.skip_steps)
+    totals = step_totals(figures, of_op, walls, options.metric)
+    kernel_ns = {name: row.total_ns for name, row in figures.by_kernel.items()}
+    return RunValues(
+        trace.path, totals, _kernel_values(figures, of_op, len(walls)), kernel_ns, source
+    )
+
+
+def counted_steps(
+    figures: TraceFigures, steps: StepOps | None, skipped: int
+) -> tuple[npt.NDArray[np.int64], FloatArray, str]:
+    """For each counted op its step, the wall time of each step, and how they were told."""
+    if steps is None or not len(steps):
+        starts, ends = figures.ops["start_ns"], figures.ops["end_ns"]
+        span = int(ends.max()) - int(starts.min())
+        return np.zeros(len(starts), np.int64), np.array([span], np.float64), ""
+    if skipped >= len(steps):
+        raise UsageError(
+            f"{figures.trace.path} has {len(steps)} steps, of which {skipped} are to be skipped"
+        )
+    of_op = steps.of_op if figures.rows is None else steps.of_op[figures.rows]
+    numbers = np.where(of_op < skipped, OUTSIDE, of_op - skipped)
+    return numbers, steps.wall_ns[skipped:].astype(np.float64), steps.source
+
+
+def step_totals(
+    figures: TraceFigures, of_op: npt.NDArray[np.int64], walls: FloatArray, metric: Metric
+) -> FloatArray:
+    """The metric of each step; `of_op` has for each counted op its step, -1 outside any."""
+    if metric is Metric.WALL:
+        return walls
+    return (_gpu_time if metric is Metric.GPU_TIME else _busy)(figures, of_op, len(walls))
+
+
+def _gpu_time(figures: TraceFigures, of_op: npt.NDArray[np.int64], step_count: int) -> FloatArray:
+    inside = of_op != OUTSIDE
+    durations = figures.duration_ns[inside]
+    sums: FloatArray = np.bincount(of_op[inside], durations, step_count).astype(np.float64)
+    return sums
+
+
+def _busy(figures: TraceFigures, of_op: npt.NDArray[np.int64], step_count: int) -> FloatArray:
+    """What each op adds to the time that the ops before it cover, given to the op's step."""
+    ops = figures.ops
+    values = np.zeros(step_count)
+    gpus, gpu_of_op = distinct(ops["gpu"])
+    for place in range(len(gpus)):
+        mine = np.flatnonzero(gpu_of_op == place)
+        mine = mine[np.argsort(ops["start_ns"][mine], kind="stable")]
+        starts, ends = ops["start_ns"][mine], ops["end_ns"][mine]
+        until = np.maximum.accumulate(ends)
+        begins = starts.copy()
+        np.maximum(begins[1:], until[:-1], out=begins[1:])
+        added = np.maximum(ends - begins, 0)
+        step = of_op[mine]
+        inside = step != OUTSIDE
+        values += np.bincount(step[inside], added[inside], minlength=step_count)
+    return values
+
+
+def _kernel_values(
+    figures: TraceFigures, of_op: npt.NDArray[np.int64], step_count: int
+) -> dict[str, FloatArray]:
+    """Time of the largest kernels in each step; many steps are averaged in groups."""
+    names = figures.kernel_names
+    by_time = sorted(
+        range(len(names)), key=lambda place: (-figures.by_kernel[names[place]].total_ns, place)
+    )[:_MOST_KERNELS]
+    column = np.full(len(names), OUTSIDE, np.int64)
+    column[by_time] = np.arange(len(by_time))
+    groups, sizes = _step_groups(step_count)
+    kernel = column[figures.kernel_of_op]
+    inside = (of_op != OUTSIDE) & (kernel != OUTSIDE)
+    cells = kernel[inside] * len(sizes) + groups[of_op[inside]]
+    sums = np.bincount(cells, figures.duration_ns[inside], minlength=len(by_time) * len(sizes))
+    values = sums.reshape(len(by_time), len(sizes)) / sizes
+    return {names[place]: values[row] for row, place in enumerate(by_time)}
+
+
+def _step_groups(step_count: int) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """For each step its group of neighbours, and how many steps each group has."""
+    group_count = min(step_count, _MOST_STEPS)
+    groups = np.arange(step_count) * group_count // step_count
+    return groups, np.bincount(groups, minlength=group_count).astype(np.float64)

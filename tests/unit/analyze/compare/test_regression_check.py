@@ -1,0 +1,256 @@
+"""Repeated runs of two versions: the verdict and the tables that give its reasons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.builders import TraceMaker, a_trace
+from wavescope.analyze.compare.regression_check import (
+    CheckOptions,
+    Gate,
+    check_regression,
+    only_in_one_arm,
+)
+from wavescope.analyze.compare.renames import Rename
+from wavescope.analyze.compare.run_values import Metric, RunOptions, RunValues, run_values
+from wavescope.analyze.statistics.verdict import Verdict
+from wavescope.errors import UnreadableInputError, UsageError
+
+
+def recorded(seed: int, *, gemm: float = 1.0, steps: int = 12, noise: float = 0.002) -> RunValues:
+    """A run of some steps, each of three kernels; gemm takes 60 % of the time."""
+    rng = np.random.default_rng(seed)
+    speed = 1 + noise * rng.standard_normal()
+    maker = a_trace()
+    for step in range(steps):
+        at = 1_000_000 * step
+        maker.with_marker(f"step {step}", at, at + 900_000)
+        for name, mean_ns in (("gemm", 60_000 * gemm), ("norm", 30_000), ("add", 10_000)):
+            end = at + round(mean_ns * speed * (1 + 0.01 * rng.standard_normal()))
+            maker.with_kernel(name, at, end)
+            at = end
+    return run_values(maker.build(), RunOptions())
+
+
+def arm(first_seed: int, count: int, **values: float) -> list[RunValues]:
+    return [recorded(first_seed + index, **values) for index in range(count)]  # type: ignore[arg-type]
+
+
+def test_equal_versions_pass() -> None:
+    verdict, result = check_regression(arm(0, 5), arm(50, 5))
+
+    assert verdict is Verdict.PASS
+    assert result.facts["verdict"] == "pass"
+    assert result.table("kernels").column("name") == ["gemm", "norm", "add"]
+    assert "regression" not in result.table("kernels").column("verdict")
+
+
+def test_a_slower_kernel_is_named() -> None:
+    verdict, result = check_regression(arm(0, 5), arm(50, 5, gemm=1.05))
+
+    assert verdict is Verdict.REGRESSION
+    assert result.facts["change_percent"] == pytest.approx(3.0, abs=0.5)
+    assert (
+        dict(
+            zip(
+                *(result.table("kernels").column(name) for name in ("name", "verdict")), strict=True
+            )
+        )["gemm"]
+        == "regression"
+    )
+    assert [finding.where for finding in result.findings] == ["gemm"]
+    low, high = result.facts["low_percent"], result.facts["high_percent"]
+    assert isinstance(low, float)
+    assert isinstance(high, float)
+    assert 0 < low < 3 < high
+
+
+def test_a_faster_version_is_an_improvement() -> None:
+    assert check_regression(arm(0, 4), arm(50, 4, gemm=0.9))[0] is Verdict.IMPROVEMENT
+
+
+def test_noise_that_hides_it_is_inconclusive_and_says_how_many_runs_it_takes() -> None:
+    verdict, result = check_regression(arm(0, 3, noise=0.05), arm(50, 3, noise=0.05))
+
+    assert verdict is Verdict.INCONCLUSIVE
+    (finding,) = result.findings
+    assert finding.id == "noise-too-large"
+    assert f"record {result.facts['runs_needed']} runs" in finding.suggestion
+
+
+def test_one_run_of_each_is_inconclusive() -> None:
+    verdict, result = check_regression(arm(0, 1), arm(50, 1, gemm=2.0))
+
+    assert verdict is Verdict.INCONCLUSIVE
+    assert result.facts["low_percent"] is None
+    assert "one run of each" in result.findings[0].evidence
+
+
+def test_two_runs_of_each_say_what_they_rest_on() -> None:
+    _, result = check_regression(arm(0, 2), arm(50, 2))
+
+    assert "few-runs" in [finding.id for finding in result.findings]
+
+
+def test_copies_of_one_run_are_noticed() -> None:
+    _, result = check_regression([recorded(1)] * 3, [recorded(2)] * 3)
+
+    assert "identical-runs" in [finding.id for finding in result.findings]
+
+
+def test_a_kernel_alone_fails_the_check_only_when_asked() -> None:
+    base, new = arm(0, 6), arm(50, 6)
+    for run in new:
+        run.kernels["add"] *= 1.5
+
+    by_total, _ = check_regression(base, new)
+    by_kernel, result = check_regression(base, new, CheckOptions(gate=Gate.KERNELS))
+
+    assert by_total is Verdict.PASS
+    assert by_kernel is Verdict.REGRESSION
+    assert result.facts["gate"] == "kernels"
+
+
+def test_false_alarms_of_any_kernel_are_as_rare_as_stated() -> None:
+    """600 pairs of arms, twelve kernels each: one of them alone is enough for an alarm."""
+    rng = np.random.default_rng(1)
+    options = CheckOptions(gate=Gate.KERNELS)
+
+    def run() -> RunValues:
+        values = {f"k{n}": np.array([1e6 * (1 + 0.02 * rng.standard_normal())]) for n in range(12)}
+        return RunValues("run.db", sum(values.values()), values, dict.fromkeys(values, 10**6), "")  # type: ignore[arg-type]
+
+    alarms = 0
+    for _ in range(600):
+        verdict, _ = check_regression([run() for _ in range(4)], [run() for _ in range(4)], options)
+        alarms += verdict is Verdict.REGRESSION
+    assert alarms <= 0.05 * 600
+
+
+def test_kernels_of_no_weight_are_not_tested() -> None:
+    options = CheckOptions(min_share_percent=20)
+
+    _, result = check_regression(arm(0, 3), arm(50, 3), options)
+
+    assert result.table("kernels").column("name") == ["gemm", "norm"]
+
+
+def renamed_runs(runs: list[RunValues]) -> list[RunValues]:
+    def name(old: str) -> str:
+        return "gemm_v2" if old == "gemm" else old
+
+    return [
+        RunValues(
+            run.path,
+            run.total,
+            {name(key): value for key, value in run.kernels.items()},
+            {name(key): value for key, value in run.kernel_ns.items()},
+            run.step_source,
+        )
+        for run in runs
+    ]
+
+
+def test_a_renamed_kernel_is_compared_under_its_new_name() -> None:
+    base, new = arm(0, 4), renamed_runs(arm(50, 4, gemm=1.1))
+
+    assert only_in_one_arm(base, new)
+    _, apart = check_regression(base, new)
+    _, together = check_regression(base, new, renamed=[Rename(("gemm",), ("gemm_v2",), 1.0, "")])
+
+    assert sorted(
+        zip(*(apart.table("one_sided").column(name) for name in ("name", "status")), strict=True)
+    ) == [("gemm", "gone"), ("gemm_v2", "new")]
+    assert apart.table("kernels").column("name") == ["norm", "add"]
+    assert together.table("one_sided").rows == []
+    records = {row["name"]: row for row in together.table("kernels").records()}
+    assert records["gemm_v2"]["change_percent"] == pytest.approx(10, abs=1)
+    assert records["gemm_v2"]["verdict"] == "regression"
+
+
+def test_equal_names_need_no_matching() -> None:
+    assert not only_in_one_arm(arm(0, 1), arm(50, 1))
+
+
+def two_steps() -> TraceMaker:
+    return (
+        a_trace()
+        .with_marker("step 1", 0, 100)
+        .with_marker("step 2", 100, 300)
+        .with_kernel("warm", 0, 50)
+        .with_kernel("gemm", 100, 130)
+        .with_kernel("gemm", 120, 150, queue=1)
+        .with_kernel("gemm", 400, 500)
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [(Metric.GPU_TIME, [50, 60]), (Metric.BUSY, [50, 50]), (Metric.WALL, [100, 200])],
+)
+def test_the_values_of_each_step(metric: Metric, expected: list[int]) -> None:
+    run = run_values(two_steps().build(), RunOptions(metric=metric))
+
+    assert run.total.tolist() == expected
+    assert run.kernels["gemm"].tolist() == [0, 60]
+    assert run.kernel_ns == {"gemm": 160, "warm": 50}
+    assert run.step_source == "markers matching steps"
+
+
+def test_warm_up_steps_are_left_out() -> None:
+    run = run_values(two_steps().build(), RunOptions(skip_steps=1))
+
+    assert run.total.tolist() == [60]
+    with pytest.raises(UsageError, match="2 steps"):
+        run_values(two_steps().build(), RunOptions(skip_steps=2))
+
+
+def test_steps_as_the_user_names_them() -> None:
+    trace = a_trace().with_marker("my batch", 0, 100).with_kernel("gemm", 10, 30).build()
+
+    assert run_values(trace, RunOptions(step="batch")).total.tolist() == [20]
+    with pytest.raises(UsageError, match="no marker"):
+        run_values(trace, RunOptions(step="request"))
+
+
+def test_a_run_without_steps_is_one_value() -> None:
+    trace = a_trace().with_kernel("gemm", 0, 30).with_kernel("add", 40, 45).build()
+
+    for metric, expected in ((Metric.GPU_TIME, 35), (Metric.BUSY, 35), (Metric.WALL, 45)):
+        run = run_values(trace, RunOptions(metric=metric))
+        assert run.total.tolist() == [expected]
+        assert run.step_source == ""
+
+
+def test_repeating_kernels_make_steps() -> None:
+    maker = a_trace()
+    for step in range(20):
+        for place, name in enumerate(
+            ("embedding_kernel", "gemm", "attn", "gemm", "topk", "argmax_sample")
+        ):
+            at = 1_000 * step + 100 * place
+            maker.with_kernel(name, at, at + 50)
+
+    run = run_values(maker.build(), RunOptions())
+
+    assert run.step_source == "repeating kernels"
+    assert set(run.total[1:-1].tolist()) == {300.0}
+
+
+def test_many_steps_are_averaged_in_groups_by_kernel() -> None:
+    maker = a_trace()
+    for step in range(5_000):
+        maker.with_marker(f"step {step}", 100 * step, 100 * step + 90)
+        maker.with_kernel("gemm", 100 * step, 100 * step + 10 + step % 2)
+
+    run = run_values(maker.build(), RunOptions())
+
+    assert len(run.total) == 5_000
+    assert len(run.kernels["gemm"]) == 4_096
+    assert run.kernels["gemm"].mean() == pytest.approx(10.5, abs=0.01)
+
+
+def test_a_trace_without_ops_cannot_be_a_run() -> None:
+    with pytest.raises(UnreadableInputError, match="no op"):
+        run_values(a_trace().build(), RunOptions())

@@ -1,0 +1,177 @@
+"""`wavescope compare`: output, verdicts as exit codes, and wrong command lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.builders import a_trace
+from tests.sample_files import write_as
+from wavescope.cli.main import main
+
+
+def write_run(path: Path, seed: int, *, slow_down: float = 0.0, noise: float = 0.002) -> str:
+    """A trace of ten steps; the run as a whole is a little faster or slower than others."""
+    rng = np.random.default_rng(seed)
+    speed = (1 + slow_down) * (1 + noise * rng.standard_normal())
+    maker = a_trace()
+    for step in range(10):
+        at = 1_000_000 * step
+        maker.with_marker(f"step {step}", at, at + 900_000)
+        for name in ("gemm|x", "rmsnorm", "paged_attention"):
+            end = at + round(50_000 * speed * (1 + 0.005 * rng.standard_normal()))
+            maker.with_kernel(name, at, end)
+            at = end
+    return str(write_as(maker, path))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    folder = tmp_path_factory.mktemp("runs")
+
+    def arm(name: str, first: int, **values: float) -> list[str]:
+        return [write_run(folder / f"{name}{n}.db", first + n, **values) for n in range(3)]
+
+    return {
+        "base": arm("base", 0),
+        "same": arm("same", 10),
+        "slow": arm("slow", 20, slow_down=0.03),
+        "fast": arm("fast", 30, slow_down=-0.03),
+        "noisy": arm("noisy", 40, slow_down=0.03, noise=0.1),
+    }
+
+
+def json_of(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
+    code = main(["compare", *arguments, "--json"])
+    return code, json.loads(capfd.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("new", "verdict", "code"),
+    [
+        ("same", "pass", 0),
+        ("slow", "regression", 1),
+        ("fast", "improvement", 0),
+        ("noisy", "inconclusive", 2),
+    ],
+)
+def test_the_verdict_is_the_exit_code(
+    runs: dict[str, list[str]],
+    capfd: pytest.CaptureFixture[str],
+    new: str,
+    verdict: str,
+    code: int,
+) -> None:
+    found, document = json_of(capfd, "--base", *runs["base"], "--new", *runs[new])
+
+    assert (found, document["facts"]["verdict"]) == (code, verdict)
+    assert document["facts"]["significance"] == 0.05
+
+
+def test_the_same_runs_give_the_same_answer(
+    runs: dict[str, list[str]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("--base", *runs["base"], "--new", *runs["slow"], "--statistic", "median")
+
+    assert json_of(capfd, *arguments) == json_of(capfd, *arguments)
+
+
+def test_markdown_for_a_pull_request(
+    runs: dict[str, list[str]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = main(
+        ["compare", "--base", *runs["base"], "--new", *runs["slow"], "--format", "markdown"]
+    )
+
+    text = capfd.readouterr().out
+    assert code == 1
+    assert text.startswith("## Performance: regression\n")
+    assert "95 % interval +" in text
+    assert "gemm\\|x" in text
+    assert "| What | Base" in text
+
+
+def test_two_traces_as_text(runs: dict[str, list[str]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", runs["base"][0], runs["slow"][0]]) == 0
+
+    captured = capfd.readouterr()
+    assert "From base to new, by category" in captured.out
+    assert "attention" in captured.out
+    assert "Steps" in captured.out
+    assert "more with --table NAME: categories" in captured.err
+
+
+def test_parts_and_filters(runs: dict[str, list[str]], capfd: pytest.CaptureFixture[str]) -> None:
+    code, document = json_of(
+        capfd, runs["base"][0], runs["slow"][0], "--by", "kernel", "--kernel", "rmsnorm"
+    )
+
+    assert code == 0
+    assert [table["name"] for table in document["tables"]] == ["traces", "kernels"]
+    assert [row[0] for row in document["tables"][1]["rows"]] == ["rmsnorm"]
+    assert document["facts"]["selection"] == "kernel rmsnorm"
+
+
+def test_categories_of_your_own(
+    runs: dict[str, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[rule]]\nmatch = "rmsnorm"\nname = "norm"\ncategory = "mine"\n')
+
+    _, document = json_of(
+        capfd, runs["base"][0], runs["slow"][0], "--by", "category", "--rules", str(rules)
+    )
+
+    table = next(table for table in document["tables"] if table["name"] == "categories")
+    assert "mine" in [row[0] for row in table["rows"]]
+
+
+def test_no_op_left_is_said(runs: dict[str, list[str]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", runs["base"][0], runs["slow"][0], "--kernel", "nothing"]) == 0
+
+    assert "no op is left" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "at least two traces"),
+        (("BASE",), "at least two traces"),
+        (("--base", "BASE"), "both versions"),
+        (("BASE", "--base", "BASE", "--new", "NEW"), "both versions"),
+        (("--base", "BASE", "BASE", "--new", "NEW"), "given twice"),
+        (("BASE", "NEW", "--by", "colour"), "'colour' is none of"),
+        (("--base", "BASE", "--new", "NEW", "--threshold", "-1"), "not a percentage"),
+        (("--base", "BASE", "--new", "NEW", "--significance", "0"), "no test is sure"),
+        (("--base", "BASE", "--new", "NEW", "--significance", "nan"), "not a probability"),
+        (("--base", "BASE", "--new", "NEW", "--skip-steps", "10"), "10 are to be skipped"),
+        (("--base", "BASE", "--new", "NEW", "--skip-steps", "x"), "not a number"),
+        (("--base", "BASE", "--new", "NEW", "--step", "epoch"), "no marker of"),
+    ],
+)
+def test_wrong_command_lines(
+    runs: dict[str, list[str]],
+    capfd: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    paths = {"BASE": runs["base"][0], "NEW": runs["slow"][0]}
+
+    assert main(["compare", *(paths.get(word, word) for word in arguments)]) == 2
+
+    assert said in capfd.readouterr().err
+
+
+def test_an_unreadable_run(
+    runs: dict[str, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    damaged = tmp_path / "damaged.db"
+    damaged.write_bytes(b"not a trace")
+
+    assert main(["compare", runs["base"][0], str(damaged)]) == 3
+    assert main(["compare", "--base", runs["base"][0], "--new", str(damaged)]) == 3
+    assert str(damaged) in capfd.readouterr().err
