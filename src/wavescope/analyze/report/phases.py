@@ -1,12 +1,97 @@
-"""The phase of each op, as far as the trace tells."""
+"""The phase of each op, as far as the trace tells: by its markers, else by names and structure."""
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.group_sums import group_sums
+from wavescope.analyze.names.kernel_meaning import ATTENTION
+from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
 from wavescope.analyze.report.colouring import Colouring
+from wavescope.analyze.serving.serving_phases import ServingPhase, serving_phases
+from wavescope.model.source import Array
 from wavescope.model.trace import Trace
 
+OUTSIDE = "outside markers"
+REST = "other markers"
 
-def phase_colouring(trace: Trace) -> Colouring | None:
-    """The phase of each op; None where nothing tells phases apart."""
-    del trace
+_MOST_PHASES = 6
+_NUMBERED = " *"
+"""Ends names that stand for many numbered ones."""
+_LEAST_COVERED = 0.5
+"""Of the GPU time: markers that cover less are no phases of the whole."""
+_SHOWN_SERVING = (
+    ServingPhase.PREFILL,
+    ServingPhase.DECODE,
+    ServingPhase.SHARED,
+    ServingPhase.COMMUNICATION,
+    ServingPhase.UNCLASSIFIED,
+)
+
+
+def phase_colouring(trace: Trace, durations_ns: Array, categories: Colouring) -> Colouring | None:
+    """The phase of each op; None where nothing tells phases apart.
+
+    What the program marked comes first. Where that covers too little of the GPU time, ops of a
+    language model, known by its attention kernels, are told apart by names and repetition.
+    """
+    marked = _by_markers(trace, durations_ns) if len(trace.markers) else None
+    if marked is not None or ATTENTION not in categories.labels:
+        return marked
+    return _by_serving(trace, durations_ns)
+
+
+def _by_markers(trace: Trace, durations_ns: Array) -> Colouring | None:
+    """The outermost level of marker paths that tells at least two phases apart."""
+    phases = marker_phases(trace)
+    deepest = max((path.depth for path in phases.paths), default=-1)
+    for depth in range(deepest + 1):
+        found = _at_depth(phases, depth, durations_ns)
+        if found is not None:
+            return found
     return None
+
+
+def _at_depth(phases: MarkerPhases, depth: int, durations_ns: Array) -> Colouring | None:
+    ancestors = phases.ancestors_at(depth)
+    name_of = [path.name.removesuffix(_NUMBERED) for path in phases.paths]
+    # Paths are in the order in which they were first seen.
+    names = list(dict.fromkeys(name_of[number] for number in np.unique(ancestors[ancestors >= 0])))
+    if len(names) < 2:
+        return None
+    number = {name: place for place, name in enumerate(names)}
+    outside = len(names)
+    of_path = np.array(
+        [number[name_of[path]] if path >= 0 else outside for path in ancestors.tolist()]
+    )
+    of_op = of_path[phases.path_of_op]
+    totals = np.array(group_sums(of_op, durations_ns, outside + 1), np.int64)
+    if totals[:outside].sum() < _LEAST_COVERED * totals.sum():
+        return None
+    return _largest(names, of_op, totals)
+
+
+def _largest(
+    names: list[str], of_op: npt.NDArray[np.int64], totals: npt.NDArray[np.int64]
+) -> Colouring:
+    """The phases that take most time, first seen first; the others together."""
+    outside = len(names)
+    kept = sorted(np.argsort(-totals[:outside], kind="stable")[:_MOST_PHASES].tolist())
+    place = np.full(outside + 1, len(kept), np.int64)
+    place[kept] = np.arange(len(kept))
+    place[outside] = len(kept) + 1
+    labels = [*(names[index] for index in kept), REST, OUTSIDE]
+    return Colouring.of_used("phase", "Phase (markers)", labels, place[of_op])
+
+
+def _by_serving(trace: Trace, durations_ns: Array) -> Colouring | None:
+    found = serving_phases(trace)
+    totals = group_sums(found.phase_codes, durations_ns, len(found.labels))
+    told = totals[ServingPhase.PREFILL] + totals[ServingPhase.DECODE]
+    if told < _LEAST_COVERED * sum(totals):
+        return None
+    place = np.zeros(len(found.labels), np.int64)
+    place[list(_SHOWN_SERVING)] = np.arange(len(_SHOWN_SERVING))
+    labels = [found.labels[phase] for phase in _SHOWN_SERVING]
+    return Colouring.of_used("phase", "Phase (inferred)", labels, place[found.phase_codes])

@@ -21,8 +21,8 @@ from wavescope.analyze.overview import overview
 from wavescope.analyze.report.class_shares import SharedTime, class_shares
 from wavescope.analyze.report.colouring import Colouring
 from wavescope.analyze.report.duration_histograms import DurationHistograms, duration_histograms
+from wavescope.analyze.report.hot_kernels import HotKernels, hot_kernels
 from wavescope.analyze.report.named_ops import NamedOps, named_ops
-from wavescope.analyze.report.phase_kernels import PhaseKernels, phase_kernels
 from wavescope.analyze.report.phases import phase_colouring
 from wavescope.analyze.report.timeline import Timeline, TimelineOptions, timeline
 from wavescope.analyze.utilization import utilization
@@ -71,7 +71,7 @@ class TraceReport:
     timeline: Timeline
     op_names: OpNames
     category_shares: list[SharedTime]
-    phases: list[PhaseKernels]
+    phases: list[HotKernels]
     durations: KernelDurations
     findings: list[Finding]
 
@@ -84,7 +84,7 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
     named = named_ops(trace)
     found = op_categories(trace)
     categories = Colouring.of_used("category", "Category", found.labels, found.codes)
-    phases = phase_colouring(trace)
+    phases = phase_colouring(trace, durations_ns, categories)
     timelines = gpu_timelines(trace)
     summary = _summary(trace, timelines, options)
     drawn = timeline(
@@ -96,7 +96,7 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
         drawn,
         _op_names(named, drawn),
         class_shares(categories, durations_ns, trace.ops["gpu"], phases),
-        phase_kernels(phases or _everything(trace), named, durations_ns, options.hot_kernels),
+        hot_kernels(phases or _everything(trace), named, durations_ns, options.hot_kernels),
         _kernel_durations(summary, named, durations_ns, options.histograms),
         summary.findings,
     )

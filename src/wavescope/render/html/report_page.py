@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wavescope.analyze.report.phase_kernels import PhaseKernels
+from wavescope.analyze.report.hot_kernels import HotKernels
 from wavescope.analyze.report.trace_report import KernelDurations, TraceReport
 from wavescope.model.result import Result, ResultTable, Value
 from wavescope.model.strings import StringTable
@@ -81,18 +81,18 @@ def shares_html(report: TraceReport) -> Html:
     return stacked_bars(rows, labels, "Summed durations by category")
 
 
-def phases_html(phases: Sequence[PhaseKernels]) -> Html:
+def phases_html(phases: Sequence[HotKernels]) -> Html:
     """The hot kernels of the phases side by side."""
     blocks = [element("div", _phase_head(phase), _phase_table(phase)) for phase in phases]
     return element("div", *blocks, class_="columns") if blocks else Html("")
 
 
-def _phase_title(phases: Sequence[PhaseKernels]) -> str:
+def _phase_title(phases: Sequence[HotKernels]) -> str:
     names = [phase.phase.capitalize() for phase in phases]
     return f"Hot kernels: {' and '.join(names)}" if 1 < len(names) <= 3 else "Hot kernels"
 
 
-def _phase_head(phase: PhaseKernels) -> Html:
+def _phase_head(phase: HotKernels) -> Html:
     words = f"{count_text(phase.op_count)} ops · {duration_text(phase.compute_ns)} compute"
     if phase.communication_ns:
         words += f" (excl. {duration_text(phase.communication_ns)} communication)"
@@ -101,8 +101,8 @@ def _phase_head(phase: PhaseKernels) -> Html:
     )
 
 
-def _phase_table(phase: PhaseKernels) -> Html:
-    return table_html(phase.kernels, TableView(caption=""))
+def _phase_table(phase: HotKernels) -> Html:
+    return table_html(phase.kernels, TableView(caption="", below="note"))
 
 
 def kernels_html(summary: Result, durations: KernelDurations) -> Html:

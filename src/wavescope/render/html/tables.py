@@ -29,6 +29,8 @@ class TableView:
     extra_title: str = ""
     extra_cells: Sequence[Html | None] = ()
     """A last column of markup, one cell for each row."""
+    below: str = ""
+    """A column of words that stand below the first column of names instead of beside it."""
     caption: str | None = None
     """Instead of the table's title; empty for none that is seen."""
 
@@ -82,7 +84,7 @@ def _columns(table: ResultTable, view: TableView) -> list[_Column]:
     found = []
     for number, column in enumerate(table.columns):
         values = [row[number] for row in table.rows]
-        if column.name in view.hidden or all(value is None for value in values):
+        if column.name in {*view.hidden, view.below} or all(value is None for value in values):
             continue
         spelled = spelled_column(column, values)
         is_name = column.unit is Unit.NAME and column.name not in _PROSE
@@ -91,10 +93,11 @@ def _columns(table: ResultTable, view: TableView) -> list[_Column]:
 
 
 def _table(table: ResultTable, columns: Sequence[_Column], view: TableView) -> Html:
+    below = _texts(table, view.below) if view.below else []
     heads = [_head(column) for column in columns]
     if view.extra_title:
         heads.append(element("th", view.extra_title, scope="col", class_="extra"))
-    cells = zip(*(_cells(column) for column in columns), strict=True)
+    cells = zip(*(_cells(column, below) for column in columns), strict=True)
     extra = [element("td", cell, class_="extra") for cell in view.extra_cells]
     rows = [
         element("tr", *row, last if view.extra_title else None)
@@ -124,7 +127,13 @@ def _head(column: _Column) -> Html:
     )
 
 
-def _cells(column: _Column) -> list[Html]:
+def _texts(table: ResultTable, name: str) -> list[str]:
+    return [
+        "" if value is None else bounded(str(value), _LONGEST_CELL) for value in table.column(name)
+    ]
+
+
+def _cells(column: _Column, below: Sequence[str]) -> list[Html]:
     spelled = column.spelled
     if spelled.is_share:
         return [
@@ -132,13 +141,18 @@ def _cells(column: _Column) -> list[Html]:
         ]
     if spelled.is_number:
         return [element("td", text, class_="number") for text in spelled.cells]
-    return [_text_cell(text, column.kind) for text in spelled.cells]
+    words = below if column.is_name else ()
+    return [
+        _text_cell(text, column.kind, small)
+        for text, small in zip_longest(spelled.cells, words[: len(spelled.cells)], fillvalue="")
+    ]
 
 
-def _text_cell(text: str, kind: str) -> Html:
+def _text_cell(text: str, kind: str, below: str) -> Html:
     whole = bounded(text)
     shown = bounded(text, _LONGEST_CELL)
-    return element("td", shown, class_=kind, title=whole if whole != shown else None)
+    small = element("small", below) if below else None
+    return element("td", shown, small, class_=kind, title=whole if whole != shown else None)
 
 
 def share_bar(percent: str) -> Html | None:

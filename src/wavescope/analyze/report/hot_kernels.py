@@ -29,7 +29,7 @@ _COLUMNS = (
 )
 
 
-class PhaseKernels(NamedTuple):
+class HotKernels(NamedTuple):
     """One phase: its ops, and its hot kernels with collectives left out."""
 
     phase: str
@@ -39,9 +39,9 @@ class PhaseKernels(NamedTuple):
     kernels: ResultTable
 
 
-def phase_kernels(
+def hot_kernels(
     phases: Colouring, named: NamedOps, durations_ns: Array, top: int = 10
-) -> list[PhaseKernels]:
+) -> list[HotKernels]:
     """Each phase that has ops, in the order of `phases`."""
     width = len(named.names)
     cells = phases.of_op.astype(np.int64) * width + named.of_op
@@ -56,7 +56,7 @@ def phase_kernels(
     return [phase for phase in found if phase.op_count]
 
 
-def _phase(label: str, counts: Sums, totals: Sums, named: NamedOps, top: int) -> PhaseKernels:
+def _phase(label: str, counts: Sums, totals: Sums, named: NamedOps, top: int) -> HotKernels:
     collective = np.array([m.category == COMMUNICATION for m in named.meanings], np.bool_)
     communication_ns = int(totals[collective].sum())
     compute_ns = int(totals.sum()) - communication_ns
@@ -73,5 +73,5 @@ def _phase(label: str, counts: Sums, totals: Sums, named: NamedOps, top: int) ->
         )
         for rank, i in enumerate(compute[:top], 1)
     ]
-    table = ResultTable("phase_kernels", label, _COLUMNS, rows, len(compute))
-    return PhaseKernels(label, int(counts.sum()), compute_ns, communication_ns, table)
+    table = ResultTable("hot_kernels", label, _COLUMNS, rows, len(compute))
+    return HotKernels(label, int(counts.sum()), compute_ns, communication_ns, table)
