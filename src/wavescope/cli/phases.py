@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from wavescope.analyze.phases.phase_tables import PhaseTableOptions
     from wavescope.model.result import Result, ResultTable, Value
     from wavescope.model.selection import Selection
+    from wavescope.model.trace import Trace
 
 _KERNELS_SHOWN = 10
 _OWN_SHARE = 20
 """A phase of which less than a 20th of the ops are its own repeats what its parts show."""
 _NO_RANGES = (
-    "the trace has no marker ranges: mark phases with roctx, NVTX or torch.profiler.record_function"
+    "the trace has no marker ranges, so phases are told by names and structure; to mark them use "
+    "roctx, NVTX or torch.profiler.record_function"
 )
 _HEADER_FACTS = ("path", "selection", "op_count", "range_count", "attribution")
 
@@ -62,6 +64,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="TOML file with [[rule]] tables: match, name, category, note",
     )
+    group.add_argument(
+        "--without-markers",
+        action="store_true",
+        help="tell prefill and decode by names and structure, as is done for traces without ranges",
+    )
+    group.add_argument(
+        "--phase-rules",
+        metavar="FILE",
+        help="TOML file with [[phase]] tables (match, phase, weight) for use without markers",
+    )
     filters = parser.add_argument_group("filters")
     filters.add_argument("--gpu", metavar="N,...", type=numbers, help="ops of these GPUs")
     filters.add_argument("--rank", metavar="N,...", type=numbers, help="processes of these ranks")
@@ -80,7 +92,10 @@ def _run(arguments: argparse.Namespace) -> int:
         from wavescope.model.selection import select  # noqa: PLC0415
 
         with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
-            result = phase_tables(select(trace, selection), options)
+            chosen = select(trace, selection)
+            result = phase_tables(chosen, options) if not arguments.without_markers else None
+            if result is None or not result.facts["range_count"]:
+                result = _without_markers(chosen, options.kernels, arguments)
     result.facts = {"path": arguments.trace, **result.facts}
     if not selection.is_everything:
         result.facts["selection"] = str(selection)
@@ -89,6 +104,18 @@ def _run(arguments: argparse.Namespace) -> int:
         _fit_for_people(result)
     print_result(result, output)
     return 0
+
+
+def _without_markers(trace: Trace, kernels: int | None, arguments: argparse.Namespace) -> Result:
+    from wavescope.analyze.serving.phase_rules import built_in_rules  # noqa: PLC0415
+    from wavescope.analyze.serving.phases_result import serving_phases_result  # noqa: PLC0415
+
+    rules = built_in_rules()
+    if arguments.phase_rules:
+        rules = rules.extended(arguments.phase_rules)
+    result = serving_phases_result(trace, kernels, rules)
+    result.facts["range_count"] = 0
+    return result
 
 
 def _selection(arguments: argparse.Namespace) -> Selection:
@@ -124,7 +151,7 @@ def _tell(result: Result, arguments: argparse.Namespace) -> None:
         return
     if not result.facts["op_count"]:
         say(NO_OPS_LEFT, label="note")
-    elif not result.facts["range_count"]:
+    elif not result.facts["range_count"] and not arguments.without_markers:
         say(_NO_RANGES, label="note")
     elif arguments.marker and not result.table("phases").rows:
         say(f"no phase matches '{arguments.marker}'", label="note")
@@ -147,7 +174,8 @@ def _fit_for_people(result: Result) -> None:
 
 def _has_page(record: dict[str, Value]) -> bool:
     """Whether a phase shows what those nested in it do not."""
-    return int(record["own_op_count"] or 0) * _OWN_SHARE >= int(record["op_count"] or 0)
+    own = record.get("own_op_count", record["op_count"])
+    return int(own or 0) * _OWN_SHARE >= int(record["op_count"] or 0)
 
 
 def _title(scope: tuple[Value, ...], record: dict[str, Value]) -> str:
@@ -170,13 +198,16 @@ COMMAND = Command(
     "phases",
     "Show what each marked phase did: for every path of nested ranges (roctx, NVTX, profiler "
     "annotations; merged over repetitions) how often it occurred, its wall and GPU time, and its "
-    "top kernels with a note on what they are. docs/phases.md says which op belongs to which.",
+    "top kernels with a note on what they are. docs/phases.md says which op belongs to which. "
+    "Without ranges, prefill and decode are told by kernel names and by structure, with a "
+    "confidence (docs/serving-phases.md).",
     (
         Example("wavescope phases trace.db", "prefill, decode, ... with their top kernels"),
         Example(
             "wavescope phases trace.db --marker 'decode*' -n 20", "more kernels of decode only"
         ),
         Example("wavescope phases trace.db --per process", "each rank for itself"),
+        Example("wavescope phases trace.db --without-markers", "prefill and decode by structure"),
         Example("wavescope phases trace.json.gz --keep-numbers --json", "every step, as JSON"),
         Example("wavescope phases trace.db --table phase_kernels --format csv", "all of it as CSV"),
     ),

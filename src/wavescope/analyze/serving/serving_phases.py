@@ -188,33 +188,52 @@ def _tell_mixed_apart(codes: Codes, judged: _Judged, steps: LaneSteps, signs: La
 
 
 def _segments(steps: LaneSteps, judged: _Judged) -> list[PhaseSegment]:
+    """Stretches of steps of one phase; confidence and signs are averages by busy time."""
     lane, phases = steps.lane, judged.phases
-    changes = np.flatnonzero(np.diff(phases)) + 1
-    firsts = np.concatenate(([0], changes)).tolist()
-    busy = np.add.reduceat(lane.busy_ns, steps.firsts[:-1])
-    result = []
-    for first, stop in zip(firsts, [*firsts[1:], len(steps)], strict=True):
-        ops = slice(int(steps.firsts[first]), int(steps.firsts[stop]))
-        weights = busy[first:stop].astype(np.float64) + 1
-        kinds = judged.of_step[first:stop]
-        result.append(
-            PhaseSegment(
-                lane.gpu,
-                lane.queue,
-                ServingPhase(int(phases[first])),
-                int(lane.starts[ops.start]),
-                int(lane.busy_until[ops.stop - 1]),
-                stop - first,
-                ops.stop - ops.start,
-                int(busy[first:stop].sum()),
-                float(np.average(judged.confidence[first:stop], weights=weights)),
-                {
-                    name: float(np.average(values[kinds], weights=weights))
-                    for name, values in judged.scores.signs.items()
-                },
-            )
+    firsts = np.concatenate(([0], np.flatnonzero(np.diff(phases)) + 1))
+    stops = np.append(firsts[1:], len(steps))
+    busy_ns = np.add.reduceat(lane.busy_ns, steps.firsts[:-1])
+    weights = busy_ns + 1.0  # steps without length count too
+    weight = np.add.reduceat(weights, firsts)
+
+    def average(values: Reals) -> list[float]:
+        averages: list[float] = (np.add.reduceat(values * weights, firsts) / weight).tolist()
+        return averages
+
+    signs = {name: average(values[judged.of_step]) for name, values in judged.scores.signs.items()}
+    columns = zip(
+        phases[firsts].tolist(),
+        lane.starts[steps.firsts[firsts]].tolist(),
+        lane.busy_until[steps.firsts[stops] - 1].tolist(),
+        (stops - firsts).tolist(),
+        (steps.firsts[stops] - steps.firsts[firsts]).tolist(),
+        np.add.reduceat(busy_ns, firsts).tolist(),
+        average(judged.confidence),
+        strict=True,
+    )
+    return [
+        PhaseSegment(
+            lane.gpu,
+            lane.queue,
+            ServingPhase(phase),
+            start_ns,
+            end_ns,
+            step_count,
+            op_count,
+            gpu_time_ns,
+            confidence,
+            {name: values[number] for name, values in signs.items()},
         )
-    return result
+        for number, (
+            phase,
+            start_ns,
+            end_ns,
+            step_count,
+            op_count,
+            gpu_time_ns,
+            confidence,
+        ) in enumerate(columns)
+    ]
 
 
 def _follow_main_lanes(

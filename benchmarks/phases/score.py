@@ -1,0 +1,141 @@
+"""Phases without markers against the truth: precision and recall by GPU time.
+
+    .venv/bin/python benchmarks/phases/score.py                  # real traces, recorded and generated ones
+    .venv/bin/python benchmarks/phases/score.py --ops 5000000    # also CPU seconds for a large trace
+
+The truth of real traces are their ranges (dropped before they are classified) or what the file is a
+recording of; that of the demo its roctx ranges; that of generated traces what their maker did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+import numpy as np
+
+import wavescope
+from tests.phase_score import Score, classified, scores, truth_codes, truth_from_markers
+from tests.serving_traces import LAYERS, WAYS_OF_SERVING, continuous_batching
+from wavescope.analyze.serving.serving_phases import ServingPhase, ServingPhases, serving_phases
+from wavescope.analyze.steps.trace_steps import trace_steps
+from wavescope.model.builder import TraceBuilder
+from wavescope.model.columns import OPS
+from wavescope.model.trace import Trace
+
+DATA = ROOT.parent / "shared" / "data"
+BY_RANGES = (
+    "kineto/h200/h200_dense_eager.json.gz",
+    "kineto/h200/h200_graph_decode.json.gz",
+    "kineto/vllm/vllm_decode_graph_execution.json.gz",
+    "kineto/sglang/sglang_Qwen3-8B_decode.json.gz",
+)
+BY_FILE = (
+    ("rocprofv3/gfx1151/prefill_kernel_trace.csv", ServingPhase.PREFILL),
+    ("rocprofv3/gfx1151/decode_kernel_trace.csv", ServingPhase.DECODE),
+)
+
+
+class Row(NamedTuple):
+    name: str
+    trace: Trace
+    phases: ServingPhases
+    truth: np.ndarray
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="score phases without markers")
+    parser.add_argument("--ops", type=int, default=0, help="time a generated trace of so many ops")
+    arguments = parser.parse_args()
+    print(f"{'trace':58} {'prefill':>15} {'decode':>15} {'unclassified':>13} {'steps':>6}")
+    print(f"{'':58} {'prec.   recall':>15} {'prec.   recall':>15}")
+    for row in itertools.chain(_real(), _recorded(), _generated()):
+        _print(row)
+    if arguments.ops:
+        _time(arguments.ops)
+
+
+def _real() -> Iterator[Row]:
+    if not DATA.is_dir():
+        print(f"(no real traces: {DATA} is not there)")
+        return
+    for name in BY_RANGES:
+        trace = wavescope.open(DATA / name)
+        yield Row(name, trace, classified(trace), truth_from_markers(trace))
+    for name, phase in BY_FILE:
+        trace = wavescope.open(DATA / name)
+        yield Row(name, trace, classified(trace), np.full(len(trace.ops), phase, np.int8))
+
+
+def _recorded() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "wavescope", "demo", "-q", "-o", folder]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        trace = wavescope.open(Path(folder) / "trace.db")
+        yield Row("wavescope demo", trace, classified(trace), truth_from_markers(trace))
+
+
+def _generated() -> Iterator[Row]:
+    for (layer_name, layer), serve in itertools.product(LAYERS.items(), WAYS_OF_SERVING):
+        for options in ({}, {"knows_sizes": False}):
+            served = serve(layer, **options)
+            more = ", no launch sizes" if options else ""
+            yield Row(
+                f"generated: {serve.__name__}, {layer_name}{more}",
+                served.trace,
+                serving_phases(served.trace),
+                truth_codes(served.truth),
+            )
+
+
+def _print(row: Row) -> None:
+    found = scores(row.trace, row.phases, row.truth)
+    durations = row.trace.ops.duration_ns
+    unknown = durations[row.phases.codes == ServingPhase.UNCLASSIFIED].sum() / durations.sum()
+    steps = sum(len(steps) for steps in row.phases.steps.of_lane)
+    prefill, decode = (_text(found[phase]) for phase in (ServingPhase.PREFILL, ServingPhase.DECODE))
+    print(f"{row.name:58} {prefill:>15} {decode:>15} {unknown:13.1%} {steps:6}")
+
+
+def _text(score: Score) -> str:
+    return "  ".join("  -  " if value is None else f"{value:.3f}" for value in score)
+
+
+def _time(ops: int) -> None:
+    trace = _large(ops)
+    trace.op_class  # noqa: B018  shared by all analyses, not part of this one
+    for function in (trace_steps, serving_phases):
+        before = time.process_time()
+        function(trace)
+        seconds = time.process_time() - before
+        print(f"{function.__name__} of {len(trace.ops):,} ops: {seconds:.2f} s CPU")
+
+
+def _large(ops: int) -> Trace:
+    """Continuous batching again and again until there are `ops` ops."""
+    once = continuous_batching(LAYERS["vllm_rocm"]).trace
+    names = [name for name in OPS.column_names if name != "id"]
+    times = ops // len(once.ops) + 1
+    span_ns = int(once.ops["end_ns"].max()) + 100_000
+    columns = {name: np.tile(once.ops[name], times).astype(np.int64) for name in names}
+    shift = np.repeat(np.arange(times), len(once.ops))
+    for name, step in (("start_ns", span_ns), ("end_ns", span_ns), ("correlation", 1 << 32)):
+        columns[name] += shift * step
+    builder = TraceBuilder("large", "generated")
+    builder.strings.codes(list(once.strings))
+    builder.add(OPS, columns)
+    return Trace(builder)
+
+
+if __name__ == "__main__":
+    main()
