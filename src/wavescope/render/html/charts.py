@@ -10,6 +10,7 @@ from wavescope.render.html.series import series_of
 from wavescope.units import count_text, duration_text
 
 _LABEL_FROM_PERCENT = 7.0
+_LONGEST_LABEL = 60
 
 
 class BarRow(NamedTuple):
@@ -22,7 +23,7 @@ class BarRow(NamedTuple):
 def legend(labels: Sequence[str]) -> Html:
     """The colours and what they stand for."""
     items = [
-        element("li", element("span", class_=f"swatch s{number}"), bounded(label, 60))
+        element("li", element("span", class_=f"swatch s{number}"), bounded(label, _LONGEST_LABEL))
         for label, number in zip(labels, series_of(labels), strict=True)
     ]
     return element("ul", *items, class_="legend")
@@ -51,7 +52,7 @@ def _stacked_bar(row: BarRow, labels: Sequence[str], colours: Sequence[int]) -> 
         if not value:
             continue
         share = 100 * value / total
-        spelled = f"{label} {share:.1f} %"
+        spelled = f"{bounded(label, _LONGEST_LABEL)} {share:.1f} %"
         described.append(spelled)
         hint = element("title", f"{spelled}, {duration_text(value)}")
         parts.append(

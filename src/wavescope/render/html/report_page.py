@@ -88,7 +88,7 @@ def phases_html(phases: Sequence[HotKernels]) -> Html:
 
 
 def _phase_title(phases: Sequence[HotKernels]) -> str:
-    names = [phase.phase.capitalize() for phase in phases]
+    names = [bounded(phase.phase, 40).capitalize() for phase in phases]
     return f"Hot kernels: {' and '.join(names)}" if 1 < len(names) <= 3 else "Hot kernels"
 
 

@@ -54,12 +54,13 @@ def table_html(table: ResultTable, view: TableView | None = None) -> Html:
     total = shown.total_rows or 0
     row_count = len(shown.rows)
     if not row_count:
-        return element("p", f"{table.title}: none.", class_="none")
-    caption = table.title if view.caption is None else view.caption
+        return element("p", f"{bounded(table.title, _LONGEST_CELL)}: none.", class_="none")
+    title = bounded(table.title, _LONGEST_CELL)
+    caption = title if view.caption is None else view.caption
     controls = element(
         "div",
         element("h3", caption) if caption else None,
-        _search(caption or table.title) if row_count >= _SEARCH_FROM_ROWS else None,
+        _search(caption or title) if row_count >= _SEARCH_FROM_ROWS else None,
         class_="controls",
     )
     rest = f"{count_text(row_count)} of {count_text(total)} rows are in this page."
@@ -72,7 +73,7 @@ def table_html(table: ResultTable, view: TableView | None = None) -> Html:
             class_="scroll",
             tabindex="0",
             role="region",
-            aria_label=caption or table.title,
+            aria_label=caption or title,
         ),
         _more(row_count) if row_count >= _COLLAPSE_FROM_ROWS else None,
         element("p", rest, class_="note") if total > row_count else None,
@@ -105,7 +106,7 @@ def _table(table: ResultTable, columns: Sequence[_Column], view: TableView) -> H
     ]
     return element(
         "table",
-        element("caption", table.title, class_="unseen"),
+        element("caption", bounded(table.title, _LONGEST_CELL), class_="unseen"),
         element("thead", element("tr", *heads)),
         element("tbody", *rows),
     )

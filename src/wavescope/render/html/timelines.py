@@ -32,7 +32,7 @@ _KEYS = (
 def timeline_html(source_id: str, drawn: Timeline) -> Html:
     """The place of a timeline whose data is in the element `source_id`."""
     choices = [
-        element("option", colouring.title, value=str(number))
+        element("option", bounded(colouring.title, 60), value=str(number))
         for number, colouring in enumerate(drawn.colourings)
     ]
     legends = [
