@@ -3,8 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTHON ?= python3
+TORCH ?= torch==2.13.0
 
-.PHONY: help demo test test-all lint native-test native-test-threads bench docs picture clean setup
+.PHONY: help demo test test-all test-torch lint native-test native-test-threads bench docs picture clean setup
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -25,10 +26,14 @@ demo: setup ## record a program on the software GPU and show its summary
 	$(BIN)/wavescope demo -o demo-output
 
 test: setup lint native-test native-test-threads ## everything CI checks
-	$(BIN)/pytest -n auto -m "not slow and not gpu"
+	$(BIN)/pytest -n auto -m "not slow and not gpu and not torch"
 
 test-all: setup lint native-test native-test-threads ## also the slow tests
-	$(BIN)/pytest -n auto -m "not gpu"
+	$(BIN)/pytest -n auto -m "not gpu and not torch"
+
+test-torch: setup ## the tests with PyTorch, which is installed first
+	$(BIN)/pip install --quiet $(TORCH)
+	$(BIN)/pytest -m torch
 
 lint: setup
 	$(BIN)/ruff format --check .

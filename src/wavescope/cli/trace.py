@@ -53,6 +53,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         const="",
         help="run on software GPUs; --softgpu=gfx90a,gpus=8 chooses chip and number",
     )
+    parser.add_argument(
+        "--torch",
+        action="store_true",
+        help="put ranges around PyTorch's operators and modules, with the lines that called them",
+    )
     _add_filters(parser)
     parser.add_argument(
         "--perfetto",
@@ -92,7 +97,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
         "--kernel",
         metavar="REGEX",
         default="",
-        help="only kernels whose name in the code object (mangled) matches somewhere",
+        help="only kernels whose name matches somewhere, as it is read or as it is mangled",
     )
 
 
@@ -131,6 +136,8 @@ def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
     if not command:
         raise UsageError("which program?", hint="wavescope trace -o trace.db python3 my_model.py")
     _require_expression(arguments.kernel)
+    if arguments.torch:
+        _require_ranges(command)
     rank = launcher_rank(os.environ)
     values = NameValues(os.getpid(), socket.gethostname(), rank, os.environ)
     options = RecordOptions(
@@ -143,6 +150,7 @@ def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
         duration_ms=arguments.duration,
         max_bytes=arguments.max_size,
         kernel=arguments.kernel,
+        torch=arguments.torch,
         keep_chunks=arguments.keep_chunks,
         force=arguments.force,
     )
@@ -155,6 +163,15 @@ def _require_expression(pattern: str) -> None:
         re.compile(pattern)
     except re.error as error:
         raise UsageError(f"--kernel '{pattern}' is not a regular expression: {error}") from error
+
+
+def _require_ranges(command: tuple[str, ...]) -> None:
+    from wavescope.collect.torch_ranges.environment import (  # noqa: PLC0415  only for --torch
+        without_ranges_because,
+    )
+
+    if reason := without_ranges_because(command):
+        raise UsageError(f"--torch would have no effect: {reason}", hint="leave that option out")
 
 
 def _timeline_path(asked: str | None, output: Path) -> Path | None:
@@ -212,6 +229,7 @@ COMMAND = Command(
     (
         Example("wavescope trace -o trace.db python3 my_model.py", "kernels, copies and markers"),
         Example("wavescope trace --mode full --perfetto ./server -p 80", "graph replays too"),
+        Example("wavescope trace --torch python3 train.py", "with ranges around torch operators"),
         Example("wavescope trace --softgpu=gfx90a,gpus=2 ./hip_program", "without a GPU"),
         Example("wavescope trace -o t_%rank%.db ./app", "under mpirun or srun: a trace per rank"),
         Example("wavescope trace --start-paused ./server", "record between `start` and `stop`"),

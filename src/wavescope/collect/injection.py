@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wavescope.collect.options import RecordOptions
+from wavescope.collect.torch_ranges.environment import torch_ranges_environment
 
 SESSION_VARIABLE = "WAVESCOPE_OUTPUT"
 _OWN_VARIABLES = (
@@ -39,6 +40,8 @@ def injected_environment(
     result["LD_PRELOAD"] = _with_word(result.get("LD_PRELOAD", ""), collector, ":")
     result["HSA_TOOLS_LIB"] = _with_word(result.get("HSA_TOOLS_LIB", ""), collector, " ")
     result.update(_settings(options, injection.session))
+    if options.torch:
+        result.update(torch_ranges_environment(result))
     return result
 
 

@@ -36,6 +36,8 @@ class RecordOptions:
     max_bytes: int | None = None
     """Most bytes that each process may write."""
     kernel: str = ""
-    """Only kernels whose mangled name matches this regular expression."""
+    """Only kernels whose name, readable or mangled, matches this regular expression."""
+    torch: bool = False
+    """Put ranges around the operators of torch."""
     keep_chunks: bool = False
     force: bool = False
