@@ -133,8 +133,8 @@ def gpu_environment(
     }
     if mode is not None:
         environment |= {
-            "HSA_TOOLS_LIB": str(collector()),
-            "LD_PRELOAD": str(collector()),
+            "HSA_TOOLS_LIB": str(collector(mode)),
+            "LD_PRELOAD": str(collector(mode)),
             "WAVESCOPE_OUTPUT": str(folder / "session"),
             "WAVESCOPE_MODE": mode,
         }

@@ -44,9 +44,9 @@ _OP = _record(
 Rows = npt.NDArray[Any]
 
 
-def collector() -> Path:
-    """The collector's library; skips the test where this build has none."""
-    path = library_path("wavescope_collector")
+def collector(mode: str = "standard") -> Path:
+    """The collector's library for a mode; skips the test where this build has none."""
+    path = library_path("wavescope_collector_hip" if mode == "hip" else "wavescope_collector")
     if path is None:
         pytest.skip("this build has no collector: no C++ compiler was found when it was built")
     return path
@@ -55,7 +55,8 @@ def collector() -> Path:
 def recording_environment(folder: Path, **settings: str) -> dict[str, str]:
     """The environment of a recorded program; settings are WAVESCOPE_ variables and others."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WAVESCOPE_")}
-    return kept | {"LD_PRELOAD": str(collector()), "WAVESCOPE_OUTPUT": str(folder)} | settings
+    library = str(collector(settings.get("WAVESCOPE_MODE", "standard")))
+    return kept | {"LD_PRELOAD": library, "WAVESCOPE_OUTPUT": str(folder)} | settings
 
 
 def run_program(name: str, *arguments: str, environment: dict[str, str]) -> Any:

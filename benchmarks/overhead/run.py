@@ -67,7 +67,8 @@ def environment(arm: str, session: Path, tool: Path, kernel_ns: int) -> dict[str
         return kept
     if arm == "bare":
         return kept | {"HSA_TOOLS_LIB": str(tool)}
-    collector = str(required("wavescope_collector"))
+    library = "wavescope_collector_hip" if arm == "hip" else "wavescope_collector"
+    collector = str(required(library))
     return kept | {
         "HSA_TOOLS_LIB": collector,
         "LD_PRELOAD": collector,

@@ -1,5 +1,10 @@
 #include "collector_hsa/kernel_filter.h"
 
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+
 namespace wavescope {
 namespace {
 
@@ -29,7 +34,13 @@ KernelFilter::~KernelFilter() {
 }
 
 bool KernelFilter::matches(const std::string& name) const {
-  if (!active_) return true;
+  if (!active_ || matches_text(name)) return true;
+  const std::unique_ptr<char, decltype(&std::free)> readable(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr), &std::free);
+  return readable != nullptr && matches_text(readable.get());
+}
+
+bool KernelFilter::matches_text(const std::string& name) const {
   return compiled_ ? regexec(&expression_, name.c_str(), 0, nullptr, 0) == 0 : name.find(pattern_) != std::string::npos;
 }
 

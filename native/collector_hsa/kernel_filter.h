@@ -26,9 +26,12 @@ class KernelFilter {
   // Whether to record the kernel; lock free. Kernels that were never learned are not wanted.
   bool wants(uint64_t kernel_object) const;
 
+  // Whether the name of a code object matches, or the name that people read.
   bool matches(const std::string& name) const;
 
  private:
+  bool matches_text(const std::string& name) const;
+
   static constexpr uint32_t kTableBits = 16;
 
   const std::string pattern_;

@@ -3,7 +3,7 @@
 //   WAVESCOPE_OUTPUT       session folder; absent: the collector does nothing at all
 //   WAVESCOPE_MODE         lite, standard (default), full, hip
 //   WAVESCOPE_START_PAUSED 1: record only after a resume
-//   WAVESCOPE_KERNEL       extended regular expression (or plain part) of the mangled names of kernels to record
+//   WAVESCOPE_KERNEL       extended regular expression (or plain part) of the names of kernels to record, mangled or not
 //   WAVESCOPE_MAX_BYTES    most bytes that one process writes
 //   WAVESCOPE_DELAY_MS     record from so long after the start of the process
 //   WAVESCOPE_DURATION_MS  record for so long

@@ -56,7 +56,7 @@ def on_software_gpu(folder: Path, **settings: str) -> dict[str, str]:
         pytest.skip("this build has no software GPU: the headers of ROCr were not found")
     return recording_environment(
         folder,
-        HSA_TOOLS_LIB=str(collector()),
+        HSA_TOOLS_LIB=str(collector("hip")),
         LD_LIBRARY_PATH=str(thunk.parent),
         WAVESCOPE_MODE="hip",
         **settings,

@@ -202,15 +202,10 @@ def test_hip_programs(
     assert len(run.process.facts("agent")) == gpus
 
 
-def test_only_wanted_kernels(programs: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("wanted", ["gemm|^_Z5sc", r"^void gemm<(float|int), \d+>|scale\(float\*"])
+def test_only_wanted_kernels(wanted: str, programs: Path, tmp_path: Path) -> None:
     run = run_on_gpu(
-        built("hip_load.hip", programs),
-        1,
-        1,
-        100,
-        0,
-        folder=tmp_path,
-        WAVESCOPE_KERNEL="gemm|^_Z5sc",
+        built("hip_load.hip", programs), 1, 1, 100, 0, folder=tmp_path, WAVESCOPE_KERNEL=wanted
     )
 
     names = kernel_names(run.process)

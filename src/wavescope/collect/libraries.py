@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from wavescope.collect.options import RecordMode
 from wavescope.errors import MachineError
 from wavescope.native import library_path
 
-COLLECTOR = "wavescope_collector"
+_COLLECTOR = "wavescope_collector"
+_COLLECTOR_OF_CALLS = "wavescope_collector_hip"
+"""The same with the functions of HIP, which only hip mode puts before the runtime's own."""
 _SEPARATORS = (" ", ":", "\t", "\n", '"', "\\")
 
 
-def collector_library() -> Path | None:
-    """The installed collector, or None when this build has none."""
-    return library_path(COLLECTOR)
+def collector_library(mode: RecordMode = RecordMode.STANDARD) -> Path | None:
+    """The installed collector for a mode, or None when this build has none."""
+    return library_path(_COLLECTOR_OF_CALLS if mode is RecordMode.HIP else _COLLECTOR)
 
 
-def required_collector() -> Path:
+def required_collector(mode: RecordMode = RecordMode.STANDARD) -> Path:
     """The installed collector; an error that tells how to build it when there is none."""
-    path = collector_library()
+    path = collector_library(mode)
     if path is None:
         raise MachineError(
             "this installation has no collector library: it was built without a C++ compiler or "

@@ -67,7 +67,7 @@ def record(
 
 def run_recorded(options: RecordOptions, environment: Mapping[str, str]) -> RecordedRun:
     """Run the command of `options`; refused when its trace could not be written."""
-    collector = required_collector()
+    collector = required_collector(options.mode)
     require_free(options.output, [], force=options.force)
     _require_program(options.command[0], environment)
     remove_forgotten()

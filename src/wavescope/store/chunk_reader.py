@@ -20,6 +20,7 @@ from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS
 from wavescope.model.source import BATCH_ROWS, Batch, Notes, full_batch
 from wavescope.model.strings import StringTable
 from wavescope.store.chunks.call_rows import CallRows, CallSurvey, survey_calls
+from wavescope.store.chunks.call_values import CallValues
 from wavescope.store.chunks.facts import address, integer
 from wavescope.store.chunks.kernel_names import KernelNames
 from wavescope.store.chunks.link_rows import link_batches
@@ -27,7 +28,6 @@ from wavescope.store.chunks.lookup import Lookup
 from wavescope.store.chunks.marker_rows import MarkerIndex, MarkerRows, index_markers
 from wavescope.store.chunks.numbering import Numbering, number
 from wavescope.store.chunks.op_rows import OpRows
-from wavescope.store.chunks.op_streams import OpStreams
 from wavescope.store.chunks.op_survey import OpSurvey, survey_ops
 from wavescope.store.chunks.process import ProcessChunks
 from wavescope.store.chunks.session import process_bases, read_session_facts
@@ -164,7 +164,8 @@ class ChunkSource(Closing):
             numbering.lanes[index],
             Lookup({queue: _signed(address(fact, "address")) for queue, fact in queues}),
             markers.row_ids,
-            OpStreams(call_rows, calls.linked_count).of,
+            CallValues(call_rows, calls.linked_count, call_rows.streams).of,
+            CallValues(call_rows, calls.linked_count, call_rows.graphs).of,
             self._counts[OPS.name] + 1,
         )
         slots = process.calls.slot_count if process.calls else 0

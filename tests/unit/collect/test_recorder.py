@@ -25,7 +25,7 @@ def _any_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     library = library_path("wavescope_columns")
     if library is None:
         pytest.skip("there is no native library to preload")
-    monkeypatch.setattr(recorder, "required_collector", lambda: library)
+    monkeypatch.setattr(recorder, "required_collector", lambda mode: library)
     runtime = tmp_path / "runtime"
     runtime.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))

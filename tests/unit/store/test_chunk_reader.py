@@ -270,6 +270,35 @@ def a_hip_process(folder: Path) -> ProcessMaker:
     )
 
 
+def test_ops_of_a_replay_name_their_graph(tmp_path: Path) -> None:
+    folder = (
+        simple(tmp_path / "s")
+        .with_fact(
+            "function",
+            function=5,
+            name="hipGraphLaunch",
+            kind="launch",
+            arguments=["graph:address"],
+        )
+        .with_fact(
+            "function",
+            function=6,
+            name="hipGraphDestroy",
+            kind="graph",
+            arguments=["graph:address"],
+        )
+        .with_call(5, 90, 95, correlation=11, stream=0x50, arguments=(0xE0,))
+        .with_call(6, 96, 97, correlation=12, arguments=(0xF0,))
+        .with_op(start=300, end=310, correlation=11)
+        .with_op(start=320, end=330, correlation=12)
+        .write()
+    )
+    with open_trace(folder) as trace:
+        assert trace.ops["graph"].tolist()[-2:] == [0xE0, -1]
+        assert trace.ops["stream"].tolist()[-2:] == [0x50, 0]
+        assert len(trace.table(LAUNCHES)) == 0
+
+
 def test_calls_are_linked_to_their_ops_and_keep_their_arguments(tmp_path: Path) -> None:
     with open_trace(a_hip_process(tmp_path / "s").write()) as trace:
         assert trace.calls.strings("name") == [

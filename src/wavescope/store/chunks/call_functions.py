@@ -53,6 +53,12 @@ class CallFunction:
         return self.kind == "launch" and any(a.name == "kernel" for a in self.arguments)
 
     @property
+    def graph_place(self) -> int | None:
+        """Where a function that launches a graph keeps which one."""
+        names = [argument.name for argument in self.arguments]
+        return names.index("graph") if self.kind == "launch" and "graph" in names else None
+
+    @property
     def is_asynchronous(self) -> bool:
         """Whether a copy returns before it is done, as far as its name tells."""
         return "Async" in self.name

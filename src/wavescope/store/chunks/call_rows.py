@@ -121,6 +121,19 @@ class CallRows:
             "return_code": np.where(is_open, UNKNOWN, records["result"].astype(np.int64)),
         }
 
+    def streams(self, records: Records) -> Array:
+        """The stream that each call was given."""
+        return _signed(records["stream"])
+
+    def graphs(self, records: Records) -> Array:
+        """The executable graph that each call launches, UNKNOWN for other calls."""
+        found = np.full(len(records), UNKNOWN, np.int64)
+        for index, function in self._functions.items():
+            if (place := function.graph_place) is not None:
+                mine = records["function"] == index
+                found[mine] = _signed(records["arguments"][mine, place])
+        return found
+
     def argument_texts(self, ids: npt.NDArray[np.int64]) -> list[str]:
         """The arguments of calls by row id, as JSON."""
         if self.process.calls is None:

@@ -43,6 +43,8 @@ class OpRows:
     marker_ids: Callable[[Array], Array]
     streams: Callable[[Array], Array]
     """Streams by correlation."""
+    graphs: Callable[[Array], Array]
+    """Executable graphs by correlation."""
     first_id: int
     """Id of the record at place 0."""
 
@@ -79,6 +81,7 @@ class OpRows:
             "thread": lambda: _known(records["thread"]),
             "stream": lambda: self.streams(records["correlation"]),
             "correlation": lambda: _known(records["correlation"]),
+            "graph": lambda: self.graphs(records["correlation"]),
             "hardware_queue": lambda: self.queue_addresses.values(records["queue"], UNKNOWN),
             "kernel": lambda: self._kernel_rows(records, starts_ns()),
             "size_bytes": lambda: self._sizes(records),

@@ -1,38 +1,45 @@
-"""The stream of an op, from the call that caused it.
+"""What an op has from the call that caused it: its stream, or the graph it is part of.
 
 Correlations are counted from 1 in a process, so two bytes per call are enough: the place of its
-stream among the distinct ones.
+value among the distinct ones.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.source import Array
 from wavescope.store.chunks.call_rows import CallRows
+from wavescope.store.chunks.record_file import Records
 
-_MOST_STREAMS = (1 << 16) - 1
+_MOST_VALUES = (1 << 16) - 1
 _MOST_SPARE = 1 << 20
 _BLOCK_ROWS = 1 << 16
 
 
-class OpStreams:
-    """Streams by correlation, read from the calls when they are first asked for."""
+class CallValues:
+    """Values by correlation, read from the calls when they are first asked for."""
 
-    def __init__(self, calls: CallRows, call_count: int) -> None:
+    def __init__(
+        self, calls: CallRows, call_count: int, value_of: Callable[[Records], Array]
+    ) -> None:
+        """`value_of` gives the value of each call record, or UNKNOWN."""
         self._calls = calls
+        self._value_of = value_of
         self._limit = 4 * call_count + _MOST_SPARE
         self._places: Array | None = None
-        self._streams = np.array([UNKNOWN], np.int64)
+        self._values = np.array([UNKNOWN], np.int64)
 
     def of(self, correlations: Array) -> Array:
-        """The streams of ops by their correlation; unknown where no call was recorded."""
+        """The values of ops by their correlation; unknown where no call was recorded."""
         if self._places is None:
             self._places = self._read()
         places = self._places
         within = np.where(correlations < len(places), correlations, 0).astype(np.intp)
-        return self._streams[places[within]]
+        return self._values[places[within]]
 
     def _read(self) -> Array:
         places = np.zeros(1, np.uint16)
@@ -47,12 +54,12 @@ class OpStreams:
                 grown = np.zeros(min(self._limit, 2 * int(chosen.max()) + 1), np.uint16)
                 grown[: len(places)] = places
                 places = grown
-            streams = block.records["stream"][usable].astype(np.int64)
-            distinct, inverse = np.unique(streams, return_inverse=True)
+            values = self._value_of(block.records[usable])
+            distinct, inverse = np.unique(values, return_inverse=True)
             numbers = [
-                known.setdefault(stream, len(known)) if len(known) < _MOST_STREAMS else 0
-                for stream in distinct.tolist()
+                known.setdefault(value, len(known)) if len(known) < _MOST_VALUES else 0
+                for value in distinct.tolist()
             ]
             places[chosen] = np.array(numbers, np.uint16)[inverse]
-        self._streams = np.array(list(known), np.int64)
+        self._values = np.array(list(known), np.int64)
         return places
