@@ -1,0 +1,117 @@
+"""What a thread trace covers, so that nobody takes a part for the whole."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from wavescope.analyze.thread_trace.decoded import DecodedTrace
+from wavescope.analyze.thread_trace.stored_lists import agreement
+from wavescope.model.result import Finding, ResultColumn, ResultTable, Severity, Value
+from wavescope.model.thread_trace import Measure
+
+_COLUMNS = (
+    ResultColumn("what", "What"),
+    ResultColumn("value", "Value"),
+    ResultColumn("meaning", "Meaning"),
+)
+_ROCM = re.compile(r"rocm-(\d+\.\d+(\.\d+)?)")
+
+
+def coverage_facts(decoded: DecodedTrace) -> dict[str, Value]:
+    """The figures of the trace's coverage by name."""
+    trace, instructions = decoded.trace, decoded.instructions
+    stall = decoded.total_stall
+    has_source = np.array([bool(frames) for frames in instructions.frames] or [False], np.bool_)
+    mapped = int(instructions.stall[has_source[instructions.source_code]].sum())
+    executed = int(decoded.executed_rows.sum())
+    rows = int((~instructions.is_label).sum())
+    facts: dict[str, Value] = {
+        "executed_row_count": executed,
+        "row_count": rows,
+        "wave_count": len(trace.waves),
+        "expected_wave_count": trace.capture.expected_waves,
+        "shader_engine_count": _distinct(trace.waves.shader_engine, trace.occupancy.shader_engine),
+        "stall_with_source_percent": 100 * mapped / stall if stall else None,
+        "format_version": trace.capture.format_version or None,
+        "toolchain": _toolchain(decoded),
+        "is_partial": trace.is_partial,
+    }
+    if len(trace.waves):
+        facts["partial_wave_count"] = int(trace.waves.is_partial.sum())
+        facts["row_mismatch_count"] = _mismatches(decoded)
+    same, lists = agreement(decoded)
+    if lists:
+        facts["dependency_agreement_percent"] = 100 * same / lists
+    return facts
+
+
+def coverage_table(decoded: DecodedTrace, facts: dict[str, Value]) -> ResultTable:
+    """The same figures as a table with what they mean."""
+    unit = "samples" if decoded.instructions.measure is Measure.SAMPLES else "executions"
+    meanings = {
+        "executed_row_count": f"instructions with {unit}, of row_count in the disassembly",
+        "row_count": "instructions of the disassembly",
+        "wave_count": "waves whose files were read",
+        "expected_wave_count": "wave files that filenames.json lists",
+        "shader_engine_count": "shader engines with waves",
+        "stall_with_source_percent": "share of all stall whose instruction has a source line",
+        "format_version": "version that the decoder wrote into the files",
+        "toolchain": "ROCm version that source paths name",
+        "is_partial": "whether data is missing that the capture should have",
+        "partial_wave_count": "waves whose files end early or hold unusable entries",
+        "row_mismatch_count": "instructions whose sums over the waves differ from code.json",
+        "dependency_agreement_percent": "stored dependency lists that the counter model reproduces",
+    }
+    rows: list[tuple[Value, ...]] = [
+        (name, _spelled(value), meanings[name])
+        for name, value in facts.items()
+        if value is not None
+    ]
+    return ResultTable("coverage", "Coverage", _COLUMNS, rows)
+
+
+def coverage_findings(decoded: DecodedTrace) -> list[Finding]:
+    """What is missing, and what was repaired, as findings."""
+    trace = decoded.trace
+    findings = [
+        Finding("capture-partial", Severity.WARNING, "The capture is not whole", sentence)
+        for sentence in trace.missing
+    ]
+    findings += [
+        Finding("capture-repaired", Severity.INFO, "The capture has oddities", sentence)
+        for sentence in trace.notes
+    ]
+    return findings
+
+
+def _distinct(*columns: np.ndarray[tuple[int], np.dtype[np.int32]]) -> int:
+    return len(np.unique(np.concatenate(columns)))
+
+
+def _spelled(value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.1f} %"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _toolchain(decoded: DecodedTrace) -> str | None:
+    for frames in decoded.instructions.frames:
+        for frame in frames:
+            if found := _ROCM.search(frame.path):
+                return f"ROCm {found[1]}"
+    return None
+
+
+def _mismatches(decoded: DecodedTrace) -> int:
+    """Rows whose hits or stall are not the sums over the waves."""
+    instructions, waves = decoded.instructions, decoded.waves
+    known = waves.row >= 0
+    rows, count = waves.row[known], len(instructions)
+    hits = np.bincount(rows, minlength=count)
+    stall = np.bincount(rows, waves.stall[known], count)
+    differs = (hits != instructions.hits) | (np.abs(stall - instructions.stall) > 0.5)
+    return int((differs & ~instructions.is_label).sum())

@@ -1,0 +1,124 @@
+"""The source around hot lines, each line with its stall and a bar."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from wavescope.analyze.thread_trace.decoded import DecodedTrace
+from wavescope.analyze.thread_trace.source_lines import NO_SOURCE, LineMap, frame_label
+from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
+from wavescope.model.thread_trace import Frame
+
+_BAR_CELLS = 20
+_MOST_INSTRUCTIONS = 6
+_CONTEXT_COLUMNS = (
+    ResultColumn("mark", " ", meaning="> marks the hot line"),
+    ResultColumn("line", "Line", Unit.NONE),
+    ResultColumn("stall", "Stall", Unit.COUNT),
+    ResultColumn("charged_stall", "Charged", Unit.COUNT, "with waits charged to producers"),
+    ResultColumn("stall_percent", "Share", Unit.PERCENT, "of all stall"),
+    ResultColumn("bar", "Heat", meaning="stall beside the most of any line of the kernel"),
+    ResultColumn("text", "Source"),
+)
+_INSTRUCTION_COLUMNS = (
+    ResultColumn("row", "Row", Unit.NONE),
+    ResultColumn("instruction", "Instruction"),
+    ResultColumn("type", "Type"),
+    ResultColumn("stall", "Stall", Unit.COUNT),
+    ResultColumn("stall_rate_percent", "Stall rate", Unit.PERCENT),
+    ResultColumn("hits", "Hits", Unit.COUNT),
+    ResultColumn("latency", "Latency", Unit.COUNT),
+)
+
+
+def context_tables(
+    decoded: DecodedTrace, lines: LineMap, apart: Collection[int], count: int, context: int
+) -> list[ResultTable]:
+    """For each of the hottest lines its surroundings and its worst instructions."""
+    stall, charged = lines.stall, lines.summed(decoded.charges.charged)
+    weight = np.maximum(stall, charged)
+    ranked = [
+        line
+        for line in np.argsort(-weight, kind="stable").tolist()
+        if weight[line] > 0 and line not in apart and lines.frames[line] != NO_SOURCE
+    ]
+    tables: list[ResultTable] = []
+    for rank, line in enumerate(ranked[:count], start=1):
+        title = _title(decoded, lines, line, rank)
+        rows = _context_rows(decoded, lines, line, context)
+        if rows:
+            tables.append(ResultTable(f"context_{rank}", title, _CONTEXT_COLUMNS, rows))
+        tables.append(
+            ResultTable(
+                f"line_instructions_{rank}",
+                f"Instructions of {frame_label(lines.frames[line])}" if rows else title,
+                _INSTRUCTION_COLUMNS,
+                _instruction_rows(decoded, lines, line),
+                total_rows=int(lines.row_count[line]),
+            )
+        )
+    return tables
+
+
+def bar(value: int, most: int) -> str:
+    """A bar of 20 cells."""
+    cells = 0 if most <= 0 else min(-(-value * _BAR_CELLS // most), _BAR_CELLS)
+    return "█" * cells + "░" * (_BAR_CELLS - cells)
+
+
+def _title(decoded: DecodedTrace, lines: LineMap, line: int, rank: int) -> str:
+    stall, latency = int(lines.stall[line]), int(lines.latency[line])
+    share = 100 * stall / max(decoded.total_stall, 1)
+    rate = f", stall rate {100 * stall / latency:.0f} %" if latency else ""
+    kind = lines.main_kind(line, decoded.instructions.stall).value
+    return f"#{rank} {frame_label(lines.frames[line])}: {share:.1f} % of all stall, {kind}{rate}"
+
+
+def _context_rows(
+    decoded: DecodedTrace, lines: LineMap, line: int, context: int
+) -> list[tuple[Value, ...]]:
+    frame = lines.frames[line]
+    source = decoded.trace.sources.get(frame.path)
+    if source is None:
+        return []
+    charged = lines.summed(decoded.charges.charged)
+    most = int(lines.stall.max())
+    first, last = max(frame.line - context, 1), min(frame.line + context, len(source.lines))
+    rows: list[tuple[Value, ...]] = []
+    for number in range(first, last + 1):
+        place = lines.number_of.get(Frame(frame.path, number))
+        stall = 0 if place is None else int(lines.stall[place])
+        rows.append(
+            (
+                ">" if number == frame.line else "",
+                number,
+                stall,
+                0 if place is None else int(charged[place]),
+                100 * stall / max(decoded.total_stall, 1),
+                bar(stall, most),
+                source.lines[number - 1].expandtabs(4).rstrip(),
+            )
+        )
+    return rows
+
+
+def _instruction_rows(decoded: DecodedTrace, lines: LineMap, line: int) -> list[tuple[Value, ...]]:
+    instructions = decoded.instructions
+    rows = lines.rows(line)
+    worst = rows[np.argsort(-instructions.stall[rows], kind="stable")][:_MOST_INSTRUCTIONS]
+    return [
+        (
+            row,
+            instructions.text[row],
+            decoded.kind(row).value,
+            int(instructions.stall[row]),
+            100 * int(instructions.stall[row]) / int(instructions.latency[row])
+            if instructions.latency[row]
+            else None,
+            int(instructions.hits[row]),
+            int(instructions.latency[row]),
+        )
+        for row in worst.tolist()
+    ]
