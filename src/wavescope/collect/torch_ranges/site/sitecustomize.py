@@ -29,8 +29,6 @@ _NO_OPERATORS = frozenset(
         "__len__",
         "__hash__",
         "__repr__",
-        "_record_function_enter_new",
-        "_record_function_exit",
         "device",
         "data_ptr",
         "dim",
@@ -45,6 +43,7 @@ _NO_OPERATORS = frozenset(
         "untyped_storage",
     )
 )
+_NO_OPERATOR_BEGINNINGS = ("_set_", "_get_", "_has_", "_is_", "is_")
 """What reads a property of a tensor or turns a switch, and never gives the GPU anything to do."""
 
 
@@ -158,9 +157,9 @@ def _operator_mode(
 def _launches_work(function: Any) -> bool:
     """Whether this may be an operator."""
     name = getattr(function, "__name__", "")
-    if name in _NO_OPERATORS or name.startswith(("_set_", "_get_")):
-        return False
-    return name == "is_nonzero" or not name.startswith("is_")
+    if name in _NO_OPERATORS or name.startswith(_NO_OPERATOR_BEGINNINGS):
+        return name == "is_nonzero"  # the one that waits for the GPU
+    return getattr(function, "__module__", None) != "torch._ops.profiler"
 
 
 def _wrap_modules(torch: Any, push: Callable[[bytes], Any], pop: Callable[[], Any]) -> None:
