@@ -1,18 +1,20 @@
 """Runs the recorded program: its streams are its own, signals reach it, its end is waited for.
 
 Ctrl-C in a terminal reaches the program by itself, because it is in the terminal's foreground group
-like the recorder. A signal that somebody sends to the recorder alone is passed on. The second
-interruption kills the program and all that it started.
+like the recorder; so does what somebody sends to the whole group. A signal to the recorder alone is
+passed on. The second interruption kills the program and all that it started.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from wavescope.collect.signal_witness import SignalWitness
 from wavescope.errors import MachineError, UsageError
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -29,6 +31,8 @@ class ProgramEnd:
     """Its exit code, or minus the signal that ended it."""
     interruptions: int = 0
     """How often it was asked to stop from outside."""
+    wall_ns: int = field(default=0, compare=False)
+    """How long it ran, from its start until its end was noticed."""
 
     @property
     def exit_code(self) -> int:
@@ -52,7 +56,10 @@ def launch(command: Sequence[str], environment: Mapping[str, str]) -> ProgramEnd
     watched = {signal.SIGCHLD, *_FORWARDED, *_ALSO_FORWARDED}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
-        return _watched(_started(command, environment, before), watched)
+        began_ns = time.monotonic_ns()
+        with SignalWitness(watched) as witness:
+            end = _watched(_started(command, environment, before), watched, witness)
+        return replace(end, wall_ns=time.monotonic_ns() - began_ns)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -79,7 +86,7 @@ def _started(command: Sequence[str], environment: Mapping[str, str], mask: Itera
         raise MachineError(f"'{command[0]}' cannot be started: {error.strerror}") from error
 
 
-def _watched(child: int, watched: Iterable[int]) -> ProgramEnd:
+def _watched(child: int, watched: Iterable[int], witness: SignalWitness) -> ProgramEnd:
     interruptions = 0
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
@@ -92,8 +99,18 @@ def _watched(child: int, watched: Iterable[int]) -> ProgramEnd:
             interruptions += 1
         if interruptions > 1 and info.si_signo in _FORWARDED:
             kill_tree(child)
-        elif info.si_code != _SENT_BY_KERNEL:
+        elif not _has_reached(child, info, witness):
             _send(child, info.si_signo)
+
+
+def _has_reached(child: int, info: signal.struct_siginfo, witness: SignalWitness) -> bool:
+    """Whether the program received a signal itself, as a member of the recorder's group."""
+    try:
+        is_in_group = os.getpgid(child) == os.getpgrp()
+    except ProcessLookupError:
+        return True
+    was_for_group = info.si_code == _SENT_BY_KERNEL or witness.has_received(info.si_signo)
+    return is_in_group and was_for_group
 
 
 def kill_tree(process: int) -> None:
