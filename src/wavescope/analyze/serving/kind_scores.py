@@ -27,7 +27,7 @@ LOG2_TOKENS = 7.3
 LEAST_SCALE_GAP = 1.5
 SURE_SCALE_GAP = 4.0
 """In powers of two: launches of one kernel in two kinds of steps differ by at least so much."""
-FEWEST_COMMON_LABELS = 3
+FEWEST_COMMON_LABELS = 2
 MIXED_SHARE = 0.25
 """Of a step's launches of attention: so many of either phase, and prompts and single tokens are in
 one batch. Their times say little, since a prompt's attention takes far longer."""
@@ -44,7 +44,7 @@ class KindScores:
     """Attention of both phases in one step: prompts and single tokens in one batch."""
     training: npt.NDArray[np.bool_]
     serving: npt.NDArray[np.bool_]
-    """Whether the kind holds attention or a kernel that has a phase by name."""
+    """Whether the kind holds a kernel of a language model."""
 
     @property
     def total(self) -> Reals:
@@ -145,8 +145,7 @@ def kind_scores(ops: KindOps, signs: LabelSigns, strengths: Strengths) -> KindSc
         mixed=np.minimum(prefill_attention, decode_attention)
         >= np.maximum(MIXED_SHARE * (prefill_attention + decode_attention), 1),
         training=ops.summed(duration * signs.training[labels]) > TRAINING_SHARE * total,
-        serving=ops.summed(attention | (signs.prefill[labels] > 0) | (signs.decode[labels] > 0))
-        > 0,
+        serving=ops.summed(signs.language_model[labels]) > 0,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,10 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.names import kernel_meaning
+from wavescope.analyze.names.kernel_names import LONGEST_MATCHED
 from wavescope.analyze.serving.phase_rules import NamedPhase, NameSays, PhaseRules
 
 Flags = npt.NDArray[np.bool_]
 Weights = npt.NDArray[np.float64]
+
+_TRANSFORMER_NORM = re.compile(r"(?i)(?:layer|rms)_?norm")
 
 
 @dataclass(frozen=True)
@@ -28,26 +32,29 @@ class LabelSigns:
     row_per_group: Flags
     """Normalization: one workgroup for each token."""
     attention: Flags
+    language_model: Flags
+    """Kernels that language models have and few others."""
     communication: Flags
     training: Flags
-
-    @property
-    def any_serving(self) -> bool:
-        """Whether anything here is a kernel of a language model."""
-        return bool((self.attention | (self.prefill > 0) | (self.decode > 0)).any())
 
 
 def label_signs(texts: Sequence[str], rules: PhaseRules) -> LabelSigns:
     """What each of the names says."""
     said = [rules.says(text) for text in texts]
     categories = [kernel_meaning.meaning_of(text).category for text in texts]
+    attention = _are(categories, kernel_meaning.ATTENTION)
+    prefill, decode = _weights(said, NamedPhase.PREFILL), _weights(said, NamedPhase.DECODE)
+    norm = np.array(
+        [_TRANSFORMER_NORM.search(text[:LONGEST_MATCHED]) is not None for text in texts], np.bool_
+    )
     return LabelSigns(
-        prefill=_weights(said, NamedPhase.PREFILL),
-        decode=_weights(said, NamedPhase.DECODE),
+        prefill=prefill,
+        decode=decode,
         few_tokens=np.array([s.tile_side is not None and s.tile_side <= rules.few for s in said]),
         many_tokens=np.array([s.tile_side is not None and s.tile_side >= rules.many for s in said]),
         row_per_group=_are(categories, kernel_meaning.NORMALIZATION),
-        attention=_are(categories, kernel_meaning.ATTENTION),
+        attention=attention,
+        language_model=attention | norm | (prefill > 0) | (decode > 0),
         communication=_are(categories, kernel_meaning.COMMUNICATION)
         | np.array([s.phase is NamedPhase.COMMUNICATION for s in said], np.bool_),
         training=np.array([s.phase is NamedPhase.TRAINING for s in said], np.bool_),

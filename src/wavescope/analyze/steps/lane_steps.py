@@ -19,13 +19,13 @@ from wavescope.analyze.steps.repetition import (
     LabelPositions,
     Positions,
     Signatures,
-    repetitions,
     running_signatures,
 )
 from wavescope.analyze.steps.step_level import (
     LaneIndex,
     StepLevel,
     sampled_periods,
+    stands_out,
     step_level,
     typical_gaps,
 )
@@ -98,25 +98,23 @@ def _cuts(
         launches[part],
     )
     least_period = FEWEST_OPS if depth else 2
-    level = step_level(index, repetitions(index.positions, index.sums), least_period)
+    level = step_level(index, least_period)
     if level is None:
         return place.first + _ends_by_name(index)
-    firsts = _without_small_parts(_step_firsts(index, level), level.repetition.period)
+    firsts = _without_small_parts(_step_firsts(index, level), level.period)
     return place.first + _with_inner_cuts(index, level, firsts, depth)
 
 
 def _step_firsts(index: LaneIndex, level: StepLevel) -> Positions:
     """Where steps begin, by the anchor's occurrences and by where regular steps end."""
-    period, ops = level.repetition.period, len(index.lane)
-    where = index.positions.of_label(level.anchor)
-    firsts = where + _offset(index, level)
+    period, ops = level.period, len(index.lane)
+    firsts = level.where + _offset(index, level)
     firsts = np.concatenate(([0], firsts[(firsts > 0) & (firsts < ops)], [ops]))
     starts = firsts[:-1][np.diff(firsts) > period]
-    signature = np.uint64(level.repetition.signature)
     # A regular step that other work follows, and one that other work precedes.
-    follows = starts[index.sums[starts + period] - index.sums[starts] == signature] + period
+    follows = starts[index.sums[starts + period] - index.sums[starts] == level.signature] + period
     ends = firsts[1:][np.diff(firsts) > period]
-    precedes = ends[index.sums[ends] - index.sums[ends - period] == signature] - period
+    precedes = ends[index.sums[ends] - index.sums[ends - period] == level.signature] - period
     return np.unique(np.concatenate((firsts, follows, precedes)))
 
 
@@ -133,20 +131,34 @@ def _ends_by_name(index: LaneIndex) -> Positions:
 
 
 def _offset(index: LaneIndex, level: StepLevel) -> int:
-    """How many ops after the anchor the next step begins (negative: before it)."""
-    period = level.repetition.period
-    whole = sampled_periods(index.whole_periods(level.repetition, level.anchor), period)
+    """How many ops after the anchor the next step begins."""
+    period = level.period
+    whole = index.whole_periods(level.signature, level.where)
     if not whole.size:
         return 0
-    gaps = typical_gaps(index.lane, period, whole)
-    first, stop = _allowed_offsets(index, period, int(whole[whole.size // 2]))
-    # Offsets beyond the period are those of the next one, an op later each time.
-    offsets = np.arange(first, stop) % period
+    sampled = sampled_periods(whole, period)
+    gaps = typical_gaps(index.lane, period, sampled)
+    offsets = _allowed_offsets(index, period, int(sampled[sampled.size // 2]))
+    if offsets.size == period and not stands_out(gaps).any():
+        return _offset_of_first_period(index, period, int(whole[0]))
     return int(offsets[int(np.argmax(gaps[offsets]))])
 
 
-def _allowed_offsets(index: LaneIndex, period: int, start: int) -> tuple[int, int]:
+def _offset_of_first_period(index: LaneIndex, period: int, start: int) -> int:
+    """Without a sign of where a step begins: where the repetition itself does."""
+    labels = index.lane.labels
+    differs = np.flatnonzero(labels[:start] != labels[period : start + period])
+    first = int(differs[-1]) + 1 if differs.size else 0
+    return (first - start) % period
+
+
+def _allowed_offsets(index: LaneIndex, period: int, start: int) -> Positions:
     """Between the last kernel that ends a step and the next one that begins a step."""
+    first, stop = _allowed_stretch(index, period, start)
+    return np.arange(first, stop) % period
+
+
+def _allowed_stretch(index: LaneIndex, period: int, start: int) -> tuple[int, int]:
     roles = index.roles[index.lane.labels[start : start + period]]
     ends, begins = np.flatnonzero(roles == StepRole.END), np.flatnonzero(roles == StepRole.BEGIN)
     room = max(1, period // 8)
@@ -195,7 +207,7 @@ def _with_inner_cuts(
 ) -> Positions:
     """The cuts, and those within stretches that are too long to be one step."""
     lengths = np.diff(firsts)
-    long = np.flatnonzero(lengths >= max(LONG_STRETCH * level.repetition.period, FEWEST_OPS))
+    long = np.flatnonzero(lengths >= max(LONG_STRETCH * level.period, FEWEST_OPS))
     if depth == _DEEPEST or not long.size:
         return firsts
     longest = long[np.argsort(-lengths[long], kind="stable")[:_MOST_STRETCHES]]

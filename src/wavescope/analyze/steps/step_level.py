@@ -2,11 +2,13 @@
 
 What tells a step: a kernel that runs once in it begins or ends steps by name (embedding, sampling,
 optimizer); it is one replay of a graph; the GPU waits for the host once in it. Without any such
-sign the smallest repetition is taken for the layers, and the next larger one for the steps.
+sign the smallest repetition is taken for the layers, and the next larger one for the steps. A step
+without any kernel of its own shows in the sequence of its layers, of which one differs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +21,8 @@ from wavescope.analyze.steps.repetition import (
     Positions,
     Repetition,
     Signatures,
+    repetitions,
+    running_signatures,
 )
 from wavescope.analyze.steps.step_roles import StepRole
 
@@ -34,10 +38,14 @@ _MOST_CANDIDATES = 12
 
 @dataclass(frozen=True)
 class StepLevel:
-    """The repetition that is a step; `anchor` is the label whose occurrences count the steps."""
+    """A repetition that may be a step."""
 
-    repetition: Repetition
-    anchor: int
+    signature: np.uint64
+    period: int
+    covered_ops: int
+    where: Positions
+    """One op of each step, whether or not the step is like the others."""
+    has_role: bool
     signs: int
 
 
@@ -52,56 +60,90 @@ class LaneIndex:
     launches: npt.NDArray[np.int64]
     """A number that changes from op to op where they were not launched together as a graph."""
 
-    def whole_periods(self, repetition: Repetition, anchor: int) -> Positions:
-        """Where the periods start that hold exactly what the repetition holds."""
-        where = self.positions.of_label(anchor)
-        same = self.sums[where[1:]] - self.sums[where[:-1]] == np.uint64(repetition.signature)
+    def whole_periods(self, signature: np.uint64, where: Positions) -> Positions:
+        """Where the stretches start that hold exactly what the repetition holds."""
+        same = self.sums[where[1:]] - self.sums[where[:-1]] == signature
         firsts: Positions = where[:-1][same]
         return firsts
 
 
-def step_level(index: LaneIndex, found: list[Repetition], least_period: int) -> StepLevel | None:
+def step_level(index: LaneIndex, least_period: int) -> StepLevel | None:
     """The repetition that is a step, None when no step repeats."""
-    large = [r for r in found if r.period >= least_period]
-    if not large:
+    found = repetitions(index.positions, index.sums)
+    levels = _largest([_level(index, r) for r in found[: 4 * _MOST_CANDIDATES]], least_period)
+    if levels and not any(level.has_role for level in levels):
+        inner = max(levels, key=lambda level: (level.covered_ops, -level.period))
+        levels = _largest([*levels, *_levels_of_stretches(index, inner)], least_period)
+    if not levels:
         return None
-    least = LEAST_COVERED_SHARE * large[0].covered_ops
-    candidates = [r for r in large if r.covered_ops >= least][:_MOST_CANDIDATES]
-    levels = sorted((_level(index, r) for r in candidates), key=lambda s: s.repetition.period)
-    best = max(levels, key=lambda level: (level.signs, -level.repetition.period))
+    best = max(levels, key=lambda level: (level.signs, -level.period))
     if best.signs:
         return best
     smallest = levels[0]
-    larger = [s for s in levels if s.repetition.period >= 2 * smallest.repetition.period]
+    larger = [level for level in levels if level.period >= 2 * smallest.period]
     if larger:
         return larger[0]
     return None if _is_within_a_step(index, smallest) else smallest
 
 
-def _is_within_a_step(index: LaneIndex, level: StepLevel) -> bool:
-    """Whether what repeats are layers: a step begins or ends outside of them by name, or several
-    of them were launched together as one graph."""
-    period = level.repetition.period
-    firsts = index.whole_periods(level.repetition, level.anchor)
-    firsts = firsts[firsts + period < len(index.lane)]
-    if not firsts.size:
-        return True
-    inside = index.lane.labels[firsts[0] : firsts[0] + period]
-    roles_inside = set(index.roles[inside].tolist())
-    roles_anywhere = set(index.roles[index.positions.counts.nonzero()[0]].tolist())
-    if roles_anywhere - roles_inside - {StepRole.NONE}:
-        return True
-    return bool(np.mean(index.launches[firsts] == index.launches[firsts + period]) > 0.5)
+def _largest(levels: list[StepLevel], least_period: int) -> list[StepLevel]:
+    """Those that cover much, the one with the shortest period first."""
+    large = [level for level in levels if level.period >= least_period]
+    most = max((level.covered_ops for level in large), default=0)
+    kept = [level for level in large if level.covered_ops >= LEAST_COVERED_SHARE * most]
+    kept.sort(key=lambda level: -level.covered_ops)
+    return sorted(kept[:_MOST_CANDIDATES], key=lambda level: level.period)
 
 
 def _level(index: LaneIndex, repetition: Repetition) -> StepLevel:
     roles = index.roles[repetition.anchors]
-    anchor = _best_anchor(index, repetition)
-    sampled = sampled_periods(index.whole_periods(repetition, anchor), repetition.period)
-    signs = 2 * bool((roles == StepRole.END).any()) + bool((roles == StepRole.BEGIN).any())
-    signs += _has_host_gap(index.lane, repetition.period, sampled)
-    signs += _is_one_graph(index.launches, repetition.period, sampled)
-    return StepLevel(repetition, anchor, signs)
+    ends, begins = bool((roles == StepRole.END).any()), bool((roles == StepRole.BEGIN).any())
+    where = index.positions.of_label(_best_anchor(index, repetition))
+    signature = np.uint64(repetition.signature)
+    signs = 2 * ends + begins + _signs_of_time(index, signature, repetition.period, where)
+    return StepLevel(
+        signature, repetition.period, repetition.covered_ops, where, ends or begins, signs
+    )
+
+
+def _levels_of_stretches(index: LaneIndex, inner: StepLevel) -> Iterator[StepLevel]:
+    """What repeats in the sequence of the stretches between the inner repetition's anchors."""
+    stretches = index.sums[inner.where[1:]] - index.sums[inner.where[:-1]]
+    _, kinds = np.unique(stretches, return_inverse=True)
+    positions = LabelPositions.of(kinds)
+    for repetition in repetitions(positions, running_signatures(kinds))[:_MOST_CANDIDATES]:
+        counts = positions.counts
+        anchor = min(repetition.anchors, key=lambda label: int(counts[label]))
+        where = inner.where[positions.of_label(anchor)]
+        contents = index.sums[where[1:]] - index.sums[where[:-1]]
+        again = np.flatnonzero(contents[1:] == contents[:-1])
+        if again.size:
+            signature, period = contents[again[0]], int(where[again[0] + 1] - where[again[0]])
+            covered = int((contents == signature).sum()) * period
+            signs = _signs_of_time(index, signature, period, where)
+            yield StepLevel(signature, period, covered, where, False, signs)
+
+
+def _signs_of_time(index: LaneIndex, signature: np.uint64, period: int, where: Positions) -> int:
+    sampled = sampled_periods(index.whole_periods(signature, where), period)
+    return _has_host_gap(index.lane, period, sampled) + _is_one_graph(
+        index.launches, period, sampled
+    )
+
+
+def _is_within_a_step(index: LaneIndex, level: StepLevel) -> bool:
+    """Whether what repeats are layers: a step begins or ends outside of them by name, or several
+    of them were launched together as one graph."""
+    firsts = index.whole_periods(level.signature, level.where)
+    firsts = firsts[firsts + level.period < len(index.lane)]
+    if not firsts.size:
+        return True
+    inside = index.lane.labels[firsts[0] : firsts[0] + level.period]
+    roles_inside = set(index.roles[inside].tolist())
+    roles_anywhere = set(index.roles[index.positions.counts.nonzero()[0]].tolist())
+    if roles_anywhere - roles_inside - {StepRole.NONE}:
+        return True
+    return bool(np.mean(index.launches[firsts] == index.launches[firsts + level.period]) > 0.5)
 
 
 def _best_anchor(index: LaneIndex, repetition: Repetition) -> int:
@@ -132,10 +174,15 @@ def typical_gaps(lane: Lane, period: int, firsts: Positions) -> npt.NDArray[np.f
     return result
 
 
-def _has_host_gap(lane: Lane, period: int, firsts: Positions) -> bool:
-    gaps = typical_gaps(lane, period, firsts)
+def stands_out(gaps: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which of the typical gaps are the host's."""
     usual = max(float(np.median(gaps)), LEAST_GAP_NS / GAP_CONTRAST)
-    return int((gaps > GAP_CONTRAST * usual).sum()) == 1
+    result: npt.NDArray[np.bool_] = gaps > GAP_CONTRAST * usual
+    return result
+
+
+def _has_host_gap(lane: Lane, period: int, firsts: Positions) -> bool:
+    return int(stands_out(typical_gaps(lane, period, firsts)).sum()) == 1
 
 
 def _is_one_graph(launches: Positions, period: int, firsts: Positions) -> bool:

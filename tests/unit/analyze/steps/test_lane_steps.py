@@ -134,3 +134,11 @@ def test_equal_steps_are_counted_exactly(layers: int, count: int, more: int) -> 
     step = a_step(layers, *["copy"] * more)
 
     assert firsts(trace_of(step * count)) == [len(step) * i for i in range(count + 1)]
+
+
+def test_steps_without_a_kernel_of_their_own_show_in_their_layers() -> None:
+    layer = ["norm", "gemm", "sum", "gelu"]
+    prefill = ["norm", "large", "gelu"] * 12
+    step = [*layer * 12, "norm", "gemm"]
+
+    assert firsts(trace_of([*prefill, *step * 8])) == [0, *(36 + 50 * i for i in range(9))]

@@ -1,0 +1,80 @@
+"""A model that only launches kernels, through the HIP runtime: what is left of one without PyTorch.
+
+Kernels and their order are those of a 12-layer GPT-2 on an MI300X; they compute nothing. They are
+compiled with hipcc when the model is made.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import tempfile
+from os import environ
+from pathlib import Path
+
+SOURCE = Path(__file__).with_suffix(".hip")
+GEMM = "Cijk_Ailk_Bljk_HHS_BH_Bias_HAS_SAV_UserArgs_MT{}_MI16x16x1_SN"
+SUM = "Cijk_SB_Bias_AS_ScaleAlphaVec_PostGSU8{}"
+NORM = "_ZN2at6native28vectorized_layer_norm_kernelIDF16_fEEvv"
+GELU = "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_4geluEEEvv"
+
+PREFILL_LAYER = (NORM, GEMM.format("64x64x256"), GEMM.format("64x128x128"), GELU,
+                 GEMM.format("64x16x512"), SUM.format(""))  # fmt: skip
+PREFILL_END = (NORM, GEMM.format("64x16x512"))
+DECODE_LAYER = (NORM, GEMM.format("256x16x384"), SUM.format("_VW1"), GEMM.format("256x16x384"),
+                SUM.format("_VW1"), GELU, GEMM.format("64x16x128"), SUM.format("_VW4"))  # fmt: skip
+DECODE_END = (NORM, GEMM.format("256x16x384"), SUM.format("_VW1"))
+
+
+class HipStandIn:
+    """Launches what a model would launch."""
+
+    def __init__(self, layers: int, *, extra_copy: bool) -> None:
+        self._hip = ctypes.CDLL("libamdhip64.so.5")
+        self._layers = layers
+        self._decode_layer = (*DECODE_LAYER, *(("needless_copy",) if extra_copy else ()))
+        self._module = ctypes.c_void_p()
+        self._functions: dict[str, ctypes.c_void_p] = {}
+        with tempfile.TemporaryDirectory() as folder:
+            code = Path(folder) / "kernels.hsaco"
+            self._compile(code)
+            self._check(self._hip.hipModuleLoad(ctypes.byref(self._module), bytes(code)))
+
+    def prefill(self, prompt_tokens: int) -> None:
+        for _ in range(self._layers):
+            self._launch(PREFILL_LAYER, groups=prompt_tokens)
+        self._launch(PREFILL_END, groups=prompt_tokens)
+
+    def decode_step(self) -> None:
+        for _ in range(self._layers):
+            self._launch(self._decode_layer, groups=1)
+        self._launch(DECODE_END, groups=1)
+
+    def synchronize(self) -> None:
+        self._check(self._hip.hipDeviceSynchronize())
+
+    def _launch(self, names: tuple[str, ...], groups: int) -> None:
+        for name in names:
+            function = self._functions.get(name) or self._find(name)
+            self._check(
+                self._hip.hipModuleLaunchKernel(
+                    function, groups, 1, 1, 256, 1, 1, 0, None, None, None
+                )
+            )
+
+    def _find(self, name: str) -> ctypes.c_void_p:
+        function = self._functions[name] = ctypes.c_void_p()
+        self._check(
+            self._hip.hipModuleGetFunction(ctypes.byref(function), self._module, name.encode())
+        )
+        return function
+
+    def _compile(self, code: Path) -> None:
+        chip = environ.get("WAVESCOPE_SOFTGPU_CHIP", "gfx90a")
+        command = ["hipcc", "--genco", f"--offload-arch={chip}", "-o", str(code), str(SOURCE)]
+        subprocess.run(command, env={**environ, "HIP_PLATFORM": "amd"}, check=True)
+
+    def _check(self, status: int) -> None:
+        if status:
+            self._hip.hipGetErrorName.restype = ctypes.c_char_p
+            raise RuntimeError(f"HIP: {self._hip.hipGetErrorName(status).decode()}")
