@@ -1,12 +1,12 @@
-"""A small language model that marks its phases, to be recorded: docs/tutorials/prefill-vs-decode.md.
+"""A small language model that marks its phases; docs/tutorials/prefill-vs-decode.md records it.
 
     wavescope trace -o trace.db python3 examples/prefill_decode.py              # ROCm and PyTorch
     python3 examples/prefill_decode.py --kineto trace.json.gz                   # CUDA and PyTorch
     wavescope trace --softgpu=gfx90a,durations=examples/prefill_decode.durations \\
         -o trace.db python3 examples/prefill_decode.py                          # no GPU, no PyTorch
 
-With PyTorch and a GPU it computes for real, with random weights. Without, `hip_stand_in.py` launches
-kernels of the same shape through the HIP runtime, which is enough for the software GPU.
+With PyTorch and a GPU it computes for real, with random weights. Without, `hip_stand_in.py`
+launches kernels of the same shape through the HIP runtime, which is enough for the software GPU.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def phase(name: str, model: Model) -> Iterator[None]:
     """A marked phase, closed when the GPU has done all of it."""
     annotation: Any = nullcontext()
     if find_spec("torch"):
-        import torch
+        import torch  # noqa: PLC0415  not everywhere
 
         annotation = torch.profiler.record_function(name)
     with annotation:
@@ -58,13 +58,13 @@ def phase(name: str, model: Model) -> Iterator[None]:
 def make_model(layers: int, *, extra_copy: bool) -> Model:
     """A model of PyTorch where there is a GPU for it, else one of bare kernel launches."""
     if find_spec("torch"):
-        import torch
+        import torch  # noqa: PLC0415
 
         if torch.cuda.is_available():
-            from torch_model import TorchModel
+            from torch_model import TorchModel  # noqa: PLC0415
 
             return TorchModel(layers, extra_copy=extra_copy)
-    from hip_stand_in import HipStandIn
+    from hip_stand_in import HipStandIn  # noqa: PLC0415
 
     return HipStandIn(layers, extra_copy=extra_copy)
 
@@ -95,7 +95,7 @@ def main() -> None:
     model = make_model(arguments.layers, extra_copy=arguments.extra_copy)
     profiler: Any = nullcontext()
     if arguments.kineto:
-        import torch
+        import torch  # noqa: PLC0415
 
         profiler = torch.profiler.profile()
     with profiler:
