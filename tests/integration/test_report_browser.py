@@ -305,3 +305,49 @@ def test_an_empty_trace_has_a_report_too(browser: Browser, tmp_path: Path) -> No
     view = opened(browser, report(write_as(a_trace(), tmp_path / "empty.db")))
 
     assert view.complaints() == []
+
+
+def test_several_traces_are_compared_with_the_first(browser: Browser, tmp_path: Path) -> None:
+    paths = []
+    for number, length in enumerate((1_000, 1_500, 2_000)):
+        maker = a_trace().with_marker("prefill", 0, 900).with_marker("decode", 900, 90_000)
+        maker.with_kernel("gemm", 0, length).with_kernel(HOSTILE_NAMES[0], 50_000, 50_400)
+        paths.append(write_as(maker, tmp_path / f"v{number}.db"))
+    page = tmp_path / "trend.html"
+    labels = [word for name in ("v1", HOSTILE_NAMES[1], "v3") for word in ("--label", name)]
+    assert main(["report", *map(str, paths), "-o", str(page), "-q", *labels]) == 0
+
+    view = browser.page(page.as_uri())
+    view.wait("[...document.querySelectorAll('.timeline')].every((t) => t.dataset.ready)")
+
+    assert view.complaints() == []
+    assert view.value("window.attacked") is None
+    rows = view.value(
+        "[...document.querySelectorAll('#kernels tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+    )
+    assert ["gemm", "1.000", "1.500", "2.000", "+100.0", "+100.0"] in rows
+    headings = view.value("[...document.querySelectorAll('#trends h3')].map((h) => h.textContent)")
+    assert "GPU time +71.4 %" in headings
+    assert view.value("document.querySelectorAll('.timeline').length") == 3
+    view.value("document.querySelectorAll('details.trace')[1].open = true")
+    view.wait("Number(document.querySelectorAll('.timeline')[1].dataset.boxes) === 2")
+
+
+def test_labels_are_one_for_each_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(write_as(many_kernels(), tmp_path / "a.db"))
+
+    assert (
+        main(["report", path, "-o", str(tmp_path / "r.html"), "--label", "a", "--label", "b"]) == 2
+    )
+    assert "2 labels for 1 traces" in capsys.readouterr().err
+
+
+def test_an_existing_page_is_replaced_only_when_asked(tmp_path: Path) -> None:
+    trace, page = write_as(many_kernels(), tmp_path / "a.db"), tmp_path / "r.html"
+    page.write_text("mine")
+
+    assert main(["report", str(trace), "-o", str(page), "-q"]) == 2
+    assert page.read_text() == "mine"
+    assert main(["report", str(trace), "-o", str(page), "-q", "--force"]) == 0
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert main(["report", str(trace), "-o", str(trace), "-q", "--force"]) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -16,18 +17,29 @@ from wavescope.cli.options import (
 )
 from wavescope.cli.progress import Progress
 from wavescope.cli.written import tell_written
+from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
+    from wavescope.analyze.report.trace_report import ReportOptions
     from wavescope.render.html.page import Page
+
+_WATERFALL_ROWS = 12
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "traces", metavar="TRACE", nargs="+", help="trace of any known format; it is never changed"
+        "traces",
+        metavar="TRACE",
+        nargs="+",
+        help="trace of any known format, never changed; several are compared with the first",
     )
     add_output_path(parser, required=False, meaning="page to write (default report.html)")
+    parser.add_argument("--title", metavar="TEXT", help="title of the page (default: file names)")
     parser.add_argument(
-        "--title", metavar="TEXT", help="title of the page (default: the file's name)"
+        "--label",
+        metavar="TEXT",
+        action="append",
+        help="what a trace is called, once for each in order: a model, a version (default: file)",
     )
     add_force_flag(parser)
     add_quiet_flag(parser)
@@ -39,8 +51,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
     target: Path = arguments.output or Path("report.html")
     inputs = [Path(path) for path in arguments.traces]
+    labels = _labels(arguments)
     require_free(target, inputs, force=arguments.force)
-    page = _page(arguments)
+    page = _page_of_one(arguments, labels[0]) if len(labels) == 1 else _page(arguments, labels)
     from wavescope.render.html.page import write_page  # noqa: PLC0415
 
     with (
@@ -52,27 +65,86 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _page(arguments: argparse.Namespace) -> Page:
+def _labels(arguments: argparse.Namespace) -> list[str]:
+    """What the traces are called: as told, else by file, with the folder where files are alike."""
+    paths = [PurePath(path) for path in arguments.traces]
+    if arguments.label:
+        if len(arguments.label) != len(paths):
+            raise UsageError(
+                f"{len(arguments.label)} labels for {len(paths)} traces",
+                hint="give --label once for each trace, in the same order",
+            )
+        return list(arguments.label)
+    names = [path.name for path in paths]
+    return names if len(set(names)) == len(names) else [str(path) for path in paths]
+
+
+def _page_of_one(arguments: argparse.Namespace, label: str) -> Page:
     from wavescope.analyze.report.trace_report import report_of  # noqa: PLC0415  slow to import
     from wavescope.render.html.report_page import report_page  # noqa: PLC0415
 
     path = arguments.traces[0]
-    title = arguments.title or PurePath(path).name
     with (
         opened_trace(path, quiet=arguments.quiet) as trace,
         Progress(f"analysing {path}", quiet=arguments.quiet),
     ):
-        return report_page(report_of(trace), trace.strings, title)
+        return report_page(report_of(trace), trace, arguments.title or label)
+
+
+def _page(arguments: argparse.Namespace, labels: list[str]) -> Page:
+    from wavescope.analyze.compare.comparison import CompareOptions, compare  # noqa: PLC0415
+    from wavescope.analyze.report.trace_report import report_of  # noqa: PLC0415  slow to import
+    from wavescope.analyze.report.trends import trends  # noqa: PLC0415
+    from wavescope.render.html.comparison_page import (  # noqa: PLC0415
+        ComparedTrace,
+        comparison_page,
+    )
+
+    with ExitStack() as stack:
+        opened = [
+            stack.enter_context(opened_trace(path, quiet=arguments.quiet))
+            for path in arguments.traces
+        ]
+        stack.enter_context(Progress(f"comparing {len(labels)} traces", quiet=arguments.quiet))
+        options = share_of_page(len(labels))
+        reports = [report_of(trace, options) for trace in opened]
+        traces = [
+            ComparedTrace(label, report, trace.strings)
+            for label, report, trace in zip(labels, reports, opened, strict=True)
+        ]
+        changed = compare(opened, CompareOptions(waterfall_rows=_WATERFALL_ROWS))
+        title = arguments.title or f"{labels[0]} and {len(labels) - 1} more"
+        return comparison_page(traces, trends(labels, reports), changed, title)
+
+
+def share_of_page(trace_count: int) -> ReportOptions:
+    """How much of each of several traces one page has room for."""
+    from wavescope.analyze.report.timeline import TimelineOptions  # noqa: PLC0415
+    from wavescope.analyze.report.trace_report import ReportOptions  # noqa: PLC0415
+
+    whole = TimelineOptions()
+    return ReportOptions(
+        timeline=TimelineOptions(
+            bins=whole.bins // trace_count,
+            ops=whole.ops // trace_count,
+            markers=whole.markers // trace_count,
+        )
+    )
 
 
 COMMAND = Command(
     "report",
     "Write a trace as one page of HTML that needs nothing else: figures, findings, a timeline to "
     "zoom into, hot kernels of each phase, histograms, gaps, coverage and environment. It works "
-    "from a mail attachment, without a network, in light and dark, and on paper.",
+    "from a mail attachment, without a network, in light and dark, and on paper. Several traces "
+    "are compared with the first.",
     (
         Example("wavescope report trace.db -o report.html", "the report of one trace"),
         Example("wavescope report trace.db --title 'Llama on MI300X' --force", "write it again"),
+        Example(
+            "wavescope report old.db new.db --label v1 --label v2",
+            "what changed: metrics, trends, kernels, and each trace",
+        ),
     ),
     _add_arguments,
     _run,

@@ -19,6 +19,7 @@ from wavescope.analyze.report.colouring import Classes, Colouring
 from wavescope.analyze.report.marker_lanes import MarkerLanes, marker_lanes
 from wavescope.analyze.report.time_bins import BinTimes, TimeGrid, coarser, time_in_bins
 from wavescope.analyze.row_groups import grouped_rows
+from wavescope.model.columns import QUEUES
 from wavescope.model.intervals import Times, stretches_of_sorted
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
@@ -47,6 +48,8 @@ class Strip(NamedTuple):
 
     gpu: int
     queue: int | None
+    name: str
+    """The queue's, where it has one."""
     op_count: int
     busy_ns: int
     times: tuple[BinTimes, ...]
@@ -111,7 +114,11 @@ def timeline(
     per_strip = options.bins // max(1, len(shown))
     most_bins = min(options.bins_of_a_strip, 1 << max(10, per_strip.bit_length() - 1))
     grid = TimeGrid.over(first_ns, last_ns, most_bins)
-    strips = list(_strips(trace, timelines, shown, grid, colourings))
+    names = _queue_names(trace)
+    strips = [
+        strip._replace(name=names.get((strip.gpu, strip.queue), ""))
+        for strip in _strips(trace, timelines, shown, grid, colourings)
+    ]
     places = {(strip.gpu, strip.queue): number for number, strip in enumerate(strips)}
     return Timeline(
         grid,
@@ -191,6 +198,15 @@ def _working(trace: Trace) -> npt.NDArray[np.bool_] | slice:
     return slice(None) if is_work.all() else is_work
 
 
+def _queue_names(trace: Trace) -> dict[tuple[int, int | None], str]:
+    table = trace.table(QUEUES)
+    if not len(table):
+        return {}
+    table.load("gpu", "queue", "name")
+    places = zip(table["gpu"].tolist(), table["queue"].tolist(), strict=True)
+    return dict(zip(places, table.strings("name"), strict=True))
+
+
 def _strip(
     grid: TimeGrid,
     gpu: int,
@@ -203,7 +219,7 @@ def _strip(
     if summed and summed[0].sum() > busy_ns:
         busy = _busy_in_bins(grid, _one_queue(timeline))
         summed = [_within(times, busy) for times in summed]
-    return Strip(gpu, queue, timeline.op_count, busy_ns, tuple(summed))
+    return Strip(gpu, queue, "", timeline.op_count, busy_ns, tuple(summed))
 
 
 def _one_queue(timeline: GpuTimeline) -> SortedOps:

@@ -8,7 +8,7 @@ from typing import Any
 from wavescope.analyze.report.hot_kernels import HotKernels
 from wavescope.analyze.report.trace_report import KernelDurations, TraceReport
 from wavescope.model.result import Result, ResultTable, Value
-from wavescope.model.strings import StringTable
+from wavescope.model.trace import Trace
 from wavescope.render.html.cards import cards_html
 from wavescope.render.html.charts import BarRow, histogram, sparkline, stacked_bars
 from wavescope.render.html.findings import findings_html
@@ -19,7 +19,7 @@ from wavescope.render.html.tables import TableView, table_html
 from wavescope.render.html.timelines import timeline_data, timeline_html
 from wavescope.units import count_text, duration_text
 
-SCRIPTS = ("page", "tables", "timeline_data", "timeline")
+SCRIPTS = ("page", "tables", "timeline_data", "timeline_drawing", "timeline")
 
 _LARGE_HISTOGRAMS = 12
 _MOST_BARS = 40
@@ -27,9 +27,9 @@ _SPARK_BINS = 5
 _ENVIRONMENT = ("gpus", "processes", "queues", "metadata", "notes", "tables")
 
 
-def report_page(report: TraceReport, strings: StringTable, title: str) -> Page:
-    """The page of one trace; `strings` are the trace's."""
-    drawn, data = timeline_data(report.timeline, report.op_names, strings)
+def report_page(report: TraceReport, trace: Trace, title: str) -> Page:
+    """The page of one trace, of which `report` is."""
+    drawn, data = timeline_data(report.timeline, report.op_names, trace.strings)
     summary = report.summary
     sections = [
         Section("figures", "", cards_html(report_cards(report)), is_bare=True),
@@ -48,19 +48,20 @@ def report_page(report: TraceReport, strings: StringTable, title: str) -> Page:
     ]
     shown = [section for section in sections if section.body]
     data_by_id: dict[str, Any] = {"timeline-data": data}
-    return Page(title, header_html(report, title), shown, data_by_id, SCRIPTS)
+    return Page(title, header_html(report, trace, title), shown, data_by_id, SCRIPTS)
 
 
 _HOST = ("calls", "launch_gpus", "launch_kernels")
 
 
-def header_html(report: TraceReport, title: str) -> Html:
+def header_html(report: TraceReport, trace: Trace, title: str) -> Html:
     """The title and what was looked at."""
-    facts = report.overview.facts
+    facts = trace.metadata
     words = [
-        str(facts.get("path", "")),
-        f"{facts.get('format', '')} trace",
-        f"{count_text(int(facts.get('op_count') or 0))} ops",
+        trace.path,
+        f"{trace.format} trace",
+        f"{count_text(int(report.overview.facts.get('op_count') or 0))} ops",
+        *(facts[tag] for tag in ("recorded_at", "recorded_by") if tag in facts),
     ]
     return joined(
         [

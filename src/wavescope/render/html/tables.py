@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from wavescope.model.result import ResultTable, Unit
+from wavescope.model.result import ResultTable, Unit, Value
 from wavescope.render.html.markup import Html, bounded, element
 from wavescope.render.values import SpelledColumn, spelled_column
 from wavescope.units import count_text
@@ -35,11 +35,17 @@ class TableView:
     """Instead of the table's title; empty for none that is seen."""
 
 
+_CHANGES = ("change_percent", "delta_percent", "mean_percent", "of_base_percent")
+"""Ends of the names of columns that say by how much something changed."""
+
+
 @dataclass(frozen=True)
 class _Column:
     spelled: SpelledColumn
     meaning: str
     is_name: bool
+    is_change: bool
+    is_share: bool
 
     @property
     def kind(self) -> str:
@@ -89,8 +95,15 @@ def _columns(table: ResultTable, view: TableView) -> list[_Column]:
             continue
         spelled = spelled_column(column, values)
         is_name = column.unit is Unit.NAME and column.name not in _PROSE
-        found.append(_Column(spelled, column.meaning, is_name))
+        is_change = column.name.endswith(_CHANGES)
+        is_share = spelled.is_share and not is_change and _are_shares(values)
+        found.append(_Column(spelled, column.meaning, is_name, is_change, is_share))
     return found
+
+
+def _are_shares(values: Sequence[Value]) -> bool:
+    """Whether all values are parts of a whole: a bar can show no others."""
+    return all(0 <= value <= 100 for value in values if isinstance(value, int | float))
 
 
 def _table(table: ResultTable, columns: Sequence[_Column], view: TableView) -> Html:
@@ -136,7 +149,9 @@ def _texts(table: ResultTable, name: str) -> list[str]:
 
 def _cells(column: _Column, below: Sequence[str]) -> list[Html]:
     spelled = column.spelled
-    if spelled.is_share:
+    if column.is_change:
+        return [_change_cell(text) for text in spelled.cells]
+    if column.is_share:
         return [
             element("td", share_bar(text), text, class_="number share") for text in spelled.cells
         ]
@@ -147,6 +162,13 @@ def _cells(column: _Column, below: Sequence[str]) -> list[Html]:
         _text_cell(text, column.kind, small)
         for text, small in zip_longest(spelled.cells, words[: len(spelled.cells)], fillvalue="")
     ]
+
+
+def _change_cell(text: str) -> Html:
+    """A change with its sign: more is red, less is green, because most figures are times."""
+    if not text[:1].isdigit() or not text.strip("0.,"):
+        return element("td", text, class_="number down" if text[:1] == "-" != text else "number")
+    return element("td", f"+{text}", class_="number up")
 
 
 def _text_cell(text: str, kind: str, below: str) -> Html:

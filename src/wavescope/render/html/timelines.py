@@ -148,6 +148,7 @@ def _strip_data(strip: Strip, span_ns: int) -> dict[str, Any]:
     return {
         "gpu": strip.gpu,
         "queue": strip.queue,
+        "name": bounded(strip.name, 60),
         "ops": strip.op_count,
         "busy": round(100 * strip.busy_ns / span_ns, 1),
     }

@@ -14,6 +14,7 @@ from wavescope.analyze.report.timeline import (
     shares,
     timeline,
 )
+from wavescope.model.columns import QUEUES
 from wavescope.model.trace import Trace
 
 
@@ -50,6 +51,13 @@ def test_queues_have_strips_of_their_own_below_their_gpu() -> None:
         (0, 7, 4),
         (2, None, 4),
     ]
+
+
+def test_queues_are_called_by_their_names() -> None:
+    maker = a_trace().with_kernel("gemm", 0, 10, queue=1).with_kernel("add", 4, 8, queue=7)
+    maker.builder.add_row(QUEUES, gpu=0, queue=7, name="copies to the host")
+
+    assert [strip.name for strip in timeline_of(maker).strips] == ["", "", "copies to the host"]
 
 
 def test_where_ops_overlap_the_busy_time_is_divided() -> None:

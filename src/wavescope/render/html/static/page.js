@@ -31,6 +31,13 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => show(current()));
   show(current());
 
+  // Paper is white, whatever the screen is.
+  addEventListener("beforeprint", () => {
+    const before = current();
+    show("light");
+    addEventListener("afterprint", () => show(before), { once: true });
+  });
+
   // The navigation marks the section that is being read.
   const links = new Map([...document.querySelectorAll("nav .links a")].map((a) => [a.hash.slice(1), a]));
   const watcher = new IntersectionObserver(
