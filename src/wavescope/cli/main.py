@@ -59,6 +59,7 @@ COMMANDS = (
     CommandEntry("recover", "recover", "make a trace of the records that a died recording left"),
     CommandEntry("start", "start", "resume a recording from outside the program"),
     CommandEntry("stop", "stop", "pause a recording from outside the program"),
+    CommandEntry("plan", "plan", "what to change in a traced kernel, and for how much at most"),
     CommandEntry("occupancy", "occupancy", "how many waves of a kernel fit, what limits them"),
     CommandEntry("traffic", "traffic", "how kernels use L2 and memory, from hardware counters"),
     CommandEntry("softgpu", "softgpu", "run a ROCm program without a GPU"),

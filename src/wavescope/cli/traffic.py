@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_trace
+from wavescope.cli.counter_files import COLLECT_HINT, read_counter_files
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -18,18 +16,12 @@ from wavescope.cli.options import (
     numbers,
 )
 from wavescope.cli.output import print_result
-from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
-from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
     from wavescope.analyze.traffic.kernel_traffic import TrafficOptions
     from wavescope.model.dispatch_counters import DispatchCounters
-
-_COLLECT_HINT = (
-    "collect for example: rocprofv3 --pmc TCC_HIT_sum TCC_MISS_sum TCC_EA0_RDREQ_sum "
-    "TCC_EA0_RDREQ_32B_sum -f csv -- CMD, and TCC_BUBBLE_sum in a second run"
-)
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +62,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from wavescope.analyze.traffic.report import traffic_result  # noqa: PLC0415  slow to import
 
     output = OutputOptions.from_arguments(arguments)
-    counters = _chosen(_read(arguments), arguments)
+    counters = _chosen(read_counter_files(arguments.traces, quiet=arguments.quiet), arguments)
     result = traffic_result(counters, _options(arguments, counters))
     for note in counters.notes:
         if not arguments.quiet:
@@ -79,54 +71,6 @@ def _run(arguments: argparse.Namespace) -> int:
         result.tables = [table for table in result.tables if table.name != "dispatches"]
     print_result(result, output)
     return 0
-
-
-def _read(arguments: argparse.Namespace) -> DispatchCounters:
-    from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS  # noqa: PLC0415
-    from wavescope.load.counter_csv import read_counter_csv  # noqa: PLC0415  slow to import
-    from wavescope.model.dispatch_counters import united  # noqa: PLC0415
-
-    parts = []
-    skipped = None
-    for path, kind in _files(arguments.traces):
-        with Progress(f"reading {path}", quiet=arguments.quiet):
-            if kind == "trace":
-                parts.append(_of_trace(path, arguments))
-                continue
-            try:
-                parts.append(read_counter_csv(path, TRAFFIC_COUNTERS.__contains__))
-            except UnreadableInputError as error:
-                if kind == "file":
-                    raise
-                skipped = error
-    if skipped is not None and not parts:
-        raise skipped
-    return united(parts)
-
-
-def _files(given: list[str]) -> Iterator[tuple[Path, str]]:
-    """Files to read: 'file' as named, 'found' in a folder, 'trace' for other importers."""
-    from wavescope.load.counter_csv import is_counter_csv  # noqa: PLC0415
-
-    for text in given:
-        path = Path(text)
-        if path.is_dir():
-            found = [each for each in sorted(path.rglob("*.csv"))[:1000] if is_counter_csv(each)]
-            if not found:
-                raise UnreadableInputError(path, "no counter CSV in it", hint=_COLLECT_HINT)
-            yield from ((each, "found") for each in found)
-        elif path.suffix.lower() == ".csv" or text.lower().endswith(".csv.gz"):
-            yield path, "file"
-        else:
-            yield path, "trace"
-
-
-def _of_trace(path: Path, arguments: argparse.Namespace) -> DispatchCounters:
-    from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS  # noqa: PLC0415
-    from wavescope.analyze.traffic.trace_counters import counters_of_trace  # noqa: PLC0415
-
-    with opened_trace(str(path), quiet=arguments.quiet) as trace:
-        return counters_of_trace(trace, str(path), TRAFFIC_COUNTERS.__contains__)
 
 
 def _chosen(counters: DispatchCounters, arguments: argparse.Namespace) -> DispatchCounters:
@@ -146,7 +90,7 @@ def _chosen(counters: DispatchCounters, arguments: argparse.Namespace) -> Dispat
     if not dispatches:
         names = ", ".join(counters.kernels[:5])
         if not names:
-            raise UsageError("these files hold no memory counters", hint=_COLLECT_HINT)
+            raise UsageError("these files hold no memory counters", hint=COLLECT_HINT)
         raise UsageError("no dispatch is left by the filters", hint=f"there are: {names}")
     return replace(counters, dispatches=dispatches)
 

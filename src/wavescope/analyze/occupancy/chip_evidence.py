@@ -49,6 +49,8 @@ _SIGNS = (
         r"v_smfmac_",
         r"v_cvt_\w*(fp8|bf8)",
         r"v_mfma_[a-z0-9]+_\d+x\d+x\d+_",
+        r"v_lshl_add_u64",
+        r"buffer_inv\Z",
     ),
     _sign(
         "gfx1201",
@@ -64,7 +66,7 @@ _SIGNS = (
         "instructions of gfx90a",
         r"v_mfma_f64_",
         r"v_mfma_\w+_1k",
-        r"v_pk_(fma|mul|add)_f32",
+        r"v_pk_(fma|mul|add|mov)_[bf]32",
         r"v_accvgpr_mov",
     ),
     _sign("gfx908", "matrix instructions of gfx908", r"v_mfma_", r"v_accvgpr_(read|write)"),

@@ -1,0 +1,184 @@
+"""What all patterns look at, computed once for a traced kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from wavescope.analyze.occupancy.traced_kernel import TracedOccupancy, traced_occupancy
+from wavescope.analyze.thread_trace.decoded import DecodedTrace
+from wavescope.analyze.thread_trace.instruction_kinds import Kind
+from wavescope.analyze.thread_trace.plan.exposed import exposed_stalls
+from wavescope.analyze.thread_trace.plan.loops import Loop, find_loops, innermost_loop
+from wavescope.analyze.thread_trace.plan.stall_pieces import StallPieces, stall_pieces
+from wavescope.analyze.traffic.kernel_traffic import KernelTraffic
+from wavescope.model.chips.matrix_cycles import matrix_cycles
+from wavescope.model.thread_trace import Flags, Integers, Rows
+
+_USUAL_MATRIX_CYCLES = 16
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Counter values of this kernel from another run, means per dispatch."""
+
+    traffic: KernelTraffic | None
+    values: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Pieces that one line of source (or one instruction) caused."""
+
+    where: str
+    pieces: Integers
+    cause_rows: tuple[int, ...]
+    wait_rows: tuple[int, ...]
+    """Rows where the stall shows; the same as the causes where these stall themselves."""
+    stall: int
+    exposed: int
+
+
+class PlanContext:
+    """A decoded trace, its stall in pieces, loops, and what other files say of the kernel."""
+
+    def __init__(self, decoded: DecodedTrace, counters: Counters | None = None) -> None:
+        self.decoded = decoded
+        self.counters = counters
+
+    @property
+    def has_waves(self) -> bool:
+        """Whether events have times: without wave files only rows are known."""
+        return len(self.decoded.waves) > 0
+
+    @cached_property
+    def matrix_cycles(self) -> Integers:
+        """By row how long it keeps the matrix unit, 0 for all others."""
+        cycles = np.zeros(max(len(self.decoded.instructions), 1), np.int64)
+        for row in np.flatnonzero(self.decoded.is_of(Kind.MATRIX)).tolist():
+            text = self.decoded.instructions.text[row]
+            cycles[row] = matrix_cycles(self.decoded.chip.name, text) or _USUAL_MATRIX_CYCLES
+        return cycles
+
+    @cached_property
+    def exposed(self) -> Integers:
+        """By event the exposed part of its stall; all of it where there are no wave files."""
+        if not self.has_waves:
+            return np.maximum(self.decoded.executed.stall.astype(np.int64), 0)
+        return exposed_stalls(self.decoded.waves, self.matrix_cycles)
+
+    @cached_property
+    def pieces(self) -> StallPieces:
+        """All stall by cause."""
+        return stall_pieces(self.decoded, self.exposed)
+
+    @cached_property
+    def lifetime(self) -> int:
+        """Cycles of all waves together."""
+        return max(self.decoded.wave_cycles, 1)
+
+    @cached_property
+    def loops(self) -> list[Loop]:
+        """The loops that waves repeated, the shortest first."""
+        return find_loops(self.decoded.waves)
+
+    @cached_property
+    def loop_of_row(self) -> Rows:
+        """By row the index of the innermost loop, -1 outside."""
+        return innermost_loop(self.loops, len(self.decoded.instructions))
+
+    @cached_property
+    def in_matrix_loop(self) -> Flags:
+        """By row whether its innermost loop has a matrix instruction."""
+        is_matrix = self.decoded.is_of(Kind.MATRIX)
+        inside = np.zeros(len(is_matrix), np.bool_)
+        for index, loop in enumerate(self.loops):
+            if is_matrix[loop.first : loop.last + 1].any():
+                inside |= self.loop_of_row == index
+        return inside
+
+    @cached_property
+    def matrix_before(self) -> Integers:
+        """By event how many matrix instructions its trace has before it, over all waves."""
+        rows = self.decoded.executed.row
+        is_matrix = np.append(self.decoded.is_of(Kind.MATRIX), False)[rows]
+        before: Integers = np.cumsum(is_matrix) - is_matrix
+        return before
+
+    @cached_property
+    def occupancy(self) -> TracedOccupancy | None:
+        """What fits of this kernel at once, where the chip is known."""
+        return traced_occupancy(self.decoded.trace)
+
+    def cause_is(self, *kinds: Kind) -> Flags:
+        """Pieces whose cause is of one of `kinds`."""
+        return self.decoded.is_of(*kinds)[self.pieces.cause_row]
+
+    def place(self, row: int) -> str:
+        """`file.py:10` of the innermost frame, or the row itself where there is no source."""
+        frames = self.decoded.instructions.frames_of(row)
+        return frames[0].label if frames else f"row {row}"
+
+    def line_text(self, row: int) -> str:
+        """The source line of a row, or its instruction where the source is not kept."""
+        trace = self.decoded.trace
+        for frame in trace.instructions.frames_of(row):
+            text = trace.source_line(frame)
+            if text and text.strip():
+                return text.strip()
+        return self.instruction(row)
+
+    def instruction(self, row: int) -> str:
+        """The instruction of a row."""
+        return self.decoded.instructions.text[row].strip()
+
+    def groups(self, chosen: Flags, least_percent: float) -> Iterator[Group]:
+        """The chosen pieces by the place that caused them, the costliest first."""
+        pieces = self.pieces
+        by_place: dict[str, list[int]] = {}
+        for row in np.unique(pieces.cause_row[chosen]).tolist():
+            by_place.setdefault(self.place(row), []).append(row)
+        found = [self._group(chosen, place, rows) for place, rows in by_place.items()]
+        for group in sorted(found, key=lambda each: -each.exposed):
+            if 100 * group.exposed >= least_percent * self.lifetime:
+                yield group
+
+    def share(self, cycles: int) -> float:
+        """`cycles` as percent of all waves' time."""
+        return 100 * cycles / self.lifetime
+
+    def hiding(self, pieces: Integers) -> tuple[int, int, int]:
+        """Medians over waits: cycles and matrix instructions from issue to wait, whole latency."""
+        waits = pieces[self.pieces.is_wait[pieces]]
+        if not len(waits) or not self.has_waves:
+            return 0, 0, 0
+        waves = self.decoded.waves
+        event, cause = self.pieces.event[waits], self.pieces.cause_event[waits]
+        issued = waves.time[cause] + waves.stall[cause]
+        hidden = waves.time[event] - issued
+        matrix = self.matrix_before[event] - self.matrix_before[cause]
+        latency = hidden + waves.stall[event]
+        return int(np.median(hidden)), int(np.median(matrix)), int(np.median(latency))
+
+    def _group(self, chosen: Flags, place: str, rows: Iterable[int]) -> Group:
+        pieces = self.pieces
+        found = np.flatnonzero(chosen & np.isin(pieces.cause_row, list(rows)))
+        return Group(
+            where=place,
+            pieces=found,
+            cause_rows=_by_cost(pieces.cause_row[found], pieces.exposed[found]),
+            wait_rows=_by_cost(pieces.row[found], pieces.exposed[found]),
+            stall=int(pieces.stall[found].sum()),
+            exposed=int(pieces.exposed[found].sum()),
+        )
+
+
+def _by_cost(rows: Rows, cycles: Integers) -> tuple[int, ...]:
+    """The distinct rows, the costliest first."""
+    distinct, place = np.unique(rows, return_inverse=True)
+    sums = np.zeros(len(distinct), np.int64)
+    np.add.at(sums, place, cycles)
+    return tuple(distinct[np.argsort(-sums, kind="stable")].tolist())

@@ -1,0 +1,51 @@
+"""Which part of a stall nothing hides: no wave of the SIMD issues, no matrix instruction runs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavescope.model.intervals import Intervals
+from wavescope.model.thread_trace import Integers, Waves
+
+
+def exposed_stalls(waves: Waves, matrix_cycles: Integers) -> Integers:
+    """For each event the cycles of its stall in which its SIMD did nothing.
+
+    An instruction keeps its SIMD busy from its issue to its end, a matrix instruction at least for
+    its `matrix_cycles` (by row, 0 for others). Only traced waves are seen: other waves of the SIMD
+    may have hidden more.
+    """
+    stall = np.maximum(waves.stall.astype(np.int64), 0)
+    exposed = stall.copy()
+    if not len(waves):
+        return exposed
+    for events in _events_of_simds(waves):
+        start = waves.time[events]
+        issued = start + stall[events]
+        end = start + np.maximum(waves.duration[events].astype(np.int64), stall[events])
+        rows = waves.row[events]
+        end = np.maximum(end, issued + np.where(rows >= 0, matrix_cycles[rows], 0))
+        busy = Intervals.from_pairs(issued, end)
+        exposed[events] -= _covered_before(busy, issued) - _covered_before(busy, start)
+    return exposed
+
+
+def _events_of_simds(waves: Waves) -> list[Integers]:
+    """The events of the waves of each SIMD."""
+    places = np.stack([waves.shader_engine, waves.cu, waves.simd], axis=1)
+    _, simd_of_wave = np.unique(places, axis=0, return_inverse=True)
+    simd = simd_of_wave.reshape(-1)[waves.wave_of_event]
+    order = np.argsort(simd, kind="stable")
+    bounds = np.flatnonzero(np.diff(simd[order])) + 1
+    return [part for part in np.split(order, bounds) if len(part)]
+
+
+def _covered_before(busy: Intervals, times: Integers) -> Integers:
+    """For each time how much of `busy` lies before it."""
+    if not len(busy):
+        return np.zeros(len(times), np.int64)
+    before = np.concatenate([[0], np.cumsum(busy.ends - busy.starts)])
+    place = np.searchsorted(busy.starts, times, side="right")
+    last = np.maximum(place - 1, 0)
+    beyond = np.maximum(busy.ends[last] - times, 0)
+    return np.where(place > 0, before[place] - beyond, 0)

@@ -1,0 +1,1 @@
+"""One module per pattern, each with `find(context, free)`: the opportunities among free pieces."""

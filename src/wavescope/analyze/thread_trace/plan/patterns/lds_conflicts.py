@@ -1,0 +1,56 @@
+"""LDS bank conflicts, where counters of the same kernel say that there are any."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavescope.analyze.thread_trace.instruction_kinds import Kind
+from wavescope.analyze.thread_trace.plan.context import PlanContext
+from wavescope.analyze.thread_trace.plan.opportunity import Opportunity, Sketch
+from wavescope.analyze.thread_trace.plan.words import quoted
+from wavescope.model.thread_trace import Flags
+
+_CONFLICT_PERCENT = 10.0
+
+
+def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG001  claims nothing
+    """One opportunity where conflicts take at least a tenth of the LDS' busy cycles."""
+    share = _conflict_percent(context)
+    if share is None or share < _CONFLICT_PERCENT:
+        return []
+    pieces = context.pieces
+    of_lds = context.cause_is(Kind.LDS, Kind.LDS_ATOMIC, Kind.LDS_PERMUTE)
+    rows = np.unique(pieces.cause_row[of_lds])
+    costly = sorted(
+        rows.tolist(), key=lambda row: -int(pieces.exposed[pieces.cause_row == row].sum())
+    )
+    exposed = int(pieces.exposed[of_lds].sum())
+    where = context.place(costly[0]) if costly else "whole kernel"
+    accesses = quoted(context, tuple(costly)) if costly else "none of them stalls in this trace"
+    return [
+        Opportunity(
+            pattern="lds-conflicts",
+            title="LDS accesses conflict on their banks",
+            evidence=f"{share:.1f} % of the LDS' busy cycles are bank conflicts by the counters; "
+            f"LDS accesses expose {exposed:,} cycles here: {accesses}",
+            cause="lanes of one access meet in the same bank at different addresses",
+            fix="pad rows of the tile by one bank width or swizzle the address (xor the column "
+            "with the row) so that the lanes of an access fall into different banks",
+            where=where,
+            gain_cycles=round(exposed * share / 100),
+            gain_basis="upper bound: the conflicts' share of the exposed stall by LDS accesses",
+            sketch=Sketch(
+                ("lds[row * WIDTH + column]",),
+                ("lds[row * WIDTH + (column ^ swizzle(row))]",),
+            ),
+            numbers={"conflict_percent": share, "exposed_cycles": exposed},
+        )
+    ]
+
+
+def _conflict_percent(context: PlanContext) -> float | None:
+    values = context.counters.values if context.counters else {}
+    conflicts, busy = values.get("SQ_LDS_BANK_CONFLICT"), values.get("SQ_LDS_IDX_ACTIVE")
+    if conflicts is not None and busy:
+        return 100 * min(conflicts / busy, 1.0)
+    return values.get("LDSBANKCONFLICT")

@@ -1,0 +1,63 @@
+"""Waits for scalar loads at the kernel's entry, before a wave has anything else to do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavescope.analyze.thread_trace.instruction_kinds import MEMORY_KINDS, Kind
+from wavescope.analyze.thread_trace.plan.context import PlanContext
+from wavescope.analyze.thread_trace.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
+from wavescope.analyze.thread_trace.plan.words import distinct_lines, quoted, stall_evidence
+from wavescope.model.thread_trace import Flags
+
+_WORK = (Kind.MATRIX, *(kind for kind in MEMORY_KINDS if kind is not Kind.SMEM))
+
+
+def find(context: PlanContext, free: Flags) -> list[Opportunity]:
+    """The waits for scalar memory before a wave's first other memory or matrix instruction."""
+    pieces = context.pieces
+    chosen = free & context.cause_is(Kind.SMEM) & pieces.is_wait & _at_entry(context)
+    found = []
+    for group in context.groups(chosen, LEAST_PERCENT):
+        rounds = len(np.unique(pieces.row[group.pieces]))
+        found.append(
+            Opportunity(
+                pattern="scalar-entry",
+                title="waves wait for scalar loads before they begin",
+                evidence=f"{stall_evidence(context, group)}; {rounds} waits one after the other",
+                cause="kernel arguments and descriptors are loaded at entry and needed at once",
+                fix="load all arguments with one wide s_load before any wait, do what needs no "
+                "argument first (ids, LDS addresses), and pass fewer indirections; preloaded "
+                "kernel arguments (gfx94x and later) need no load at all",
+                where=group.where,
+                pieces=group.pieces,
+                sketch=Sketch(
+                    (
+                        *(context.instruction(row) for row in group.cause_rows[:2]),
+                        f"{context.instruction(group.wait_rows[0])}  // stalls",
+                    ),
+                    (
+                        *(context.instruction(row) for row in group.cause_rows[:2]),
+                        "// index arithmetic that needs no argument",
+                        context.instruction(group.wait_rows[0]),
+                    ),
+                ),
+                numbers={
+                    "waits": rounds,
+                    "loads": quoted(context, group.cause_rows),
+                    "lines": "; ".join(distinct_lines(context, group.cause_rows)),
+                },
+            )
+        )
+    return found
+
+
+def _at_entry(context: PlanContext) -> Flags:
+    """Pieces whose wait comes before any other memory or matrix instruction of its wave."""
+    executed = context.decoded.executed
+    work = np.append(context.decoded.is_of(*_WORK), False)[executed.row]
+    before = np.concatenate([[0], np.cumsum(work)])
+    starts = executed.offsets[:-1]
+    wave = np.searchsorted(executed.offsets, context.pieces.event, side="right") - 1
+    found: Flags = before[context.pieces.event] == before[starts[wave]]
+    return found

@@ -1,0 +1,36 @@
+"""Sentences that several patterns say."""
+
+from __future__ import annotations
+
+from wavescope.analyze.thread_trace.plan.context import Group, PlanContext
+
+_SHOWN = 3
+
+
+def stall_evidence(context: PlanContext, group: Group) -> str:
+    """How much stall, where it shows, and which instructions cause it."""
+    pieces = context.pieces
+    count = len(group.pieces)
+    if not context.has_waves:
+        count = int(context.decoded.instructions.hits[list(group.wait_rows)].sum())
+    cost = (
+        f"{context.share(group.exposed):.1f} % of all wave time: {group.exposed:,} exposed of "
+        f"{group.stall:,} stalled cycles in {count:,} executions"
+    )
+    words = [cost, "caused by " + quoted(context, group.cause_rows)]
+    shown = tuple(row for row in group.wait_rows if row not in group.cause_rows)
+    if shown and pieces.is_wait[group.pieces].any():
+        words.append("shows at " + quoted(context, shown))
+    return "; ".join(words)
+
+
+def quoted(context: PlanContext, rows: tuple[int, ...]) -> str:
+    """`instruction` (row 12), the first few of them."""
+    named = [f"`{context.instruction(row)}` (row {row})" for row in rows[:_SHOWN]]
+    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+    return ", ".join(named) + more
+
+
+def distinct_lines(context: PlanContext, rows: tuple[int, ...], most: int = _SHOWN) -> list[str]:
+    """The source lines (or instructions) of rows, each once."""
+    return list(dict.fromkeys(context.line_text(row) for row in rows))[:most]
