@@ -49,14 +49,15 @@ def assert_recorded_is_executed(run: Run) -> None:
     assert differences(dispatches_by_queue(run.truth()), recorded_dispatches(run.process)) == []
 
 
+@pytest.mark.parametrize("mode", ["standard", "full"])
 @pytest.mark.parametrize("gpus", [1, 2, 8])
 @pytest.mark.parametrize("signals", ["none", "each", "shared"])
 def test_every_dispatch_is_recorded_as_it_ran(
-    gpus: int, signals: str, programs: Path, tmp_path: Path
+    gpus: int, signals: str, mode: str, programs: Path, tmp_path: Path
 ) -> None:
     program = built("hsa_load.c", programs)
 
-    run = run_on_gpu(program, 2, 2, 600, signals, "exit", folder=tmp_path, gpus=gpus)
+    run = run_on_gpu(program, 2, 2, 600, signals, "exit", folder=tmp_path, gpus=gpus, mode=mode)
 
     assert_recorded_is_executed(run)
     expected = 600 * 2 * gpus
@@ -76,19 +77,24 @@ def test_several_threads_share_a_queue(programs: Path, tmp_path: Path) -> None:
     assert set(map(tuple, ops["group"].tolist())) == {(64, 1, 1)}
 
 
-def test_a_drifting_clock(programs: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("drift_ppm", [50, -50, 300])
+def test_a_drifting_clock(drift_ppm: int, programs: Path, tmp_path: Path) -> None:
+    """Half a second of GPU time, over which an uncorrected clock would be off by 25 us or more."""
     run = run_on_gpu(
         built("hsa_load.c", programs),
         1,
         1,
-        20000,
+        10000,
         "none",
         "exit",
         folder=tmp_path,
-        WAVESCOPE_SOFTGPU_FAULTS="clock_drift,ppm=50",
+        gpus=2,
+        WAVESCOPE_SOFTGPU_KERNEL_NS="50000",
+        WAVESCOPE_SOFTGPU_FAULTS=f"clock_drift,ppm={drift_ppm}",
     )
 
     assert_recorded_is_executed(run)
+    assert differences(dispatches_by_queue(run.truth()), traced_dispatches(run.session)) == []
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import textwrap
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.executed import built, software_gpu
@@ -20,6 +19,7 @@ from tests.recorded import PROGRAMS, collector
 from wavescope.load import open_trace
 from wavescope.model.columns import LAUNCHES, LINKS
 from wavescope.model.names.demangle import demangle
+from wavescope.model.trace import Trace
 
 WAVESCOPE = (sys.executable, "-m", "wavescope")
 MARKING = """
@@ -307,14 +307,39 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def executed(path: Path) -> list[tuple[int, str, int, int]]:
-    """GPU, name, start and end of every kernel that the software GPUs ran for the program."""
+Op = tuple[int, str, int, int]
+"""GPU, name, start and end."""
+
+
+def executed(path: Path) -> list[Op]:
+    """Every kernel that the software GPUs ran for the program."""
     with path.open(newline="") as file:
         return sorted(
             (int(row["gpu"]), demangle(row["name"]), int(row["start_ns"]), int(row["end_ns"]))
             for row in csv.DictReader(file)
             if row["kind"] == "dispatch" and row["name"] != "rocr_blit_shader"
         )
+
+
+def traced_kernels(trace: Trace) -> dict[int, list[Op]]:
+    """The kernels of a trace by process id."""
+    found: dict[int, list[Op]] = {}
+    pids = trace.processes["pid"].tolist()
+    columns = [trace.ops[name].tolist() for name in ("process", "gpu", "start_ns", "end_ns")]
+    rows = zip(trace.op_kind.tolist(), trace.ops.strings("name"), *columns, strict=True)
+    for kind, name, process, gpu, start_ns, end_ns in rows:
+        if kind == 0:
+            found.setdefault(pids[process], []).append((gpu, name, start_ns, end_ns))
+    return found
+
+
+def assert_same_ops(found: list[Op], expected: list[Op]) -> None:
+    """Op by op: the same kernel, start and duration within two ticks of the GPU's clock."""
+    assert sorted(op[:2] for op in found) == sorted(op[:2] for op in expected)
+    by_time = (sorted(ops, key=lambda op: (op[0], op[2])) for ops in (found, expected))
+    for ours, theirs in zip(*by_time, strict=True):
+        assert abs(ours[2] - theirs[2]) <= 20, (ours, theirs)
+        assert abs((ours[3] - ours[2]) - (theirs[3] - theirs[2])) <= 20, (ours, theirs)
 
 
 @pytest.mark.parametrize(("mode", "gpus"), [("standard", 1), ("full", 2), ("hip", 2)])
@@ -329,19 +354,8 @@ def test_a_hip_program_on_the_software_gpu_is_traced_as_it_ran(
 
     expected = executed(truth)
     with open_trace("trace.db") as trace:
-        is_kernel = trace.op_kind == 0
-        names = np.array(trace.ops.strings("name"), object)[is_kernel]
-        columns = (trace.ops[name][is_kernel].tolist() for name in ("gpu", "start_ns", "end_ns"))
-        gpu, start, end = columns
-        found = sorted(zip(gpu, names.tolist(), start, end, strict=True))
-        assert [row[:2] for row in found] == [row[:2] for row in expected]
-        by_time = (
-            sorted(found, key=lambda r: (r[0], r[2])),
-            sorted(expected, key=lambda r: (r[0], r[2])),
-        )
-        for ours, theirs in zip(*by_time, strict=True):
-            assert abs(ours[2] - theirs[2]) <= 20, (ours, theirs)
-            assert abs((ours[3] - ours[2]) - (theirs[3] - theirs[2])) <= 20, (ours, theirs)
+        ((_, found),) = traced_kernels(trace).items()
+        assert_same_ops(found, expected)
         assert trace.coverage["timed"].sum() == len(found)
         assert len(trace.agents) == gpus
         if mode == "hip":
@@ -349,6 +363,24 @@ def test_a_hip_program_on_the_software_gpu_is_traced_as_it_ran(
             launched = set(trace.table(LAUNCHES).strings("name"))
             assert {"scale(float*, float)", "model::attention(float*, int)"} <= launched
     assert f"timed all {len(expected):,} dispatches" in done.stderr
+
+
+@pytest.mark.parametrize("mode", ["standard", "full"])
+def test_several_processes_are_traced_as_each_ran(mode: str, programs: Path) -> None:
+    software_gpu()
+    program = built("hip_load.hip", programs)
+    specification = f"--softgpu=gfx90a,gpus=2,truth={Path().absolute()}/truth_%p.csv"
+    together = f"for i in 1 2 3; do {program} 2 1 40 3 & done; wait"
+    traced("-q", specification, "-m", mode, "sh", "-c", together)
+
+    truths = {int(path.stem.partition("_")[2]): path for path in Path().glob("truth_*.csv")}
+    with open_trace("trace.db") as trace:
+        found = traced_kernels(trace)
+        assert set(found) == set(truths)
+        assert len(found) == 3
+        for pid, ops in found.items():
+            assert_same_ops(ops, executed(truths[pid]))
+        assert len(trace.agents) == 2  # all saw the same two
 
 
 def test_the_demo_records_inference_on_two_software_gpus() -> None:
