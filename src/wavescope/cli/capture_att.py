@@ -1,0 +1,201 @@
+"""`wavescope capture-att`: trace a kernel's instructions with rocprofv3 and analyse them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wavescope.cli.command import Command, Example
+from wavescope.cli.options import (
+    OutputFormat,
+    OutputOptions,
+    add_force_flag,
+    add_output_flags,
+    add_quiet_flag,
+)
+from wavescope.cli.output import print_result
+from wavescope.cli.terminal import say
+from wavescope.errors import MachineError, OutputExistsError, UsageError
+
+if TYPE_CHECKING:
+    from wavescope.collect.att_capture import AttOptions
+    from wavescope.model.result import Result
+
+_SIZE = re.compile(r"(\d{1,12})([KMG]?)(?:i?B)?|0x([0-9a-f]{1,10})", re.ASCII | re.IGNORECASE)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "command", metavar="-- CMD", nargs=argparse.REMAINDER, help="the program to run"
+    )
+    parser.add_argument("--kernel", metavar="REGEX", required=True, help="the kernels to trace")
+    parser.add_argument(
+        "--iterations",
+        metavar="N,...",
+        default="1,3",
+        help="which launches of each kernel, counted from 1: 3-4 or 1,3 (default 1,3)",
+    )
+    parser.add_argument("--cu", metavar="N", type=int, default=1, help="compute unit (default 1)")
+    parser.add_argument(
+        "--se-mask", metavar="MASK", type=_mask, default=0xF, help="shader engines (default 0xf)"
+    )
+    parser.add_argument(
+        "--simd", metavar="MASK", type=_mask, default=0xF, help="SIMDs of it (default 0xf)"
+    )
+    parser.add_argument(
+        "--buffer", metavar="SIZE", type=_size, default=96 << 20, help="e.g. 96M (the default)"
+    )
+    parser.add_argument(
+        "--decoder", metavar="DIR", type=Path, help="folder of librocprof-trace-decoder.so"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=Path,
+        default=Path("kernel_trace_output"),
+        help="where rocprofv3 writes (default kernel_trace_output)",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print the input file and the command, run nothing"
+    )
+    parser.add_argument(
+        "--no-analysis", action="store_true", help="only capture; name the folders written"
+    )
+    add_force_flag(parser)
+    add_output_flags(parser)
+    add_quiet_flag(parser)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from wavescope.collect.att_capture import capture, nothing_traced_hint  # noqa: PLC0415
+
+    output = OutputOptions.from_arguments(arguments)
+    options = _options(arguments)
+    if arguments.dry_run:
+        _print_plan(options, output)
+        return 0
+    if options.output.exists() and any(options.output.iterdir()) and not arguments.force:
+        raise OutputExistsError(options.output)
+    end, folders = capture(options, os.environ)
+    if not folders:
+        raise MachineError(
+            f"rocprofv3 left no thread trace in {options.output}",
+            hint=nothing_traced_hint(options, end),
+        )
+    if end.status != 0:
+        say(f"rocprofv3 ended with {end.words}; its trace is used", label="note")
+    if not arguments.quiet:
+        for folder in folders:
+            say(f"wrote {folder}")
+    if arguments.no_analysis:
+        print_result(_captured(options, folders), output)
+        return 0
+    return _analyse(folders[-1], arguments)
+
+
+def _options(arguments: argparse.Namespace) -> AttOptions:
+    from wavescope.collect.att_capture import AttOptions  # noqa: PLC0415  only what is asked for
+
+    command = tuple(arguments.command)
+    if command[:1] == ("--",):
+        command = command[1:]
+    if not command:
+        raise UsageError(
+            "which program?", hint="wavescope capture-att --kernel REGEX -- python3 bench.py"
+        )
+    return AttOptions(
+        command=command,
+        kernel=arguments.kernel,
+        iterations=arguments.iterations,
+        target_cu=arguments.cu,
+        shader_engine_mask=arguments.se_mask,
+        simd_select=arguments.simd,
+        buffer_bytes=arguments.buffer,
+        output=arguments.output,
+        decoder=arguments.decoder,
+    )
+
+
+def _print_plan(options: AttOptions, output: OutputOptions) -> None:
+    from wavescope.collect.att_capture import (  # noqa: PLC0415
+        INPUT_NAME,
+        command_line,
+        input_text,
+    )
+    from wavescope.model.result import Result  # noqa: PLC0415
+
+    text, line = input_text(options), shlex.join(command_line(options))
+    if output.format is OutputFormat.JSON:
+        facts = {"input_file": text, "command": line, "path": str(options.output / INPUT_NAME)}
+        print_result(Result("Thread trace, not run", facts=dict(facts)), output)
+        return
+    print(f"# {options.output / INPUT_NAME}\n{text}\n# command\n{line}")
+
+
+def _captured(options: AttOptions, folders: list[Path]) -> Result:
+    from wavescope.model.result import Result, ResultColumn, ResultTable, Unit  # noqa: PLC0415
+
+    columns = (ResultColumn("folder", "Folder", Unit.NAME, "one traced dispatch each"),)
+    rows = [(str(folder),) for folder in folders]
+    facts = {"kernel": options.kernel, "command": shlex.join(options.command)}
+    return Result(
+        "Thread trace", [ResultTable("folders", "Folders", columns, list(rows))], facts=dict(facts)
+    )
+
+
+def _analyse(folder: Path, arguments: argparse.Namespace) -> int:
+    """What `wavescope plan` shows of the folder, in the format that was asked for."""
+    from wavescope.cli.main import command_of, entry_for  # noqa: PLC0415  a command runs another
+
+    line = [str(folder)]
+    if arguments.format or arguments.json:
+        line += ["--format", "json" if arguments.json else arguments.format]
+    if arguments.quiet:
+        line.append("--quiet")
+    analysis = command_of(entry_for("plan"))
+    return analysis.run(analysis.parser().parse_args(line))
+
+
+def _mask(text: str) -> int:
+    try:
+        return int(text, 16 if text.lower().startswith("0x") else 10)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a mask such as 0xf") from None
+
+
+def _size(text: str) -> int:
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size such as 96M or 0x6000000")
+    if found.group(3):
+        return int(found.group(3), 16)
+    return int(found.group(1)) << {"": 0, "K": 10, "M": 20, "G": 30}[found.group(2).upper()]
+
+
+COMMAND = Command(
+    "capture-att",
+    "Trace the instructions of a kernel with rocprofv3 and show what stalls. Writes rocprofv3's "
+    "input file, checks that rocprofv3 and the trace decoder are there, runs the program, finds "
+    "the folder it wrote and analyses it. docs/plan.md explains the options.",
+    (
+        Example(
+            "wavescope capture-att --kernel pa_decode --iterations 3-4 -- python3 bench.py",
+            "the third and fourth launch of a kernel",
+        ),
+        Example(
+            "wavescope capture-att --kernel gemm --se-mask 0x11111111 --buffer 192M -- ./app",
+            "more shader engines, for kernels with few waves",
+        ),
+        Example(
+            "wavescope capture-att --kernel gemm --dry-run -- ./app",
+            "show the input file and the command",
+        ),
+    ),
+    _add_arguments,
+    _run,
+)
