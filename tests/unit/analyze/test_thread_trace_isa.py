@@ -139,12 +139,12 @@ def test_any_text_has_a_kind(text: str, family: IsaFamily) -> None:
         ("v_mfma_f32_16x16x32_bf16 a[0:3], v[0:3], v[4:7], a[0:3]", "gfx950", GFX9),
         ("ds_read_b64_tr_b16 v[0:1], v2", "gfx950", GFX9),
         ("v_mfma_f32_16x16x32_fp8_fp8 a[0:3], v[0:1], v[2:3], a[0:3]", "gfx942", GFX9),
-        ("v_mfma_f32_16x16x16_bf16_1k a[0:3], v[0:1], v[2:3], a[0:3]", "gfx90a", GFX9),
+        ("v_mfma_f32_16x16x16bf16_1k a[0:3], v[0:1], v[2:3], a[0:3]", "gfx90a", GFX9),
         ("v_accvgpr_read_b32 v0, a0", "gfx908", GFX9),
-        ("s_wait_loadcnt 0x0", "gfx1200", GFX12),
+        ("s_wait_loadcnt 0x0", "gfx1201", GFX12),
         ("v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]", "gfx1100", GFX11),
         ("s_waitcnt_vscnt null, 0x0", "gfx1030", GFX10),
-        ("s_nop 0", "", GFX9),
+        ("s_nop 0", "gfx942", GFX9),
     ],
 )
 def test_instructions_tell_the_chip(instruction: str, chip: str, family: IsaFamily) -> None:
@@ -159,3 +159,9 @@ def test_names_tell_the_family() -> None:
     ]
 
     assert families == [GFX9, GFX9, GFX10, GFX11, GFX12]
+
+
+def test_the_stated_family_outweighs_a_guess() -> None:
+    guess = chip_of(traced(a_capture(gfxip=11).with_code("v_add_u32_e32 v0, s6, v0")).trace)
+
+    assert (guess.name, guess.family, guess.basis) == ("", GFX11, "filenames.json")

@@ -20,7 +20,7 @@ from wavescope.analyze.thread_trace.instruction_kinds import (
     instruction_kinds,
     rows_of_kinds,
 )
-from wavescope.analyze.thread_trace.isa_family import ChipGuess, chip_of
+from wavescope.analyze.thread_trace.isa_family import TracedChip, chip_of
 from wavescope.model.thread_trace import Codes, Flags, Instructions, ThreadTrace, Waves
 
 
@@ -41,7 +41,7 @@ class DecodedTrace:
         return self.trace.waves
 
     @cached_property
-    def chip(self) -> ChipGuess:
+    def chip(self) -> TracedChip:
         """The chip, its family and what says so."""
         return chip_of(self.trace)
 

@@ -96,7 +96,7 @@ def _facts(decoded: DecodedTrace) -> dict[str, Value]:
         "path": trace.capture.path,
         "dispatch": trace.capture.dispatch_id,
         "chip": decoded.chip.name or f"gfx{int(decoded.chip.family)} family",
-        "chip_basis": decoded.chip.basis,
+        "chip_basis": decoded.chip.basis + ("" if decoded.chip.is_certain else " (a guess)"),
         "measure": instructions.measure.value,
         "stall": decoded.total_stall,
         "latency": latency,

@@ -1,0 +1,68 @@
+"""Gaps between the instructions of a wave: cycles in which it had nothing to issue."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavescope.analyze.thread_trace.decoded import DecodedTrace
+from wavescope.analyze.thread_trace.source_lines import chain_label
+from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
+from wavescope.model.thread_trace import Integers, Waves
+
+_MOST_ROWS = 15
+_COLUMNS = (
+    ResultColumn("instruction", "Before"),
+    ResultColumn("gap", "Gap", Unit.COUNT, "cycles of all waves with nothing to issue"),
+    ResultColumn("gap_percent", "Share", Unit.PERCENT, "of all gaps"),
+    ResultColumn("count", "Gaps", Unit.COUNT),
+    ResultColumn("longest", "Longest", Unit.COUNT),
+    ResultColumn("type", "Type"),
+    ResultColumn("source", "Source"),
+    ResultColumn("row", "Row", Unit.NONE),
+)
+
+
+def issue_gaps(waves: Waves) -> Integers:
+    """For each event the cycles between the end of all before it and its own time, 0 or more."""
+    gaps = np.zeros(waves.event_count, np.int64)
+    for wave in np.flatnonzero(np.diff(waves.event_offsets)).tolist():
+        events = waves.events(wave)
+        time = waves.time[events]
+        before = np.empty_like(time)
+        before[0] = waves.begin[wave]
+        np.maximum.accumulate(time[:-1] + waves.duration[events][:-1], out=before[1:])
+        np.maximum(time - before, 0, out=gaps[events])
+    return gaps
+
+
+def gap_table(decoded: DecodedTrace) -> ResultTable | None:
+    """The instructions before which waves were idle longest; None without wave files."""
+    waves = decoded.waves
+    gaps = issue_gaps(waves)
+    known = np.flatnonzero((gaps > 0) & (waves.row >= 0))
+    if not len(known):
+        return None
+    rows, lengths = waves.row[known], gaps[known]
+    count = len(decoded.instructions)
+    sums, longest = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    np.add.at(sums, rows, lengths)
+    np.maximum.at(longest, rows, lengths)
+    times = np.bincount(rows, minlength=count)
+    ranked = np.argsort(-sums, kind="stable")[: int((sums > 0).sum())]
+    total = int(sums.sum())
+    found: list[tuple[Value, ...]] = [
+        (
+            decoded.instructions.text[row],
+            int(sums[row]),
+            100 * int(sums[row]) / total,
+            int(times[row]),
+            int(longest[row]),
+            decoded.kind(row).value,
+            chain_label(decoded.instructions.frames_of(row)),
+            row,
+        )
+        for row in ranked[:_MOST_ROWS].tolist()
+    ]
+    return ResultTable(
+        "issue_gaps", "Gaps: waves with nothing to issue", _COLUMNS, found, len(ranked)
+    )

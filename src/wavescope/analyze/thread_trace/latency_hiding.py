@@ -1,0 +1,94 @@
+"""How much of the latency of memory operations other work hid, and how much waves waited for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavescope.analyze.thread_trace.decoded import DecodedTrace
+from wavescope.analyze.thread_trace.instruction_kinds import Kind
+from wavescope.analyze.thread_trace.source_lines import chain_label
+from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
+from wavescope.model.thread_trace import Integers
+
+_MOST_ROWS = 15
+_COLUMNS = (
+    ResultColumn("instruction", "Operation"),
+    ResultColumn("waits", "Waits", Unit.COUNT, "that this operation ended"),
+    ResultColumn("distance", "Distance", Unit.NONE, "mean cycles from issue to the wait"),
+    ResultColumn("matrix_between", "MFMAs between", Unit.NONE, "mean, from issue to the wait"),
+    ResultColumn("stall", "Waited", Unit.COUNT, "stall of the waits"),
+    ResultColumn("hidden", "Hidden", Unit.COUNT, "cycles in which the wave did other work"),
+    ResultColumn("hidden_percent", "Hidden share", Unit.PERCENT, "of issue to end of wait"),
+    ResultColumn("exposed", "Exposed", Unit.COUNT, "stall in which the SIMD did nothing at all"),
+    ResultColumn("exposed_percent", "Exposed share", Unit.PERCENT, "of the stall of the waits"),
+    ResultColumn("source", "Source"),
+    ResultColumn("row", "Row", Unit.NONE),
+)
+
+
+def latency_hiding(decoded: DecodedTrace, exposed: Integers) -> ResultTable | None:
+    """By operation: distance to its wait, stall, what the wave and its SIMD did meanwhile.
+
+    `exposed` is by event the part of its stall in which no wave of the SIMD issued anything.
+    None without wave files: without times there is no distance.
+    """
+    waves, dependencies = decoded.waves, decoded.dependencies
+    if not len(waves) or not len(dependencies):
+        return None
+    wait, producer = dependencies.wait_event, dependencies.last_producer
+    stall = decoded.charges.list_stall
+    issued = waves.time[producer] + waves.stall[producer]
+    distance = np.maximum(waves.time[wait] - issued, 0)
+    is_matrix = np.append(decoded.is_of(Kind.MATRIX), False)[waves.row]
+    before = np.cumsum(is_matrix, dtype=np.int64)
+    between = before[wait] - before[producer]
+    whole = np.maximum(waves.stall[wait].astype(np.int64), 1)
+    row = waves.row[producer]
+    count = len(decoded.instructions)
+    sums = {
+        name: _summed(row, values, count)
+        for name, values in (
+            ("distance", distance),
+            ("between", between),
+            ("stall", stall),
+            ("exposed", exposed[wait] * stall // whole),
+        )
+    }
+    times = np.bincount(row, minlength=count)
+    ranked = np.argsort(-sums["stall"], kind="stable")
+    ranked = ranked[times[ranked] > 0]
+    rows = [_row(decoded, int(each), times, sums) for each in ranked[:_MOST_ROWS].tolist()]
+    return ResultTable(
+        "latency_hiding", "Memory latency: hidden and waited for", _COLUMNS, rows, len(ranked)
+    )
+
+
+def _summed(
+    row: np.ndarray[tuple[int], np.dtype[np.int32]], values: Integers, count: int
+) -> Integers:
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, row, values)
+    return sums
+
+
+def _row(
+    decoded: DecodedTrace,
+    row: int,
+    times: np.ndarray[tuple[int], np.dtype[np.int64]],
+    sums: dict[str, Integers],
+) -> tuple[Value, ...]:
+    waits, stall, hidden = int(times[row]), int(sums["stall"][row]), int(sums["distance"][row])
+    exposed = int(sums["exposed"][row])
+    return (
+        decoded.instructions.text[row],
+        waits,
+        hidden / waits,
+        int(sums["between"][row]) / waits,
+        stall,
+        hidden,
+        100 * hidden / (hidden + stall) if hidden + stall else None,
+        exposed,
+        100 * exposed / stall if stall else None,
+        chain_label(decoded.instructions.frames_of(row)),
+        row,
+    )

@@ -1,0 +1,246 @@
+"""`wavescope hotspots`: where a kernel stalls, instruction by instruction and line by line."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING
+
+from wavescope.cli.command import Command, Example
+from wavescope.cli.options import (
+    FOR_PEOPLE,
+    OutputFormat,
+    OutputOptions,
+    add_output_flags,
+    add_quiet_flag,
+    row_count,
+)
+from wavescope.cli.output import print_result
+from wavescope.cli.progress import Progress
+from wavescope.cli.terminal import say
+from wavescope.errors import UnreadableInputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wavescope.analyze.thread_trace.hotspots import HotspotOptions
+    from wavescope.load.thread_trace import CaptureLocation
+    from wavescope.model.result import Result
+    from wavescope.model.thread_trace import ThreadTrace
+
+_HEADER_FACTS = (
+    "kernel",
+    "path",
+    "chip",
+    "chip_basis",
+    "measure",
+    "stall",
+    "latency",
+    "stall_rate_percent",
+    "executed_row_count",
+    "row_count",
+    "wave_count",
+    "stall_with_source_percent",
+    "charged_basis",
+    "is_partial",
+)
+"""What a page of text begins with."""
+_DETAIL_TABLES = ("coverage", "waits")
+"""Left to --table, --json and --format csv: a page of text has no room for them."""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "traces",
+        metavar="DIR",
+        nargs="+",
+        help="ui_output_agent_*_dispatch_* folder, a folder above such, or a zip or tar of them",
+    )
+    group = parser.add_argument_group("hotspots")
+    group.add_argument(
+        "--topk", metavar="K", type=row_count, default=15, help="rows of each ranking (default 15)"
+    )
+    group.add_argument(
+        "--mode",
+        choices=("asm", "src", "both"),
+        default="both",
+        help="rank instructions, source lines, or both (default)",
+    )
+    group.add_argument(
+        "--view",
+        choices=("raw", "charged", "both"),
+        default="both",
+        help="stall where it shows, charged to what waits wait for, or both (default)",
+    )
+    group.add_argument(
+        "--frame",
+        choices=("innermost", "outermost", "any"),
+        default="innermost",
+        help="which frame of an inline chain a line is (default innermost)",
+    )
+    group.add_argument(
+        "--detail", action="store_true", help="show the source around the hottest lines"
+    )
+    group.add_argument(
+        "--context",
+        metavar="N",
+        type=row_count,
+        default=4,
+        help="source lines before and after with --detail (default 4)",
+    )
+    group.add_argument(
+        "--timeline",
+        action="store_true",
+        help="how waves ran: spread, gaps, barriers, matrix rate, hidden latency, occupancy",
+    )
+    group.add_argument(
+        "--no-waves", action="store_true", help="read code.json only: fast, but waits are estimated"
+    )
+    group.add_argument(
+        "--kernel", metavar="REGEX", default="", help="captures whose kernel's name matches"
+    )
+    add_output_flags(parser)
+    add_quiet_flag(parser)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    output = OutputOptions.from_arguments(arguments)
+    pattern = _compiled(arguments.kernel)
+    options = _hotspot_options(arguments)
+    from wavescope.load.thread_trace import find_captures  # noqa: PLC0415  slow to import
+
+    captures = find_captures(arguments.traces)
+    if len(captures) > 1 or pattern is not None:
+        captures, result = _overview(captures, pattern, arguments)
+        if len(captures) > 1:
+            print_result(result, output)
+            if not arguments.quiet and output.format in FOR_PEOPLE:
+                say("name one of them, or choose by --kernel, to see its hotspots")
+            return 0
+    result = _report(captures[0], options, arguments)
+    hidden = _fit_for_people(result, output) if output.format in FOR_PEOPLE else []
+    print_result(result, output)
+    if hidden and output.format is OutputFormat.TEXT and not arguments.quiet:
+        say(f"more with --table NAME: {', '.join(hidden)}")
+    return 0
+
+
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    if not pattern:
+        return None
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"'{pattern}' is not a regular expression: {error}") from error
+
+
+def _hotspot_options(arguments: argparse.Namespace) -> HotspotOptions:
+    from wavescope.analyze.thread_trace.hotspots import (  # noqa: PLC0415  slow to import
+        HotspotOptions,
+        Mode,
+        View,
+    )
+    from wavescope.analyze.thread_trace.source_lines import FrameChoice  # noqa: PLC0415
+
+    return HotspotOptions(
+        topk=arguments.topk,
+        mode=Mode(arguments.mode),
+        view=View(arguments.view),
+        frame=FrameChoice(arguments.frame),
+        has_detail=arguments.detail,
+        context=arguments.context,
+    )
+
+
+def _report(
+    capture: CaptureLocation, options: HotspotOptions, arguments: argparse.Namespace
+) -> Result:
+    from wavescope.analyze.thread_trace.decoded import DecodedTrace  # noqa: PLC0415
+    from wavescope.analyze.thread_trace.hotspots import hotspots  # noqa: PLC0415
+    from wavescope.load.thread_trace import ReadOptions, load_thread_trace  # noqa: PLC0415
+
+    with Progress(f"reading {capture.name}", quiet=arguments.quiet) as progress:
+        trace = load_thread_trace(
+            capture, ReadOptions(reads_waves=not arguments.no_waves, report=progress)
+        )
+    with Progress(f"analysing {capture.name}", quiet=arguments.quiet):
+        decoded = DecodedTrace(trace)
+        result = hotspots(decoded, options)
+        if arguments.timeline:
+            from wavescope.analyze.thread_trace.timeline import timeline_facts  # noqa: PLC0415
+
+            result.extend([timeline_facts(decoded)])
+    return result
+
+
+def _overview(
+    captures: Sequence[CaptureLocation],
+    pattern: re.Pattern[str] | None,
+    arguments: argparse.Namespace,
+) -> tuple[list[CaptureLocation], Result]:
+    """The captures whose kernel matches, and a table of them."""
+    from wavescope.analyze.thread_trace.capture_overview import capture_overview  # noqa: PLC0415
+    from wavescope.load.thread_trace import ReadOptions, load_thread_trace  # noqa: PLC0415
+
+    kept: list[CaptureLocation] = []
+    traces: list[ThreadTrace] = []
+    unreadable: list[str] = []
+    with Progress("reading captures", quiet=arguments.quiet) as progress:
+        for done, capture in enumerate(captures):
+            progress(done, len(captures))
+            try:
+                trace = load_thread_trace(capture, ReadOptions(reads_waves=False))
+            except UnreadableInputError as error:
+                unreadable.append(str(error))
+                continue
+            if pattern is None or pattern.search(trace.kernel_name):
+                kept.append(capture)
+                traces.append(trace)
+    if not kept:
+        raise _nothing_kept(arguments, unreadable)
+    return kept, capture_overview(traces, unreadable)
+
+
+def _nothing_kept(arguments: argparse.Namespace, unreadable: Sequence[str]) -> UnreadableInputError:
+    place = arguments.traces[0]
+    if not arguments.kernel:
+        return UnreadableInputError(place, f"none of its captures can be read: {unreadable[0]}")
+    return UnreadableInputError(
+        place,
+        "it has no capture of a kernel that matches --kernel",
+        hint="without --kernel the captures are listed with their kernels",
+    )
+
+
+def _fit_for_people(result: Result, output: OutputOptions) -> list[str]:
+    """Leave out details that nobody asked for; the names of the tables left out."""
+    result.facts = {
+        key: result.facts[key]
+        for key in _HEADER_FACTS
+        if result.facts.get(key) not in {None, False, ""}
+    }
+    if output.tables:
+        return []
+    result.tables = [table for table in result.tables if table.rows]
+    hidden = [table.name for table in result.tables if table.name in _DETAIL_TABLES]
+    result.tables = [table for table in result.tables if table.name not in hidden]
+    return hidden
+
+
+COMMAND = Command(
+    "hotspots",
+    "Show where a kernel stalls, from a thread-trace (ATT) capture: by type of stall, by "
+    "instruction and by source line, once where the stall shows and once charged to the memory "
+    "operation that each wait waited for. docs/thread-trace.md defines every number.",
+    (
+        Example("wavescope hotspots ui_output_agent_1_dispatch_3", "the 15 worst of each"),
+        Example(
+            "wavescope hotspots DIR --topk 5 --mode src --detail --context 4",
+            "the 5 worst lines with their source",
+        ),
+        Example("wavescope hotspots DIR --timeline", "how the waves ran, too"),
+        Example("wavescope hotspots captures.zip --kernel attention", "one of many, still packed"),
+    ),
+    _add_arguments,
+    _run,
+)
