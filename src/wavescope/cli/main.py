@@ -59,6 +59,7 @@ COMMANDS = (
     CommandEntry("recover", "recover", "make a trace of the records that a died recording left"),
     CommandEntry("start", "start", "resume a recording from outside the program"),
     CommandEntry("stop", "stop", "pause a recording from outside the program"),
+    CommandEntry("hotspots", "hotspots", "where a kernel stalls: instructions, lines, waits"),
     CommandEntry("capture-att", "capture_att", "trace a kernel with rocprofv3 and analyse it"),
     CommandEntry("plan", "plan", "what to change in a traced kernel, and for how much at most"),
     CommandEntry("occupancy", "occupancy", "how many waves of a kernel fit, what limits them"),
