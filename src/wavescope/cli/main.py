@@ -64,6 +64,7 @@ COMMANDS = (
     CommandEntry("plan", "plan", "what to change in a traced kernel, and for how much at most"),
     CommandEntry("occupancy", "occupancy", "how many waves of a kernel fit, what limits them"),
     CommandEntry("traffic", "traffic", "how kernels use L2 and memory, from hardware counters"),
+    CommandEntry("analyze", "analyze", "metric panels of a kernel from hardware counters"),
     CommandEntry("softgpu", "softgpu", "run a ROCm program without a GPU"),
     CommandEntry("ceilings", "ceilings", "measure how fast this GPU can be, for rooflines"),
     CommandEntry("doctor", "doctor", "what works on this machine, and how to get what is missing"),

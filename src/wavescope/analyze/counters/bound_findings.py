@@ -1,0 +1,194 @@
+"""Says what bounds the kernels that take most of the time, with the evidence and the next step."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wavescope.analyze.counters.catalogue import Metric
+from wavescope.analyze.counters.dispatch_choice import kernels_by_time
+from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.model.counters import Floats
+from wavescope.model.result import Finding, Severity, Value
+
+MOST_KERNELS = 3
+LEAST_SHARE_PERCENT = 10.0
+"""Kernels below this share of the time get no finding."""
+BOUND_PERCENT = 60.0
+"""A unit that reaches this share of its peak bounds the kernel."""
+SHORT_KERNEL_NS = 20_000.0
+"""Below this, launching and filling the GPU decide, unless a unit is near its peak."""
+WAITING_PERCENT = 50.0
+"""Waves that wait this much for results are bound by latency."""
+
+
+class _Limit(NamedTuple):
+    """A unit that can bound a kernel: its share of the peak, and what to do about it."""
+
+    id: str
+    name: str
+    formula: str
+    suggestion: str
+
+
+_LIMITS = (
+    _Limit(
+        "compute",
+        "matrix units",
+        "SQ_VALU_MFMA_BUSY_CYCLES / (gui * cu_per_gpu * 4)",
+        "this is the aim of a matrix kernel; lower precision or fewer operations are what is left",
+    ),
+    _Limit(
+        "compute",
+        "vector units",
+        "SQ_ACTIVE_INST_VALU / (gui * cu_per_gpu)",
+        "do less arithmetic for each result: matrix instructions, packed math, hoisted indexes "
+        "(panels 10 and 11)",
+    ),
+    _Limit(
+        "lds",
+        "LDS",
+        "SQ_LDS_IDX_ACTIVE / (gui * cu_per_gpu)",
+        "remove bank conflicts by padding or swizzling, keep more in registers (panel 12)",
+    ),
+    _Limit(
+        "l1",
+        "vector L1",
+        "vl1d_line * TCP_TOTAL_CACHE_ACCESSES_sum / duration / "
+        "(max_sclk * cu_per_gpu * vl1d_line * 1[1/cycle])",
+        "coalesce accesses, load wider, stage reused data in LDS (panel 16)",
+    ),
+    _Limit(
+        "l2",
+        "L2",
+        "l2_line * TCC_REQ_sum / duration / (max_sclk * total_l2_chan * l2_line * 1[1/cycle])",
+        "reuse data in a compute unit: larger tiles in LDS or registers (panels 16 and 17)",
+    ),
+    _Limit(
+        "hbm",
+        "HBM",
+        "(fabric_read_bytes + fabric_write_bytes) / duration / hbm_bandwidth",
+        "move fewer bytes: fuse kernels, smaller data types, tiles that stay in the L2 (panel 17)",
+    ),
+)
+_WAITING = "SQ_WAIT_ANY / SQ_WAVE_CYCLES"
+_MEASURED_HBM = "HBMBw"
+_HIDE_LATENCY = (
+    "have more work in flight: more waves (registers, LDS: panels 6 and 7), loads issued earlier, "
+    "several independent chains in each wave"
+)
+_FIND_IMBALANCE = (
+    "look for imbalance: workgroups that run longer, compute units without work (panel 6)"
+)
+
+
+def bound_findings(values: MetricValues) -> list[Finding]:
+    """One finding for each kernel that takes a good part of the time."""
+    table = values.measured.table
+    order = kernels_by_time(table)
+    spent = np.bincount(
+        table.kernel_codes,
+        weights=np.nan_to_num(table.durations_ns),
+        minlength=len(table.kernel_names),
+    )
+    total = float(spent.sum())
+    if total <= 0:
+        return []
+    shares = {limit.name: _shares(values, limit) for limit in _LIMITS}
+    waiting = _percent(values, _WAITING)
+    calls = np.bincount(table.kernel_codes, minlength=len(table.kernel_names))
+    findings = []
+    for code in order[:MOST_KERNELS].tolist():
+        share = 100 * float(spent[code]) / total
+        if share < LEAST_SHARE_PERCENT:
+            continue
+        reached = {
+            name: float(column[code])
+            for name, column in shares.items()
+            if np.isfinite(column[code])
+        }
+        kernel = _Kernel(
+            table.kernel_names[code],
+            share,
+            float(spent[code]) / max(int(calls[code]), 1),
+            reached,
+            float(waiting[code]),
+        )
+        found = _finding(kernel)
+        if found is not None:
+            findings.append(found)
+    return findings
+
+
+class _Kernel(NamedTuple):
+    name: str
+    share: float
+    mean_ns: float
+    reached: dict[str, float]
+    waiting: float
+
+
+def _finding(kernel: _Kernel) -> Finding | None:
+    if not kernel.reached:
+        return None
+    name, highest = max(kernel.reached.items(), key=lambda item: item[1])
+    numbers: dict[str, Value] = {"mean_ns": kernel.mean_ns, "time_percent": kernel.share}
+    for unit, share in kernel.reached.items():
+        numbers[f"{unit.replace(' ', '_')}_percent"] = round(share, 3)
+    if np.isfinite(kernel.waiting):
+        numbers["waiting_percent"] = kernel.waiting
+    listed = ", ".join(
+        f"{unit} {share:.1f} %"
+        for unit, share in sorted(kernel.reached.items(), key=lambda item: -item[1])[:4]
+    )
+    evidence = f"{kernel.share:.1f} % of the time; of their peaks: {listed}"
+    if highest >= BOUND_PERCENT:
+        limit = next(limit for limit in _LIMITS if limit.name == name)
+        return Finding(
+            f"counters.bound.{limit.id}",
+            Severity.INFO,
+            f"bound by {limit.name}",
+            evidence,
+            limit.suggestion,
+            kernel.name,
+            numbers=numbers,
+        )
+    if kernel.mean_ns < SHORT_KERNEL_NS:
+        return Finding(
+            "counters.bound.launch",
+            Severity.WARNING,
+            "bound by launch: the kernel is too short to fill the GPU",
+            f"{evidence}; {kernel.mean_ns / 1000:.1f} us each",
+            "do more work in a launch: larger batches, fused kernels, a graph instead of launches",
+            kernel.name,
+            numbers=numbers,
+        )
+    waits = f"; waves wait {kernel.waiting:.0f} % of their cycles" if kernel.waiting > 0 else ""
+    latency = kernel.waiting >= WAITING_PERCENT
+    return Finding(
+        "counters.bound.latency",
+        Severity.WARNING,
+        "bound by latency: no unit is near its peak"
+        + ("" if latency else ", and waves hardly wait"),
+        evidence + waits,
+        _HIDE_LATENCY if latency else _FIND_IMBALANCE,
+        kernel.name,
+        numbers=numbers,
+    )
+
+
+def _shares(values: MetricValues, limit: _Limit) -> Floats:
+    """Percent of the peak that each kernel reaches; HBM of the measured peak where there is one."""
+    ceilings = values.measured.table.ceilings
+    measured = ceilings[0].get(_MEASURED_HBM) if ceilings else None
+    if limit.id == "hbm" and measured:
+        traffic = Metric(
+            "traffic", "GB/s", "(fabric_read_bytes + fabric_write_bytes) / duration", ""
+        )
+        return 100 * values.of_kernels(traffic) / measured
+    return _percent(values, limit.formula)
+
+
+def _percent(values: MetricValues, formula: str) -> Floats:
+    return values.of_kernels(Metric("share", "%", formula, ""))

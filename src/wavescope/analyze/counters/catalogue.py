@@ -1,0 +1,311 @@
+"""The catalogue of metrics: what each panel shows on a chip and how it is computed.
+
+The definitions are data: `definitions/` holds one base and for each chip what differs from it.
+Formulas are parsed when they are needed; `catalogue_check` proves that all of them add up.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from wavescope.analyze.counters.expression import ChannelCounter, Expression, Name, walked
+from wavescope.analyze.counters.expression_parser import parsed
+from wavescope.analyze.counters.measure import Measure, parsed_measure
+from wavescope.errors import UsageError, WavescopeError
+from wavescope.package_files import package_file
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+CHIPS = ("gfx906", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950")
+BASE_CHIP = "gfx942"
+_FOLDER = ("analyze", "counters", "definitions")
+_METRIC_FILES = (
+    "compute",
+    "wavefront",
+    "command_processor",
+    "workgroup_manager",
+    "lds",
+    "scalar_caches",
+    "address_units",
+    "vector_l1",
+    "l2",
+    "fabric",
+    "l2_channels",
+)
+_PANEL_FILES = (
+    "02_sol",
+    "03_memchart",
+    "05_cpc",
+    "06_spi",
+    "07_wavefront",
+    "10_cu_ins",
+    "11_cu_pipe",
+    "12_lds",
+    "13_ins_cache",
+    "14_sl1d",
+    "15_tatd",
+    "16_vl1d",
+    "17_l2",
+    "18_l2_per_channel",
+)
+
+
+class Metric(NamedTuple):
+    """One quantity: its formula, unit and meaning; `key` is the same on all chips."""
+
+    key: str
+    unit: str
+    value: str
+    meaning: str
+    peak: str = ""
+    normalised: bool = False
+    level_pass: str = ""
+    high: str = ""
+    low: str = ""
+
+
+class PanelRow(NamedTuple):
+    """A metric's place in a table, under the name it has there."""
+
+    name: str
+    metric: str
+
+
+@dataclass(frozen=True)
+class PanelTable:
+    """A table of metrics; `columns` says which statistics it shows."""
+
+    id: str
+    title: str
+    columns: str
+    rows: tuple[PanelRow, ...]
+
+    @property
+    def is_per_channel(self) -> bool:
+        """Whether the rows are L2 channels."""
+        return self.columns.startswith("channel_")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A block of tables; panels without tables are made of other data than counters."""
+
+    id: int
+    alias: str
+    title: str
+    tables: tuple[PanelTable, ...] = ()
+
+
+OTHER_PANELS = (
+    Panel(0, "topstats", "Top Stats"),
+    Panel(1, "sysinfo", "System Info"),
+    Panel(4, "roofline", "Roofline"),
+    Panel(21, "pc_sampling", "PC Sampling"),
+)
+
+
+@dataclass
+class Catalogue:
+    """The panels, metrics and named values of one chip."""
+
+    chip: str
+    title: str
+    panels: tuple[Panel, ...]
+    metrics: dict[str, Metric]
+    values: dict[str, str]
+    facts: dict[str, Measure]
+    launch: dict[str, Measure]
+    counter_rules: list[tuple[re.Pattern[str], Measure]]
+    not_counted: frozenset[str] = frozenset()
+    _needs: dict[str, frozenset[Name | ChannelCounter]] = field(default_factory=dict)
+
+    def metric_of(self, row: PanelRow) -> Metric:
+        """The metric that a row shows."""
+        return self.metrics[row.metric]
+
+    def value_expression(self, name: str) -> Expression:
+        """The formula of a named value."""
+        return parsed(self.values[name])
+
+    def needs(self, formula: str) -> frozenset[Name | ChannelCounter]:
+        """The counters, facts and columns that a formula needs, named values resolved."""
+        known = self._needs.get(formula)
+        if known is None:
+            known = frozenset(self._resolved(parsed(formula), ()))
+            self._needs[formula] = known
+        return known
+
+    def _resolved(
+        self, expression: Expression, inside: tuple[str, ...]
+    ) -> Iterable[Name | ChannelCounter]:
+        for part in walked(expression):
+            if isinstance(part, ChannelCounter):
+                yield part
+            elif isinstance(part, Name):
+                if part.name not in self.values:
+                    yield part
+                elif part.name in inside:
+                    raise UsageError(f"the value '{part.name}' is defined by itself")
+                else:
+                    yield from self._resolved(
+                        self.value_expression(part.name), (*inside, part.name)
+                    )
+
+
+def catalogue_for(chip: str) -> Catalogue:
+    """The catalogue of `chip`; unknown chips are an error that names the known ones."""
+    if chip not in CHIPS:
+        raise UsageError(
+            f"there are no metrics for '{chip}'", hint=f"known chips: {', '.join(CHIPS)}"
+        )
+    counters = _definitions("counters.toml")
+    catalogue = Catalogue(
+        chip,
+        "",
+        tuple(_panel(_definitions("panels", f"{name}.toml")) for name in _PANEL_FILES),
+        {
+            key: _metric(key, entry)
+            for name in _METRIC_FILES
+            for key, entry in _definitions("metrics", f"{name}.toml").items()
+        },
+        dict(_definitions("values.toml")["value"]),
+        {name: parsed_measure(unit) for name, unit in counters["facts"].items()},
+        {name: parsed_measure(unit) for name, unit in counters["launch"].items()},
+        [(re.compile(rule["match"]), parsed_measure(rule["unit"])) for rule in counters["counter"]],
+    )
+    for definition in _lineage(chip):
+        apply_chip(catalogue, definition)
+    return catalogue
+
+
+def with_metric_file(catalogue: Catalogue, path: str, content: Mapping[str, Any]) -> Catalogue:
+    """`catalogue` with a user's values and metrics, shown in a table of panel 100."""
+    catalogue.values.update(_texts(content.get("value", {}), path))
+    rows = []
+    for key, entry in content.get("metric", {}).items():
+        catalogue.metrics[key] = _user_metric(catalogue, key, entry, path)
+        rows.append(PanelRow(str(entry.get("name", key)), key))
+    if not rows:
+        raise UsageError(
+            f"{path} defines no metrics", hint="write [metric.my_name] with unit, value, meaning"
+        )
+    own = next((panel for panel in catalogue.panels if panel.id == 100), None)
+    tables = own.tables if own else ()
+    columns = "range" if not content.get("columns") else str(content["columns"])
+    title = str(content.get("title", Path(path).stem))
+    table = PanelTable(f"100.{len(tables) + 1}", title, columns, tuple(rows))
+    panel = Panel(100, "own", "Own Metrics", (*tables, table))
+    catalogue.panels = (*(p for p in catalogue.panels if p.id != 100), panel)
+    return catalogue
+
+
+def _user_metric(catalogue: Catalogue, key: str, entry: Mapping[str, Any], path: str) -> Metric:
+    known = catalogue.metrics.get(key)
+    if not isinstance(entry, Mapping) or (known is None and not {"unit", "value"} <= set(entry)):
+        raise UsageError(f"the metric '{key}' in {path} needs a unit and a value")
+    try:
+        return _metric(key, entry, known)
+    except WavescopeError as error:
+        raise UsageError(f"the metric '{key}' in {path}: {error}", hint=error.hint) from error
+
+
+def apply_chip(catalogue: Catalogue, definition: Mapping[str, Any]) -> None:
+    """Change `catalogue` by what a chip's file says."""
+    catalogue.title = definition.get("title", catalogue.title)
+    catalogue.values.update(definition.get("value", {}))
+    for key, entry in definition.get("metric", {}).items():
+        catalogue.metrics[key] = _metric(key, entry, catalogue.metrics.get(key))
+    catalogue.not_counted |= frozenset(definition.get("not_counted", ()))
+    removed = frozenset(definition.get("absent_tables", ()))
+    catalogue.panels = tuple(
+        Panel(panel.id, panel.alias, panel.title, _changed_tables(panel, definition, removed))
+        for panel in catalogue.panels
+    )
+
+
+def _changed_tables(
+    panel: Panel, definition: Mapping[str, Any], removed: frozenset[str]
+) -> tuple[PanelTable, ...]:
+    added = [
+        _table(entry) for entry in definition.get("insert_table", ()) if entry["panel"] == panel.id
+    ]
+    tables = [table for table in panel.tables if table.id not in removed] + added
+    tables.sort(key=lambda table: [int(part) for part in table.id.split(".")])
+    return tuple(_changed_rows(table, definition) for table in tables)
+
+
+def _changed_rows(table: PanelTable, definition: Mapping[str, Any]) -> PanelTable:
+    absent = definition.get("absent", {}).get(table.id, ())
+    inserts = [entry for entry in definition.get("insert", ()) if entry["table"] == table.id]
+    if not absent and not inserts:
+        return table
+    rows = [row for row in table.rows if row.name not in absent]
+    for entry in inserts:
+        at = 1 + [row.name for row in rows].index(entry["after"]) if entry["after"] else 0
+        rows[at:at] = _rows(entry["rows"])
+    return PanelTable(table.id, table.title, table.columns, tuple(rows))
+
+
+def _lineage(chip: str) -> list[dict[str, Any]]:
+    """The definitions that make up a chip, the most general first."""
+    definition = _definitions("chips", f"{chip}.toml")
+    base = definition.get("base")
+    return [*(_lineage(base) if base else []), definition]
+
+
+def _panel(entry: Mapping[str, Any]) -> Panel:
+    tables = tuple(_table(table) for table in entry["table"])
+    return Panel(entry["id"], entry["alias"], entry["title"], tables)
+
+
+def _table(entry: Mapping[str, Any]) -> PanelTable:
+    return PanelTable(entry["id"], entry["title"], entry["columns"], tuple(_rows(entry["rows"])))
+
+
+def _rows(entries: Iterable[Mapping[str, str]]) -> list[PanelRow]:
+    return [PanelRow(entry["name"], entry["metric"]) for entry in entries]
+
+
+def _metric(key: str, entry: Mapping[str, Any], base: Metric | None = None) -> Metric:
+    """A metric of a definition; what it does not say comes from `base`."""
+    known = base or Metric(key, "1", "0", "")
+    metric = Metric(
+        key,
+        str(entry.get("unit", known.unit)),
+        str(entry.get("value", known.value)),
+        str(entry.get("meaning", known.meaning)),
+        str(entry.get("peak", known.peak)),
+        bool(entry.get("normalised", known.normalised)),
+        str(entry.get("pass", known.level_pass)),
+        str(entry.get("high", known.high)),
+        str(entry.get("low", known.low)),
+    )
+    parsed_measure(metric.unit)
+    return metric
+
+
+def _texts(entries: Mapping[str, Any], path: str) -> dict[str, str]:
+    for name, text in entries.items():
+        if not isinstance(text, str):
+            raise UsageError(f"the value '{name}' in {path} is not a formula in quotes")
+    return dict(entries)
+
+
+@functools.cache
+def _definitions(*parts: str) -> dict[str, Any]:
+    path = package_file(*_FOLDER, *parts)
+    if path is None:
+        raise WavescopeError(
+            f"the file {'/'.join(parts)} of metric definitions is not installed",
+            hint="install wavescope again",
+        )
+    return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,237 @@
+"""Where formulas find their values: dispatch by dispatch, as means, or for each kernel.
+
+Counters written in a metric's own formula come from the pass of its level counter if it has one;
+named values always come from the joined passes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wavescope.analyze.counters.aggregation import Aggregation, mean_of
+from wavescope.analyze.counters.catalogue import Catalogue
+from wavescope.analyze.counters.expression import ChannelCounter, Expression, Name
+from wavescope.analyze.counters.expression_value import Amount, Array, evaluated
+from wavescope.model.counters import ACCUMULATED, CounterTable, Floats, Integers
+
+Marks = NDArray[np.bool_]
+
+_NS = 1e-9
+DURATION = "duration"
+
+
+class Measured:
+    """The counters of a workload under the names that formulas use."""
+
+    def __init__(
+        self,
+        table: CounterTable,
+        catalogue: Catalogue,
+        aggregation: Aggregation = Aggregation.RATIO_OF_SUMS,
+    ) -> None:
+        self.table = table
+        self.catalogue = catalogue
+        self.aggregation = aggregation
+        seconds = table.durations_ns * _NS
+        self._duration = seconds if bool(np.isfinite(seconds).any()) else None
+        self._dispatches: dict[tuple[str, bool], DispatchScope] = {}
+        self._means: dict[tuple[str, bytes], MeanScope] = {}
+
+    def column(self, name: str, level: str = "") -> Floats | None:
+        """The values of a counter or launch column, one for each dispatch."""
+        if name == DURATION:
+            return self._duration
+        if level:
+            found = self.table.levels.get(level, {}).get(name)
+            if found is not None or name == ACCUMULATED:
+                return found
+        return self.table.columns.get(name)
+
+    def fact(self, name: str) -> float | None:
+        """A number of the chip in base units (clocks in cycles for each second)."""
+        value = self.table.facts.get(name)
+        return None if value is None else value * self.catalogue.facts[name].scale
+
+    def missing(self, formula: str, level: str = "") -> list[str]:
+        """What the workload lacks to compute `formula`, in the order of names."""
+        absent = set()
+        for need in self.catalogue.needs(formula):
+            if isinstance(need, ChannelCounter):
+                if need.family not in self.table.channels:
+                    absent.add(need.family)
+            elif not self._has(need, level):
+                absent.add(level if need.name == ACCUMULATED else need.name)
+        return sorted(absent)
+
+    def dispatches(self, level: str = "", *, wide: bool = False) -> DispatchScope:
+        """Values of each dispatch; `wide` ones can be combined with those of channels."""
+        key = (level, wide)
+        if key not in self._dispatches:
+            self._dispatches[key] = DispatchScope(self, level, wide=wide)
+        return self._dispatches[key]
+
+    def means(self, formulas: tuple[str, ...], level: str = "") -> MeanScope:
+        """Means over the dispatches that have all counters of `formulas`.
+
+        Where no dispatch has all of them (counters were collected in turns), each counter's mean is
+        over the dispatches that have it.
+        """
+        rows = self._complete_rows(formulas, level)
+        key = (level, b"" if rows is None else rows.tobytes())
+        if key not in self._means:
+            self._means[key] = MeanScope(self, level, rows)
+        return self._means[key]
+
+    def _complete_rows(self, formulas: tuple[str, ...], level: str) -> Marks | None:
+        complete: Marks | None = None
+        for formula in formulas:
+            for need in self.catalogue.needs(formula):
+                if isinstance(need, ChannelCounter):
+                    values = self.table.channels[need.family].sum(axis=1)
+                else:
+                    found = self.column(need.name, level)
+                    if found is None:
+                        continue
+                    values = found
+                if np.isnan(values.sum()):
+                    known = np.isfinite(values)
+                    complete = known if complete is None else complete & known
+        if complete is None or not complete.any():
+            return None
+        return complete
+
+    def _has(self, need: Name, level: str) -> bool:
+        if need.name in self.catalogue.facts:
+            return need.name in self.table.facts
+        found = self.column(need.name, level)
+        return found is not None and bool(np.isfinite(found).any())
+
+
+class DispatchScope:
+    """Names stand for one value in each dispatch."""
+
+    def __init__(self, measured: Measured, level: str, *, wide: bool) -> None:
+        self._measured = measured
+        self._level = level
+        self._wide = wide
+        self._known: dict[str, Amount] = {}
+
+    def value(self, name: str) -> Amount:
+        """A column of values; facts are single numbers."""
+        if name not in self._known:
+            self._known[name] = self._found(name)
+        return self._known[name]
+
+    def channels(self, family: str) -> Array:
+        """Dispatches x channels."""
+        return self._measured.table.channels[family]
+
+    def mean(self, expression: Expression) -> Amount:
+        """The mean over all dispatches, as the aggregation says."""
+        if self._measured.aggregation is Aggregation.RATIO_OF_SUMS:
+            return evaluated(expression, self._measured.means((), ""))
+        return float(mean_of(np.asarray(evaluated(expression, self._measured.dispatches()))))
+
+    def _found(self, name: str) -> Amount:
+        measured = self._measured
+        if name in measured.catalogue.values:
+            scope = measured.dispatches(wide=self._wide)
+            return evaluated(measured.catalogue.value_expression(name), scope)
+        if name in measured.catalogue.facts:
+            return _required(measured.fact(name), name)
+        column = _required_column(measured.column(name, self._level), name)
+        return column[:, None] if self._wide else column
+
+
+class MeanScope:
+    """Names stand for their mean over dispatches, so that a ratio is one of sums."""
+
+    def __init__(self, measured: Measured, level: str, rows: Marks | None) -> None:
+        self._measured = measured
+        self._level = level
+        self._rows = rows
+        self._known: dict[str, Amount] = {}
+
+    def value(self, name: str) -> Amount:
+        """A single number."""
+        if name not in self._known:
+            self._known[name] = self._found(name)
+        return self._known[name]
+
+    def channels(self, family: str) -> Array:
+        """One mean for each channel."""
+        values = self._measured.table.channels[family]
+        return mean_of(values if self._rows is None else values[self._rows])
+
+    def mean(self, expression: Expression) -> Amount:
+        """What is a mean already."""
+        return evaluated(expression, self)
+
+    def _found(self, name: str) -> Amount:
+        measured = self._measured
+        if name in measured.catalogue.values:
+            scope = self if not self._level else MeanScope(measured, "", self._rows)
+            return evaluated(measured.catalogue.value_expression(name), scope)
+        if name in measured.catalogue.facts:
+            return _required(measured.fact(name), name)
+        column = _required_column(measured.column(name, self._level), name)
+        return float(mean_of(column if self._rows is None else column[self._rows]))
+
+
+class KernelScope:
+    """Names stand for their mean over the dispatches of each kernel."""
+
+    def __init__(self, measured: Measured, level: str = "") -> None:
+        self._measured = measured
+        self._level = level
+        self._known: dict[str, Amount] = {}
+
+    def value(self, name: str) -> Amount:
+        """One number for each kernel."""
+        if name not in self._known:
+            self._known[name] = self._found(name)
+        return self._known[name]
+
+    def channels(self, family: str) -> Array:
+        """Kernels x channels."""
+        values = self._measured.table.channels[family]
+        return np.stack([self._by_kernel(values[:, at]) for at in range(values.shape[1])], axis=1)
+
+    def mean(self, expression: Expression) -> Amount:
+        """What is a mean already."""
+        return evaluated(expression, self)
+
+    def _found(self, name: str) -> Amount:
+        measured = self._measured
+        if name in measured.catalogue.values:
+            scope = self if not self._level else KernelScope(measured)
+            return evaluated(measured.catalogue.value_expression(name), scope)
+        if name in measured.catalogue.facts:
+            return _required(measured.fact(name), name)
+        return self._by_kernel(_required_column(measured.column(name, self._level), name))
+
+    def _by_kernel(self, values: Floats) -> Floats:
+        table = self._measured.table
+        return kernel_means(values, table.kernel_codes, len(table.kernel_names))
+
+
+def kernel_means(values: Floats, codes: Integers, count: int) -> Floats:
+    """The mean of each kernel's values; NaN is left out."""
+    known = np.isfinite(values)
+    totals = np.bincount(codes, weights=np.where(known, values, 0.0), minlength=count)
+    counts = np.bincount(codes, weights=known.astype(np.float64), minlength=count)
+    means: Floats = np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
+    return means
+
+
+def _required(value: float | None, name: str) -> float:
+    if value is None:
+        raise KeyError(f"{name} was looked up without asking whether it is there")
+    return value
+
+
+def _required_column(values: Floats | None, name: str) -> Floats:
+    if values is None:
+        raise KeyError(f"{name} was looked up without asking whether it is there")
+    return values

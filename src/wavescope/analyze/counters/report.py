@@ -1,0 +1,159 @@
+"""The whole analysis of one workload: panels, top kernels, system, roofline, findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wavescope.analyze.counters.aggregation import Aggregation, NormalUnit
+from wavescope.analyze.counters.block_choice import chosen_blocks, wants
+from wavescope.analyze.counters.bound_findings import bound_findings
+from wavescope.analyze.counters.catalogue import Catalogue
+from wavescope.analyze.counters.dispatch_choice import chosen_rows
+from wavescope.analyze.counters.measured import Measured
+from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.analyze.counters.panels import MetricTable, filled_tables
+from wavescope.analyze.counters.pc_sampling import SampleOrder, pc_samples
+from wavescope.analyze.counters.roofline_tables import roofline_tables
+from wavescope.analyze.counters.sanity_findings import sanity_findings
+from wavescope.analyze.counters.system_info import system_info
+from wavescope.analyze.counters.top_stats import dispatch_list, top_kernels
+from wavescope.model.counters import CounterTable
+from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+
+TITLES = {
+    "avg": "Avg",
+    "min": "Min",
+    "max": "Max",
+    "std": "Std Dev",
+    "peak": "Peak",
+    "percent_of_peak": "Percent of Peak",
+    "value": "Value",
+    "q1": "Q1",
+    "median": "Median",
+    "q3": "Q3",
+}
+
+
+@dataclass(frozen=True)
+class AnalysisOptions:
+    """What to look at and how values are formed; empty filters mean everything."""
+
+    blocks: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+    dispatches: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    normal_unit: NormalUnit = NormalUnit.PER_KERNEL
+    aggregation: Aggregation = Aggregation.RATIO_OF_SUMS
+    sample_order: SampleOrder = SampleOrder.COUNT
+
+
+@dataclass
+class Analysis:
+    """The metrics of one workload and what they were computed from."""
+
+    workload: CounterTable
+    """All dispatches, whatever was chosen."""
+    chosen: NDArray[np.bool_]
+    values: MetricValues
+    tables: list[MetricTable]
+    blocks: frozenset[str] | None
+
+    @property
+    def selected(self) -> CounterTable:
+        """The dispatches that the metrics are about."""
+        return self.values.measured.table
+
+
+def analyzed(workload: CounterTable, catalogue: Catalogue, options: AnalysisOptions) -> Analysis:
+    """The metrics of `workload` that `options` asks for."""
+    blocks = chosen_blocks(catalogue, options.blocks)
+    chosen = chosen_rows(workload, options.kernels, options.dispatches, options.gpus)
+    measured = Measured(workload.rows(chosen), catalogue, options.aggregation)
+    values = MetricValues(measured, options.normal_unit)
+    tables = filled_tables(catalogue.panels, values, blocks)
+    return Analysis(workload, chosen, values, tables, blocks)
+
+
+def analysis_result(analysis: Analysis, options: AnalysisOptions) -> Result:
+    """The tables and findings in the order of their ids."""
+    result = Result("Counter analysis", facts=_facts(analysis, options))
+    tables = _other_tables(analysis, options)
+    tables += [metric_result_table(table) for table in analysis.tables]
+    result.tables = sorted(tables, key=lambda table: [int(part) for part in table.name.split(".")])
+    with np.errstate(all="ignore"):
+        result.findings = [*sanity_findings(analysis.values), *bound_findings(analysis.values)]
+    return result
+
+
+def stats_result(workload: CounterTable) -> Result:
+    """Only the kernels and dispatches, with the ids that filters take."""
+    everything = np.ones(workload.count, dtype=np.bool_)
+    result = Result("Counter workload", facts=_workload_facts(workload))
+    result.tables = [top_kernels(workload, everything), dispatch_list(workload, everything)]
+    return result
+
+
+def metric_result_table(table: MetricTable) -> ResultTable:
+    """A panel's table in the form that all commands print."""
+    columns = [
+        ResultColumn("id", "ID", Unit.NAME),
+        ResultColumn("metric", "Channel" if table.is_per_channel else "Metric", Unit.NAME),
+        *(ResultColumn(name, TITLES.get(name, name)) for name in table.columns),
+        ResultColumn("unit", "Unit"),
+        ResultColumn("key", "key", Unit.NONE, "the metric's name on all chips"),
+        ResultColumn("note", "note", Unit.NONE, "why a value is not there"),
+    ]
+    rows: list[tuple[Value, ...]] = [
+        (
+            row.id,
+            row.name,
+            *(row.values.get(name) for name in table.columns),
+            row.unit,
+            row.key,
+            row.note or None,
+        )
+        for row in table.rows
+    ]
+    return ResultTable(table.id, f"{table.id} {table.title}", tuple(columns), rows)
+
+
+def _other_tables(analysis: Analysis, options: AnalysisOptions) -> list[ResultTable]:
+    """The tables that are made of other things than metrics."""
+    blocks, workload = analysis.blocks, analysis.workload
+    tables = []
+    if wants(blocks, "0.1") or blocks:
+        tables.append(top_kernels(workload, analysis.chosen))
+    if wants(blocks, "0.2"):
+        tables.append(dispatch_list(workload, analysis.chosen))
+    if wants(blocks, "1.1"):
+        tables.append(system_info(workload))
+    if wants(blocks, "4.1") or wants(blocks, "4.2"):
+        tables += [table for table in roofline_tables(analysis.values) if wants(blocks, table.name)]
+    if wants(blocks, "21.1") and (workload.pc_samples or blocks):
+        tables.append(pc_samples(workload, options.sample_order))
+    return tables
+
+
+def _workload_facts(workload: CounterTable) -> dict[str, Value]:
+    return {
+        "path": workload.path,
+        "workload": workload.system.get("workload_name") or None,
+        "chip": workload.chip,
+        "model": workload.system.get("gpu_model") or None,
+        "kernel_count": len(workload.kernel_names),
+        "dispatch_count": workload.count,
+    }
+
+
+def _facts(analysis: Analysis, options: AnalysisOptions) -> dict[str, Value]:
+    facts = _workload_facts(analysis.workload)
+    selected = analysis.selected
+    if selected.count != analysis.workload.count:
+        facts["selected_dispatch_count"] = selected.count
+    facts["time_ns"] = float(np.nan_to_num(selected.durations_ns).sum())
+    facts["normal_unit"] = options.normal_unit.value
+    facts["aggregation"] = options.aggregation.value
+    return facts

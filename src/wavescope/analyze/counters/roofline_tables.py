@@ -1,0 +1,100 @@
+"""Panel 4: the roofline as tables, rates beside their peaks and the points of the plot."""
+
+from __future__ import annotations
+
+from wavescope.analyze.counters.catalogue import Catalogue, Metric
+from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.analyze.counters.roofline import (
+    BANDWIDTH_METRICS,
+    MATRIX_METRICS,
+    Ceiling,
+    MemoryLevel,
+    PointKind,
+    Roofline,
+    roofline,
+)
+from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
+
+_RATE_COLUMNS = (
+    ResultColumn("id", "ID", Unit.NAME),
+    ResultColumn("metric", "Metric", Unit.NAME),
+    ResultColumn("value", "Value", Unit.NONE, "of all chosen dispatches"),
+    ResultColumn("peak", "Peak", Unit.NONE, "measured by a benchmark, else computed"),
+    ResultColumn("percent_of_peak", "Percent of Peak"),
+    ResultColumn("unit", "Unit"),
+    ResultColumn("source", "peak from", Unit.NONE),
+    ResultColumn("note", "note", Unit.NONE, "why a value is not there"),
+)
+_POINT_COLUMNS = (
+    ResultColumn("id", "ID", Unit.NAME),
+    ResultColumn("metric", "Kernel", Unit.NAME),
+    ResultColumn("ai_hbm", "AI HBM", Unit.NONE, "FLOP for each byte"),
+    ResultColumn("ai_l2", "AI L2"),
+    ResultColumn("ai_vl1d", "AI vL1D"),
+    ResultColumn("ai_lds", "AI LDS"),
+    ResultColumn("performance", "Performance", Unit.NONE, "GFLOP/s"),
+    ResultColumn("unit", "Unit"),
+    ResultColumn("note", "note", Unit.NONE, "why a value is not there"),
+)
+
+
+def roofline_tables(
+    values: MetricValues, kind: PointKind = PointKind.KERNELS, most: int = 10
+) -> list[ResultTable]:
+    """Table 4.1, rates beside their peaks, and table 4.2, the points of the plot."""
+    result = roofline(values, kind=kind, most=most)
+    rates = ResultTable("4.1", "4.1 Roofline Rates", _RATE_COLUMNS)
+    for place, ceiling in enumerate(result.ceilings):
+        metric = _metric_of(values.measured.catalogue, ceiling)
+        value = values.single(metric) if metric else None
+        average = value.statistics["avg"] if value else None
+        rates.rows.append(
+            (
+                f"4.1.{place}",
+                f"{ceiling.name} bandwidth" if ceiling.is_bandwidth else ceiling.name,
+                average,
+                ceiling.value,
+                100 * average / ceiling.value if average is not None else None,
+                "GB/s" if ceiling.is_bandwidth else _rate_unit(ceiling.data_type),
+                "benchmark" if ceiling.measured else "clocks",
+                (value.reason if value else "N/A: not counted by type") or None,
+            )
+        )
+    return [rates, _point_table(result)]
+
+
+def _point_table(result: Roofline) -> ResultTable:
+    table = ResultTable("4.2", "4.2 Roofline Plot Points", _POINT_COLUMNS)
+    note = "; ".join(note for note in result.notes if "N/A" in note) or None
+    for place, point in enumerate(result.points):
+        row: tuple[Value, ...] = (
+            f"4.2.{place}",
+            point.name,
+            *(point.intensity.get(level) for level in MemoryLevel),
+            point.performance,
+            "FLOP/B, GFLOP/s",
+            note,
+        )
+        table.rows.append(row)
+    if not result.points:
+        table.rows.append(("4.2.0", "none", None, None, None, None, None, "", note or "N/A"))
+    return table
+
+
+def _metric_of(catalogue: Catalogue, ceiling: Ceiling) -> Metric | None:
+    if ceiling.level is MemoryLevel.HBM:
+        return Metric(
+            "hbm_traffic", "GB/s", "(fabric_read_bytes + fabric_write_bytes) / duration", ""
+        )
+    if ceiling.level is not None:
+        return catalogue.metrics[BANDWIDTH_METRICS[ceiling.level]]
+    if ceiling.name.startswith("MFMA"):
+        return catalogue.metrics.get(MATRIX_METRICS[ceiling.data_type])
+    width = {"FP16": "16", "FP32": "32", "FP64": "64"}.get(ceiling.data_type)
+    if width is None:
+        return None
+    return Metric(f"valu_f{width}", "GFLOP/s", f"64[FLOP] * valu_f{width} / duration", "")
+
+
+def _rate_unit(data_type: str) -> str:
+    return "GIOP/s" if data_type.startswith("I") else "GFLOP/s"

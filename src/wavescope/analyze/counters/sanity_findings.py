@@ -1,0 +1,255 @@
+"""Checks whether the counters can be true, and says what the analysis had to do without."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from wavescope.analyze.counters.catalogue import Metric
+from wavescope.analyze.counters.measured import Measured
+from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.model.counters import ACCUMULATED, Floats
+from wavescope.model.result import Finding, Severity
+
+ABOVE_PERCENT = 101.0
+"""A share above this is impossible; up to it the passes may disagree by noise."""
+PASSES_DIFFER_PERCENT = 25.0
+COUNTS_DIFFER_PERCENT = 1.0
+_SHARES = (
+    "salu_utilization",
+    "valu_utilization",
+    "mfma_utilization",
+    "vmem_utilization",
+    "cu_utilization",
+    "shader_engine_utilization",
+    "lds_utilization",
+    "lds_bandwidth_utilization",
+    "vl1d_hit_rate",
+    "vl1d_bandwidth_utilization",
+    "vl1d_coalescing",
+    "l2_utilization",
+    "l2_bandwidth_utilization",
+    "l2_hit_rate",
+    "hbm_read_traffic",
+    "hbm_write_traffic",
+    "utcl1_hit_ratio",
+)
+"""Metrics that can only be between 0 and 100 percent."""
+_AGAIN = "collect again; with several passes the program must do the same in each of them"
+
+
+def sanity_findings(values: MetricValues) -> list[Finding]:
+    """What is impossible, missing or contradictory in a workload."""
+    measured = values.measured
+    return [
+        *_notes(measured),
+        *_times(measured),
+        *_impossible(values),
+        *_passes(measured),
+        *_channels(measured),
+        *_dies(values),
+        *_missing(values),
+    ]
+
+
+def _notes(measured: Measured) -> list[Finding]:
+    notes = measured.table.notes
+    if not notes:
+        return []
+    return [
+        Finding(
+            "counters.partial",
+            Severity.WARNING,
+            "the workload is incomplete",
+            "; ".join(notes[:5]) + (f"; and {len(notes) - 5} more" if len(notes) > 5 else ""),
+            "values that need what is missing say N/A; clocks can be given with --specs-correction",
+            measured.table.path,
+        )
+    ]
+
+
+def _times(measured: Measured) -> list[Finding]:
+    durations = measured.table.durations_ns
+    known = durations[np.isfinite(durations)]
+    wrong = int((known <= 0).sum())
+    if not wrong:
+        return []
+    return [
+        Finding(
+            "counters.no_duration",
+            Severity.PROBLEM,
+            "dispatches end when they start",
+            f"{wrong} of {len(durations)} dispatches last 0 ns or less, so nothing can be divided "
+            "by their time",
+            "were the times rounded by a spreadsheet? bandwidths and rates need the original file",
+            measured.table.path,
+        )
+    ]
+
+
+def _impossible(values: MetricValues) -> list[Finding]:
+    found = []
+    for key in _SHARES:
+        metric = values.measured.catalogue.metrics[key]
+        if values.unavailable(metric):
+            continue
+        shares = np.atleast_1d(np.asarray(values.of_dispatches(metric)))
+        shares = shares[np.isfinite(shares)]
+        wrong = shares[(shares > ABOVE_PERCENT) | (shares < 100 - ABOVE_PERCENT)]
+        if len(wrong):
+            extreme = float(wrong[np.argmax(np.abs(wrong - 50))])
+            found.append(f"{key} {extreme:.1f} %")
+    if not found:
+        return []
+    return [
+        Finding(
+            "counters.impossible",
+            Severity.PROBLEM,
+            "values beyond what is physically possible",
+            ", ".join(found[:6]) + (f" and {len(found) - 6} more" if len(found) > 6 else ""),
+            "the counters of such a metric come from different passes, or a clock or the chip in "
+            "sysinfo.csv is wrong: do not trust these values",
+            values.measured.table.path,
+        )
+    ]
+
+
+def _passes(measured: Measured) -> list[Finding]:
+    table = measured.table
+    findings = []
+    spans = {name: values for name, values in table.pass_durations_ns.items() if len(values)}
+    if len(spans) > 1:
+        stacked = np.vstack(list(spans.values()))
+        with np.errstate(all="ignore"):
+            low, high = np.nanmin(stacked, axis=0), np.nanmax(stacked, axis=0)
+            apart = 100 * (high - low) / low
+        worst = float(np.nanmax(np.where(np.isfinite(apart), apart, 0.0)))
+        if worst > PASSES_DIFFER_PERCENT:
+            findings.append(
+                Finding(
+                    "counters.passes_differ",
+                    Severity.WARNING,
+                    "the passes took different times",
+                    f"a dispatch took {worst:.0f} % longer in one pass than in another "
+                    f"({len(spans)} passes with times)",
+                    "warm up before measuring: ratios of counters from several passes are inexact",
+                    table.path,
+                )
+            )
+    disagreeing = _unequal_work(measured)
+    if disagreeing:
+        findings.append(
+            Finding(
+                "counters.passes_disagree",
+                Severity.PROBLEM,
+                "the passes did different work",
+                "; ".join(disagreeing),
+                _AGAIN,
+                table.path,
+            )
+        )
+    return findings
+
+
+def _unequal_work(measured: Measured) -> list[str]:
+    """Counts that every pass must agree on."""
+    table = measured.table
+    waves = table.columns.get("SQ_WAVES")
+    found = []
+    if waves is not None:
+        for level, columns in table.levels.items():
+            other = columns.get("SQ_WAVES")
+            if other is not None and _differ(waves, other):
+                found.append(f"SQ_WAVES in the pass of {level}")
+        launched = table.columns.get("SPI_CSN_WAVE")
+        if launched is not None and _differ(waves, launched):
+            found.append("SQ_WAVES and SPI_CSN_WAVE")
+    found += [
+        f"the pass of {level} has no accumulated value"
+        for level, columns in table.levels.items()
+        if ACCUMULATED not in columns
+    ]
+    return found
+
+
+def _differ(first: Floats, second: Floats) -> bool:
+    with np.errstate(all="ignore"):
+        apart = 100 * np.abs(first - second) / np.maximum(np.abs(first), 1.0)
+    return bool((apart > COUNTS_DIFFER_PERCENT).any())
+
+
+def _channels(measured: Measured) -> list[Finding]:
+    table = measured.table
+    stated = int(table.facts.get("total_l2_chan", 0))
+    counted = [np.isfinite(block).any(axis=0) for block in table.channels.values()]
+    widest = max(
+        (int(np.flatnonzero(known)[-1]) + 1 for known in counted if known.any()), default=0
+    )
+    if not widest or not stated:
+        return []
+    if widest == stated:
+        return []
+    return [
+        Finding(
+            "counters.other_chip",
+            Severity.WARNING if widest < stated else Severity.PROBLEM,
+            "the L2 channels are not those of the chip",
+            f"sysinfo.csv says {stated} channels on {table.chip}, the counters are of {widest}",
+            "was sysinfo.csv written on another machine? "
+            if widest > stated
+            else "some channels were not collected: tables of channels are partial",
+            table.path,
+        )
+    ]
+
+
+def _dies(values: MetricValues) -> list[Finding]:
+    if values.measured.table.facts.get("num_xcd", 1) <= 1:
+        return []
+    metrics = values.measured.catalogue.metrics
+    estimate = values.single(metrics["active_cus"]).statistics["avg"]
+    busy = values.single(metrics["cu_utilization"]).statistics["avg"]
+    units = values.measured.table.facts.get("cu_per_gpu")
+    if estimate is None or busy is None or not units or estimate >= busy / 100 * units * 0.8:
+        return []
+    return [
+        Finding(
+            "counters.active_cus",
+            Severity.INFO,
+            "the number of active compute units is underestimated",
+            f"the estimate is {estimate:.0f} of {units:.0f}, but units were busy {busy:.1f} % of "
+            "the time: the formula does not know of several dies",
+            "use CU Utilization (2.2.0)",
+            values.measured.table.path,
+        )
+    ]
+
+
+def _missing(values: MetricValues) -> list[Finding]:
+    catalogue = values.measured.catalogue
+    needed: Counter[str] = Counter()
+    rows = 0
+    for panel in catalogue.panels:
+        for table in panel.tables:
+            for row in table.rows:
+                metric: Metric = catalogue.metric_of(row)
+                if metric.key in catalogue.not_counted:
+                    continue
+                lacking = values.measured.missing(metric.value, metric.level_pass)
+                rows += bool(lacking)
+                needed.update(lacking)
+    if not rows:
+        return []
+    names = ", ".join(name for name, _ in needed.most_common(6))
+    more = f" and {len(needed) - 6} more" if len(needed) > 6 else ""
+    return [
+        Finding(
+            "counters.missing",
+            Severity.INFO,
+            f"{rows} metrics lack a counter",
+            f"not collected: {names}{more}",
+            "profile again without a block filter to get all of them",
+            values.measured.table.path,
+        )
+    ]

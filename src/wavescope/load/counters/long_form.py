@@ -1,0 +1,124 @@
+"""Reads counters in long form, as dumped from rocpd files: a row for each dispatch and counter."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from wavescope.errors import UnreadableInputError
+from wavescope.load.counters.counter_csv import PassTable, opened_csv, real_number, whole_number
+from wavescope.model.counters import LAUNCH_COLUMNS, Floats, Integers
+from wavescope.model.workload_layout import (
+    COUNTER_NAME,
+    COUNTER_VALUE,
+    DISPATCH_ID,
+    END,
+    GPU_ID,
+    KERNEL_NAME,
+    START,
+    present_name,
+)
+
+_KEY = (DISPATCH_ID, KERNEL_NAME, "Grid_Size", "Workgroup_Size", "LDS_Per_Workgroup")
+"""Rows that agree in these belong to one dispatch, whatever pass they come from."""
+
+
+def is_long_form(path: Path) -> bool:
+    """Whether the file has one row for each counter."""
+    with opened_csv(path) as (header, _):
+        return COUNTER_NAME in header and COUNTER_VALUE in header
+
+
+def read_long_form(paths: list[Path]) -> PassTable:
+    """The dispatches of all files, one column for each counter.
+
+    A dispatch that was measured in several passes gets the median of its durations.
+    """
+    pivot = _Pivot(paths[0])
+    for path in paths:
+        with opened_csv(path) as (header, rows):
+            pivot.add(path, header, rows)
+    return pivot.table()
+
+
+class _Pivot:
+    """Collects (dispatch, counter, value) and lays them out as a table."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._dispatches: dict[tuple[str, ...], int] = {}
+        self._first: list[dict[str, str]] = []
+        self._counters: dict[str, int] = {}
+        self._rows = array("q")
+        self._columns = array("q")
+        self._values = array("d")
+        self._spans = array("q")
+        self._notes: list[str] = []
+
+    def add(self, path: Path, header: list[str], rows: Iterator[list[str]]) -> None:
+        """Take the rows of one file."""
+        missing = {*_KEY, COUNTER_NAME, COUNTER_VALUE, START, END} - set(header)
+        if missing:
+            raise UnreadableInputError(path, f"it has no column {min(missing)}")
+        at = {name: header.index(name) for name in header}
+        key_at = [at[name] for name in _KEY]
+        counter_at, value_at, start_at, end_at = (
+            at[name] for name in (COUNTER_NAME, COUNTER_VALUE, START, END)
+        )
+        kept = [name for name in (*LAUNCH_COLUMNS, DISPATCH_ID, GPU_ID, KERNEL_NAME) if name in at]
+        spoiled = 0
+        for row in rows:
+            if len(row) != len(header):
+                spoiled += bool(row)
+                continue
+            key = tuple([row[index] for index in key_at])
+            dispatch = self._dispatches.setdefault(key, len(self._dispatches))
+            if dispatch == len(self._first):
+                self._first.append({name: row[at[name]] for name in kept})
+            counter = self._counters.setdefault(row[counter_at], len(self._counters))
+            self._rows.append(dispatch)
+            self._columns.append(counter)
+            self._values.append(real_number(row[value_at]))
+            # Times may exceed what a float holds exactly: subtract whole numbers.
+            self._spans.append(whole_number(row[end_at]) - whole_number(row[start_at]))
+        if spoiled:
+            self._notes.append(
+                f"{path.name}: {spoiled} rows have not as many cells as the header, left out"
+            )
+
+    def table(self) -> PassTable:
+        """The dispatches in the order in which they first appear."""
+        count, width = len(self._first), len(self._counters)
+        rows = np.frombuffer(self._rows, dtype=np.int64) if count else np.zeros(0, np.int64)
+        places = np.frombuffer(self._columns, dtype=np.int64) if count else np.zeros(0, np.int64)
+        values = np.frombuffer(self._values, dtype=np.float64) if count else np.zeros(0)
+        flat = rows * max(width, 1) + places
+        # Repeated values of one counter (several passes) are averaged.
+        totals = np.bincount(flat, weights=values, minlength=count * width)
+        seen = np.bincount(flat, minlength=count * width)
+        with np.errstate(invalid="ignore"):
+            matrix = np.where(seen > 0, totals / np.maximum(seen, 1), np.nan)
+        matrix = matrix.reshape(count, width)
+        durations = self._median_durations(rows, count)
+        columns = {present_name(name): matrix[:, place] for name, place in self._counters.items()}
+        for name in LAUNCH_COLUMNS:
+            if count and name in self._first[0]:
+                columns[name] = np.array([real_number(first[name]) for first in self._first])
+        integers = {
+            name: np.array([whole_number(first[name]) for first in self._first], dtype=np.int64)
+            for name in (DISPATCH_ID, GPU_ID)
+            if count and name in self._first[0]
+        }
+        kernels = [first[KERNEL_NAME] for first in self._first]
+        return PassTable(self._path, kernels, integers, columns, durations, self._notes)
+
+    def _median_durations(self, rows: Integers, count: int) -> Floats:
+        spans = np.frombuffer(self._spans, dtype=np.int64) if count else np.zeros(0, np.int64)
+        order = np.argsort(rows, kind="stable")
+        bounds = np.searchsorted(rows[order], np.arange(count + 1))
+        return np.array(
+            [np.median(spans[order[bounds[at] : bounds[at + 1]]]) for at in range(count)]
+        )

@@ -1,0 +1,150 @@
+"""Spells tables of metrics: rows have units of their own, and a value that is not there says why.
+
+A table of metrics has the columns `id` and `note`; every other table is spelled as usual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+from wavescope.render.escape import visible
+from wavescope.render.markdown import escaped, table_head, table_row, write_markdown
+from wavescope.render.table_text import laid_out
+from wavescope.render.text import TextStyle, left_out_note, write_text
+from wavescope.render.values import SpelledColumn, spelled_column
+from wavescope.units import NS_PER, count_text
+
+NOT_AVAILABLE = "N/A"
+_TEXTS = {"id", "metric", "unit", "source", "instruction", "reasons"}
+_HIDDEN = {"key", "note"}
+_MOST_IDS = 8
+
+
+@dataclass(frozen=True)
+class NumberStyle:
+    """Digits after the point, and the unit of times (none: one that suits)."""
+
+    decimals: int = 2
+    time_unit: str = ""
+
+
+Drawings = Mapping[str, Sequence[str]]
+"""Lines to show before a table, by its name."""
+
+
+def write_metric_text(
+    result: Result,
+    stream: TextIO,
+    style: TextStyle,
+    numbers: NumberStyle,
+    drawings: Drawings,
+) -> None:
+    """Write facts, tables and findings for a terminal."""
+    write_text(Result(result.title, facts=result.facts), stream, style)
+    for table in result.tables:
+        stream.write("\n" + style.bold(visible(table.title)) + "\n")
+        for line in drawings.get(table.name, ()):
+            stream.write(line + "\n")
+        stream.write(_table_text(table, style, numbers) + "\n")
+    if result.findings:
+        stream.write("\n")
+        write_text(Result("", findings=result.findings), stream, style)
+
+
+def write_metric_markdown(result: Result, stream: TextIO, numbers: NumberStyle) -> None:
+    """Write facts, tables and findings as Markdown."""
+    write_markdown(Result(result.title, facts=result.facts), stream)
+    for table in result.tables:
+        columns = spelled_metrics(table, numbers)
+        lines = [f"\n### {escaped(table.title)}", "", *table_head(columns)]
+        lines += [table_row(cells) for cells in zip(*(c.cells for c in columns), strict=True)]
+        lines += [f"\n{escaped(reason)}" for reason in reasons(table)]
+        stream.write("\n".join(lines) + "\n")
+    if result.findings:
+        stream.write("\n")
+        write_markdown(Result("", findings=result.findings), stream)
+
+
+def is_metric_table(table: ResultTable) -> bool:
+    """Whether rows are metrics with notes."""
+    names = {column.name for column in table.columns}
+    return {"id", "note"} <= names
+
+
+def spelled_metrics(table: ResultTable, numbers: NumberStyle) -> list[SpelledColumn]:
+    """The columns for people: notes are told apart, below the table."""
+    by_column = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
+    metrics = is_metric_table(table)
+    spelled = []
+    for column, values in zip(table.columns, by_column, strict=True):
+        if metrics and column.name in _HIDDEN:
+            continue
+        if metrics and column.name not in _TEXTS:
+            spelled.append(_numbers(column, values, numbers))
+        elif column.unit is Unit.NS and numbers.time_unit:
+            spelled.append(_times(column, values, numbers))
+        elif not metrics and values and all(value is None for value in values):
+            continue
+        else:
+            spelled.append(spelled_column(column, values))
+    return spelled
+
+
+def reasons(table: ResultTable) -> list[str]:
+    """Why values are not there, each reason once with the ids it concerns."""
+    if not is_metric_table(table):
+        return []
+    names = [column.name for column in table.columns]
+    id_at, note_at = names.index("id"), names.index("note")
+    concerned: dict[str, list[str]] = {}
+    for row in table.rows:
+        if row[note_at]:
+            concerned.setdefault(str(row[note_at]), []).append(str(row[id_at]))
+    return [f"{reason} ({_listed(ids)})" for reason, ids in concerned.items()]
+
+
+def number_text(value: Value, decimals: int) -> str:
+    """A number with so many digits; a tiny one keeps two significant ones."""
+    if value is None:
+        return NOT_AVAILABLE
+    if isinstance(value, str | bool):
+        return visible(str(value))
+    if value and abs(value) < 0.5 * 10**-decimals:
+        return f"{value:.1e}"
+    return f"{value:,.{decimals}f}"
+
+
+def _listed(ids: Sequence[str]) -> str:
+    shown = ", ".join(ids[:_MOST_IDS])
+    return shown + (f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else "")
+
+
+def _numbers(column: ResultColumn, values: Sequence[Value], numbers: NumberStyle) -> SpelledColumn:
+    cells = [number_text(value, numbers.decimals) for value in values]
+    return SpelledColumn(visible(column.title), "", cells, True)
+
+
+def _times(column: ResultColumn, values: Sequence[Value], numbers: NumberStyle) -> SpelledColumn:
+    divisor = NS_PER[numbers.time_unit]
+    cells = [
+        number_text(value / divisor if isinstance(value, int | float) else value, numbers.decimals)
+        for value in values
+    ]
+    return SpelledColumn(visible(column.title), numbers.time_unit, cells, True)
+
+
+def _table_text(table: ResultTable, style: TextStyle, numbers: NumberStyle) -> str:
+    if not table.rows:
+        return "(no rows)"
+    layout = laid_out(spelled_metrics(table, numbers), style.width)
+    lines = layout.header() + layout.body()
+    total = len(table.rows) if table.total_rows is None else table.total_rows
+    if total > len(table.rows):
+        lines.append(f"({count_text(len(table.rows))} of {count_text(total)} rows)")
+    lines += [visible(reason) for reason in reasons(table)]
+    if note := left_out_note(layout):
+        lines.append(note)
+    return "\n".join(lines)

@@ -1,0 +1,106 @@
+"""Makes workload folders of hardware counters for tests."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+SYSTEM = {
+    "workload_name": "made",
+    "gpu_arch": "gfx90a",
+    "gpu_model": "MI200",
+    "cu_per_gpu": "100",
+    "simd_per_cu": "4",
+    "se_per_gpu": "8",
+    "wave_size": "64",
+    "max_waves_per_cu": "32",
+    "max_sclk": "1000",
+    "max_mclk": "1000",
+    "total_l2_chan": "4",
+    "lds_banks_per_cu": "32",
+    "sqc_per_gpu": "50",
+    "pipes_per_gpu": "4",
+    "num_xcd": "1",
+    "num_hbm_channels": "10",
+}
+"""A chip with round numbers."""
+
+
+class WorkloadMaker:
+    """`a_workload(tmp_path).with_dispatch("k", 10, SQ_WAVES=4).write()`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.system = dict(SYSTEM)
+        self._rows: list[dict[str, object]] = []
+        self._clock_ns = 1_000
+
+    def with_system(self, **cells: str) -> WorkloadMaker:
+        """Change or add cells of sysinfo.csv."""
+        self.system.update(cells)
+        return self
+
+    def with_dispatch(
+        self, kernel: str, duration_ns: int, grid: int = 256, gpu: int = 0, **counters: object
+    ) -> WorkloadMaker:
+        """Add a dispatch with the values of its counters; `TCC_HIT__3` is channel 3."""
+        row: dict[str, object] = {
+            "Dispatch_ID": len(self._rows),
+            "Kernel_Name": kernel,
+            "GPU_ID": gpu,
+            "Grid_Size": grid,
+            "Workgroup_Size": 64,
+            "LDS_Per_Workgroup": 0,
+            "Scratch_Per_Workitem": 0,
+            "Arch_VGPR": 8,
+            "Accum_VGPR": 0,
+            "SGPR": 16,
+            "Start_Timestamp": self._clock_ns,
+            "End_Timestamp": self._clock_ns + duration_ns,
+        }
+        self._clock_ns += duration_ns + 100
+        self._rows.append(row | {_column(name): value for name, value in counters.items()})
+        return self
+
+    def write(self, name: str = "pmc_perf.csv") -> Path:
+        """The folder with sysinfo.csv and the dispatches in file `name`."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_csv(self.folder / "sysinfo.csv", [self.system])
+        write_csv(self.folder / name, self._rows)
+        return self.folder
+
+    def write_long(self, name: str = "pmc_perf.csv") -> Path:
+        """The same with one row for each dispatch and counter."""
+        self.write(name)
+        counters = {key for row in self._rows for key in row if key[:3].isupper() and "_" in key}
+        counters -= {"GPU_ID", "SGPR"}
+        about = [key for key in self._rows[0] if key not in counters]
+        rows = [
+            {key: row[key] for key in about}
+            | {"Counter_Name": counter, "Counter_Value": row[counter]}
+            for row in self._rows
+            for counter in sorted(counters)
+            if counter in row
+        ]
+        write_csv(self.folder / name, rows)
+        return self.folder
+
+
+def a_workload(folder: Path) -> WorkloadMaker:
+    """A workload in `folder`, without dispatches yet."""
+    return WorkloadMaker(folder)
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write rows with the columns of all of them, in order of appearance."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, names, restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _column(name: str) -> str:
+    family, mark, channel = name.partition("__")
+    return f"{family}[{channel}]" if mark else name
