@@ -6,10 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.group_sums import group_sums
-from wavescope.analyze.names.kernel_meaning import ATTENTION
 from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
 from wavescope.analyze.report.colouring import Colouring
-from wavescope.analyze.serving.serving_phases import ServingPhase, serving_phases
+from wavescope.analyze.serving.serving_phases import ServingPhase, ServingPhases
 from wavescope.model.source import Array
 from wavescope.model.trace import Trace
 
@@ -30,16 +29,18 @@ _SHOWN_SERVING = (
 )
 
 
-def phase_colouring(trace: Trace, durations_ns: Array, categories: Colouring) -> Colouring | None:
+def phase_colouring(
+    trace: Trace, durations_ns: Array, serving: ServingPhases | None
+) -> Colouring | None:
     """The phase of each op; None where nothing tells phases apart.
 
-    What the program marked comes first. Where that covers too little of the GPU time, ops of a
-    language model, known by its attention kernels, are told apart by names and repetition.
+    What the program marked comes first. Where that covers too little of the GPU time, `serving` is
+    asked: what names and repetition tell of a language model.
     """
     marked = _by_markers(trace, durations_ns) if len(trace.markers) else None
-    if marked is not None or ATTENTION not in categories.labels:
+    if marked is not None or serving is None:
         return marked
-    return _by_serving(trace, durations_ns)
+    return _by_serving(serving, durations_ns)
 
 
 def _by_markers(trace: Trace, durations_ns: Array) -> Colouring | None:
@@ -85,8 +86,7 @@ def _largest(
     return Colouring.of_used("phase", "Phase (markers)", labels, place[of_op])
 
 
-def _by_serving(trace: Trace, durations_ns: Array) -> Colouring | None:
-    found = serving_phases(trace)
+def _by_serving(found: ServingPhases, durations_ns: Array) -> Colouring | None:
     totals = group_sums(found.phase_codes, durations_ns, len(found.labels))
     told = totals[ServingPhase.PREFILL] + totals[ServingPhase.DECODE]
     if told < _LEAST_COVERED * sum(totals):

@@ -39,7 +39,7 @@ class TimelineOptions:
     """Of all strips together."""
     bins_of_a_strip: int = 1 << 16
     strips: int = 96
-    ops: int = 120_000
+    ops: int = 200_000
     markers: int = 20_000
 
 

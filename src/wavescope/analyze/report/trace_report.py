@@ -17,6 +17,7 @@ from wavescope.analyze.gpu_timelines import GpuTimeline, gpu_timelines
 from wavescope.analyze.host_calls import host_calls
 from wavescope.analyze.kernel_summary import KernelSummaryOptions, OpChoice, kernel_summary
 from wavescope.analyze.launch_latency import launch_latency
+from wavescope.analyze.names.kernel_meaning import ATTENTION
 from wavescope.analyze.overview import overview
 from wavescope.analyze.report.class_shares import SharedTime, class_shares
 from wavescope.analyze.report.colouring import Colouring
@@ -25,6 +26,8 @@ from wavescope.analyze.report.hot_kernels import HotKernels, hot_kernels
 from wavescope.analyze.report.named_ops import NamedOps, named_ops
 from wavescope.analyze.report.phases import phase_colouring
 from wavescope.analyze.report.timeline import Timeline, TimelineOptions, timeline
+from wavescope.analyze.serving.serving_phases import serving_phases
+from wavescope.analyze.serving.steps_result import steps_result
 from wavescope.analyze.utilization import utilization
 from wavescope.model.coded_columns import looked_up
 from wavescope.model.intervals import lengths_ns
@@ -72,8 +75,21 @@ class TraceReport:
     op_names: OpNames
     category_shares: list[SharedTime]
     phases: list[HotKernels]
+    steps: Result | None
+    """Steps of a language model, where there is one."""
     durations: KernelDurations
     findings: list[Finding]
+
+    @property
+    def decode_step_ns(self) -> float | None:
+        """The median decode step of the queue with most of them."""
+        rows = [] if self.steps is None else self.steps.table("step_kinds").records()
+        counted = [
+            (int(row["steps"] or 0), float(row["median_ns"]))
+            for row in rows
+            if row["phase"] == "decode" and row["median_ns"] is not None
+        ]
+        return max(counted)[1] if counted else None
 
 
 def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport:
@@ -84,7 +100,9 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
     named = named_ops(trace)
     found = op_categories(trace)
     categories = Colouring.of_used("category", "Category", found.labels, found.codes)
-    phases = phase_colouring(trace, durations_ns, categories)
+    # A language model is known by its attention kernels; other programs are not asked for steps.
+    serving = serving_phases(trace) if ATTENTION in categories.labels else None
+    phases = phase_colouring(trace, durations_ns, serving)
     timelines = gpu_timelines(trace)
     summary = _summary(trace, timelines, options)
     drawn = timeline(
@@ -97,6 +115,7 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
         _op_names(named, drawn),
         class_shares(categories, durations_ns, trace.ops["gpu"], phases),
         hot_kernels(phases or _everything(trace), named, durations_ns, options.hot_kernels),
+        None if serving is None else steps_result(trace, serving),
         _kernel_durations(summary, named, durations_ns, options.histograms),
         summary.findings,
     )

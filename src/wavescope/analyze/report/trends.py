@@ -86,6 +86,13 @@ def _metrics(reports: Sequence[TraceReport]) -> list[Metric]:
     ]
     found += [
         Metric(
+            "decode_step_ns",
+            "Decode step",
+            Unit.NS,
+            "median, start to start, of the queue with most steps",
+            [report.decode_step_ns for report in reports],
+        ),
+        Metric(
             "exposed_communication_percent",
             "Exposed comm %",
             Unit.PERCENT,

@@ -33,6 +33,9 @@ def report_cards(report: TraceReport) -> list[Card]:
             "durations added up",
         ),
     ]
+    if report.decode_step_ns is not None:
+        step = duration_text(report.decode_step_ns)
+        cards.append(Card("Decode step", step, "median, start to start"))
     cards += _exposed_cards(summary)
     cards.append(_coverage_card(summary))
     return cards

@@ -37,6 +37,7 @@ def report_page(report: TraceReport, trace: Trace, title: str) -> Page:
         Section("timeline", "Timeline", timeline_html("timeline-data", drawn)),
         Section("shares", "Where the time goes", shares_html(report)),
         Section("phases", _phase_title(report.phases), phases_html(report.phases)),
+        Section("steps", "Steps", steps_html(report.steps, drawn.grid.origin_ns)),
         Section("kernels", "Kernels", kernels_html(summary, report.durations)),
         Section("durations", "Kernel durations", durations_html(summary, report.durations)),
         Section("gpus", "GPUs and queues", tables_html(summary, ("gpus", "queues"))),
@@ -104,6 +105,24 @@ def _phase_head(phase: HotKernels) -> Html:
 
 def _phase_table(phase: HotKernels) -> Html:
     return table_html(phase.kernels, TableView(caption="", below="note"))
+
+
+def steps_html(steps: Result | None, origin_ns: int) -> Html:
+    """How long steps take, and the slow ones with their place on the timeline."""
+    if steps is None or not steps.table("step_kinds").rows:
+        return Html("")
+    slow = steps.table("step_outliers")
+    shown = [table_html(steps.table("step_kinds"))]
+    if slow.rows:
+        places = [
+            zoom_button(int(_real(row["start_ns"])) - origin_ns, int(_real(row["step_ns"])))
+            for row in slow.records()
+        ]
+        hidden = frozenset({"start_ns", "first_op"})
+        shown.append(
+            table_html(slow, TableView(hidden, extra_title="Timeline", extra_cells=places))
+        )
+    return element("div", *shown, class_="blocks")
 
 
 def kernels_html(summary: Result, durations: KernelDurations) -> Html:
@@ -177,7 +196,10 @@ def gaps_html(summary: Result, origin_ns: int) -> Html:
     view = TableView(
         hidden=frozenset({"start_ns", "end_ns"}),
         extra_title="Timeline",
-        extra_cells=[_zoom(row, origin_ns) for row in largest.records()],
+        extra_cells=[
+            zoom_button(int(_real(row["start_ns"])) - origin_ns, int(_real(row["duration_ns"])))
+            for row in largest.records()
+        ],
     )
     return element(
         "div",
@@ -187,14 +209,13 @@ def gaps_html(summary: Result, origin_ns: int) -> Html:
     )
 
 
-def _zoom(row: dict[str, Value], origin_ns: int) -> Html:
-    start, end = (int(_real(row[key])) - origin_ns for key in ("start_ns", "end_ns"))
-    label = f"at {duration_text(start)}"
+def zoom_button(start_ns: int, length_ns: int) -> Html:
+    """A button that shows a stretch of time, counted from the first op, on the timeline."""
     return element(
         "button",
-        label,
+        f"at {duration_text(start_ns)}",
         type="button",
-        data_zoom=f"{start} {end}",
+        data_zoom=f"{start_ns} {start_ns + length_ns}",
         data_timeline="timeline-data",
         title="Show on the timeline",
     )

@@ -13,6 +13,7 @@
       this.listen();
       new ResizeObserver(() => this.draw()).observe(this.canvas.parentElement);
       document.addEventListener("themechange", () => this.draw());
+      this.draw();
       figure.dataset.ready = "true";
     }
 

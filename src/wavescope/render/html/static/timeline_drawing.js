@@ -25,6 +25,10 @@ const wavescopeTimelineDrawing = (() => {
     return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#14171d" : "#ffffff";
   };
 
+  // Some tools number queues by their address: its last digits are enough to tell them apart.
+  const queueName = (number) =>
+    number < 1e5 ? `queue ${number}` : `queue …${number.toString(16).slice(-6)}`;
+
   class TimelineDrawing {
     constructor(figure, data) {
       this.figure = figure;
@@ -50,7 +54,7 @@ const wavescopeTimelineDrawing = (() => {
       this.data.strips.forEach((strip, number) => {
         if (strip.queue !== null && !this.queues.checked) return;
         const height = strip.queue === null ? GPU_ROW : QUEUE_ROW;
-        const label = strip.queue === null ? `GPU ${strip.gpu}` : strip.name || `queue ${strip.queue}`;
+        const label = strip.queue === null ? `GPU ${strip.gpu}` : strip.name || queueName(strip.queue);
         found.push({ kind: "strip", number, top, height, label, strip });
         top += height + (strip.queue === null ? 3 : 2);
         const next = this.data.strips[number + 1];
