@@ -1,0 +1,1 @@
+"""Two captures of one kernel compared: by source line and by aligned instructions."""

@@ -1,0 +1,73 @@
+"""`wavescope diff-att`: two captures of one kernel, by source line and by instruction."""
+
+from __future__ import annotations
+
+import argparse
+
+from wavescope.cli.chosen_capture import chosen_capture
+from wavescope.cli.command import Command, Example
+from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
+from wavescope.cli.output import print_result
+from wavescope.cli.progress import Progress
+from wavescope.cli.terminal import say
+
+EXIT_WORSE = 1
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "traces", metavar="CAPTURE", nargs=2, help="A, then B: folders or archives of captures"
+    )
+    parser.add_argument(
+        "--fail-above",
+        metavar="PERCENT",
+        type=_percent,
+        help="exit with 1 when B takes so much more cycles per wave than A",
+    )
+    add_output_flags(parser)
+    add_quiet_flag(parser)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from wavescope.analyze.thread_trace.decoded import DecodedTrace  # noqa: PLC0415  slow
+    from wavescope.analyze.thread_trace.diff.capture_diff import capture_diff  # noqa: PLC0415
+
+    output = OutputOptions.from_arguments(arguments)
+    left, right = (
+        DecodedTrace(chosen_capture(path, reads_waves=True, quiet=arguments.quiet))
+        for path in arguments.traces
+    )
+    with Progress("comparing", quiet=arguments.quiet):
+        result = capture_diff(left, right)
+    change = result.facts["change_percent"]
+    print_result(result, output)
+    limit = arguments.fail_above
+    if limit is not None and isinstance(change, float) and change > limit:
+        say(f"B takes {change:.1f} % more cycles per wave than A, more than {limit:g} %")
+        return EXIT_WORSE
+    return 0
+
+
+def _percent(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e6:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a percentage")
+    return value
+
+
+COMMAND = Command(
+    "diff-att",
+    "Compare two thread-trace captures of one kernel: stall by kind, by source line and by aligned "
+    "instructions, all in cycles per wave. docs/plan.md says how lines and instructions are "
+    "matched.",
+    (
+        Example("wavescope diff-att before/ after/", "what a change did to a kernel"),
+        Example("wavescope diff-att A B --table lines -n 0", "every line"),
+        Example("wavescope diff-att A B --fail-above 3", "for CI: exit code 1 when slower"),
+    ),
+    _add_arguments,
+    _run,
+)
