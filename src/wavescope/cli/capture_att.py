@@ -149,15 +149,15 @@ def _captured(options: AttOptions, folders: list[Path]) -> Result:
 
 
 def _analyse(folder: Path, arguments: argparse.Namespace) -> int:
-    """What `wavescope plan` shows of the folder, in the format that was asked for."""
+    """What `wavescope hotspots --plan` shows of the folder, in the format that was asked for."""
     from wavescope.cli.main import command_of, entry_for  # noqa: PLC0415  a command runs another
 
-    line = [str(folder)]
+    line = [str(folder), "--plan"]
     if arguments.format or arguments.json:
         line += ["--format", "json" if arguments.json else arguments.format]
     if arguments.quiet:
         line.append("--quiet")
-    analysis = command_of(entry_for("plan"))
+    analysis = command_of(entry_for("hotspots"))
     return analysis.run(analysis.parser().parse_args(line))
 
 

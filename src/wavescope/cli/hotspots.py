@@ -16,6 +16,7 @@ from wavescope.cli.options import (
     row_count,
 )
 from wavescope.cli.output import print_result
+from wavescope.cli.plan import add_counters_flag, planned
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UnreadableInputError, UsageError
@@ -94,6 +95,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how waves ran: spread, gaps, barriers, matrix rate, hidden latency, occupancy",
     )
     group.add_argument(
+        "--plan",
+        action="store_true",
+        help="what to change, for how much at most: `wavescope plan` explains it",
+    )
+    add_counters_flag(parser)
+    group.add_argument(
         "--no-waves", action="store_true", help="read code.json only: fast, but waits are estimated"
     )
     group.add_argument(
@@ -170,6 +177,10 @@ def _report(
             from wavescope.analyze.thread_trace.timeline import timeline_facts  # noqa: PLC0415
 
             result.extend([timeline_facts(decoded)])
+    if arguments.plan:
+        plan = planned(decoded, arguments.counters, quiet=arguments.quiet)
+        result.tables += plan.tables
+        result.findings += plan.findings
     return result
 
 
@@ -239,6 +250,7 @@ COMMAND = Command(
             "the 5 worst lines with their source",
         ),
         Example("wavescope hotspots DIR --timeline", "how the waves ran, too"),
+        Example("wavescope hotspots DIR --plan", "and what to change"),
         Example("wavescope hotspots captures.zip --kernel attention", "one of many, still packed"),
     ),
     _add_arguments,

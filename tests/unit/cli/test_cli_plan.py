@@ -43,6 +43,19 @@ def test_a_plan_for_programs_with_counters(run: Run, tmp_path: Path) -> None:
     assert found["lds-conflicts"]["numbers"]["conflict_percent"] == 50
 
 
+def test_hotspots_show_the_plan_when_asked(run: Run, tmp_path: Path) -> None:
+    folder = a_folder(tmp_path)
+
+    tables = [
+        table["name"]
+        for table in json.loads(run("hotspots", folder, "--plan", "--json").out)["tables"]
+    ]
+
+    assert {"plan", "sketch_1"} <= set(tables)
+    assert "[HIGH] LDS is read directly" in run("hotspots", folder, "--plan").out
+    assert "Priority order" not in run("hotspots", folder).out
+
+
 def test_counters_of_another_kernel(run: Run, tmp_path: Path) -> None:
     counters = tmp_path / "pmc.csv"
     counters.write_text(COUNTERS.replace("axpy(float*)", "gemm"))

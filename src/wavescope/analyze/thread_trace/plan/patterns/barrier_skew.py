@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from statistics import median
 from typing import NamedTuple
 
-import numpy as np
-
+from wavescope.analyze.thread_trace.barrier_skew import barrier_groups
 from wavescope.analyze.thread_trace.instruction_kinds import Kind
 from wavescope.analyze.thread_trace.plan.context import Group, PlanContext
 from wavescope.analyze.thread_trace.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
 from wavescope.analyze.thread_trace.plan.words import stall_evidence
-from wavescope.model.thread_trace import Flags, Integers, Rows
-
-_TOGETHER_CYCLES = 64
+from wavescope.model.thread_trace import Flags
 
 
 class _Meeting(NamedTuple):
@@ -32,7 +31,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
 
 
 def _opportunity(context: PlanContext, group: Group) -> Opportunity:
-    meeting = _meetings(context, group.cause_rows[0]) if context.has_waves else None
+    meeting = _meetings(context, group.cause_rows) if context.has_waves else None
     skew = ""
     if meeting is not None:
         late = context.decoded.waves.label(meeting.late_wave)
@@ -64,38 +63,16 @@ def _opportunity(context: PlanContext, group: Group) -> Opportunity:
     )
 
 
-def _meetings(context: PlanContext, row: int) -> _Meeting | None:
-    """Waves of one CU that leave a barrier together met there."""
-    waves = context.decoded.waves
-    events = np.flatnonzero(waves.row == row)
-    wave = waves.wave_of_event[events]
-    arrival = waves.time[events]
-    leaves = arrival + waves.duration[events]
-    unit = waves.shader_engine[wave].astype(np.int64) * 4096 + waves.cu[wave]
-    order = np.lexsort((leaves, unit))
-    unit, leaves, arrival, wave = unit[order], leaves[order], arrival[order], wave[order]
-    is_new = (np.diff(unit) != 0) | (np.diff(leaves) > _TOGETHER_CYCLES)
-    first = np.concatenate([[0], np.flatnonzero(is_new) + 1])
-    sizes = np.diff(np.append(first, len(order)))
-    skew = np.maximum.reduceat(arrival, first) - np.minimum.reduceat(arrival, first)
-    shared = sizes > 1
-    if not shared.any():
+def _meetings(context: PlanContext, rows: tuple[int, ...]) -> _Meeting | None:
+    """What the meetings at some barriers had in common."""
+    groups = [group for group in barrier_groups(context.decoded) if group.row in rows]
+    if not groups:
         return None
-    last = _last_waves(first, sizes, arrival, wave)[shared]
-    waves_late, counts = np.unique(last, return_counts=True)
-    most = int(np.argmax(counts))
+    late, times = Counter(group.late_wave for group in groups).most_common(1)[0]
     return _Meeting(
-        int(np.median(skew[shared])),
-        int(skew[shared].max()),
-        int(waves_late[most]),
-        100 * int(counts[most]) / int(shared.sum()),
-        int(shared.sum()),
+        int(median(group.skew for group in groups)),
+        max(group.skew for group in groups),
+        late,
+        100 * times / len(groups),
+        len(groups),
     )
-
-
-def _last_waves(first: Integers, sizes: Integers, arrival: Integers, wave: Rows) -> Rows:
-    """For each meeting the wave that arrived last."""
-    meeting = np.repeat(np.arange(len(first)), sizes)
-    order = np.lexsort((arrival, meeting))
-    last: Rows = wave[order][first + sizes - 1]
-    return last
