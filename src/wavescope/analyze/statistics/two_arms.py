@@ -77,7 +77,7 @@ def effect_between(
     noise = _noise(values, [arm.step_error(scale, is_relative=is_relative) for arm in arms])
     bounds: tuple[float, float] | None = None
     if noise.degrees is not None:
-        reach = _critical(options.significance, noise.degrees) * noise.error
+        reach = critical_value(options.significance, noise.degrees) * noise.error
         bounds = difference - reach, difference + reach
 
     def percent(change: float) -> float:
@@ -105,7 +105,7 @@ def runs_needed(effect: Effect, threshold_percent: float, significance: float) -
         return None
     for count in range(2, MOST_RUNS_ADVISED + 1):
         degrees = 2 * count - 2
-        reach = _critical(significance, degrees) + quantile(POWER, degrees)
+        reach = critical_value(significance, degrees) + quantile(POWER, degrees)
         if reach * effect.run_noise_percent * math.sqrt(2 / count) <= threshold_percent:
             return count
     return None
@@ -190,15 +190,18 @@ def _degrees(parts: Sequence[float], counts: Sequence[int], freedom: int) -> flo
 
 
 def _p_value(difference: float, noise: _Noise) -> float | None:
-    if noise.degrees is None:
-        return None
-    if noise.error == 0:
+    return None if noise.degrees is None else guarded_p(difference, noise.error, noise.degrees)
+
+
+def guarded_p(difference: float, error: float, degrees: float) -> float:
+    """The p-value of a difference with that standard error; see `GUARD`."""
+    if error == 0:
         return 0.0 if difference else 1.0
-    return min(1.0, two_sided_p(difference / noise.error, noise.degrees) / GUARD)
+    return min(1.0, two_sided_p(difference / error, degrees) / GUARD)
 
 
-def _critical(significance: float, degrees: float) -> float:
-    """How many standard errors a difference must have to be real."""
+def critical_value(significance: float, degrees: float) -> float:
+    """How many standard errors a difference must have to be real; see `GUARD`."""
     return quantile(1 - GUARD * significance / 2, degrees)
 
 
@@ -207,5 +210,5 @@ def _detectable(
 ) -> float | None:
     if noise.degrees is None:
         return None
-    reach = _critical(significance, noise.degrees) + quantile(POWER, noise.degrees)
+    reach = critical_value(significance, noise.degrees) + quantile(POWER, noise.degrees)
     return percent(reach * noise.error)
