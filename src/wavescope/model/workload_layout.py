@@ -1,0 +1,62 @@
+"""What a workload folder holds: file names and columns, in one place for readers and writers.
+
+- `sysinfo.csv`: one row on the machine, the chip (`gpu_arch`) and its numbers (`cu_per_gpu`, ...)
+- `pmc_perf.csv`: counters of all passes joined, one row for each dispatch and one column for each
+  counter; or long, one row for each dispatch and counter (`Counter_Name`, `Counter_Value`)
+- `pmc_perf_N.csv`, `results_*.csv`: the same of single passes
+- `SQ_LEVEL_WAVES.csv` and the like: the pass of a level counter; `SQ_ACCUM_PREV_HIRES` is the level
+  summed up over all cycles
+- `timestamps.csv`: start and end of each dispatch, where `pmc_perf.csv` has none
+- `roofline.csv`: measured peaks, one row for each GPU
+- `ps_file_*.csv`: PC samples
+- `profiling_config.yaml`, `log.txt`, `perfmon/`: how it was collected; the analysis needs none
+"""
+
+from __future__ import annotations
+
+import re
+
+SYSTEM_FILE = "sysinfo.csv"
+JOINED_FILE = "pmc_perf.csv"
+PASS_FILES = re.compile(r"(pmc_perf_|results_)\w[\w.-]*\.csv", re.ASCII)
+LEVEL_FILES = re.compile(r"(SQC?_\w*LEVEL\w*)\.csv", re.ASCII)
+TIMES_FILE = "timestamps.csv"
+CEILINGS_FILE = "roofline.csv"
+PC_SAMPLE_FILES = re.compile(r"ps_file_(\w*pc_sampling\w*)\.csv", re.ASCII)
+
+KERNEL_NAME = "Kernel_Name"
+DISPATCH_ID = "Dispatch_ID"
+GPU_ID = "GPU_ID"
+START = "Start_Timestamp"
+END = "End_Timestamp"
+COUNTER_NAME = "Counter_Name"
+COUNTER_VALUE = "Counter_Value"
+INTEGER_COLUMNS = (DISPATCH_ID, GPU_ID, START, END)
+
+ACCUMULATOR = "SQ_ACCUM_PREV_HIRES"
+"""In a level pass: the level counter summed up over all cycles."""
+ACCUMULATOR_SUFFIX = "_ACCUM"
+"""In a long form: the accumulator of the level counter that stands before it."""
+
+COUNTER = re.compile(
+    r"(?:SQ|SQC|TA|TD|TCP|TCC|CPC|CPF|SPI|GRBM|GDS)_[A-Z0-9_]+?(?:_sum)?(?:\[(\d{1,4})\])?",
+    re.ASCII,
+)
+"""A counter's column; a number in brackets is a channel."""
+
+_RENAMED = (("TCC_EA_", "TCC_EA0_"),)
+"""Spellings of older collectors and the present one."""
+_RENAMED_FACTS = {"num_memory_channels": "num_hbm_channels"}
+
+
+def present_name(counter: str) -> str:
+    """The present spelling of a counter's name."""
+    for old, new in _RENAMED:
+        if counter.startswith(old):
+            return new + counter[len(old) :]
+    return counter
+
+
+def present_fact(name: str) -> str:
+    """The present spelling of a fact's name."""
+    return _RENAMED_FACTS.get(name, name)
