@@ -105,11 +105,11 @@ def test_busy_queues_slow_each_other_down(hip_features: Path, tmp_path: Path) ->
 
 
 def test_a_slow_kernel_delays_its_own_queue_only(hip_features: Path, tmp_path: Path) -> None:
-    ran = run(tmp_path, ["--fault", "hang,kernel=touch,ms=30,count=1"], hip_features, "threads")
+    ran = run(tmp_path, ["--fault", "hang,kernel=touch,ms=500,count=1"], hip_features, "threads")
 
     (slow,) = (op for op in ran.ops if op.fault == "hang")
     meanwhile = [op for op in ran.ops if slow.start_ns < op.start_ns < slow.end_ns]
-    assert slow.duration_ns == 30_002_000
+    assert slow.duration_ns == 500_002_000
     assert any(op.queue != slow.queue for op in meanwhile)
     assert all(op.queue != slow.queue for op in meanwhile)
 

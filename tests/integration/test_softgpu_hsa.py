@@ -159,10 +159,10 @@ def test_lost_timestamps_are_said_to_be_invalid(hsa_ops: Path, tmp_path: Path) -
 
 def test_an_interrupt_may_come_late(hsa_ops: Path, tmp_path: Path) -> None:
     # The runtime waits for the interrupt only after it has looked at the signal for a while itself.
-    options = ["--fault", "slow_interrupt,us=80000", "--kernel-ns", "300000000"]
+    options = ["--fault", "slow_interrupt,us=80000", "--kernel-ns", "800000000"]
     ran = run(tmp_path, options, hsa_ops, "interrupt")
 
-    assert 75_000 < int(ran.out) < 5_000_000
+    assert int(ran.out) > 75_000
 
 
 def test_a_drifting_clock_is_converted_back(hsa_ops: Path, tmp_path: Path) -> None:
@@ -178,16 +178,16 @@ def test_a_drifting_clock_is_converted_back(hsa_ops: Path, tmp_path: Path) -> No
 def test_a_jumping_clock_shows_in_what_the_runtime_reports(hsa_ops: Path, tmp_path: Path) -> None:
     options = [
         "--fault",
-        "clock_jump,at_ms=700,by_us=50000",  # late enough for a busy machine to have begun
+        "clock_jump,at_ms=1500,by_us=50000",  # late enough for a busy machine to have begun
         "--fault",
-        "hang,ms=1200,after=1,count=1",
+        "hang,ms=2500,after=1,count=1",
     ]
     ran = run(tmp_path, options, hsa_ops, "dispatches", "2")
 
     _, (_, _, start, end) = ran.rows()
-    assert ran.ops[1].duration_ns == 1_200_002_000
+    assert ran.ops[1].duration_ns == 2_500_002_000
     # The runtime spreads the jump as it converts; without one both agree within a few ticks.
-    assert abs(end - start - 1_200_002_000) > 1_000 * CLOCK_TICK_NS
+    assert abs(end - start - 2_500_002_000) > 1_000 * CLOCK_TICK_NS
 
 
 def test_a_wrong_variable_is_explained(hsa_ops: Path, tmp_path: Path) -> None:
