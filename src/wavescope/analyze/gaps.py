@@ -13,21 +13,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.findings.small_gaps import small_gaps
+from wavescope.analyze.findings.thresholds import DEFAULT_THRESHOLDS
 from wavescope.analyze.gpu_timelines import GpuTimeline, gpu_timelines
 from wavescope.analyze.rows_by_time import RowsByTime
 from wavescope.model.intervals import Times, elapsed_ns
 from wavescope.model.op_kinds import OpKind
-from wavescope.model.result import (
-    Finding,
-    Result,
-    ResultColumn,
-    ResultTable,
-    Severity,
-    Unit,
-    Value,
-)
+from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace
-from wavescope.units import count_text, duration_text
+from wavescope.units import duration_text
 
 Lengths = npt.NDArray[np.uint64]
 
@@ -41,8 +35,7 @@ class GapOptions:
     """How many of the largest gaps to list, and what counts as a small one."""
 
     largest: int = 10
-    small_ns: int = 10_000
-    small_finding_percent: float = 10.0
+    small_ns: int = int(DEFAULT_THRESHOLDS.small_gap_ns)
 
 
 class GapBin(NamedTuple):
@@ -195,7 +188,7 @@ def gaps(
         _histogram_table(measured),
         _largest_table(trace, largest, sum(gpu.gap_count for gpu in measured)),
     ]
-    return Result("Idle gaps", tables, _findings(measured, options))
+    return Result("Idle gaps", tables, small_gaps(measured, options.small_ns))
 
 
 def _gap_table(measured: Sequence[GpuGaps], options: GapOptions) -> ResultTable:
@@ -284,23 +277,3 @@ def _op_text(trace: Trace, row: int) -> str:
     """The op's name, or its type where it has none, as copies do."""
     name = trace.strings[int(trace.ops["name"][row])]
     return name or trace.strings[int(trace.ops["type"][row])]
-
-
-def _findings(measured: Sequence[GpuGaps], options: GapOptions) -> list[Finding]:
-    findings = []
-    for gpu in measured:
-        share = 100 * gpu.small_total_ns / gpu.span_ns if gpu.span_ns else 0.0
-        if share >= options.small_finding_percent:
-            small = duration_text(options.small_ns)
-            findings.append(
-                Finding(
-                    "small-gaps",
-                    Severity.WARNING,
-                    f"GPU {gpu.gpu} lost {share:.1f} % of its span in gaps under {small}",
-                    f"{count_text(gpu.small_count)} gaps, together "
-                    f"{duration_text(gpu.small_total_ns)}",
-                    "launch overhead between short kernels: use graphs, or fuse kernels",
-                    f"gpu {gpu.gpu}",
-                )
-            )
-    return findings

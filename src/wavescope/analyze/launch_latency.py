@@ -13,22 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.findings.clock_order import clock_inversion
 from wavescope.analyze.group_statistics import GroupStatistics, group_statistics
 from wavescope.analyze.names.kernel_names import short_name
 from wavescope.analyze.op_labels import op_labels
 from wavescope.analyze.op_links import op_links
 from wavescope.analyze.scopes import distinct
-from wavescope.model.result import (
-    Finding,
-    Result,
-    ResultColumn,
-    ResultTable,
-    Severity,
-    Unit,
-    Value,
-)
+from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace, TraceTable
-from wavescope.units import duration_text
 
 
 @dataclass(frozen=True)
@@ -65,7 +57,7 @@ def launch_latency(trace: Trace, options: LaunchLatencyOptions | None = None) ->
     return Result(
         "Launch to start",
         [_gpu_table(trace, latencies), _kernel_table(trace, latencies, options)],
-        _findings(latencies),
+        clock_inversion(latencies.after_start_ns),
         {
             "linked_op_count": len(links.op_rows),
             "unlinked_op_count": len(trace.ops) - len(links.op_rows),
@@ -176,19 +168,3 @@ def _kernel_table(
 def _as_int(value: Value) -> int:
     assert isinstance(value, int)
     return value
-
-
-def _findings(latencies: _Latencies) -> list[Finding]:
-    inverted = latencies.after_start_ns[latencies.after_start_ns < 0]
-    if not len(inverted):
-        return []
-    return [
-        Finding(
-            "clock-inversion",
-            Severity.WARNING,
-            f"{len(inverted):,} ops began before the call that launched them",
-            f"by up to {duration_text(-int(inverted.min()))}; "
-            f"{len(latencies.after_start_ns):,} ops have a call",
-            "host and GPU clocks disagree: read launch latencies as differences only",
-        )
-    ]

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from wavescope.analyze.categories import categories
 from wavescope.analyze.copies import copies
 from wavescope.analyze.coverage import coverage
+from wavescope.analyze.findings.input_repaired import input_repaired
 from wavescope.analyze.gaps import gaps
 from wavescope.analyze.gpu_timelines import gpu_timelines
 from wavescope.analyze.kernel_summary import KernelSummaryOptions, kernel_summary
 from wavescope.analyze.names.kernel_meaning import CategoryRules
 from wavescope.analyze.utilization import utilization
-from wavescope.model.result import Finding, Result, Severity
+from wavescope.model.result import Result
 from wavescope.model.trace import Trace
 
 _OP_COLUMNS = ("gpu", "queue", "start_ns", "end_ns", "name", "type")
@@ -49,7 +50,7 @@ def summarize(trace: Trace, options: SummaryOptions) -> Result:
         parts += _host_parts(trace)
     parts.append(coverage(trace))
     result.extend(parts)
-    result.findings.extend(_reader_findings(trace))
+    result.findings.extend(input_repaired(trace))
     if options.rows is not None:
         result.tables = [table.head(options.rows) for table in result.tables]
     return result
@@ -60,17 +61,3 @@ def _host_parts(trace: Trace) -> list[Result]:
     from wavescope.analyze.launch_latency import launch_latency  # noqa: PLC0415
 
     return [host_calls(trace), launch_latency(trace)]
-
-
-def _reader_findings(trace: Trace) -> list[Finding]:
-    """What the reader skipped or repaired: conclusions must not rest on it."""
-    return [
-        Finding(
-            "input-repaired",
-            Severity.INFO,
-            f"{count:,} {sentence}",
-            f"{trace.format} reader, {trace.path}",
-            "check the recording if these rows matter",
-        )
-        for sentence, count in trace.notes
-    ]

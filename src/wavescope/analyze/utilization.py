@@ -10,29 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from wavescope.analyze.findings.exposed_communication import exposed_communication
+from wavescope.analyze.findings.gpu_idle import gpu_idle
 from wavescope.analyze.gpu_timelines import GpuTimeline, QueueTimeline, gpu_timelines
 from wavescope.model.intervals import busy_at_depth_of_sorted
-from wavescope.model.result import (
-    Finding,
-    Result,
-    ResultColumn,
-    ResultTable,
-    Severity,
-    Unit,
-    Value,
-)
+from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace
-from wavescope.units import duration_text
 
 
 @dataclass(frozen=True)
 class UtilizationOptions:
-    """What to compute, and from which share of the span on a finding is worth telling."""
+    """What to compute."""
 
     concurrency: bool = False
     """Whether to tell how long how many ops ran at once: nearly doubles the work on busy traces."""
-    idle_finding_percent: float = 20.0
-    exposed_finding_percent: float = 10.0
 
 
 class BusyTime(NamedTuple):
@@ -174,7 +165,7 @@ def utilization(
     return Result(
         "GPU utilization",
         tables,
-        _findings(gpus, options),
+        [*gpu_idle(gpus), *exposed_communication(gpus)],
         _facts(gpus, barrier_count),
     )
 
@@ -288,36 +279,3 @@ def _concurrency_table(gpus: Sequence[GpuUtilization]) -> ResultTable:
         for depth, length_ns in enumerate(gpu.depth_ns)
     ]
     return ResultTable("concurrency", "Ops running at once", _CONCURRENCY_COLUMNS, rows)
-
-
-def _findings(gpus: Sequence[GpuUtilization], options: UtilizationOptions) -> list[Finding]:
-    findings = []
-    for gpu in gpus:
-        idle_percent = percent_of(gpu.time.idle_ns, gpu.time.span_ns) or 0
-        if idle_percent >= options.idle_finding_percent:
-            findings.append(
-                Finding(
-                    "gpu-idle",
-                    Severity.WARNING,
-                    f"GPU {gpu.gpu} was idle for {idle_percent:.1f} % of its span",
-                    f"{duration_text(gpu.time.idle_ns)} of {duration_text(gpu.time.span_ns)} "
-                    f"between its first and last op had no op running",
-                    "look at the gaps: what ran before and after the largest, and on the host",
-                    f"gpu {gpu.gpu}",
-                )
-            )
-        exposed_percent = percent_of(gpu.exposed_communication_ns, gpu.time.span_ns) or 0
-        if exposed_percent >= options.exposed_finding_percent:
-            findings.append(
-                Finding(
-                    "exposed-communication",
-                    Severity.WARNING,
-                    f"GPU {gpu.gpu} spent {exposed_percent:.1f} % of its span in communication "
-                    f"without compute",
-                    f"{duration_text(gpu.exposed_communication_ns)} of "
-                    f"{duration_text(gpu.communication_ns)} communication was not hidden",
-                    "overlap collectives with compute on another stream, or make them smaller",
-                    f"gpu {gpu.gpu}",
-                )
-            )
-    return findings

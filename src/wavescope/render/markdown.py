@@ -7,7 +7,7 @@ from typing import TextIO
 
 from wavescope.model.result import Finding, Result, ResultTable
 from wavescope.render.escape import shortened, visible
-from wavescope.render.values import SpelledColumn, fact_label, fact_text, spelled_columns
+from wavescope.render.values import SpelledColumn, fact_label, fact_text, gain_text, spelled_columns
 from wavescope.units import count_text
 
 _LONGEST_CELL = 120
@@ -81,7 +81,10 @@ def _findings_markdown(findings: list[Finding]) -> str:
 
 
 def _advice(finding: Finding) -> str:
-    return f"; suggestion: {_sentence(finding.suggestion)}" if finding.suggestion else ""
+    gain = gain_text(finding)
+    parts = [f"; gain {_sentence(gain)}" if gain else ""]
+    parts.append(f"; suggestion: {_sentence(finding.suggestion)}" if finding.suggestion else "")
+    return "".join(parts)
 
 
 def _sentence(text: str) -> str:

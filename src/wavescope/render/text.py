@@ -8,7 +8,7 @@ from typing import NamedTuple, TextIO
 from wavescope.model.result import Finding, Result, ResultTable, Severity, Value
 from wavescope.render.escape import cell_width, padded, visible
 from wavescope.render.table_text import TableLayout, laid_out
-from wavescope.render.values import fact_label, fact_text, spelled_columns
+from wavescope.render.values import fact_label, fact_text, gain_text, spelled_columns
 from wavescope.units import count_text
 
 _COLOR_OF = {Severity.INFO: "36", Severity.WARNING: "33", Severity.PROBLEM: "31"}
@@ -84,6 +84,8 @@ def _findings_text(findings: list[Finding], style: TextStyle) -> str:
         lines += head[1:]
         place = f" [{visible(finding.where)}]" if finding.where else ""
         lines += _hanging("  ", visible(finding.evidence) + place, style.width)
+        if gain := gain_text(finding):
+            lines += _hanging("  ", f"gain {visible(gain)}", style.width)
         if finding.suggestion:
             lines += _hanging("  -> ", visible(finding.suggestion), style.width)
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
+from wavescope.model.result import Finding, ResultColumn, ResultTable, Unit, Value
 from wavescope.render.escape import visible
 from wavescope.units import NS_PER, bytes_text, count_text, duration_text
 
@@ -63,6 +63,14 @@ def spelled_column(column: ResultColumn, values: Sequence[Value]) -> SpelledColu
     return SpelledColumn(
         visible(column.title), "ns" if column.unit is Unit.TIME else "", cells, is_number
     )
+
+
+def gain_text(finding: Finding) -> str:
+    """What a finding says can be gained: 'up to 12.0 %: no gaps left'; empty if it does not."""
+    if finding.gain_percent is None:
+        return ""
+    basis = f": {finding.gain_basis}" if finding.gain_basis else ""
+    return f"up to {finding.gain_percent:.1f} %{basis}"
 
 
 def fact_label(key: str) -> str:

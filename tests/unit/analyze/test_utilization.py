@@ -162,7 +162,7 @@ def test_idle_and_exposed_communication_become_findings() -> None:
     assert (idle.id, idle.where) == ("gpu-idle", "gpu 0")
     assert idle.title == "GPU 0 was idle for 25.0 % of its span"
     assert exposed.id == "exposed-communication"
-    assert exposed.evidence == "20 ns of 20 ns communication was not hidden"
+    assert exposed.evidence == "20 ns of 20 ns communication was not hidden (0.0 % overlapped)"
     assert utilization(a_trace().with_kernel("a", 0, 50).build()).findings == []
 
 

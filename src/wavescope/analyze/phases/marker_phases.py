@@ -29,6 +29,10 @@ from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 
 
+# What phases and their tables are made from, read from the file in one pass.
+_OP_COLUMNS = ("gpu", "start_ns", "end_ns", "name", "type", "process", "marker")
+
+
 @dataclass(frozen=True)
 class PhaseOptions:
     """What paths are kept apart by, and whether numbered names are merged."""
@@ -126,7 +130,7 @@ class MarkerPhases:
         count = len(self.paths)
         own_counts, by_time = self._own_counts()
         counts = self._with_nested(own_counts)
-        unions_ns = self._unions_ns()
+        unions_ns = self._unions_ns
         by_time = self._with_nested(by_time)
         occurrences, wall_ns, sums_ns = self._range_facts()
         return [
@@ -150,7 +154,11 @@ class MarkerPhases:
     @cached_property
     def outside_gpu_time_ns(self) -> int:
         """Union of the ops outside any range on each GPU, added up over GPUs."""
-        return self._union_ns((self.path_of_op == NO_PATH) & self._working)
+        if not self.paths:
+            return self.all_gpu_time_ns
+        if not self._working.all():
+            return self._union_ns((self.path_of_op == NO_PATH) & self._working)
+        return self._unions_ns[-1]
 
     @cached_property
     def all_gpu_time_ns(self) -> int:
@@ -161,7 +169,7 @@ class MarkerPhases:
         rows = slice(None) if chosen.all() else np.flatnonzero(chosen)
         ops = self.trace.ops
         gpus, starts, ends = (ops[name][rows] for name in ("gpu", "start_ns", "end_ns"))
-        return group_unions_ns(np.zeros(len(starts), np.int64), gpus, starts, ends, 1)[0]
+        return group_unions_ns(np.zeros(len(starts), np.int8), gpus, starts, ends, 1)[0]
 
     def _own_counts(self) -> tuple[list[int], list[int]]:
         paths, basis = self.path_of_op, self.ranges.basis
@@ -181,23 +189,29 @@ class MarkerPhases:
                 total[parent] += total[number]
         return total
 
+    @cached_property
     def _unions_ns(self) -> list[int]:
-        """Level by level: at one depth every op belongs to one path at most."""
-        ops = self.trace.ops
+        """GPU time of each path, and last of what no path holds (barriers among it).
+
+        Level by level: at one depth every op belongs to one path at most. All ops are dealt out
+        each time, those of no path at that depth to a group of their own: picking the others out
+        first would cost more memory and time.
+        """
+        ops, count = self.trace.ops, len(self.paths)
         ops.load("gpu", "start_ns", "end_ns")
-        unions = [0] * len(self.paths)
+        innermost = self.path_of_op
+        if not self._working.all():
+            innermost = np.where(self._working, innermost, NO_PATH)
+        unions = [0] * (count + 1)
         for depth in range(max((path.depth for path in self.paths), default=-1) + 1):
-            paths = looked_up(self.ancestors_at(depth), self.path_of_op)
-            inside = (paths != NO_PATH) & self._working
-            rows = slice(None) if inside.all() else np.flatnonzero(inside)
-            lengths = group_unions_ns(
-                paths[rows],
-                ops["gpu"][rows],
-                ops["start_ns"][rows],
-                ops["end_ns"][rows],
-                len(unions),
-            )
-            unions = [own + added for own, added in zip(unions, lengths, strict=True)]
+            ancestors = self.ancestors_at(depth)
+            paths = looked_up(np.where(ancestors == NO_PATH, count, ancestors), innermost)
+            lengths = group_unions_ns(paths, ops["gpu"], ops["start_ns"], ops["end_ns"], count + 1)
+            for number, path in enumerate(self.paths):
+                if path.depth == depth:
+                    unions[number] = lengths[number]
+            if depth == 0:
+                unions[count] = lengths[count]
         return unions
 
     def _range_facts(self) -> tuple[list[int], list[int], list[int]]:
@@ -217,6 +231,7 @@ class MarkerPhases:
 def marker_phases(trace: Trace, options: PhaseOptions | None = None) -> MarkerPhases:
     """The phases that the markers of `trace` make of its ops."""
     options = options or PhaseOptions()
+    trace.ops.load(*_OP_COLUMNS)
     found = found_ranges(trace)
     ranges = op_ranges(trace, found)
     if not np.any(ranges.drawn >= 0):

@@ -1,0 +1,35 @@
+"""Ops that began before the call that launched them: clocks that disagree."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.findings.evidence_sql import inversions_sql
+from wavescope.model.result import Finding, Severity
+from wavescope.units import duration_text
+
+ID = "clock-inversion"
+
+
+def clock_inversion(after_start_ns: npt.NDArray[np.int64]) -> list[Finding]:
+    """One finding if any op began before its call; given is op start - call start of each."""
+    inverted = after_start_ns[after_start_ns < 0]
+    if not len(inverted):
+        return []
+    return [
+        Finding(
+            ID,
+            Severity.WARNING,
+            f"{len(inverted):,} ops began before the call that launched them",
+            f"by up to {duration_text(-int(inverted.min()))}; {len(after_start_ns):,} ops have a "
+            f"call",
+            "host and GPU clocks disagree: read launch latencies as differences only",
+            sql=inversions_sql(),
+            numbers={
+                "inverted": len(inverted),
+                "linked": len(after_start_ns),
+                "largest_ns": -int(inverted.min()),
+            },
+        )
+    ]

@@ -1,0 +1,124 @@
+"""What several findings are made from, computed once: timelines, gaps, phases, names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.categories import OpCategories, op_categories
+from wavescope.analyze.findings.idle_gaps import IdleGaps, idle_gaps
+from wavescope.analyze.findings.thresholds import DEFAULT_THRESHOLDS, Thresholds
+from wavescope.analyze.gpu_timelines import GpuTimeline, gpu_timelines
+from wavescope.analyze.group_statistics import GroupStatistics, group_statistics
+from wavescope.analyze.names.kernel_names import short_name
+from wavescope.analyze.op_labels import OpLabels, op_labels
+from wavescope.analyze.op_links import OpLinks, op_links
+from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
+from wavescope.analyze.scopes import index_type
+from wavescope.analyze.utilization import GpuUtilization, gpu_utilizations
+from wavescope.model.intervals import lengths_ns, sum_of_lengths_ns
+from wavescope.model.op_kinds import OpClass, OpKind
+from wavescope.model.source import Array
+from wavescope.model.trace import Trace
+
+_OP_COLUMNS = ("id", "gpu", "queue", "start_ns", "end_ns", "name", "type", "process", "marker")
+
+
+@dataclass(frozen=True)
+class FindingContext:
+    """A trace and the thresholds; everything else is derived when it is first asked for."""
+
+    trace: Trace
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
+
+    def __post_init__(self) -> None:
+        self.trace.ops.load(*_OP_COLUMNS)
+
+    @cached_property
+    def timelines(self) -> Sequence[GpuTimeline]:
+        return gpu_timelines(self.trace)
+
+    @cached_property
+    def utilizations(self) -> list[GpuUtilization]:
+        return gpu_utilizations(self.timelines)
+
+    @cached_property
+    def gaps(self) -> IdleGaps:
+        """Gaps that are more than the GPU's own step from op to op."""
+        return idle_gaps(self.trace, self.timelines, int(self.thresholds.back_to_back_ns))
+
+    @cached_property
+    def phases(self) -> MarkerPhases:
+        return marker_phases(self.trace)
+
+    @cached_property
+    def categories(self) -> OpCategories:
+        return op_categories(self.trace)
+
+    @cached_property
+    def links(self) -> OpLinks | None:
+        """Which call caused which op; None when the trace has no host calls."""
+        if not len(self.trace.links) or not len(self.trace.calls):
+            return None
+        return op_links(self.trace)
+
+    @cached_property
+    def durations_ns(self) -> Array:
+        """Of every op, in 32 bits if all fit."""
+        return lengths_ns(self.trace.ops["start_ns"], self.trace.ops["end_ns"])
+
+    @cached_property
+    def working(self) -> npt.NDArray[np.bool_]:
+        """Which ops do work: all but barriers."""
+        working: npt.NDArray[np.bool_] = self.trace.op_kind != OpKind.BARRIER
+        return working
+
+    @cached_property
+    def compute_kernels(self) -> npt.NDArray[np.bool_]:
+        """Which ops are kernels and no collectives."""
+        trace = self.trace
+        kernels: npt.NDArray[np.bool_] = np.equal(trace.op_kind, OpKind.KERNEL)
+        kernels &= trace.op_class == OpClass.COMPUTE
+        return kernels
+
+    @cached_property
+    def labels(self) -> OpLabels:
+        """The names of all ops, by type where they have none."""
+        return op_labels(self.trace, self.trace.ops)
+
+    @cached_property
+    def label_of_op(self) -> npt.NDArray[np.integer]:
+        """For every op a position in `labels.texts`."""
+        count = len(self.labels.texts)
+        return self.labels.for_each_op(np.arange(count, dtype=index_type(count)))
+
+    @cached_property
+    def by_label(self) -> GroupStatistics:
+        """Durations by label."""
+        return group_statistics(self.label_of_op, self.durations_ns, len(self.labels.texts))
+
+    @cached_property
+    def duration_sum_ns(self) -> int:
+        """The summed durations of all ops that do work."""
+        return sum(timeline.duration_sum_ns for timeline in self.timelines)
+
+    def summed_ns(self, chosen: npt.NDArray[np.bool_]) -> int:
+        """The summed durations of some ops."""
+        ops = self.trace.ops
+        return sum_of_lengths_ns(ops["start_ns"][chosen], ops["end_ns"][chosen])
+
+    def op_id(self, row: int) -> int:
+        """The id of the op in a row."""
+        return int(self.trace.ops["id"][row])
+
+    def op_name(self, row: int) -> str:
+        """What people call the op in a row."""
+        return short_name(self.labels.texts[int(self.label_of_op[row])])
+
+    def op_ids(self, rows: npt.NDArray[np.integer]) -> str:
+        """The ids of some ops as text: 17, 42, 99."""
+        return ", ".join(str(self.op_id(int(row))) for row in rows)

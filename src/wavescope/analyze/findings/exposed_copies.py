@@ -1,0 +1,56 @@
+"""Copies during which the GPU does nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavescope.analyze.findings.context import FindingContext
+from wavescope.analyze.findings.evidence_sql import copies_sql
+from wavescope.analyze.utilization import GpuUtilization
+from wavescope.model.op_kinds import OpKind
+from wavescope.model.result import Finding, Severity
+from wavescope.units import duration_text
+
+ID = "exposed-copies"
+_SHOWN = 3
+
+
+def exposed_copies(context: FindingContext) -> list[Finding]:
+    """A finding for each GPU that spends much of its span only copying."""
+    findings = []
+    for gpu in context.utilizations:
+        span_ns = gpu.time.span_ns
+        share = 100 * gpu.exposed_copy_ns / span_ns if span_ns else 0.0
+        if share >= context.thresholds.exposed_copy_percent:
+            findings.append(_finding(context, gpu, share))
+    return findings
+
+
+def _finding(context: FindingContext, gpu: GpuUtilization, share: float) -> Finding:
+    ops = context.trace.ops
+    rows = np.flatnonzero((context.trace.op_kind == OpKind.COPY) & (ops["gpu"] == gpu.gpu))
+    longest = rows[np.argsort(-context.durations_ns[rows].astype(np.int64), kind="stable")]
+    direction = context.trace.strings[int(ops["type"][longest[0]])]
+    return Finding(
+        ID,
+        Severity.WARNING,
+        f"GPU {gpu.gpu} spent {share:.1f} % of its span only copying",
+        f"{duration_text(gpu.exposed_copy_ns)} of {duration_text(gpu.copy_ns)} in {len(rows):,} "
+        f"copies ran beside nothing else; the longest ({direction}) took "
+        f"{duration_text(int(context.durations_ns[longest[0]]))}: ops "
+        f"{context.op_ids(longest[:_SHOWN])}",
+        "copy from pinned memory, asynchronously and on a stream of its own, or keep the data on "
+        "the GPU",
+        f"gpu {gpu.gpu}",
+        gain_percent=share,
+        gain_basis="all copies hidden behind other work",
+        sql=copies_sql(gpu.gpu),
+        numbers={
+            "gpu": gpu.gpu,
+            "copies": len(rows),
+            "copy_ns": gpu.copy_ns,
+            "exposed_ns": gpu.exposed_copy_ns,
+            "exposed_percent": share,
+            "longest_op": context.op_id(int(longest[0])),
+        },
+    )

@@ -1,0 +1,156 @@
+"""Phases whose ops are so short that launching them takes longer than running them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wavescope.analyze.findings.context import FindingContext
+from wavescope.analyze.findings.evidence_sql import gaps_sql
+from wavescope.analyze.findings.idle_gaps import NO_ROW
+from wavescope.analyze.group_statistics import group_statistics
+from wavescope.analyze.group_sums import group_sums
+from wavescope.analyze.phases.marker_paths import NO_PATH
+from wavescope.model.coded_columns import code_counts
+from wavescope.model.result import Finding, Severity
+from wavescope.units import duration_text
+
+ID = "launch-bound"
+_EXPLAINED = 0.8
+"""A phase is not told when one nested in it has this share of its gaps."""
+
+
+class _PhaseGaps(NamedTuple):
+    """A phase, its ops, and the gaps before them that launches may explain."""
+
+    path: int
+    op_count: int
+    busy_ns: int
+    gap_count: int
+    gap_ns: int
+    median_ns: int
+
+    @property
+    def whole_ns(self) -> int:
+        return self.busy_ns + self.gap_ns
+
+    @property
+    def gap_percent(self) -> float:
+        return 100 * self.gap_ns / self.whole_ns if self.whole_ns else 0.0
+
+
+def launch_bound(context: FindingContext) -> list[Finding]:
+    """A finding for each phase (without markers: for the whole trace) bound by launches."""
+    phases = _phase_gaps(context)
+    whole_ns = sum(each.whole_ns for each in phases if _is_outermost(context, each.path))
+    qualifying = {each.path: each for each in phases if _qualifies(context, each, whole_ns)}
+    parents: dict[int, list[_PhaseGaps]] = {}
+    for each in qualifying.values():
+        if each.path < len(context.phases.paths):
+            parents.setdefault(context.phases.paths[each.path].parent, []).append(each)
+    return [
+        _finding(context, each)
+        for each in qualifying.values()
+        if not any(child.gap_ns >= _EXPLAINED * each.gap_ns for child in parents.get(each.path, []))
+    ]
+
+
+def _is_outermost(context: FindingContext, path: int) -> bool:
+    paths = context.phases.paths
+    return path == len(paths) or paths[path].parent == NO_PATH
+
+
+def _qualifies(context: FindingContext, each: _PhaseGaps, whole_ns: int) -> bool:
+    limits = context.thresholds
+    return (
+        each.op_count >= limits.launch_op_count
+        and each.median_ns <= limits.launch_op_ns
+        and each.gap_percent >= limits.launch_idle_percent
+        and 100 * each.whole_ns >= limits.launch_phase_percent * whole_ns
+    )
+
+
+def _phase_gaps(context: FindingContext) -> list[_PhaseGaps]:
+    """Every path with all that is nested in it; last, the ops outside any."""
+    phases = context.phases
+    count = len(phases.paths)
+    # -1, outside any range, becomes the last path.
+    path_of_op = np.where(phases.path_of_op == NO_PATH, count, phases.path_of_op)
+    durations, working = context.durations_ns, context.working
+    if not working.all():
+        durations = durations[working]
+    own_paths = path_of_op if working.all() else path_of_op[working]
+    gaps = context.gaps
+    told = (gaps.after != NO_ROW) & (gaps.lengths_ns <= context.thresholds.launch_gap_ns)
+    gap_paths, gap_lengths = path_of_op[gaps.after[told]], gaps.lengths_ns[told]
+    own = [
+        code_counts(own_paths, count + 1).tolist(),
+        group_sums(own_paths, durations, count + 1),
+        np.bincount(gap_paths, minlength=count + 1).tolist(),
+        group_sums(gap_paths, gap_lengths, count + 1),
+    ]
+    for column in own:
+        for number in range(count - 1, -1, -1):
+            parent = phases.paths[number].parent
+            if parent != NO_PATH:
+                column[parent] += column[number]
+    statistics = group_statistics(own_paths, durations, count + 1)
+    medians = dict(
+        zip(statistics.groups.tolist(), statistics.percentiles(50).tolist(), strict=True)
+    )
+    # Of a path without ops of its own, the median of what is nested in it.
+    for number in range(count - 1, -1, -1):
+        parent = phases.paths[number].parent
+        if parent != NO_PATH and parent not in medians and number in medians:
+            medians[parent] = medians[number]
+    return [
+        _PhaseGaps(
+            number,
+            op_count=own[0][number],
+            busy_ns=own[1][number],
+            gap_count=own[2][number],
+            gap_ns=own[3][number],
+            median_ns=medians.get(number, 0),
+        )
+        for number in range(count + 1)
+    ]
+
+
+def _finding(context: FindingContext, each: _PhaseGaps) -> Finding:
+    phases = context.phases
+    is_phase = each.path < len(phases.paths)
+    name = phases.path_text(each.path) if is_phase else ""
+    subject = f"Phase {name}" if is_phase else "The trace"
+    if not is_phase and phases.paths:
+        subject = "Work outside any range"
+    gpu = context.timelines[0].gpu
+    mean_gap_ns = each.gap_ns / each.gap_count if each.gap_count else 0
+    return Finding(
+        ID,
+        Severity.WARNING,
+        f"{subject} is bound by launches: {each.gap_percent:.0f} % of its GPU time line is gaps "
+        f"before short ops",
+        f"{each.op_count:,} ops, median {duration_text(each.median_ns)}; {each.gap_count:,} gaps "
+        f"before them of {duration_text(mean_gap_ns)} on average, together "
+        f"{duration_text(each.gap_ns)} beside {duration_text(each.busy_ns)} of work",
+        "launch them as one graph (hipGraph, CUDA graph, torch.compile with reduce-overhead), or "
+        "fuse them; a larger batch hides launches too",
+        f"phase {name}" if is_phase else "trace",
+        gain_percent=each.gap_percent,
+        gain_basis="none of these gaps left",
+        sql=gaps_sql(
+            gpu,
+            int(context.thresholds.back_to_back_ns) - 1,
+            int(context.thresholds.launch_gap_ns) + 1,
+        ),
+        numbers={
+            "phase": name or None,
+            "ops": each.op_count,
+            "median_ns": each.median_ns,
+            "gap_count": each.gap_count,
+            "gaps_ns": each.gap_ns,
+            "work_ns": each.busy_ns,
+            "gap_percent": each.gap_percent,
+        },
+    )

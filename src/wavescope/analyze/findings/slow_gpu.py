@@ -1,0 +1,135 @@
+"""A GPU (or rank) that computes slower than the others."""
+
+from __future__ import annotations
+
+import statistics
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.findings.context import FindingContext
+from wavescope.analyze.findings.evidence_sql import by_gpu_sql
+from wavescope.analyze.group_sums import group_sums
+from wavescope.analyze.names.kernel_names import short_name
+from wavescope.analyze.scopes import distinct
+from wavescope.model.columns import UNKNOWN
+from wavescope.model.result import Finding, Severity
+from wavescope.units import duration_text
+
+ID = "slow-gpu"
+_EQUAL_CALLS = 0.02
+_SHOWN = 3
+_MOST_CELLS = 1 << 22
+
+
+class _Work(NamedTuple):
+    """Calls and time of each kernel on each GPU: one row for each GPU."""
+
+    gpus: list[int]
+    calls: npt.NDArray[np.int64]
+    total_ns: npt.NDArray[np.float64]
+
+
+def slow_gpu(context: FindingContext) -> list[Finding]:
+    """A finding for the slowest GPU if it is slower than the others by more than the threshold."""
+    work = _work(context)
+    if work is None:
+        return []
+    most, least = work.calls.max(axis=0), work.calls.min(axis=0)
+    common = (least > 0) & (most - least <= _EQUAL_CALLS * most)
+    common_ns = work.total_ns[:, common].sum(axis=1)
+    whole_ns = int(work.total_ns.sum())
+    limits = context.thresholds
+    if not whole_ns or 100 * int(common_ns.sum()) < limits.straggler_common_percent * whole_ns:
+        return []
+    slowest = int(np.argmax(common_ns))
+    others_ns = statistics.median(np.delete(common_ns, slowest).tolist())
+    excess = 100 * (int(common_ns[slowest]) - others_ns) / others_ns if others_ns else 0.0
+    if excess < limits.straggler_percent:
+        return []
+    return [_finding(context, work, common, slowest, others_ns)]
+
+
+def _work(context: FindingContext) -> _Work | None:
+    """The compute kernels by GPU; None for a single GPU or too many names."""
+    trace = context.trace
+    gpus, gpu_of_op = distinct(trace.ops["gpu"])
+    label_count = len(context.labels.texts)
+    cells = len(gpus) * label_count
+    if len(gpus) < 2 or cells > _MOST_CELLS:
+        return None
+    chosen = context.compute_kernels
+    pairs = gpu_of_op.astype(np.int64) * label_count + context.label_of_op
+    durations = context.durations_ns
+    if not chosen.all():
+        pairs, durations = pairs[chosen], durations[chosen]
+    if not len(pairs):
+        return None
+    shape = (len(gpus), label_count)
+    calls = np.bincount(pairs, minlength=cells).reshape(shape)
+    totals = np.array(group_sums(pairs, durations, cells), np.float64).reshape(shape)
+    return _Work(gpus, calls, totals)
+
+
+def _finding(
+    context: FindingContext,
+    work: _Work,
+    common: npt.NDArray[np.bool_],
+    slowest: int,
+    others_ns: float,
+) -> Finding:
+    gpu, own_ns = work.gpus[slowest], int(work.total_ns[slowest, common].sum())
+    excess = 100 * (own_ns - others_ns) / others_ns
+    others = np.delete(np.arange(len(work.gpus)), slowest)
+    lost = work.total_ns[slowest] - np.median(work.total_ns[others], axis=0)
+    lost = np.where(common, lost, 0)
+    worst = [int(label) for label in np.argsort(-lost)[:_SHOWN] if lost[label] > 0]
+    texts = context.labels.texts
+    examples = [
+        f"{short_name(texts[label])} {duration_text(_mean_ns(work, [slowest], label))} "
+        f"against {duration_text(_mean_ns(work, others, label))}"
+        for label in worst
+    ]
+    communication = {each.gpu: each.communication_ns for each in context.utilizations}
+    waiting = statistics.median(communication.get(work.gpus[index], 0) for index in others)
+    rank = _rank_of(context, gpu)
+    place = f"GPU {gpu}" + (f" (rank {rank})" if rank is not None else "")
+    return Finding(
+        ID,
+        Severity.WARNING,
+        f"{place} computes {excess:.1f} % slower than the others",
+        f"{duration_text(own_ns)} for kernels that all {len(work.gpus)} GPUs ran equally often, "
+        f"against a median of {duration_text(others_ns)}: {'; '.join(examples)}; its collectives "
+        f"took {duration_text(communication.get(gpu, 0))}, the others' {duration_text(waiting)}",
+        "compare clocks, power and temperature of the GPUs, and what else runs on that one; the "
+        "others wait for it in every collective",
+        f"gpu {gpu}",
+        gain_percent=100 * (own_ns - others_ns) / own_ns,
+        gain_basis="the slowest GPU as fast as the median of the others",
+        sql=by_gpu_sql([texts[label] for label in worst]),
+        numbers={
+            "gpu": gpu,
+            "rank": rank,
+            "common_kernels_ns": own_ns,
+            "others_median_ns": int(others_ns),
+            "excess_percent": excess,
+            "communication_ns": communication.get(gpu, 0),
+            "others_communication_ns": waiting,
+        },
+    )
+
+
+def _mean_ns(work: _Work, gpus: list[int] | npt.NDArray[np.int64], label: int) -> float:
+    calls = int(work.calls[gpus, label].sum())
+    return int(work.total_ns[gpus, label].sum()) / calls if calls else 0.0
+
+
+def _rank_of(context: FindingContext, gpu: int) -> int | None:
+    trace = context.trace
+    if not len(trace.processes):
+        return None
+    row = int(np.argmax(trace.ops["gpu"] == gpu))
+    ranks = dict(zip(trace.processes["id"].tolist(), trace.processes["rank"].tolist(), strict=True))
+    rank = ranks.get(int(trace.ops["process"][row]), UNKNOWN)
+    return None if rank == UNKNOWN else rank

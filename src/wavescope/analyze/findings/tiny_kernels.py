@@ -1,0 +1,123 @@
+"""Very many kernels so short that their fixed cost is most of them."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.findings.context import FindingContext
+from wavescope.analyze.findings.evidence_sql import short_kernels_sql
+from wavescope.analyze.names.kernel_names import short_name
+from wavescope.analyze.row_groups import grouped_rows
+from wavescope.model.coded_columns import code_counts
+from wavescope.model.result import Finding, Severity
+from wavescope.units import count_text, duration_text
+
+ID = "tiny-kernels"
+_SHOWN = 3
+_RUNTIMES_OWN = re.compile("rocclr")
+"""Copies and fills of the runtime: they cannot be fused, and `copy_storm` tells of them."""
+_MOST_PAIRS = 1 << 22
+
+
+class _Pair(NamedTuple):
+    """Two tiny kernels that follow each other, and how often they do."""
+
+    first: int
+    second: int
+    times: int
+
+
+def tiny_kernels(context: FindingContext) -> list[Finding]:
+    """One finding for the trace, or none."""
+    limits = context.thresholds
+    is_kernel = context.compute_kernels
+    kernel_count = int(np.count_nonzero(is_kernel))
+    tiny = is_kernel & (context.durations_ns <= limits.tiny_kernel_ns)
+    runtimes_own = [
+        label for label, text in enumerate(context.labels.texts) if _RUNTIMES_OWN.search(text[:99])
+    ]
+    if runtimes_own:
+        tiny &= ~np.isin(context.label_of_op, runtimes_own)
+    tiny_count = int(np.count_nonzero(tiny))
+    if (
+        tiny_count < limits.tiny_count
+        or 100 * tiny_count < limits.tiny_count_percent * kernel_count
+    ):
+        return []
+    tiny_ns, kernel_ns = context.summed_ns(tiny), context.summed_ns(is_kernel)
+    if 100 * tiny_ns < limits.tiny_time_percent * kernel_ns:
+        return []
+    return [_finding(context, tiny, tiny_ns, kernel_count, kernel_ns)]
+
+
+def _finding(
+    context: FindingContext,
+    tiny: npt.NDArray[np.bool_],
+    tiny_ns: int,
+    kernel_count: int,
+    kernel_ns: int,
+) -> Finding:
+    limit_ns = int(context.thresholds.tiny_kernel_ns)
+    tiny_count = int(np.count_nonzero(tiny))
+    texts = context.labels.texts
+    counts = code_counts(context.label_of_op[tiny], len(texts))
+    most = [
+        label for label in np.argsort(-counts, kind="stable")[:_SHOWN].tolist() if counts[label]
+    ]
+    named = ", ".join(f"{short_name(texts[label])} ({counts[label]:,})" for label in most)
+    pair = _most_frequent_pair(context, tiny)
+    following = ""
+    if pair is not None:
+        following = (
+            f"; most often {short_name(texts[pair.first])} is followed by "
+            f"{short_name(texts[pair.second])}: {pair.times:,} times"
+        )
+    share = 100 * tiny_ns / kernel_ns
+    return Finding(
+        ID,
+        Severity.WARNING,
+        f"{100 * tiny_count / kernel_count:.0f} % of the kernels run for "
+        f"{duration_text(limit_ns)} or less and take {share:.1f} % of kernel time",
+        f"{count_text(tiny_count)} of {count_text(kernel_count)} kernels, "
+        f"{duration_text(tiny_ns / tiny_count)} each: {named}{following}",
+        "fuse neighbours (torch.compile, a fused norm or activation kernel), and replay what "
+        "remains as a graph: so short a kernel is mostly its fixed cost",
+        "trace",
+        gain_percent=share,
+        gain_basis="all of them fused into their neighbours, their time gone; gaps not counted",
+        sql=short_kernels_sql(limit_ns),
+        numbers={
+            "tiny_count": tiny_count,
+            "kernel_count": kernel_count,
+            "tiny_ns": tiny_ns,
+            "time_percent": share,
+            "first_op": context.op_id(int(np.argmax(tiny))),
+            "pair": f"{texts[pair.first]} > {texts[pair.second]}" if pair else None,
+            "pair_count": pair.times if pair else None,
+        },
+    )
+
+
+def _most_frequent_pair(context: FindingContext, tiny: npt.NDArray[np.bool_]) -> _Pair | None:
+    """The two tiny kernels that follow each other on a queue most often."""
+    label_count = len(context.labels.texts)
+    if label_count * label_count > _MOST_PAIRS:
+        return None
+    ops = context.trace.ops
+    # Ops of a queue are in order of time in nearly all traces; a few exceptions do not matter here.
+    marked = np.where(tiny, context.label_of_op.astype(np.int64), label_count)
+    grouped = grouped_rows(ops["gpu"], ops["queue"], (marked,))
+    (labels,) = grouped.columns
+    first, second = labels[:-1], labels[1:]
+    inside = np.ones(len(first), bool)
+    inside[grouped.bounds[1:-1] - 1] = False
+    inside &= (first != label_count) & (second != label_count)
+    if not inside.any():
+        return None
+    counts = np.bincount(first[inside] * label_count + second[inside])
+    best = int(np.argmax(counts))
+    return _Pair(*divmod(best, label_count), int(counts[best]))

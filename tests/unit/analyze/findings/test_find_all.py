@@ -1,0 +1,224 @@
+"""Every finding on a trace that has it and on one that has not, with evidence that holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.builders import TraceMaker, a_trace
+from tests.unit.analyze.findings import traces
+from wavescope.analyze.findings.find_all import FINDING_IDS, find
+from wavescope.analyze.findings.thresholds import Thresholds
+from wavescope.errors import UsageError
+from wavescope.model.result import Finding, Result, Severity
+from wavescope.store.read_only_query import ReadOnlyQuery
+from wavescope.store.sqlite_writer import write_trace
+
+Make = Callable[[], TraceMaker]
+
+CASES: dict[str, tuple[Make, Make]] = {
+    "launch-bound": (traces.decode_of_short_ops, lambda: traces.decode_of_short_ops(gap_ns=400)),
+    "gpu-idle": (
+        lambda: traces.launched_every(50, 100_000, 10_000, 20_000),
+        lambda: traces.launched_every(50, 100_000, 95_000, 20_000),
+    ),
+    "exposed-communication": (
+        traces.exposed_collective,
+        lambda: traces.exposed_collective(compute_end_ns=89),
+    ),
+    "exposed-copies": (traces.exposed_copy, lambda: traces.exposed_copy(compute_end_ns=89)),
+    "copy-storm": (traces.many_fills, lambda: traces.many_fills(400)),
+    "tiny-kernels": (traces.tiny_ones, lambda: traces.tiny_ones(6_000)),
+    "slow-gpu": (traces.four_gpus, lambda: traces.four_gpus(slow_percent=3)),
+    "duration-outliers": (traces.with_outliers, lambda: traces.with_outliers(40_000)),
+    "duration-drift": (traces.drifting, lambda: traces.drifting(percent=1)),
+    "queue-serialization": (traces.two_queues, lambda: traces.two_queues(5_000)),
+    "low-coverage": (lambda: traces.covered(60), lambda: traces.covered(99)),
+    "unknown-launches": (lambda: traces.partly_launched(10), lambda: traces.partly_launched(20)),
+    "clock-inversion": (traces.inverted, lambda: traces.partly_launched(20)),
+}
+
+
+def found(make: Make, identifier: str) -> list[Finding]:
+    return [each for each in find(make().build()) if each.id == identifier]
+
+
+def test_there_is_a_case_for_every_finding() -> None:
+    assert {*CASES, "input-repaired"} == set(FINDING_IDS)
+
+
+@pytest.mark.parametrize("identifier", CASES)
+def test_told_where_it_is_and_only_there(identifier: str) -> None:
+    has_it, has_it_not = CASES[identifier]
+
+    assert found(has_it, identifier)
+    assert not found(has_it_not, identifier)
+
+
+@pytest.mark.parametrize("identifier", CASES)
+def test_evidence_gain_and_next_step_are_there(identifier: str) -> None:
+    for each in found(CASES[identifier][0], identifier):
+        assert each.title and each.evidence and each.suggestion
+        assert any(character.isdigit() for character in each.title + each.evidence)
+        assert each.numbers
+        assert (each.gain_percent is None) == (not each.gain_basis)
+        assert each.gain_percent is None or 0 < each.gain_percent <= 100
+        json.dumps(Result("x", findings=[each]).to_json())
+
+
+@pytest.mark.parametrize("identifier", CASES)
+def test_the_sql_runs_on_the_trace_file_and_shows_rows(identifier: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace.db"
+    maker = CASES[identifier][0]()
+    write_trace([maker.builder], path)
+    for each in found(lambda: maker, identifier):
+        with closing(ReadOnlyQuery(path, each.sql)) as query:
+            assert list(query)
+
+
+def rows_of(maker: TraceMaker, finding: Finding, tmp_path: Path) -> list[dict[str, object]]:
+    path = tmp_path / "trace.db"
+    write_trace([maker.builder], path)
+    with closing(ReadOnlyQuery(path, finding.sql)) as query:
+        return [dict(zip(query.columns, row, strict=True)) for row in query]
+
+
+class TestNumbersOfTheQueryAreThoseOfTheFinding:
+    def test_idle(self, tmp_path: Path) -> None:
+        maker = traces.launched_every(50, 100_000, 10_000, 20_000)
+        (idle,) = found(lambda: maker, "gpu-idle")
+        first = rows_of(maker, idle, tmp_path)[0]
+
+        assert first["idle_ns"] == idle.numbers["idle_ns"] == 49 * 90_000
+        assert first["gaps"] == idle.numbers["gap_count"] == 49
+        assert first["op_after"] == idle.numbers["op_after_longest_gap"] == 2
+
+    def test_storm(self, tmp_path: Path) -> None:
+        maker = traces.many_fills()
+        (storm,) = found(lambda: maker, "copy-storm")
+        (row,) = rows_of(maker, storm, tmp_path)
+
+        assert (row["calls"], row["total_ns"]) == (600, 2_400_000)
+        assert (storm.numbers["calls"], storm.numbers["total_ns"]) == (600, 2_400_000)
+
+    def test_outliers(self, tmp_path: Path) -> None:
+        maker = traces.with_outliers()
+        (outliers,) = found(lambda: maker, "duration-outliers")
+        rows = rows_of(maker, outliers, tmp_path)
+
+        assert [row["id"] for row in rows[:3]] == [51, 101, 151]
+        assert outliers.numbers["longest_op"] == 51
+        assert outliers.numbers["excess_ns"] == 3 * 490_000
+
+    def test_coverage(self, tmp_path: Path) -> None:
+        maker = traces.covered(60)
+        (coverage,) = found(lambda: maker, "low-coverage")
+        (row,) = rows_of(maker, coverage, tmp_path)
+
+        assert (row["seen"], row["timed"]) == (100, 60)
+        assert coverage.numbers["timed_percent"] == 60.0
+
+    def test_slow_gpu(self, tmp_path: Path) -> None:
+        maker = traces.four_gpus()
+        (slow,) = found(lambda: maker, "slow-gpu")
+        rows = rows_of(maker, slow, tmp_path)
+
+        assert {row["gpuId"]: row["mean_ns"] for row in rows} == {
+            0: 100_000, 1: 100_000, 2: 120_000, 3: 100_000,
+        }  # fmt: skip
+        assert (slow.numbers["gpu"], slow.numbers["rank"]) == (2, 2)
+        assert slow.numbers["excess_percent"] == 20.0
+
+
+def test_the_phase_bound_by_launches_is_named() -> None:
+    (finding,) = found(traces.decode_of_short_ops, "launch-bound")
+
+    assert finding.where == "phase decode"
+    assert finding.numbers["ops"] == 200
+    assert finding.numbers["gaps_ns"] == 200 * 30_000
+    assert finding.gain_percent == 100 * 30 / 32
+
+
+def test_a_parent_is_not_told_when_its_child_explains_it() -> None:
+    maker = traces.decode_of_short_ops().with_marker("request", 0, 200_000_000)
+
+    assert [each.where for each in found(lambda: maker, "launch-bound")] == [
+        "phase request > decode"
+    ]
+
+
+def test_a_trace_without_markers_can_be_launch_bound() -> None:
+    maker = traces.every(a_trace(), "k", 200, 20_000, 2_000)
+
+    assert [each.where for each in found(lambda: maker, "launch-bound")] == ["trace"]
+
+
+def test_what_is_the_same_on_all_gpus_is_told_once() -> None:
+    maker = a_trace()
+    for gpu in range(4):
+        maker.with_kernel("a", 0, 10, gpu=gpu).with_kernel("a", 90 - gpu, 100, gpu=gpu)
+    (idle,) = found(lambda: maker, "gpu-idle")
+
+    assert idle.numbers["gpu"] == 0
+    assert idle.numbers["gpus"] == "0,1,2,3"
+    assert idle.where == "gpus 0,1,2,3"
+    assert "likewise GPU 1 79.0 %" in idle.evidence
+
+
+def test_outliers_of_other_launch_sizes_are_none() -> None:
+    maker = a_trace()
+    for index in range(200):
+        large = index % 100 == 50
+        maker.with_kernel(
+            "k",
+            index * 10**6,
+            index * 10**6 + (500_000 if large else 10_000),
+            grid_x=99 if large else 1,
+        )
+
+    assert not found(lambda: maker, "duration-outliers")
+
+
+def test_growing_work_is_no_drift() -> None:
+    assert not found(lambda: traces.drifting(grid_step=1), "duration-drift")
+
+
+def test_kernels_that_get_faster_are_only_mentioned() -> None:
+    (finding,) = found(lambda: traces.drifting(percent=-10), "duration-drift")
+
+    assert (finding.severity, finding.gain_percent) == (Severity.INFO, None)
+
+
+def test_queues_used_one_after_the_other_do_not_take_turns() -> None:
+    assert not found(lambda: traces.two_queues(offset_ns=2_000_000), "queue-serialization")
+
+
+def test_the_gravest_comes_first() -> None:
+    maker = traces.covered(10).with_kernel("late", 1_000_000, 1_000_010)
+    severities = [each.severity for each in find(maker.build())]
+
+    assert severities == sorted(severities, key=list(reversed(Severity)).index)
+    assert severities[0] is Severity.PROBLEM
+
+
+def test_thresholds_decide() -> None:
+    trace = traces.exposed_collective(compute_end_ns=85).build()
+    strict = Thresholds().with_values({"exposed_communication_percent": 5})
+
+    assert "exposed-communication" not in [each.id for each in find(trace)]
+    assert "exposed-communication" in [each.id for each in find(trace, strict)]
+    with pytest.raises(UsageError, match="no threshold 'nothing'"):
+        Thresholds().with_values({"nothing": 1})
+
+
+def test_empty_and_hostile_traces() -> None:
+    assert find(a_trace().build()) == []
+    low, high = -(1 << 62), 1 << 62
+    maker = a_trace().with_kernel("'; DROP TABLE\x00 --", low, low + 10)
+    maker.with_kernel("", 0, 0).with_kernel("x", high - 5, high).with_op("", 5, 6, type="Barrier")
+
+    assert {each.id for each in find(maker.build())} == {"gpu-idle"}
