@@ -49,6 +49,9 @@ COMMANDS = (
     CommandEntry("info", "info", "what a trace holds: span, GPUs, processes, tables, coverage"),
     CommandEntry("summary", "summary", "where the time goes: kernels, utilization, gaps, copies"),
     CommandEntry("report", "report", "a trace as one page: findings, timeline, kernels, phases"),
+    CommandEntry(
+        "analyze-trace", "analyze_trace", "what is worth changing, with evidence", ("findings",)
+    ),
     CommandEntry("phases", "phases", "what each marked phase did: prefill, decode, ..."),
     CommandEntry("steps", "steps", "how long each step takes, found by what repeats"),
     CommandEntry("compare", "compare", "what changed between traces; a verdict on repeated runs"),

@@ -28,7 +28,6 @@ from wavescope.model.coded_columns import code_counts, looked_up
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 
-
 # What phases and their tables are made from, read from the file in one pass.
 _OP_COLUMNS = ("gpu", "start_ns", "end_ns", "name", "type", "process", "marker")
 
