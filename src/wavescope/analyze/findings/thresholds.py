@@ -41,6 +41,9 @@ class Thresholds:
     launch_op_ns: float = _limit(
         30_000, "ns", "launch-bound", "largest median duration: longer ops hide their launch"
     )
+    launch_gapped_percent: float = _limit(
+        25, "% of the phase's ops", "launch-bound", "least share of ops with a gap before them"
+    )
     launch_gap_ns: float = _limit(
         1_000_000, "ns", "launch-bound", "longer gaps are stalls of the host, no launch cost"
     )

@@ -222,3 +222,13 @@ def test_empty_and_hostile_traces() -> None:
     maker.with_kernel("", 0, 0).with_kernel("x", high - 5, high).with_op("", 5, 6, type="Barrier")
 
     assert {each.id for each in find(maker.build())} == {"gpu-idle"}
+
+
+def test_gaps_between_replays_of_many_ops_are_not_launch_bound() -> None:
+    maker = a_trace()
+    for replay in range(20):
+        first_ns = replay * 1_000_000
+        traces.every(maker, "k", 100, 2_000, 2_000, first_ns=first_ns)
+
+    assert not found(lambda: maker, "launch-bound")
+    assert found(lambda: maker, "gpu-idle")
