@@ -18,7 +18,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,7 +113,7 @@ class Browser:
         """A new page that has loaded `address`."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        page = PageView(self, session)
+        page = PageView(self, target, session)
         for domain in ("Page", "Runtime", "Log", "Network", "Audits"):
             page.call(f"{domain}.enable")
         page.size(width, height)
@@ -143,11 +142,15 @@ class Browser:
 class PageView:
     """One page: what it shows, and what a reader does with it."""
 
-    def __init__(self, browser: Browser, session: str) -> None:
-        self._browser, self._session = browser, session
+    def __init__(self, browser: Browser, target: str, session: str) -> None:
+        self._browser, self._target, self._session = browser, target, session
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         return self._browser.call(method, self._session, **parameters)
+
+    def close(self) -> None:
+        """Close the page; it cannot be asked any more."""
+        self._browser.call("Target.closeTarget", targetId=self._target)
 
     def open(self, address: str) -> None:
         """Load a page to its end."""
@@ -218,12 +221,10 @@ class PageView:
             **more,
         )
 
-    def picture(self, path: Path, *, whole: bool = True) -> None:
-        """Save what is seen as PNG: the whole page, or the part in the window."""
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)[
-            "data"
-        ]
-        path.write_bytes(base64.b64decode(data))
+    def seen(self, **how: Any) -> bytes:
+        """What the window shows, as PNG unless `format` says otherwise."""
+        data = self.call("Page.captureScreenshot", **{"format": "png", **how})["data"]
+        return base64.b64decode(data)
 
     def complaints(self) -> list[str]:
         """Everything the console, the policy or a failed request said against the page."""

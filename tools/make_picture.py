@@ -1,7 +1,8 @@
-"""Draws docs/images/summary.svg: what `wavescope summary` prints for the demo's generated trace.
+"""Draws the README's pictures: what `wavescope summary` prints, and the top of `wavescope report`.
 
-The lines are the command's own; only findings after the first are left out. The picture refers to
-nothing outside itself, and every word has its place and width, whatever font there is.
+Both show the demo's generated trace. The lines of the first are the command's own; only findings
+after the first are left out. It refers to nothing outside itself, and every word has its place and
+width, whatever font there is. The second is seen by Chromium; without one it stays as it is.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import io
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from html import escape
@@ -22,7 +24,10 @@ from wavescope.cli.main import main
 from wavescope.collect.demo_trace import demo_trace
 from wavescope.store.sqlite_writer import write_trace
 
-TARGET = Path(__file__).resolve().parent.parent / "docs" / "images" / "summary.svg"
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = ROOT / "docs" / "images" / "summary.svg"
+REPORT = ROOT / "docs" / "images" / "report.webp"
+REPORT_WIDTH, REPORT_HEIGHT, REPORT_QUALITY = 1280, 1130, 70
 COLUMNS = 118
 SHOWN_FINDINGS = 1
 COMMAND = ("summary", "trace.db", "-n", "7", "--table", "kernels", "--table", "gpus")
@@ -36,9 +41,7 @@ PHRASE = re.compile(r"\S+(?: \S+)*")
 def printed_summary() -> str:
     """What the command prints, with the colours of a terminal."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.db"
-        with contextlib.closing(demo_trace()) as source:
-            write_trace([source], path)
+        write_demo(Path(folder) / "trace.db")
         os.environ |= {"COLUMNS": str(COLUMNS), "FORCE_COLOR": "1"}
         os.chdir(folder)
         buffer = io.StringIO()
@@ -47,6 +50,29 @@ def printed_summary() -> str:
     if code:
         raise SystemExit(code)
     return buffer.getvalue()
+
+
+def write_demo(path: Path) -> None:
+    """Write the demo's generated trace to `path`."""
+    with contextlib.closing(demo_trace()) as source:
+        write_trace([source], path)
+
+
+def draw_report() -> None:
+    """Take a picture of the report's top."""
+    sys.path.insert(0, str(ROOT))
+    from tests.browser import Browser, chromium_path  # noqa: PLC0415  only where there is one
+
+    if chromium_path() is None:
+        return
+    with tempfile.TemporaryDirectory() as folder, Browser.started() as browser:
+        trace, page = Path(folder) / "trace.db", Path(folder) / "report.html"
+        write_demo(trace)
+        if code := main(["report", str(trace), "-o", str(page), "--title", "wavescope demo", "-q"]):
+            raise SystemExit(code)
+        view = browser.page(page.as_uri(), width=REPORT_WIDTH, height=REPORT_HEIGHT)
+        view.wait("document.querySelector('.timeline').dataset.ready === 'true'")
+        REPORT.write_bytes(view.seen(format="webp", quality=REPORT_QUALITY))
 
 
 def shown_lines(text: str) -> list[str]:
@@ -112,3 +138,4 @@ if __name__ == "__main__":
     picture = drawn(shown_lines(printed_summary()))
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     TARGET.write_text(picture)
+    draw_report()

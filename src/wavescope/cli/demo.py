@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 import tempfile
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -35,8 +36,9 @@ def _run(arguments: argparse.Namespace) -> int:
     from wavescope.cli.main import main  # noqa: PLC0415  it imports this module
 
     quiet: bool = arguments.quiet
-    trace, timeline = (arguments.output / name for name in ("trace.db", "trace.pftrace"))
-    _prepare(trace, timeline)
+    names = ("trace.db", "trace.pftrace", "report.html")
+    trace, timeline, report = (arguments.output / name for name in names)
+    _prepare(trace, (timeline, report))
     if trouble := _record(trace, quiet=quiet):
         if not quiet:
             say(f"not recorded: {trouble}; the trace is generated instead", label="note")
@@ -44,6 +46,7 @@ def _run(arguments: argparse.Namespace) -> int:
     steps = (
         ["summary", str(trace), *(["--json"] if arguments.json else ["-n", "12"])],
         ["convert", str(trace), "-o", str(timeline), "--force"],
+        ["report", str(trace), "-o", str(report), "--title", "wavescope demo", "--force"],
     )
     for step in steps:
         if not quiet:
@@ -51,20 +54,19 @@ def _run(arguments: argparse.Namespace) -> int:
         if code := main([*step, "--quiet"]):
             return code
     if not quiet:
-        _tell_next(trace, timeline)
+        _tell_next(trace, timeline, report)
     return 0
 
 
-def _prepare(trace: Path, timeline: Path) -> None:
+def _prepare(trace: Path, others: Sequence[Path]) -> None:
     """Make the folder; refuse to replace files that no demo wrote."""
     try:
         trace.parent.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
         raise UsageError(f"{trace.parent} is not a folder", hint="choose another -o") from error
-    if not trace.exists() and not timeline.exists():
-        return
-    if not _is_earlier_demo(trace):
-        raise OutputExistsError(trace if trace.exists() else timeline)
+    existing = [path for path in (trace, *others) if path.exists()]
+    if existing and not _is_earlier_demo(trace):
+        raise OutputExistsError(existing[0])
 
 
 def _is_earlier_demo(trace: Path) -> bool:
@@ -130,9 +132,10 @@ def _generate(path: Path, *, quiet: bool) -> None:
             say(f"generated {path}: LLM inference on 2 GPUs, {ops} ops (computed, not measured)")
 
 
-def _tell_next(trace: Path, timeline: Path) -> None:
-    say(f"wrote {trace} and {timeline}")
+def _tell_next(trace: Path, timeline: Path, report: Path) -> None:
+    say(f"wrote {trace}, {timeline} and {report}")
     say("next:")
+    say(f"  open {report} in a browser")
     say(f"  open {timeline} at https://ui.perfetto.dev")
     for command, *rest in (
         ("summary", "--marker", "decode"),
@@ -145,10 +148,10 @@ def _tell_next(trace: Path, timeline: Path) -> None:
 COMMAND = Command(
     "demo",
     "Show wavescope at work without a GPU: record a program in the shape of LLM inference on two "
-    "software GPUs, print its summary with findings, and write a Perfetto timeline. Without ROCm's "
-    "runtimes and hipcc the trace is generated instead, and the demo says so.",
+    "software GPUs, print its summary with findings, and write a Perfetto timeline and a report. "
+    "Without ROCm's runtimes and hipcc the trace is generated instead, and the demo says so.",
     (
-        Example("wavescope demo", "writes wavescope-demo/trace.db and trace.pftrace"),
+        Example("wavescope demo", "writes trace.db, trace.pftrace and report.html"),
         Example("wavescope demo -o /tmp/tour", "the same in another folder"),
     ),
     _add_arguments,

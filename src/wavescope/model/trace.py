@@ -49,6 +49,11 @@ class TraceTable:
         if missing:
             self._columns.update(self._loader(missing))
 
+    def forget(self, *names: str) -> None:
+        """Let go of columns that take memory; they are read again when they are next used."""
+        for name in names:
+            self._columns.pop(name, None)
+
     def __getitem__(self, name: str) -> Array:
         self.load(name)
         return self._columns[name]

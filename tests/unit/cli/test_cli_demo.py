@@ -28,12 +28,16 @@ def test_it_shows_a_summary_and_writes_two_files(run: Run, tmp_path: Path) -> No
     ran = run("demo", "-o", folder)
 
     assert ran.code == 0
-    assert sorted(path.name for path in folder.iterdir()) == ["trace.db", "trace.pftrace"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "report.html",
+        "trace.db",
+        "trace.pftrace",
+    ]
     assert ran.out.startswith("Summary\n")
     assert "Findings\n" in ran.out
     assert "note: not recorded: this is a test; the trace is generated instead\n" in ran.err
     assert f"$ wavescope summary {folder}/trace.db -n 12\n" in ran.err
-    assert f"wrote {folder}/trace.db and {folder}/trace.pftrace\n" in ran.err
+    assert f"wrote {folder}/trace.db, {folder}/trace.pftrace and {folder}/report.html\n" in ran.err
     assert f"  wavescope query {folder}/trace.db 'SELECT * FROM top LIMIT 5'\n" in ran.err
 
 

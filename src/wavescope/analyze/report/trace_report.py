@@ -36,6 +36,8 @@ from wavescope.model.source import Array
 from wavescope.model.trace import Trace
 
 _OP_COLUMNS = ("gpu", "queue", "start_ns", "end_ns", "name", "type")
+_CAUSE_COLUMNS = ("process", "correlation", "marker", "id")
+_SIZE_COLUMNS = ("grid_x", "grid_y", "grid_z", "workgroup_x", "workgroup_y", "workgroup_z")
 
 
 @dataclass(frozen=True)
@@ -100,14 +102,11 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
     named = named_ops(trace)
     found = op_categories(trace)
     categories = Colouring.of_used("category", "Category", found.labels, found.codes)
-    # A language model is known by its attention kernels; other programs are not asked for steps.
-    serving = serving_phases(trace) if ATTENTION in categories.labels else None
-    phases = phase_colouring(trace, durations_ns, serving)
+    phases, steps = _phases_and_steps(trace, durations_ns, categories)
     timelines = gpu_timelines(trace)
     summary = _summary(trace, timelines, options)
-    drawn = timeline(
-        trace, timelines, [categories, *([phases] if phases else [])], options.timeline
-    )
+    colourings = [categories, *([phases] if phases else [])]
+    drawn = timeline(trace, timelines, colourings, options.timeline)
     return TraceReport(
         overview(trace),
         summary,
@@ -115,10 +114,29 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
         _op_names(named, drawn),
         class_shares(categories, durations_ns, trace.ops["gpu"], phases),
         hot_kernels(phases or _everything(trace), named, durations_ns, options.hot_kernels),
-        None if serving is None else steps_result(trace, serving),
+        steps,
         _kernel_durations(summary, named, durations_ns, options.histograms),
         summary.findings,
     )
+
+
+def _phases_and_steps(
+    trace: Trace, durations_ns: Array, categories: Colouring
+) -> tuple[Colouring | None, Result | None]:
+    """The phases, and the steps of a language model, which is known by its attention kernels."""
+    # One pass over the file for all of them; nothing later needs them, and they are large.
+    launch_columns = (*_CAUSE_COLUMNS, *_SIZE_COLUMNS)
+    if ATTENTION not in categories.labels:
+        phases = phase_colouring(trace, durations_ns, None)
+        trace.ops.forget(*launch_columns)
+        return phases, None
+    trace.ops.load(*launch_columns)
+    serving = serving_phases(trace)
+    steps = steps_result(trace, serving)
+    trace.ops.forget(*_SIZE_COLUMNS)
+    phases = phase_colouring(trace, durations_ns, serving)
+    trace.ops.forget(*launch_columns)
+    return phases, steps
 
 
 def _summary(trace: Trace, timelines: Sequence[GpuTimeline], options: ReportOptions) -> Result:

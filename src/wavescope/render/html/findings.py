@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavescope.model.result import Finding, Severity
-from wavescope.render.html.markup import Html, bounded, element
+from wavescope.render.html.markup import Html, bounded, element, joined
 from wavescope.render.values import fact_label, fact_text
 
+_AT_ONCE = 3
+"""Findings that are seen without asking for more."""
 _ORDER = {Severity.PROBLEM: 0, Severity.WARNING: 1, Severity.INFO: 2}
 _SIGN = {Severity.PROBLEM: "!!", Severity.WARNING: "!", Severity.INFO: "i"}
 
@@ -19,7 +21,13 @@ def findings_html(findings: Sequence[Finding]) -> Html:
             "p", "No findings: nothing stood out by the published thresholds.", class_="none"
         )
     ordered = sorted(findings, key=lambda f: (_ORDER[f.severity], -(f.gain_percent or 0.0)))
-    return element("ul", *(_finding(finding) for finding in ordered), class_="findings")
+    items = [_finding(finding) for finding in ordered]
+    first = element("ul", *items[:_AT_ONCE], class_="findings")
+    if len(items) <= _AT_ONCE + 1:
+        return element("ul", *items, class_="findings")
+    more = element("summary", f"{len(items) - _AT_ONCE} more findings")
+    rest = element("ul", *items[_AT_ONCE:], class_="findings")
+    return joined([first, element("details", more, rest)])
 
 
 def _finding(finding: Finding) -> Html:

@@ -32,6 +32,8 @@ class Section(NamedTuple):
     id: str
     title: str
     body: Html
+    short_title: str = ""
+    """For the navigation, where the title is long."""
     is_bare: bool = False
     """Whether its parts have frames of their own."""
 
@@ -98,7 +100,7 @@ def _hash(text: str) -> str:
 
 def _top(page: Page) -> Html:
     links = [
-        element("a", section.title, href=f"#{section.id}")
+        element("a", section.short_title or section.title, href=f"#{section.id}")
         for section in page.sections
         if section.title
     ]

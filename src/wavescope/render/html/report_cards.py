@@ -9,6 +9,8 @@ from wavescope.units import count_text, duration_text
 
 _BUSY_GOOD_PERCENT = 80.0
 _BUSY_LOW_PERCENT = 50.0
+_LEAST_PERCENT = 0.5
+"""Exposed work below this is no figure to begin with."""
 
 
 def report_cards(report: TraceReport) -> list[Card]:
@@ -45,7 +47,7 @@ def _busy_card(busy: Value) -> Card:
     if not isinstance(busy, int | float):
         return Card("GPU busy", "-", "no ops")
     tone = "good" if busy >= _BUSY_GOOD_PERCENT else "warning" if busy < _BUSY_LOW_PERCENT else ""
-    return Card("GPU busy", f"{busy:.1f} %", "any op running, mean of GPUs", tone)
+    return Card("GPU busy", f"{busy:.1f} %", "mean of the GPUs", tone)
 
 
 def _exposed_cards(summary: Result) -> list[Card]:
@@ -54,14 +56,15 @@ def _exposed_cards(summary: Result) -> list[Card]:
     spans = sum(_number(row["span_ns"]) for row in records)
     found = []
     for key, title in (
-        ("exposed_communication_ns", "Exposed communication"),
+        ("exposed_communication_ns", "Exposed comm."),
         ("exposed_copy_ns", "Exposed copies"),
         ("idle_ns", "Idle"),
     ):
         total = sum(_number(row[key]) for row in records)
-        if spans and (total or key == "idle_ns"):
+        share = 100 * total / spans if spans else 0.0
+        if spans and (share >= _LEAST_PERCENT or key == "idle_ns"):
             remark = f"{duration_text(total)} of {duration_text(spans)}"
-            found.append(Card(title, f"{100 * total / spans:.1f} %", remark))
+            found.append(Card(title, f"{share:.1f} %", remark))
     return found
 
 

@@ -35,15 +35,17 @@ def report_page(report: TraceReport, trace: Trace, title: str) -> Page:
         Section("figures", "", cards_html(report_cards(report)), is_bare=True),
         Section("findings", "Findings", findings_html(report.findings)),
         Section("timeline", "Timeline", timeline_html("timeline-data", drawn)),
-        Section("shares", "Where the time goes", shares_html(report)),
-        Section("phases", _phase_title(report.phases), phases_html(report.phases)),
+        Section("shares", "Where the time goes", shares_html(report), "Shares"),
+        Section("phases", _phase_title(report.phases), phases_html(report.phases), "Hot kernels"),
         Section("steps", "Steps", steps_html(report.steps, drawn.grid.origin_ns)),
         Section("kernels", "Kernels", kernels_html(summary, report.durations)),
-        Section("durations", "Kernel durations", durations_html(summary, report.durations)),
-        Section("gpus", "GPUs and queues", tables_html(summary, ("gpus", "queues"))),
-        Section("gaps", "Idle gaps", gaps_html(summary, drawn.grid.origin_ns)),
+        Section(
+            "durations", "Kernel durations", durations_html(summary, report.durations), "Durations"
+        ),
+        Section("gpus", "GPUs and queues", tables_html(summary, ("gpus", "queues")), "GPUs"),
+        Section("gaps", "Idle gaps", gaps_html(summary, drawn.grid.origin_ns), "Gaps"),
         Section("copies", "Copies", tables_html(summary, ("copies", "largest_copies"))),
-        Section("host", "Host calls and launch latency", tables_html(summary, _HOST)),
+        Section("host", "Host calls and launch latency", tables_html(summary, _HOST), "Host"),
         Section("coverage", "Coverage", coverage_html(summary)),
         Section("environment", "Environment", tables_html(report.overview, _ENVIRONMENT)),
     ]

@@ -75,7 +75,7 @@ def table_html(table: ResultTable, view: TableView | None = None) -> Html:
         controls if caption or row_count >= _SEARCH_FROM_ROWS else None,
         element(
             "div",
-            _table(table, columns, view),
+            _table(shown, columns, view),
             class_="scroll",
             tabindex="0",
             role="region",

@@ -141,6 +141,12 @@ def test_a_last_column_of_markup() -> None:
     assert table_html(TABLE, view).count('<td class="extra"><svg></svg></td>') == 1
 
 
+def test_a_last_column_is_cut_with_the_rows() -> None:
+    view = TableView(extra_title="Chart", extra_cells=[Html("<svg></svg>")] * 2, most_rows=1)
+
+    assert table_html(TABLE, view).count("<svg></svg>") == 1
+
+
 def test_stacked_bars_show_shares_and_totals() -> None:
     text = stacked_bars([BarRow("all", (3_000, 1_000, 0))], ("GEMM", "attention", "other"), "time")
 
@@ -190,6 +196,14 @@ def test_findings_come_gravest_first_with_gain_query_and_numbers() -> None:
     assert "SELECT 1\nFROM rocpd_op" in text
     assert "<dt>idle</dt><dd>1.500 us</dd>" in text
     assert "<img" not in text
+
+
+def test_many_findings_are_folded_after_the_first() -> None:
+    many = [Finding(f"f{number}", Severity.INFO, f"title {number}", "e") for number in range(9)]
+
+    text = findings_html(many)
+
+    assert text.index("title 2") < text.index("<summary>6 more findings") < text.index("title 3")
 
 
 def test_no_findings_is_said() -> None:

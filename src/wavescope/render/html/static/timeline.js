@@ -14,6 +14,7 @@
       new ResizeObserver(() => this.draw()).observe(this.canvas.parentElement);
       document.addEventListener("themechange", () => this.draw());
       this.draw();
+      performance.mark("timeline-drawn");
       figure.dataset.ready = "true";
     }
 
