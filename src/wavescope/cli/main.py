@@ -55,6 +55,7 @@ COMMANDS = (
     CommandEntry("phases", "phases", "what each marked phase did: prefill, decode, ..."),
     CommandEntry("steps", "steps", "how long each step takes, found by what repeats"),
     CommandEntry("compare", "compare", "what changed between traces; a verdict on repeated runs"),
+    CommandEntry("overhead", "overhead", "what recording costs a program, measured in turns"),
     CommandEntry("query", "query", "run SQL on a trace, read-only"),
     CommandEntry("convert", "convert", "write a trace for other tools: Perfetto, ...", ("export",)),
     CommandEntry("merge", "merge", "put the traces of many processes or ranks into one"),
