@@ -161,3 +161,18 @@ def test_counters_of_another_kernel_are_refused() -> None:
         counters_of_kernel(counted("gemm"), "axpy(float*)", None)
 
     assert "gemm" in error.value.hint
+
+
+def test_many_places_of_little_worth_are_one_group(tmp_path: Path) -> None:
+    capture = a_capture()
+    steps = []
+    for line in range(300):
+        capture.with_code(
+            ("global_load_dword v0, v[4:5], off", f"/k.py:{line + 1}"), "s_waitcnt vmcnt(0)"
+        )
+        steps += [step(2 * line + 1), step(2 * line + 2, stall=100)]
+
+    (change, _) = planned_changes(a_context(capture.with_wave(steps), tmp_path))
+
+    assert change.opportunity.where == "k.py:1 and 299 other places"
+    assert change.priority is Priority.HIGH

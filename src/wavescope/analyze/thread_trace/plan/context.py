@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,7 @@ from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.instruction_kinds import Kind
 from wavescope.analyze.thread_trace.plan.exposed import exposed_stalls
 from wavescope.analyze.thread_trace.plan.loops import Loop, find_loops, innermost_loop
+from wavescope.analyze.thread_trace.plan.opportunity import MEDIUM_PERCENT
 from wavescope.analyze.thread_trace.plan.stall_pieces import StallPieces, stall_pieces
 from wavescope.analyze.traffic.kernel_traffic import KernelTraffic
 from wavescope.model.chips.matrix_cycles import matrix_cycles
@@ -58,16 +59,20 @@ class PlanContext:
     def matrix_cycles(self) -> Integers:
         """By row how long it keeps the matrix unit, 0 for all others."""
         cycles = np.zeros(max(len(self.decoded.instructions), 1), np.int64)
+        known: dict[str, int] = {}
         for row in np.flatnonzero(self.decoded.is_of(Kind.MATRIX)).tolist():
             text = self.decoded.instructions.text[row]
-            cycles[row] = matrix_cycles(self.decoded.chip.name, text) or _USUAL_MATRIX_CYCLES
+            if text not in known:
+                stated = matrix_cycles(self.decoded.chip.name, text)
+                known[text] = stated or _USUAL_MATRIX_CYCLES
+            cycles[row] = known[text]
         return cycles
 
     @cached_property
     def exposed(self) -> Integers:
         """By event the exposed part of its stall; all of it where there are no wave files."""
         if not self.has_waves:
-            return np.maximum(self.decoded.executed.stall.astype(np.int64), 0)
+            return np.maximum(self.decoded.executed.stall, 0).astype(np.int64)
         return exposed_stalls(self.decoded.waves, self.matrix_cycles)
 
     @cached_property
@@ -101,11 +106,15 @@ class PlanContext:
         return inside
 
     @cached_property
-    def matrix_before(self) -> Integers:
-        """By event how many matrix instructions its trace has before it, over all waves."""
+    def matrix_before(self) -> Rows:
+        """By event how many matrix instructions its trace has before it, over all waves.
+
+        One element more than events: the number of all of them.
+        """
         rows = self.decoded.executed.row
         is_matrix = np.append(self.decoded.is_of(Kind.MATRIX), False)[rows]
-        before: Integers = np.cumsum(is_matrix) - is_matrix
+        before = np.zeros(len(rows) + 1, np.int32)
+        np.cumsum(is_matrix, out=before[1:])
         return before
 
     @cached_property
@@ -136,15 +145,23 @@ class PlanContext:
         return self.decoded.instructions.text[row].strip()
 
     def groups(self, chosen: Flags, least_percent: float) -> Iterator[Group]:
-        """The chosen pieces by the place that caused them, the costliest first."""
+        """The chosen pieces by the place that caused them, the costliest first.
+
+        Many places that are worth little each but much together come last, as one group.
+        """
         pieces = self.pieces
-        by_place: dict[str, list[int]] = {}
-        for row in np.unique(pieces.cause_row[chosen]).tolist():
-            by_place.setdefault(self.place(row), []).append(row)
-        found = [self._group(chosen, place, rows) for place, rows in by_place.items()]
-        for group in sorted(found, key=lambda each: -each.exposed):
-            if 100 * group.exposed >= least_percent * self.lifetime:
-                yield group
+        found = np.flatnonzero(chosen)
+        places = self._place_code[pieces.cause_row[found]]
+        sums = np.zeros(len(self._place_code), np.int64)
+        np.add.at(sums, places, pieces.exposed[found])
+        least = max(least_percent * self.lifetime / 100, 1)
+        for place in np.argsort(-sums, kind="stable")[: int((sums >= least).sum())].tolist():
+            yield self._group(found[places == place])
+        is_small = (sums > 0) & (sums < least)
+        if 100 * int(sums[is_small].sum()) >= MEDIUM_PERCENT * self.lifetime:
+            group = self._group(found[is_small[places]])
+            count = int(is_small.sum())
+            yield replace(group, where=f"{group.where} and {count - 1} other places")
 
     def share(self, cycles: int) -> float:
         """`cycles` as percent of all waves' time."""
@@ -163,20 +180,34 @@ class PlanContext:
         latency = hidden + waves.stall[event]
         return int(np.median(hidden)), int(np.median(matrix)), int(np.median(latency))
 
-    def _group(self, chosen: Flags, place: str, rows: Iterable[int]) -> Group:
+    @cached_property
+    def _place_code(self) -> Integers:
+        """By row a number that all rows of its place share."""
+        instructions = self.decoded.instructions
+        numbers: dict[str, int] = {}
+        of_source = [
+            numbers.setdefault(frames[0].label, len(numbers)) if frames else -1
+            for frames in instructions.frames
+        ]
+        codes = np.array([*of_source, -1], np.int64)[instructions.source_code]
+        alone = np.flatnonzero(codes < 0)
+        codes[alone] = len(numbers) + np.arange(len(alone))
+        return codes
+
+    def _group(self, found: Integers) -> Group:
         pieces = self.pieces
-        found = np.flatnonzero(chosen & np.isin(pieces.cause_row, list(rows)))
+        rows = _by_cost(pieces.cause_row[found], pieces.exposed[found])
         return Group(
-            where=place,
+            where=self.place(rows[0]),
             pieces=found,
-            cause_rows=_by_cost(pieces.cause_row[found], pieces.exposed[found]),
+            cause_rows=rows,
             wait_rows=_by_cost(pieces.row[found], pieces.exposed[found]),
             stall=int(pieces.stall[found].sum()),
             exposed=int(pieces.exposed[found].sum()),
         )
 
 
-def _by_cost(rows: Rows, cycles: Integers) -> tuple[int, ...]:
+def _by_cost(rows: Rows, cycles: Rows) -> tuple[int, ...]:
     """The distinct rows, the costliest first."""
     distinct, place = np.unique(rows, return_inverse=True)
     sums = np.zeros(len(distinct), np.int64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from wavescope.model.intervals import Intervals
@@ -15,29 +17,31 @@ def exposed_stalls(waves: Waves, matrix_cycles: Integers) -> Integers:
     its `matrix_cycles` (by row, 0 for others). Only traced waves are seen: other waves of the SIMD
     may have hidden more.
     """
-    stall = np.maximum(waves.stall.astype(np.int64), 0)
-    exposed = stall.copy()
-    if not len(waves):
-        return exposed
+    exposed = np.maximum(waves.stall, 0).astype(np.int64)
     for events in _events_of_simds(waves):
+        stall = exposed[events]
         start = waves.time[events]
-        issued = start + stall[events]
-        end = start + np.maximum(waves.duration[events].astype(np.int64), stall[events])
+        issued = start + stall
         rows = waves.row[events]
-        end = np.maximum(end, issued + np.where(rows >= 0, matrix_cycles[rows], 0))
+        matrix = np.where(rows >= 0, matrix_cycles[rows], 0)
+        end = np.maximum(start + np.maximum(waves.duration[events], stall), issued + matrix)
         busy = Intervals.from_pairs(issued, end)
-        exposed[events] -= _covered_before(busy, issued) - _covered_before(busy, start)
+        hidden = _covered_before(busy, issued) - _covered_before(busy, start)
+        exposed[events] = stall - hidden
     return exposed
 
 
-def _events_of_simds(waves: Waves) -> list[Integers]:
+def _events_of_simds(waves: Waves) -> Iterator[Integers]:
     """The events of the waves of each SIMD."""
     places = np.stack([waves.shader_engine, waves.cu, waves.simd], axis=1)
     _, simd_of_wave = np.unique(places, axis=0, return_inverse=True)
-    simd = simd_of_wave.reshape(-1)[waves.wave_of_event]
-    order = np.argsort(simd, kind="stable")
-    bounds = np.flatnonzero(np.diff(simd[order])) + 1
-    return [part for part in np.split(order, bounds) if len(part)]
+    order = np.argsort(simd_of_wave.reshape(-1), kind="stable")
+    bounds = np.flatnonzero(np.diff(simd_of_wave.reshape(-1)[order])) + 1
+    for members in np.split(order, bounds):
+        if len(members):
+            yield np.concatenate(
+                [np.arange(*waves.event_offsets[[wave, wave + 1]]) for wave in members.tolist()]
+            )
 
 
 def _covered_before(busy: Intervals, times: Integers) -> Integers:

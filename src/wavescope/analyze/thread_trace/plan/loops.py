@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.model.thread_trace import Rows, Waves
+from wavescope.model.thread_trace import Flags, Rows, Waves
 
 _MOST_LOOPS = 1_000
 
@@ -26,9 +26,10 @@ def find_loops(waves: Waves) -> list[Loop]:
     """Every loop that a wave repeated, the shortest first."""
     if waves.event_count < 2:
         return []
-    rows = waves.row.astype(np.int64)
-    same_wave = waves.wave_of_event[1:] == waves.wave_of_event[:-1]
-    back = np.flatnonzero(same_wave & (rows[1:] <= rows[:-1]) & (rows[1:] >= 0))
+    rows = waves.row
+    jumps = (rows[1:] <= rows[:-1]) & (rows[1:] >= 0)
+    jumps[waves.event_offsets[1:-1][_inside(waves)] - 1] = False
+    back = np.flatnonzero(jumps)
     edges, counts = np.unique(
         np.stack([rows[back + 1], rows[back]], axis=1), axis=0, return_counts=True
     )
@@ -37,6 +38,13 @@ def find_loops(waves: Waves) -> list[Loop]:
         for (first, last), count in zip(edges.tolist(), counts.tolist(), strict=True)
     ]
     return sorted(found, key=lambda loop: loop.last - loop.first)[:_MOST_LOOPS]
+
+
+def _inside(waves: Waves) -> Flags:
+    """Which boundaries between waves have an event on both sides."""
+    bounds = waves.event_offsets[1:-1]
+    inside: Flags = (bounds > 0) & (bounds < waves.event_count)
+    return inside
 
 
 def innermost_loop(loops: list[Loop], row_count: int) -> Rows:

@@ -167,14 +167,11 @@ def _sketch_table(number: int, change: PlannedChange) -> ResultTable:
 
 def _finding(number: int, change: PlannedChange) -> Finding:
     opportunity = change.opportunity
-    gain = ""
-    if change.gain_percent is not None:
-        gain = f". Estimated gain: at most {change.gain_percent:.1f} % ({change.gain_basis})"
     return Finding(
         opportunity.pattern,
         _SEVERITY[change.priority],
         f"#{number} [{change.priority.value}] {opportunity.title}",
-        f"{opportunity.evidence}. Root cause: {opportunity.cause}{gain}",
+        f"{opportunity.evidence}. Root cause: {opportunity.cause}",
         opportunity.fix,
         opportunity.where,
         change.gain_percent,

@@ -13,17 +13,19 @@ import numpy as np
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.model.thread_trace import Flags, Integers, Rows
 
+_LARGEST = 2**31 - 1
+
 
 @dataclass(frozen=True, eq=False)
 class StallPieces:
     """Columns of equal length; `cause_event` is `event` where the instruction itself stalls."""
 
-    event: Integers
-    cause_event: Integers
+    event: Rows
+    cause_event: Rows
     row: Rows
     cause_row: Rows
-    stall: Integers
-    exposed: Integers
+    stall: Rows
+    exposed: Rows
 
     def __len__(self) -> int:
         return len(self.event)
@@ -38,23 +40,23 @@ class StallPieces:
 def stall_pieces(decoded: DecodedTrace, exposed: Integers) -> StallPieces:
     """The pieces of all stalled events; `exposed` is by event."""
     executed, dependencies = decoded.executed, decoded.dependencies
-    stall = np.maximum(executed.stall.astype(np.int64), 0)
-    own = stall.copy()
-    own[dependencies.wait_event] = 0
-    own_events = np.flatnonzero(own)
+    stall = np.clip(executed.stall, 0, _LARGEST).astype(np.int32)
+    is_own = stall > 0
+    is_own[dependencies.wait_event] = False
+    own = np.flatnonzero(is_own).astype(np.int32)
     listed = np.flatnonzero(decoded.charges.list_stall > 0)
-    waits = dependencies.wait_event[listed]
-    events = np.concatenate([own_events, waits])
-    causes = np.concatenate([own_events, dependencies.last_producer[listed]])
-    pieces = np.concatenate([own[own_events], decoded.charges.list_stall[listed]])
-    whole = np.maximum(stall[events], 1)
-    known = (executed.row[events] >= 0) & (executed.row[causes] >= 0)
-    events, causes, pieces, whole = (each[known] for each in (events, causes, pieces, whole))
+    waits = dependencies.wait_event[listed].astype(np.int32)
+    causes = dependencies.last_producer[listed].astype(np.int32)
+    parts = np.minimum(decoded.charges.list_stall[listed], _LARGEST)
+    exposed_parts = exposed[waits] * parts // np.maximum(stall[waits], 1)
+    event, cause = np.concatenate([own, waits]), np.concatenate([own, causes])
+    row, cause_row = executed.row[event], executed.row[cause]
+    known = (row >= 0) & (cause_row >= 0)
     return StallPieces(
-        event=events,
-        cause_event=causes,
-        row=executed.row[events],
-        cause_row=executed.row[causes],
-        stall=pieces,
-        exposed=exposed[events] * pieces // whole,
+        event=event[known],
+        cause_event=cause[known],
+        row=row[known],
+        cause_row=cause_row[known],
+        stall=np.concatenate([stall[own], parts.astype(np.int32)])[known],
+        exposed=np.concatenate([exposed[own], exposed_parts]).astype(np.int32)[known],
     )

@@ -18,7 +18,8 @@ def stall_evidence(context: PlanContext, group: Group) -> str:
         f"{group.stall:,} stalled cycles in {count:,} executions"
     )
     words = [cost, "caused by " + quoted(context, group.cause_rows)]
-    shown = tuple(row for row in group.wait_rows if row not in group.cause_rows)
+    causes = set(group.cause_rows)
+    shown = tuple(row for row in group.wait_rows if row not in causes)
     if shown and pieces.is_wait[group.pieces].any():
         words.append("shows at " + quoted(context, shown))
     return "; ".join(words)
@@ -33,4 +34,9 @@ def quoted(context: PlanContext, rows: tuple[int, ...]) -> str:
 
 def distinct_lines(context: PlanContext, rows: tuple[int, ...], most: int = _SHOWN) -> list[str]:
     """The source lines (or instructions) of rows, each once."""
-    return list(dict.fromkeys(context.line_text(row) for row in rows))[:most]
+    found: dict[str, None] = {}
+    for row in rows:
+        found[context.line_text(row)] = None
+        if len(found) == most:
+            break
+    return list(found)

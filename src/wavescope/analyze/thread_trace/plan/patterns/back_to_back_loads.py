@@ -8,7 +8,7 @@ from wavescope.analyze.thread_trace.instruction_kinds import WAIT_KINDS, Kind
 from wavescope.analyze.thread_trace.plan.context import Group, PlanContext
 from wavescope.analyze.thread_trace.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
 from wavescope.analyze.thread_trace.plan.words import distinct_lines, stall_evidence
-from wavescope.model.thread_trace import Flags, Integers
+from wavescope.model.thread_trace import Flags, Rows
 
 _LOADS = (Kind.VMEM_LOAD, Kind.LOAD_TO_LDS)
 _LONG_RUN = 4
@@ -30,16 +30,17 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     ]
 
 
-def _place_in_run(context: PlanContext) -> Integers:
+def _place_in_run(context: PlanContext) -> Rows:
     """By event how many loads its wave issued since the last matrix instruction or wait."""
     executed, decoded = context.decoded.executed, context.decoded
     is_load = np.append(decoded.is_of(*_LOADS), False)[executed.row]
     breaks = np.append(decoded.is_of(Kind.MATRIX, Kind.BARRIER, *WAIT_KINDS), False)[executed.row]
-    loads = np.cumsum(is_load)
-    base = np.where(breaks, loads, 0)
+    loads = np.cumsum(is_load, dtype=np.int32)
+    base = np.where(breaks, loads, np.int32(0))
     starts = executed.offsets[:-1][np.diff(executed.offsets) > 0]
     base[starts] = np.maximum(base[starts], loads[starts] - is_load[starts])
-    return loads - np.maximum.accumulate(base) if len(loads) else loads
+    run: Rows = loads - np.maximum.accumulate(base) if len(loads) else loads
+    return run
 
 
 def _stall_rate(context: PlanContext, group: Group) -> float:
@@ -49,7 +50,7 @@ def _stall_rate(context: PlanContext, group: Group) -> float:
     return 100 * int(instructions.stall[rows].sum()) / max(int(instructions.latency[rows].sum()), 1)
 
 
-def _opportunity(context: PlanContext, group: Group, run: Integers) -> Opportunity:
+def _opportunity(context: PlanContext, group: Group, run: Rows) -> Opportunity:
     longest = int(run[context.pieces.event[group.pieces]].max())
     rate = _stall_rate(context, group)
     load = distinct_lines(context, group.cause_rows, 1)[0]

@@ -8,7 +8,7 @@ from wavescope.analyze.thread_trace.instruction_kinds import Kind
 from wavescope.analyze.thread_trace.plan.context import Group, PlanContext
 from wavescope.analyze.thread_trace.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
 from wavescope.analyze.thread_trace.plan.words import distinct_lines, stall_evidence
-from wavescope.model.thread_trace import Flags, Integers
+from wavescope.model.thread_trace import Flags, Rows
 
 _SOON = 4
 _FEW_MATRIX = 1
@@ -20,26 +20,22 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     chosen = free & pieces.is_wait & context.cause_is(Kind.LDS)
     if not chosen.any():
         return []
-    between = context.matrix_before[pieces.event] - context.matrix_before[pieces.cause_event]
-    after = _matrix_events_after(context, pieces.event)
-    chosen &= (between <= _FEW_MATRIX) & (after > 0)
+    reads = np.flatnonzero(chosen)
+    event, cause = pieces.event[reads], pieces.cause_event[reads]
+    between = context.matrix_before[event] - context.matrix_before[cause]
+    is_direct = (between <= _FEW_MATRIX) & (_matrix_events_after(context, event) > 0)
+    chosen[reads[~is_direct]] = False
     return [_opportunity(context, group) for group in context.groups(chosen, LEAST_PERCENT)]
 
 
-def _matrix_events_after(context: PlanContext, events: Integers) -> Integers:
+def _matrix_events_after(context: PlanContext, events: Rows) -> Rows:
     """How many of the next few events of the same wave are matrix instructions."""
     executed = context.decoded.executed
     wave = np.searchsorted(executed.offsets, events, side="right")
     last = np.minimum(events + 1 + _SOON, executed.offsets[wave])
-    counts = np.append(context.matrix_before, _total(context))
-    found: Integers = counts[last] - counts[np.minimum(events + 1, last)]
+    counts = context.matrix_before
+    found: Rows = counts[last] - counts[np.minimum(events + 1, last)]
     return found
-
-
-def _total(context: PlanContext) -> int:
-    rows = context.decoded.executed.row
-    is_matrix = np.append(context.decoded.is_of(Kind.MATRIX), False)[rows]
-    return int(is_matrix.sum())
 
 
 def _opportunity(context: PlanContext, group: Group) -> Opportunity:

@@ -27,10 +27,11 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     """Stalled instructions that read what a matrix instruction of the last few wrote."""
     pieces = context.pieces
     chosen = free & ~pieces.is_wait & context.cause_is(*_READERS)
+    is_matrix = context.decoded.is_of(Kind.MATRIX)
     producers = {
         row: producer
         for row in np.unique(pieces.cause_row[chosen]).tolist()
-        if (producer := _producer(context, row)) is not None
+        if (producer := _producer(context, row, is_matrix)) is not None
     }
     chosen &= np.isin(pieces.cause_row, list(producers))
     return [
@@ -38,14 +39,13 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     ]
 
 
-def _producer(context: PlanContext, row: int) -> int | None:
+def _producer(context: PlanContext, row: int, is_matrix: Flags) -> int | None:
     """The matrix instruction before `row` whose result it reads; a nop stands for the next row."""
     instructions = context.decoded.instructions
     reader = row
     if context.decoded.kind(row) is Kind.NOP and row + 1 < len(instructions):
         reader = row + 1
     read = operands_of(instructions.text[reader]).read
-    is_matrix = context.decoded.is_of(Kind.MATRIX)
     for before in range(row - 1, max(row - 1 - _LOOK_BACK, -1), -1):
         if is_matrix[before] and read & operands_of(instructions.text[before]).written:
             return before

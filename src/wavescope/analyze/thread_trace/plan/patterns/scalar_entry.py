@@ -56,7 +56,8 @@ def _at_entry(context: PlanContext) -> Flags:
     """Pieces whose wait comes before any other memory or matrix instruction of its wave."""
     executed = context.decoded.executed
     work = np.append(context.decoded.is_of(*_WORK), False)[executed.row]
-    before = np.concatenate([[0], np.cumsum(work)])
+    before = np.zeros(len(work) + 1, np.int32)
+    np.cumsum(work, out=before[1:])
     starts = executed.offsets[:-1]
     wave = np.searchsorted(executed.offsets, context.pieces.event, side="right") - 1
     found: Flags = before[context.pieces.event] == before[starts[wave]]
