@@ -156,10 +156,10 @@ class PlanContext:
         np.add.at(sums, places, pieces.exposed[found])
         least = max(least_percent * self.lifetime / 100, 1)
         for place in np.argsort(-sums, kind="stable")[: int((sums >= least).sum())].tolist():
-            yield self._group(found[places == place])
+            yield self.group_of(found[places == place])
         is_small = (sums > 0) & (sums < least)
         if 100 * int(sums[is_small].sum()) >= MEDIUM_PERCENT * self.lifetime:
-            group = self._group(found[is_small[places]])
+            group = self.group_of(found[is_small[places]])
             count = int(is_small.sum())
             yield replace(group, where=f"{group.where} and {count - 1} other places")
 
@@ -180,6 +180,19 @@ class PlanContext:
         latency = hidden + waves.stall[event]
         return int(np.median(hidden)), int(np.median(matrix)), int(np.median(latency))
 
+    def group_of(self, found: Integers) -> Group:
+        """Some pieces as one group, named by the place that costs most."""
+        pieces = self.pieces
+        rows = _by_cost(pieces.cause_row[found], pieces.exposed[found])
+        return Group(
+            where=self.place(rows[0]),
+            pieces=found,
+            cause_rows=rows,
+            wait_rows=_by_cost(pieces.row[found], pieces.exposed[found]),
+            stall=int(pieces.stall[found].sum()),
+            exposed=int(pieces.exposed[found].sum()),
+        )
+
     @cached_property
     def _place_code(self) -> Integers:
         """By row a number that all rows of its place share."""
@@ -193,18 +206,6 @@ class PlanContext:
         alone = np.flatnonzero(codes < 0)
         codes[alone] = len(numbers) + np.arange(len(alone))
         return codes
-
-    def _group(self, found: Integers) -> Group:
-        pieces = self.pieces
-        rows = _by_cost(pieces.cause_row[found], pieces.exposed[found])
-        return Group(
-            where=self.place(rows[0]),
-            pieces=found,
-            cause_rows=rows,
-            wait_rows=_by_cost(pieces.row[found], pieces.exposed[found]),
-            stall=int(pieces.stall[found].sum()),
-            exposed=int(pieces.exposed[found].sum()),
-        )
 
 
 def _by_cost(rows: Rows, cycles: Rows) -> tuple[int, ...]:

@@ -18,15 +18,11 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
     share = _conflict_percent(context)
     if share is None or share < _CONFLICT_PERCENT:
         return []
-    pieces = context.pieces
-    of_lds = context.cause_is(Kind.LDS, Kind.LDS_ATOMIC, Kind.LDS_PERMUTE)
-    rows = np.unique(pieces.cause_row[of_lds])
-    costly = sorted(
-        rows.tolist(), key=lambda row: -int(pieces.exposed[pieces.cause_row == row].sum())
-    )
-    exposed = int(pieces.exposed[of_lds].sum())
-    where = context.place(costly[0]) if costly else "whole kernel"
-    accesses = quoted(context, tuple(costly)) if costly else "none of them stalls in this trace"
+    of_lds = np.flatnonzero(context.cause_is(Kind.LDS, Kind.LDS_ATOMIC, Kind.LDS_PERMUTE))
+    where, exposed, accesses = "whole kernel", 0, "none of them stalls in this trace"
+    if len(of_lds):
+        group = context.group_of(of_lds)
+        where, exposed, accesses = group.where, group.exposed, quoted(context, group.cause_rows)
     return [
         Opportunity(
             pattern="lds-conflicts",

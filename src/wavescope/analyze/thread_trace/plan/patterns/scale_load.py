@@ -39,10 +39,9 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
             zip(pieces.cause_row[chosen].tolist(), pieces.row[chosen].tolist(), strict=True)
         )
     }
-    scales = np.zeros(len(pieces), np.bool_)
-    for (cause, wait), use in used_at.items():
-        if use is not None:
-            scales |= (pieces.cause_row == cause) & (pieces.row == wait)
+    rows = len(instructions)
+    scaling = [cause * rows + wait for (cause, wait), use in used_at.items() if use is not None]
+    scales = np.isin(pieces.cause_row.astype(np.int64) * rows + pieces.row, scaling)
     return [
         _opportunity(context, group, used_at)
         for group in context.groups(chosen & scales, LEAST_PERCENT)
@@ -64,10 +63,8 @@ def _opportunity(
     context: PlanContext, group: Group, used_at: dict[tuple[int, int], int | None]
 ) -> Opportunity:
     hidden, matrix, latency = context.hiding(group.pieces)
-    uses = [
-        use for (cause, _), use in used_at.items() if cause in group.cause_rows and use is not None
-    ]
-    load, use = group.cause_rows[0], uses[0]
+    load = group.cause_rows[0]
+    use = next(use for (cause, _), use in used_at.items() if cause == load and use is not None)
     return Opportunity(
         pattern="scale-load",
         title="a scale is loaded too close to its use",
