@@ -76,6 +76,8 @@ def jobs(folder: Path, inputs: Inputs) -> dict[str, Callable[[], list[str]]]:
     return {
         "wavescope --help": lambda: [*WAVESCOPE, "--help"],
         "summary": lambda: [*WAVESCOPE, "summary", "-q", str(trace)],
+        "phases": lambda: [*WAVESCOPE, "phases", "-q", str(trace)],
+        "analyze-trace": lambda: [*WAVESCOPE, "analyze-trace", "-q", str(trace)],
         "convert to .pftrace": convert(trace, "out.pftrace"),
         "convert to .json.gz": convert(trace, "out.json.gz"),
         "convert to .db": convert(trace, "out.db"),

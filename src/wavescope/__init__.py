@@ -5,6 +5,8 @@ import wavescope
 trace = wavescope.open("trace.db")        # any known format
 trace.ops.to_pandas()
 wavescope.summary(trace)                  # tables and findings, shown richly in a notebook
+wavescope.phases(trace)                   # what prefill, decode, ... did
+wavescope.find(trace)                     # what is worth changing
 
 with wavescope.range("prefill"):          # shows up as a marker when the program is recorded
     ...
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
-    from wavescope.api import convert, merge, open, summary  # noqa: A004
+    from wavescope.api import convert, find, merge, open, phases, summary  # noqa: A004
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
 
@@ -26,10 +28,12 @@ __all__ = [
     "WavescopeError",
     "__version__",
     "convert",
+    "find",
     "mark",
     "merge",
     "open",
     "pause",
+    "phases",
     "range",
     "resume",
     "summary",

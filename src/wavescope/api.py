@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+from wavescope.analyze.findings.find_all import find as find_all
+from wavescope.analyze.phases.phase_tables import PhaseTableOptions, phase_tables
 from wavescope.analyze.trace_summary import SummaryOptions, summarize
 from wavescope.export.exporter import ExportOptions
 from wavescope.export.output import write_output
 from wavescope.export.registry import exporter_for
 from wavescope.load import open_source, open_trace, selected_source
-from wavescope.model.result import Result
+from wavescope.model.result import Finding, Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
 from wavescope.store.merge_plan import RankFrom
@@ -33,6 +35,22 @@ def summary(trace: Trace | PathLike, options: SummaryOptions | None = None) -> R
         return summarize(trace, options or SummaryOptions())
     with open_trace(trace) as opened:
         return summarize(opened, options or SummaryOptions())
+
+
+def phases(trace: Trace | PathLike, options: PhaseTableOptions | None = None) -> Result:
+    """What each marked phase of a trace did: times, ops, top kernels."""
+    if isinstance(trace, Trace):
+        return phase_tables(trace, options)
+    with open_trace(trace) as opened:
+        return phase_tables(opened, options)
+
+
+def find(trace: Trace | PathLike) -> list[Finding]:
+    """What is worth changing, the gravest first, each with its numbers, SQL and next step."""
+    if isinstance(trace, Trace):
+        return find_all(trace)
+    with open_trace(trace) as opened:
+        return find_all(opened)
 
 
 def convert(
