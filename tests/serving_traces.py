@@ -82,6 +82,8 @@ class Server:
     seed: int = 1
     knows_sizes: bool = True
     ends_by_name: bool = True
+    sampling_kernels: int = 0
+    """Kernels after each step whose size depends on nothing."""
     now_ns: int = 1_000_000
     rows: list[dict[str, int | str]] = field(default_factory=list)
     truth: list[str] = field(default_factory=list)
@@ -106,6 +108,8 @@ class Server:
         if extra:
             self._op(extra, 32, phase, 1.0, graph)
         self._op(self._tiled("lm_head_gemm_{tile}_64x4_tn", tokens), tokens, phase, 8.0, graph)
+        for number in range(self.sampling_kernels):
+            self._op(f"filter_logits_{number}", 32, phase, 0.4, graph)
         last = "argmax_of_logits" if self.ends_by_name else "pick_one"
         self._op(last, 32, phase, 1.0, graph)
         self.step_starts_ns.append(int(self.rows[first]["start_ns"]))
@@ -193,6 +197,16 @@ def eager_decode(layer: Layer, **options: int | bool) -> Labelled:
     return labelled(server)
 
 
+def short_prompts(layer: Layer, **options: int | bool) -> Labelled:
+    """Prompts of a few dozen tokens, much sampling, three requests at a time."""
+    server = Server(layer, sampling_kernels=20, **options)  # type: ignore[arg-type]
+    for prompt_tokens in (300, 96, 80, 144):
+        server.step(prompt_tokens, PREFILL)
+        for _ in range(15):
+            server.step(3, DECODE)
+    return labelled(server)
+
+
 def graph_decode(layer: Layer, **options: int | bool) -> Labelled:
     """Decode steps replayed from a graph; the first requests of a batch come one by one."""
     server = Server(layer, **options)  # type: ignore[arg-type]
@@ -269,6 +283,7 @@ def apart(layer: Layer, **options: int | bool) -> Labelled:
 
 WAYS_OF_SERVING = (
     eager_decode,
+    short_prompts,
     graph_decode,
     continuous_batching,
     jittered_decode,

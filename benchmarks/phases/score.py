@@ -2,6 +2,7 @@
 
     .venv/bin/python benchmarks/phases/score.py                  # real traces, recorded and generated ones
     .venv/bin/python benchmarks/phases/score.py --ops 5000000    # also CPU seconds for a large trace
+    .venv/bin/python benchmarks/phases/score.py OUT/*.json.gz    # traces of yours that have ranges
 
 The truth of real traces are their ranges (dropped before they are classified) or what the file is a
 recording of; that of the demo its roctx ranges; that of generated traces what their maker did.
@@ -55,23 +56,28 @@ class Row(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="score phases without markers")
+    parser.add_argument("traces", nargs="*", type=Path, help="score these, by their ranges")
     parser.add_argument("--ops", type=int, default=0, help="time a generated trace of so many ops")
     arguments = parser.parse_args()
     print(f"{'trace':58} {'prefill':>15} {'decode':>15} {'unclassified':>13} {'steps':>6}")
     print(f"{'':58} {'prec.   recall':>15} {'prec.   recall':>15}")
-    for row in itertools.chain(_real(), _recorded(), _generated()):
+    given = (_by_ranges(path, path.name) for path in arguments.traces)
+    for row in given if arguments.traces else itertools.chain(_real(), _recorded(), _generated()):
         _print(row)
     if arguments.ops:
         _time(arguments.ops)
+
+
+def _by_ranges(path: Path, name: str) -> Row:
+    trace = wavescope.open(path)
+    return Row(name, trace, classified(trace), truth_from_markers(trace))
 
 
 def _real() -> Iterator[Row]:
     if not DATA.is_dir():
         print(f"(no real traces: {DATA} is not there)")
         return
-    for name in BY_RANGES:
-        trace = wavescope.open(DATA / name)
-        yield Row(name, trace, classified(trace), truth_from_markers(trace))
+    yield from (_by_ranges(DATA / name, name) for name in BY_RANGES)
     for name, phase in BY_FILE:
         trace = wavescope.open(DATA / name)
         yield Row(name, trace, classified(trace), np.full(len(trace.ops), phase, np.int8))
@@ -81,8 +87,7 @@ def _recorded() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "wavescope", "demo", "-q", "-o", folder]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        trace = wavescope.open(Path(folder) / "trace.db")
-        yield Row("wavescope demo", trace, classified(trace), truth_from_markers(trace))
+        yield _by_ranges(Path(folder) / "trace.db", "wavescope demo")
 
 
 def _generated() -> Iterator[Row]:

@@ -66,6 +66,7 @@ class KindOps:
     """The ops of one step of each kind, with what scores need of them."""
 
     kind_of_op: Numbers
+    step_counts: Numbers
     longest_run: Numbers
     labels: Array
     duration_ns: Numbers
@@ -84,6 +85,7 @@ class KindOps:
         durations = lane.ends[ops] - lane.starts[ops]
         return cls(
             kinds.kind_of_op,
+            kinds.counts,
             kinds.longest_run,
             lane.labels[ops],
             durations,
@@ -99,6 +101,7 @@ class KindOps:
         shifted = [part.kind_of_op + shift for part, shift in zip(parts, before, strict=True)]
         return cls(
             np.concatenate(shifted),
+            np.concatenate([part.step_counts for part in parts]),
             np.concatenate([part.longest_run for part in parts]),
             np.concatenate([part.labels for part in parts]),
             np.concatenate([part.duration_ns for part in parts]),
@@ -139,12 +142,12 @@ def kind_scores(ops: KindOps, signs: LabelSigns, strengths: Strengths) -> KindSc
             "tiles": strengths.tiles * _balance(many, few, total, TILED_SHARE),
             "tokens": strengths.tokens * _tokens_sign(ops, signs),
             "scale": strengths.scale * _scale_sign(ops),
-            "graph": _signs(-strengths.graph, 2 * ops.summed(ops.in_graph) > ops.op_counts),
+            "graph": strengths.graph * _graph_sign(ops),
             "repeats": _signs(-strengths.repeats, ops.longest_run >= REPEATED_RUN),
         },
         mixed=np.minimum(prefill_attention, decode_attention)
         >= np.maximum(MIXED_SHARE * (prefill_attention + decode_attention), 1),
-        training=ops.summed(duration * signs.training[labels]) > TRAINING_SHARE * total,
+        training=_training(ops, ops.summed(duration * signs.training[labels]) / total),
         serving=ops.summed(signs.language_model[labels]) > 0,
     )
 
@@ -160,6 +163,22 @@ def _balance(for_prefill: Reals, for_decode: Reals, total: Reals, full_share: fl
     damped = np.minimum(both / total / full_share, 1.0)
     balance: Reals = damped * (for_prefill - for_decode) / np.maximum(both, 1e-9)
     return balance
+
+
+def _training(ops: KindOps, share: Reals) -> npt.NDArray[np.bool_]:
+    """Which kinds are training: all of them where most ops are, since nobody serves meanwhile."""
+    training = share > TRAINING_SHARE
+    op_counts = ops.step_counts * ops.op_counts
+    mostly = 2 * int(op_counts[training].sum()) > int(op_counts.sum())
+    return training | mostly
+
+
+def _graph_sign(ops: KindOps) -> Reals:
+    """Replays of graphs are decode; where they are most of the steps, the others are prefill."""
+    replayed = 2 * ops.summed(ops.in_graph) > ops.op_counts
+    replayed_steps = int(ops.step_counts[replayed].sum())
+    mostly = 2 * replayed_steps > int(ops.step_counts.sum())
+    return np.where(replayed, -1.0, float(mostly))
 
 
 def _tokens_sign(ops: KindOps, signs: LabelSigns) -> Reals:
@@ -191,26 +210,30 @@ def _scale_sign(ops: KindOps) -> Reals:
 
 
 def _relative_scale(ops: KindOps, values: Reals) -> tuple[Reals, Numbers]:
-    """For each kind how far its labels lie above their least in any kind, and how many of its
-    labels another kind has too.
+    """For each kind how far its ops lie above the least that their label has in any kind, and how
+    many of its labels another kind has too.
 
-    The upper quartile of these labels counts: kernels of a fixed size, and those that only similar
-    kinds share, say nothing.
+    The upper quartile of the ops with such labels counts: kernels of a fixed size, and those that
+    only similar kinds share, say nothing.
     """
     known = np.flatnonzero(~np.isnan(values))
     label_count = int(ops.labels.max(initial=0)) + 1
-    pairs = ops.kind_of_op[known] * label_count + ops.labels[known]
-    distinct, pair_of_op = np.unique(pairs, return_inverse=True)
+    kind_of_op, labels = ops.kind_of_op[known], ops.labels[known]
+    distinct, pair_of_op = np.unique(kind_of_op * label_count + labels, return_inverse=True)
     means = np.bincount(pair_of_op, weights=values[known]) / np.bincount(pair_of_op)
     label_of_pair = distinct % label_count
     least = np.full(label_count, np.inf)
     np.minimum.at(least, label_of_pair, means)
     shared = np.bincount(label_of_pair, minlength=label_count)[label_of_pair] > 1
-    above = (means - least[label_of_pair])[shared]
-    kind_of_pair = (distinct // label_count)[shared]
-    common = np.bincount(kind_of_pair, minlength=len(ops))
-    in_order = above[np.lexsort((above, kind_of_pair))]
-    firsts = np.cumsum(common) - common
-    quartile = np.minimum(firsts + 3 * common // 4, max(in_order.size - 1, 0))
-    scale = np.where(common > 0, np.append(in_order, 0.0)[quartile], 0.0)
-    return scale, common
+    common = np.bincount((distinct // label_count)[shared], minlength=len(ops))
+    comparable = shared[pair_of_op]
+    above = (means - least[label_of_pair])[pair_of_op][comparable]
+    return _upper_quartiles(above, kind_of_op[comparable], len(ops)), common
+
+
+def _upper_quartiles(values: Reals, groups: Numbers, group_count: int) -> Reals:
+    """The upper quartile of each group's values, 0 for a group without any."""
+    counts = np.bincount(groups, minlength=group_count)
+    ordered = np.append(values[np.lexsort((values, groups))], 0.0)
+    places = np.cumsum(counts) - counts + 3 * counts // 4
+    return np.where(counts > 0, ordered[np.minimum(places, values.size)], 0.0)

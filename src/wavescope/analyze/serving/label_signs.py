@@ -16,7 +16,9 @@ from wavescope.analyze.serving.phase_rules import NamedPhase, NameSays, PhaseRul
 Flags = npt.NDArray[np.bool_]
 Weights = npt.NDArray[np.float64]
 
-_TRANSFORMER_NORM = re.compile(r"(?i)(?:layer|rms)_?norm")
+_LANGUAGE_MODEL = re.compile(
+    r"(?i)(?:layer|rms)_?norm|softmax|rotary|rope|kv_?cache|embedding|index_?select"
+)
 
 
 @dataclass(frozen=True)
@@ -44,21 +46,33 @@ def label_signs(texts: Sequence[str], rules: PhaseRules) -> LabelSigns:
     categories = [kernel_meaning.meaning_of(text).category for text in texts]
     attention = _are(categories, kernel_meaning.ATTENTION)
     prefill, decode = _weights(said, NamedPhase.PREFILL), _weights(said, NamedPhase.DECODE)
-    norm = np.array(
-        [_TRANSFORMER_NORM.search(text[:LONGEST_MATCHED]) is not None for text in texts], np.bool_
+    has_name = np.array(
+        [_LANGUAGE_MODEL.search(text[:LONGEST_MATCHED]) is not None for text in texts], np.bool_
     )
     return LabelSigns(
         prefill=prefill,
         decode=decode,
-        few_tokens=np.array([s.tile_side is not None and s.tile_side <= rules.few for s in said]),
-        many_tokens=np.array([s.tile_side is not None and s.tile_side >= rules.many for s in said]),
+        few_tokens=np.array([_is_for_few(s, rules) for s in said], np.bool_),
+        many_tokens=np.array([_is_for_many(s, rules) for s in said], np.bool_),
         row_per_group=_are(categories, kernel_meaning.NORMALIZATION),
         attention=attention,
-        language_model=attention | norm | (prefill > 0) | (decode > 0),
+        language_model=attention | has_name | (prefill > 0) | (decode > 0),
         communication=_are(categories, kernel_meaning.COMMUNICATION)
         | np.array([s.phase is NamedPhase.COMMUNICATION for s in said], np.bool_),
         training=np.array([s.phase is NamedPhase.TRAINING for s in said], np.bool_),
     )
+
+
+def _is_for_few(said: NameSays, rules: PhaseRules) -> bool:
+    if said.phase in {NamedPhase.FEW_TOKENS, NamedPhase.MANY_TOKENS}:
+        return said.phase is NamedPhase.FEW_TOKENS
+    return said.tile_side is not None and said.tile_side <= rules.few
+
+
+def _is_for_many(said: NameSays, rules: PhaseRules) -> bool:
+    if said.phase in {NamedPhase.FEW_TOKENS, NamedPhase.MANY_TOKENS}:
+        return said.phase is NamedPhase.MANY_TOKENS
+    return said.tile_side is not None and said.tile_side >= rules.many
 
 
 def _weights(said: Sequence[NameSays], phase: NamedPhase) -> Weights:

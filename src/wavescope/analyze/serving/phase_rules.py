@@ -29,6 +29,8 @@ class NamedPhase(str, enum.Enum):
     NOTHING = ""
     PREFILL = "prefill"
     DECODE = "decode"
+    FEW_TOKENS = "few tokens"
+    MANY_TOKENS = "many tokens"
     COMMUNICATION = "communication"
     TRAINING = "training"
 

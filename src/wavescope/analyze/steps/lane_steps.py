@@ -22,6 +22,7 @@ from wavescope.analyze.steps.repetition import (
     running_signatures,
 )
 from wavescope.analyze.steps.step_level import (
+    FEWEST_OPS,
     LaneIndex,
     StepLevel,
     sampled_periods,
@@ -35,7 +36,6 @@ SMALLEST_PART = 0.25
 """Ops between two cuts that are fewer than this part of a period belong to the step before."""
 LONG_STRETCH = 2.5
 """A step with this many periods' ops is looked at again by itself."""
-FEWEST_OPS = 8
 _DEEPEST = 4
 _MOST_STRETCHES = 64
 

@@ -31,6 +31,11 @@ LEAST_COVERED_SHARE = 0.5
 GAP_CONTRAST = 4.0
 """A gap this many times the usual one, in every period, is the host between two steps."""
 LEAST_GAP_NS = 2_000
+FEWEST_OPS = 8
+"""Fewer ops are no step of a model."""
+ALIKE_LENGTHS = 2.0
+"""Steps that end by name but all differ: nine tenths of them are at most so many times as long as
+the shortest tenth."""
 _SAMPLED_PERIODS = 48
 _SAMPLED_OPS = 1 << 20
 _MOST_CANDIDATES = 12
@@ -71,6 +76,8 @@ def step_level(index: LaneIndex, least_period: int) -> StepLevel | None:
     """The repetition that is a step, None when no step repeats."""
     found = repetitions(index.positions, index.sums)
     levels = _largest([_level(index, r) for r in found[: 4 * _MOST_CANDIDATES]], least_period)
+    if not any(level.has_role for level in levels) and (by_name := _level_by_name(index)):
+        return by_name
     if levels and not any(level.has_role for level in levels):
         inner = max(levels, key=lambda level: (level.covered_ops, -level.period))
         levels = _largest([*levels, *_levels_of_stretches(index, inner)], least_period)
@@ -106,6 +113,24 @@ def _level(index: LaneIndex, repetition: Repetition) -> StepLevel:
     )
 
 
+def _level_by_name(index: LaneIndex) -> StepLevel | None:
+    """Steps that end by name about as many ops apart, though no two in a row hold the same."""
+    counts = index.positions.counts
+    ending = np.flatnonzero(
+        (index.roles[: counts.size] == StepRole.END) & (counts > FEWEST_REPEATS)
+    )
+    for label in sorted(ending.tolist(), key=lambda label: int(counts[label])):
+        where = index.positions.of_label(label)
+        lengths = np.diff(where)
+        low, period, high = np.percentile(lengths, (10, 50, 90)).astype(np.int64).tolist()
+        if low >= FEWEST_OPS and high <= ALIKE_LENGTHS * low:
+            usual = int(np.argmin(np.abs(lengths - period)))
+            signature = index.sums[where[usual + 1]] - index.sums[where[usual]]
+            length = int(lengths[usual])
+            return StepLevel(signature, length, len(index.lane), where, has_role=True, signs=2)
+    return None
+
+
 def _levels_of_stretches(index: LaneIndex, inner: StepLevel) -> Iterator[StepLevel]:
     """What repeats in the sequence of the stretches between the inner repetition's anchors."""
     stretches = index.sums[inner.where[1:]] - index.sums[inner.where[:-1]]
@@ -121,7 +146,7 @@ def _levels_of_stretches(index: LaneIndex, inner: StepLevel) -> Iterator[StepLev
             signature, period = contents[again[0]], int(where[again[0] + 1] - where[again[0]])
             covered = int((contents == signature).sum()) * period
             signs = _signs_of_time(index, signature, period, where)
-            yield StepLevel(signature, period, covered, where, False, signs)
+            yield StepLevel(signature, period, covered, where, has_role=False, signs=signs)
 
 
 def _signs_of_time(index: LaneIndex, signature: np.uint64, period: int, where: Positions) -> int:

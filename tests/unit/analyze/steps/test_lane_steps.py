@@ -142,3 +142,9 @@ def test_steps_without_a_kernel_of_their_own_show_in_their_layers() -> None:
     step = [*layer * 12, "norm", "gemm"]
 
     assert firsts(trace_of([*prefill, *step * 8])) == [0, *(36 + 50 * i for i in range(9))]
+
+
+def test_steps_of_two_kinds_in_turn_end_by_name() -> None:
+    odd, even = a_step(4, "left"), a_step(4, "right")
+
+    assert firsts(trace_of([*odd, *even] * 6)) == [20 * i for i in range(13)]
