@@ -82,9 +82,13 @@ _ORDER = {Severity.PROBLEM: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 def find(trace: Trace, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> list[Finding]:
     """All findings of `trace`: the gravest first, then those with more to gain."""
-    context = FindingContext(trace, thresholds)
-    if not len(trace.ops):
-        return input_repaired(trace)
+    return findings_of(FindingContext(trace, thresholds))
+
+
+def findings_of(context: FindingContext) -> list[Finding]:
+    """The same for callers that need what the findings are made from, too."""
+    if not len(context.trace.ops):
+        return input_repaired(context.trace)
     found = [finding for finder in FINDERS for finding in _over_gpus(finder(context))]
     return sorted(found, key=_rank)
 

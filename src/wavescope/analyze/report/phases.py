@@ -6,11 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.group_sums import group_sums
-from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
+from wavescope.analyze.phases.marker_phases import MarkerPhases
 from wavescope.analyze.report.colouring import Colouring
 from wavescope.analyze.serving.serving_phases import ServingPhase, ServingPhases
 from wavescope.model.source import Array
-from wavescope.model.trace import Trace
 
 OUTSIDE = "outside markers"
 REST = "other markers"
@@ -30,22 +29,21 @@ _SHOWN_SERVING = (
 
 
 def phase_colouring(
-    trace: Trace, durations_ns: Array, serving: ServingPhases | None
+    durations_ns: Array, markers: MarkerPhases | None, serving: ServingPhases | None
 ) -> Colouring | None:
     """The phase of each op; None where nothing tells phases apart.
 
     What the program marked comes first. Where that covers too little of the GPU time, `serving` is
     asked: what names and repetition tell of a language model.
     """
-    marked = _by_markers(trace, durations_ns) if len(trace.markers) else None
+    marked = None if markers is None else _by_markers(markers, durations_ns)
     if marked is not None or serving is None:
         return marked
     return _by_serving(serving, durations_ns)
 
 
-def _by_markers(trace: Trace, durations_ns: Array) -> Colouring | None:
+def _by_markers(phases: MarkerPhases, durations_ns: Array) -> Colouring | None:
     """The outermost level of marker paths that tells at least two phases apart."""
-    phases = marker_phases(trace)
     deepest = max((path.depth for path in phases.paths), default=-1)
     for depth in range(deepest + 1):
         found = _at_depth(phases, depth, durations_ns)

@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.categories import op_categories
 from wavescope.analyze.copies import copies
 from wavescope.analyze.coverage import coverage
+from wavescope.analyze.findings.context import FindingContext
+from wavescope.analyze.findings.find_all import findings_of
 from wavescope.analyze.gaps import GapOptions, gaps
-from wavescope.analyze.gpu_timelines import GpuTimeline, gpu_timelines
+from wavescope.analyze.gpu_timelines import GpuTimeline
 from wavescope.analyze.host_calls import host_calls
 from wavescope.analyze.kernel_summary import KernelSummaryOptions, OpChoice, kernel_summary
 from wavescope.analyze.launch_latency import launch_latency
@@ -30,14 +31,13 @@ from wavescope.analyze.serving.serving_phases import serving_phases
 from wavescope.analyze.serving.steps_result import steps_result
 from wavescope.analyze.utilization import utilization
 from wavescope.model.coded_columns import looked_up
-from wavescope.model.intervals import lengths_ns
 from wavescope.model.result import Finding, Result
 from wavescope.model.source import Array
 from wavescope.model.trace import Trace
 
-_OP_COLUMNS = ("gpu", "queue", "start_ns", "end_ns", "name", "type")
-_CAUSE_COLUMNS = ("process", "correlation", "marker", "id")
-_SIZE_COLUMNS = ("grid_x", "grid_y", "grid_z", "workgroup_x", "workgroup_y", "workgroup_z")
+_GRID_COLUMNS = ("grid_x", "grid_y", "grid_z", "workgroup_x", "workgroup_y", "workgroup_z")
+_CAUSE_COLUMNS = ("correlation", "marker", "process", "thread")
+_LAUNCH_COLUMNS = ("correlation", *_GRID_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,15 @@ class TraceReport:
 def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport:
     """The report's data; names are as long as the trace has them."""
     options = options or ReportOptions()
-    trace.ops.load(*_OP_COLUMNS)
-    durations_ns = lengths_ns(trace.ops["start_ns"], trace.ops["end_ns"])
+    context = FindingContext(trace)
+    durations_ns = context.durations_ns
     named = named_ops(trace)
-    found = op_categories(trace)
+    found = context.categories
     categories = Colouring.of_used("category", "Category", found.labels, found.codes)
-    phases, steps = _phases_and_steps(trace, durations_ns, categories)
-    timelines = gpu_timelines(trace)
+    phases, steps = _phases_and_steps(context, categories)
+    findings = findings_of(context)
+    timelines = context.timelines
+    del context  # with gaps and phases that are large and not needed any more
     summary = _summary(trace, timelines, options)
     colourings = [categories, *([phases] if phases else [])]
     drawn = timeline(trace, timelines, colourings, options.timeline)
@@ -116,27 +118,25 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
         hot_kernels(phases or _everything(trace), named, durations_ns, options.hot_kernels),
         steps,
         _kernel_durations(summary, named, durations_ns, options.histograms),
-        summary.findings,
+        findings,
     )
 
 
 def _phases_and_steps(
-    trace: Trace, durations_ns: Array, categories: Colouring
+    context: FindingContext, categories: Colouring
 ) -> tuple[Colouring | None, Result | None]:
     """The phases, and the steps of a language model, which is known by its attention kernels."""
-    # One pass over the file for all of them; nothing later needs them, and they are large.
-    launch_columns = (*_CAUSE_COLUMNS, *_SIZE_COLUMNS)
+    trace, durations_ns = context.trace, context.durations_ns
+    markers = context.phases if len(trace.markers) else None
+    trace.ops.forget(*_CAUSE_COLUMNS)
     if ATTENTION not in categories.labels:
-        phases = phase_colouring(trace, durations_ns, None)
-        trace.ops.forget(*launch_columns)
-        return phases, None
-    trace.ops.load(*launch_columns)
+        return phase_colouring(durations_ns, markers, None), None
+    # Read in one pass, and let go as above: nothing else needs these columns, and they are large.
+    trace.ops.load(*_LAUNCH_COLUMNS)
     serving = serving_phases(trace)
     steps = steps_result(trace, serving)
-    trace.ops.forget(*_SIZE_COLUMNS)
-    phases = phase_colouring(trace, durations_ns, serving)
-    trace.ops.forget(*launch_columns)
-    return phases, steps
+    trace.ops.forget(*_LAUNCH_COLUMNS)
+    return phase_colouring(durations_ns, markers, serving), steps
 
 
 def _summary(trace: Trace, timelines: Sequence[GpuTimeline], options: ReportOptions) -> Result:
