@@ -27,7 +27,7 @@ from wavescope.store.sqlite_writer import write_trace
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "images" / "summary.svg"
 REPORT = ROOT / "docs" / "images" / "report.webp"
-REPORT_WIDTH, REPORT_HEIGHT, REPORT_QUALITY = 1280, 1130, 70
+REPORT_WIDTH, REPORT_HEIGHT, REPORT_SCALE, REPORT_QUALITY = 1280, 1620, 0.75, 60
 COLUMNS = 118
 SHOWN_FINDINGS = 1
 COMMAND = ("summary", "trace.db", "-n", "7", "--table", "kernels", "--table", "gpus")
@@ -66,13 +66,16 @@ def draw_report() -> None:
     if chromium_path() is None:
         return
     with tempfile.TemporaryDirectory() as folder, Browser.started() as browser:
-        trace, page = Path(folder) / "trace.db", Path(folder) / "report.html"
-        write_demo(trace)
-        if code := main(["report", str(trace), "-o", str(page), "--title", "wavescope demo", "-q"]):
+        os.chdir(folder)
+        page = Path("report.html").absolute()
+        write_demo(Path("trace.db"))
+        if code := main(["report", "trace.db", "-o", page.name, "--title", "wavescope demo", "-q"]):
             raise SystemExit(code)
         view = browser.page(page.as_uri(), width=REPORT_WIDTH, height=REPORT_HEIGHT)
         view.wait("document.querySelector('.timeline').dataset.ready === 'true'")
-        REPORT.write_bytes(view.seen(format="webp", quality=REPORT_QUALITY))
+        clip = {"x": 0, "y": 0, "width": REPORT_WIDTH, "height": REPORT_HEIGHT}
+        how = {"format": "webp", "quality": REPORT_QUALITY, "captureBeyondViewport": True}
+        REPORT.write_bytes(view.seen(clip={**clip, "scale": REPORT_SCALE}, **how))
 
 
 def shown_lines(text: str) -> list[str]:

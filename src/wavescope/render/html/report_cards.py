@@ -21,7 +21,7 @@ def report_cards(report: TraceReport) -> list[Card]:
     gpus = int(_number(summary.facts.get("gpu_count")))
     cards = [
         Card(
-            "Span of GPU work", duration_text(span_ns), f"on {gpus} GPU{'s' if gpus != 1 else ''}"
+            "GPU span", duration_text(span_ns), f"on {gpus} GPU{'s' if gpus != 1 else ''}"
         ),
         _busy_card(busy),
         Card(
