@@ -15,6 +15,9 @@ file(GLOB collector_roctx_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/
 add_library(wavescope_collector_roctx OBJECT ${collector_roctx_sources})
 target_include_directories(wavescope_collector_roctx PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 file(GLOB collector_calls_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/collector_hip/*.cpp)
+# A program that has dlsym itself, as the tests would, cannot be built with sanitizers: they need the linker's.
+set(collector_dlsym_source ${CMAKE_CURRENT_SOURCE_DIR}/collector_hip/looked_up.cpp)
+list(REMOVE_ITEM collector_calls_sources ${collector_dlsym_source})
 add_library(wavescope_collector_calls OBJECT ${collector_calls_sources})
 target_include_directories(wavescope_collector_calls PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 set(collector_objects $<TARGET_OBJECTS:wavescope_collector_roctx> $<TARGET_OBJECTS:wavescope_collector_core>)
@@ -30,7 +33,9 @@ else()
 endif()
 
 add_library(wavescope_collector SHARED ${collector_objects})
-add_library(wavescope_collector_hip SHARED ${collector_objects} $<TARGET_OBJECTS:wavescope_collector_calls>)
+add_library(wavescope_collector_hip SHARED ${collector_dlsym_source} ${collector_objects}
+            $<TARGET_OBJECTS:wavescope_collector_calls>)
+target_include_directories(wavescope_collector_hip PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 foreach(collector IN ITEMS wavescope_collector wavescope_collector_hip)
   set_target_properties(${collector} PROPERTIES LINKER_LANGUAGE CXX
                         LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/collector.map)

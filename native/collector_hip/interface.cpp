@@ -1,8 +1,11 @@
 // The functions themselves, one per row of the table, under the names by which programs call them.
+#include <cstring>
+
 #include "collector_hip/call.h"
 #include "collector_hip/functions.h"
 #include "collector_hip/hip_types.h"
 #include "collector_hip/kernel_names.h"
+#include "collector_hip/looked_up.h"
 #include "collector_hip/real_functions.h"
 
 namespace wavescope::hip {
@@ -73,5 +76,21 @@ int recorded(WavescopeCallRecord* record, const Keep& keep, const Real& real) {
   HIP_SYMBOL(name##_cxx, symbol, parameters, passed, stream, kept)
 
 #include "collector_hip/hip_functions.def"
+
+#undef HIP_FUNCTION
+#undef HIP_CXX_FUNCTION
+#define HIP_FUNCTION(kind, name, parameters, passed, stream, kept) reinterpret_cast<void*>(&name),
+#define HIP_CXX_FUNCTION(kind, name, parameters, passed, stream, kept, symbol) reinterpret_cast<void*>(&name##_cxx),
+
+void* hook_of(const char* symbol, void* found) {
+  static void* const kHooks[] = {
+#include "collector_hip/hip_functions.def"
+  };
+  for (std::size_t at = 0; at < static_cast<std::size_t>(Function::kCount); ++at) {
+    const auto function = static_cast<Function>(at);
+    if (std::strcmp(symbol_of(function), symbol) == 0) return real_functions.get(function) == found ? kHooks[at] : found;
+  }
+  return found;
+}
 
 }  // namespace wavescope::hip

@@ -124,7 +124,7 @@ bool QueueRecorder::wanted(const Packet& packet, bool in_batch) {
     wavescope::count(counters.skipped[WAVESCOPE_SKIP_PAUSED]);
     return false;
   }
-  if (in_batch && collector_.mode() != Mode::kFull) {
+  if (in_batch && !times_batches(collector_.mode())) {
     wavescope::count(counters.skipped[WAVESCOPE_SKIP_GRAPH_BATCH]);
     return false;
   }

@@ -43,6 +43,9 @@ const Settings& settings();
 
 const char* name_of(Mode mode);
 
+// Whether batches of packets, as graph replays submit them, are timed packet by packet.
+constexpr bool times_batches(Mode mode) { return mode == Mode::kFull || mode == Mode::kHip; }
+
 }  // namespace wavescope
 
 #endif

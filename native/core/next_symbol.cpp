@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -33,12 +34,24 @@ int note_library(dl_phdr_info* library, std::size_t, void* opaque) {
 void* symbol_of(const std::string& path, const char* symbol) {
   void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return nullptr;
-  void* found = dlsym(library, symbol);
+  void* found = linker_dlsym()(library, symbol);
   dlclose(library);
   return found;
 }
 
 }  // namespace
+
+Dlsym linker_dlsym() {
+  static std::atomic<Dlsym> known{nullptr};
+  Dlsym found = known.load(std::memory_order_relaxed);
+  if (found != nullptr) return found;
+  // Since it moved from libdl to libc it has both versions.
+  for (const char* version : {"GLIBC_2.2.5", "GLIBC_2.34", "GLIBC_2.17"}) {
+    if ((found = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", version))) != nullptr) break;
+  }
+  known.store(found, std::memory_order_relaxed);
+  return found;
+}
 
 void* next_symbol(const char* symbol, const char* const* libraries) {
   void* found = dlsym(RTLD_NEXT, symbol);

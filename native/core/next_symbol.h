@@ -9,6 +9,10 @@ namespace wavescope {
 // Never loads a library. Null when there is none.
 void* next_symbol(const char* symbol, const char* const* libraries);
 
+// The linker's own dlsym, whoever stands before it.
+using Dlsym = void* (*)(void* library, const char* symbol);
+Dlsym linker_dlsym();
+
 }  // namespace wavescope
 
 #endif

@@ -333,6 +333,35 @@ print(lib.copy(100), lib.copy_async(12), lib.copy_async(13), lib.allocate(0x234)
     ]
 
 
+def test_functions_that_are_looked_up_are_recorded_too(tmp_path: Path, plain_caller: Path) -> None:
+    """By the library's handle, as ctypes and Triton do, and by HIP's own way of asking."""
+    session = tmp_path / "session"
+    program = f"""
+import ctypes
+runtime = ctypes.CDLL({str(plain_caller.parent / "libamdhip64.so.5")!r})
+print(runtime.hipMemcpyAsync(16, 32, ctypes.c_size_t(13), 3, 48))
+asked = ctypes.c_void_p()
+kind = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_size_t] * 5)
+for flags in (0, 2):
+    name = b"hipMemcpyAsync"
+    print(runtime.hipGetProcAddress(name, ctypes.byref(asked), 600, ctypes.c_uint64(flags), None))
+    print(kind(asked.value)(16, 32, 14 + flags, 3, 48))
+print(runtime.hipGetProcAddress(b"hipNothing", ctypes.byref(asked), 600, ctypes.c_uint64(0), None))
+own = ctypes.CDLL(None)
+own.dlsym.restype = ctypes.c_void_p
+print(own.dlsym(None, b"hipMemcpyAsync") is not None, own.dlsym(None, b"no such function"))
+"""
+
+    said = run_python(program, recording_environment(session, WAVESCOPE_MODE="hip"))
+
+    assert said.split() == ["1", "0", "0", "0", "77", "1", "True", "None"]
+    calls = only_process(session).calls()
+    assert [(call.name, call.result, call.arguments["bytes"]) for call in calls] == [
+        ("hipMemcpyAsync", 1, 13),
+        ("hipMemcpyAsync", 0, 14),
+    ]
+
+
 def test_a_function_that_nobody_has_is_refused(tmp_path: Path) -> None:
     program = """
 import ctypes
