@@ -73,19 +73,26 @@ class _Run:
 
 def needed_counters(catalogue: Catalogue, metric: Metric) -> tuple[str, ...]:
     """The counters behind a metric, in order of their names; channels as `NAME[]`."""
-    counters = set()
-    for formula in filter(None, (metric.value, metric.peak)):
-        for need in catalogue.needs(formula):
-            if isinstance(need, ChannelCounter):
-                counters.add(need.family + CHANNELS_SUFFIX)
-            elif not (
-                need.name in _NOT_COUNTED
-                or need.name in catalogue.facts
-                or need.name in catalogue.launch
-            ):
-                counters.add(need.name)
+    counters = set(needed_by_formula(catalogue, metric.value))
+    if metric.peak:
+        counters |= set(needed_by_formula(catalogue, metric.peak))
     if metric.level_pass:
         counters |= {metric.level_pass, metric.level_pass + ACCUMULATED_SUFFIX}
+    return tuple(sorted(counters))
+
+
+def needed_by_formula(catalogue: Catalogue, formula: str) -> tuple[str, ...]:
+    """The counters that a formula needs and the chip has, in order of their names."""
+    counters = set()
+    for need in catalogue.needs(formula):
+        if isinstance(need, ChannelCounter):
+            counters.add(need.family + CHANNELS_SUFFIX)
+        elif not (
+            need.name in _NOT_COUNTED
+            or need.name in catalogue.facts
+            or need.name in catalogue.launch
+        ):
+            counters.add(need.name)
     return tuple(sorted(counters - catalogue.not_counted))
 
 

@@ -1,0 +1,128 @@
+"""What the GPUs of this machine are, asked of ROCm's HSA runtime."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from dataclasses import dataclass
+
+from wavescope.errors import MachineError
+
+_LIBRARIES = ("libhsa-runtime64.so.1", "libhsa-runtime64.so", "/opt/rocm/lib/libhsa-runtime64.so.1")
+_GPU = 1
+_NAME, _WAVE_SIZE, _WORKGROUP_MAX_SIZE, _DEVICE = 0, 6, 8, 17
+_CHIP_ID, _COMPUTE_UNITS, _MAX_CLOCK, _MEMORY_CLOCK = 0xA000, 0xA002, 0xA003, 0xA008
+_MAX_WAVES_PER_CU, _SIMDS_PER_CU, _SHADER_ENGINES = 0xA00A, 0xA00B, 0xA00C
+_PRODUCT_NAME = 0xA009
+_CACHE_LEVEL, _CACHE_SIZE = 2, 3
+_OK = 0
+
+
+@dataclass(frozen=True)
+class GpuAgent:
+    """One GPU as the runtime describes it."""
+
+    chip: str
+    product: str
+    chip_id: int
+    compute_units: int
+    simds_per_cu: int
+    shader_engines: int
+    max_waves_per_cu: int
+    wave_size: int
+    workgroup_max_size: int
+    max_clock_mhz: int
+    memory_clock_mhz: int
+    cache_kib: dict[int, int]
+    """Size of the caches by level."""
+
+
+def gpu_agents() -> list[GpuAgent]:
+    """All GPUs in the runtime's order; MachineError where there is no runtime or no GPU."""
+    runtime = _runtime()
+    if runtime.hsa_init():
+        raise MachineError(
+            "ROCm's runtime finds no GPU here", hint="`wavescope doctor` shows what is missing"
+        )
+    try:
+        found = [agent for agent in _agents(runtime) if _value(runtime, agent, _DEVICE) == _GPU]
+        agents = [_described(runtime, agent) for agent in found]
+    finally:
+        runtime.hsa_shut_down()
+    if not agents:
+        raise MachineError("there is no AMD GPU here", hint="`wavescope doctor` tells more")
+    return agents
+
+
+def _runtime() -> ctypes.CDLL:
+    for name in _LIBRARIES:
+        with contextlib.suppress(OSError):
+            return ctypes.CDLL(name)
+    raise MachineError(
+        "ROCm's runtime is not installed (libhsa-runtime64.so.1)",
+        hint="install ROCm, or name the chip: --arch gfx942",
+    )
+
+
+def _agents(runtime: ctypes.CDLL) -> list[ctypes.c_uint64]:
+    found: list[ctypes.c_uint64] = []
+
+    def take(agent: int, _: object) -> int:
+        found.append(ctypes.c_uint64(agent))
+        return _OK
+
+    callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p)(take)
+    runtime.hsa_iterate_agents(callback, None)
+    return found
+
+
+def _described(runtime: ctypes.CDLL, agent: ctypes.c_uint64) -> GpuAgent:
+    return GpuAgent(
+        chip=_text(runtime, agent, _NAME),
+        product=_text(runtime, agent, _PRODUCT_NAME),
+        chip_id=_value(runtime, agent, _CHIP_ID),
+        compute_units=_value(runtime, agent, _COMPUTE_UNITS),
+        simds_per_cu=_value(runtime, agent, _SIMDS_PER_CU),
+        shader_engines=_value(runtime, agent, _SHADER_ENGINES),
+        max_waves_per_cu=_value(runtime, agent, _MAX_WAVES_PER_CU),
+        wave_size=_value(runtime, agent, _WAVE_SIZE),
+        workgroup_max_size=_value(runtime, agent, _WORKGROUP_MAX_SIZE),
+        max_clock_mhz=_value(runtime, agent, _MAX_CLOCK),
+        memory_clock_mhz=_value(runtime, agent, _MEMORY_CLOCK),
+        cache_kib=_caches(runtime, agent),
+    )
+
+
+def _value(runtime: ctypes.CDLL, agent: ctypes.c_uint64, attribute: int) -> int:
+    """A number of the agent, 0 where the runtime does not know it."""
+    value = ctypes.c_uint64(0)  # attributes have 32 or fewer bits, and this machine's bytes order
+    runtime.hsa_agent_get_info(agent, attribute, ctypes.byref(value))
+    return int(value.value & 0xFFFFFFFF)
+
+
+def _text(runtime: ctypes.CDLL, agent: ctypes.c_uint64, attribute: int) -> str:
+    text = ctypes.create_string_buffer(64)
+    runtime.hsa_agent_get_info(agent, attribute, text)
+    return text.value.decode(errors="replace").strip()
+
+
+def _caches(runtime: ctypes.CDLL, agent: ctypes.c_uint64) -> dict[int, int]:
+    sizes: dict[int, int] = {}
+
+    def take(cache: int, _: object) -> int:
+        level, size = ctypes.c_uint8(0), ctypes.c_uint32(0)
+        handle = ctypes.c_uint64(cache)
+        runtime.hsa_cache_get_info(handle, _CACHE_LEVEL, ctypes.byref(level))
+        runtime.hsa_cache_get_info(handle, _CACHE_SIZE, ctypes.byref(size))
+        sizes.setdefault(level.value, _as_kib(level.value, size.value))
+        return _OK
+
+    callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p)(take)
+    runtime.hsa_agent_iterate_caches(agent, callback, None)
+    return sizes
+
+
+def _as_kib(level: int, size: int) -> int:
+    """The size in KiB: some versions of the runtime give that, others bytes."""
+    smallest_bytes = 1 << 10 if level == 1 else 1 << 17
+    return size if size < smallest_bytes else size // 1024

@@ -1,0 +1,173 @@
+"""Runs a program under rocprofv3 once for each pass of counters."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from wavescope.collect.counters.counter_output import read_pass_output, write_pass_csv
+from wavescope.collect.counters.perfmon import (
+    ChannelLayout,
+    counter_names,
+    extra_counters,
+    perfmon_text,
+)
+from wavescope.collect.launcher import launch
+from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.model.workload_layout import LEVEL_FILES
+
+PERFMON_FOLDER = "perfmon"
+RAW_FOLDER = "out"
+_RANGE = re.compile(r"(\d{1,9})(?:[:-](\d{1,9}))?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class PassRequest:
+    """What all passes of a workload have in common."""
+
+    command: tuple[str, ...]
+    folder: Path
+    chip: str
+    channels: ChannelLayout
+    kernels: tuple[str, ...] = ()
+    """Parts of kernel names: only these are counted."""
+    iterations: tuple[str, ...] = ()
+    """Which launches of each kernel, from 1: `3` or `3:5`."""
+    as_rocpd: bool = False
+    keep_raw: bool = False
+    marker_trace: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PassEnd:
+    """How a pass went: what was collected, or why nothing was."""
+
+    name: str
+    exit_code: int
+    interrupted: bool = False
+    dispatches: int = 0
+    processes: int = 0
+    counters: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    failure: str = ""
+
+
+def write_perfmon(request: PassRequest, name: str, counters: Sequence[str]) -> Path:
+    """Write the input files of a pass; the list of its counters."""
+    folder = request.folder / PERFMON_FOLDER
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.txt"
+    path.write_text(perfmon_text(counter_names(counters, request.channels)))
+    definitions = extra_counters(counters, request.channels, request.chip)
+    if definitions:
+        path.with_suffix(".yaml").write_text(definitions)
+    else:
+        path.with_suffix(".yaml").unlink(missing_ok=True)
+    return path
+
+
+def pass_command(request: PassRequest, rocprofv3: Path, perfmon: Path, raw: Path) -> list[str]:
+    """The command line of one pass."""
+    command = [str(rocprofv3), "-A", "absolute", "-i", str(perfmon), "-d", str(raw)]
+    command += ["--kernel-trace", "--output-format", "rocpd" if request.as_rocpd else "csv"]
+    definitions = perfmon.with_suffix(".yaml")
+    if definitions.exists():
+        command += ["-E", str(definitions)]
+    if request.marker_trace:
+        command.append("--marker-trace")
+    if request.kernels:
+        command += ["--kernel-include-regex", "|".join(map(re.escape, request.kernels))]
+    if request.iterations:
+        command += ["--kernel-iteration-range", iteration_range(request.iterations)]
+    return [*command, "--", *request.command]
+
+
+def iteration_range(texts: Sequence[str]) -> str:
+    """rocprofv3's spelling of launches such as `1` and `3:5`."""
+    parts = []
+    for text in texts:
+        found = _RANGE.fullmatch(text.strip())
+        first = int(found.group(1)) if found else 0
+        last = int(found.group(2) or first) if found else 0
+        if not 1 <= first <= last:
+            raise UsageError(
+                f"'{text}' names no launches", hint="they count from 1: -d 1 3:5 means 1, 3, 4, 5"
+            )
+        parts.append(f"{first}-{last}" if last > first else str(first))
+    return f"[{','.join(parts)}]"
+
+
+def run_pass(request: PassRequest, rocprofv3: Path, name: str, counters: Sequence[str]) -> PassEnd:
+    """Run one pass and leave its counters in the folder; what was there before stays on failure."""
+    perfmon = write_perfmon(request, name, counters)
+    raw = request.folder / RAW_FOLDER / name
+    shutil.rmtree(raw, ignore_errors=True)
+    raw.mkdir(parents=True)
+    command = pass_command(request, rocprofv3, perfmon, raw)
+    # Without this, counters of the dies of a chip come as one sum.
+    environment = {**os.environ, **request.environment, "ROCPROFILER_INDIVIDUAL_XCC_MODE": "1"}
+    end = launch(command, environment)
+    gathered = _gathered(request, name, counters, raw)
+    failure = gathered.failure
+    if end.exit_code and not gathered.dispatches:
+        failure = f"rocprofv3 ended with {end.words}"
+    if not request.keep_raw and not failure:
+        shutil.rmtree(raw, ignore_errors=True)
+    return replace(
+        gathered,
+        exit_code=end.exit_code,
+        interrupted=end.interruptions > 0,
+        failure=failure,
+    )
+
+
+def _gathered(request: PassRequest, name: str, counters: Sequence[str], raw: Path) -> PassEnd:
+    try:
+        output = read_pass_output(raw)
+    except UnreadableInputError as error:
+        return PassEnd(name, 0, failure=str(error))
+    if not output.dispatches:
+        return PassEnd(name, 0, failure="the pass counted no dispatch")
+    wanted = counter_names(counters, request.channels)
+    seen = set(output.counters)
+    target = request.folder / f"{name}.csv"
+    unfinished = target.with_suffix(".unfinished")
+    is_level = LEVEL_FILES.fullmatch(target.name) is not None
+    write_pass_csv(output, unfinished, level=name if is_level else "")
+    unfinished.replace(target)
+    return PassEnd(
+        name,
+        0,
+        dispatches=len(output.dispatches),
+        processes=output.processes,
+        counters=tuple(output.counters),
+        missing=tuple(each for each in wanted if each not in seen),
+        notes=tuple(output.notes),
+    )
+
+
+PassProgress = Callable[[str, int, int], None]
+"""Told the name of a pass, how many are done, and how many there are."""
+
+
+def run_passes(
+    request: PassRequest,
+    rocprofv3: Path,
+    passes: Sequence[tuple[str, Sequence[str]]],
+    progress: PassProgress,
+) -> list[PassEnd]:
+    """Run every pass in turn; one that fails does not stop the others, an interruption does."""
+    ends: list[PassEnd] = []
+    for number, (name, counters) in enumerate(passes):
+        progress(name, number, len(passes))
+        ends.append(run_pass(request, rocprofv3, name, counters))
+        if ends[-1].interrupted:
+            break
+    progress("", len(ends), len(passes))
+    return ends

@@ -1,0 +1,69 @@
+"""Where a workload's counters go: placeholders, ranks, and launchers in the wrong place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wavescope.collect.ranks import Rank
+from wavescope.errors import UsageError
+
+_PLACEHOLDER = re.compile(r"%hostname%|%gpumodel%|%rank%(/?)|%env\{([^}%]*)\}%")
+_LAUNCHERS = frozenset(
+    ("mpirun", "mpiexec", "srun", "orterun", "prterun", "prun", "jsrun", "aprun", "flux")
+)
+_PREFIXES = frozenset(("env", "numactl", "taskset", "nice", "time", "stdbuf", "nohup"))
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What placeholders stand for."""
+
+    model: str
+    host: str
+    rank: Rank
+    environment: Mapping[str, str]
+
+
+def workload_folder(name: str, directory: str, around: Surroundings) -> Path:
+    """The folder of `-n` or `--output-directory`, one for each rank of a parallel job."""
+    rank = around.rank
+    has_rank = rank.rank >= 0 and rank.world_size != 1
+    if not directory:
+        if not name:
+            raise UsageError("give the workload a name with -n, or --output-directory")
+        if "/" in name or name in (".", ".."):
+            raise UsageError(f"'{name}' is no name", hint="--output-directory takes a path")
+        return Path("workloads", name, str(rank.rank) if has_rank else around.model)
+
+    def filled(found: re.Match[str]) -> str:
+        text = found.group(0)
+        if text == "%hostname%":
+            return around.host
+        if text == "%gpumodel%":
+            return around.model
+        if found.group(2) is not None:
+            return around.environment.get(found.group(2), "")
+        return f"{rank.rank}{found.group(1)}" if has_rank else ""
+
+    path = Path(_PLACEHOLDER.sub(filled, directory) or ".")
+    return path / str(rank.rank) if has_rank and "%rank%" not in directory else path
+
+
+def require_no_launcher(command: Sequence[str]) -> None:
+    """Refuse a launcher of ranks: it would be profiled itself, and all ranks write one folder."""
+    words = list(command)
+    while words and Path(words[0]).name in _PREFIXES:
+        words.pop(0)
+        while words and (words[0].startswith("-") or "=" in words[0]):
+            words.pop(0)
+    launcher = Path(words[0]).name if words else ""
+    if launcher not in _LAUNCHERS:
+        return
+    started = f"{launcher} run -n RANKS" if launcher == "flux" else f"{launcher} -n RANKS"
+    raise UsageError(
+        f"{launcher} cannot be profiled: it starts the ranks, and each of them is to be profiled",
+        hint=f"write {started} wavescope profile [options] -- ./program",
+    )

@@ -1,0 +1,49 @@
+"""Writes the joined counters of a workload as `pmc_perf.csv`, as ROCm Compute Profiler reads it."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+from wavescope.model.counters import LAUNCH_COLUMNS, CounterTable
+from wavescope.model.workload_layout import DISPATCH_ID, END, GPU_ID, KERNEL_NAME, START
+
+
+def write_joined(table: CounterTable, target: Path) -> None:
+    """One row for each dispatch; times count from 0, because passes have clocks of their own."""
+    launch = [name for name in LAUNCH_COLUMNS if name in table.columns]
+    counters = [name for name in table.columns if name not in LAUNCH_COLUMNS]
+    channels = [
+        (f"{family}[{channel}]", family, channel)
+        for family, block in table.channels.items()
+        for channel in range(block.shape[1])
+    ]
+    unfinished = target.with_suffix(".unfinished")
+    with unfinished.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        names = [*launch, KERNEL_NAME, *counters, *(name for name, _, _ in channels)]
+        writer.writerow([DISPATCH_ID, GPU_ID, *names, START, END])
+        for row in range(table.count):
+            kernel = table.kernel_names[int(table.kernel_codes[row])]
+            values = [table.columns[name][row] for name in counters]
+            values += [table.channels[family][row, channel] for _, family, channel in channels]
+            writer.writerow(
+                [
+                    int(table.dispatch_ids[row]),
+                    int(table.gpu_ids[row]),
+                    *(_text(table.columns[name][row]) for name in launch),
+                    kernel,
+                    *map(_text, values),
+                    0,
+                    _text(table.durations_ns[row]),
+                ]
+            )
+    unfinished.replace(target)
+
+
+def _text(value: float) -> str:
+    number = float(value)
+    if math.isnan(number):
+        return ""
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)

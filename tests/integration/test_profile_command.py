@@ -1,0 +1,202 @@
+"""`wavescope profile` with a stand-in of rocprofv3 that replays recorded counters."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.softgpu_programs import require_softgpu
+
+STANDIN = Path(__file__).resolve().parent.parent / "programs" / "rocprofv3_counters"
+WAVESCOPE = [sys.executable, "-m", "wavescope"]
+Ran = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _software_gpu() -> None:
+    require_softgpu()
+
+
+class Profiler:
+    """Runs `wavescope profile` in a folder, on a software gfx90a."""
+
+    def __init__(self, folder: Path, workload: Path) -> None:
+        self.folder = folder
+        self.environment = {
+            **os.environ,
+            "PATH": f"{STANDIN}:{os.environ['PATH']}",
+            "STANDIN_WORKLOAD": str(workload),
+        }
+
+    def run(self, *arguments: str, program: str = "true", **environment: str) -> Ran:
+        gpu = [*WAVESCOPE, "softgpu", "--chip", "gfx90a", "--"]
+        command = [*gpu, *WAVESCOPE, "profile", "--no-roof", *arguments, "--", program]
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=300, check=False, cwd=self.folder,
+            env={**self.environment, **environment},
+        )  # fmt: skip
+
+    def passes(self, *arguments: str, **environment: str) -> dict[str, dict[str, Any]]:
+        done = self.run(*arguments, "--json", "-q", **environment)
+        table = json.loads(done.stdout)["tables"][0]
+        names = [column["name"] for column in table["columns"]]
+        return {row[0]: dict(zip(names, row, strict=True)) for row in table["rows"]}
+
+
+@pytest.fixture
+def profiler(tmp_path: Path, shared_data: Path) -> Profiler:
+    return Profiler(tmp_path, shared_data / "compute-workloads" / "MI200" / "vcopy")
+
+
+def metric_values(folder: Path) -> dict[tuple[str, str], Any]:
+    """Every number of the analysis, by table, row and column."""
+    command = [*WAVESCOPE, "analyze", "-p", str(folder), "--json", "-q"]
+    command += ["--aggregation", "mean-of-ratios"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    values = {}
+    for table in json.loads(done.stdout)["tables"]:
+        names = [column["name"] for column in table["columns"]]
+        is_measured = "metric" in names and not table["name"].startswith("4.")  # ceilings
+        if names[:1] == ["id"] and is_measured:
+            for row in table["rows"]:
+                cells = dict(zip(names, row, strict=True))
+                for name, cell in cells.items():
+                    if isinstance(cell, (int, float)):
+                        values[cells["id"], name] = cell
+    return values
+
+
+def test_what_is_collected_has_the_metrics_of_the_recorded_workload(profiler: Profiler) -> None:
+    done = profiler.run("-n", "vcopy", "-q")
+
+    assert done.returncode == 0, done.stderr
+    original = metric_values(Path(profiler.environment["STANDIN_WORKLOAD"]))
+    collected = metric_values(profiler.folder / "workloads" / "vcopy" / "MI200")
+    assert len(original) > 400
+    differing = {
+        key: (value, collected.get(key))
+        for key, value in original.items()
+        if not math.isclose(value, collected.get(key, math.nan), rel_tol=1e-9)
+    }
+    # These counters share a run with a level counter now; that run was recorded on another launch.
+    assert {metric for metric, _ in differing} == {"6.1.3"}
+    assert collected["6.1.3", "avg"] == pytest.approx(original["6.1.3", "avg"], rel=0.02)
+
+
+def test_the_joined_file_is_there_for_other_tools(profiler: Profiler) -> None:
+    profiler.run("-n", "vcopy", "-b", "17", "18", "-q")
+
+    folder = profiler.folder / "workloads" / "vcopy" / "MI200"
+    rows = list(csv.DictReader((folder / "pmc_perf.csv").read_text().splitlines()))
+    assert len(rows) == 3
+    assert rows[0]["Kernel_Name"].startswith("vecCopy(double*")
+    assert rows[0]["Grid_Size"] == "1048576"
+    assert {f"TCC_HIT[{channel}]" for channel in range(32)} <= rows[0].keys()
+    assert (folder / "sysinfo.csv").read_text().splitlines()[0].startswith("workload_name,command")
+
+
+def test_another_block_adds_what_is_missing(profiler: Profiler) -> None:
+    first = profiler.passes("-n", "vcopy", "-b", "12")
+    again = profiler.passes("-n", "vcopy", "-b", "12")
+    more = profiler.passes("-n", "vcopy", "-b", "12", "7.1")
+
+    assert first.keys() == {"SQ_INST_LEVEL_LDS", "pmc_perf_0"}
+    assert again == {}
+    assert more.keys() == {"pmc_perf_1"}
+    assert more["pmc_perf_1"]["dispatches"] == 3
+
+
+def test_a_failed_pass_keeps_the_others_and_is_resumed(profiler: Profiler) -> None:
+    failing = profiler.passes("-n", "vcopy", "-b", "12", STANDIN_FAILS="pmc_perf_0")
+    resumed = profiler.passes("-n", "vcopy", "-b", "12", "--resume")
+
+    assert failing["SQ_INST_LEVEL_LDS"]["outcome"] == "ok"
+    assert failing["pmc_perf_0"]["outcome"] == "failed: rocprofv3 ended with exit code 13"
+    assert resumed.keys() == {"pmc_perf_0"}
+    assert resumed["pmc_perf_0"]["outcome"] == "ok"
+
+
+def test_a_pass_that_counts_nothing_is_said_to(profiler: Profiler) -> None:
+    done = profiler.run("-n", "vcopy", "-b", "12", STANDIN_EMPTY="pmc_perf_0")
+
+    assert done.returncode == 1
+    assert "failed: the pass counted no dispatch" in done.stdout
+
+
+def test_another_command_does_not_mix_with_what_is_there(profiler: Profiler) -> None:
+    profiler.run("-n", "vcopy", "-b", "12")
+    other = profiler.run("-n", "vcopy", "-b", "12", program="uptime")
+    forced = profiler.run("-n", "vcopy", "-b", "12", "--force", program="uptime")
+
+    assert other.returncode == 2
+    assert "holds counters of another request: its command was true" in other.stderr
+    assert forced.returncode == 0, forced.stderr
+
+
+def test_a_folder_of_somebody_else_is_never_removed(profiler: Profiler) -> None:
+    mine = profiler.folder / "thesis"
+    mine.mkdir()
+    (mine / "chapter1.txt").write_text("precious")
+
+    plain = profiler.run("--output-directory", "thesis")
+    forced = profiler.run("--output-directory", "thesis", "--force")
+
+    assert (plain.returncode, forced.returncode) == (2, 2)
+    assert (mine / "chapter1.txt").read_text() == "precious"
+
+
+def test_kernels_and_launches_are_chosen(profiler: Profiler) -> None:
+    one = profiler.passes("-n", "one", "-b", "12", "-k", "vecCopy", "-d", "2:3")
+    none = profiler.run("-n", "none", "-b", "12", "-k", "gemm")
+
+    assert {each["dispatches"] for each in one.values()} == {2}
+    assert none.returncode == 1
+    assert "the pass counted no dispatch" in none.stdout
+
+
+def test_several_processes_are_gathered(profiler: Profiler) -> None:
+    passes = profiler.passes("-n", "many", "-b", "12", STANDIN_PROCESSES="3")
+
+    assert {(each["dispatches"], each["processes"]) for each in passes.values()} == {(3, 3)}
+
+
+@pytest.mark.parametrize(
+    ("program", "shown"),
+    [("mpirun", "mpirun -n RANKS wavescope profile"), ("srun", "srun -n RANKS wavescope profile")],
+)
+def test_a_launcher_after_the_dashes_is_an_error(
+    profiler: Profiler, program: str, shown: str
+) -> None:
+    done = profiler.run("-n", "ranks", program=program)
+
+    assert done.returncode == 2
+    assert shown in done.stderr
+
+
+def test_lists_and_plans_need_no_gpu(tmp_path: Path) -> None:
+    def shown(*arguments: str) -> dict[str, Any]:
+        command = [*WAVESCOPE, "profile", "--arch", "gfx942", "--json", *arguments]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path
+        )
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
+
+    blocks = shown("--list-blocks")["tables"][0]["rows"]
+    assert ["2", "sol", "System Speed-of-Light"] in [row[:3] for row in blocks]
+    assert {row[0] for row in shown("--list-sets")["tables"][0]["rows"]} == {
+        "compute_thruput_util", "compute_thruput_flops", "mem_thruput", "launch_stats",
+    }  # fmt: skip
+    metrics = {table["name"]: table for table in shown("--list-available-metrics")["tables"]}
+    assert len(metrics["metrics"]["rows"]) > 300
+    assert shown("--plan")["facts"]["run_count"] == 13
+    assert shown("--plan", "--roof-only")["facts"]["run_count"] == 3
+    assert shown("--plan", "--set", "mem_thruput")["facts"]["run_count"] == 1
