@@ -18,9 +18,9 @@ SharesByText = Mapping[str, FloatArray]
 """By text the share of each kernel's ops that it has: 0 to 1."""
 
 _MOST_OPS = 200_000
-_MOST_SIZES = 512
+_MOST_TEXTS = 1_024
 _LAUNCH_COLUMNS = ("grid_x", "grid_y", "grid_z", "workgroup_x", "workgroup_y", "workgroup_z")
-_NONE = ""
+_NOTHING = ""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -55,25 +55,29 @@ class KernelProfiles:
         """What runs before and after each; kernels not in `word_of` are told by category."""
         names, categories = self.figures.kernel_names, self.figures.category_of_kernel
         words = [word_of.get(name, f"[{categories[name]}]") for name in names]
-        before, after = self._neighbour_counts
-        return _by_text(before, [*words, _NONE]), _by_text(after, [*words, _NONE])
+        number: dict[str, int] = {}
+        for word in (*words, _NOTHING):
+            number.setdefault(word, len(number))
+        # The last entry answers for -1: nothing ran before or after.
+        of_label = np.array([number[word] for word in (*words, _NOTHING)], np.int64)
+        rows, before, after = self._neighbours
+        texts = list(number)
+        return self._shares(rows, of_label[before], texts), self._shares(
+            rows, of_label[after], texts
+        )
 
     @cached_property
-    def _neighbour_counts(self) -> tuple[FloatArray, FloatArray]:
-        """For each kernel how often each label runs before and after it; the last: nothing."""
+    def _neighbours(self) -> tuple[Array, Array, Array]:
+        """For ops of these kernels the kernel's place, and the labels before and after it."""
         figures = self.figures
         ops, labels = figures.ops, figures.kernel_of_op
         if len(labels) > _MOST_OPS:
-            rows = np.arange(_MOST_OPS)
-            ops, labels = ops.take(rows), labels[rows]
+            first = np.arange(_MOST_OPS)
+            ops, labels = ops.take(first), labels[first]
         sequence = op_sequence(ops, labels, len(figures.kernel_names))
         row = self._row_of_label[sequence.label]
         mine = np.flatnonzero(row >= 0)
-        width = len(figures.kernel_names) + 1
-        return (
-            self._counts(row[mine], sequence.before[mine] % width, width),
-            self._counts(row[mine], sequence.after[mine] % width, width),
-        )
+        return row[mine], sequence.before[mine], sequence.after[mine]
 
     @cached_property
     def operators(self) -> SharesByText:
@@ -84,12 +88,11 @@ class KernelProfiles:
         known = np.array([name not in (NO_OPERATOR, NOT_RECORDED) for name in operators.names])
         row = self._row_of_label[self.figures.kernel_of_op]
         mine = np.flatnonzero((row >= 0) & known[operators.of_op])
-        counts = self._counts(row[mine], operators.of_op[mine], len(operators.names))
-        return _by_text(counts, operators.names)
+        return self._shares(row[mine], operators.of_op[mine], operators.names)
 
     @cached_property
     def launch_sizes(self) -> SharesByText:
-        """The most frequent grids and workgroups they were launched with."""
+        """The grids and workgroups they were launched with."""
         ops = self.figures.ops
         ops.load(*_LAUNCH_COLUMNS)
         row = self._row_of_label[self.figures.kernel_of_op[:_MOST_OPS]]
@@ -98,34 +101,22 @@ class KernelProfiles:
         for name in _LAUNCH_COLUMNS:
             keys = (keys ^ ops[name][mine].astype(np.int64).view(np.uint64)) * _MIX
             keys ^= keys >> np.uint64(29)
-        found, size, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        frequent = np.argsort(-counts, kind="stable")[:_MOST_SIZES]
-        column = np.full(len(found), len(frequent), np.int64)
-        column[frequent] = np.arange(len(frequent))
-        table = self._counts(row[mine], column[size.reshape(-1)], len(frequent) + 1)
-        # Rare sizes are no sign of anything, but part of the whole.
-        whole = table.sum(axis=1)
-        texts = [str(key) for key in found[frequent].tolist()]
-        return _by_text(table[:, :-1], texts, whole)
+        found, size = np.unique(keys, return_inverse=True)
+        return self._shares(row[mine], size.reshape(-1), [str(key) for key in found.tolist()])
 
-    def _counts(self, rows: Array, columns: Array, width: int) -> FloatArray:
-        cells = rows * width + columns
-        counts = np.bincount(cells, minlength=len(self.names) * width)
-        return counts.reshape(len(self.names), width).astype(np.float64)
-
-
-def _by_text(
-    counts: FloatArray, texts: Sequence[str], whole: FloatArray | None = None
-) -> SharesByText:
-    """Columns of the same text added up, as shares of each row."""
-    whole = counts.sum(axis=1) if whole is None else whole
-    used = np.flatnonzero(counts.any(axis=0)).tolist()
-    result: dict[str, FloatArray] = {}
-    for column in used:
-        shares = np.divide(counts[:, column], whole, out=np.zeros(len(whole)), where=whole > 0)
-        text = texts[column]
-        result[text] = result[text] + shares if text in result else shares
-    return result
+    def _shares(self, rows: Array, columns: Array, texts: Sequence[str]) -> SharesByText:
+        """The share of each kernel's ops (`rows`) that each of the most frequent texts has."""
+        whole = np.bincount(rows, minlength=len(self.names))
+        totals = np.bincount(columns, minlength=len(texts))
+        frequent = np.argsort(-totals, kind="stable")[:_MOST_TEXTS]
+        frequent = frequent[totals[frequent] > 0]
+        place = np.full(len(texts), -1, np.int64)
+        place[frequent] = np.arange(len(frequent))
+        kept = np.flatnonzero(place[columns] >= 0)
+        cells = rows[kept] * len(frequent) + place[columns[kept]]
+        counts = np.bincount(cells, minlength=len(self.names) * len(frequent))
+        shares = counts.reshape(len(self.names), -1) / np.maximum(whole, 1)[:, None]
+        return {texts[column]: shares[:, at] for at, column in enumerate(frequent.tolist())}
 
 
 def common_shares(mine: SharesByText, others: SharesByText, shape: tuple[int, int]) -> FloatArray:
