@@ -73,9 +73,8 @@ class WorkloadMaker:
     def write_long(self, name: str = "pmc_perf.csv") -> Path:
         """The same with one row for each dispatch and counter."""
         self.write(name)
-        counters = {key for row in self._rows for key in row if key[:3].isupper() and "_" in key}
-        counters -= {"GPU_ID", "SGPR"}
-        about = [key for key in self._rows[0] if key not in counters]
+        about = list(WorkloadMaker(self.folder).with_dispatch("", 0)._rows[0])
+        counters = {key for row in self._rows for key in row} - set(about)
         rows = [
             {key: row[key] for key in about}
             | {"Counter_Name": counter, "Counter_Value": row[counter]}

@@ -151,8 +151,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.list_stats:
         from wavescope.analyze.counters.report import stats_result  # noqa: PLC0415
 
-        for workload in workloads:
-            _print(stats_result(workload), wanted, arguments, None)
+        result = joined_results([stats_result(workload) for workload in workloads])
+        _print(result, wanted, arguments, None)
         return 0
     catalogues = [catalogue_of(workload, arguments.metrics) for workload in workloads]
     result, analyses = _analysed(workloads, catalogues, options)
@@ -215,6 +215,18 @@ def catalogue_of(workload: CounterTable, files: list[str]) -> Catalogue:
     for file in files:
         add_metric_file(catalogue, Path(file))
     return catalogue
+
+
+def joined_results(results: list[Result]) -> Result:
+    """One result of several runs; tables of later ones are called `run_2.NAME` and so on."""
+    first, *others = results
+    for run, other in enumerate(others, 2):
+        first.facts[f"run_{run}"] = other.facts.get("path")
+        for table in other.tables:
+            table.name, table.title = f"run_{run}.{table.name}", f"run {run}: {table.title}"
+        first.tables += other.tables
+        first.findings += other.findings
+    return first
 
 
 def _corrections(text: str) -> dict[str, float]:

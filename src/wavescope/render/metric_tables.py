@@ -5,6 +5,7 @@ A table of metrics has the columns `id` and `note`; every other table is spelled
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
@@ -144,7 +145,10 @@ def _table_text(table: ResultTable, style: TextStyle, numbers: NumberStyle) -> s
     total = len(table.rows) if table.total_rows is None else table.total_rows
     if total > len(table.rows):
         lines.append(f"({count_text(len(table.rows))} of {count_text(total)} rows)")
-    lines += [visible(reason) for reason in reasons(table)]
+    for reason in reasons(table):
+        lines += textwrap.wrap(
+            visible(reason), max(style.width, 40), subsequent_indent="  ", break_on_hyphens=False
+        )
     if note := left_out_note(layout):
         lines.append(note)
     return "\n".join(lines)

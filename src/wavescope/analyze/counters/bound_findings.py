@@ -9,6 +9,7 @@ import numpy as np
 from wavescope.analyze.counters.catalogue import Metric
 from wavescope.analyze.counters.dispatch_choice import kernels_by_time
 from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.analyze.counters.roofline import measured_peaks
 from wavescope.model.counters import Floats
 from wavescope.model.result import Finding, Severity, Value
 
@@ -180,8 +181,7 @@ def _finding(kernel: _Kernel) -> Finding | None:
 
 def _shares(values: MetricValues, limit: _Limit) -> Floats:
     """Percent of the peak that each kernel reaches; HBM of the measured peak where there is one."""
-    ceilings = values.measured.table.ceilings
-    measured = ceilings[0].get(_MEASURED_HBM) if ceilings else None
+    measured = measured_peaks(values.measured.table).get(_MEASURED_HBM)
     if limit.id == "hbm" and measured:
         traffic = Metric(
             "traffic", "GB/s", "(fabric_read_bytes + fabric_write_bytes) / duration", ""

@@ -35,7 +35,7 @@ _TOKEN = re.compile(
     re.ASCII,
 )
 _COMPARISONS = {"==", "!=", "<=", ">=", "<", ">"}
-_NEGATIVE_ONE = Number(-1.0, PLAIN, "-1")
+_ZERO = Number(0.0, PLAIN, "0")
 
 
 class FormulaError(WavescopeError):
@@ -100,7 +100,7 @@ class _Parser:
             self._depth += 1
             if self._depth > _DEEPEST:
                 raise self._error("it is nested too deeply")
-            factor = Arithmetic("*", _NEGATIVE_ONE, self._factor())
+            factor = Arithmetic("-", _ZERO, self._factor())
             self._depth -= 1
             return factor
         if token == "(":  # noqa: S105

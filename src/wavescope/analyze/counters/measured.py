@@ -17,7 +17,7 @@ from wavescope.model.counters import ACCUMULATED, CounterTable, Floats, Integers
 
 Marks = NDArray[np.bool_]
 
-_NS = 1e-9
+_NS_PER_SECOND = 1e9
 DURATION = "duration"
 
 
@@ -33,10 +33,11 @@ class Measured:
         self.table = table
         self.catalogue = catalogue
         self.aggregation = aggregation
-        seconds = table.durations_ns * _NS
+        seconds = table.durations_ns / _NS_PER_SECOND
         self._duration = seconds if bool(np.isfinite(seconds).any()) else None
         self._dispatches: dict[tuple[str, bool], DispatchScope] = {}
         self._means: dict[tuple[str, bytes], MeanScope] = {}
+        self._found: dict[tuple[str, str], bool] = {}
 
     def column(self, name: str, level: str = "") -> Floats | None:
         """The values of a counter or launch column, one for each dispatch."""
@@ -104,8 +105,11 @@ class Measured:
     def _has(self, need: Name, level: str) -> bool:
         if need.name in self.catalogue.facts:
             return need.name in self.table.facts
-        found = self.column(need.name, level)
-        return found is not None and bool(np.isfinite(found).any())
+        key = (need.name, level)
+        if key not in self._found:
+            values = self.column(need.name, level)
+            self._found[key] = values is not None and bool(np.isfinite(values).any())
+        return self._found[key]
 
 
 class DispatchScope:

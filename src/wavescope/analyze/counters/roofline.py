@@ -18,6 +18,7 @@ from wavescope.analyze.counters.expression_parser import parsed
 from wavescope.analyze.counters.expression_value import Array, Scope, evaluated
 from wavescope.analyze.counters.measured import KernelScope, Measured
 from wavescope.analyze.counters.metric_values import MetricValues, needs_text
+from wavescope.model.counters import CounterTable
 
 
 class MemoryLevel(str, enum.Enum):
@@ -139,7 +140,7 @@ def roofline(
     points, notes = _points(measured, levels, kind, most)
     if not any(ceiling.measured for ceiling in ceilings):
         notes.append("no roofline.csv: ceilings are computed from the chip's clocks")
-    device = int(measured.table.ceilings[0].get("device", 0)) if measured.table.ceilings else 0
+    device = int(measured_peaks(measured.table).get("device", 0))
     return Roofline(measured.table.chip, device, tuple(ceilings), tuple(points), tuple(notes))
 
 
@@ -166,11 +167,34 @@ def bound_of(point: RoofPoint, result: Roofline) -> tuple[MemoryLevel | None, fl
     return best
 
 
+def measured_peaks(table: CounterTable) -> dict[str, float]:
+    """The measured peaks of the GPU that most dispatches ran on, else of the first; none if none.
+
+    A GPU id that no row has is one of the driver's numbers, not the place of the GPU.
+    """
+    if not table.ceilings:
+        return {}
+    ids, counts = np.unique(table.gpu_ids, return_counts=True)
+    busiest = int(ids[counts.argmax()]) if len(ids) else 0
+    return next((row for row in table.ceilings if row.get("device") == busiest), table.ceilings[0])
+
+
+def rate_lines(result: Roofline) -> list[Ceiling]:
+    """The rates, those of equal value as one line: 'MFMA FP16, MFMA BF16'."""
+    merged: dict[float, Ceiling] = {}
+    for ceiling in result.ceilings:
+        if not ceiling.is_bandwidth:
+            known = merged.get(ceiling.value)
+            name = f"{known.name}, {ceiling.name}" if known else ceiling.name
+            merged[ceiling.value] = (known or ceiling)._replace(name=name)
+    return list(merged.values())
+
+
 def _ceilings(
     values: MetricValues, levels: Iterable[MemoryLevel], data_types: Sequence[str]
 ) -> Iterable[Ceiling]:
     table = values.measured.table
-    rows = table.ceilings[0] if table.ceilings else {}
+    rows = measured_peaks(table)
     for level in levels:
         found = rows.get(_BANDWIDTH_COLUMNS[level])
         computed = _peak(values, BANDWIDTH_METRICS[level])

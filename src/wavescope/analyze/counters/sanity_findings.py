@@ -48,7 +48,6 @@ def sanity_findings(values: MetricValues) -> list[Finding]:
         *_impossible(values),
         *_passes(measured),
         *_channels(measured),
-        *_dies(values),
         *_missing(values),
     ]
 
@@ -200,28 +199,6 @@ def _channels(measured: Measured) -> list[Finding]:
             if widest > stated
             else "some channels were not collected: tables of channels are partial",
             table.path,
-        )
-    ]
-
-
-def _dies(values: MetricValues) -> list[Finding]:
-    if values.measured.table.facts.get("num_xcd", 1) <= 1:
-        return []
-    metrics = values.measured.catalogue.metrics
-    estimate = values.single(metrics["active_cus"]).statistics["avg"]
-    busy = values.single(metrics["cu_utilization"]).statistics["avg"]
-    units = values.measured.table.facts.get("cu_per_gpu")
-    if estimate is None or busy is None or not units or estimate >= busy / 100 * units * 0.8:
-        return []
-    return [
-        Finding(
-            "counters.active_cus",
-            Severity.INFO,
-            "the number of active compute units is underestimated",
-            f"the estimate is {estimate:.0f} of {units:.0f}, but units were busy {busy:.1f} % of "
-            "the time: the formula does not know of several dies",
-            "use CU Utilization (2.2.0)",
-            values.measured.table.path,
         )
     ]
 

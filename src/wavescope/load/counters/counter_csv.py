@@ -130,7 +130,8 @@ class _Reader:
     ) -> PassTable:
         matrix = np.frombuffer(values, dtype=np.float64) if values else np.zeros(0)
         matrix = matrix.reshape(len(kernels), len(self._numbers))
-        matrix = np.where(np.isfinite(matrix), matrix, np.nan) if _has_infinite(matrix) else matrix
+        if bool(np.isinf(matrix).any()):
+            matrix = np.where(np.isinf(matrix), np.nan, matrix)
         wholes = {
             name: np.array(column, dtype=np.int64)
             for (name, _), column in zip(self._integers, integers, strict=True)
@@ -153,10 +154,6 @@ def _durations_ns(integers: dict[str, Integers]) -> Floats | None:
     spans = (end - start).astype(np.float64)
     spans[(start == _NO_VALUE) | (end == _NO_VALUE)] = np.nan
     return spans
-
-
-def _has_infinite(matrix: Floats) -> bool:
-    return bool(np.isinf(matrix.sum())) if matrix.size else False
 
 
 def real_number(text: str) -> float:

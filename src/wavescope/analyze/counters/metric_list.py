@@ -1,0 +1,105 @@
+"""Lists and explains the metrics of a chip; no workload and no GPU is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wavescope.analyze.counters.catalogue import OTHER_PANELS, Catalogue, Metric, Panel, PanelTable
+from wavescope.analyze.counters.expression import ChannelCounter
+from wavescope.model.counters import ACCUMULATED
+from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+
+_COLUMNS = (
+    ResultColumn("id", "ID", Unit.NAME),
+    ResultColumn("metric", "Metric", Unit.NAME),
+    ResultColumn("unit", "Unit"),
+    ResultColumn("meaning", "Meaning"),
+    ResultColumn("key", "key", Unit.NONE, "the same on all chips"),
+    ResultColumn("table", "table"),
+    ResultColumn("formula", "formula"),
+    ResultColumn("peak", "peak", Unit.NONE, "formula of the peak"),
+    ResultColumn("counters", "counters", Unit.NONE, "what must be collected for it"),
+    ResultColumn("high", "when high"),
+    ResultColumn("low", "when low"),
+)
+_PANEL_COLUMNS = (
+    ResultColumn("id", "ID", Unit.NAME),
+    ResultColumn("alias", "alias", Unit.NAME),
+    ResultColumn("panel", "panel"),
+    ResultColumn("metrics", "metrics", Unit.COUNT),
+)
+
+
+def metric_list(catalogue: Catalogue, search: str = "") -> Result:
+    """All metrics in which every word of `search` occurs: ids, names, keys, meanings, counters."""
+    result = Result("Metrics", facts={"chip": catalogue.chip, "model": catalogue.title})
+    words = search.lower().split()
+    metrics = ResultTable("metrics", "Metrics", _COLUMNS)
+    for row in _rows(catalogue):
+        if _matches(row, words):
+            metrics.rows.append(row)
+    result.tables = [panel_list(catalogue), metrics]
+    result.facts["metric_count"] = len(metrics.rows)
+    return result
+
+
+def panel_list(catalogue: Catalogue) -> ResultTable:
+    """The panels with their ids and aliases."""
+    table = ResultTable("panels", "Panels", _PANEL_COLUMNS)
+    for panel in sorted((*OTHER_PANELS, *catalogue.panels), key=lambda panel: panel.id):
+        count = sum(len(table.rows) for table in panel.tables)
+        table.rows.append((str(panel.id), panel.alias, panel.title, count or None))
+    return table
+
+
+def counters_of(catalogue: Catalogue, metric: Metric) -> list[str]:
+    """The counters that a metric needs, per-channel ones with brackets."""
+    found = set()
+    for formula in filter(None, (metric.value, metric.peak)):
+        for need in catalogue.needs(formula):
+            if isinstance(need, ChannelCounter):
+                found.add(f"{need.family}[]")
+            elif need.name == ACCUMULATED:
+                found.add(metric.level_pass)
+            elif need.name not in catalogue.facts and need.name not in catalogue.launch:
+                found.add(need.name)
+    return sorted(found - {"duration"})
+
+
+def _rows(catalogue: Catalogue) -> Iterator[tuple[Value, ...]]:
+    for panel in catalogue.panels:
+        for table in panel.tables:
+            for at, row in enumerate(table.rows):
+                yield _row(catalogue, panel, table, at, row.name)
+
+
+def _row(
+    catalogue: Catalogue, panel: Panel, table: PanelTable, at: int, name: str
+) -> tuple[Value, ...]:
+    metric = catalogue.metric_of(table.rows[at])
+    counted = metric.key not in catalogue.not_counted
+    return (
+        table.id if table.is_per_channel else f"{table.id}.{at}",
+        name,
+        metric.unit + (" per normal unit" if metric.normalised else ""),
+        metric.meaning if counted else f"{metric.meaning} ({catalogue.chip} does not count it.)",
+        metric.key,
+        f"{panel.title}: {table.title}",
+        metric.value,
+        metric.peak or None,
+        ", ".join(counters_of(catalogue, metric)) or None,
+        metric.high or None,
+        metric.low or None,
+    )
+
+
+def _matches(row: tuple[Value, ...], words: list[str]) -> bool:
+    """Whether every word is in the row; a number such as 17.2 means the ids that start with it."""
+    text = " ".join(str(cell) for cell in row if cell).lower()
+    for word in words:
+        if word.replace(".", "").isdecimal():
+            if not (str(row[0]) + ".").startswith(word + "."):
+                return False
+        elif word not in text:
+            return False
+    return True

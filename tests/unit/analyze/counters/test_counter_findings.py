@@ -1,0 +1,130 @@
+"""What bounds kernels, and what cannot be true."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.counters_builder import WorkloadMaker, a_workload
+from wavescope.analyze.counters.bound_findings import bound_findings
+from wavescope.analyze.counters.catalogue import catalogue_for
+from wavescope.analyze.counters.measured import Measured
+from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.analyze.counters.sanity_findings import sanity_findings
+from wavescope.load.counters.workload import read_workload
+from wavescope.model.result import Finding, Severity
+
+QUIET = {
+    "GRBM_GUI_ACTIVE": 100_000,
+    "SQ_ACTIVE_INST_VALU": 0,
+    "SQ_VALU_MFMA_BUSY_CYCLES": 0,
+    "SQ_LDS_IDX_ACTIVE": 0,
+    "TCP_TOTAL_CACHE_ACCESSES_sum": 0,
+    "TCC_REQ_sum": 0,
+    "TCC_EA0_RDREQ_sum": 0,
+    "TCC_EA0_RDREQ_32B_sum": 0,
+    "TCC_EA0_WRREQ_sum": 0,
+    "TCC_EA0_WRREQ_64B_sum": 0,
+    "SQ_WAIT_ANY": 0,
+    "SQ_WAVE_CYCLES": 1_000,
+}
+"""A kernel that does nothing for 100 us at 1 GHz, on 100 compute units."""
+
+
+def values_of(maker: WorkloadMaker) -> MetricValues:
+    table = read_workload(maker.write())
+    from wavescope.analyze.counters.aggregation import NormalUnit
+
+    return MetricValues(Measured(table, catalogue_for(table.chip)), NormalUnit.PER_KERNEL)
+
+
+@pytest.mark.parametrize(
+    ("counters", "duration_ns", "id_"),
+    [
+        ({"SQ_VALU_MFMA_BUSY_CYCLES": 36_000_000}, 100_000, "compute"),
+        ({"SQ_ACTIVE_INST_VALU": 7_000_000}, 100_000, "compute"),
+        ({"SQ_LDS_IDX_ACTIVE": 8_000_000}, 100_000, "lds"),
+        ({"TCP_TOTAL_CACHE_ACCESSES_sum": 7_000_000}, 100_000, "l1"),
+        ({"TCC_REQ_sum": 300_000}, 100_000, "l2"),
+        ({"TCC_EA0_RDREQ_sum": 400_000}, 100_000, "hbm"),
+        ({"SQ_WAIT_ANY": 800}, 100_000, "latency"),
+        ({}, 5_000, "launch"),
+    ],
+)
+def test_what_a_kernel_is_bound_by(
+    tmp_path: Path, counters: dict[str, int], duration_ns: int, id_: str
+) -> None:
+    maker = a_workload(tmp_path).with_dispatch("k", duration_ns, **(QUIET | counters))
+
+    (finding,) = bound_findings(values_of(maker))
+
+    assert finding.id == f"counters.bound.{id_}"
+    assert finding.where == "k"
+    assert finding.suggestion
+    assert finding.numbers["mean_ns"] == duration_ns
+
+
+def test_hbm_is_compared_with_its_measured_peak(tmp_path: Path) -> None:
+    maker = a_workload(tmp_path).with_dispatch(
+        "k", 100_000, **(QUIET | {"TCC_EA0_RDREQ_sum": 200_000})
+    )
+    assert bound_findings(values_of(maker))[0].id == "counters.bound.latency"
+    (tmp_path / "roofline.csv").write_text("device,HBMBw\n0,200\n")
+
+    found = bound_findings(values_of(maker))[0]
+
+    assert found.id == "counters.bound.hbm"
+    assert found.numbers["HBM_percent"] == pytest.approx(64.0)
+
+
+def test_only_kernels_that_matter_are_spoken_of(tmp_path: Path) -> None:
+    maker = a_workload(tmp_path)
+    for name, duration_ns in (("a", 500_000), ("b", 400_000), ("c", 50_000), ("d", 50_000)):
+        maker.with_dispatch(name, duration_ns, **QUIET)
+
+    assert [finding.where for finding in bound_findings(values_of(maker))] == ["a", "b"]
+
+
+def by_id(findings: list[Finding]) -> dict[str, Finding]:
+    return {finding.id.removeprefix("counters."): finding for finding in findings}
+
+
+def test_shares_above_a_hundred_percent_are_flagged(tmp_path: Path) -> None:
+    maker = a_workload(tmp_path).with_dispatch(
+        "k", 100_000, **(QUIET | {"SQ_ACTIVE_INST_VALU": 20_000_000})
+    )
+
+    found = by_id(sanity_findings(values_of(maker)))["impossible"]
+
+    assert found.severity is Severity.PROBLEM
+    assert found.evidence == "valu_utilization 200.0 %"
+
+
+def test_passes_that_did_different_work_are_flagged(tmp_path: Path) -> None:
+    main = a_workload(tmp_path).with_dispatch("k", 10, SQ_WAVES=100)
+    a_workload(tmp_path).with_dispatch("k", 20, SQ_WAVES=90, SQ_ACCUM_PREV_HIRES=1).write(
+        "SQ_LEVEL_WAVES.csv"
+    )
+    a_workload(tmp_path).with_dispatch("k", 10, SQ_ACCUM_PREV_HIRES=1).write("SQ_IFETCH_LEVEL.csv")
+
+    found = by_id(sanity_findings(values_of(main)))
+
+    assert found["passes_disagree"].evidence == "SQ_WAVES in the pass of SQ_LEVEL_WAVES"
+    assert "100 % longer" in found["passes_differ"].evidence
+
+
+def test_zero_durations_channels_and_missing_counters(tmp_path: Path) -> None:
+    maker = a_workload(tmp_path).with_dispatch("k", 0, **{f"TCC_HIT__{at}": 1 for at in range(9)})
+
+    found = by_id(sanity_findings(values_of(maker)))
+
+    assert found["no_duration"].severity is Severity.PROBLEM
+    assert "says 4 channels on gfx90a, the counters are of 9" in found["other_chip"].evidence
+    assert "metrics lack a counter" in found["missing"].title
+
+
+def test_a_sound_workload_has_nothing_to_say_but_what_is_missing(tmp_path: Path) -> None:
+    maker = a_workload(tmp_path).with_dispatch("k", 100_000, **QUIET)
+
+    assert set(by_id(sanity_findings(values_of(maker)))) == {"missing"}
