@@ -29,7 +29,7 @@ typedef struct {
   int64_t state_capacity;
   int64_t state_count;
   uint8_t* state;
-  int64_t* state_duration;
+  int32_t* state_duration;
 
   int64_t list_capacity;
   int64_t list_count;
@@ -63,6 +63,33 @@ typedef enum {
 // Reads one wave file, whose text is followed by WS_WAVE_PADDING zero bytes.
 WS_THREAD_TRACE_EXPORT ws_wave_status ws_wave_read(const char* text, size_t size, ws_wave_columns* columns,
                                                    ws_wave_facts* facts);
+
+// A code.json whose rows are to become columns.
+typedef struct ws_code_file ws_code_file;
+
+enum { WS_CODE_TEXTS = 2 };
+
+// Columns that ws_code_read fills from row 0 on; places are the indices of the cells in a row of the file, -1 for none.
+typedef struct {
+  int64_t capacity;
+  int32_t width;  // cells that every row has at least
+  int32_t integer_count;
+  const int32_t* integer_places;
+  int64_t* const* integers;
+  int32_t text_places[WS_CODE_TEXTS];
+  int32_t* texts[WS_CODE_TEXTS];  // numbers of distinct texts, in order of first appearance
+} ws_code_columns;
+
+// `text` is followed by WS_WAVE_PADDING zero bytes and outlives the file. NULL when it is not one JSON object.
+WS_THREAD_TRACE_EXPORT ws_code_file* ws_code_open(const char* text, size_t size);
+WS_THREAD_TRACE_EXPORT void ws_code_close(ws_code_file* file);
+// Where the value of a top-level member lies. Returns 0, or 1 when there is none of that name.
+WS_THREAD_TRACE_EXPORT int ws_code_member(const ws_code_file* file, const char* name, int64_t* begin, int64_t* end);
+// Reads the rows of "code". Returns how many, or -1 when any of them is not as expected.
+WS_THREAD_TRACE_EXPORT int64_t ws_code_read(ws_code_file* file, const ws_code_columns* columns);
+// The distinct texts of a column, the i-th ending at ends[i] in the returned blob; good until the next call.
+WS_THREAD_TRACE_EXPORT const char* ws_code_texts(ws_code_file* file, int32_t index, const int64_t** ends,
+                                                 int64_t* count);
 
 enum { WS_COUNTERS = 8, WS_SHARED_GROUPS = 2 };
 

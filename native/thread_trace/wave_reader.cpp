@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "chrome_json/tokens.h"
+#include "thread_trace/integers.h"
 #include "thread_trace/thread_trace.h"
 
 namespace {
@@ -18,31 +19,11 @@ using wavescope::chrome_json::scan_object_separator;
 using wavescope::chrome_json::scan_object_start;
 using wavescope::chrome_json::skip_space;
 using wavescope::chrome_json::skip_value;
+using wavescope::thread_trace::Number;
+using wavescope::thread_trace::scan_integer;
 
 constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
 constexpr int kDepth = 4;  // containers around the tuples of a wave file
-
-enum class Number : uint8_t { integer, other, incomplete };
-
-// Reads an integer of 64 bits; anything else leaves the cursor where it is.
-Number scan_integer(Cursor& cursor, int64_t& value) {
-  const char* at = cursor.at;
-  const bool is_negative = *at == '-';
-  if (is_negative) ++at;
-  const char* const first = at;
-  uint64_t magnitude = 0;
-  while (*at >= '0' && *at <= '9') {
-    if (at - first >= 19) return Number::other;
-    magnitude = magnitude * 10 + static_cast<uint64_t>(*at - '0');
-    ++at;
-  }
-  if (at >= cursor.end) return Number::incomplete;
-  if (at == first || *at == '.' || *at == 'e' || *at == 'E') return Number::other;
-  if (magnitude > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return Number::other;
-  value = is_negative ? -static_cast<int64_t>(magnitude) : static_cast<int64_t>(magnitude);
-  cursor.at = at;
-  return Number::integer;
-}
 
 class WaveReader {
  public:
@@ -185,14 +166,14 @@ class WaveReader {
     int64_t values[2];
     bool usable = false;
     if (const Scan scan = read_tuple(values, 2, usable); scan != Scan::done || !usable) return scan;
-    if (!fits(values[0], 255) || values[1] < 0) {
+    if (!fits(values[0], 255) || !fits(values[1])) {
       ++facts_.unusable;
       return Scan::done;
     }
     const int64_t place = columns_.state_count;
     if (place >= columns_.state_capacity) return full();
     columns_.state[place] = static_cast<uint8_t>(values[0]);
-    columns_.state_duration[place] = values[1];
+    columns_.state_duration[place] = static_cast<int32_t>(values[1]);
     ++columns_.state_count;
     return Scan::done;
   }

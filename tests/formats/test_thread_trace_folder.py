@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.thread_trace_folders import HEADER, CaptureBuilder, a_capture, step, write_json
 from wavescope.errors import UnreadableInputError
-from wavescope.load.thread_trace import find_captures, load_thread_trace
+from wavescope.load.thread_trace import code_table, find_captures, load_thread_trace
 from wavescope.load.thread_trace.code_rows import frames_of
 from wavescope.model.thread_trace import Frame, Measure, ThreadTrace
 
@@ -380,3 +380,68 @@ def test_any_rows_give_a_trace_or_a_clear_error(
     columns = trace.instructions
     assert len(columns.stall) == len(columns.text) == len(columns.source_code)
     assert (columns.stall >= 0).all()
+
+
+_CELLS = st.one_of(
+    st.integers(-(2**65), 2**65),
+    st.integers(0, 300),
+    st.none(),
+    st.floats(allow_nan=False),
+    st.booleans(),
+)
+_ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["s_nop 0", "; k", " s_waitcnt vmcnt(0) ", 'q"\\u00e9', "é\n", ""]),
+        st.lists(st.integers(0, 10**6), min_size=7, max_size=7) | st.lists(_CELLS, max_size=9),
+        st.sampled_from(["a.py:3", "", "b.h:1 -> a.py:9", "größe.py:4"]),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=80)
+@given(rows=_ROWS, indent=st.sampled_from([None, 2]))
+def test_the_native_reader_gives_what_python_gives(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[str, list[object], str]],
+    indent: int | None,
+) -> None:
+    folder = tmp_path_factory.mktemp("rows")
+    code = [[text, 0, *cells[:1], source, *cells[1:]] for text, cells, source in rows]
+    (folder / "code.json").write_text(json.dumps({"code": code, "header": HEADER}, indent=indent))
+
+    native = read(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(code_table, "columns_library", lambda: None)
+        python = read(folder)
+
+    assert native.notes == python.notes
+    assert native.missing == python.missing
+    assert native.kernel_name == python.kernel_name
+    assert list(native.instructions.text) == list(python.instructions.text)
+    for name in ("line_number", "address", "hits", "latency", "stall", "idle", "is_label"):
+        assert (
+            getattr(native.instructions, name).tolist()
+            == getattr(python.instructions, name).tolist()
+        )
+    chains = [
+        [trace.instructions.frames_of(row) for row in range(len(python.instructions))]
+        for trace in (native, python)
+    ]
+    assert chains[0] == chains[1]
+
+
+@settings(max_examples=100)
+@given(st.binary(max_size=30), st.integers(0, 400))
+def test_spoiled_code_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, garbage: bytes, place: int
+) -> None:
+    folder = tmp_path_factory.mktemp("spoiled")
+    code = [["; k", 0, 0, "k", 1, 0, 0, 0, 0, 0], ["s_nop 0", 0, 1, "a.py:3", 1, 8, 5, 20, 7, 0]]
+    text = json.dumps({"code": code, "header": HEADER, "version": "3.0.0"}).encode()
+    (folder / "code.json").write_bytes(text[:place] + garbage + text[place + len(garbage) :])
+    try:
+        trace = read(folder)
+    except UnreadableInputError:
+        return
+    assert len(trace.instructions.text) == len(trace.instructions.stall)

@@ -173,7 +173,7 @@ class Waves:
     """Row of `Instructions`, -1 where the file names one that is not there."""
     state_offsets: Integers
     state: Codes
-    state_duration: Integers
+    state_duration: Rows
     dependencies: StoredDependencies
 
     def __len__(self) -> int:
@@ -384,7 +384,7 @@ def no_waves() -> Waves:
         row=rows,
         state_offsets=start,
         state=codes,
-        state_duration=integers,
+        state_duration=rows,
         dependencies=no_dependencies(),
     )
 

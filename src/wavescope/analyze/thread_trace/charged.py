@@ -9,12 +9,15 @@ keeps its stall.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from wavescope.analyze.thread_trace.counter_model import Dependencies
 from wavescope.analyze.thread_trace.executed import Executed
 from wavescope.model.thread_trace import Instructions, Integers, Rows
+
+_PIECE = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +50,7 @@ def charges_of(
     """Who is to blame for the waits' stall."""
     rows = len(instructions)
     list_stall = _list_stalls(executed, dependencies)
-    wait_row = executed.row[dependencies.wait_event].astype(np.int64)
-    producer_row = executed.row[dependencies.last_producer].astype(np.int64)
-    keys, place, counts = np.unique(
-        wait_row * max(rows, 1) + producer_row, return_inverse=True, return_counts=True
-    )
-    stall = _summed(place, list_stall, len(keys))
+    keys, stall, counts = _pairs(executed, dependencies, list_stall, max(rows, 1))
     waits, producers = keys // max(rows, 1), keys % max(rows, 1)
     stall = _within_rows(instructions, executed, waits, stall)
     given, received = _summed(waits, stall, rows), _summed(producers, stall, rows)
@@ -61,7 +59,7 @@ def charges_of(
         wait_row=waits.astype(np.int32),
         producer_row=producers.astype(np.int32),
         stall=stall,
-        count=counts.astype(np.int64),
+        count=counts,
         given=given,
         received=received,
         charged=instructions.stall - given + received,
@@ -72,15 +70,68 @@ def charges_of(
 def _list_stalls(executed: Executed, dependencies: Dependencies) -> Integers:
     """Each list's part of its wait's stall; the first lists of a wait take the odd cycles."""
     events = dependencies.wait_event
-    if not len(events):
-        return np.empty(0, np.int64)
+    stall = executed.stall[events].astype(np.int64)
+    is_shared = np.zeros(len(events), np.bool_)
+    is_same = events[1:] == events[:-1]
+    is_shared[1:] |= is_same
+    is_shared[:-1] |= is_same
+    shared = np.flatnonzero(is_shared)
+    for piece in _cuts(events[shared]):
+        places = shared[piece]
+        stall[places] = _parts(events[places], stall[places])
+    return stall
+
+
+def _cuts(events: Integers) -> list[slice]:
+    """Pieces of equal events that never part the lists of one wait."""
+    bounds = [0]
+    while bounds[-1] < len(events):
+        end = min(bounds[-1] + _PIECE, len(events))
+        while end < len(events) and events[end] == events[end - 1]:
+            end += 1
+        bounds.append(end)
+    return [slice(first, last) for first, last in pairwise(bounds)]
+
+
+def _parts(events: Integers, stall: Integers) -> Integers:
+    """`stall` divided among the lists of the same wait."""
     is_first = np.concatenate([[True], events[1:] != events[:-1]])
     firsts = np.flatnonzero(is_first)
     wait = np.cumsum(is_first) - 1
     parts = np.diff(np.append(firsts, len(events)))[wait]
     place = np.arange(len(events)) - firsts[wait]
-    stall = executed.stall[events].astype(np.int64)
     return np.asarray(stall // parts + (place < stall % parts), np.int64)
+
+
+def _pairs(
+    executed: Executed, dependencies: Dependencies, list_stall: Integers, rows: int
+) -> tuple[Integers, Integers, Integers]:
+    """Distinct wait row x `rows` + producer row, with the stall and the number of their lists.
+
+    A piece at a time: sorting all lists of a large trace at once would take more memory than they.
+    """
+    parts = []
+    for first in range(0, len(dependencies), _PIECE):
+        piece = slice(first, first + _PIECE)
+        wait_row = executed.row[dependencies.wait_event[piece]].astype(np.int64)
+        producer_row = executed.row[
+            dependencies.producer_event[dependencies.producer_offsets[1:][piece] - 1]
+        ]
+        ones = np.ones(len(wait_row), np.int64)
+        parts.append(_distinct(wait_row * rows + producer_row, list_stall[piece], ones))
+    if not parts:
+        nothing = np.empty(0, np.int64)
+        return nothing, nothing, nothing
+    keys, stall, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _distinct(keys, stall, counts)
+
+
+def _distinct(
+    keys: Integers, stall: Integers, counts: Integers
+) -> tuple[Integers, Integers, Integers]:
+    """Each key once, in order, with its sums."""
+    distinct, place = np.unique(keys, return_inverse=True)
+    return distinct, _summed(place, stall, len(distinct)), _summed(place, counts, len(distinct))
 
 
 def _summed(places: Integers, values: Integers, count: int) -> Integers:

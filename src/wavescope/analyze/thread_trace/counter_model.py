@@ -17,6 +17,7 @@ from wavescope.analyze.thread_trace.counter_rules import (
     counter_action,
     shared_groups,
 )
+from wavescope.analyze.thread_trace.executed import sums_by_row
 from wavescope.analyze.thread_trace.isa_family import IsaFamily
 from wavescope.model.thread_trace import Codes, Instructions, Integers, Rows
 from wavescope.native import columns_library
@@ -152,13 +153,14 @@ def _native(
     actions = _action_table(program)
     lists, producers = _capacities(program, row)
     wait_event, counter = np.empty(lists, np.int64), np.empty(lists, np.uint8)
-    producer_end, producer_event = np.empty(lists, np.int64), np.empty(producers, np.int64)
+    producer_offsets, producer_event = np.empty(lists + 1, np.int64), np.empty(producers, np.int64)
+    producer_offsets[0] = 0
     found = _Found(
         lists,
         0,
         wait_event.ctypes.data,
         counter.ctypes.data,
-        producer_end.ctypes.data,
+        producer_offsets[1:].ctypes.data,
         producers,
         0,
         producer_event.ctypes.data,
@@ -179,10 +181,10 @@ def _native(
         raise MemoryError
     lists, producers = int(found.list_count), int(found.producer_count)
     return Dependencies(
-        wait_event[:lists].copy(),
-        counter[:lists].copy(),
-        np.concatenate([np.zeros(1, np.int64), producer_end[:lists]]),
-        producer_event[:producers].copy(),
+        wait_event[:lists],
+        counter[:lists],
+        producer_offsets[: lists + 1],
+        producer_event[:producers],
     )
 
 
@@ -223,10 +225,9 @@ def _capacities(program: CounterProgram, row: Rows) -> tuple[int, int]:
         for action in program.actions
     ]
     table = np.array([*per_action, (0, 0)], np.int64)
-    hits = np.bincount(row[(row >= 0) & (row < len(program.action_of_row))], minlength=1)
-    actions = program.action_of_row[: len(hits)]
-    lists, producers = (hits[: len(actions), None] * table[actions]).sum(axis=0)
-    return int(lists) + 1, int(producers) + 1
+    hits = sums_by_row(row, None, len(program.action_of_row))
+    lists, producers = (hits @ table[program.action_of_row]).tolist()
+    return lists + 1, producers + 1
 
 
 def _found(program: CounterProgram, row: Rows, offsets: Integers) -> Dependencies:

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
+from wavescope.analyze.thread_trace.executed import sums_by_row
 from wavescope.analyze.thread_trace.stored_lists import agreement
 from wavescope.model.result import Finding, ResultColumn, ResultTable, Severity, Value
 from wavescope.model.thread_trace import Measure
@@ -109,9 +110,7 @@ def _toolchain(decoded: DecodedTrace) -> str | None:
 def _mismatches(decoded: DecodedTrace) -> int:
     """Rows whose hits or stall are not the sums over the waves."""
     instructions, waves = decoded.instructions, decoded.waves
-    known = waves.row >= 0
-    rows, count = waves.row[known], len(instructions)
-    hits = np.bincount(rows, minlength=count)
-    stall = np.bincount(rows, waves.stall[known], count)
-    differs = (hits != instructions.hits) | (np.abs(stall - instructions.stall) > 0.5)
+    hits = sums_by_row(waves.row, None, len(instructions))
+    stall = sums_by_row(waves.row, waves.stall, len(instructions))
+    differs = (hits != instructions.hits) | (stall != instructions.stall)
     return int((differs & ~instructions.is_label).sum())

@@ -8,6 +8,8 @@ import numpy as np
 
 from wavescope.model.thread_trace import Instructions, Integers, Measure, Rows, Waves
 
+_PIECE = 1 << 18
+
 
 @dataclass(frozen=True, eq=False)
 class Executed:
@@ -36,3 +38,19 @@ def in_program_order(instructions: Instructions) -> Executed:
     rows = np.flatnonzero(is_executed).astype(np.int32)
     offsets = np.array([0, len(rows)], np.int64)
     return Executed(rows, instructions.stall[rows], offsets, is_measured=False)
+
+
+def sums_by_row(row: Rows, values: Rows | None, row_count: int) -> Integers:
+    """For each row the exact sum of `values` over its events, their number where it is None.
+
+    A piece at a time, because NumPy widens what it counts and adds; rows out of range do not count.
+    """
+    sums = np.zeros(row_count, np.int64)
+    for first in range(0, len(row), _PIECE):
+        piece = slice(first, first + _PIECE)
+        rows = row[piece]
+        known = (rows >= 0) & (rows < row_count)
+        added = None if values is None else values[piece][known]
+        # Less than 2^18 values of 31 bits: a double holds their sum exactly.
+        sums += np.bincount(rows[known], added, row_count).astype(np.int64)
+    return sums

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.analyze.thread_trace.counter_model import counter_program, find_dependencies
+from wavescope.analyze.thread_trace.counter_model import (
+    CounterProgram,
+    counter_program,
+    find_dependencies,
+)
 from wavescope.analyze.thread_trace.counter_rules import CounterRules
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
-from wavescope.model.thread_trace import Integers, Rows
+from wavescope.model.thread_trace import Integers, Rows, Waves
+
+_WAVES = 64
+"""Waves compared at a time: their lists shall not double the memory of the trace."""
 
 
 def agreement(decoded: DecodedTrace) -> tuple[int, int]:
@@ -20,20 +27,35 @@ def agreement(decoded: DecodedTrace) -> tuple[int, int]:
     if not len(stored):
         return 0, 0
     program = counter_program(decoded.instructions, decoded.chip.family, CounterRules.DECODER)
-    found = find_dependencies(program, decoded.waves.row, decoded.waves.event_offsets)
-    waves = decoded.waves
-    found_wave = np.searchsorted(waves.event_offsets, found.wait_event, side="right") - 1
-    model = _signatures(
-        waves.row[found.wait_event], found.producer_offsets, waves.row[found.producer_event]
+    same = sum(
+        _same_lists(decoded.waves, program, first, min(first + _WAVES, len(decoded.waves)))
+        for first in range(0, len(decoded.waves), _WAVES)
     )
-    files = _signatures(stored.wait_row, stored.producer_offsets, stored.producer_row)
-    model_place = _places(found_wave, len(waves))
-    file_place = _places(stored.wave, len(waves))
+    return same, len(stored)
+
+
+def _same_lists(waves: Waves, program: CounterProgram, first: int, last: int) -> int:
+    """How many stored lists of the waves from `first` to before `last` the model gives too."""
+    stored = waves.dependencies
+    begin, end = np.searchsorted(stored.wave, [first, last])
+    events = slice(int(waves.event_offsets[first]), int(waves.event_offsets[last]))
+    row, offsets = waves.row[events], waves.event_offsets[first : last + 1] - events.start
+    found = find_dependencies(program, row, offsets)
+    found_wave = np.searchsorted(offsets, found.wait_event, side="right") - 1
+    model = _signatures(row[found.wait_event], found.producer_offsets, row[found.producer_event])
+    bounds = stored.producer_offsets[begin : end + 1]
+    files = _signatures(
+        stored.wait_row[begin:end],
+        bounds - bounds[0],
+        stored.producer_row[int(bounds[0]) : int(bounds[-1])],
+    )
+    model_place = _places(found_wave, last - first)
+    file_place = _places(stored.wave[begin:end] - first, last - first)
     pairs = np.searchsorted(model_place, file_place)
     inside = pairs < len(model_place)
     matched = pairs[inside]
     same = (model_place[matched] == file_place[inside]) & (model[matched] == files[inside])
-    return int(same.sum()), len(stored)
+    return int(same.sum())
 
 
 def _signatures(wait_row: Rows, offsets: Integers, producers: Rows) -> Integers:

@@ -14,16 +14,31 @@ from typing import Any
 import numpy as np
 
 from wavescope.errors import UnreadableInputError
+from wavescope.load.thread_trace.code_table import CodeTable, opened_code
 from wavescope.load.thread_trace.file_tree import FileTree
-from wavescope.load.thread_trace.json_document import integer, read_object
+from wavescope.load.thread_trace.json_document import integer, parsed_object
 from wavescope.load.thread_trace.notes import Notes
-from wavescope.model.thread_trace import Flags, Frame, Instructions, Integers, Measure
+from wavescope.load.thread_trace.wave_columns import PADDING
+from wavescope.model.thread_trace import Flags, Frame, Instructions, Integers, Measure, Rows
 
 MOST_CODE_BYTES = 2 << 30
 _DEFAULT_HEADER = "ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle"
 _REQUIRED = ("isa", "linenumber", "hit", "latency", "stall")
 _CHAIN = " -> "
 _LINE = re.compile(r"(.*):(\d{1,9})\s*\Z", re.DOTALL)
+_COUNTS = (
+    "linenumber",
+    "codeobj",
+    "vaddr",
+    "hit",
+    "latency",
+    "stall",
+    "idle",
+    "pc_issued",
+    "issued",
+    "pc_stalled",
+    "stalled",
+)
 _ISSUED = ("pc_issued", "issued")
 _STALLED = ("pc_stalled", "stalled")
 _REASONS = ("stall_reasons", "notissuedreasons")
@@ -40,23 +55,36 @@ class CodeFile:
 
 def read_code(tree: FileTree, name: str, notes: Notes) -> CodeFile:
     """The instructions of a capture; `code: null` gives none and a note on what to do."""
-    document = read_object(tree, name, MOST_CODE_BYTES)
-    columns = _column_places(document.get("header", _DEFAULT_HEADER), f"{tree.path}/{name}")
-    rows = document.pop("code", None)
+    shown = f"{tree.path}/{name}"
+    padded = tree.read(name, MOST_CODE_BYTES) + PADDING
+    with opened_code(padded) as file:
+        if file is not None:
+            places = _column_places(file.value("header", _DEFAULT_HEADER), shown)
+            table = file.rows(places, _COUNTS) if "source" in places else None
+            if table is not None and not _may_have_samples(table, places):
+                return _code_file(table, file.value("version", ""), notes)
+    document = parsed_object(padded[: -len(PADDING)], shown)
+    places = _column_places(document.get("header", _DEFAULT_HEADER), shown)
+    table = _table(_rows(document.pop("code", None), shown, notes), places, notes)
+    return _code_file(table, document.get("version"), notes)
+
+
+def _may_have_samples(table: CodeTable, places: Mapping[str, int]) -> bool:
+    """Whether lists of stall reasons matter, which only Python reads."""
+    return any(name in places for name in _REASONS) and not table.numbers["latency"].any()
+
+
+def _rows(rows: object, shown: str, notes: Notes) -> list[Any]:
     if rows is None:
         notes.missing.append(
             "code.json holds no instruction: no wave of the kernel ran on the traced compute unit; "
             "launch more waves, trace another --att-target-cu, widen --att-shader-engine-mask "
             "(0x11111111), or pin the kernel with HSA_CU_MASK"
         )
-        rows = []
+        return []
     if not isinstance(rows, list):
-        raise UnreadableInputError(f"{tree.path}/{name}", "its 'code' is not a list")
-    instructions = _instructions(rows, columns, notes)
-    version = document.get("version")
-    return CodeFile(
-        instructions, _kernel_name(instructions, rows, columns), str(version) if version else ""
-    )
+        raise UnreadableInputError(shown, "its 'code' is not a list")
+    return rows
 
 
 def _column_places(header: object, shown: str) -> dict[str, int]:
@@ -79,37 +107,53 @@ def _column_places(header: object, shown: str) -> dict[str, int]:
     return places
 
 
-def _instructions(rows: list[Any], places: Mapping[str, int], notes: Notes) -> Instructions:
+def _code_file(table: CodeTable, version: object, notes: Notes) -> CodeFile:
+    """The table as columns of the model; counts below 0 count as 0."""
+    numbers = {name: _counts(name, values, notes) for name, values in table.numbers.items()}
+    nothing = np.zeros(len(table.text), np.int64)
+    latency, stall = numbers["latency"], numbers["stall"]
+    hits = numbers["hit"]
+    issued = _first(numbers, _ISSUED, nothing)
+    stalled = _first(numbers, _STALLED, nothing)
+    measure = Measure.CYCLES
+    if not latency.any() and (issued.any() or stalled.any()):
+        measure, latency, stall, hits = Measure.SAMPLES, issued + stalled, stalled, issued + stalled
+    instructions = Instructions(
+        text=table.text,
+        source_code=table.source_code,
+        frames=[frames_of(source) for source in table.sources],
+        line_number=np.clip(numbers["linenumber"], -1, 2**31 - 1).astype(np.int32),
+        address=numbers.get("vaddr", nothing),
+        code_object=numbers.get("codeobj", nothing),
+        hits=hits,
+        latency=latency,
+        stall=stall,
+        idle=numbers.get("idle", nothing),
+        is_label=_labels(table.text),
+        measure=measure,
+        stall_reasons=table.reasons if measure is Measure.SAMPLES else None,
+    )
+    return CodeFile(instructions, _kernel_name(instructions, table), str(version or ""))
+
+
+def _first(numbers: Mapping[str, Integers], names: Sequence[str], otherwise: Integers) -> Integers:
+    return next((numbers[name] for name in names if name in numbers), otherwise)
+
+
+def _table(rows: list[Any], places: Mapping[str, int], notes: Notes) -> CodeTable:
+    """The rows as columns; short rows are filled up or left out, wrong cells count as 0."""
     needed = max(places[name] for name in _REQUIRED) + 1
     width = max(places.values()) + 1
     if not all(type(row) is list and len(row) >= width for row in rows):
         rows[:] = _whole_rows(rows, needed, width, notes)
     columns: Sequence[Sequence[Any]] = list(zip(*rows)) or [()] * width  # noqa: B905  longer rows end early
-    text = [_text(value) for value in columns[places["isa"]]]
     sources = columns[places["source"]] if "source" in places else ("",) * len(rows)
-    source_code, frames = _source_codes(sources)
-    numbers = _Numbers(columns, places, notes)
-    latency, stall = numbers.of("latency"), numbers.of("stall")
-    hits, idle = numbers.of("hit"), numbers.of("idle")
-    measure = Measure.CYCLES
-    issued, stalled = numbers.of(*_ISSUED), numbers.of(*_STALLED)
-    if not latency.any() and (issued.any() or stalled.any()):
-        measure, latency, stall, hits = Measure.SAMPLES, issued + stalled, stalled, issued + stalled
-    return Instructions(
-        text=text,
-        source_code=source_code,
-        frames=frames,
-        line_number=np.clip(numbers.of("linenumber", otherwise=-1), -1, 2**31 - 1).astype(np.int32),
-        address=numbers.of("vaddr"),
-        code_object=numbers.of("codeobj"),
-        hits=hits,
-        latency=latency,
-        stall=stall,
-        idle=idle,
-        is_label=_labels(text),
-        measure=measure,
-        stall_reasons=_reasons(columns, places) if measure is Measure.SAMPLES else None,
-    )
+    source_code, distinct = _source_codes(sources)
+    numbers = {
+        name: _numbers(name, columns[places[name]], notes) for name in _COUNTS if name in places
+    }
+    text = [_text(value) for value in columns[places["isa"]]]
+    return CodeTable(text, source_code, distinct, numbers, _reasons(columns, places))
 
 
 def _whole_rows(rows: list[Any], needed: int, width: int, notes: Notes) -> list[list[Any]]:
@@ -134,56 +178,39 @@ def _labels(text: Sequence[str]) -> Flags:
     )
 
 
-class _Numbers:
-    """Integer columns; cells that hold no integer of 64 bits count as 0 and are noted."""
-
-    def __init__(
-        self, columns: Sequence[Sequence[Any]], places: Mapping[str, int], notes: Notes
-    ) -> None:
-        self._columns = columns
-        self._places = places
-        self._notes = notes
-
-    def of(self, *names: str, otherwise: int = 0) -> Integers:
-        """The column of the first name that the file has, zeros where it has none."""
-        for name in names:
-            if name in self._places:
-                return self._column(name, otherwise)
-        return np.zeros(len(self._columns[0]), np.int64)
-
-    def _column(self, name: str, otherwise: int) -> Integers:
-        cells = self._columns[self._places[name]]
-        if all(type(cell) is int for cell in cells):
-            try:
-                values = np.array(cells, np.int64)
-            except OverflowError:
-                values = self._repaired(name, cells, otherwise)
-        else:
-            values = self._repaired(name, cells, otherwise)
-        if name in {"linenumber", "vaddr"} or not (values < 0).any():
-            return values
-        self._notes.repaired.append(
-            f"{int((values < 0).sum()):,} negative values of column {name} count as 0"
+def _numbers(name: str, cells: Sequence[Any], notes: Notes) -> Integers:
+    """A column of integers; cells that hold none of 64 bits count as 0 and are noted."""
+    if all(type(cell) is int for cell in cells):
+        try:
+            return np.array(cells, np.int64)
+        except OverflowError:
+            pass
+    otherwise = -1 if name == "linenumber" else 0
+    values = np.fromiter((integer(cell, otherwise) for cell in cells), np.int64, len(cells))
+    unusable = sum(integer(cell, 0) != integer(cell, 1) for cell in cells)
+    if unusable:
+        notes.repaired.append(
+            f"{unusable:,} values of column {name} in code.json are no integers of 64 bits "
+            "and count as 0"
         )
-        return np.maximum(values, 0)
+    return values
 
-    def _repaired(self, name: str, cells: Sequence[Any], otherwise: int) -> Integers:
-        values = np.fromiter((integer(cell, otherwise) for cell in cells), np.int64, len(cells))
-        unusable = sum(integer(cell, 0) != integer(cell, 1) for cell in cells)
-        if unusable:
-            self._notes.repaired.append(
-                f"{unusable:,} values of column {name} in code.json are no integers of 64 bits "
-                "and count as 0"
-            )
+
+def _counts(name: str, values: Integers, notes: Notes) -> Integers:
+    if name in {"linenumber", "vaddr"} or not (values < 0).any():
         return values
+    notes.repaired.append(
+        f"{int((values < 0).sum()):,} negative values of column {name} count as 0"
+    )
+    return np.maximum(values, 0)
 
 
-def _source_codes(sources: Sequence[Any]) -> tuple[Any, list[tuple[Frame, ...]]]:
-    numbers: dict[Any, int] = {}
+def _source_codes(sources: Sequence[Any]) -> tuple[Rows, list[str]]:
+    numbers: dict[str, int] = {}
     number = numbers.setdefault
     texts = [source if isinstance(source, str) else "" for source in sources]
     codes = np.fromiter((number(text, len(numbers)) for text in texts), np.int32, len(texts))
-    return codes, [frames_of(text) for text in numbers]
+    return codes, list(numbers)
 
 
 def frames_of(source: str) -> tuple[Frame, ...]:
@@ -205,13 +232,11 @@ def _reasons(columns: Sequence[Sequence[Any]], places: Mapping[str, int]) -> Int
     return None
 
 
-def _kernel_name(
-    instructions: Instructions, rows: Sequence[Sequence[Any]], places: Mapping[str, int]
-) -> str:
+def _kernel_name(instructions: Instructions, table: CodeTable) -> str:
     """The first label: its demangled form, which is where other rows have their source."""
     labels = np.flatnonzero(instructions.is_label)
     if not len(labels):
         return ""
     row = int(labels[0])
-    demangled = _text(rows[row][places["source"]]) if "source" in places else ""
+    demangled = table.sources[int(table.source_code[row])].strip()
     return demangled or instructions.text[row].lstrip("; ")

@@ -13,8 +13,11 @@ from wavescope.load.thread_trace.file_tree import FileTree
 
 def read_object(tree: FileTree, name: str, most_bytes: int) -> dict[str, Any]:
     """The object that a JSON file holds; raises UnreadableInputError when it holds none."""
-    data = tree.read(name, most_bytes)
-    shown = f"{tree.path}/{name}"
+    return parsed_object(tree.read(name, most_bytes), f"{tree.path}/{name}")
+
+
+def parsed_object(data: bytes, shown: str) -> dict[str, Any]:
+    """The object of a JSON text; errors call the text `shown`."""
     if not data.strip():
         raise UnreadableInputError(shown, "the file is empty")
     try:

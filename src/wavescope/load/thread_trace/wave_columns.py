@@ -83,9 +83,11 @@ class WaveColumns:
         self.duration = np.empty(events, np.int32)
         self.line = np.empty(events, np.int32)
         self.state = np.empty(pairs, np.uint8)
-        self.state_duration = np.empty(pairs, np.int64)
+        self.state_duration = np.empty(pairs, np.int32)
         self.wait_line = np.empty(lists, np.int32)
-        self.producer_end = np.empty(lists, np.int64)
+        self.producer_offsets = np.empty(lists + 1, np.int64)
+        self.producer_offsets[0] = 0
+        self.producer_end = self.producer_offsets[1:]
         self.producer_line = np.empty(pairs, np.int32)
         self._raw = _Columns(event_capacity=events, state_capacity=pairs)
         self._raw.list_capacity, self._raw.producer_capacity = lists, pairs

@@ -53,7 +53,7 @@ def wave_text(data: bytes) -> WaveText:
 def _of_wave(wave: dict[str, Any], status: int) -> WaveText:
     begin, end, cu, number, simd, slot = (_integer(wave.get(name), _ABSENT) for name in _FACTS)
     events, bad_events = _tuples(wave.get("instructions"), (None, 255, _LARGEST, _LARGEST, None))
-    states, bad_states = _tuples(wave.get("timeline"), (255, 2**63 - 1))
+    states, bad_states = _tuples(wave.get("timeline"), (255, _LARGEST))
     events[:, 4] = np.where((events[:, 4] >= 0) & (events[:, 4] <= _LARGEST), events[:, 4], -1)
     waits: list[int] = []
     ends: list[int] = []

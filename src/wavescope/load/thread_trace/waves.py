@@ -147,12 +147,12 @@ class _Reader:
             duration=columns.duration[:events],
             row=rows.of(columns.line[:events]),
             state_offsets=ends[:, 1].copy(),
-            state=columns.state[:states].copy(),
-            state_duration=columns.state_duration[:states].copy(),
+            state=columns.state[:states],
+            state_duration=columns.state_duration[:states],
             dependencies=StoredDependencies(
                 wave=np.repeat(np.arange(len(files), dtype=np.int32), list_counts),
                 wait_row=rows.of(columns.wait_line[:lists]),
-                producer_offsets=np.concatenate([[0], columns.producer_end[:lists]]),
+                producer_offsets=columns.producer_offsets[: lists + 1],
                 producer_row=rows.of(columns.producer_line[:producers]),
             ),
         )
@@ -167,9 +167,8 @@ class _RowNumbers:
 
     def of(self, lines: Rows) -> Rows:
         """The rows that `lines` mean, -1 where there is none."""
-        outside = (lines < 0) | (lines >= len(self._rows))
-        if outside.any():
-            lines[outside] = -1
+        if len(lines) and not 0 <= int(lines.min()) <= int(lines.max()) < len(self._rows):
+            lines[(lines < 0) | (lines >= len(self._rows))] = -1
         if self._is_same or not len(self._rows):
             return lines
         return np.where(lines < 0, np.int32(-1), self._rows[lines])
