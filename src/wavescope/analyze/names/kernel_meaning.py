@@ -84,7 +84,7 @@ def expanded_note(template: str, found: re.Match[str]) -> str:
         groups = [int(number) for number in _GROUP.findall(part.group(1))]
         return part.group(1) if all(found.group(number) for number in groups) else ""
 
-    return found.expand(_OPTIONAL_PART.sub(kept, template))
+    return found.expand(_OPTIONAL_PART.sub(kept, template)).strip()
 
 
 def meaning_of(full_name: str) -> KernelMeaning:

@@ -15,7 +15,7 @@ from wavescope.analyze.names.kernel_names import LONGEST_MATCHED, built_in_rules
 
 # A number that stands by itself or ends the text; `fp8` and `bf16` are no counters.
 _NUMBER = re.compile(
-    r"(?<![A-Za-z0-9.])\d+(?:\.\d+)*(?![A-Za-z0-9])|"
+    r"(?<![A-Za-z0-9])(?<!\d\.)\d+(?:\.\d+)*(?![A-Za-z0-9]|\.\d)|"
     r"(?<=[A-Za-z][A-Za-z])(?<!fp)(?<!bf)(?<!int)(?<!float)\d+$"
 )
 

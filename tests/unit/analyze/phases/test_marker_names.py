@@ -18,6 +18,8 @@ from wavescope.analyze.phases.marker_names import merged_names
         (["ProfilerStep#6"], ["ProfilerStep#6"]),
         (["layer12", "layer3"], ["layer*", "layer*"]),
         (["iter 3/10 loss 0.25", "iter 4/10 loss 0.5"], ["iter */* loss *"] * 2),
+        (["model.layers.1.mlp", "model.layers.12.mlp"], ["model.layers.*.mlp"] * 2),
+        (["Qwen1.5-0.5B", "Qwen1.5-0.6B"], ["Qwen1.5-0.5B", "Qwen1.5-0.6B"]),
         (["gemm_fp8", "gemm_fp16"], ["gemm_fp8", "gemm_fp16"]),
         (["bf16 2x4", "bf16 2x8"], ["bf16 2x4", "bf16 2x8"]),
         (["execute_32_context_0(sq0sk0)_generation_32(sq32sk9)"], ["execute (decode)"]),
