@@ -21,6 +21,15 @@ ID = "slow-gpu"
 _EQUAL_CALLS = 0.02
 _SHOWN = 3
 _MOST_CELLS = 1 << 22
+_GRID = ("grid_x", "grid_y", "grid_z")
+_NEXT_STEP_OF_SPEED = (
+    "compare clocks, power and temperature of the GPUs, and what else runs on that one; the others "
+    "wait for it in every collective"
+)
+_NEXT_STEP_OF_WORK = (
+    "its kernels are launched with larger grids: balance tokens, experts or layers between the "
+    "ranks; the others wait for it in every collective"
+)
 
 
 class _Work(NamedTuple):
@@ -95,15 +104,18 @@ def _finding(
     waiting = statistics.median(communication.get(work.gpus[index], 0) for index in others)
     rank = _rank_of(context, gpu)
     place = f"GPU {gpu}" + (f" (rank {rank})" if rank is not None else "")
+    more_work = _more_work_percent(context, worst, gpu)
+    has_more_work = more_work is not None and 2 * more_work >= excess
     return Finding(
         ID,
         Severity.WARNING,
-        f"{place} computes {excess:.1f} % slower than the others",
+        f"{place} needs {excess:.1f} % longer than the others, for {more_work:.1f} % more work"
+        if has_more_work
+        else f"{place} computes {excess:.1f} % slower than the others",
         f"{duration_text(own_ns)} for kernels that all {len(work.gpus)} GPUs ran equally often, "
         f"against a median of {duration_text(others_ns)}: {'; '.join(examples)}; its collectives "
         f"took {duration_text(communication.get(gpu, 0))}, the others' {duration_text(waiting)}",
-        "compare clocks, power and temperature of the GPUs, and what else runs on that one; the "
-        "others wait for it in every collective",
+        _NEXT_STEP_OF_WORK if has_more_work else _NEXT_STEP_OF_SPEED,
         f"gpu {gpu}",
         gain_percent=100 * (own_ns - others_ns) / own_ns,
         gain_basis="the slowest GPU as fast as the median of the others",
@@ -114,6 +126,7 @@ def _finding(
             "common_kernels_ns": own_ns,
             "others_median_ns": int(others_ns),
             "excess_percent": excess,
+            "more_work_percent": more_work,
             "communication_ns": communication.get(gpu, 0),
             "others_communication_ns": waiting,
         },
@@ -123,6 +136,24 @@ def _finding(
 def _mean_ns(work: _Work, gpus: list[int] | npt.NDArray[np.int64], label: int) -> float:
     calls = int(work.calls[gpus, label].sum())
     return int(work.total_ns[gpus, label].sum()) / calls if calls else 0.0
+
+
+def _more_work_percent(context: FindingContext, labels: list[int], gpu: int) -> float | None:
+    """By how much the launch sizes of some kernels on one GPU exceed the others' median.
+
+    None where launch sizes are not recorded.
+    """
+    ops = context.trace.ops
+    rows = np.flatnonzero(np.isin(context.label_of_op, labels))
+    ops.load(*_GRID)
+    sizes = np.ones(len(rows), np.float64)
+    for name in _GRID:
+        sizes *= np.maximum(ops[name][rows], 0)
+    gpus = ops["gpu"][rows]
+    sums = {number: float(sizes[gpus == number].sum()) for number in np.unique(gpus).tolist()}
+    own = sums.pop(gpu, 0.0)
+    others = statistics.median(sums.values()) if sums else 0.0
+    return 100 * (own - others) / others if others else None
 
 
 def _rank_of(context: FindingContext, gpu: int) -> int | None:

@@ -232,3 +232,18 @@ def test_gaps_between_replays_of_many_ops_are_not_launch_bound() -> None:
 
     assert not found(lambda: maker, "launch-bound")
     assert found(lambda: maker, "gpu-idle")
+
+
+def test_a_gpu_with_more_work_is_not_called_slow() -> None:
+    maker = a_trace()
+    for gpu in range(3):
+        for index in range(100):
+            size = 120 if gpu == 1 else 100
+            start = index * 200_000
+            grid = {"grid_x": size, "grid_y": 1, "grid_z": 1}
+            maker.with_kernel(traces.GEMM, start, start + size * 1_000, gpu=gpu, **grid)
+    (finding,) = found(lambda: maker, "slow-gpu")
+
+    assert finding.title == "GPU 1 needs 20.0 % longer than the others, for 20.0 % more work"
+    assert finding.numbers["more_work_percent"] == 20.0
+    assert "balance" in finding.suggestion
