@@ -1,7 +1,8 @@
-// dispatch_rate DISPATCHES ROUNDS: submits bursts of dispatches to one queue, as fast as it can, and prints for every round
+// dispatch_rate DISPATCHES ROUNDS SIGNALS: submits bursts of dispatches to one queue, as fast as it can, and prints for every round
 // dispatches/s, CPU ns per dispatch of the submitting thread, of all threads but the software GPU's, and of all. A burst is shorter
 // than the queue, so the submitter never finds it full and its CPU time is the cost of submitting. Threads are looked at
-// 200 ms after the round, so that what a tool does later counts.
+// 200 ms after the round, so that what a tool does later counts. SIGNALS is `last` or `each`: which dispatches of a burst
+// carry a completion signal of the program.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <hsa/hsa.h>
@@ -68,6 +69,7 @@ static void submit_one(hsa_queue_t* queue, hsa_signal_t completion) {
 int main(int count, char** arguments) {
   const long bursts = (count > 1 ? atol(arguments[1]) : 81920) / BURST;
   const int rounds = count > 2 ? atoi(arguments[2]) : 4;
+  const int each = count > 3 && arguments[3][0] == 'e';
   hsa_agent_t gpu = {0};
   hsa_queue_t* queue;
   hsa_signal_t last;
@@ -76,13 +78,20 @@ int main(int count, char** arguments) {
       hsa_signal_create(1, 0, NULL, &last)) {
     return 1;
   }
+  static hsa_signal_t signals[BURST];
+  for (int i = 0; each && i < BURST; i++) {
+    if (hsa_signal_create(1, 0, NULL, &signals[i])) return 1;
+  }
   for (int round = 0; round < rounds; round++) {
     const double host = host_cpu(), process = seconds(CLOCK_PROCESS_CPUTIME_ID), begin = seconds(CLOCK_MONOTONIC);
     double submit = 0;
     for (long burst = 0; burst < bursts; burst++) {
       hsa_signal_store_relaxed(last, 1);
       const double before = seconds(CLOCK_THREAD_CPUTIME_ID);
-      for (int i = 0; i < BURST; i++) submit_one(queue, i == BURST - 1 ? last : (hsa_signal_t){0});
+      for (int i = 0; i < BURST; i++) {
+        if (each) hsa_signal_store_relaxed(signals[i], 1);
+        submit_one(queue, i == BURST - 1 ? last : signals[i]);
+      }
       submit += seconds(CLOCK_THREAD_CPUTIME_ID) - before;
       while (hsa_signal_wait_scacquire(last, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED) >= 1) {
       }

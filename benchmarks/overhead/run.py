@@ -2,6 +2,7 @@
 
     .venv/bin/python benchmarks/overhead/run.py                # 5 alternations, one CPU
     .venv/bin/python benchmarks/overhead/run.py --cpus all --kernel-ns 2000
+    .venv/bin/python benchmarks/overhead/run.py --signals each
 
 The arms take turns in one run: no tool, bare queue interception (a tool that only passes packets
 on), each mode, and standard mode with completion signals of the runtime. `submit` is CPU of the submitting thread per dispatch, `host` that of all
@@ -82,7 +83,7 @@ def measure(arm: str, figures: Figures, options: argparse.Namespace, folder: Pat
     """One run of an arm; its rounds are added to `figures`."""
     program, tool = folder / "dispatch_rate", folder / "bare_interception.so"
     with tempfile.TemporaryDirectory(dir=folder) as session:
-        command = [str(program), str(options.dispatches), str(options.rounds)]
+        command = [str(program), str(options.dispatches), str(options.rounds), options.signals]
         if options.cpus == "one":
             command = ["taskset", "-c", "0", *command]
         done = subprocess.run(
@@ -134,6 +135,12 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=4, help="rounds of each run")
     parser.add_argument("--dispatches", type=int, default=81920, help="of each round")
     parser.add_argument("--kernel-ns", type=int, default=100)
+    parser.add_argument(
+        "--signals",
+        choices=("last", "each"),
+        default="last",
+        help="which dispatches of a burst carry a completion signal of the program",
+    )
     parser.add_argument("--cpus", choices=("one", "all"), default="one")
     options = parser.parse_args()
     options.dispatches -= options.dispatches % 8192
