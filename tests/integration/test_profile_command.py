@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -166,6 +167,39 @@ def test_several_processes_are_gathered(profiler: Profiler) -> None:
     passes = profiler.passes("-n", "many", "-b", "12", STANDIN_PROCESSES="3")
 
     assert {(each["dispatches"], each["processes"]) for each in passes.values()} == {(3, 3)}
+
+
+def test_databases_hold_the_same_counters_and_are_kept_when_asked(profiler: Profiler) -> None:
+    as_csv = profiler.passes("-n", "csv", "-b", "12")
+    asked = ("--format-rocprof-output", "rocpd", "--retain-rocpd-output")
+    as_rocpd = profiler.passes("-n", "rocpd", "-b", "12", *asked)
+
+    folder = profiler.folder / "workloads"
+    assert as_csv == as_rocpd
+    for name in as_csv:
+        texts = {(folder / way / "MI200" / f"{name}.csv").read_text() for way in ("csv", "rocpd")}
+        assert len(texts) == 1
+    assert len(list((folder / "rocpd").rglob("*_results.db"))) == 2
+    assert list((folder / "csv").rglob("*_counter_collection.csv")) == []
+
+
+def test_each_rank_of_a_real_mpi_job_has_a_folder(profiler: Profiler) -> None:
+    if shutil.which("mpirun") is None:
+        pytest.skip("mpirun is not installed: apt-get install openmpi-bin")
+    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"]
+    command += [*WAVESCOPE, "softgpu", "--chip", "gfx90a", "--"]
+    command += [*WAVESCOPE, "profile", "--no-roof", "-n", "cfd", "-b", "12", "--", "true"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, cwd=profiler.folder,
+        env=profiler.environment,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    folder = profiler.folder / "workloads" / "cfd"
+    assert sorted(each.name for each in folder.iterdir()) == ["0", "1"]
+    assert all((folder / rank / "pmc_perf.csv").is_file() for rank in "01")
+    assert "2 passes" in done.stderr
+    assert "--set" in done.stderr
 
 
 @pytest.mark.parametrize(
