@@ -8,9 +8,11 @@ import pytest
 
 import wavescope
 from tests.builders import a_trace
+from tests.formats import test_rocprofv3_csv as csv
 from tests.sample_files import write_as
 from wavescope.analyze.phases.marker_phases import marker_phases
 from wavescope.analyze.phases.op_ranges import Basis
+from wavescope.model.trace import Trace
 
 NAMES = ("t.db", "t.rpd", "t.json", "t.json.gz", "t.pftrace", "t_results.json")
 
@@ -54,3 +56,29 @@ def test_ops_belong_to_the_phase_that_launched_them(
         "step * > decode": (2, 6, 36),
     }
     assert phases.basis_counts[Basis.CAUSE] == 8
+
+
+def test_rocprofv3_csv_with_and_without_calls(tmp_path: Path) -> None:
+    markers = csv.CALLS + "".join(
+        f'"MARKER_CORE_RANGE_API","{name}",900,77,{number},{start},{end}\n'
+        for number, (name, start, end) in enumerate((("prefill", 0, 100), ("decode", 100, 200)))
+    )
+    kernels = (
+        csv.KERNELS
+        + csv.kernel("early", 120, 130, correlation=8)
+        + csv.kernel("late", 210, 220, correlation=9)
+    )
+    calls = csv.CALLS + "".join(
+        f'"HIP_RUNTIME_API","hipLaunchKernel",900,77,{correlation},{start},{start + 2}\n'
+        for correlation, start in ((8, 50), (9, 150))
+    )
+    files = {"p_marker_api_trace": markers, "p_kernel_trace": kernels}
+    plain = csv.opened(csv.write(tmp_path / "plain", **files))
+    with_calls = csv.opened(csv.write(tmp_path / "calls", **files, p_hip_api_trace=calls))
+
+    def phases_of_ops(trace: Trace) -> list[str]:
+        phases = marker_phases(trace)
+        return [phases.path_text(path) for path in phases.path_of_op.tolist()]
+
+    assert phases_of_ops(plain) == ["decode", ""]
+    assert phases_of_ops(with_calls) == ["prefill", "decode"]

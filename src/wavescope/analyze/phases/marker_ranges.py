@@ -64,6 +64,16 @@ class MarkerRanges:
         found = np.unique(self.processes)
         return int(found[0]) if len(found) == 1 else None
 
+    @cached_property
+    def used_lanes(self) -> Rows:
+        """The lanes in which there are ranges."""
+        return np.unique(self.lane_of_range)
+
+    @cached_property
+    def has_processes_of_several_threads(self) -> bool:
+        """Whether ranges of one process were opened by different threads."""
+        return len(self.used_lanes) > len(np.unique(self.processes))
+
     def lanes_of(self, processes: Array, threads: Array) -> Rows:
         """The lane of each pair; pairs without ranges get lanes in which there are none."""
         numbers, _ = self.lanes.number((processes, threads))

@@ -15,6 +15,7 @@ from wavescope.analyze.op_links import op_links, rows_of_ids
 from wavescope.analyze.phases.marker_ranges import FoundRanges, MarkerRanges
 from wavescope.model.coded_columns import blocks
 from wavescope.model.columns import UNKNOWN
+from wavescope.model.intervals import Times
 from wavescope.model.trace import Trace
 
 Rows = npt.NDArray[np.int64]
@@ -88,11 +89,10 @@ def _known_to_be_outside(
     recording = np.isin(processes, np.unique(processes[has_marker])) & ~has_marker
     if not recording.any():
         return recording
-    opening = np.unique(ranges.lane_of_range)
     rows = np.flatnonzero(recording & (threads != UNKNOWN))
     if len(rows):
         lanes = ranges.lanes_of(processes[rows], threads[rows])
-        recording[rows] = np.isin(lanes, opening)
+        recording[rows] = np.isin(lanes, ranges.used_lanes)
     return recording
 
 
@@ -148,15 +148,29 @@ def _by_time(trace: Trace, found: FoundRanges, result: OpRanges, rows: Rows | No
     """Ops (None: all) by what was open when they began: drawn over the GPU if there is any."""
     ranges = found.drawn if len(found.drawn) else found.host
     target = result.drawn if len(found.drawn) else result.host
-    trace.ops.load("start_ns", "process")
-    all_starts, all_processes = trace.ops["start_ns"], trace.ops["process"]
-    only = ranges.only_process
+    ops = trace.ops
+    ops.load("start_ns", "process")
+    threads = ops["thread"] if ranges.has_processes_of_several_threads else None
     # Block by block: what is computed for a block stays in the cache.
-    for block in blocks(len(all_starts) if rows is None else len(rows)):
+    for block in blocks(len(ops) if rows is None else len(rows)):
         chosen = block if rows is None else rows[block]
-        processes = all_processes[chosen].astype(np.int64)
-        if only is not None:
-            processes[processes == UNKNOWN] = only
-        numbers = ranges.by_process.range_at(all_starts[chosen], processes)
+        processes = ops["process"][chosen].astype(np.int64)
+        if ranges.only_process is not None:
+            processes[processes == UNKNOWN] = ranges.only_process
+        starts = ops["start_ns"][chosen]
+        numbers = ranges.by_process.range_at(starts, processes)
+        if threads is not None:
+            numbers = _of_own_thread(ranges, starts, processes, threads[chosen], numbers)
         target[chosen] = numbers
         result.basis[chosen] = np.where(numbers >= 0, Basis.TIME, Basis.OUTSIDE)
+
+
+def _of_own_thread(
+    ranges: MarkerRanges, starts: Times, processes: Rows, threads: Rows, numbers: Rows
+) -> Rows:
+    """`numbers` with the ranges of the submitting thread where it is known to open any."""
+    lanes = ranges.lanes_of(processes, threads)
+    opens_ranges = (threads != UNKNOWN) & np.isin(lanes, ranges.used_lanes)
+    if not opens_ranges.any():
+        return numbers
+    return np.where(opens_ranges, ranges.by_thread.range_at(starts, lanes), numbers)

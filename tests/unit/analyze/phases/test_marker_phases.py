@@ -144,6 +144,22 @@ def test_an_op_of_unknown_process_belongs_to_the_only_one_that_marks() -> None:
     assert texts_of_ops(marker_phases(trace)) == ["a"]
 
 
+def test_by_time_the_submitting_threads_own_ranges_come_first() -> None:
+    trace = (
+        a_trace()
+        .with_marker("a", 0, 100, thread=1)
+        .with_marker("b", 10, 50, thread=2)
+        .with_kernel("x", 20, 30, thread=1)
+        .with_kernel("y", 20, 30, thread=2)
+        .with_kernel("late", 60, 70, thread=2)
+        .with_kernel("worker's", 20, 30, thread=3)
+        .with_kernel("unknown", 60, 70)
+        .build()
+    )
+
+    assert texts_of_ops(marker_phases(trace)) == ["a", "b", "", "b", "a"]
+
+
 def test_overlapping_ranges_and_instants() -> None:
     trace = (
         a_trace()
