@@ -54,10 +54,19 @@ class RunValues:
     """All time of each kernel, in steps or not."""
     step_source: str
     """How steps were told; empty when the run is one step."""
+    whole: float = 0.0
+    """The metric of the whole run."""
+    outside_percent: float = 0.0
+    """How much of the GPU time is outside any step that counts."""
 
     @property
     def step_count(self) -> int:
         return len(self.total)
+
+    def as_one_step(self) -> RunValues:
+        """The run as one value, with all that lies outside its steps."""
+        kernels = {name: np.array([float(ns)]) for name, ns in self.kernel_ns.items()}
+        return RunValues(self.path, np.array([self.whole]), kernels, self.kernel_ns, "", self.whole)
 
 
 def run_values(trace: Trace, options: RunOptions) -> RunValues:
@@ -72,10 +81,16 @@ def run_values(trace: Trace, options: RunOptions) -> RunValues:
             hint=f"`wavescope info --markers {trace.path}` lists the markers",
         )
     of_op, walls, source = counted_steps(figures, steps, options.skip_steps)
-    totals = step_totals(figures, of_op, walls, options.metric)
-    kernel_ns = {name: row.total_ns for name, row in figures.by_kernel.items()}
+    whole = counted_steps(figures, None, 0)
+    inside_ns = int(figures.duration_ns[of_op != OUTSIDE].sum())
     return RunValues(
-        trace.path, totals, _kernel_values(figures, of_op, len(walls)), kernel_ns, source
+        trace.path,
+        step_totals(figures, of_op, walls, options.metric),
+        _kernel_values(figures, of_op, len(walls)),
+        {name: row.total_ns for name, row in figures.by_kernel.items()},
+        source,
+        float(step_totals(figures, whole[0], whole[1], options.metric)[0]),
+        100 * (1 - inside_ns / figures.total.total_ns) if figures.total.total_ns else 0.0,
     )
 
 

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.analyze.compare.regression_check import (
-    CheckOptions,
-    Gate,
-    check_regression,
-    only_in_one_arm,
-)
+from wavescope.analyze.compare.check_options import CheckOptions, Gate, Per
+from wavescope.analyze.compare.regression_check import check_regression, only_in_one_arm
 from wavescope.analyze.compare.renames import Rename
 from wavescope.analyze.compare.run_values import Metric, RunOptions, RunValues, run_values
 from wavescope.analyze.statistics.verdict import Verdict
@@ -112,6 +108,45 @@ def test_a_kernel_alone_fails_the_check_only_when_asked() -> None:
     assert result.facts["gate"] == "kernels"
 
 
+def with_prefill(seed: int, prefill: float = 1.0) -> RunValues:
+    """Ten steps of 100 us, and 500 us before them."""
+    rng = np.random.default_rng(seed)
+    maker = a_trace().with_kernel("prefill", 0, round(500_000 * prefill * rng.normal(1, 0.001)))
+    for step in range(10):
+        at = 1_000_000 * (step + 1)
+        maker.with_marker(f"step {step}", at, at + 900_000)
+        maker.with_kernel("gemm", at, at + round(100_000 * rng.normal(1, 0.001)))
+    return run_values(maker.build(), RunOptions())
+
+
+def test_what_lies_outside_the_steps_counts_unless_steps_are_asked_for() -> None:
+    base, new = [with_prefill(n) for n in range(3)], [with_prefill(10 + n, 1.1) for n in range(3)]
+
+    verdicts = {per: check_regression(base, new, CheckOptions(per=per)) for per in Per}
+
+    assert {per: verdict for per, (verdict, _) in verdicts.items()} == {
+        Per.AUTO: Verdict.REGRESSION,
+        Per.RUN: Verdict.REGRESSION,
+        Per.STEP: Verdict.PASS,
+    }
+    per_step = verdicts[Per.STEP][1]
+    assert [finding.id for finding in per_step.findings] == ["outside-steps"]
+    assert per_step.facts["outside_percent"] == pytest.approx(100 * 550 / 1550, abs=1)
+    assert per_step.table("kernels").column("name") == ["gemm"]
+    whole = verdicts[Per.AUTO][1]
+    assert whole.facts["steps"] == "none: each run is one value"
+    assert whole.table("kernels").column("name") == ["gemm", "prefill"]
+    assert whole.table("runs").column("step_count") == [1] * 6
+
+
+def test_steps_where_there_are_none() -> None:
+    run = run_values(a_trace().with_kernel("gemm", 0, 10).build(), RunOptions())
+
+    with pytest.raises(UsageError, match="no steps were found"):
+        check_regression([run], [run], CheckOptions(per=Per.STEP))
+    assert check_regression([run], [run])[1].facts["base_run_count"] == 1
+
+
 def test_false_alarms_of_any_kernel_are_as_rare_as_stated() -> None:
     """600 pairs of arms, twelve kernels each: one of them alone is enough for an alarm."""
     rng = np.random.default_rng(1)
@@ -119,7 +154,9 @@ def test_false_alarms_of_any_kernel_are_as_rare_as_stated() -> None:
 
     def run() -> RunValues:
         values = {f"k{n}": np.array([1e6 * (1 + 0.02 * rng.standard_normal())]) for n in range(12)}
-        return RunValues("run.db", sum(values.values()), values, dict.fromkeys(values, 10**6), "")  # type: ignore[arg-type]
+        return RunValues(
+            "run.db", sum(values.values()), values, dict.fromkeys(values, 10**6), "steps"
+        )  # type: ignore[arg-type]
 
     alarms = 0
     for _ in range(600):
@@ -147,6 +184,7 @@ def renamed_runs(runs: list[RunValues]) -> list[RunValues]:
             {name(key): value for key, value in run.kernels.items()},
             {name(key): value for key, value in run.kernel_ns.items()},
             run.step_source,
+            run.whole,
         )
         for run in runs
     ]
