@@ -117,7 +117,7 @@ class Run:
                     int(row["bytes"]),
                 )
                 for row in csv.DictReader(file)
-                if row["end_ns"]
+                if row["fault"] is not None  # a kill may have cut off the last line
             ]
 
 

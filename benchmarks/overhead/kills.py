@@ -58,6 +58,8 @@ def executed(path: Path) -> Spans:
     found: Spans = defaultdict(list)
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
+            if row["fault"] is None:  # the kill cut it off
+                continue
             if row["kind"] == "dispatch" and row["name"] != "rocr_blit_shader":
                 found[int(row["gpu"])].append((int(row["start_ns"]), int(row["end_ns"])))
     return found
