@@ -68,7 +68,7 @@ def check_regression(
         f"Performance: {verdict.value}",
         [
             effect_table("verdict", "Verdict", [whole]),
-            effect_table("kernels", "Kernels of note", kernels),
+            effect_table("kernels", "Kernels of note", sorted(kernels, key=_urgency)),
             one_sided_table(base, new, [name for name in noted if name not in names], options),
             run_table(base, new, options),
         ],
@@ -142,6 +142,12 @@ def _tested(
         for name, effect, p in zip(names, effects, adjusted, strict=True)
     ]
     return whole, kernels
+
+
+def _urgency(row: Tested) -> int:
+    """What has changed comes first, the slower before the faster."""
+    changed = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
+    return changed.index(row.verdict) if row.verdict in changed else len(changed)
 
 
 def _overall(whole: Tested, kernels: Sequence[Tested], gate: Gate) -> Verdict:

@@ -62,6 +62,17 @@ def test_a_slower_kernel_is_named() -> None:
     assert 0 < low < 3 < high
 
 
+def test_what_changed_is_listed_first() -> None:
+    base, new = arm(0, 5), arm(50, 5)
+    for run in new:
+        run.kernels["norm"] *= 0.8
+        run.kernels["add"] *= 1.3
+
+    _, result = check_regression(base, new)
+
+    assert result.table("kernels").column("name") == ["add", "norm", "gemm"]
+
+
 def test_a_faster_version_is_an_improvement() -> None:
     assert check_regression(arm(0, 4), arm(50, 4, gemm=0.9))[0] is Verdict.IMPROVEMENT
 
@@ -135,7 +146,7 @@ def test_what_lies_outside_the_steps_counts_unless_steps_are_asked_for() -> None
     assert per_step.table("kernels").column("name") == ["gemm"]
     whole = verdicts[Per.AUTO][1]
     assert whole.facts["steps"] == "none: each run is one value"
-    assert whole.table("kernels").column("name") == ["gemm", "prefill"]
+    assert whole.table("kernels").column("name") == ["prefill", "gemm"]
     assert whole.table("runs").column("step_count") == [1] * 6
 
 
