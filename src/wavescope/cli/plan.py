@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wavescope.analyze.thread_trace.decoded import DecodedTrace
+    from wavescope.analyze.thread_trace.plan.context import Counters
     from wavescope.model.result import Result
 
 
@@ -43,19 +44,27 @@ def add_counters_flag(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def planned(decoded: DecodedTrace, counters: Sequence[str], *, quiet: bool) -> Result:
-    """The plan of a trace, with the counters in files of other runs."""
+def kernel_counters(
+    decoded: DecodedTrace, counters: Sequence[str], *, quiet: bool
+) -> Counters | None:
+    """The counters of the traced kernel in files of other runs, None where there are no files."""
     from wavescope.analyze.thread_trace.plan.kernel_counters import (  # noqa: PLC0415
         counters_of_kernel,
     )
-    from wavescope.analyze.thread_trace.plan.plan import plan_result  # noqa: PLC0415
     from wavescope.model.chips.catalogue import find_chip  # noqa: PLC0415
 
-    found = None
-    if counters:
-        read = read_counter_files(counters, quiet=quiet)
-        chip = find_chip(decoded.chip.name) or find_chip(read.chip)
-        found = counters_of_kernel(read, decoded.trace.kernel_name, chip)
+    if not counters:
+        return None
+    read = read_counter_files(counters, quiet=quiet)
+    chip = find_chip(decoded.chip.name) or find_chip(read.chip)
+    return counters_of_kernel(read, decoded.trace.kernel_name, chip)
+
+
+def planned(decoded: DecodedTrace, counters: Sequence[str], *, quiet: bool) -> Result:
+    """The plan of a trace, with the counters in files of other runs."""
+    from wavescope.analyze.thread_trace.plan.plan import plan_result  # noqa: PLC0415
+
+    found = kernel_counters(decoded, counters, quiet=quiet)
     with Progress(f"planning {decoded.trace.capture.name}", quiet=quiet):
         return plan_result(decoded, found)
 

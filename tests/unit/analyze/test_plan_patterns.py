@@ -331,6 +331,13 @@ def test_low_occupancy_without_exposed_stall_is_none(tmp_path: Path) -> None:
     assert found_by(low_occupancy.find, context) == []
 
 
+def test_resources_that_the_measured_waves_contradict_are_not_blamed(tmp_path: Path) -> None:
+    capture = a_kernel_with_registers(280, stall=896)
+    capture.with_wave([step(1), step(2, stall=896, issue=100)], slot=1)
+
+    assert found_by(low_occupancy.find, a_context(capture, tmp_path)) == []
+
+
 def test_memory_bound_with_clean_traffic(tmp_path: Path) -> None:
     clean = counters(
         TCC_HIT=17.0, TCC_MISS=983.0, TCC_EA0_RDREQ=22_500.0,

@@ -48,12 +48,13 @@ class Page:
     data: Mapping[str, Any] = field(default_factory=dict)
     """By the id of the element that carries it as JSON."""
     scripts: Sequence[str] = ("page", "tables")
+    styles: Sequence[str] = ("page",)
 
 
 def write_page(page: Page, stream: TextIO) -> None:
     """Write the whole page to `stream`."""
     early, late = _static("early.js"), "\n".join(_static(f"{name}.js") for name in page.scripts)
-    style = _static("page.css")
+    style = "\n".join(_static(f"{name}.css") for name in page.styles)
     head = joined(
         [
             element("meta", charset="utf-8"),

@@ -5,7 +5,9 @@ The script `static/timeline.js` zooms and pans; the tables say in numbers what t
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +31,24 @@ _KEYS = (
 )
 
 
-def timeline_html(source_id: str, drawn: Timeline) -> Html:
+class TimelineWords(NamedTuple):
+    """What a timeline shows, as its page calls it."""
+
+    what: str = "GPU work"
+    pieces: str = "ops"
+    lanes: str = "queues"
+    unit: str = "ns"
+    """`cycles` where the times are such."""
+
+    def length(self, value: int) -> str:
+        """A length of time."""
+        return duration_text(value) if self.unit == "ns" else f"{count_text(value)} {self.unit}"
+
+
+_OPS = TimelineWords()
+
+
+def timeline_html(source_id: str, drawn: Timeline, words: TimelineWords = _OPS) -> Html:
     """The place of a timeline whose data is in the element `source_id`."""
     choices = [
         element("option", bounded(colouring.title, 60), value=str(number))
@@ -54,7 +73,11 @@ def timeline_html(source_id: str, drawn: Timeline) -> Html:
         element("label", "Colour by ", element("select", *choices, name="colour"))
         if len(choices) > 1
         else None,
-        element("label", element("input", type="checkbox", name="queues", checked=True), " queues")
+        element(
+            "label",
+            element("input", type="checkbox", name="queues", checked=True),
+            f" {words.lanes}",
+        )
         if any(strip.queue is not None for strip in drawn.strips)
         else None,
         element("output", aria_live="polite", class_="window"),
@@ -65,8 +88,8 @@ def timeline_html(source_id: str, drawn: Timeline) -> Html:
                 "input",
                 type="search",
                 name="find",
-                placeholder="Find ops (Enter: next)",
-                aria_label="Find ops",
+                placeholder=f"Find {words.pieces} (Enter: next)",
+                aria_label=f"Find {words.pieces}",
             ),
             class_="search",
         ),
@@ -76,31 +99,34 @@ def timeline_html(source_id: str, drawn: Timeline) -> Html:
         "canvas",
         tabindex="0",
         role="application",
-        aria_label="Timeline of GPU work, " + _KEYS,
+        aria_label=f"Timeline of {words.what}, {_KEYS}",
     )
     return element(
         "figure",
         tools,
         element("div", canvas, element("div", class_="tip", hidden=True), class_="stage"),
         *legends,
-        element("figcaption", _KEYS, " ", detail_sentence(drawn)),
+        element("figcaption", _KEYS, " ", detail_sentence(drawn, words)),
         class_="timeline",
         data_source=source_id,
+        data_unit=words.unit if words.unit != "ns" else None,
     )
 
 
-def detail_sentence(drawn: Timeline) -> str:
+def detail_sentence(drawn: Timeline, words: TimelineWords = _OPS) -> str:
     """What of the trace the timeline shows op by op, and what as shares."""
     ops = drawn.ops
     parts = []
     if ops.left_out_count:
         parts.append(
-            f"Single ops: the {count_text(len(ops.rows))} longest, all above "
-            f"{duration_text(ops.longest_left_out_ns)}; {count_text(ops.left_out_count)} shorter "
-            f"ones are in the shares of bins of {duration_text(drawn.grid.bin_ns)}."
+            f"Single {words.pieces}: the {count_text(len(ops.rows))} longest, all above "
+            f"{words.length(ops.longest_left_out_ns)}; {count_text(ops.left_out_count)} shorter "
+            f"ones are in the shares of bins of {words.length(drawn.grid.bin_ns)}."
         )
     else:
-        parts.append(f"All {count_text(len(ops.rows))} ops are shown one by one when zoomed in.")
+        parts.append(
+            f"All {count_text(len(ops.rows))} {words.pieces} are shown one by one when zoomed in."
+        )
     if drawn.markers.left_out_count:
         parts.append(f"{count_text(drawn.markers.left_out_count)} marker ranges are not drawn.")
     if drawn.left_out_strips:
@@ -109,9 +135,16 @@ def detail_sentence(drawn: Timeline) -> str:
 
 
 def timeline_data(
-    drawn: Timeline, names: OpNames, strings: StringTable, largest_bytes: int = LARGEST_BYTES
+    drawn: Timeline,
+    names: OpNames,
+    strings: StringTable,
+    largest_bytes: int = LARGEST_BYTES,
+    labels: Sequence[str] = (),
 ) -> tuple[Timeline, dict[str, Any]]:
-    """What the script reads, and the timeline with bins as coarse as they had to be made."""
+    """What the script reads, and the timeline with bins as coarse as they had to be made.
+
+    `labels` name the strips that are no GPUs and queues.
+    """
     fitting, packed_shares = _fitting(drawn, largest_bytes)
     return fitting, {
         "origin": str(fitting.grid.origin_ns),
@@ -123,7 +156,10 @@ def timeline_data(
             for by in fitting.colourings
         ],
         "shares": packed_shares,
-        "strips": [_strip_data(strip, fitting.span_ns) for strip in fitting.strips],
+        "strips": [
+            _strip_data(strip, fitting.span_ns, label)
+            for strip, label in zip(fitting.strips, labels or repeat(""), strict=False)
+        ],
         "ops": _ops_data(fitting, names),
         "markers": _marker_data(fitting, strings),
     }
@@ -144,8 +180,9 @@ def _packed_shares(drawn: Timeline, colouring: int) -> dict[str, Any]:
     return packed(np.concatenate(planes) if planes else np.empty(0, np.uint8))
 
 
-def _strip_data(strip: Strip, span_ns: int) -> dict[str, Any]:
+def _strip_data(strip: Strip, span_ns: int, label: str) -> dict[str, Any]:
     return {
+        **({"label": bounded(label, 60)} if label else {}),
         "gpu": strip.gpu,
         "queue": strip.queue,
         "name": bounded(strip.name, 60),

@@ -11,12 +11,12 @@ import numpy as np
 from wavescope.analyze.occupancy.traced_kernel import TracedOccupancy, traced_occupancy
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.instruction_kinds import Kind
+from wavescope.analyze.thread_trace.matrix_rate import cycles_by_row
 from wavescope.analyze.thread_trace.plan.exposed import exposed_stalls
 from wavescope.analyze.thread_trace.plan.loops import Loop, find_loops, innermost_loop
 from wavescope.analyze.thread_trace.plan.opportunity import MEDIUM_PERCENT
 from wavescope.analyze.thread_trace.plan.stall_pieces import StallPieces, stall_pieces
 from wavescope.analyze.traffic.kernel_traffic import KernelTraffic
-from wavescope.model.chips.matrix_cycles import matrix_cycles
 from wavescope.model.thread_trace import Flags, Integers, Rows
 
 _USUAL_MATRIX_CYCLES = 16
@@ -58,15 +58,9 @@ class PlanContext:
     @cached_property
     def matrix_cycles(self) -> Integers:
         """By row how long it keeps the matrix unit, 0 for all others."""
-        cycles = np.zeros(max(len(self.decoded.instructions), 1), np.int64)
-        known: dict[str, int] = {}
-        for row in np.flatnonzero(self.decoded.is_of(Kind.MATRIX)).tolist():
-            text = self.decoded.instructions.text[row]
-            if text not in known:
-                stated = matrix_cycles(self.decoded.chip.name, text)
-                known[text] = stated or _USUAL_MATRIX_CYCLES
-            cycles[row] = known[text]
-        return cycles
+        cycles = cycles_by_row(self.decoded)
+        cycles[self.decoded.is_of(Kind.MATRIX) & (cycles == 0)] = _USUAL_MATRIX_CYCLES
+        return np.append(cycles, 0)
 
     @cached_property
     def exposed(self) -> Integers:

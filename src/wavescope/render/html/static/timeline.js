@@ -135,6 +135,7 @@
     }
 
     place(row) {
+      if (row.strip.label) return row.strip.name || row.label;
       return row.strip.queue === null ? row.label : `GPU ${row.strip.gpu}, ${row.label}`;
     }
 

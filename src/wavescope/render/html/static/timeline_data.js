@@ -131,7 +131,10 @@ const wavescopeTimelineData = (() => {
     return from;
   };
 
+  const axisUnit = document.querySelector(".timeline")?.dataset.unit;
+
   const duration = (ns) => {
+    if (axisUnit) return `${Math.round(ns).toLocaleString("en")} ${axisUnit}`;
     const size = Math.abs(ns);
     const [unit, per] = size >= 1e9 ? ["s", 1e9] : size >= 1e6 ? ["ms", 1e6] : size >= 1e3 ? ["us", 1e3] : ["ns", 1];
     if (per === 1) return `${Math.round(ns)} ns`;

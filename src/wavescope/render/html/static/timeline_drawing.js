@@ -54,7 +54,8 @@ const wavescopeTimelineDrawing = (() => {
       this.data.strips.forEach((strip, number) => {
         if (strip.queue !== null && !this.queues.checked) return;
         const height = strip.queue === null ? GPU_ROW : QUEUE_ROW;
-        const label = strip.queue === null ? `GPU ${strip.gpu}` : strip.name || queueName(strip.queue);
+        const label =
+          strip.label ?? (strip.queue === null ? `GPU ${strip.gpu}` : strip.name || queueName(strip.queue));
         found.push({ kind: "strip", number, top, height, label, strip });
         top += height + (strip.queue === null ? 3 : 2);
         const next = this.data.strips[number + 1];

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from wavescope.analyze.occupancy.next_step import next_step, waves_text
 from wavescope.analyze.thread_trace.plan.context import PlanContext
 from wavescope.analyze.thread_trace.plan.opportunity import Opportunity, Sketch
@@ -22,7 +24,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
     if step.obstacle or not step.changes or not 0 < occupancy.waves_per_simd < _FEW_WAVES:
         return []
     measured = traced.measured
-    if measured is not None and measured.peak < int(occupancy.waves_per_simd):
+    if measured is not None and not _agrees(measured.peak, occupancy.waves_per_simd):
         return []
     limiter = " and ".join(each.value for each in occupancy.bound_by)
     added = 1 - occupancy.waves_per_simd / step.waves_per_simd
@@ -54,3 +56,8 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
             },
         )
     ]
+
+
+def _agrees(peak: int, fitting: float) -> bool:
+    """Whether as many waves were there as fit: fewer have another cause, more another kernel."""
+    return int(fitting) <= peak <= math.ceil(fitting)

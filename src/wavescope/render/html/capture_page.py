@@ -1,0 +1,156 @@
+"""The page of a thread-trace capture: plan, source beside instructions, waves over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wavescope.analyze.thread_trace.page.capture_report import CaptureReport
+from wavescope.model.result import Finding, Result, ResultTable, Value
+from wavescope.model.strings import StringTable
+from wavescope.render.html.cards import Card, cards_html
+from wavescope.render.html.code_listing import code_html
+from wavescope.render.html.findings import findings_html
+from wavescope.render.html.markup import Html, bounded, element, joined
+from wavescope.render.html.page import Page, Section
+from wavescope.render.html.step_chart import step_chart
+from wavescope.render.html.tables import table_html
+from wavescope.render.html.timelines import TimelineWords, timeline_data, timeline_html
+from wavescope.units import count_text
+
+SCRIPTS = ("page", "tables", "timeline_data", "timeline_drawing", "timeline", "capture")
+_WORDS = TimelineWords("waves", "instructions", "slots", "cycles")
+_MOST_SKETCHES = 8
+
+
+def capture_page(report: CaptureReport, title: str) -> Page:
+    """The page of one capture."""
+    timeline, data = _timeline(report)
+    sections = [
+        Section("figures", "", cards_html(_cards(report)), is_bare=True),
+        Section("plan", "Plan", _plan(report.plan)),
+        Section("code", "Source and instructions", code_html(report.code), "Code"),
+        Section("waves", "Waves over time", timeline, "Waves"),
+        Section("occupancy", "Occupancy", _occupancy(report)),
+        Section("stalls", "Stalls", _tables(report.hotspots, ("stall_types", "coverage"))),
+        Section("running", "How waves ran", _tables(report.running, None)),
+    ]
+    shown = [section for section in sections if section.body]
+    return Page(title, _header(report, title), shown, data, SCRIPTS, ("page", "capture"))
+
+
+def _header(report: CaptureReport, title: str) -> Html:
+    trace = report.trace
+    words = [
+        trace.capture.path,
+        str(report.plan.facts.get("chip") or ""),
+        f"{count_text(len(trace.waves))} waves",
+        *(["partial: " + "; ".join(trace.missing)] if trace.missing else []),
+    ]
+    return joined(
+        [
+            element("h1", bounded(title, 200)),
+            element(
+                "div",
+                *(element("span", bounded(word, 300)) for word in words if word),
+                class_="facts",
+            ),
+        ]
+    )
+
+
+def _cards(report: CaptureReport) -> list[Card]:
+    facts = report.plan.facts
+    gains = [finding.gain_percent for finding in report.plan.findings if finding.gain_percent]
+    cards = [
+        Card("Stall", _percent(facts.get("stall_percent")), "of the waves' time"),
+        Card("Exposed stall", _percent(facts.get("exposed_stall_percent")), "hidden by nothing"),
+        Card("Best change", f"up to {max(gains):.1f} %" if gains else "none", "at most"),
+        Card("Waves", count_text(len(report.trace.waves)), "traced"),
+    ]
+    if report.occupancy is not None:
+        found = report.occupancy
+        measured = found.measured
+        remark = f"measured at most {measured.peak}" if measured else "by its resources"
+        waves = f"{found.occupancy.waves_per_simd:g} of {found.occupancy.chip.waves_per_simd}"
+        cards.append(Card("Waves per SIMD", waves, remark))
+    return cards
+
+
+def _percent(value: Value) -> str:
+    return f"{value:.1f} %" if isinstance(value, int | float) else "unknown"
+
+
+def _plan(plan: Result) -> Html:
+    sketches = [
+        _sketch(finding)
+        for finding in plan.findings[:_MOST_SKETCHES]
+        if finding.numbers.get("before")
+    ]
+    return joined(
+        [
+            findings_html([_without_sketch(finding) for finding in plan.findings]),
+            element("div", *sketches, class_="sketches") if sketches else None,
+        ]
+    )
+
+
+def _without_sketch(finding: Finding) -> Finding:
+    numbers = {
+        key: value for key, value in finding.numbers.items() if key not in {"before", "after"}
+    }
+    return finding._replace(numbers=numbers)
+
+
+def _sketch(finding: Finding) -> Html:
+    parts = [
+        element(
+            "figure",
+            element("figcaption", label),
+            element("pre", "\n".join(_code_lines(finding.numbers.get(key))), tabindex="0"),
+        )
+        for label, key in (("Before", "before"), ("After", "after"))
+    ]
+    return element("div", element("h3", bounded(finding.title, 200)), *parts, class_="sketch")
+
+
+def _code_lines(value: Value) -> list[str]:
+    return [bounded(line, 200) for line in str(value or "").split("\n")[:20]]
+
+
+def _timeline(report: CaptureReport) -> tuple[Html, dict[str, Any]]:
+    if report.waves is None:
+        return Html(""), {}
+    drawn, data = timeline_data(
+        report.waves.timeline,
+        report.waves.names,
+        StringTable(),
+        labels=report.waves.strip_labels,
+    )
+    return timeline_html("timeline-data", drawn, _WORDS), {"timeline-data": data}
+
+
+def _occupancy(report: CaptureReport) -> Html:
+    parts: list[Html] = []
+    over_time = _named(report.running, "occupancy_over_time")
+    theory = report.occupancy.occupancy.waves_per_simd if report.occupancy else None
+    if over_time is not None and over_time.rows:
+        means = [float(value or 0) for value in over_time.column("mean_per_simd")]
+        last = over_time.column("end")[-1]
+        parts.append(step_chart(means, theory, int(last or 0), "waves per SIMD over time"))
+    if report.limits is not None:
+        parts += [table_html(table) for table in report.limits.tables]
+    return element("div", *parts, class_="blocks") if parts else Html("")
+
+
+def _named(result: Result, name: str) -> ResultTable | None:
+    return next((table for table in result.tables if table.name == name), None)
+
+
+def _tables(result: Result, names: Sequence[str] | None) -> Html:
+    shown = [
+        table_html(table)
+        for table in result.tables
+        if table.rows and (names is None or table.name in names)
+    ]
+    return element("div", *shown, class_="blocks") if shown else Html("")

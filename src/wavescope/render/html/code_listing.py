@@ -1,0 +1,105 @@
+"""Source lines and instructions beside each other, readable without scripts.
+
+`static/capture.js` ties them together: rows carry the key of their line, waits the rows they waited
+for.
+"""
+
+from __future__ import annotations
+
+from wavescope.analyze.thread_trace.page.code_view import CodeRow, CodeView, SourceLine, SourceView
+from wavescope.render.html.markup import Html, bounded, element
+from wavescope.units import count_text
+
+_LONGEST_CODE = 240
+
+
+def code_html(view: CodeView) -> Html:
+    """Both listings, the source first; what did not fit is said."""
+    if not view.rows:
+        return Html("")
+    notes = []
+    if view.left_out_rows:
+        notes.append(f"{count_text(view.left_out_rows)} instructions with the least latency")
+    if view.left_out_files:
+        notes.append(f"{count_text(view.left_out_files)} files with the least stall")
+    left_out = f" Not in this page: {' and '.join(notes)}." if notes else ""
+    return element(
+        "div",
+        element(
+            "p",
+            "Choose a line to see its instructions, an instruction to see its line, a wait to see "
+            f"what it waits for.{left_out}",
+            class_="note",
+        ),
+        element(
+            "div",
+            element("div", *(_file(file) for file in view.files), class_="pane"),
+            element(
+                "div",
+                element("h3", "Instructions"),
+                element("output", class_="told", aria_live="polite"),
+                _listing("isa", "Instruction", [_instruction(row) for row in view.rows]),
+                class_="pane",
+            ),
+            class_="code",
+        ),
+    )
+
+
+def _file(file: SourceView) -> Html:
+    more = f", {count_text(file.left_out_count)} lines left out" if file.left_out_count else ""
+    return element(
+        "div",
+        element("h3", bounded(file.path, 120)),
+        element("p", f"{file.stall_percent:.1f} % of all stall{more}", class_="note"),
+        _listing("source", "Source", [_line(line) for line in file.lines]),
+    )
+
+
+def _listing(kind: str, what: str, rows: list[Html]) -> Html:
+    head = element(
+        "tr",
+        element("th", "", element("span", "Number", class_="unseen"), scope="col"),
+        element("th", "Stall %", scope="col"),
+        element("th", "Charged", scope="col", title="stall cycles, waits charged to their causes"),
+        element("th", what, scope="col"),
+    )
+    table = element("table", element("thead", head), element("tbody", *rows), class_=kind)
+    return element("div", table, class_="listing", tabindex="0", role="region", aria_label=what)
+
+
+def _line(line: SourceLine) -> Html:
+    return element(
+        "tr",
+        element("td", element("button", str(line.number), type="button"), class_="number"),
+        _share(line.stall_percent, line.stall),
+        element("td", count_text(line.charged) if line.charged else "", class_="number"),
+        element("td", bounded(line.text.expandtabs(4), _LONGEST_CODE), class_="text"),
+        data_line=line.key,
+        class_=f"h{line.heat}",
+    )
+
+
+def _instruction(row: CodeRow) -> Html:
+    waited = " ".join(f"{producer.row}:{producer.stall}" for producer in row.producers)
+    return element(
+        "tr",
+        element("td", element("button", str(row.row), type="button"), class_="number"),
+        _share(row.stall_percent, row.stall),
+        element("td", count_text(row.charged) if row.charged else "", class_="number"),
+        element(
+            "td",
+            bounded(row.text, _LONGEST_CODE),
+            class_="text",
+            title=f"{row.kind}, {count_text(row.hits)} executions",
+        ),
+        data_row=str(row.row),
+        data_line=row.line or None,
+        data_producers=waited or None,
+        class_=f"h{row.heat}",
+    )
+
+
+def _share(percent: float, stall: int) -> Html:
+    text = f"{percent:.1f}" if stall else ""
+    return element("td", text, class_="number heat", title=f"{count_text(stall)} cycles")
