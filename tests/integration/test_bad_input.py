@@ -28,6 +28,8 @@ from wavescope.cli.main import main
 COMMANDS: dict[str, tuple[str, ...]] = {
     "info": ("info", "IN"),
     "summary": ("summary", "IN"),
+    "phases": ("phases", "IN"),
+    "analyze-trace": ("analyze-trace", "IN"),
     "query": ("query", "IN", "SELECT count(*) FROM rocpd_op"),
     "trim": ("trim", "IN", "-o", "OUT.db", "--start", "0%"),
     "merge": ("merge", "IN", "GOOD", "-o", "OUT.db"),
@@ -39,7 +41,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "rocprofv3": ("convert", "IN", "-o", "OUT_results.json"),
     "rpd": ("convert", "IN", "-o", "OUT.rpd"),
 }
-READING = ("info", "summary", "query")
+READING = ("info", "summary", "phases", "analyze-trace", "query")
 SEEN_BY_SQL = ("times that are text", "row ids below zero")
 """What is wrong with rows is nothing to SQL, which shows a trace file as it is."""
 HOSTILE = '"quoted" <b></script> line\nbreak ../../etc/passwd \x1b[31mred %s {0} \u202e\u200b'

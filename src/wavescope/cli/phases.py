@@ -88,6 +88,7 @@ def _run(arguments: argparse.Namespace) -> int:
     selection = _selection(arguments)
     options = _options(arguments, for_people=for_people)
     with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
+        from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
         from wavescope.analyze.phases.phase_tables import phase_tables  # noqa: PLC0415
         from wavescope.model.selection import select  # noqa: PLC0415
 
@@ -96,6 +97,7 @@ def _run(arguments: argparse.Namespace) -> int:
             result = phase_tables(chosen, options) if not arguments.without_markers else None
             if result is None or not result.facts["range_count"]:
                 result = _without_markers(chosen, options.kernels, arguments)
+        result.findings += input_repaired(trace)
     result.facts = {"path": arguments.trace, **result.facts}
     if not selection.is_everything:
         result.facts["selection"] = str(selection)
