@@ -106,6 +106,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--list-stats", action="store_true", help="only list kernels and dispatches with their ids"
     )
     group.add_argument(
+        "--list-torch-operators",
+        action="store_true",
+        help="only list PyTorch operators and their time (`wavescope profile --torch-trace`)",
+    )
+    group.add_argument(
+        "--torch-operator",
+        metavar="GLOB",
+        nargs="*",
+        help="metrics of each of these operators: '*conv2d', 'torch.nn.functional.*'; none for all",
+    )
+    group.add_argument(
         "--max-stat-num",
         metavar="N",
         type=row_count,
@@ -148,6 +159,9 @@ def _run(arguments: argparse.Namespace) -> int:
     options = analysis_options(arguments)
     with Progress("reading counters", quiet=arguments.quiet):
         workloads = read_workloads(arguments)
+    if arguments.list_torch_operators or arguments.torch_operator is not None:
+        _print(_operators(arguments, workloads, options), wanted, arguments, None)
+        return 0
     if arguments.list_stats:
         from wavescope.analyze.counters.report import stats_result  # noqa: PLC0415
 
@@ -159,6 +173,41 @@ def _run(arguments: argparse.Namespace) -> int:
     _write_files(arguments, analyses, options)
     _print(result, wanted, arguments, analyses[0] if len(analyses) == 1 else None)
     return 0
+
+
+def _operators(
+    arguments: argparse.Namespace, workloads: list[CounterTable], options: AnalysisOptions
+) -> Result:
+    """Operators with their time, and the metrics of the chosen ones, the longest first."""
+    from wavescope.analyze.counters.report import analysis_result, analyzed  # noqa: PLC0415
+    from wavescope.analyze.counters.torch_operators import (  # noqa: PLC0415
+        chosen_operators,
+        of_operators,
+        operators_result,
+    )
+    from wavescope.load.counters.torch_operators import dispatch_operators  # noqa: PLC0415
+
+    if len(workloads) > 1:
+        raise UsageError("operators are shown of one workload at a time: give one -p")
+    (workload,) = workloads
+    operator_of = dispatch_operators(Path(workload.path))
+    if not operator_of:
+        raise UsageError(
+            f"{workload.path} has no operators",
+            hint="collect them: wavescope profile --torch-trace -n NAME -- python3 train.py",
+        )
+    result = operators_result(workload, operator_of)
+    if arguments.list_torch_operators:
+        return result
+    chosen = set(chosen_operators(arguments.torch_operator, operator_of.values()))
+    catalogue = catalogue_of(workload, arguments.metrics)
+    for name in [row[0] for row in result.tables[0].rows if row[0] in chosen]:
+        part = of_operators(workload, operator_of, [str(name)])
+        metrics = analysis_result(analyzed(part, catalogue, options), options)
+        for table in metrics.tables:
+            table.name, table.title = f"{name}: {table.name}", f"{name}: {table.title}"
+        result.tables += metrics.tables
+    return result
 
 
 def analysis_options(arguments: argparse.Namespace) -> AnalysisOptions:

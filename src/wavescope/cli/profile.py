@@ -79,6 +79,11 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--retain-rocpd-output", action="store_true", help="keep what rocprofv3 wrote, in out/"
     )
+    how.add_argument(
+        "--torch-trace",
+        action="store_true",
+        help="tell by which PyTorch operator each kernel was launched",
+    )
     how.add_argument("--resume", action="store_true", help="go on with passes that are missing")
     how.add_argument(
         "--force", action="store_true", help="begin anew: removes the workload's folder"
@@ -101,6 +106,8 @@ def _run(arguments: argparse.Namespace) -> int:
     output = replace(OutputOptions.from_arguments(arguments), rows=0)
     choice = ProfileChoice(tuple(arguments.block), arguments.set, arguments.roof_only)
     wants_list = arguments.list_available_metrics or arguments.list_sets or arguments.list_blocks
+    if arguments.torch_trace and arguments.format_rocprof_output == "rocpd":
+        raise UsageError("--torch-trace needs --format-rocprof-output csv, which is the default")
     command = _command(arguments, required=not (wants_list or arguments.plan))
     agent = None if arguments.arch and (wants_list or arguments.plan) else _agent(arguments)
     chip = arguments.arch or (agent.chip if agent else "")

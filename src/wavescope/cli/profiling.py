@@ -40,6 +40,7 @@ from wavescope.collect.machine import Machine
 from wavescope.collect.ranks import launcher_rank
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.export.workload_csv import write_joined
+from wavescope.load.counters.torch_operators import passes_with_operators, write_consolidated
 from wavescope.load.counters.workload import read_workload
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit
 from wavescope.model.workload_layout import CEILINGS_FILE, JOINED_FILE, SYSTEM_FILE
@@ -87,6 +88,8 @@ def profiled(arguments: argparse.Namespace, target: ProfileTarget) -> Profiled:
         arguments, (folder, rocprofv3), _request(arguments, folder, agent, command), passes, record
     )
     notes = _joined(folder)
+    if arguments.torch_trace:
+        notes += _operators(folder, record)
     if not arguments.no_roof and not any(end.interrupted for end in ends):
         notes += _measure_ceilings(arguments, folder)
     failed = any(end.failure or end.interrupted for end in ends)
@@ -139,6 +142,7 @@ def _request(
         iterations=tuple(arguments.dispatch),
         as_rocpd=arguments.format_rocprof_output == "rocpd",
         keep_raw=arguments.retain_rocpd_output,
+        torch=arguments.torch_trace,
     )
 
 
@@ -188,6 +192,17 @@ def _joined(folder: Path) -> list[str]:
         return [f"nothing to join: {error.reason}"]
     write_joined(table, folder / JOINED_FILE)
     return list(table.notes)
+
+
+def _operators(folder: Path, record: WorkloadRecord) -> list[str]:
+    """Join operators and dispatches, beginning with the pass that has most of them."""
+    recorded = set(passes_with_operators(folder))
+    order = sorted(
+        (name for name in record.passes if name in recorded),
+        key=lambda name: -record.passes[name].dispatches,
+    )
+    rows = write_consolidated(folder, order)
+    return [] if rows else ["no PyTorch operator was seen: does the program import torch?"]
 
 
 def _measure_ceilings(arguments: argparse.Namespace, folder: Path) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wavescope.collect.counters.counter_output import read_pass_output, write_pass_csv
@@ -17,6 +17,7 @@ from wavescope.collect.counters.perfmon import (
     perfmon_text,
 )
 from wavescope.collect.launcher import launch
+from wavescope.collect.torch_ranges.environment import torch_ranges_environment
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.model.workload_layout import LEVEL_FILES
 
@@ -39,8 +40,8 @@ class PassRequest:
     """Which launches of each kernel, from 1: `3` or `3:5`."""
     as_rocpd: bool = False
     keep_raw: bool = False
-    marker_trace: bool = False
-    environment: Mapping[str, str] = field(default_factory=dict)
+    torch: bool = False
+    """Record the ranges around PyTorch's operators too, and the calls that launch kernels."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,8 @@ def pass_command(request: PassRequest, rocprofv3: Path, perfmon: Path, raw: Path
     definitions = perfmon.with_suffix(".yaml")
     if definitions.exists():
         command += ["-E", str(definitions)]
-    if request.marker_trace:
-        command.append("--marker-trace")
+    if request.torch:
+        command += ["--marker-trace", "--hip-runtime-trace"]
     if request.kernels:
         command += ["--kernel-include-regex", "|".join(map(re.escape, request.kernels))]
     if request.iterations:
@@ -111,9 +112,13 @@ def run_pass(request: PassRequest, rocprofv3: Path, name: str, counters: Sequenc
     raw.mkdir(parents=True)
     command = pass_command(request, rocprofv3, perfmon, raw)
     # Without this, counters of the dies of a chip come as one sum.
-    environment = {**os.environ, **request.environment, "ROCPROFILER_INDIVIDUAL_XCC_MODE": "1"}
+    environment = {**os.environ, "ROCPROFILER_INDIVIDUAL_XCC_MODE": "1"}
+    if request.torch:
+        environment |= torch_ranges_environment(environment)
     end = launch(command, environment)
     gathered = _gathered(request, name, counters, raw)
+    if request.torch:
+        _keep_operators(request.folder, name, raw)
     failure = gathered.failure
     if end.exit_code and not gathered.dispatches:
         failure = f"rocprofv3 ended with {end.words}"
@@ -152,22 +157,11 @@ def _gathered(request: PassRequest, name: str, counters: Sequence[str], raw: Pat
     )
 
 
-PassProgress = Callable[[str, int, int], None]
-"""Told the name of a pass, how many are done, and how many there are."""
-
-
-def run_passes(
-    request: PassRequest,
-    rocprofv3: Path,
-    passes: Sequence[tuple[str, Sequence[str]]],
-    progress: PassProgress,
-) -> list[PassEnd]:
-    """Run every pass in turn; one that fails does not stop the others, an interruption does."""
-    ends: list[PassEnd] = []
-    for number, (name, counters) in enumerate(passes):
-        progress(name, number, len(passes))
-        ends.append(run_pass(request, rocprofv3, name, counters))
-        if ends[-1].interrupted:
-            break
-    progress("", len(ends), len(passes))
-    return ends
+def _keep_operators(folder: Path, name: str, raw: Path) -> None:
+    """Copy what tells operators apart beside the counters, one set of files for each process."""
+    for stale in folder.glob(f"torch_trace_{name}_*.csv"):
+        stale.unlink()
+    for kind in ("marker_api_trace", "hip_api_trace", "counter_collection"):
+        for path in sorted(raw.rglob(f"*_{kind}.csv")):
+            process = path.name.removesuffix(f"_{kind}.csv")
+            shutil.copyfile(path, folder / f"torch_trace_{name}_{process}_{kind}.csv")
