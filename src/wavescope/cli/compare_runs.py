@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wavescope.cli.argument_numbers import natural_number, percentage, significance
 from wavescope.cli.opened import opened_trace
 from wavescope.cli.options import FOR_PEOPLE, OutputOptions
 from wavescope.cli.output import print_result
@@ -57,14 +58,14 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--threshold",
         metavar="PERCENT",
-        type=_percent,
+        type=percentage,
         default=1.0,
         help="smallest change that matters (default 1)",
     )
     group.add_argument(
         "--significance",
         metavar="P",
-        type=_probability,
+        type=significance,
         default=0.05,
         help="chance of a false alarm (default 0.05)",
     )
@@ -77,15 +78,15 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--min-share",
         metavar="PERCENT",
-        type=_percent,
+        type=percentage,
         default=0.5,
         help="kernels with a smaller share of the time are not tested (default 0.5)",
     )
     group.add_argument(
-        "--skip-steps", metavar="N", type=_count, default=0, help="first steps to leave out"
+        "--skip-steps", metavar="N", type=natural_number, default=0, help="first steps to leave out"
     )
     group.add_argument(
-        "--seed", metavar="N", type=_count, default=0, help="of the resampling (default 0)"
+        "--seed", metavar="N", type=natural_number, default=0, help="of the resampling (default 0)"
     )
 
 
@@ -224,30 +225,3 @@ def _run_values(path: str, options: RunOptions, selection: Selection, *, quiet: 
         Progress(f"reading {Path(path).name}", quiet=quiet),
     ):
         return run_values(select(trace, selection), options)
-
-
-def _percent(text: str) -> float:
-    return _number_between(text, 0.0, 1000.0, "percentage such as 1 or 0.5")
-
-
-def _probability(text: str) -> float:
-    value = _number_between(text, 0.0, 0.5, "probability such as 0.05")
-    if not value:
-        raise argparse.ArgumentTypeError("no test is sure: write a probability such as 0.05")
-    return value
-
-
-def _number_between(text: str, low: float, high: float, what: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not low <= value <= high:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a {what}")
-    return value
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 0 on")
-    return int(text)

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wavescope.cli.argument_numbers import natural_number, percentage
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     FOR_PEOPLE,
@@ -80,7 +81,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run on software GPUs; --softgpu=gfx90a,gpus=8 chooses chip and number",
     )
     group.add_argument(
-        "--seed", metavar="N", type=_seed, default=0, help="of the order of the arms (default 0)"
+        "--seed",
+        metavar="N",
+        type=natural_number,
+        default=0,
+        help="of the order of the arms (default 0)",
     )
     _add_result_flags(parser)
     add_output_flags(parser)
@@ -105,7 +110,7 @@ def _add_result_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--threshold",
         metavar="PERCENT",
-        type=_percent,
+        type=percentage,
         default=1.0,
         help="cost that does not matter (default 1)",
     )
@@ -262,7 +267,7 @@ def _modes(text: str) -> tuple[str, ...]:
 
 
 def _rounds(text: str) -> int:
-    value = _seed(text)
+    value = natural_number(text)
     if not 1 <= value <= _MOST_ROUNDS:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of rounds")
     return value
@@ -270,22 +275,6 @@ def _rounds(text: str) -> int:
 
 def _rounds_or_none(text: str) -> int:
     return 0 if text == "0" else _rounds(text)
-
-
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 0 on")
-    return int(text)
-
-
-def _percent(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1000:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a percentage such as 1 or 0.5")
-    return value
 
 
 COMMAND = Command(

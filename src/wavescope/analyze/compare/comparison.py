@@ -145,36 +145,33 @@ def _operator_tables(
     pairs: Sequence[_Pair], _: Sequence[TraceFigures], options: CompareOptions
 ) -> list[ResultTable]:
     known = [(pair, parts) for pair in pairs if (parts := pair.operators) is not None]
-    if not known:
-        return []
-    waterfall = [pair.comparison(parts) for pair, parts in known]
-    return [
-        waterfall_table(
-            "waterfall_operators",
-            "From base to new, by operator",
-            waterfall,
-            options.waterfall_rows,
-        ),
-        difference_table(
-            "operators", "Operators", "Operator", [(pair.number, parts) for pair, parts in known]
-        ),
-    ]
+    return _explained("operators", "operator", known, options) if known else []
 
 
 def _category_tables(
     pairs: Sequence[_Pair], _: Sequence[TraceFigures], options: CompareOptions
 ) -> list[ResultTable]:
-    found = [(pair, pair.categories) for pair in pairs]
+    return _explained(
+        "categories", "category", [(pair, pair.categories) for pair in pairs], options
+    )
+
+
+def _explained(
+    name: str,
+    part: str,
+    found: Sequence[tuple[_Pair, Sequence[Difference]]],
+    options: CompareOptions,
+) -> list[ResultTable]:
+    """The waterfall of parts that make up all of the time, and their differences."""
     waterfall = [pair.comparison(parts) for pair, parts in found]
+    title = f"From base to new, by {part}"
     return [
-        waterfall_table(
-            "waterfall_categories",
-            "From base to new, by category",
-            waterfall,
-            options.waterfall_rows,
-        ),
+        waterfall_table(f"waterfall_{name}", title, waterfall, options.waterfall_rows),
         difference_table(
-            "categories", "Categories", "Category", [(pair.number, parts) for pair, parts in found]
+            name,
+            name.capitalize(),
+            part.capitalize(),
+            [(pair.number, rows) for pair, rows in found],
         ),
     ]
 
