@@ -17,7 +17,7 @@ from wavescope.analyze.report.time_bins import TimeGrid, time_in_bins
 from wavescope.analyze.report.timeline import DetailedOps, Strip, Timeline
 from wavescope.analyze.report.trace_report import OpNames
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
-from wavescope.analyze.thread_trace.instruction_kinds import KINDS, MEMORY_KINDS, Kind
+from wavescope.analyze.thread_trace.instruction_kinds import CODE_OF, KINDS, MEMORY_KINDS, Kind
 from wavescope.model.intervals import union_length_ns
 from wavescope.model.thread_trace import Integers, Rows
 
@@ -124,11 +124,8 @@ def _pieces(decoded: DecodedTrace, members: list[int]) -> _Pieces:
     start = waves.time[events]
     issued = start + np.maximum(waves.stall[events], 0)
     end = np.maximum(start + waves.duration[events], issued)
-    known = np.where(rows >= 0, rows, 0)
-    is_known = rows >= 0
-    kinds = decoded.kind_code[known]
-    issue = np.where(is_known, _class_table(_issue_class)[kinds], _OTHER).astype(np.uint8)
-    stall = np.where(is_known, _class_table(_stall_class)[kinds], _STALL_OTHER).astype(np.uint8)
+    kinds = np.append(decoded.kind_code, CODE_OF[Kind.OTHER])[rows]  # row -1 takes the last
+    issue, stall = _class_table(_issue_class)[kinds], _class_table(_stall_class)[kinds]
     both = _Pieces(
         np.concatenate([start, issued]),
         np.concatenate([issued, end]),

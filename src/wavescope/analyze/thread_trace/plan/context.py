@@ -60,7 +60,7 @@ class PlanContext:
         """By row how long it keeps the matrix unit, 0 for all others."""
         cycles = cycles_by_row(self.decoded)
         cycles[self.decoded.is_of(Kind.MATRIX) & (cycles == 0)] = _USUAL_MATRIX_CYCLES
-        return np.append(cycles, 0)
+        return cycles
 
     @cached_property
     def exposed(self) -> Integers:

@@ -18,12 +18,12 @@ def exposed_stalls(waves: Waves, matrix_cycles: Integers) -> Integers:
     may have hidden more.
     """
     exposed = np.maximum(waves.stall, 0).astype(np.int64)
+    cycles = np.append(matrix_cycles, 0)  # row -1, which no instruction is, takes the last
     for events in _events_of_simds(waves):
         stall = exposed[events]
         start = waves.time[events]
         issued = start + stall
-        rows = waves.row[events]
-        matrix = np.where(rows >= 0, matrix_cycles[rows], 0)
+        matrix = cycles[waves.row[events]]
         end = np.maximum(start + np.maximum(waves.duration[events], stall), issued + matrix)
         busy = Intervals.from_pairs(issued, end)
         hidden = _covered_before(busy, issued) - _covered_before(busy, start)
