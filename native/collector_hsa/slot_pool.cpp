@@ -5,16 +5,20 @@
 
 namespace wavescope {
 
-SlotBlock* SlotPool::take() {
+SlotBlock* SlotPool::take_spare() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (spare_.empty()) {
-    SlotBlock* block = make();
-    if (block != nullptr) prepare(block);
-    return block;
-  }
+  if (spare_.empty()) return nullptr;
   SlotBlock* block = spare_.back();
   spare_.pop_back();
   return block;
+}
+
+SlotBlock* SlotPool::take() {
+  for (int attempt = 0; attempt < 4; ++attempt) {  // another queue may take the block that was just made
+    if (SlotBlock* block = take_spare()) return block;
+    keep_spare(1);
+  }
+  return take_spare();
 }
 
 void SlotPool::give_back(SlotBlock* block) {
@@ -24,13 +28,16 @@ void SlotPool::give_back(SlotBlock* block) {
 }
 
 void SlotPool::keep_spare(std::size_t count) {
-  for (;;) {
+  const auto has_enough = [&] {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (spare_.size() >= count) return;
+    return spare_.size() >= count;
+  };
+  if (has_enough()) return;
+  const std::lock_guard<std::mutex> lock(make_mutex_);
+  while (!has_enough()) {
     SlotBlock* block = make();
     if (block == nullptr) return;
-    prepare(block);
-    spare_.push_back(block);
+    give_back(block);
   }
 }
 
@@ -102,6 +109,7 @@ void SlotPool::prepare(SlotBlock* block) {
 }
 
 void SlotPool::destroy_signals() {
+  const std::lock_guard<std::mutex> making(make_mutex_);
   const std::lock_guard<std::mutex> lock(mutex_);
   for (uint32_t index = 0; index < made_; ++index) {
     SlotBlock* block = blocks_[index].load();

@@ -35,6 +35,7 @@ class SlotPool {
   void destroy_signals();
 
  private:
+  SlotBlock* take_spare();
   SlotBlock* make();
   bool keep_signals(SlotBlock* block);
   bool make_signals(SlotBlock* block);
@@ -43,7 +44,8 @@ class SlotPool {
   const HsaApi& api_;
   Agents& agents_;
   PendingFile& file_;
-  std::mutex mutex_;
+  std::mutex make_mutex_;  // held while the runtime makes signals or locks memory, which takes long; taken before the other
+  std::mutex mutex_;       // spare_ and last_generation_
   std::vector<SlotBlock*> spare_;
   std::atomic<SlotBlock*> blocks_[kMostBlocks] = {};
   uint32_t made_ = 0;
