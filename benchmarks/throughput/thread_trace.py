@@ -4,7 +4,8 @@
     .venv/bin/python benchmarks/throughput/thread_trace.py --waves 200  # quick
 
 The capture is generated and agrees with itself: rows are the sums over the wave files. The plain
-reading is what a script does first: json.load and sums, without a counter model, sources or lines.
+reading is what a script does: json.load, types and sums in loops, queues for the gfx9 counters; it
+prints nothing, reads no source and checks nothing.
 """
 
 from __future__ import annotations
@@ -124,19 +125,63 @@ def write_code(folder: Path, rows: int, sums: np.ndarray) -> None:
 
 
 def plain_reading(folder: Path, *, with_waves: bool) -> None:
-    """The usual way: json.load, a loop over rows, a loop over tuples."""
+    """The usual way: json.load, a loop over rows, a loop over tuples with queues for the counters."""
     rows = json.loads((folder / "code.json").read_text())["code"]
-    by_line: dict[str, int] = {}
+    by_type: dict[str, int] = {}
+    by_line: dict[str, list[int]] = {}
     for row in rows:
-        by_line[row[3]] = by_line.get(row[3], 0) + row[8]
+        kind = plain_type(row[0])
+        by_type[kind] = by_type.get(kind, 0) + row[8]
+        line = by_line.setdefault(row[3], [0, 0, 0, 0])
+        for place in range(4):
+            line[place] += row[6 + place]
     sorted(rows, key=lambda row: -row[8])
     if not with_waves:
         return
-    stall: dict[int, int] = {}
+    charged: dict[int, int] = {}
     for path in sorted(folder.glob("se*_sm*_sl*_wv*.json")):
-        wave = json.loads(path.read_text())["wave"]
-        for _, _, own, _, row in wave["instructions"]:
-            stall[row] = stall.get(row, 0) + own
+        plain_counters(json.loads(path.read_text())["wave"]["instructions"], rows, charged)
+
+
+def plain_type(text: str) -> str:
+    """A type by what the text contains."""
+    for word, kind in (
+        ("vmcnt", "VMEM-wait"),
+        ("lgkmcnt", "LDS/SMEM-wait"),
+        ("s_barrier", "barrier"),
+        ("buffer_load", "VMEM-load"),
+        ("global_load", "VMEM-load"),
+        ("buffer_store", "VMEM-store"),
+        ("ds_read", "LDS"),
+        ("ds_write", "LDS"),
+        ("s_load", "SMEM"),
+        ("v_mfma", "MFMA"),
+    ):
+        if word in text.lower():
+            return kind
+    return "other"
+
+
+def plain_counters(
+    events: list[list[int]], rows: list[list[object]], charged: dict[int, int]
+) -> None:
+    """Charge each wait's stall to the last operation that it waited for (gfx9)."""
+    queues: dict[str, list[int]] = {"vmcnt": [], "lgkmcnt": []}
+    for _, category, stall, _, row in events:
+        text = str(rows[row][0])
+        if category == 9 and text.startswith("s_waitcnt"):
+            for name, queue in queues.items():
+                place = text.find(name)
+                if place >= 0:
+                    limit = int(text[place + len(name) + 1 : text.index(")", place)])
+                    finished = queue[: max(len(queue) - limit, 0)]
+                    if finished:
+                        charged[finished[-1]] = charged.get(finished[-1], 0) + stall
+                    del queue[: len(finished)]
+        elif category in {3, 4}:
+            queues["vmcnt"].append(row)
+        elif category in {1, 5}:
+            queues["lgkmcnt"].append(row)
 
 
 def main() -> None:
@@ -167,12 +212,20 @@ def report(folder: Path, options: argparse.Namespace) -> None:
     print(
         f"{options.rows:,} rows ({code / 1e6:.0f} MB), {options.waves:,} wave files ({waves / 1e6:.0f} MB)\n"
     )
-    command = [sys.executable, "-m", "wavescope", "hotspots", "-q", str(folder)]
+    wavescope = [sys.executable, "-m", "wavescope"]
+    command = [*wavescope, "hotspots", "-q", str(folder)]
+    page = [*wavescope, "report-att", "-q", "--force", str(folder)]
     plain = [sys.executable, __file__, f"--plain={folder}"]
     jobs = {
         "rows": ([*command, "--no-waves"], plain),
         "rows, waves, counter model": (command, [*plain, "--plain-waves"]),
         "the same and --timeline": ([*command, "--timeline"], None),
+        "the same and --plan": ([*command, "--plan"], None),
+        "report-att": ([*page, "-o", str(folder.parent / "page.html")], None),
+        "diff-att of it and itself": (
+            [*wavescope, "diff-att", "-q", str(folder), str(folder)],
+            None,
+        ),
     }
     costs: dict[str, tuple[list[Cost], list[Cost]]] = {job: ([], []) for job in jobs}
     for _ in range(options.rounds):

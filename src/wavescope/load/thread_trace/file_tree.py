@@ -63,13 +63,13 @@ class FolderTree:
             if size > most_bytes:
                 raise too_large(self.shown(name), size, most_bytes)
             with path.open("rb") as file:
-                data = file.read(most_bytes + 1)
+                data = file.read(size + 1)
         except KeyError:
             raise UnreadableInputError(self.shown(name), "there is no such file") from None
         except OSError as error:
             raise UnreadableInputError(path, error.strerror or str(error)) from error
-        if len(data) > most_bytes:
-            raise too_large(self.shown(name), len(data), most_bytes)
+        if len(data) > size:
+            raise UnreadableInputError(self.shown(name), "it grows while it is read")
         return data
 
     def shown(self, name: str) -> str:

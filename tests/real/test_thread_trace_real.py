@@ -1,0 +1,108 @@
+"""Real captures: an MI210 thread trace and a PC-sampling folder, as their tools wrote them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wavescope.analyze.thread_trace.decoded import DecodedTrace
+from wavescope.analyze.thread_trace.hotspots import HotspotOptions, hotspots
+from wavescope.analyze.thread_trace.instruction_kinds import Kind
+from wavescope.load.thread_trace import find_captures, load_thread_trace
+from wavescope.model.result import Result
+from wavescope.model.thread_trace import Measure
+
+AXPY = "gfx90a_axpy_ui_output_agent_14537_dispatch_1"
+
+
+@pytest.fixture
+def captures(shared_data: Path) -> Path:
+    folder = shared_data / "thread-trace"
+    if not folder.is_dir():
+        pytest.skip("real thread traces are not here: expected in ../shared/data/thread-trace")
+    return folder
+
+
+def decoded(path: Path) -> DecodedTrace:
+    (location,) = find_captures([path])
+    return DecodedTrace(load_thread_trace(location))
+
+
+def report(path: Path) -> Result:
+    return hotspots(decoded(path), HotspotOptions())
+
+
+def test_both_captures_are_found_below_their_parent(captures: Path) -> None:
+    assert [found.name for found in find_captures([captures])] == [AXPY, "pc_sampling_folder"]
+
+
+def test_axpy_is_read_as_its_tool_wrote_it(captures: Path) -> None:
+    trace = decoded(captures / AXPY).trace
+
+    assert trace.kernel_name == "axpy(float*, float const*, float, int)"
+    assert trace.capture.dispatch_id == 1
+    assert not trace.is_partial
+    instructions = trace.instructions
+    assert instructions.measure is Measure.CYCLES
+    assert len(instructions) == 26
+    assert (instructions.line_number == range(26)).all()
+    assert (instructions.stall <= instructions.latency).all()
+    assert int(instructions.stall.sum()) == 1_447_208
+
+
+def test_axpy_waits_for_its_loads(captures: Path) -> None:
+    result = report(captures / AXPY)
+    raw, charged = result.table("instructions"), result.table("instructions_charged")
+
+    assert raw.column("instruction")[0] == "s_waitcnt vmcnt(0)"
+    assert raw.column("stall")[0] == 1_258_456
+    assert raw.column("type")[0] == Kind.VMEM_WAIT.value
+    assert charged.column("instruction")[0] == "global_load_dword v3, v[0:1], off"
+    assert charged.column("stall")[0] == 1_258_456 + 5_564
+    assert result.facts["charged_basis"] == "program order"
+    assert result.facts["wait_stall_charged_percent"] == 100
+    assert result.facts["toolchain"] == "ROCm 7.2.0"
+    stall = result.table("stall_types").column("charged_stall")
+    assert sum(int(value or 0) for value in stall) == 1_447_208
+
+
+def test_pc_samples_are_counted(captures: Path) -> None:
+    trace = decoded(captures / "pc_sampling_folder").trace
+
+    assert trace.instructions.measure is Measure.SAMPLES
+    assert int(trace.instructions.stall.sum()) == 3384
+    assert int(trace.instructions.latency.sum()) == 3384 + 1306
+    reasons = trace.instructions.stall_reasons
+    assert reasons is not None
+    assert reasons.shape == (1635, 10)
+    assert int(reasons.sum()) == 3384
+    assert trace.capture.gfxip == 9
+    assert len(trace.missing_sources) == 4
+    assert not trace.is_partial
+
+
+def test_a_pc_sampling_report_names_the_barrier(captures: Path) -> None:
+    result = report(captures / "pc_sampling_folder")
+
+    assert result.facts["measure"] == "samples"
+    assert result.facts["chip"] == "gfx942"
+    assert result.table("instructions").column("instruction")[0] == "s_barrier"
+    assert result.table("instructions").column("stall")[0] == 153
+    stall = result.table("stall_types").column("charged_stall")
+    assert sum(int(value or 0) for value in stall) == 3384
+
+
+def test_agent_information_of_the_mi210_is_read(captures: Path, tmp_path: Path) -> None:
+    folder = tmp_path / AXPY
+    folder.mkdir()
+    (folder / "code.json").write_bytes((captures / AXPY / "code.json").read_bytes())
+    agents = captures / "gfx90a_pmc" / "pass1" / "782163_agent_info.csv"
+    (tmp_path / agents.name).write_bytes(agents.read_bytes())
+
+    found = decoded(folder)
+
+    assert found.trace.capture.chip == "gfx90a"
+    assert found.chip.basis == "agent information"
+    assert found.trace.agents[0].cu_count == 104
+    assert found.trace.agents[0].lds_kib == 64
