@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wavescope.cli.analyze import (
+from wavescope.cli.command import Command, Example
+from wavescope.cli.counter_input import (
     add_workload_flags,
     analysis_options,
     catalogue_of,
     joined_results,
     read_workloads,
 )
-from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     OutputFormat,
     OutputOptions,

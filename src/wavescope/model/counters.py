@@ -44,6 +44,20 @@ class PcSample(NamedTuple):
     stall_reasons: tuple[tuple[str, int], ...] = ()
 
 
+class MultiplexedKernel(NamedTuple):
+    """How well a kernel was measured by a run that counted something else at each launch."""
+
+    kernel: str
+    dispatches: int
+    measured_groups: int
+    groups: int
+    fewest_samples: int
+    """Launches behind the value that has fewest."""
+    widest_interval_percent: float
+    """Half of the widest 95 % confidence interval of a mean, in percent of that mean."""
+    widest_counter: str
+
+
 @dataclass
 class CounterTable:
     """The dispatches of one workload and everything that was counted in them."""
@@ -69,6 +83,8 @@ class CounterTable:
     pc_samples: list[PcSample] = field(default_factory=list)
     pass_durations_ns: dict[str, Floats] = field(default_factory=dict)
     """By pass: how long each dispatch took in it, where the workload still tells."""
+    multiplexed: list[MultiplexedKernel] = field(default_factory=list)
+    """By kernel, for a run that did not count everything at each launch."""
     notes: list[str] = field(default_factory=list)
     """What was repaired, left out or could not be read."""
 
@@ -104,5 +120,6 @@ class CounterTable:
             self.ceilings,
             self.pc_samples,
             {name: values[chosen] for name, values in self.pass_durations_ns.items()},
+            self.multiplexed,
             list(self.notes),
         )

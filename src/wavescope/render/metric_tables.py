@@ -77,8 +77,9 @@ def is_metric_table(table: ResultTable) -> bool:
 
 def spelled_metrics(table: ResultTable, numbers: NumberStyle) -> list[SpelledColumn]:
     """The columns for people: notes are told apart, below the table."""
-    by_column = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
     metrics = is_metric_table(table)
+    rows = _in_time_unit(table, numbers.time_unit) if metrics and numbers.time_unit else table.rows
+    by_column = list(zip(*rows, strict=True)) or [()] * len(table.columns)
     spelled = []
     for column, values in zip(table.columns, by_column, strict=True):
         if metrics and column.name in _HIDDEN:
@@ -116,6 +117,24 @@ def number_text(value: Value, decimals: int) -> str:
     if value and abs(value) < 0.5 * 10**-decimals:
         return f"{value:.1e}"
     return f"{value:,.{decimals}f}"
+
+
+def _in_time_unit(table: ResultTable, time_unit: str) -> list[tuple[Value, ...]]:
+    """The rows with those that are in nanoseconds converted; no other unit is a time."""
+    names = [column.name for column in table.columns]
+    unit_at = names.index("unit") if "unit" in names else -1
+    rows = []
+    for row in table.rows:
+        if unit_at >= 0 and row[unit_at] == "ns":
+            cells = [
+                value / NS_PER[time_unit] if isinstance(value, int | float) else value
+                for value in row
+            ]
+            cells[unit_at] = time_unit
+            rows.append(tuple(cells))
+        else:
+            rows.append(row)
+    return rows
 
 
 def _listed(ids: Sequence[str]) -> str:

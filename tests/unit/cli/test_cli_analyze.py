@@ -124,6 +124,15 @@ def test_time_unit_and_decimals_are_for_people(run: Run, workload: Path) -> None
 
     assert "0.0030" in out  # 3 us in ms
     assert "25.0000" in out
+    times = run("analyze", "-p", workload, "-b", "7.2.0", "17.3.1", "-t", "us").out.splitlines()
+    assert next(line for line in times if line.startswith("7.2.0")).split()[-4:] == [
+        *("2.00", "1.00", "3.00", "us"),
+    ]
+    assert next(line for line in times if line.startswith("17.3.1")).split()[-3:] == [
+        "req",
+        "per",
+        "kernel",
+    ]
 
 
 def test_baselines_show_exact_differences(run: Run, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from wavescope.errors import UnreadableInputError
+from wavescope.load.counters.number_rows import NumberRows, real_number
 from wavescope.model.counters import LAUNCH_COLUMNS, Floats, Integers
 from wavescope.model.workload_layout import (
     COUNTER,
@@ -100,7 +100,7 @@ class _Reader:
     def read(self, rows: Iterator[list[str]]) -> PassTable:
         kernels: list[str] = []
         integers: list[list[int]] = [[] for _ in self._integers]
-        values = array("d")
+        values = NumberRows(len(self._numbers))
         pick = itemgetter(*(index for _, index in self._numbers)) if self._numbers else None
         single = len(self._numbers) == 1
         short_rows = 0
@@ -112,26 +112,17 @@ class _Reader:
             for column, (_, index) in zip(integers, self._integers, strict=True):
                 column.append(whole_number(row[index]))
             if pick is not None:
-                cells = (pick(row),) if single else pick(row)
-                try:
-                    values.extend(map(float, cells))
-                except ValueError:
-                    del values[(len(kernels) - 1) * len(self._numbers) :]
-                    values.extend(map(real_number, cells))
+                values.add((pick(row),) if single else pick(row))
         if short_rows:
             self._notes.append(
                 f"{self._path.name}: {short_rows} rows have not as many cells as the header "
                 "and were left out"
             )
-        return self._table(kernels, integers, values)
+        return self._table(kernels, integers, values.matrix())
 
     def _table(
-        self, kernels: list[str], integers: Sequence[Sequence[int]], values: array[float]
+        self, kernels: list[str], integers: Sequence[Sequence[int]], matrix: Floats
     ) -> PassTable:
-        matrix = np.frombuffer(values, dtype=np.float64) if values else np.zeros(0)
-        matrix = matrix.reshape(len(kernels), len(self._numbers))
-        if bool(np.isinf(matrix).any()):
-            matrix = np.where(np.isinf(matrix), np.nan, matrix)
         wholes = {
             name: np.array(column, dtype=np.int64)
             for (name, _), column in zip(self._integers, integers, strict=True)
@@ -154,14 +145,6 @@ def _durations_ns(integers: dict[str, Integers]) -> Floats | None:
     spans = (end - start).astype(np.float64)
     spans[(start == _NO_VALUE) | (end == _NO_VALUE)] = np.nan
     return spans
-
-
-def real_number(text: str) -> float:
-    """A cell's number, or not-a-number for an empty or spoiled one."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def whole_number(text: str) -> int:

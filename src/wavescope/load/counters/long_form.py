@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load.counters.counter_csv import PassTable, opened_csv, real_number, whole_number
+from wavescope.load.counters.counter_csv import PassTable, opened_csv, whole_number
+from wavescope.load.counters.number_rows import real_number
 from wavescope.model.counters import LAUNCH_COLUMNS, Floats, Integers
 from wavescope.model.workload_layout import (
     COUNTER_NAME,

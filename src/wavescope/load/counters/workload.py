@@ -11,6 +11,7 @@ from wavescope.errors import UnreadableInputError
 from wavescope.load.counters.ceilings import read_ceilings
 from wavescope.load.counters.counter_csv import PassTable, read_pass
 from wavescope.load.counters.long_form import is_long_form, read_long_form
+from wavescope.load.counters.multiplexing import complete_multiplexed
 from wavescope.load.counters.pass_join import Pairing, dispatch_keys, joined, placed
 from wavescope.load.counters.pc_samples import read_pc_samples
 from wavescope.load.counters.system_facts import numeric_facts, read_system
@@ -24,6 +25,7 @@ from wavescope.model.workload_layout import (
     GPU_ID,
     JOINED_FILE,
     LEVEL_FILES,
+    MULTIPLEXING_FILE,
     PASS_FILES,
     PC_SAMPLE_FILES,
     TIMES_FILE,
@@ -49,6 +51,8 @@ def read_workload(folder: Path) -> CounterTable:
     table.pass_durations_ns = spans
     table.notes = [*notes, *main.notes]
     _add_other_passes(table, folder, names, main)
+    if MULTIPLEXING_FILE in names:
+        complete_multiplexed(table, folder / MULTIPLEXING_FILE)
     _gather_channels(table)
     _gather_accumulators(table)
     _require_times(table, folder, names)

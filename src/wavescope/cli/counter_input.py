@@ -1,0 +1,160 @@
+"""Which workloads of counters a command is about: flags, reading, corrections, own metrics."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wavescope.errors import UsageError
+
+if TYPE_CHECKING:
+    from wavescope.analyze.counters.catalogue import Catalogue
+    from wavescope.analyze.counters.report import AnalysisOptions
+    from wavescope.model.counters import CounterTable
+    from wavescope.model.result import Result
+
+
+def add_workload_flags(parser: argparse.ArgumentParser) -> None:
+    """Which workloads, dispatches and definitions are meant; `roofline` has them too."""
+    parser.add_argument(
+        "-p",
+        "--path",
+        metavar="DIR",
+        nargs="+",
+        action="append",
+        required=True,
+        help="workload folder; several are compared, the first is the baseline",
+    )
+    group = parser.add_argument_group("filters")
+    group.add_argument(
+        "-k",
+        "--kernel",
+        metavar="KERNEL",
+        nargs="+",
+        default=[],
+        help="kernels: ids of --list-stats, parts of names, or patterns with *",
+    )
+    group.add_argument(
+        "-d",
+        "--dispatch",
+        metavar="N",
+        nargs="+",
+        default=[],
+        help="dispatch ids: 5, 3:7 (both included) or '>10'",
+    )
+    group.add_argument(
+        "--gpu-id", metavar="N", nargs="+", default=[], help="dispatches of these GPUs"
+    )
+    group.add_argument(
+        "--specs-correction",
+        metavar="NAME:VALUE,...",
+        default="",
+        help="facts of the chip that sysinfo.csv has wrong or not: max_sclk:2100,max_mclk:1300",
+    )
+    group.add_argument(
+        "--metrics",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="TOML file of metrics of your own, shown as panel 100 (docs/metrics.md)",
+    )
+
+
+def analysis_options(arguments: argparse.Namespace) -> AnalysisOptions:
+    """What the flags say; those a command lacks keep their defaults."""
+    from wavescope.analyze.counters.aggregation import Aggregation, NormalUnit  # noqa: PLC0415
+    from wavescope.analyze.counters.pc_sampling import SampleOrder  # noqa: PLC0415
+    from wavescope.analyze.counters.report import AnalysisOptions  # noqa: PLC0415
+
+    return AnalysisOptions(
+        tuple(getattr(arguments, "block", ())),
+        tuple(arguments.kernel),
+        tuple(arguments.dispatch),
+        tuple(arguments.gpu_id),
+        NormalUnit(getattr(arguments, "normal_unit", "per_kernel")),
+        Aggregation(getattr(arguments, "aggregation", "ratio-of-sums")),
+        SampleOrder(getattr(arguments, "pc_sampling_sorting_type", "count")),
+    )
+
+
+def read_workloads(arguments: argparse.Namespace) -> list[CounterTable]:
+    """The workloads of -p with the corrections applied, each folder once."""
+    from wavescope.load.counters.workload import read_workload  # noqa: PLC0415  slow to import
+
+    paths = [Path(path) for group in arguments.path for path in group]
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise UsageError(f"{path} is given twice")
+        seen.add(path.resolve())
+    corrections = _corrections(arguments.specs_correction)
+    workloads = []
+    for path in paths:
+        workload = read_workload(path)
+        for name, value in corrections.items():
+            workload.facts[name] = value
+            workload.notes = [note for note in workload.notes if f"has no {name}:" not in note]
+        workloads.append(workload)
+    return workloads
+
+
+def catalogue_of(workload: CounterTable, files: list[str]) -> Catalogue:
+    """The catalogue of the workload's chip with the user's own metrics."""
+    from wavescope.analyze.counters.catalogue import CHIPS, catalogue_for  # noqa: PLC0415
+    from wavescope.analyze.counters.metric_file import add_metric_file  # noqa: PLC0415
+    from wavescope.errors import UnreadableInputError  # noqa: PLC0415
+
+    if workload.chip not in CHIPS:
+        raise UnreadableInputError(
+            workload.path,
+            f"there are no metrics for its chip '{workload.chip}'",
+            hint=f"known chips: {', '.join(CHIPS)}",
+        )
+    catalogue = catalogue_for(workload.chip)
+    for file in files:
+        add_metric_file(catalogue, Path(file))
+    return catalogue
+
+
+def joined_results(results: list[Result]) -> Result:
+    """One result of several runs; tables of later ones are called `run_2.NAME` and so on."""
+    first, *others = results
+    for run, other in enumerate(others, 2):
+        first.facts[f"run_{run}"] = other.facts.get("path")
+        for table in other.tables:
+            table.name, table.title = f"run_{run}.{table.name}", f"run {run}: {table.title}"
+        first.tables += other.tables
+        first.findings += other.findings
+    return first
+
+
+def _corrections(text: str) -> dict[str, float]:
+    found = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, colon, number = part.partition(":")
+        try:
+            value = float(number)
+        except ValueError:
+            value = float("nan")
+        if not colon or not value > 0:
+            raise UsageError(f"'{part}' is no correction", hint="write max_sclk:2100,max_mclk:1300")
+        found[name.strip()] = value
+    if found:
+        _require_facts(found)
+    return found
+
+
+def _require_facts(found: dict[str, float]) -> None:
+    import difflib  # noqa: PLC0415  only for mistakes
+
+    from wavescope.analyze.counters.catalogue import BASE_CHIP, catalogue_for  # noqa: PLC0415
+
+    known = catalogue_for(BASE_CHIP).facts
+    for name in found:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 2)
+            raise UsageError(
+                f"there is no fact '{name}'",
+                hint=f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}",
+            )

@@ -1,0 +1,108 @@
+"""Counters of a run that measured other counters at every launch, made whole.
+
+Each launch of a kernel has the counters of one group only. Launches of one kernel (and, if asked,
+of the same size) are taken to be alike: what a launch lacks is the mean over those that have it.
+How many they are and how far they scatter is kept, for everything that is computed from them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from wavescope.errors import UnreadableInputError
+from wavescope.model.counters import (
+    LAUNCH_COLUMNS,
+    CounterTable,
+    Floats,
+    Integers,
+    MultiplexedKernel,
+)
+
+BY_KERNEL = "kernel"
+BY_LAUNCH = "kernel_launch_params"
+_LAUNCH_KEY = ("Grid_Size", "Workgroup_Size", "LDS_Per_Workgroup")
+_STUDENT_95 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+"""Two-sided 95 % quantiles of Student's distribution with 1 to 30 degrees of freedom."""
+_NORMAL_95 = 1.96
+
+
+def complete_multiplexed(table: CounterTable, path: Path) -> None:
+    """Fill in what launches lack, as the file that describes the run says."""
+    policy, groups = _description(path)
+    keys = _keys(table, by_launch=policy == BY_LAUNCH)
+    lacking = []
+    for key in range(int(keys.max()) + 1 if len(keys) else 0):
+        rows = np.flatnonzero(keys == key)
+        kernel = _completed(table, rows, groups)
+        table.multiplexed.append(kernel)
+        if kernel.measured_groups < kernel.groups:
+            lacking.append(kernel)
+    if lacking:
+        shown = ", ".join(f"{each.kernel} ({each.dispatches})" for each in lacking[:5])
+        table.notes.append(
+            f"{len(lacking)} kernels were launched too few times to meet all {len(groups)} groups "
+            f"of counters, so some of their metrics are missing: {shown}"
+        )
+
+
+def _description(path: Path) -> tuple[str, list[list[str]]]:
+    try:
+        content = json.loads(path.read_text())
+        policy = str(content["policy"])
+        groups = [[str(name) for name in group] for group in content["groups"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UnreadableInputError(path, f"it does not describe multiplexing: {error}") from error
+    return policy, groups
+
+
+def _keys(table: CounterTable, *, by_launch: bool) -> Integers:
+    """For each dispatch the number of the launches it is alike."""
+    columns = [table.kernel_codes.astype(np.float64)]
+    if by_launch:
+        columns += [table.columns[name] for name in _LAUNCH_KEY if name in table.columns]
+    stacked = np.nan_to_num(np.stack(columns), nan=-1.0)
+    _, keys = np.unique(stacked, axis=1, return_inverse=True)
+    return keys.reshape(-1).astype(np.int64)
+
+
+def _completed(
+    table: CounterTable, rows: Integers, groups: Sequence[Sequence[str]]
+) -> MultiplexedKernel:
+    fewest, widest, widest_counter = len(rows), 0.0, ""
+    measured: set[str] = set()
+    for name, values in table.columns.items():
+        if name in LAUNCH_COLUMNS:
+            continue
+        own = values[rows]
+        known = own[np.isfinite(own)]
+        if not len(known):
+            continue
+        measured.add(name)
+        fewest = min(fewest, len(known))
+        spread = relative_interval(known)
+        if spread > widest:
+            widest, widest_counter = spread, name
+        values[rows] = np.where(np.isfinite(own), own, known.mean())
+    kernel = table.kernel_names[int(table.kernel_codes[rows[0]])]
+    met = sum(any(name in measured for name in group) for group in groups)
+    return MultiplexedKernel(
+        kernel, len(rows), met, len(groups), fewest, 100 * widest, widest_counter
+    )
+
+
+def relative_interval(values: Floats) -> float:
+    """Half the width of the mean's 95 % confidence interval, as a share of the mean."""
+    mean, count = float(values.mean()), len(values)
+    if count < 2 or mean == 0:
+        return 0.0
+    quantile = _STUDENT_95[count - 2] if count <= len(_STUDENT_95) + 1 else _NORMAL_95
+    return quantile * float(values.std(ddof=1)) / math.sqrt(count) / abs(mean)
