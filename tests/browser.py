@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-TIMEOUT_S = 120
+TIMEOUT_S = 60
 """Of one answer: generous, because a loaded machine is no failure."""
 _FLAGS = (
     "--headless=new",
@@ -169,7 +169,7 @@ class PageView:
         """Return when the expression is true."""
         end = time.monotonic() + TIMEOUT_S
         while not self.value(expression):
-            assert time.monotonic() < end, f"never true: {expression}"
+            assert time.monotonic() < end, f"never true: {expression}; {self.complaints()}"
             time.sleep(0.02)
 
     def size(self, width: int, height: int) -> None:

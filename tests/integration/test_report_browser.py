@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,9 @@ from tests.browser import Browser, PageView
 from tests.builders import TraceMaker, a_trace
 from tests.sample_files import rich_trace, write_as
 from wavescope.cli.main import main
+from wavescope.collect.overhead_file import save_runs
+from wavescope.model.overhead_runs import ArmRun, MetricKind, OverheadRuns, TraceFacts
+from wavescope.model.result import Result
 
 READY = "document.querySelector('.timeline').dataset.ready === 'true'"
 WINDOW = "(({from, to}) => [Number(from), Number(to)])(document.querySelector('.timeline').dataset)"
@@ -351,3 +355,41 @@ def test_an_existing_page_is_replaced_only_when_asked(tmp_path: Path) -> None:
     assert main(["report", str(trace), "-o", str(page), "-q", "--force"]) == 0
     assert page.read_text().startswith("<!DOCTYPE html>")
     assert main(["report", str(trace), "-o", str(trace), "-q", "--force"]) == 2
+
+
+def overhead_runs(label: str, recorded: float) -> OverheadRuns:
+    runs = [ArmRun("baseline", number, 100.0 + number, 1_000) for number in range(5)]
+    facts = TraceFacts(op_count=211_000, kernel_count=108, seen=260_000, timed=211_000)
+    runs += [ArmRun("lite", number, recorded + number, 1_000, 0, facts) for number in range(5)]
+    return OverheadRuns(label, "python3 serve.py", MetricKind("tok/s", "tok/s", True), tuple(runs))
+
+
+def test_overhead_and_other_results_can_be_added(browser: Browser, tmp_path: Path) -> None:
+    trace = write_as(rich_trace(), tmp_path / "trace.db")
+    for name, value in (("v1", 99.0), ("v2", 95.0)):
+        save_runs(overhead_runs(name, value), tmp_path / f"{name}.json", force=False)
+    hostile = Result(HOSTILE_NAMES[0], facts={HOSTILE_NAMES[1]: HOSTILE_NAMES[2], "op_count": 3})
+    (tmp_path / "other.json").write_text(json.dumps(hostile.to_json()))
+    added = [
+        word
+        for name in ("v1", "v2", "other")
+        for word in ("--with", str(tmp_path / f"{name}.json"))
+    ]
+
+    view = opened(browser, report(trace, *added))
+
+    assert view.complaints() == []
+    assert view.value("window.attacked") is None
+    overhead = view.value("document.querySelector('#added-1').innerText")
+    assert "python3 serve.py" in overhead
+    assert {"v1", "v2", "lite"} <= set(overhead.split())
+    assert view.value("document.querySelector('#added-2 h2').textContent") == HOSTILE_NAMES[0]
+
+
+def test_what_cannot_be_added_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace, other = write_as(rich_trace(), tmp_path / "trace.db"), tmp_path / "other.json"
+    other.write_text("[]")
+
+    assert main(["report", str(trace), "-o", str(tmp_path / "r.html"), "--with", str(other)]) == 3
+    assert str(other) in capsys.readouterr().err
+    assert not (tmp_path / "r.html").exists()

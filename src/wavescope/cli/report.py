@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,7 @@ from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
     from wavescope.analyze.report.trace_report import ReportOptions
+    from wavescope.model.result import Result
     from wavescope.render.html.page import Page
 
 _WATERFALL_ROWS = 12
@@ -41,6 +44,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="what a trace is called, once for each in order: a model, a version (default: file)",
     )
+    parser.add_argument(
+        "--with",
+        metavar="FILE",
+        dest="additions",
+        type=Path,
+        action="append",
+        default=[],
+        help="add a section: what `wavescope overhead --save` kept, or what a command printed with "
+        "--json; may be repeated, and overhead measurements are compared with each other",
+    )
     add_force_flag(parser)
     add_quiet_flag(parser)
     add_json_flag(parser)
@@ -52,12 +65,16 @@ def _run(arguments: argparse.Namespace) -> int:
     target: Path = arguments.output or Path("report.html")
     inputs = [Path(path) for path in arguments.traces]
     labels = _labels(arguments)
-    require_free(target, inputs, force=arguments.force)
+    require_free(target, [*inputs, *arguments.additions], force=arguments.force)
+    added = _added_results(arguments.additions)
     page = _page_of_one(arguments, labels[0]) if len(labels) == 1 else _page(arguments, labels)
     from wavescope.render.html.page import write_page  # noqa: PLC0415
+    from wavescope.render.html.result_section import result_section  # noqa: PLC0415
 
+    sections = [result_section(number, result) for number, result in enumerate(added, 1)]
+    page = replace(page, sections=[*page.sections, *sections])
     with (
-        replaced(target, inputs, force=arguments.force) as temporary,
+        replaced(target, [*inputs, *arguments.additions], force=arguments.force) as temporary,
         temporary.open("w", encoding="utf-8") as stream,
     ):
         write_page(page, stream)
@@ -77,6 +94,22 @@ def _labels(arguments: argparse.Namespace) -> list[str]:
         return list(arguments.label)
     names = [path.name for path in paths]
     return names if len(set(names)) == len(names) else [str(path) for path in paths]
+
+
+def _added_results(paths: Sequence[Path]) -> list[Result]:
+    """The results in files; overhead measurements as one, each beside the ones before it."""
+    from wavescope.collect.overhead_file import SCHEMA, load_runs  # noqa: PLC0415  slow to import
+    from wavescope.load.result_file import json_document, load_result  # noqa: PLC0415
+
+    are_runs = {path: json_document(path).get("schema") == SCHEMA for path in paths}
+    added = [load_result(path) for path in paths if not are_runs[path]]
+    runs = [load_runs(path) for path in paths if are_runs[path]]
+    if runs:
+        from wavescope.analyze.compare.overhead_table import overhead_result  # noqa: PLC0415
+
+        *earlier, last = runs
+        added.insert(0, overhead_result(last, earlier))
+    return added
 
 
 def _page_of_one(arguments: argparse.Namespace, label: str) -> Page:
@@ -144,6 +177,10 @@ COMMAND = Command(
         Example(
             "wavescope report old.db new.db --label v1 --label v2",
             "what changed: metrics, trends, kernels, and each trace",
+        ),
+        Example(
+            "wavescope report trace.db --with v1.json --with v2.json",
+            "also what recording cost, as kept by `wavescope overhead --save`",
         ),
     ),
     _add_arguments,

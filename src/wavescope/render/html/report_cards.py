@@ -20,9 +20,7 @@ def report_cards(report: TraceReport) -> list[Card]:
     busy = summary.facts.get("gpu_busy_percent")
     gpus = int(_number(summary.facts.get("gpu_count")))
     cards = [
-        Card(
-            "GPU span", duration_text(span_ns), f"on {gpus} GPU{'s' if gpus != 1 else ''}"
-        ),
+        Card("GPU span", duration_text(span_ns), f"on {gpus} GPU{'s' if gpus != 1 else ''}"),
         _busy_card(busy),
         Card(
             "Ops",

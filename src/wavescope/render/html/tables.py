@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from wavescope.model.result import ResultTable, Unit, Value
 from wavescope.render.html.markup import Html, bounded, element
-from wavescope.render.values import SpelledColumn, spelled_column
+from wavescope.render.values import ABSENT, SpelledColumn, spelled_column
 from wavescope.units import count_text
 
 _LONGEST_CELL = 150
@@ -166,8 +166,10 @@ def _cells(column: _Column, below: Sequence[str]) -> list[Html]:
 
 def _change_cell(text: str) -> Html:
     """A change with its sign: more is red, less is green, because most figures are times."""
-    if not text[:1].isdigit() or not text.strip("0.,"):
-        return element("td", text, class_="number down" if text[:1] == "-" != text else "number")
+    if not text.strip("-0.,"):
+        return element("td", text if text == ABSENT else text.lstrip("-"), class_="number")
+    if text.startswith("-"):
+        return element("td", text, class_="number down")
     return element("td", f"+{text}", class_="number up")
 
 

@@ -41,7 +41,7 @@ def test_changes_in_tables_have_a_sign_and_a_colour_instead_of_a_bar() -> None:
         "t",
         "T",
         (ResultColumn("delta_percent", "Delta %", Unit.PERCENT),),
-        [(12.0,), (-3.0,), (0.0,), (None,)],
+        [(12.0,), (-3.0,), (-0.01,), (None,)],
     )
 
     text = table_html(table)

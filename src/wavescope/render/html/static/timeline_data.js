@@ -5,8 +5,11 @@ const wavescopeTimelineData = (() => {
   const bytesOf = async (column) => {
     const text = atob(column.data);
     const compressed = Uint8Array.from(text, (character) => character.charCodeAt(0));
-    const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
+    const stream = new DecompressionStream("deflate");
+    const writer = stream.writable.getWriter();
+    writer.write(compressed);
+    writer.close();
+    return new Uint8Array(await new Response(stream.readable).arrayBuffer());
   };
 
   // Integers of 1, 2 or 4 bytes as such, of 8 as doubles.
