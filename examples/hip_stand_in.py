@@ -1,16 +1,16 @@
 """A model that only launches kernels, through the HIP runtime: what is left of one without PyTorch.
 
-Kernels and their order are those of a 12-layer GPT-2 on an MI300X; they compute nothing. They are
-compiled with hipcc when the model is made.
+Kernels and their order are those of a 12-layer GPT-2 on an AMD Instinct; they compute nothing. They
+are compiled with hipcc when they are first needed, and kept in the user's cache folder.
 """
 
 from __future__ import annotations
 
 import ctypes
 import subprocess
-import tempfile
-from os import environ
+from os import environ, getpid
 from pathlib import Path
+from zlib import crc32
 
 SOURCE = Path(__file__).with_suffix(".hip")
 GEMM = "Cijk_Ailk_Bljk_HHS_BH_Bias_HAS_SAV_UserArgs_MT{}_MI16x16x1_SN"
@@ -26,6 +26,19 @@ DECODE_LAYER = (NORM, GEMM.format("256x16x384"), SUM.format("_VW1"), GEMM.format
 DECODE_END = (NORM, GEMM.format("256x16x384"), SUM.format("_VW1"))
 
 
+def compiled_kernels(chip: str) -> Path:
+    """The file with the kernels for `chip`."""
+    cache = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wavescope-examples"
+    code = cache / f"hip_stand_in-{crc32(SOURCE.read_bytes()):08x}-{chip}.hsaco"
+    if not code.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        unfinished = code.with_suffix(f".{getpid()}")
+        command = ["hipcc", "--genco", f"--offload-arch={chip}", "-o", str(unfinished), str(SOURCE)]
+        subprocess.run(command, env={**environ, "HIP_PLATFORM": "amd"}, check=True)
+        unfinished.rename(code)
+    return code
+
+
 class HipStandIn:
     """Launches what a model would launch."""
 
@@ -35,10 +48,8 @@ class HipStandIn:
         self._decode_layer = (*DECODE_LAYER, *(("needless_copy",) if extra_copy else ()))
         self._module = ctypes.c_void_p()
         self._functions: dict[str, ctypes.c_void_p] = {}
-        with tempfile.TemporaryDirectory() as folder:
-            code = Path(folder) / "kernels.hsaco"
-            self._compile(code)
-            self._check(self._hip.hipModuleLoad(ctypes.byref(self._module), bytes(code)))
+        code = compiled_kernels(environ.get("WAVESCOPE_SOFTGPU_CHIP", "gfx90a"))
+        self._check(self._hip.hipModuleLoad(ctypes.byref(self._module), bytes(code)))
 
     def prefill(self, prompt_tokens: int) -> None:
         for _ in range(self._layers):
@@ -68,11 +79,6 @@ class HipStandIn:
             self._hip.hipModuleGetFunction(ctypes.byref(function), self._module, name.encode())
         )
         return function
-
-    def _compile(self, code: Path) -> None:
-        chip = environ.get("WAVESCOPE_SOFTGPU_CHIP", "gfx90a")
-        command = ["hipcc", "--genco", f"--offload-arch={chip}", "-o", str(code), str(SOURCE)]
-        subprocess.run(command, env={**environ, "HIP_PLATFORM": "amd"}, check=True)
 
     def _check(self, status: int) -> None:
         if status:

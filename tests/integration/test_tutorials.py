@@ -1,0 +1,118 @@
+"""Every command of the tutorials runs as it is printed, on the software GPU."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.softgpu_programs import APT, require_softgpu
+from wavescope.collect.machine import Machine
+
+ROOT = Path(__file__).resolve().parents[2]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def require_recording() -> None:
+    """Skip with the reason where the examples cannot be recorded."""
+    require_softgpu()
+    if not Machine().program("hipcc"):
+        pytest.skip(f"hipcc is not installed: {APT}")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that has the examples, as the repository's root has them."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    return tmp_path
+
+
+def run_in(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    binaries = Path(sys.executable).parent
+    environment = {
+        **os.environ,
+        "PATH": f"{binaries}:{os.environ['PATH']}",
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "COLUMNS": "160",
+    }
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+def script_of(page: str) -> str:
+    blocks = SHELL_BLOCK.findall((ROOT / "docs" / "tutorials" / f"{page}.md").read_text())
+    assert blocks
+    return "\n".join(blocks)
+
+
+def test_prefill_vs_decode(folder: Path) -> None:
+    require_recording()
+
+    done = run_in(folder, script_of("prefill-vs-decode"))
+
+    assert done.returncode == 0, done.stderr
+    by_markers, without = done.stdout.split("Phases without markers", 1)
+    for text in (by_markers, without):
+        assert re.search(r"=== prefill \(74 ops, [\d.]+ us GPU time\) ===", text)
+        assert re.search(r"=== decode \(6,336 ops, [\d.]+ ms GPU time\) ===", text)
+    # A host that is late in the first steps makes them warm-up.
+    found = re.search(r"^ +0 +0 +1 +decode +(\d+) +(\d+) +0 +99 ", by_markers, re.MULTILINE)
+    assert found is not None
+    assert int(found[1]) + int(found[2]) == 64
+    assert (folder / "trace.pftrace").stat().st_size > 10_000
+    assert (folder / "report.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_find_the_regression(folder: Path) -> None:
+    require_recording()
+
+    done = run_in(folder, script_of("find-the-regression"))
+
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^needless_copy .* 192 .*\bnew\b", done.stdout, re.MULTILINE)
+    assert re.search(r"^verdict +regression$", done.stdout, re.MULTILINE)
+    assert re.findall(r"^exit code (\d)$", done.stdout, re.MULTILINE) == ["1", "2"]
+    assert re.search(r"^verdict +inconclusive$", done.stdout, re.MULTILINE)
+    assert re.search(r"^verdict +pass$", done.stdout, re.MULTILINE)
+    assert "regression" in (folder / "comment.md").read_text()
+
+
+def test_is_tracing_free_here(folder: Path) -> None:
+    require_recording()
+
+    done = run_in(folder, script_of("is-tracing-free-here"))
+
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len([line for line in lines if line.startswith(("lite ", "full "))]) >= 4
+    assert "tokens/s" in done.stdout
+    assert (folder / "overhead.html").exists()
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_links_of_tutorials_lead_somewhere(page: Path) -> None:
+    targets = [link for link in LINK.findall(page.read_text()) if "://" not in link]
+
+    assert targets
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_every_tutorial_is_run() -> None:
+    assert [page.stem for page in TUTORIALS] == [
+        "find-the-regression",
+        "is-tracing-free-here",
+        "prefill-vs-decode",
+    ]
