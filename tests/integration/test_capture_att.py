@@ -49,7 +49,8 @@ def test_the_first_launch_is_traced_by_default(run: Run, with_rocprofv3: Path, m
 
     ran = captured(run, with_rocprofv3, "--no-analysis", "--json")
 
-    found = json.loads(ran.out.split("the program ran\n")[1])
+    found = json.loads(ran.out)
+    assert "the program ran" in ran.err
     assert [Path(row[0]).name for row in found["tables"][0]["rows"]] == [
         "ui_output_agent_7_dispatch_1"
     ]

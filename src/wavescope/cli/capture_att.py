@@ -6,11 +6,15 @@ import argparse
 import os
 import re
 import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
+    FOR_PEOPLE,
     OutputFormat,
     OutputOptions,
     add_force_flag,
@@ -81,7 +85,8 @@ def _run(arguments: argparse.Namespace) -> int:
         return 0
     if options.output.exists() and any(options.output.iterdir()) and not arguments.force:
         raise OutputExistsError(options.output)
-    end, folders = capture(options, os.environ)
+    with program_output_apart() if output.format not in FOR_PEOPLE else nullcontext():
+        end, folders = capture(options, os.environ)
     if not folders:
         raise MachineError(
             f"rocprofv3 left no thread trace in {options.output}",
@@ -96,6 +101,19 @@ def _run(arguments: argparse.Namespace) -> int:
         print_result(_captured(options, folders), output)
         return 0
     return _analyse(folders[-1], arguments)
+
+
+@contextmanager
+def program_output_apart() -> Iterator[None]:
+    """Send what a started program prints to standard error: standard output is for the result."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _options(arguments: argparse.Namespace) -> AttOptions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from wavescope.cli.chosen_capture import chosen_capture
 from wavescope.cli.command import Command, Example
@@ -10,6 +11,12 @@ from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_fla
 from wavescope.cli.output import print_result
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
+from wavescope.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wavescope.model.result import Result
 
 EXIT_WORSE = 1
 
@@ -28,17 +35,23 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_quiet_flag(parser)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def compared(paths: Sequence[str], *, quiet: bool) -> Result:
+    """What changed from the first capture to the second."""
     from wavescope.analyze.thread_trace.decoded import DecodedTrace  # noqa: PLC0415  slow
     from wavescope.analyze.thread_trace.diff.capture_diff import capture_diff  # noqa: PLC0415
 
-    output = OutputOptions.from_arguments(arguments)
+    if len(paths) != 2:
+        raise UsageError(f"two captures are compared, not {len(paths)}", hint="name A, then B")
     left, right = (
-        DecodedTrace(chosen_capture(path, reads_waves=True, quiet=arguments.quiet))
-        for path in arguments.traces
+        DecodedTrace(chosen_capture(path, reads_waves=True, quiet=quiet)) for path in paths
     )
-    with Progress("comparing", quiet=arguments.quiet):
-        result = capture_diff(left, right)
+    with Progress("comparing", quiet=quiet):
+        return capture_diff(left, right)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    output = OutputOptions.from_arguments(arguments)
+    result = compared(arguments.traces, quiet=arguments.quiet)
     change = result.facts["change_percent"]
     print_result(result, output)
     limit = arguments.fail_above

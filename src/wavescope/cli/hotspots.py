@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
+from wavescope.cli.diff_att import compared
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputFormat,
@@ -99,6 +100,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="what to change, for how much at most: `wavescope plan` explains it",
     )
+    group.add_argument(
+        "--diff", action="store_true", help="compare two captures of one kernel: --diff A B"
+    )
     add_counters_flag(parser)
     group.add_argument(
         "--no-waves", action="store_true", help="read code.json only: fast, but waits are estimated"
@@ -112,6 +116,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
+    if arguments.diff:
+        print_result(compared(arguments.traces, quiet=arguments.quiet), output)
+        return 0
     pattern = _compiled(arguments.kernel)
     options = _hotspot_options(arguments)
     from wavescope.load.thread_trace import find_captures  # noqa: PLC0415  slow to import
@@ -251,6 +258,7 @@ COMMAND = Command(
         ),
         Example("wavescope hotspots DIR --timeline", "how the waves ran, too"),
         Example("wavescope hotspots DIR --plan", "and what to change"),
+        Example("wavescope hotspots --diff before/ after/", "what a change did"),
         Example("wavescope hotspots captures.zip --kernel attention", "one of many, still packed"),
     ),
     _add_arguments,

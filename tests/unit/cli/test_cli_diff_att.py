@@ -36,5 +36,13 @@ def test_a_limit_decides_the_exit_code(run: Run, captures: tuple[Path, Path]) ->
     assert run("diff-att", *captures, "--fail-above", "x").code == 2
 
 
+def test_hotspots_compare_too(run: Run, captures: tuple[Path, Path]) -> None:
+    ran = run("hotspots", "--diff", *captures)
+
+    assert ran.code == 0
+    assert "a wave of B is 27.8 % slower than one of A" in ran.out
+    assert run("hotspots", "--diff", captures[0]).code == 2
+
+
 def test_a_capture_that_is_not_there(run: Run, captures: tuple[Path, Path], tmp_path: Path) -> None:
     assert run("diff-att", captures[0], tmp_path / "none").code == 3

@@ -30,6 +30,17 @@ class StallPieces:
     def __len__(self) -> int:
         return len(self.event)
 
+    def take(self, chosen: Flags) -> StallPieces:
+        """Some of the pieces."""
+        return StallPieces(
+            self.event[chosen],
+            self.cause_event[chosen],
+            self.row[chosen],
+            self.cause_row[chosen],
+            self.stall[chosen],
+            self.exposed[chosen],
+        )
+
     @property
     def is_wait(self) -> Flags:
         """Pieces of waits that know what they waited for."""
@@ -47,16 +58,16 @@ def stall_pieces(decoded: DecodedTrace, exposed: Integers) -> StallPieces:
     listed = np.flatnonzero(decoded.charges.list_stall > 0)
     waits = dependencies.wait_event[listed].astype(np.int32)
     causes = dependencies.last_producer[listed].astype(np.int32)
-    parts = np.minimum(decoded.charges.list_stall[listed], _LARGEST)
-    exposed_parts = exposed[waits] * parts // np.maximum(stall[waits], 1)
+    parts = np.minimum(decoded.charges.list_stall[listed], _LARGEST).astype(np.int32)
+    exposed_parts = (exposed[waits] * parts // np.maximum(stall[waits], 1)).astype(np.int32)
     event, cause = np.concatenate([own, waits]), np.concatenate([own, causes])
-    row, cause_row = executed.row[event], executed.row[cause]
-    known = (row >= 0) & (cause_row >= 0)
-    return StallPieces(
-        event=event[known],
-        cause_event=cause[known],
-        row=row[known],
-        cause_row=cause_row[known],
-        stall=np.concatenate([stall[own], parts.astype(np.int32)])[known],
-        exposed=np.concatenate([exposed[own], exposed_parts]).astype(np.int32)[known],
+    found = StallPieces(
+        event=event,
+        cause_event=cause,
+        row=executed.row[event],
+        cause_row=executed.row[cause],
+        stall=np.concatenate([stall[own], parts]),
+        exposed=np.concatenate([exposed[own].astype(np.int32), exposed_parts]),
     )
+    known = (found.row >= 0) & (found.cause_row >= 0)
+    return found if known.all() else found.take(known)
