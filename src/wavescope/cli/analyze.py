@@ -74,6 +74,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="metrics of each of these operators: '*conv2d', 'torch.nn.functional.*'; none for all",
     )
     group.add_argument(
+        "--list-available-metrics",
+        action="store_true",
+        help="only list the chip's metrics, and which of them the workload has counters for",
+    )
+    group.add_argument(
         "--max-stat-num",
         metavar="N",
         type=row_count,
@@ -126,6 +131,12 @@ def _run(arguments: argparse.Namespace) -> int:
         print_analysis(result, wanted, arguments, None)
         return 0
     catalogues = [catalogue_of(workload, arguments.metrics) for workload in workloads]
+    if arguments.list_available_metrics:
+        from wavescope.analyze.counters.metric_list import available_metrics  # noqa: PLC0415
+
+        lists = [available_metrics(*pair) for pair in zip(catalogues, workloads, strict=True)]
+        print_analysis(joined_results(lists), wanted, arguments, None)
+        return 0
     result, analyses = _analysed(workloads, catalogues, options)
     write_files(arguments, analyses, options)
     print_analysis(result, wanted, arguments, analyses[0] if len(analyses) == 1 else None)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from wavescope.analyze.counters.memory_chart import BOXES, FLOWS, NOT_AVAILABLE
 
-_LEAST_WIDTH = 19
+_LEAST_WIDTH = 23
 _GREATEST_WIDTH = 25
 _ROWS = (
     ("kernel", "waves", "instructions"),
@@ -20,7 +20,7 @@ _MIDDLE = 1
 
 
 def memory_chart_lines(values: Mapping[str, str], width: int) -> list[str]:
-    """The chart in lines of at most `width` cells (at least 19)."""
+    """The chart in lines of at most `width` cells (at least 23)."""
     across = max(min(4, (width + 1) // (_LEAST_WIDTH + 1)), 1)
     box_width = max(min((width + 1) // across - 1, _GREATEST_WIDTH), _LEAST_WIDTH)
     indent = " " * ((box_width + 1) * (_MIDDLE if across > 2 else 0))

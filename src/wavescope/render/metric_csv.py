@@ -7,14 +7,14 @@ from typing import TextIO
 
 from wavescope.model.result import Result, ResultTable, Value
 from wavescope.render.csv_rows import write_rows
-from wavescope.render.metric_tables import is_metric_table
+from wavescope.render.metric_tables import NOT_AVAILABLE, is_metric_table
 
-_NAMES = ("table", "id", "metric", "statistic", "value", "unit", "note")
+_NAMES = ("table", "id", "metric", "statistic", "value", "unit")
 _ABOUT_THE_ROW = {"id", "metric", "unit", "key", "note"}
 
 
 def write_metric_csv(result: Result, stream: TextIO) -> None:
-    """Write every value of every table; one without a value has its reason in `note`."""
+    """Write every value of every table; in place of one that is not there stands the reason."""
     write_rows(_NAMES, (row for table in result.tables for row in _rows(table)), stream)
 
 
@@ -23,22 +23,11 @@ def _rows(table: ResultTable) -> Iterator[tuple[Value, ...]]:
     metrics = is_metric_table(table)
     for place, row in enumerate(table.rows):
         cells = dict(zip(names, row, strict=True))
-        if metrics:
-            about = (table.name, cells["id"], cells.get("metric"))
-            for name in names:
-                if name not in _ABOUT_THE_ROW:
-                    value = cells[name]
-                    note = cells["note"] if value is None else None
-                    yield (*about, name, value, cells.get("unit"), note)
-        else:
-            for column in table.columns:
-                unit = column.unit.value
-                yield (
-                    table.name,
-                    f"{table.name}.{place}",
-                    None,
-                    column.name,
-                    cells[column.name],
-                    unit,
-                    None,
-                )
+        id_ = cells["id"] if metrics else f"{table.name}.{place}"
+        for column, value in zip(table.columns, row, strict=True):
+            if metrics and column.name in _ABOUT_THE_ROW:
+                continue
+            reason = (cells.get("note") if metrics else None) or NOT_AVAILABLE
+            shown = reason if value is None else value
+            unit = cells.get("unit") if metrics else column.unit.value
+            yield (table.name, id_, cells.get("metric", table.title), column.name, shown, unit)

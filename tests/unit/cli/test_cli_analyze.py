@@ -210,6 +210,24 @@ def test_own_metrics(run: Run, workload: Path, tmp_path: Path) -> None:
     assert table(out, "100.1")[0]["avg"] == pytest.approx(1000 / 4e-6)
 
 
+def test_the_workload_is_left_as_it_is(run: Run, workload: Path) -> None:
+    before = {path.name: path.read_bytes() for path in workload.iterdir()}
+
+    run("analyze", "-p", workload, "-q")
+
+    assert {path.name: path.read_bytes() for path in workload.iterdir()} == before
+
+
+def test_metrics_of_the_workloads_chip_are_listed(run: Run, workload: Path) -> None:
+    ran = run("analyze", "-p", workload, "--list-available-metrics", "--json")
+
+    rows = {row["id"]: row for row in table(ran.out, "metrics")}
+    assert (rows["17.3.7"]["available"], rows["17.3.2"]["available"]) == (
+        "yes",
+        "N/A: needs TCC_READ_sum",
+    )
+
+
 def test_facts_can_be_corrected(run: Run, tmp_path: Path) -> None:
     folder = made(tmp_path / "run").with_system(max_sclk="0").write()
     without = table(run("analyze", "-p", folder, "-b", "2.1.21", "--json").out, "2.1")[0]

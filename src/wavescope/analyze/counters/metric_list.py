@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wavescope.analyze.counters.aggregation import NormalUnit
 from wavescope.analyze.counters.catalogue import OTHER_PANELS, Catalogue, Metric, Panel, PanelTable
 from wavescope.analyze.counters.expression import ChannelCounter
-from wavescope.model.counters import ACCUMULATED
+from wavescope.analyze.counters.measured import Measured
+from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.model.counters import ACCUMULATED, CounterTable
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 
 _COLUMNS = (
@@ -21,6 +24,12 @@ _COLUMNS = (
     ResultColumn("counters", "counters", Unit.NONE, "what must be collected for it"),
     ResultColumn("high", "when high"),
     ResultColumn("low", "when low"),
+)
+_AVAILABLE_COLUMNS = (
+    ResultColumn("id", "ID", Unit.NAME),
+    ResultColumn("metric", "Metric", Unit.NAME),
+    ResultColumn("unit", "Unit"),
+    ResultColumn("available", "available", Unit.NONE, "yes, or what is missing"),
 )
 _PANEL_COLUMNS = (
     ResultColumn("id", "ID", Unit.NAME),
@@ -41,6 +50,19 @@ def metric_list(catalogue: Catalogue, search: str = "") -> Result:
     result.tables = [panel_list(catalogue), metrics]
     result.facts["metric_count"] = len(metrics.rows)
     return result
+
+
+def available_metrics(catalogue: Catalogue, workload: CounterTable) -> Result:
+    """The metrics of a workload's chip, and what the workload lacks for each."""
+    values = MetricValues(Measured(workload, catalogue), NormalUnit.PER_KERNEL)
+    table = ResultTable("metrics", "Metrics", _AVAILABLE_COLUMNS)
+    for row in _rows(catalogue):
+        record = dict(zip((column.name for column in _COLUMNS), row, strict=True))
+        lacking = values.unavailable(catalogue.metrics[str(record["key"])])
+        table.rows.append((record["id"], record["metric"], record["unit"], lacking or "yes"))
+    return Result(
+        "Available metrics", [table], facts={"path": workload.path, "chip": catalogue.chip}
+    )
 
 
 def panel_list(catalogue: Catalogue) -> ResultTable:

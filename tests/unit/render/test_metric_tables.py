@@ -1,0 +1,114 @@
+"""Tables of metrics as text: numbers, reasons, drawings that fit."""
+
+from __future__ import annotations
+
+import io
+from xml.etree import ElementTree
+
+import pytest
+
+from wavescope.analyze.counters.memory_chart import BOXES, FLOWS
+from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+from wavescope.render.escape import cell_width
+from wavescope.render.memory_chart_svg import memory_chart_svg
+from wavescope.render.memory_chart_text import memory_chart_lines
+from wavescope.render.metric_tables import NumberStyle, number_text, reasons, write_metric_text
+from wavescope.render.text import TextStyle
+
+
+def a_table(*rows: tuple[Value, ...]) -> ResultTable:
+    columns = tuple(
+        ResultColumn(name, name.upper(), Unit.NONE)
+        for name in ("id", "metric", "avg", "unit", "key", "note")
+    )
+    return ResultTable("2.1", "2.1 Table", columns, list(rows))
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (1234.567, 2, "1,234.57"),
+        (0.0, 2, "0.00"),
+        (0.004, 2, "4.0e-03"),
+        (-0.0001, 2, "-1.0e-04"),
+        (0.006, 2, "0.01"),
+        (None, 2, "N/A"),
+        (7, 0, "7"),
+        ("evil\x1b", 2, "evil\\x1b"),
+    ],
+)
+def test_numbers(value: Value, decimals: int, text: str) -> None:
+    assert number_text(value, decimals) == text
+
+
+def test_each_reason_is_told_once() -> None:
+    table = a_table(
+        ("2.1.0", "a", 1.0, "%", "k", None),
+        *((f"2.1.{at}", "b", None, "%", "k", "N/A: needs X") for at in range(1, 12)),
+    )
+
+    assert reasons(table) == [
+        "N/A: needs X (2.1.1, 2.1.2, 2.1.3, 2.1.4, 2.1.5, 2.1.6, 2.1.7, 2.1.8 and 3 more)"
+    ]
+
+
+def test_text_has_no_empty_cells_and_shows_drawings() -> None:
+    table = a_table(("2.1.0", "a", None, "%", "k", "N/A: needs X"))
+    stream = io.StringIO()
+
+    write_metric_text(
+        Result("T", [table]), stream, TextStyle(60), NumberStyle(), {"2.1": ["<drawing>"]}
+    )
+
+    assert stream.getvalue().splitlines() == [
+        "T",
+        "",
+        "2.1 Table",
+        "<drawing>",
+        "ID     METRIC  AVG  UNIT",
+        "-----  ------  ---  ----",
+        "2.1.0  a       N/A  %",
+        "N/A: needs X (2.1.0)",
+    ]
+
+
+def test_times_are_converted_and_nothing_else() -> None:
+    table = a_table(
+        ("7.2.0", "Kernel Time", 2_000_000.0, "ns", "k", None),
+        ("7.2.2", "Instr", 5.0, "instr/wave", "k", None),
+    )
+    stream = io.StringIO()
+
+    write_metric_text(Result("T", [table]), stream, TextStyle(80), NumberStyle(1, "ms"), {})
+
+    assert stream.getvalue().splitlines()[-2:] == [
+        "7.2.0  Kernel Time  2.0  ms",
+        "7.2.2  Instr        5.0  instr/wave",
+    ]
+
+
+CHART = {row: "1,234" for box in BOXES for _, row, _ in box.lines} | {
+    row: "99" for flows in FLOWS.values() for _, row in flows
+}
+
+
+@pytest.mark.parametrize("width", [20, 48, 60, 80, 100, 200])
+def test_the_memory_chart_fits(width: int) -> None:
+    lines = memory_chart_lines(CHART, width)
+
+    assert max(map(cell_width, lines)) <= max(width, 23)
+    text = "\n".join(lines)
+    assert all(f"─ {box.title} ─" in text for box in BOXES)
+    assert text.count("99") == sum(len(flows) for flows in FLOWS.values())
+
+
+def test_the_memory_chart_of_nothing_says_so() -> None:
+    assert "latency           N/A" in "\n".join(memory_chart_lines({}, 80))
+
+
+def test_the_drawing_is_sound_and_escapes() -> None:
+    svg = memory_chart_svg(CHART | {"L2 Hit": "<&>"})
+
+    texts = [element.text for element in ElementTree.fromstring(svg).iter() if element.text]
+    assert "<&> %" in texts
+    assert [text for text in texts if text == "rd 99"] == ["rd 99"] * 4

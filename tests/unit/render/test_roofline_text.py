@@ -1,0 +1,60 @@
+"""The roofline in characters."""
+
+from __future__ import annotations
+
+import pytest
+
+from wavescope.analyze.counters.roofline import Ceiling, MemoryLevel, Roofline, RoofPoint
+from wavescope.render.roofline_text import roofline_lines
+from wavescope.render.roofline_vega import roofline_spec
+
+HBM = MemoryLevel.HBM
+
+
+def plotted(intensity: float, performance: float) -> Roofline:
+    point = RoofPoint("k\x1b", 2, 1000.0, 1.0, performance, {HBM: intensity}, {HBM: 1.0})
+    return Roofline(
+        "gfx942",
+        0,
+        (
+            Ceiling("HBM", HBM, "", 1000.0, True),
+            Ceiling("MFMA FP16", None, "FP16", 100_000.0, True),
+        ),
+        (point,),
+        (),
+    )
+
+
+def test_points_are_where_they_belong() -> None:
+    lines = roofline_lines(plotted(10.0, 1_000.0), 100, HBM)
+
+    rows = [line for line in lines if line[10:11] == "|"]
+    (row,) = [at for at, line in enumerate(rows) if "A" in line]
+    label = next(at for at, line in enumerate(rows) if line.startswith("      1e3"))
+    axis = next(line for line in lines if "1e-1" in line)
+    assert row == label
+    assert abs(rows[row].index("A") - axis.index("1e1 ")) <= 1
+    assert lines[-1] == "A k\\x1b: 10 FLOP/B, 1,000 GFLOP/s"
+
+
+@pytest.mark.parametrize(("intensity", "performance"), [(0.0, 0.0), (1e-9, 1e-9), (1e9, 1e9)])
+def test_points_far_away_do_no_harm(intensity: float, performance: float) -> None:
+    assert len(roofline_lines(plotted(intensity, performance), 40, HBM)) > 20
+
+
+def test_a_level_without_a_roof_says_so() -> None:
+    assert roofline_lines(plotted(1, 1), 80, MemoryLevel.LDS) == [
+        "no plot of LDS: its bandwidth or the peak rates are not known"
+    ]
+
+
+def test_the_plot_holds_points_ceilings_and_runs() -> None:
+    spec = roofline_spec([("a", plotted(10, 1_000)), ("b", plotted(0, 0))], interactive=True)
+
+    lines, _, points = (layer["data"]["values"] for layer in spec["layer"])
+    assert [(row["run"], row["intensity"], row["time_us"]) for row in points] == [("a", 10, 2.0)]
+    assert [(row["intensity"], row["performance"]) for row in lines if row["line"] == "a: HBM"] == [
+        (0.01, 10.0),
+        (100.0, 100_000.0),
+    ]
+    assert spec["layer"][2]["encoding"]["shape"]["field"] == "run"
