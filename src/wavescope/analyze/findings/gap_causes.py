@@ -37,7 +37,8 @@ class GapCause(enum.IntEnum):
     COPY = 2
     LAUNCH_LATENCY = 3
     DEPENDENCY = 4
-    UNKNOWN = 5
+    STEP = 5
+    UNKNOWN = 6
 
 
 CAUSE_WORDS = {
@@ -46,6 +47,7 @@ CAUSE_WORDS = {
     GapCause.COPY: "data was handed over between host and GPU",
     GapCause.LAUNCH_LATENCY: "the launch itself took that long",
     GapCause.DEPENDENCY: "the next op was launched in time but waited for something else",
+    GapCause.STEP: "the GPU stepped from one op to the next, as it does within a graph",
     GapCause.UNKNOWN: "no launch is recorded for the next op",
 }
 NEXT_STEPS = {
@@ -57,6 +59,7 @@ NEXT_STEPS = {
     GapCause.LAUNCH_LATENCY: "launch many ops at once with a graph",
     GapCause.DEPENDENCY: "look at what the op waits for: an event of another stream, another "
     "rank's collective, a host signal",
+    GapCause.STEP: "fewer and larger ops: fuse kernels, in graphs too",
     GapCause.UNKNOWN: "record host calls too (`wavescope trace --mode hip`) to tell the cause",
 }
 
@@ -79,9 +82,22 @@ def gap_causes(context: FindingContext, gaps: IdleGaps) -> Causes:
     at_once = short | (call_ends >= gaps.starts)
     causes[in_time & at_once] = GapCause.LAUNCH_LATENCY
     causes[in_time & ~at_once] = GapCause.DEPENDENCY
-    _mark_copies(context, gaps, late, causes)
+    causes[in_time & ~_first_of_its_call(context, gaps, calls)] = GapCause.STEP
     _mark_waiting(trace, gaps, calls, late, causes)
+    _mark_copies(context, gaps, late & (causes == GapCause.HOST), causes)
     return causes
+
+
+def _first_of_its_call(
+    context: FindingContext, gaps: IdleGaps, calls: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """Whether the op that ended a gap is the first that its call (a graph's launch) caused."""
+    assert context.links is not None
+    starts = context.trace.ops["start_ns"][context.links.op_rows]
+    first_ns = np.full(len(context.trace.calls), np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(first_ns, context.links.call_rows, starts)
+    is_first: npt.NDArray[np.bool_] = gaps.ends <= first_ns[calls]
+    return is_first
 
 
 def _mark_copies(

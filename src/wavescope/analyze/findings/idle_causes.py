@@ -40,6 +40,8 @@ def _with_causes(context: FindingContext, gpu: GpuUtilization, finding: Finding)
     causes = gap_causes(context, gaps)
     lengths = gaps.lengths_ns
     by_cause = {cause: int(lengths[causes == cause].sum()) for cause in GapCause}
+    # Gaps too short to be examined are the GPU's own.
+    by_cause[GapCause.STEP] += max(0, gpu.time.idle_ns - int(lengths.sum()))
     ranked = sorted(by_cause, key=lambda cause: -by_cause[cause])
     main = ranked[0]
     told = [

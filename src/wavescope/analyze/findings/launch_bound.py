@@ -66,6 +66,7 @@ def _qualifies(context: FindingContext, each: _PhaseGaps, whole_ns: int) -> bool
     return (
         each.op_count >= limits.launch_op_count
         and each.median_ns <= limits.launch_op_ns
+        and each.busy_ns <= limits.launch_op_ns * each.op_count
         and 100 * each.gap_count >= limits.launch_gapped_percent * each.op_count
         and each.gap_percent >= limits.launch_idle_percent
         and 100 * each.whole_ns >= limits.launch_phase_percent * whole_ns

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import queues_sql
 from wavescope.analyze.gpu_timelines import GpuTimeline, QueueTimeline
@@ -20,6 +22,8 @@ def queue_serialization(context: FindingContext) -> list[Finding]:
         queues = [queue for queue in timeline.queues if queue.ops.union_ns >= max(least_ns, 1)]
         queues.sort(key=lambda queue: -queue.ops.union_ns)
         if len(queues) < 2 or not _interleave(queues):
+            continue
+        if _handover_ns(queues) > context.thresholds.queue_handover_ns:
             continue
         sum_ns = sum(queue.ops.union_ns for queue in queues)
         overlap = 100 * (sum_ns - _union_ns(queues)) / sum_ns
@@ -45,6 +49,21 @@ def _interleave(queues: list[QueueTimeline]) -> bool:
         for ops in (first, second)
     ]
     return end > start and min(turns) >= _FEWEST_TURNS
+
+
+def _handover_ns(queues: list[QueueTimeline]) -> float:
+    """The time from the end of one queue's op to the start of the next on the other, as a median.
+
+    It is long where the host launches so slowly that ops could not meet: that is no waiting.
+    """
+    first, second = queues[0].ops, queues[1].ops
+    medians = []
+    for before, after in ((first, second), (second, first)):
+        places = before.ends.searchsorted(after.starts, side="right") - 1
+        followed = places >= 0
+        distances = after.starts[followed] - before.ends[places[followed]]
+        medians.append(float(np.median(distances)) if len(distances) else np.inf)
+    return max(medians)
 
 
 def _finding(

@@ -39,13 +39,13 @@ class Thresholds:
     small_gap_percent: float = _limit(10, "% of the span", "small-gaps", "least time in small gaps")
     launch_op_count: float = _limit(100, "ops", "launch-bound", "fewest ops of the phase")
     launch_op_ns: float = _limit(
-        30_000, "ns", "launch-bound", "largest median duration: longer ops hide their launch"
+        30_000, "ns", "launch-bound", "largest median and mean: longer ops hide their launch"
     )
     launch_gapped_percent: float = _limit(
         25, "% of the phase's ops", "launch-bound", "least share of ops with a gap before them"
     )
     launch_gap_ns: float = _limit(
-        1_000_000, "ns", "launch-bound", "longer gaps are stalls of the host, no launch cost"
+        200_000, "ns", "launch-bound", "longer gaps are stalls of the host, no launch cost"
     )
     launch_idle_percent: float = _limit(
         20, "% of gaps and ops", "launch-bound", "least share of the gaps before the phase's ops"
@@ -110,6 +110,13 @@ class Thresholds:
     )
     queue_overlap_percent: float = _limit(
         2, "% of busy time", "queue-serialization", "most time in which two queues ran at once"
+    )
+
+    queue_handover_ns: float = _limit(
+        10_000,
+        "ns",
+        "queue-serialization",
+        "largest median time from the end of one queue's op to the start of the other's",
     )
 
     def with_values(self, assignments: dict[str, float]) -> Thresholds:
