@@ -39,6 +39,7 @@ def injected_environment(
     collector = str(injection.collector)
     result["LD_PRELOAD"] = _with_word(result.get("LD_PRELOAD", ""), collector, ":")
     result["HSA_TOOLS_LIB"] = _with_word(result.get("HSA_TOOLS_LIB", ""), collector, " ")
+    result.setdefault("NVTX_INJECTION64_PATH", collector)
     result.update(_settings(options, injection.session))
     if options.torch:
         result.update(torch_ranges_environment(result))

@@ -20,6 +20,7 @@ def test_a_plain_environment_gets_the_collector_and_its_settings() -> None:
         "HOME": "/root",
         "LD_PRELOAD": "/opt/lib/libc.so",
         "HSA_TOOLS_LIB": "/opt/lib/libc.so",
+        "NVTX_INJECTION64_PATH": "/opt/lib/libc.so",
         "WAVESCOPE_OUTPUT": "/data/session",
         "WAVESCOPE_MODE": "standard",
     }
@@ -50,12 +51,17 @@ def test_every_option_has_its_variable() -> None:
 
 
 def test_what_the_user_preloads_stays_and_comes_first() -> None:
-    given = {"LD_PRELOAD": "libasan.so:libjemalloc.so", "HSA_TOOLS_LIB": "libother.so"}
+    given = {
+        "LD_PRELOAD": "libasan.so:libjemalloc.so",
+        "HSA_TOOLS_LIB": "libother.so",
+        "NVTX_INJECTION64_PATH": "libmine.so",
+    }
     environment = injected_environment(OPTIONS, given, PLACE)
 
     assert environment["LD_PRELOAD"] == "libasan.so:libjemalloc.so:/opt/lib/libc.so"
     assert environment["HSA_TOOLS_LIB"] == "libother.so /opt/lib/libc.so"
-    assert given == {"LD_PRELOAD": "libasan.so:libjemalloc.so", "HSA_TOOLS_LIB": "libother.so"}
+    assert environment["NVTX_INJECTION64_PATH"] == "libmine.so"
+    assert given["LD_PRELOAD"] == "libasan.so:libjemalloc.so"
 
 
 def test_nesting_changes_the_session_and_does_not_load_twice() -> None:
