@@ -55,6 +55,7 @@ class Browser:
         self._number = 0
         self._buffer = bytearray()
         self.events: list[dict[str, Any]] = []
+        self._pages: list[PageView] = []
 
     @classmethod
     @contextmanager
@@ -114,6 +115,7 @@ class Browser:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = PageView(self, target, session)
+        self._pages.append(page)
         for domain in ("Page", "Runtime", "Log", "Network", "Audits"):
             page.call(f"{domain}.enable")
         page.size(width, height)
@@ -124,6 +126,13 @@ class Browser:
         if address:
             page.open(address)
         return page
+
+    def close_pages(self) -> None:
+        """Close all pages that are open, and forget what was said of them."""
+        for page in self._pages:
+            page.close()
+        self._pages.clear()
+        self.events.clear()
 
     def _next(self, timeout_s: float) -> dict[str, Any]:
         end = time.monotonic() + timeout_s
@@ -149,7 +158,6 @@ class PageView:
         return self._browser.call(method, self._session, **parameters)
 
     def close(self) -> None:
-        """Close the page; it cannot be asked any more."""
         self._browser.call("Target.closeTarget", targetId=self._target)
 
     def open(self, address: str) -> None:

@@ -85,7 +85,7 @@ def browser_times(pages: dict[str, Path], rounds: int) -> dict[str, list[tuple[f
                     })()"""
                 )
                 found[name].append(tuple(times))
-                view.close()
+                browser.close_pages()
     return found
 
 

@@ -34,9 +34,15 @@ HOSTILE_NAMES = (
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with Browser.started() as running:
-        yield running
+def running() -> Iterator[Browser]:
+    with Browser.started() as started:
+        yield started
+
+
+@pytest.fixture
+def browser(running: Browser) -> Iterator[Browser]:
+    yield running
+    running.close_pages()
 
 
 def report(trace: Path, *more: str) -> Path:
