@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from wavescope.analyze.compare.comparison import CompareOptions, Part, compare
-from wavescope.analyze.compare.figures import FigureOptions
+from wavescope.analyze.compare.figures import FigureOptions, TraceFigures
+from wavescope.analyze.compare.operators import NOT_RECORDED
+from wavescope.analyze.compare.renames import renames
+from wavescope.cli.main import main
 from wavescope.load import open_trace
 from wavescope.model.result import Result, Value
 
@@ -92,6 +98,80 @@ def test_two_gemm_tiles_became_one_kernel(shared_data: Path) -> None:
         "Cijk_Alik_Bljk (MT128x224x64)",
     }
     assert (gemm["base_calls"], gemm["new_calls"]) == (242, 241)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "h200/h200_dense_eager.json.gz",
+        "mi300/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",
+        "vllm/vllm_decode_graph_execution.json.gz",
+        "sglang/sglang_Qwen3-8B_decode.json.gz",
+    ],
+)
+def test_names_replaced_by_meaningless_ones_are_found_again(
+    shared_data: Path, tmp_path: Path, path: str
+) -> None:
+    """Of every third kernel the name is replaced; position, operator and launch size remain."""
+    original = shared_data / "kineto" / path
+    renamed_file = tmp_path / "renamed.db"
+    assert main(["convert", str(original), "-o", str(renamed_file), "-q"]) == 0
+    replaced = replace_names(renamed_file)
+    options = FigureOptions(full_names=True)
+
+    with open_trace(original) as base, open_trace(renamed_file) as new:
+        found = renames(TraceFigures(base, options), TraceFigures(new, options))
+
+    assert len(replaced) >= 7
+    assert {rename.base[0]: rename.new[0] for rename in found} == replaced
+
+
+def replace_names(path: Path) -> dict[str, str]:
+    """Give every third kernel of a trace file another name; the new name by the old."""
+    query = (
+        "SELECT DISTINCT s.id, s.string FROM rocpd_op o JOIN rocpd_string s "
+        "ON s.id = o.description_id WHERE o.gpuId >= 0 ORDER BY s.id"
+    )
+    names = {}
+    with sqlite3.connect(path) as connection:
+        for number, (row, name) in enumerate(connection.execute(query).fetchall()):
+            if number % 3 == 0:
+                names[name] = f"q{number}"
+                connection.execute(
+                    "UPDATE rocpd_string SET string = ? WHERE id = ?", (names[name], row)
+                )
+    connection.close()
+    return names
+
+
+@pytest.mark.parametrize(
+    ("path", "least_told"),
+    [
+        ("h200/h200_dense_eager.json.gz", 1.0),
+        ("mi300/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz", 0.97),
+        ("h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz", 0.97),
+    ],
+)
+def test_operators_of_ops_whose_launch_is_hidden(
+    shared_data: Path, path: str, least_told: float
+) -> None:
+    with open_trace(shared_data / "kineto" / path) as trace:
+        truth = operator_names(TraceFigures(trace))
+        linked = np.flatnonzero(np.isin(trace.ops["id"], trace.links["op"]))
+        linked = linked[np.argsort(trace.ops["start_ns"][linked], kind="stable")]
+        hidden = linked[: len(linked) * 2 // 5]
+        kept = ~np.isin(trace.links["op"], trace.ops["id"][hidden])
+        told = operator_names(TraceFigures(trace.with_tables((trace.links.take(kept),))))
+
+    known = told[hidden] != NOT_RECORDED
+    assert known.mean() >= least_told
+    assert (told[hidden][known] == truth[hidden][known]).all()
+
+
+def operator_names(figures: TraceFigures) -> npt.NDArray[np.str_]:
+    operators = figures.operators
+    assert operators is not None
+    return np.array(operators.names)[operators.of_op]
 
 
 def test_only_what_the_trace_launched(shared_data: Path) -> None:

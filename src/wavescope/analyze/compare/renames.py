@@ -1,11 +1,11 @@
 """Kernels that have another name in the other trace, found by what they do there.
 
 A kernel of the base that is gone and one that is new are the same work when they are of one
-category and agree in most of what is known: the kernels before and after them, the operators that
-launched them, the size of their launches (on the same chip), how often they ran, their family and
-the words of their names. Names alone are never enough. What is left is matched in groups: several
-kernels that one operator used to launch became one, or the other way round. docs/compare.md has the
-weights.
+category (where their names tell one) and agree in most of what is known: the kernels before and
+after them, the operators that launched them, the size of their launches (on the same chip), how
+often they ran, their family and the words of their names. Names alone are never enough. What is
+left is matched in groups: several kernels that one operator used to launch became one, or the other
+way round. docs/compare.md has the weights.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.compare.figures import Figures, TraceFigures
 from wavescope.analyze.compare.kernel_profiles import KernelProfiles, common_shares
+from wavescope.analyze.names.kernel_meaning import OTHER
 from wavescope.model.trace import Trace
 
 WEIGHTS = {
@@ -100,7 +101,10 @@ class _Candidates:
         self.base, self.new = base, new
         calls = np.array(base.calls)[:, None], np.array(new.calls)[None, :]
         ratio: Agreement = np.minimum(*calls) / np.maximum(*calls)
-        same_category = np.array(base.categories)[:, None] == np.array(new.categories)[None, :]
+        categories = np.array(base.categories)[:, None], np.array(new.categories)[None, :]
+        # A name that says nothing of what the kernel is rules nothing out.
+        unknown = (categories[0] == OTHER) | (categories[1] == OTHER)
+        same_category = (categories[0] == categories[1]) | unknown
         self._possible = same_category & (ratio >= LEAST_CALL_RATIO)
         self._agreement = {
             "operator": common_shares(base.operators, new.operators, ratio.shape),
