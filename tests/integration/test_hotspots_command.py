@@ -148,3 +148,15 @@ def test_without_waves_code_alone_is_read(
 
     facts = json.loads(capsys.readouterr().out)["facts"]
     assert (facts["wave_count"], facts["charged_basis"]) == (0, "program order")
+
+
+def test_topk_says_how_many_rows_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    builder = a_capture().with_code(*(f"v_add_f32 v{row}, v1, v2" for row in range(40)))
+    folder = builder.with_wave([step(row, stall=row) for row in range(1, 41)]).write(tmp_path)
+
+    for topk, shown in (("3", 3), ("30", 30), ("0", 40)):
+        flags = ["--mode", "asm", "--view", "raw", "--topk", topk]
+        assert main(["hotspots", str(folder), *flags]) == 0
+        assert capsys.readouterr().out.count("v_add_f32") == shown

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.thread_trace_folders import a_capture, step
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.hotspots import HotspotOptions, hotspots
 from wavescope.analyze.thread_trace.instruction_kinds import Kind
@@ -106,3 +107,24 @@ def test_agent_information_of_the_mi210_is_read(captures: Path, tmp_path: Path) 
     assert found.chip.basis == "agent information"
     assert found.trace.agents[0].cu_count == 104
     assert found.trace.agents[0].lds_kib == 64
+
+
+def test_a_real_rocpd_file_gives_registers_and_the_chip(
+    captures: Path, shared_data: Path, tmp_path: Path
+) -> None:
+    database = shared_data / "rocprofv3" / "rocpd_v3_sample.db"
+    if not database.is_file():
+        pytest.skip("the real rocpd file is not here: expected in ../shared/data/rocprofv3")
+    builder = a_capture(demangled="__amd_rocclr_copyBuffer", dispatch=10**9)
+    folder = builder.with_code("s_endpgm").with_wave([step(1)]).write(tmp_path)
+    (tmp_path / "1_results.db").write_bytes(database.read_bytes())
+
+    found = decoded(folder)
+
+    facts = found.trace.kernel_facts
+    assert facts is not None
+    assert (facts.origin, facts.kernel_name) == ("1_results.db", "__amd_rocclr_copyBuffer")
+    assert (facts.vgpr_count, facts.accum_vgpr_count, facts.sgpr_count) == (8, 0, 32)
+    assert not facts.is_certain
+    assert found.trace.capture.chip == "gfx950"
+    assert found.trace.agents[0].lds_kib == 160

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
@@ -60,7 +61,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group = parser.add_argument_group("hotspots")
     group.add_argument(
-        "--topk", metavar="K", type=row_count, default=15, help="rows of each ranking (default 15)"
+        "--topk",
+        metavar="K",
+        type=row_count,
+        default=15,
+        help="rows of each ranking, 0 for all (default 15)",
     )
     group.add_argument(
         "--mode",
@@ -131,6 +136,8 @@ def _run(arguments: argparse.Namespace) -> int:
             if not arguments.quiet and output.format in FOR_PEOPLE:
                 say("name one of them, or choose by --kernel, to see its hotspots")
             return 0
+    if arguments.rows is None:
+        output = replace(output, rows=0)  # --topk says how many
     result = _report(captures[0], options, arguments)
     hidden = _fit_for_people(result, output) if output.format in FOR_PEOPLE else []
     print_result(result, output)

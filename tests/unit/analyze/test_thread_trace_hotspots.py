@@ -141,7 +141,11 @@ def test_the_decorator_is_shown_apart_with_what_was_charged_elsewhere() -> None:
     assert entry["reason"] == "decorator"
     assert entry["text"] == "@kernel"
     assert (entry["stall"], entry["stall_percent"]) == (860, 86)
-    assert (entry["charged_elsewhere"], entry["left_percent"]) == (800, 6)
+    assert (entry["charged_elsewhere"], entry["charged_stall"], entry["charged_percent"]) == (
+        800,
+        60,
+        6,
+    )
     assert entry["producers"] == "attention.py:5 800"
     assert "attention.py:2" not in result.table("lines").column("line")
     (finding,) = [finding for finding in result.findings if finding.id == "entry-lines"]
@@ -149,10 +153,15 @@ def test_the_decorator_is_shown_apart_with_what_was_charged_elsewhere() -> None:
 
 
 def test_nothing_is_dropped_between_lines_and_entry_lines() -> None:
-    result = report(a_kernel(), topk=100)
-    shown = [*result.table("lines").column("stall"), *result.table("entry_lines").column("stall")]
+    result = report(a_kernel(), topk=0)
+    raw = [*result.table("lines").column("stall"), *result.table("entry_lines").column("stall")]
+    charged = [
+        *result.table("lines_charged").column("stall"),
+        *result.table("entry_lines").column("charged_stall"),
+    ]
 
-    assert sum(shown) == 1000  # type: ignore[arg-type]
+    assert sum(raw) == 1000  # type: ignore[arg-type]
+    assert sum(charged) == 1000  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ class EntryLine(NamedTuple):
     frame: Frame
     reason: str
     stall: int
+    charged_stall: int
+    """With waits charged to producers: what is left here, and what producers here received."""
     charged_elsewhere: int
     """Stall of its waits whose producers are known and lie on other lines."""
     producers: tuple[tuple[Frame, int], ...]
@@ -42,7 +44,8 @@ class EntryLine(NamedTuple):
 def entry_lines(decoded: DecodedTrace, lines: LineMap) -> list[EntryLine]:
     """The entry lines of a trace that have any stall, most stall first."""
     found = []
-    for line in np.flatnonzero(lines.stall > 0).tolist():
+    charged = lines.summed(decoded.charges.charged)
+    for line in np.flatnonzero((lines.stall > 0) | (charged > 0)).tolist():
         reason = _reason(decoded, lines, line)
         if reason:
             moved = _moved(decoded, lines, line)
@@ -52,6 +55,7 @@ def entry_lines(decoded: DecodedTrace, lines: LineMap) -> list[EntryLine]:
                     lines.frames[line],
                     reason,
                     int(lines.stall[line]),
+                    int(charged[line]),
                     sum(stall for _, stall in moved),
                     tuple(moved[:_MOST_LISTED]),
                 )

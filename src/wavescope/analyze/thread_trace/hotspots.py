@@ -53,6 +53,7 @@ class HotspotOptions:
     """What to rank and how much of it."""
 
     topk: int = 15
+    """0 for all."""
     mode: Mode = Mode.BOTH
     view: View = View.BOTH
     frame: FrameChoice = FrameChoice.INNERMOST
@@ -158,7 +159,8 @@ _ENTRY_COLUMNS = (
     _STALL,
     _SHARE,
     ResultColumn("charged_elsewhere", "Charged elsewhere", Unit.COUNT, "to lines of producers"),
-    ResultColumn("left_percent", "Left", Unit.PERCENT, "of all stall, without that"),
+    ResultColumn("charged_stall", "Charged here", Unit.COUNT, "what is left, and what came"),
+    ResultColumn("charged_percent", "Charged share", Unit.PERCENT, "of all stall"),
     ResultColumn("producers", "Producers' lines"),
     ResultColumn("text", "Source"),
 )
@@ -194,7 +196,8 @@ def _line_table(
         for line in np.argsort(-stall, kind="stable").tolist()
         if stall[line] > 0 and line not in apart
     ]
-    rows = [_line_row(decoded, lines, line, by_row, stall) for line in ranked[: options.topk]]
+    shown = ranked[: options.topk or None]
+    rows = [_line_row(decoded, lines, line, by_row, stall) for line in shown]
     charged = view is View.CHARGED
     return ResultTable(
         "lines_charged" if charged else "lines",
@@ -230,7 +233,8 @@ def _instruction_table(decoded: DecodedTrace, view: View, options: HotspotOption
     order = np.argsort(-stall, kind="stable")
     ranked = order[: int((stall > 0).sum())]
     charged = view is View.CHARGED
-    rows = [_instruction_row(decoded, row, stall, view) for row in ranked[: options.topk].tolist()]
+    shown = ranked[: options.topk or None].tolist()
+    rows = [_instruction_row(decoded, row, stall, view) for row in shown]
     return ResultTable(
         "instructions_charged" if charged else "instructions",
         "Instructions, waits charged to their producers" if charged else "Instructions, raw stall",
@@ -285,7 +289,8 @@ def _entry_table(decoded: DecodedTrace, entries: list[EntryLine]) -> ResultTable
             entry.stall,
             100 * entry.stall / total,
             entry.charged_elsewhere,
-            100 * (entry.stall - entry.charged_elsewhere) / total,
+            entry.charged_stall,
+            100 * entry.charged_stall / total,
             ", ".join(f"{frame_label(frame)} {stall:,}" for frame, stall in entry.producers)
             or None,
             (decoded.trace.source_line(entry.frame) or "").strip() or None,

@@ -45,7 +45,7 @@ def context_tables(
         if weight[line] > 0 and line not in apart and lines.frames[line] != NO_SOURCE
     ]
     tables: list[ResultTable] = []
-    for rank, line in enumerate(ranked[:count], start=1):
+    for rank, line in enumerate(ranked[: count or None], start=1):
         title = _title(decoded, lines, line, rank)
         rows = _context_rows(decoded, lines, line, context)
         if rows:

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from wavescope.errors import UnreadableInputError
 from wavescope.load.thread_trace.locations import CaptureLocation, neighbours
@@ -32,11 +33,11 @@ def read_kernel_csv(
     for tree, name in neighbours(location, KERNEL_CSV):
         shown = PurePosixPath(name).name
         try:
-            rows = list(_rows(tree.read(name, _MOST_CSV_BYTES)))
+            rows = _candidates(tree.read(name, _MOST_CSV_BYTES), location.dispatch_id, kernel_name)
         except UnreadableInputError as error:
             notes.repaired.append(f"{shown} is unreadable: {error.reason}")
             continue
-        facts = _chosen(rows, location.dispatch_id, kernel_name, shown, notes)
+        facts = _chosen(rows, shown, notes)
         if facts is not None:
             return facts
     return None
@@ -58,8 +59,9 @@ def read_agent_csv(location: CaptureLocation, notes: Notes) -> list[AgentFacts]:
 
 
 def _rows(data: bytes) -> Iterator[Row]:
-    text = data.decode("utf-8-sig", "replace").replace("\0", "")
-    reader = csv.reader(io.StringIO(text))
+    if b"\0" in data:
+        data = data.replace(b"\0", b"")
+    reader = csv.reader(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", "replace", newline=""))
     try:
         header = [name.strip().lower() for name in next(reader, [])]
         for cells in reader:
@@ -69,33 +71,58 @@ def _rows(data: bytes) -> Iterator[Row]:
         raise UnreadableInputError("", f"not a CSV file: {error}") from error
 
 
-def _chosen(
-    rows: list[Row], dispatch_id: int | None, kernel_name: str, shown: str, notes: Notes
-) -> KernelFacts | None:
+class _Candidates(NamedTuple):
+    """Rows of a kernel trace that may be the traced dispatch."""
+
+    dispatch_id: int | None
+    kernel_name: str
+    same_id: list[Row]
+    named: list[Row]
+    """Of the same kernel; at most so many, but all that differ in resources."""
+    named_count: int
+    row_count: int
+
+
+def _candidates(data: bytes, dispatch_id: int | None, kernel_name: str) -> _Candidates:
+    same_id: list[Row] = []
+    named: dict[tuple[object, ...], Row] = {}
+    is_named: dict[str, bool] = {}
+    count = named_count = 0
+    for row in _rows(data):
+        name = row.get("kernel_name")
+        if name is None:
+            continue
+        count += 1
+        if name not in is_named:
+            is_named[name] = same_kernel(name, kernel_name)
+        if dispatch_id is not None and _number(row, "dispatch_id") == dispatch_id:
+            same_id.append(row)
+        if is_named[name]:
+            named_count += 1
+            named.setdefault(_resources(row), row)
+    return _Candidates(dispatch_id, kernel_name, same_id, list(named.values()), named_count, count)
+
+
+def _chosen(found: _Candidates, shown: str, notes: Notes) -> KernelFacts | None:
     """The dispatch's own row; a row of another kernel is named in a note and not used."""
-    rows = [row for row in rows if "kernel_name" in row]
-    named = [row for row in rows if same_kernel(row["kernel_name"], kernel_name)]
-    if dispatch_id is not None:
-        same_id = [row for row in rows if _number(row, "dispatch_id") == dispatch_id]
-        for row in same_id:
-            if not kernel_name or row in named:
-                return _facts(row, shown, is_certain=True)
-        if same_id and kernel_name and not named:
+    for row in found.same_id:
+        if not found.kernel_name or same_kernel(row["kernel_name"], found.kernel_name):
+            return _facts(row, shown, is_certain=True)
+    if not found.named:
+        if found.same_id:
             notes.repaired.append(
-                f"{shown}: dispatch {dispatch_id} is another kernel, "
-                f"'{same_id[0]['kernel_name'][:80]}'; its registers and LDS are not used"
+                f"{shown}: dispatch {found.dispatch_id} is another kernel, "
+                f"'{found.same_id[0]['kernel_name'][:80]}'; its registers and LDS are not used"
             )
-            return None
-    if not named:
-        if rows and kernel_name:
+        elif found.row_count and found.kernel_name:
             notes.repaired.append(f"{shown} has no dispatch of the traced kernel; it is not used")
         return None
-    if len({_resources(row) for row in named}) > 1:
+    if len(found.named) > 1:
         notes.repaired.append(
-            f"{shown} has {len(named):,} dispatches of this kernel with different resources; "
-            "the first is used"
+            f"{shown} has {found.named_count:,} dispatches of this kernel with different "
+            "resources; the first is used"
         )
-    return _facts(named[0], shown, is_certain=len({_resources(row) for row in named}) == 1)
+    return _facts(found.named[0], shown, is_certain=len(found.named) == 1)
 
 
 def same_kernel(stated: str, traced: str) -> bool:
@@ -103,7 +130,7 @@ def same_kernel(stated: str, traced: str) -> bool:
     if not stated or not traced:
         return False
     first, second = _plain(stated), _plain(traced)
-    if first == second:
+    if "".join(first.split()) == "".join(second.split()):
         return True
     return _base(first) == _base(second) and "" in {_arguments(first), _arguments(second)}
 

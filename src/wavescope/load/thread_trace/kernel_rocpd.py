@@ -23,15 +23,15 @@ from wavescope.model.thread_trace import AgentFacts, KernelFacts
 from wavescope.store.sqlite_open import SQLITE_MAGIC, ReadOnlyDatabase
 
 _DATABASE = re.compile(r"\.(db|rocpd|sqlite)\Z", re.IGNORECASE)
-_MOST_DISPATCHES = 1_000_000
+_MOST_SYMBOLS = 1_000_000
 Answer = TypeVar("Answer")
-_DISPATCHES = """
-SELECT d.dispatch_id, s.display_name, s.kernel_name, s.arch_vgpr_count, s.accum_vgpr_count,
-       s.sgpr_count, max(d.group_segment_size, s.group_segment_size), d.private_segment_size,
+_DISPATCH = """
+SELECT d.dispatch_id, s.display_name, s.arch_vgpr_count, s.accum_vgpr_count, s.sgpr_count,
+       max(d.group_segment_size, s.group_segment_size), d.private_segment_size,
        d.workgroup_size_x, d.workgroup_size_y, d.workgroup_size_z,
        d.grid_size_x, d.grid_size_y, d.grid_size_z, d.start, d.end
 FROM "{dispatches}" d JOIN "{symbols}" s ON d.kernel_id = s.id AND d.guid = s.guid
-{where} ORDER BY d.dispatch_id LIMIT ?
+WHERE s.id = ? AND s.guid IS ? AND (? IS NULL OR d.dispatch_id = ?) LIMIT 1
 """
 
 
@@ -104,37 +104,40 @@ def _kernel_facts(
     symbols = _table(database, "rocpd_info_kernel_symbol")
     if dispatches is None or symbols is None:
         return None
-    parts = (
-        [("", ())]
-        if dispatch_id is None
-        else [("WHERE d.dispatch_id = ?", (dispatch_id,)), ("", ())]
-    )
-    for where, values in parts:
-        query = _DISPATCHES.format(dispatches=dispatches, symbols=symbols, where=where)
-        for row in database.connection.execute(query, (*values, _MOST_DISPATCHES)):
-            if any(same_kernel(str(name), kernel_name) for name in row[1:3]):
-                return _facts(row, database.path.name, is_certain=bool(where))
+    query = f'SELECT id, guid, display_name, kernel_name FROM "{symbols}" LIMIT ?'  # noqa: S608  a checked name
+    named = [
+        (number, guid)
+        for number, guid, *names in database.connection.execute(query, (_MOST_SYMBOLS,))
+        if any(same_kernel(str(name), kernel_name) for name in names)
+    ]
+    dispatch = _DISPATCH.format(dispatches=dispatches, symbols=symbols)
+    for wanted in [None] if dispatch_id is None else [dispatch_id, None]:
+        for number, guid in named:
+            values = (number, guid, wanted, wanted)
+            row = database.connection.execute(dispatch, values).fetchone()
+            if row is not None:
+                return _facts(row, database.path.name, is_certain=wanted is not None)
     return None
 
 
 def _facts(row: tuple[object, ...], origin: str, *, is_certain: bool) -> KernelFacts:
     numbers = [integer(value, -1) for value in row]
     known = [number if number >= 0 else None for number in numbers]
-    workgroup = (max(numbers[8], 1), max(numbers[9], 1), max(numbers[10], 1))
-    grid = (max(numbers[11], 1), max(numbers[12], 1), max(numbers[13], 1))
+    workgroup = (max(numbers[7], 1), max(numbers[8], 1), max(numbers[9], 1))
+    grid = (max(numbers[10], 1), max(numbers[11], 1), max(numbers[12], 1))
     return KernelFacts(
         origin=origin,
         kernel_name=str(row[1]),
         dispatch_id=known[0],
-        vgpr_count=known[3],
-        accum_vgpr_count=known[4],
-        sgpr_count=known[5],
-        lds_bytes=known[6],
-        scratch_bytes=known[7],
+        vgpr_count=known[2],
+        accum_vgpr_count=known[3],
+        sgpr_count=known[4],
+        lds_bytes=known[5],
+        scratch_bytes=known[6],
         workgroup_size=workgroup,
         grid_size=grid,
-        start_ns=known[14],
-        end_ns=known[15],
+        start_ns=known[13],
+        end_ns=known[14],
         is_certain=is_certain,
     )
 
