@@ -183,6 +183,35 @@ def test_databases_hold_the_same_counters_and_are_kept_when_asked(profiler: Prof
     assert list((folder / "csv").rglob("*_counter_collection.csv")) == []
 
 
+def test_one_run_may_count_something_else_at_every_launch(profiler: Profiler) -> None:
+    many = {"STANDIN_REPEATS": "20"}
+    done = profiler.run("-n", "many", "--iteration-multiplexing", "kernel", "-q", **many)
+    usual = profiler.run("-n", "usual", "-q", **many)
+
+    assert (done.returncode, usual.returncode) == (0, 0), done.stderr
+    folder = profiler.folder / "workloads"
+    whole, parts = (metric_values(folder / name / "MI200") for name in ("usual", "many"))
+    assert whole.keys() == parts.keys()
+    # 60 launches of three kinds in 13 groups: each value is a mean over four or five of them.
+    for metric in ("10.1.1", "17.1.0", "16.1.0"):
+        assert parts[metric, "avg"] == pytest.approx(whole[metric, "avg"], rel=0.1)
+    command = [*WAVESCOPE, "analyze", "-p", str(folder / "many" / "MI200"), "-b", "2", "--json"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    tables = {table["name"]: table for table in json.loads(shown)["tables"]}
+    ((kernel, dispatches, groups, measured, fewest, interval, _),) = tables["0.3"]["rows"]
+    assert kernel.startswith("vecCopy")
+    assert (dispatches, groups, measured, fewest) == (60, 13, 13, 4)
+    assert interval > 0
+
+
+def test_kernels_with_too_few_launches_are_named(profiler: Profiler) -> None:
+    done = profiler.run("-n", "few", "--iteration-multiplexing")
+
+    assert done.returncode == 0, done.stderr
+    assert "too few times to meet all 13 groups" in done.stdout
+    assert "(3)" in done.stdout
+
+
 def test_each_rank_of_a_real_mpi_job_has_a_folder(profiler: Profiler) -> None:
     if shutil.which("mpirun") is None:
         pytest.skip("mpirun is not installed: apt-get install openmpi-bin")

@@ -48,7 +48,7 @@ class CommandParser(argparse.ArgumentParser):
     """Reports wrong arguments as a `UsageError` instead of exiting by itself.
 
     An option with an optional value takes it after `=` only: in `trace --softgpu python3 x.py` the
-    program is not the option's value.
+    program is not the option's value. Where values are words of a list, one of them may follow.
     """
 
     def parse_args(  # type: ignore[override]
@@ -65,7 +65,11 @@ class CommandParser(argparse.ArgumentParser):
         while at < len(result) and result[at].startswith("-") and result[at] not in {"-", "--"}:
             action = self._option_string_actions.get(result[at])
             if action is not None and action.nargs == "?":
-                result[at] += "="
+                follows = action.choices is not None and result[at + 1 : at + 2]
+                if follows and follows[0] in (action.choices or ()):
+                    result[at] += f"={result.pop(at + 1)}"
+                else:
+                    result[at] += f"={action.const if action.choices else ''}"
             takes_next = action is not None and action.nargs is None
             at += 2 if takes_next else 1
         return result

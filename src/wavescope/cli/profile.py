@@ -80,6 +80,14 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         "--retain-rocpd-output", action="store_true", help="keep what rocprofv3 wrote, in out/"
     )
     how.add_argument(
+        "--iteration-multiplexing",
+        nargs="?",
+        const="kernel_launch_params",
+        choices=("kernel", "kernel_launch_params"),
+        help="run the program once, counting something else at every launch; launches of a kernel "
+        "(and of the same size) are taken to be alike",
+    )
+    how.add_argument(
         "--torch-trace",
         action="store_true",
         help="tell by which PyTorch operator each kernel was launched",

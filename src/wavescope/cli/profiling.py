@@ -20,7 +20,12 @@ from wavescope.collect.ceilings.measurements import MeasureOptions, measure
 from wavescope.collect.ceilings.roofline_csv import roofline_csv
 from wavescope.collect.counters.hsa_agents import GpuAgent
 from wavescope.collect.counters.perfmon import ChannelLayout
-from wavescope.collect.counters.rocprofv3_passes import PassEnd, PassRequest, run_pass
+from wavescope.collect.counters.rocprofv3_passes import (
+    PassEnd,
+    PassRequest,
+    run_multiplexed,
+    run_pass,
+)
 from wavescope.collect.counters.system_info import (
     Workload,
     blocks_text,
@@ -83,11 +88,14 @@ def profiled(arguments: argparse.Namespace, target: ProfileTarget) -> Profiled:
     folder.mkdir(parents=True, exist_ok=True)
     _write_system(folder, arguments, agent, command)
     _say(arguments, f"{len(passes)} passes of counters for {catalogue.chip} into {folder}")
-    _warn_of_ranks(len(passes))
-    ends = _collect(
-        arguments, (folder, rocprofv3), _request(arguments, folder, agent, command), passes, record
-    )
-    notes = _joined(folder)
+    _warn_of_ranks(1 if arguments.iteration_multiplexing else len(passes))
+    request_of_passes = _request(arguments, folder, agent, command)
+    if arguments.iteration_multiplexing:
+        ends = [_collect_at_once(arguments, rocprofv3, request_of_passes, passes, record)]
+        notes = _read_notes(folder)
+    else:
+        ends = _collect(arguments, rocprofv3, request_of_passes, passes, record)
+        notes = _joined(folder)
     if arguments.torch_trace:
         notes += _operators(folder, record)
     if not arguments.no_roof and not any(end.interrupted for end in ends):
@@ -111,7 +119,7 @@ def _warn_of_ranks(passes: int) -> None:
     if passes > 1 and rank.world_size > 1 and rank.rank == 0:
         say(
             f"{rank.world_size} ranks run the program in {passes} passes, each rank on its own: a "
-            "job that cannot be repeated so needs a single pass, which --set gives",
+            "job that cannot be repeated so needs one pass: --iteration-multiplexing, or --set",
             label="note",
         )
 
@@ -154,15 +162,35 @@ def _write_system(
     (folder / SYSTEM_FILE).write_text(system_csv(system_row(workload, agent, Machine())))
 
 
+def _collect_at_once(
+    arguments: argparse.Namespace,
+    rocprofv3: Path,
+    request: PassRequest,
+    passes: list[CounterPass],
+    record: WorkloadRecord,
+) -> PassEnd:
+    if record.passes:
+        raise UsageError(
+            f"{request.folder} holds counters already",
+            hint="multiplexed counters do not add to others: choose another name, or --force",
+        )
+    groups = [each.counters for each in passes]
+    policy = arguments.iteration_multiplexing
+    _say(arguments, f"one run, {len(groups)} groups of counters in turn")
+    end = run_multiplexed(request, rocprofv3, "pmc_perf_0", groups, policy)
+    record.note([counter for group in groups for counter in group], end)
+    record.save(request.folder)
+    return end
+
+
 def _collect(
     arguments: argparse.Namespace,
-    place: tuple[Path, Path],
+    rocprofv3: Path,
     request: PassRequest,
     passes: list[CounterPass],
     record: WorkloadRecord,
 ) -> list[PassEnd]:
 
-    folder, rocprofv3 = place
     began_ns = time.monotonic_ns()
     ends: list[PassEnd] = []
     for number, each in enumerate(passes):
@@ -173,13 +201,20 @@ def _collect(
         _say(arguments, f"pass {number + 1} of {len(passes)}: {each.name}{left}")
         ends.append(run_pass(request, rocprofv3, each.name, each.counters))
         record.note(each.counters, ends[-1])
-        record.save(folder)
+        record.save(request.folder)
         if ends[-1].interrupted:
             say("interrupted: `wavescope profile --resume` goes on with the rest", label="note")
             break
     if passes and not arguments.quiet:
         say(f"collected in {duration_text(max(NS_PER['ms'], time.monotonic_ns() - began_ns))}")
     return ends
+
+
+def _read_notes(folder: Path) -> list[str]:
+    try:
+        return list(read_workload(folder).notes)
+    except UnreadableInputError as error:
+        return [f"nothing to analyse: {error.reason}"]
 
 
 def _joined(folder: Path) -> list[str]:

@@ -22,6 +22,7 @@ PASS_FILES = re.compile(r"(pmc_perf_|results_)\w[\w.-]*\.csv", re.ASCII)
 LEVEL_FILES = re.compile(r"(SQC?_\w*LEVEL\w*)\.csv", re.ASCII)
 TIMES_FILE = "timestamps.csv"
 CEILINGS_FILE = "roofline.csv"
+MULTIPLEXING_FILE = "multiplexing.json"
 PC_SAMPLE_FILES = re.compile(r"ps_file_(\w*pc_sampling\w*)\.csv", re.ASCII)
 
 KERNEL_NAME = "Kernel_Name"

@@ -6,6 +6,7 @@ of level counters are defined on top of them, in a file of extra counters.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,12 @@ def counter_names(counters: Sequence[str], channels: ChannelLayout) -> list[str]
 def perfmon_text(names: Sequence[str]) -> str:
     """rocprofv3's text form: what to count in one run."""
     return f"pmc: {' '.join(names)}\n\ngpu:\nrange:\nkernel:\n"
+
+
+def multiplexed_text(groups: Sequence[Sequence[str]]) -> str:
+    """rocprofv3's job of a single run that counts another group at every launch."""
+    job = {"pmc_groups": [list(group) for group in groups], "pmc_group_interval": 1}
+    return json.dumps({"jobs": [job]}, indent=1) + "\n"
 
 
 def extra_counters(counters: Sequence[str], channels: ChannelLayout, chip: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,12 +15,13 @@ from wavescope.collect.counters.perfmon import (
     ChannelLayout,
     counter_names,
     extra_counters,
+    multiplexed_text,
     perfmon_text,
 )
 from wavescope.collect.launcher import launch
 from wavescope.collect.torch_ranges.environment import torch_ranges_environment
 from wavescope.errors import UnreadableInputError, UsageError
-from wavescope.model.workload_layout import LEVEL_FILES
+from wavescope.model.workload_layout import LEVEL_FILES, MULTIPLEXING_FILE
 
 PERFMON_FOLDER = "perfmon"
 RAW_FOLDER = "out"
@@ -73,6 +75,23 @@ def write_perfmon(request: PassRequest, name: str, counters: Sequence[str]) -> P
     return path
 
 
+def write_multiplexed(
+    request: PassRequest, name: str, groups: Sequence[Sequence[str]], policy: str
+) -> Path:
+    """Write the input file of a single run for all groups, and what analysis has to know of it."""
+    folder = request.folder / PERFMON_FOLDER
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.json"
+    named = [counter_names(group, request.channels) for group in groups]
+    path.write_text(multiplexed_text(named))
+    counters = [counter for group in groups for counter in group]
+    definitions = extra_counters(counters, request.channels, request.chip)
+    path.with_suffix(".yaml").write_text(definitions)
+    content = {"policy": policy, "groups": named}
+    (request.folder / MULTIPLEXING_FILE).write_text(json.dumps(content) + "\n")
+    return path
+
+
 def pass_command(request: PassRequest, rocprofv3: Path, perfmon: Path, raw: Path) -> list[str]:
     """The command line of one pass."""
     command = [str(rocprofv3), "-A", "absolute", "-i", str(perfmon), "-d", str(raw)]
@@ -106,7 +125,22 @@ def iteration_range(texts: Sequence[str]) -> str:
 
 def run_pass(request: PassRequest, rocprofv3: Path, name: str, counters: Sequence[str]) -> PassEnd:
     """Run one pass and leave its counters in the folder; what was there before stays on failure."""
-    perfmon = write_perfmon(request, name, counters)
+    return _run(request, rocprofv3, (name, counters), write_perfmon(request, name, counters))
+
+
+def run_multiplexed(
+    request: PassRequest, rocprofv3: Path, name: str, groups: Sequence[Sequence[str]], policy: str
+) -> PassEnd:
+    """Run the program once, counting another group at every launch."""
+    perfmon = write_multiplexed(request, name, groups, policy)
+    counters = [counter for group in groups for counter in group]
+    return _run(request, rocprofv3, (name, counters), perfmon)
+
+
+def _run(
+    request: PassRequest, rocprofv3: Path, what: tuple[str, Sequence[str]], perfmon: Path
+) -> PassEnd:
+    name, counters = what
     raw = request.folder / RAW_FOLDER / name
     shutil.rmtree(raw, ignore_errors=True)
     raw.mkdir(parents=True)
