@@ -402,3 +402,54 @@ def test_uneven_waves_with_uneven_work(tmp_path: Path) -> None:
 
 def test_even_waves_are_none(tmp_path: Path) -> None:
     assert found_by(uneven_waves.find, a_context(waves_of(100, 100, 105, 100), tmp_path)) == []
+
+
+WMMA = "v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[12:15], v[0:7]"
+
+
+def test_the_same_patterns_in_the_words_of_gfx12(tmp_path: Path) -> None:
+    capture = a_capture(gfxip=12).with_code(
+        "s_load_b128 s[0:3], s[4:5], 0x0",
+        "s_wait_kmcnt 0x0",
+        "global_load_b128 v[8:11], v[20:21], off",
+        "s_wait_loadcnt 0x0",
+        "ds_load_b128 v[12:15], v22",
+        "s_wait_dscnt 0x0",
+        WMMA,
+        "s_cbranch_scc1 65530",
+        "s_barrier_signal -1",
+        "s_barrier_wait -1",
+    )
+    one_round = [step(3), step(4, stall=200), step(5), step(6, stall=60), step(7), step(8)]
+    for simd in range(2):
+        steps = [step(1), step(2, stall=300), *one_round * 4, step(9), step(10, stall=90 * simd)]
+        capture.with_wave(steps, simd=simd)
+    context = a_context(capture, tmp_path)
+
+    assert context.decoded.chip.name == "gfx1201"
+    assert [each.pattern for each in found_by(scalar_entry.find, context)] == ["scalar-entry"]
+    assert [each.pattern for each in found_by(lds_before_matrix.find, context)] == [
+        "lds-before-matrix"
+    ]
+    (load,) = found_by(load_in_matrix_loop.find, context)
+    assert load.numbers["matrix_needed"] == 13, "204 cycles in steps of 16"
+    (barrier,) = found_by(barrier_skew.find, context)
+    assert exposed_of(context, barrier) == 86, "the matrix unit works on for 4 cycles"
+
+
+def test_the_same_patterns_in_the_words_of_gfx11(tmp_path: Path) -> None:
+    capture = a_capture(gfxip=11).with_code(
+        "global_load_b128 v[8:11], v[20:21], off",
+        "global_load_b32 v30, v[22:23], off",
+        "s_waitcnt vmcnt(0)",
+        "v_mul_f32_e32 v31, v30, v8",
+        WMMA,
+        "v_add_f32_e32 v40, v0, v1",
+    )
+    capture.with_wave([step(1), step(2), step(3, stall=120), step(4), step(5), step(6, stall=80)])
+    context = a_context(capture, tmp_path)
+
+    (scale,) = found_by(scale_load.find, context)
+    assert exposed_of(context, scale) == 120
+    (chain,) = found_by(matrix_chain.find, context)
+    assert exposed_of(context, chain) == 80 - 28, "32 cycles of WMMA, 4 of them its issue"

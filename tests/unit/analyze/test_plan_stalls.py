@@ -44,6 +44,18 @@ def test_a_running_matrix_instruction_hides_stall(tmp_path: Path) -> None:
     assert context.exposed.tolist() == [0, 88], "12 of the 16 cycles lie in the stall"
 
 
+def test_a_wave_that_only_waits_for_its_stores_hides_nothing(tmp_path: Path) -> None:
+    capture = (
+        a_capture()
+        .with_code("s_waitcnt vmcnt(0)", "s_endpgm", "s_sleep 2")
+        .with_wave([step(1, stall=100)], slot=0)
+        .with_wave([step(2, issue=90)], slot=1)
+        .with_wave([step(3, issue=90)], slot=2)
+    )
+
+    assert a_context(capture, tmp_path).exposed.tolist() == [100, 0, 0]
+
+
 def test_pieces_of_waits_belong_to_what_they_waited_for(tmp_path: Path) -> None:
     capture = a_capture().with_code(
         "global_load_dword v1, v[2:3], off",

@@ -8,7 +8,7 @@ from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.instruction_mix import instruction_mix
 from wavescope.analyze.thread_trace.issue_gaps import gap_table
 from wavescope.analyze.thread_trace.latency_hiding import latency_hiding
-from wavescope.analyze.thread_trace.matrix_rate import cycles_by_row, matrix_tables
+from wavescope.analyze.thread_trace.matrix_rate import matrix_tables
 from wavescope.analyze.thread_trace.occupancy_over_time import occupancy_over_time
 from wavescope.analyze.thread_trace.plan.exposed import exposed_stalls
 from wavescope.analyze.thread_trace.wave_spread import wave_spread
@@ -20,7 +20,7 @@ def timeline_facts(decoded: DecodedTrace) -> Result:
     result = Result(title="How waves ran", facts=_occupancy_facts(decoded))
     hiding = None
     if len(decoded.waves):
-        exposed = exposed_stalls(decoded.waves, cycles_by_row(decoded))
+        exposed = exposed_stalls(decoded)
         hiding = latency_hiding(decoded, exposed)
     tables: list[ResultTable | None] = [
         *wave_spread(decoded),

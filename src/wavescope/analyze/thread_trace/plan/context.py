@@ -11,15 +11,12 @@ import numpy as np
 from wavescope.analyze.occupancy.traced_kernel import TracedOccupancy, traced_occupancy
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.instruction_kinds import Kind
-from wavescope.analyze.thread_trace.matrix_rate import cycles_by_row
-from wavescope.analyze.thread_trace.plan.exposed import exposed_stalls
+from wavescope.analyze.thread_trace.plan.exposed import busy_cycles, exposed_stalls
 from wavescope.analyze.thread_trace.plan.loops import Loop, find_loops, innermost_loop
 from wavescope.analyze.thread_trace.plan.opportunity import MEDIUM_PERCENT
 from wavescope.analyze.thread_trace.plan.stall_pieces import StallPieces, stall_pieces
 from wavescope.analyze.traffic.kernel_traffic import KernelTraffic
 from wavescope.model.thread_trace import Flags, Integers, Rows
-
-_USUAL_MATRIX_CYCLES = 16
 
 
 @dataclass(frozen=True)
@@ -58,16 +55,14 @@ class PlanContext:
     @cached_property
     def matrix_cycles(self) -> Integers:
         """By row how long it keeps the matrix unit, 0 for all others."""
-        cycles = cycles_by_row(self.decoded)
-        cycles[self.decoded.is_of(Kind.MATRIX) & (cycles == 0)] = _USUAL_MATRIX_CYCLES
-        return cycles
+        return busy_cycles(self.decoded)
 
     @cached_property
     def exposed(self) -> Integers:
         """By event the exposed part of its stall; all of it where there are no wave files."""
         if not self.has_waves:
             return np.maximum(self.decoded.executed.stall, 0).astype(np.int64)
-        return exposed_stalls(self.decoded.waves, self.matrix_cycles)
+        return exposed_stalls(self.decoded)
 
     @cached_property
     def pieces(self) -> StallPieces:

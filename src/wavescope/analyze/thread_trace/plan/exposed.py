@@ -6,25 +6,42 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from wavescope.analyze.thread_trace.decoded import DecodedTrace
+from wavescope.analyze.thread_trace.instruction_kinds import Kind
+from wavescope.analyze.thread_trace.matrix_rate import cycles_by_row
 from wavescope.model.intervals import Intervals
 from wavescope.model.thread_trace import Integers, Waves
 
+USUAL_MATRIX_CYCLES = 16
+"""Of matrix instructions that the table does not know."""
+_NO_WORK = (Kind.END, Kind.SLEEP)
+"""A wave that has ended only waits for its stores, one that sleeps does nothing."""
 
-def exposed_stalls(waves: Waves, matrix_cycles: Integers) -> Integers:
-    """For each event the cycles of its stall in which its SIMD did nothing.
+
+def busy_cycles(decoded: DecodedTrace) -> Integers:
+    """By row how long it keeps the matrix unit, 0 for all others."""
+    cycles = cycles_by_row(decoded)
+    cycles[decoded.is_of(Kind.MATRIX) & (cycles == 0)] = USUAL_MATRIX_CYCLES
+    return cycles
+
+
+def exposed_stalls(decoded: DecodedTrace) -> Integers:
+    """For each event of the waves the cycles of its stall in which its SIMD did nothing.
 
     An instruction keeps its SIMD busy from its issue to its end, a matrix instruction at least for
-    its `matrix_cycles` (by row, 0 for others). Only traced waves are seen: other waves of the SIMD
-    may have hidden more.
+    its own cycles. Only traced waves are seen: other waves of the SIMD may have hidden more.
     """
+    waves = decoded.waves
     exposed = np.maximum(waves.stall, 0).astype(np.int64)
-    cycles = np.append(matrix_cycles, 0)  # row -1, which no instruction is, takes the last
+    cycles = np.append(busy_cycles(decoded), 0)  # row -1, which no instruction is, takes the last
+    rests = np.append(decoded.is_of(*_NO_WORK), False)
     for events in _events_of_simds(waves):
         stall = exposed[events]
         start = waves.time[events]
         issued = start + stall
-        matrix = cycles[waves.row[events]]
-        end = np.maximum(start + np.maximum(waves.duration[events], stall), issued + matrix)
+        rows = waves.row[events]
+        end = np.maximum(start + np.maximum(waves.duration[events], stall), issued + cycles[rows])
+        end = np.where(rests[rows], issued, end)
         busy = Intervals.from_pairs(issued, end)
         hidden = _covered_before(busy, issued) - _covered_before(busy, start)
         exposed[events] = stall - hidden
