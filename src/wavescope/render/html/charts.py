@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from wavescope.render.html.markup import Html, bounded, element
@@ -29,15 +29,20 @@ def legend(labels: Sequence[str]) -> Html:
     return element("ul", *items, class_="legend")
 
 
-def stacked_bars(rows: Sequence[BarRow], labels: Sequence[str], what: str) -> Html:
+def stacked_bars(
+    rows: Sequence[BarRow],
+    labels: Sequence[str],
+    what: str,
+    spelled: Callable[[int], str] = duration_text,
+) -> Html:
     """For each row a bar of its classes' shares and the total; `what` names the values."""
     colours = series_of(labels)
     lines = [
         element(
             "div",
             element("span", bounded(row.label, 40), class_="label"),
-            _stacked_bar(row, labels, colours),
-            element("span", duration_text(sum(row.values)), class_="total"),
+            _stacked_bar(row, labels, colours, spelled),
+            element("span", spelled(sum(row.values)), class_="total"),
             class_="stack",
         )
         for row in rows
@@ -45,16 +50,18 @@ def stacked_bars(rows: Sequence[BarRow], labels: Sequence[str], what: str) -> Ht
     return element("figure", *lines, legend(labels), class_="stacks", aria_label=what)
 
 
-def _stacked_bar(row: BarRow, labels: Sequence[str], colours: Sequence[int]) -> Html:
+def _stacked_bar(
+    row: BarRow, labels: Sequence[str], colours: Sequence[int], spelled: Callable[[int], str]
+) -> Html:
     total, at, parts = sum(row.values), 0.0, []
     described = []
     for label, colour, value in zip(labels, colours, row.values, strict=True):
         if not value:
             continue
         share = 100 * value / total
-        spelled = f"{bounded(label, _LONGEST_LABEL)} {share:.1f} %"
-        described.append(spelled)
-        hint = element("title", f"{spelled}, {duration_text(value)}")
+        words = f"{bounded(label, _LONGEST_LABEL)} {share:.1f} %"
+        described.append(words)
+        hint = element("title", f"{words}, {spelled(value)}")
         parts.append(
             element(
                 "rect",
@@ -66,7 +73,7 @@ def _stacked_bar(row: BarRow, labels: Sequence[str], colours: Sequence[int]) -> 
             )
         )
         if share >= _LABEL_FROM_PERCENT:
-            shown = spelled if share >= 2.2 * _LABEL_FROM_PERCENT else f"{share:.0f} %"
+            shown = words if share >= 2.2 * _LABEL_FROM_PERCENT else f"{share:.0f} %"
             parts.append(
                 element("text", shown, x=f"{at + share / 2:.3f}%", y="50%", class_=f"on s{colour}")
             )

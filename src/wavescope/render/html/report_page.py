@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from wavescope.analyze.names.kernel_names import short_name
 from wavescope.analyze.report.hot_kernels import HotKernels
 from wavescope.analyze.report.trace_report import KernelDurations, TraceReport
 from wavescope.model.result import Result, ResultTable, Value
@@ -190,11 +191,10 @@ def merged_bins(
 
 
 def gaps_html(summary: Result, origin_ns: int) -> Html:
-    """The gaps of each GPU, by length, and the largest with their place on the timeline."""
-    largest = summary.table("largest_gaps")
-    tables = [table_html(summary.table("gaps")), table_html(summary.table("gap_histogram"))]
-    if not largest.rows:
-        return element("div", *tables, class_="blocks") if summary.table("gaps").rows else Html("")
+    """Idle time by length of gap, the tables, and the largest gaps' places on the timeline."""
+    if not summary.table("gaps").rows:
+        return Html("")
+    largest = _with_short_names(summary.table("largest_gaps"), ("before", "after"))
     view = TableView(
         hidden=frozenset({"start_ns", "end_ns"}),
         extra_title="Timeline",
@@ -205,10 +205,42 @@ def gaps_html(summary: Result, origin_ns: int) -> Html:
     )
     return element(
         "div",
-        element("div", *tables, class_="columns"),
-        table_html(largest, view),
+        _gap_bars(summary.table("gap_histogram")),
+        table_html(summary.table("gaps")),
+        table_html(largest, view) if largest.rows else None,
         class_="blocks",
     )
+
+
+def _with_short_names(table: ResultTable, columns: Sequence[str]) -> ResultTable:
+    """The table with the names of ops as people know them."""
+    places = [number for number, column in enumerate(table.columns) if column.name in columns]
+    rows: list[tuple[Value, ...]] = [
+        tuple(
+            short_name(value) if number in places and isinstance(value, str) else value
+            for number, value in enumerate(row)
+        )
+        for row in table.rows
+    ]
+    return ResultTable(table.name, table.title, table.columns, rows, table.total_rows)
+
+
+def _gap_bars(table: ResultTable) -> Html | None:
+    """For each GPU its idle time by the length of gaps."""
+    by_gpu: dict[str, dict[str, int]] = {}
+    labels: dict[str, int] = {}
+    for row in table.records():
+        from_ns, below_ns = int(_real(row["from_ns"])), row["below_ns"]
+        label = f"from {duration_text(from_ns)}" if from_ns else "under 1.000 us"
+        if from_ns and isinstance(below_ns, int):
+            label += f" to {duration_text(below_ns)}"
+        labels[label] = from_ns
+        by_gpu.setdefault(f"GPU {row['gpu']}", {})[label] = int(_real(row["total_ns"]))
+    if not labels:
+        return None
+    order = sorted(labels, key=labels.__getitem__)
+    rows = [BarRow(gpu, [times.get(label, 0) for label in order]) for gpu, times in by_gpu.items()]
+    return stacked_bars(rows, order, "Idle time by length of gap")
 
 
 def zoom_button(start_ns: int, length_ns: int) -> Html:
@@ -224,9 +256,19 @@ def zoom_button(start_ns: int, length_ns: int) -> Html:
 
 
 def coverage_html(summary: Result) -> Html:
-    """What the recorder saw and timed, in a sentence and by queue."""
+    """What the recorder saw and timed: in a sentence, as a bar, and by queue."""
     sentence = element("p", bounded(str(summary.facts.get("coverage", ""))), class_="lead")
-    return element("div", sentence, tables_html(summary, ("coverage",)))
+    table = next((table for table in summary.tables if table.name == "coverage"), None)
+    if table is None:
+        return sentence
+    timed, skipped, lost, seen = (
+        sum(int(_real(value)) for value in table.column(name) if value is not None)
+        for name in ("timed", "skipped", "lost", "seen")
+    )
+    row = BarRow("dispatches", (timed, skipped, lost, max(0, seen - timed - skipped - lost)))
+    labels = ("timed", "skipped", "lost", "not accounted for")
+    bar = stacked_bars([row], labels, "What was seen", count_text) if sum(row.values) else None
+    return element("div", sentence, bar, tables_html(summary, ("coverage",)), class_="blocks")
 
 
 def tables_html(result: Result, names: Sequence[str]) -> Html:

@@ -27,6 +27,10 @@ _KNOWN = {
     "unclassified": 10,
     "outside": 10,
     "all ops": 0,
+    "timed": 3,
+    "skipped": 10,
+    "lost": 7,
+    "not accounted for": 11,
 }
 _FREE = (11, 12, 13, 4, 5, 6, 7, 2, 3)
 
