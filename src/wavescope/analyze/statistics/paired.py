@@ -9,10 +9,10 @@ import numpy as np
 
 from wavescope.analyze.statistics.student_t import quantile
 from wavescope.analyze.statistics.two_arms import (
-    MOST_RUNS_ADVISED,
     POWER,
     Effect,
     critical_value,
+    fewest,
     guarded_p,
 )
 
@@ -55,8 +55,10 @@ def pairs_needed(effect: Effect, threshold_percent: float, significance: float) 
     """Pairs that would make `threshold_percent` detectable; None when out of reach."""
     if effect.run_noise_percent is None:
         return None
-    for count in range(2, MOST_RUNS_ADVISED + 1):
+    noise_percent = effect.run_noise_percent
+
+    def detectable_percent(count: int) -> float:
         reach = critical_value(significance, count - 1) + quantile(POWER, count - 1)
-        if reach * effect.run_noise_percent / math.sqrt(count) <= threshold_percent:
-            return count
-    return None
+        return reach * noise_percent / math.sqrt(count)
+
+    return fewest(detectable_percent, threshold_percent)

@@ -9,6 +9,7 @@ docs/compare.md says why, and which false alarm rates this has.
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -103,12 +104,26 @@ def runs_needed(effect: Effect, threshold_percent: float, significance: float) -
     """Runs in each arm that would make `threshold_percent` detectable; None when out of reach."""
     if effect.run_noise_percent is None:
         return None
-    for count in range(2, MOST_RUNS_ADVISED + 1):
+    noise_percent = effect.run_noise_percent
+
+    def detectable_percent(count: int) -> float:
         degrees = 2 * count - 2
         reach = critical_value(significance, degrees) + quantile(POWER, degrees)
-        if reach * effect.run_noise_percent * math.sqrt(2 / count) <= threshold_percent:
-            return count
-    return None
+        return reach * noise_percent * math.sqrt(2 / count)
+
+    return fewest(detectable_percent, threshold_percent)
+
+
+def fewest(detectable_percent: Callable[[int], float], threshold_percent: float) -> int | None:
+    """The smallest count from 2 on with which so little is detectable; None beyond a thousand.
+
+    What is detectable shrinks as the count grows.
+    """
+    counts = range(2, MOST_RUNS_ADVISED + 1)
+    place = bisect.bisect_left(
+        counts, True, key=lambda count: detectable_percent(count) <= threshold_percent
+    )
+    return counts[place] if place < len(counts) else None
 
 
 @dataclass(frozen=True)
