@@ -29,11 +29,13 @@ class _PhaseGaps(NamedTuple):
     busy_ns: int
     gap_count: int
     gap_ns: int
+    stall_ns: int
+    """Gaps before its ops that are too long to be the cost of a launch."""
     median_ns: int
 
     @property
     def whole_ns(self) -> int:
-        return self.busy_ns + self.gap_ns
+        return self.busy_ns + self.gap_ns + self.stall_ns
 
     @property
     def gap_percent(self) -> float:
@@ -84,13 +86,15 @@ def _phase_gaps(context: FindingContext) -> list[_PhaseGaps]:
         durations = durations[working]
     own_paths = path_of_op if working.all() else path_of_op[working]
     gaps = context.gaps
-    told = (gaps.after != NO_ROW) & (gaps.lengths_ns <= context.thresholds.launch_gap_ns)
-    gap_paths, gap_lengths = path_of_op[gaps.after[told]], gaps.lengths_ns[told]
+    known = gaps.take(gaps.after != NO_ROW)
+    gap_paths, gap_lengths = path_of_op[known.after], known.lengths_ns
+    told = gap_lengths <= context.thresholds.launch_gap_ns
     own = [
         code_counts(own_paths, count + 1).tolist(),
         group_sums(own_paths, durations, count + 1),
-        np.bincount(gap_paths, minlength=count + 1).tolist(),
-        group_sums(gap_paths, gap_lengths, count + 1),
+        np.bincount(gap_paths[told], minlength=count + 1).tolist(),
+        group_sums(gap_paths[told], gap_lengths[told], count + 1),
+        group_sums(gap_paths[~told], gap_lengths[~told], count + 1),
     ]
     for column in own:
         for number in range(count - 1, -1, -1):
@@ -113,6 +117,7 @@ def _phase_gaps(context: FindingContext) -> list[_PhaseGaps]:
             busy_ns=own[1][number],
             gap_count=own[2][number],
             gap_ns=own[3][number],
+            stall_ns=own[4][number],
             median_ns=medians.get(number, 0),
         )
         for number in range(count + 1)
@@ -153,6 +158,7 @@ def _finding(context: FindingContext, each: _PhaseGaps) -> Finding:
             "gap_count": each.gap_count,
             "gaps_ns": each.gap_ns,
             "work_ns": each.busy_ns,
+            "longer_gaps_ns": each.stall_ns,
             "gap_percent": each.gap_percent,
         },
     )

@@ -48,7 +48,7 @@ class Thresholds:
         200_000, "ns", "launch-bound", "longer gaps are stalls of the host, no launch cost"
     )
     launch_idle_percent: float = _limit(
-        20, "% of gaps and ops", "launch-bound", "least share of the gaps before the phase's ops"
+        20, "% of its time line", "launch-bound", "least share of these gaps"
     )
     launch_phase_percent: float = _limit(
         5, "% of all gaps and ops", "launch-bound", "least share of the phase in the trace"
