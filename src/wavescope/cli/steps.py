@@ -43,7 +43,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
         with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
             chosen = select(trace, selection)
-            result = steps_result(chosen)
+            result = steps_result(chosen, most_steps=output.rows or None)
             op_count = len(chosen.ops)
     if not selection.is_everything:
         result.facts["selection"] = str(selection)

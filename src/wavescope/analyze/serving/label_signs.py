@@ -20,6 +20,8 @@ _LANGUAGE_MODEL = re.compile(
     r"(?i)(?:layer|rms)_?norm|softmax|rotary|rope|kv_?cache|embedding|index_?select"
 )
 
+_NOTHING = NameSays(NamedPhase.NOTHING, 0.0, None)
+
 
 @dataclass(frozen=True)
 class LabelSigns:
@@ -40,15 +42,23 @@ class LabelSigns:
     training: Flags
 
 
-def label_signs(texts: Sequence[str], rules: PhaseRules) -> LabelSigns:
-    """What each of the names says."""
-    said = [rules.says(text) for text in texts]
-    categories = [kernel_meaning.meaning_of(text).category for text in texts]
+def label_signs(
+    texts: Sequence[str], wanted: npt.NDArray[np.bool_], rules: PhaseRules
+) -> LabelSigns:
+    """What each of the names says; those that are not wanted say nothing."""
+    said = [
+        rules.says(text) if look else _NOTHING for text, look in zip(texts, wanted, strict=True)
+    ]
+    categories = [
+        kernel_meaning.meaning_of(text).category if look else kernel_meaning.OTHER
+        for text, look in zip(texts, wanted, strict=True)
+    ]
     attention = _are(categories, kernel_meaning.ATTENTION)
     prefill, decode = _weights(said, NamedPhase.PREFILL), _weights(said, NamedPhase.DECODE)
-    has_name = np.array(
-        [_LANGUAGE_MODEL.search(text[:LONGEST_MATCHED]) is not None for text in texts], np.bool_
-    )
+    by_name = [
+        bool(look) and _LANGUAGE_MODEL.search(text[:LONGEST_MATCHED]) is not None
+        for text, look in zip(texts, wanted, strict=True)
+    ]
     return LabelSigns(
         prefill=prefill,
         decode=decode,
@@ -56,7 +66,7 @@ def label_signs(texts: Sequence[str], rules: PhaseRules) -> LabelSigns:
         many_tokens=np.array([_is_for_many(s, rules) for s in said], np.bool_),
         row_per_group=_are(categories, kernel_meaning.NORMALIZATION),
         attention=attention,
-        language_model=attention | has_name | (prefill > 0) | (decode > 0),
+        language_model=attention | np.array(by_name, np.bool_) | (prefill > 0) | (decode > 0),
         communication=_are(categories, kernel_meaning.COMMUNICATION)
         | np.array([s.phase is NamedPhase.COMMUNICATION for s in said], np.bool_),
         training=np.array([s.phase is NamedPhase.TRAINING for s in said], np.bool_),

@@ -9,6 +9,7 @@ from wavescope.analyze.group_sums import group_sums
 from wavescope.analyze.group_unions import group_unions_ns
 from wavescope.analyze.names.kernel_meaning import meaning_of
 from wavescope.analyze.names.kernel_names import short_name
+from wavescope.analyze.phases.phase_kernels import KernelTime, PhaseKernels
 from wavescope.analyze.serving.phase_rules import PhaseRules
 from wavescope.analyze.serving.serving_phases import (
     PhaseSegment,
@@ -129,40 +130,47 @@ _KERNEL_COLUMNS = (
 
 
 def _kernel_table(phases: ServingPhases, limit: int | None) -> ResultTable:
-    lanes = phases.steps.lanes
-    names = [short_name(text) for text in lanes.texts]
-    distinct = list(dict.fromkeys(names))
-    number = {name: index for index, name in enumerate(distinct)}
-    meanings = {name: meaning_of(text) for text, name in zip(lanes.texts, names, strict=True)}
-    name_of_label = np.array([number[name] for name in names], np.int64)
-    width = len(distinct)
-    counts = np.zeros(len(ServingPhase) * width, np.int64)
-    totals = [0] * counts.size
-    for lane in lanes.lanes:
-        cell_of_op = phases.codes[lane.rows].astype(np.int64) * width
-        cell_of_op += name_of_label[lane.labels]
-        counts += np.bincount(cell_of_op, minlength=counts.size)
-        sums = group_sums(cell_of_op, lengths_ns(lane.starts, lane.ends), counts.size)
-        totals = [total + more for total, more in zip(totals, sums, strict=True)]
+    kernels = _phase_kernels(phases)
     rows: list[tuple[Value, ...]] = []
     for phase in _ORDER:
-        cells = [cell for cell in range(phase * width, (phase + 1) * width) if counts[cell]]
-        whole_ns = sum(totals[cell] for cell in cells)
-        cells.sort(key=lambda cell: (-totals[cell], distinct[cell % width]))
+        whole_ns = kernels.total_ns(phase)
         rows += [
             (
                 phase.name.lower(),
-                distinct[cell % width],
-                int(counts[cell]),
-                totals[cell] / int(counts[cell]),
-                100 * totals[cell] / whole_ns if whole_ns else None,
-                meanings[distinct[cell % width]].note or None,
-                meanings[distinct[cell % width]].category,
-                totals[cell],
+                kernels.names[name],
+                time.calls,
+                time.total_ns / time.calls,
+                100 * time.total_ns / whole_ns if whole_ns else None,
+                kernels.meanings[name].note or None,
+                kernels.meanings[name].category,
+                time.total_ns,
             )
-            for cell in cells[:limit]
+            for name, time in kernels.top(phase)[:limit]
         ]
     return ResultTable("phase_kernels", "Kernels by phase", _KERNEL_COLUMNS, rows)
+
+
+def _phase_kernels(phases: ServingPhases) -> PhaseKernels:
+    """The kernels of each phase, in the place of paths."""
+    lanes = phases.steps.lanes
+    names = [short_name(text) for text in lanes.texts]
+    meanings = {name: meaning_of(text) for text, name in zip(lanes.texts, names, strict=True)}
+    distinct = list(meanings)
+    number = {name: index for index, name in enumerate(distinct)}
+    name_of_label = np.array([number[name] for name in names], np.int64)
+    width = len(distinct)
+    by_phase: list[dict[int, KernelTime]] = [{} for _ in ServingPhase]
+    for lane in lanes.lanes:
+        cells = phases.codes[lane.rows].astype(np.int64) * width + name_of_label[lane.labels]
+        counts = np.bincount(cells, minlength=len(ServingPhase) * width)
+        totals = group_sums(cells, lengths_ns(lane.starts, lane.ends), counts.size)
+        for cell in np.flatnonzero(counts).tolist():
+            phase, name = divmod(cell, width)
+            known = by_phase[phase].get(name, KernelTime(0, 0))
+            by_phase[phase][name] = KernelTime(
+                known.calls + int(counts[cell]), known.total_ns + totals[cell]
+            )
+    return PhaseKernels(distinct, list(meanings.values()), by_phase)
 
 
 _SEGMENT_COLUMNS = (

@@ -83,7 +83,7 @@ def serving_phases(trace: Trace, rules: PhaseRules | None = None) -> ServingPhas
     """The phase of every op of `trace`, told from names and structure."""
     rules = rules or built_in_rules()
     steps = trace_steps(trace)
-    signs = label_signs(steps.lanes.texts, rules)
+    signs = label_signs(steps.lanes.texts, steps.lanes.is_frequent, rules)
     phase_codes = np.zeros(len(trace.ops), np.int8)
     segments: list[PhaseSegment] = []
     phases: list[Codes] = []

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.steps.lane_steps import LaneSteps
+from wavescope.analyze.steps.repetition import told_apart
 from wavescope.model.trace import Trace
 
 Numbers = npt.NDArray[np.int64]
@@ -39,9 +40,8 @@ class StepKinds:
 
 def step_kinds(steps: LaneSteps, sizes: Reals) -> StepKinds:
     """The kinds of steps; `sizes` are the log2 launch sizes of all ops, NaN where unknown."""
-    keys = np.stack((steps.signatures.view(np.int64), _size_class(steps, sizes)))
-    _, of_step, counts = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
-    of_step = of_step.reshape(-1)
+    keys = told_apart(steps.signatures, _size_class(steps, sizes))
+    _, of_step, counts = np.unique(keys, return_inverse=True, return_counts=True)
     chosen = _middle_steps(of_step, counts)
     lengths = steps.op_counts[chosen]
     kind_of_op = np.repeat(np.arange(counts.size), lengths)

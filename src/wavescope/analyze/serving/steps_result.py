@@ -39,8 +39,10 @@ class _LaneTimes(NamedTuple):
         return self.times.steps.lane.gpu, self.times.steps.lane.queue
 
 
-def steps_result(trace: Trace, phases: ServingPhases | None = None) -> Result:
-    """Tables `step_kinds`, `step_outliers` and `steps`, and findings."""
+def steps_result(
+    trace: Trace, phases: ServingPhases | None = None, most_steps: int | None = None
+) -> Result:
+    """Tables `step_kinds`, `step_outliers` and `steps` (the first `most_steps`), and findings."""
     phases = phases or serving_phases(trace)
     lanes = [
         _lane_times(LaneStepTimes.of(steps, codes), codes.tolist())
@@ -49,7 +51,7 @@ def steps_result(trace: Trace, phases: ServingPhases | None = None) -> Result:
     ]
     result = Result(
         "Steps",
-        [_kind_table(lanes), _outlier_table(trace, lanes), _step_table(lanes)],
+        [_kind_table(lanes), _outlier_table(trace, lanes), _step_table(lanes, most_steps)],
         [finding for lane in lanes for finding in _slow_findings(lane)],
     )
     result.facts.update(
@@ -197,18 +199,19 @@ _STEP_COLUMNS = (
 )
 
 
-def _step_table(lanes: list[_LaneTimes]) -> ResultTable:
+def _step_table(lanes: list[_LaneTimes], most: int | None) -> ResultTable:
     rows: list[tuple[Value, ...]] = []
     for lane in lanes:
         times = lane.times
+        left = len(times.steps) if most is None else max(0, most - len(rows))
         warm = {step for kind in lane.kinds for step in kind.warm_up.tolist()}
         columns = (
-            times.kind_of_step.tolist(),
-            lane.phases,
-            times.start_ns.tolist(),
-            times.span_ns.tolist(),
-            times.busy_ns.tolist(),
-            times.steps.op_counts.tolist(),
+            times.kind_of_step[:left].tolist(),
+            lane.phases[:left],
+            times.start_ns[:left].tolist(),
+            times.span_ns[:left].tolist(),
+            times.busy_ns[:left].tolist(),
+            times.steps.op_counts[:left].tolist(),
         )
         rows += [
             (
@@ -221,7 +224,8 @@ def _step_table(lanes: list[_LaneTimes]) -> ResultTable:
             )
             for step, (kind, phase, *numbers) in enumerate(zip(*columns, strict=True))
         ]
-    return ResultTable("steps", "Every step", _STEP_COLUMNS, rows)
+    total = sum(len(lane.times.steps) for lane in lanes)
+    return ResultTable("steps", "Every step", _STEP_COLUMNS, rows, total)
 
 
 def _slow_findings(lane: _LaneTimes) -> Iterator[Finding]:

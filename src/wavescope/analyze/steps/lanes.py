@@ -80,11 +80,24 @@ class Lanes:
     texts: Sequence[str]
     """What the labels stand for."""
 
+    @cached_property
+    def is_frequent(self) -> npt.NDArray[np.bool_]:
+        """Which labels occur often enough to be looked at: a hostile trace has millions of them."""
+        counts = np.zeros(len(self.texts), np.int64)
+        for lane in self.lanes:
+            counts += np.bincount(lane.labels, minlength=counts.size)
+        if counts.size <= MOST_LABELS:
+            return counts > 0
+        least = np.partition(counts, -MOST_LABELS)[-MOST_LABELS]
+        frequent: npt.NDArray[np.bool_] = counts > max(int(least), 1)
+        return frequent
+
     @property
     def main_lanes(self) -> tuple[Lane, ...]:
         return tuple(lane for lane, main in zip(self.lanes, self.main, strict=True) if main)
 
 
+MOST_LABELS = 8_192
 MAIN_SHARE = 0.1
 """A lane with this share of its GPU's compute time is looked at by itself, not beside another."""
 

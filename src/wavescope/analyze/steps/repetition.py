@@ -81,6 +81,14 @@ def _label_numbers(count: int) -> Signatures:
     return result
 
 
+def told_apart(signatures: Signatures, classes: Positions) -> Signatures:
+    """Signatures that differ also where only the classes (small numbers) do."""
+    lowest = int(classes.min(initial=0))
+    numbers = _label_numbers(int(classes.max(initial=0)) - lowest + 1)
+    apart: Signatures = signatures + numbers[classes - lowest]
+    return apart
+
+
 def repetitions(positions: LabelPositions, sums: Signatures) -> list[Repetition]:
     """What repeats at least three times in a row, the one that covers most ops first."""
     found: dict[int, Repetition] = {}

@@ -37,9 +37,12 @@ def _rules() -> tuple[_RoleRule, ...]:
     )
 
 
-def step_roles(texts: Sequence[str]) -> npt.NDArray[np.int8]:
-    """The `StepRole` of each of the names."""
-    return np.array([_role(text) for text in texts], np.int8)
+def step_roles(texts: Sequence[str], wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int8]:
+    """The `StepRole` of each of the names that are wanted, none for the others."""
+    roles = np.full(len(texts), StepRole.NONE, np.int8)
+    for label in np.flatnonzero(wanted).tolist():
+        roles[label] = _role(texts[label])
+    return roles
 
 
 def _role(text: str) -> StepRole:

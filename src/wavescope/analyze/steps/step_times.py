@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.steps.lane_steps import LaneSteps
-from wavescope.analyze.steps.repetition import FEWEST_REPEATS, Positions
+from wavescope.analyze.steps.repetition import FEWEST_REPEATS, Positions, told_apart
 
 Flags = npt.NDArray[np.bool_]
 
@@ -147,22 +147,22 @@ class LaneStepTimes:
 
 def _kinds(steps: LaneSteps, class_of_step: Positions) -> tuple[Positions, Flags]:
     """The kind of each step, and whether it holds something else than the others of its kind."""
-    keys = np.stack((class_of_step, steps.signatures.view(np.int64)))
-    distinct, first, of_step, counts = np.unique(
-        keys, axis=1, return_index=True, return_inverse=True, return_counts=True
+    keys = told_apart(steps.signatures, class_of_step)
+    _, first, of_step, counts = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True
     )
-    of_step = of_step.reshape(-1)
+    class_of_group = class_of_step[first]
     repeated = np.bincount(of_step, weights=steps.repeats, minlength=counts.size) > 0
     regular = np.flatnonzero(repeated & (counts >= FEWEST_REPEATS))
     regular = regular[np.argsort(-counts[regular], kind="stable")][:MOST_KINDS]
-    number = -1 - distinct[0]
+    number = -1 - class_of_group
     number[regular] = np.arange(regular.size)
     kind_of_step = number[of_step]
     irregular = kind_of_step < 0
     for kind, group in reversed(list(enumerate(regular.tolist()))):
         size = int(steps.op_counts[first[group]])
         alike = np.abs(steps.op_counts - size) <= max(2, ALIKE_OPS * size)
-        kind_of_step[irregular & alike & (class_of_step == distinct[0, group])] = kind
+        kind_of_step[irregular & alike & (class_of_step == class_of_group[group])] = kind
     return kind_of_step, irregular
 
 

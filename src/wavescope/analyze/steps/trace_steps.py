@@ -26,7 +26,7 @@ class TraceSteps:
 def trace_steps(trace: Trace) -> TraceSteps:
     """The steps of every main lane of `trace`."""
     lanes = lanes_of(trace)
-    roles = step_roles(lanes.texts)
+    roles = step_roles(lanes.texts, lanes.is_frequent)
     launches = tuple(_launches(trace, lane) for lane in lanes.main_lanes)
     steps = tuple(
         lane_steps(lane, roles, launched)

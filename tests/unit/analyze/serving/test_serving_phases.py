@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.builders import a_trace
 from tests.phase_score import scores, truth_codes
@@ -25,6 +27,7 @@ from tests.serving_traces import (
 )
 from wavescope.analyze.serving.phases_result import serving_phases_result
 from wavescope.analyze.serving.serving_phases import PHASE_LABELS, ServingPhase, serving_phases
+from wavescope.analyze.serving.steps_result import steps_result
 from wavescope.model.trace import Trace
 
 NOTHING_TO_GO_BY = (short_prompts, HOME_MADE, {"knows_sizes": False})
@@ -172,3 +175,32 @@ def test_the_result_lists_phases_with_their_kernels() -> None:
         ("decode", "multiply_first", 720),
     ]
     assert len(result.table("phase_segments").rows) == 6
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                ["paged_attention", "gemm_256x16x64", "fmha_fwd", "argmax", "nccl", "adam", "x", ""]
+            ),
+            st.integers(-(2**62), 2**62),
+            st.integers(0, 2**40),
+            st.integers(0, 2),
+            st.integers(-1, 2**31),
+        ),
+        max_size=60,
+    )
+)
+def test_any_trace_gets_a_phase_for_every_op(ops: list[tuple[str, int, int, int, int]]) -> None:
+    maker = a_trace()
+    for name, start, length, queue, grid in ops:
+        maker.with_kernel(name, start, start + length, queue=queue, grid_x=grid, workgroup_x=64)
+
+    trace = maker.build()
+    phases = serving_phases(trace)
+
+    assert len(phases.codes) == len(ops)
+    assert set(phases.codes.tolist()) <= set(ServingPhase)
+    assert sum(steps.firsts[-1] for steps in phases.steps.of_lane) <= len(ops)
+    serving_phases_result(trace).to_json()
+    steps_result(trace, phases).to_json()
