@@ -4,13 +4,12 @@
 // Ranges of all domains of a thread are nested in one another here, as they are in time.
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <cwchar>
 #include <mutex>
 #include <set>
 #include <string>
 
 #include "collector_roctx/markers.h"
+#include "collector_roctx/nvtx_event.h"
 #include "core/facts_log.h"
 #include "core/session.h"
 
@@ -30,54 +29,10 @@ struct Callbacks {
   int (*get_module_functions)(int module, FunctionPointer*** table, unsigned* count);
 };
 
-enum MessageType : int32_t { kAscii = 1, kUnicode = 2, kRegistered = 3 };
-
-// nvtxEventAttributes_t as far as its message.
-struct EventAttributes {
-  uint16_t version;
-  uint16_t bytes;
-  uint32_t category;
-  int32_t color_type;
-  uint32_t color;
-  int32_t payload_type;
-  int32_t reserved;
-  uint64_t payload;
-  int32_t message_type;
-  const void* message;
-};
-
-std::string utf8_of(const wchar_t* text) {
-  std::string out;
-  for (; text != nullptr && *text != 0; ++text) {
-    const auto character = static_cast<uint32_t>(*text);
-    if (character < 0x80) {
-      out += static_cast<char>(character);
-    } else if (character < 0x800) {
-      out += static_cast<char>(0xc0 | character >> 6);
-      out += static_cast<char>(0x80 | (character & 0x3f));
-    } else if (character < 0x10000) {
-      out += static_cast<char>(0xe0 | character >> 12);
-      out += static_cast<char>(0x80 | (character >> 6 & 0x3f));
-      out += static_cast<char>(0x80 | (character & 0x3f));
-    } else {
-      out += static_cast<char>(0xf0 | (character >> 18 & 0x7));
-      out += static_cast<char>(0x80 | (character >> 12 & 0x3f));
-      out += static_cast<char>(0x80 | (character >> 6 & 0x3f));
-      out += static_cast<char>(0x80 | (character & 0x3f));
-    }
-  }
-  return out;
-}
-
 // The text of an event; a registered one is a handle that we gave out.
 std::string text_of(const EventAttributes* event) {
-  if (event == nullptr || event->bytes < sizeof(EventAttributes) || event->message == nullptr) return "";
-  switch (event->message_type) {
-    case kAscii: return static_cast<const char*>(event->message);
-    case kUnicode: return utf8_of(static_cast<const wchar_t*>(event->message));
-    case kRegistered: return *static_cast<const std::string*>(event->message);
-    default: return "";
-  }
+  const bool is_registered = has_message(event) && event->message_type == MessageType::kRegistered;
+  return is_registered ? *static_cast<const std::string*>(event->message) : text_in(event);
 }
 
 void mark_ex(const EventAttributes* event) { mark(text_of(event).c_str(), kNvtx); }

@@ -1,16 +1,17 @@
 // The functions of the classic libnvToolsExt that mark time, so that code which was written for NVTX shows its ranges too.
 // Header-only NVTX 3 calls no exported functions: see nvtx3_injection.cpp.
 #include <cstdint>
-#include <cstring>
 
 #include "collector_roctx/markers.h"
 #include "collector_roctx/next_function.h"
+#include "collector_roctx/nvtx_event.h"
 #include "core/session.h"
 
 #define WAVESCOPE_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
 
+using wavescope::roctx::EventAttributes;
 using wavescope::roctx::kNvtx;
 using wavescope::roctx::NextFunction;
 using wavescope::roctx::StartedRange;
@@ -24,26 +25,6 @@ NextFunction<uint64_t(const char*)> next_start("nvtxRangeStartA");
 NextFunction<uint64_t(const void*)> next_start_ex("nvtxRangeStartEx");
 NextFunction<void(uint64_t)> next_end("nvtxRangeEnd");
 
-// The head of nvtxEventAttributes_t, as far as its message.
-struct EventAttributes {
-  uint16_t version;
-  uint16_t bytes;
-  uint32_t category;
-  int32_t color_type;
-  uint32_t color;
-  int32_t payload_type;
-  int32_t reserved;
-  uint64_t payload;
-  int32_t message_type;
-  const char* message;
-};
-constexpr int32_t kAsciiMessage = 1;
-
-const char* message_of(const EventAttributes* event) {
-  const bool readable = event != nullptr && event->bytes >= sizeof(EventAttributes) && event->message_type == kAsciiMessage;
-  return readable ? event->message : nullptr;
-}
-
 }  // namespace
 
 WAVESCOPE_EXPORT void nvtxMarkA(const char* text) {
@@ -52,7 +33,7 @@ WAVESCOPE_EXPORT void nvtxMarkA(const char* text) {
 }
 
 WAVESCOPE_EXPORT void nvtxMarkEx(const EventAttributes* event) {
-  wavescope::roctx::mark(message_of(event), kNvtx);
+  wavescope::roctx::mark(wavescope::roctx::text_in(event).c_str(), kNvtx);
   if (auto* next = next_mark_ex.get()) next(event);
 }
 
@@ -63,7 +44,7 @@ WAVESCOPE_EXPORT int nvtxRangePushA(const char* text) {
 
 WAVESCOPE_EXPORT int nvtxRangePushEx(const EventAttributes* event) {
   if (auto* next = next_push_ex.get()) next(event);
-  return wavescope::roctx::push_range(message_of(event), kNvtx);
+  return wavescope::roctx::push_range(wavescope::roctx::text_in(event).c_str(), kNvtx);
 }
 
 WAVESCOPE_EXPORT int nvtxRangePop() {
@@ -79,7 +60,7 @@ WAVESCOPE_EXPORT uint64_t nvtxRangeStartA(const char* text) {
 
 WAVESCOPE_EXPORT uint64_t nvtxRangeStartEx(const EventAttributes* event) {
   auto* next = next_start_ex.get();
-  return wavescope::roctx::start_range(message_of(event), kNvtx, next == nullptr ? 0 : next(event));
+  return wavescope::roctx::start_range(wavescope::roctx::text_in(event).c_str(), kNvtx, next == nullptr ? 0 : next(event));
 }
 
 WAVESCOPE_EXPORT void nvtxRangeEnd(uint64_t id) {
