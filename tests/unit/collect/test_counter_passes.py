@@ -1,0 +1,238 @@
+"""The parts of `wavescope profile`: input files, command lines, folders, and what rocprofv3 wrote."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wavescope.collect.counters.counter_output import read_pass_output, write_pass_csv
+from wavescope.collect.counters.hsa_agents import GpuAgent
+from wavescope.collect.counters.perfmon import ChannelLayout, counter_names, extra_counters
+from wavescope.collect.counters.rocprofv3_passes import (
+    PassEnd,
+    PassRequest,
+    iteration_range,
+    pass_command,
+    write_perfmon,
+)
+from wavescope.collect.counters.system_info import Workload, system_row
+from wavescope.collect.counters.workload_folder import (
+    WorkloadRecord,
+    WorkloadRequest,
+    free_pass_names,
+    opened_record,
+)
+from wavescope.collect.counters.workload_path import (
+    Surroundings,
+    require_no_launcher,
+    workload_folder,
+)
+from wavescope.collect.machine import Machine
+from wavescope.collect.ranks import Rank
+from wavescope.errors import UnreadableInputError, UsageError
+
+HEADER = (
+    "Correlation_Id,Dispatch_Id,Agent_Id,Process_Id,Kernel_Name,Grid_Size,Workgroup_Size,"
+    "Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp"
+)
+
+
+def request_in(folder: Path, **values: object) -> PassRequest:
+    return PassRequest(("./app",), folder, "gfx942", ChannelLayout(2, 4), **values)  # type: ignore[arg-type]
+
+
+def test_channels_become_counters_of_their_die() -> None:
+    layout = ChannelLayout(2, 4)
+
+    assert counter_names(["SQ_WAVES", "TCC_HIT[]"], layout) == [
+        "SQ_WAVES", *(f"TCC_HIT[{channel}]" for channel in range(8)),
+    ]  # fmt: skip
+    text = extra_counters(["SQ_WAVES", "TCC_HIT[]", "SQ_LEVEL_WAVES_ACCUM"], layout, "gfx942")
+    assert "- name: 'TCC_HIT[5]'" in text
+    assert "select(TCC_HIT,[DIMENSION_XCC=[1],DIMENSION_INSTANCE=[1]])" in text
+    assert "accumulate(SQ_LEVEL_WAVES, HIGH_RES)" in text
+    assert text.count("- name:") == 9
+    assert extra_counters(["SQ_WAVES"], layout, "gfx942") == ""
+
+
+def test_a_command_line_says_what_is_collected(tmp_path: Path) -> None:
+    request = request_in(tmp_path, kernels=("gemm(", "add"), iterations=("1", "3:5"))
+    perfmon = write_perfmon(request, "pmc_perf_0", ["SQ_WAVES", "TCC_HIT[]"])
+
+    command = pass_command(request, Path("rocprofv3"), perfmon, tmp_path / "out")
+
+    assert perfmon.read_text().splitlines()[0].startswith("pmc: SQ_WAVES TCC_HIT[0]")
+    assert command[command.index("-E") + 1] == str(perfmon.with_suffix(".yaml"))
+    assert command[command.index("--kernel-include-regex") + 1] == r"gemm\(|add"
+    assert command[command.index("--kernel-iteration-range") + 1] == "[1,3-5]"
+    assert command[-2:] == ["--", "./app"]
+
+
+@pytest.mark.parametrize("text", ["0", "5:3", "x", "", "1:2:3", "-1"])
+def test_launches_that_make_no_sense_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="names no launches"):
+        iteration_range([text])
+
+
+def written(folder: Path, *rows: str, header: str = HEADER, name: str = "7") -> Path:
+    place = folder / "pmc_1" / "host"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / f"{name}_counter_collection.csv").write_text("\n".join([header, *rows]) + "\n")
+    return folder
+
+
+def test_counters_become_columns(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        '1,1,Agent 4,7,"add(int, int)",64,32,SQ_WAVES,10,1000,1500',
+        '1,1,Agent 4,7,"add(int, int)",64,32,SQ_LEVEL_WAVES_ACCUM,2.5,1000,1500',
+        '2,2,Agent 6,7,"add(int, int)",64,32,SQ_WAVES,11,2000,2600',
+        "damaged",
+    )
+    output = read_pass_output(tmp_path)
+    write_pass_csv(output, tmp_path / "SQ_LEVEL_WAVES.csv", "SQ_LEVEL_WAVES")
+
+    rows = list(csv.DictReader((tmp_path / "SQ_LEVEL_WAVES.csv").read_text().splitlines()))
+    assert [row["GPU_ID"] for row in rows] == ["0", "1"]
+    assert [row["SQ_WAVES"] for row in rows] == ["10", "11"]
+    assert [row["SQ_ACCUM_PREV_HIRES"] for row in rows] == ["2.5", ""]
+    assert rows[0]["Kernel_Name"] == "add(int, int)"
+    assert (rows[1]["Start_Timestamp"], rows[1]["End_Timestamp"]) == ("2000", "2600")
+    assert output.notes == ["1 rows of counters could not be read and were left out"]
+
+
+def test_times_beyond_a_float_stay_exact(tmp_path: Path) -> None:
+    start = 13_386_742_234_691_895
+    written(tmp_path, f"1,1,Agent 1,7,k,1,1,SQ_WAVES,1,{start},{start + 1}")
+
+    (dispatch,) = read_pass_output(tmp_path).dispatches
+
+    assert (dispatch.start_ns, dispatch.end_ns) == (start, start + 1)
+
+
+def test_another_header_is_named(tmp_path: Path) -> None:
+    written(tmp_path, "1,2", header="Index,Name")
+
+    with pytest.raises(UnreadableInputError, match="it has no column process_id"):
+        read_pass_output(tmp_path)
+
+
+@given(text=st.text(max_size=300))
+def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    folder = tmp_path_factory.mktemp("counters")
+    (folder / "1_counter_collection.csv").write_bytes(
+        f"{HEADER}\n{text}".encode("utf-8", "surrogatepass")
+    )
+
+    assert read_pass_output(folder).dispatches == [] or text
+
+
+def test_a_broken_database_is_named(tmp_path: Path) -> None:
+    (tmp_path / "1_results.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 200)
+
+    with pytest.raises(UnreadableInputError, match="it holds no counters"):
+        read_pass_output(tmp_path)
+
+
+ALONE = Surroundings("MI300X_A1", "node7", Rank(), {"JOB": "42"})
+IN_JOB = Surroundings("MI300X_A1", "node7", Rank(3, 8), {"JOB": "42"})
+
+
+@pytest.mark.parametrize(
+    ("name", "directory", "around", "expected"),
+    [
+        ("vcopy", "", ALONE, "workloads/vcopy/MI300X_A1"),
+        ("vcopy", "", IN_JOB, "workloads/vcopy/3"),
+        ("", "/tmp/%hostname%/%gpumodel%", ALONE, "/tmp/node7/MI300X_A1"),
+        ("", "/tmp/out", IN_JOB, "/tmp/out/3"),
+        ("", "/tmp/%rank%/x", IN_JOB, "/tmp/3/x"),
+        ("", "/tmp/%rank%/x", ALONE, "/tmp/x"),
+        ("", "run_%env{JOB}%_%env{NONE}%", ALONE, "run_42_"),
+    ],
+)
+def test_folders_are_named_as_asked(
+    name: str, directory: str, around: Surroundings, expected: str
+) -> None:
+    assert workload_folder(name, directory, around) == Path(expected)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "."])
+def test_a_name_that_is_none_is_refused(name: str) -> None:
+    with pytest.raises(UsageError):
+        workload_folder(name, "", ALONE)
+
+
+@pytest.mark.parametrize(
+    ("command", "launcher"),
+    [
+        (["mpirun", "-n", "2", "./a"], "mpirun"),
+        (["/usr/bin/srun", "./a"], "srun"),
+        (["env", "A=1", "mpiexec", "./a"], "mpiexec"),
+        (["numactl", "-N0", "jsrun", "./a"], "jsrun"),
+    ],
+)
+def test_a_launcher_is_refused(command: list[str], launcher: str) -> None:
+    with pytest.raises(UsageError, match=f"{launcher} cannot be profiled"):
+        require_no_launcher(command)
+
+
+@pytest.mark.parametrize("command", [["./mpirun_test"], ["python3", "mpirun"], [], ["env"]])
+def test_other_programs_are_not_launchers(command: list[str]) -> None:
+    require_no_launcher(command)
+
+
+REQUEST = WorkloadRequest(("./app", "-n", "4"), "gfx90a", ("gemm",), ())
+
+
+def test_a_folder_remembers_what_was_collected(tmp_path: Path) -> None:
+    record = opened_record(tmp_path, REQUEST)
+    record.note(["SQ_WAVES"], PassEnd("pmc_perf_0", 0, dispatches=3))
+    record.note(["TCC_HIT[]"], PassEnd("pmc_perf_1", 1, failure="no"))
+    record.note(["TA_BUSY"], PassEnd("pmc_perf_2", 0, interrupted=True, dispatches=1))
+    record.save(tmp_path)
+
+    again = opened_record(tmp_path, REQUEST)
+
+    assert again == record
+    assert again.collected() == {"SQ_WAVES"}
+
+
+def test_a_damaged_memory_is_an_error(tmp_path: Path) -> None:
+    WorkloadRecord(REQUEST).save(tmp_path)
+    (tmp_path / "wavescope_profile.json").write_text('{"request": 5}')
+
+    with pytest.raises(UsageError, match="is damaged"):
+        opened_record(tmp_path, REQUEST)
+
+
+def test_passes_are_numbered_on() -> None:
+    names = ["SQ_LEVEL_WAVES", "pmc_perf_0", "pmc_perf_1", "pmc_perf_2"]
+
+    assert free_pass_names(names, []) == names
+    assert free_pass_names(names, ["pmc_perf_0", "pmc_perf_2"]) == [
+        "SQ_LEVEL_WAVES", "pmc_perf_1", "pmc_perf_3", "pmc_perf_4",
+    ]  # fmt: skip
+
+
+AGENT = GpuAgent("gfx942", "AMD Instinct MI300X", 29857, 304, 4, 32, 32, 64, 1024, 2100, 1300, {1: 32, 2: 4096})  # fmt: skip
+
+
+def test_the_machine_is_described(tmp_path: Path) -> None:
+    partition = tmp_path / "sys/class/drm/card0/device"
+    partition.mkdir(parents=True)
+    (partition / "current_compute_partition").write_text("SPX\n")
+    (partition / "current_memory_partition").write_text("NPS4\n")
+
+    row = system_row(Workload("w", ("./a b", "c"), ("sol",)), AGENT, Machine(root=tmp_path))
+
+    expected = {
+        "workload_name": "w", "command": "'./a b' c", "gpu_model": "MI300X_A1",
+        "gpu_arch": "gfx942", "num_xcd": "8", "total_l2_chan": "128", "num_hbm_channels": "32",
+        "cu_per_gpu": "304", "sqc_per_gpu": "160", "max_sclk": "2100", "max_mclk": "1300",
+        "compute_partition": "SPX", "rocm_version": "",
+    }  # fmt: skip
+    assert {name: row[name] for name in expected} == expected
