@@ -66,6 +66,23 @@ def test_every_dispatch_is_recorded_as_it_ran(
     assert (coverage["skipped"], coverage["lost"]) == ({}, {})
 
 
+@pytest.mark.parametrize("limit", ["by choice", "files must be small"])
+def test_signals_of_the_runtime_do_as_well(limit: str, programs: Path, tmp_path: Path) -> None:
+    """Where no shared memory is to be had, or it is not wanted."""
+    program = built("hsa_load.c", programs)
+    wanted = {"WAVESCOPE_SIGNALS": "runtime"} if limit == "by choice" else {}
+    if limit != "by choice":
+        limited = tmp_path / "limited"
+        limited.write_text(f'#!/bin/sh\nulimit -f 40000\nexec {program} "$@"\n')
+        limited.chmod(0o755)
+        program = limited
+
+    run = run_on_gpu(program, 2, 2, 1500, "none", "exit", folder=tmp_path, gpus=2, **wanted)
+
+    assert_recorded_is_executed(run)
+    assert not Path(f"/dev/shm/wavescope-{run.process.base.name}.pending").exists()
+
+
 def test_several_threads_share_a_queue(programs: Path, tmp_path: Path) -> None:
     run = run_on_gpu(built("hsa_load.c", programs), 1, 4, 1000, "none", "shutdown", folder=tmp_path)
 

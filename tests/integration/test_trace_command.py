@@ -220,6 +220,9 @@ def test_a_recorder_that_is_killed_leaves_a_session_to_recover() -> None:
     recorded = int(recorder.stdout.readline())
     recorder.kill()
     recorder.wait()
+    with open_trace(next(Path().glob("trace.db.session-*"))) as trace:
+        assert list(trace.notes) == [(f"process {recorded} is still being recorded", 1)]
+        assert "cut_off_processes" not in trace.metadata
     recorder.stdin.write("go on\n")
     recorder.stdin.close()
     deadline = time.monotonic() + 20
