@@ -69,13 +69,19 @@ def _rows_starting(trace: Trace, gpus: Rows, times: Times) -> Rows:
     origin, last = min(int(op_starts.min()), int(times.min())), int(op_starts.max())
     if (last - origin + 1) * len(numbers) >= 1 << 63:
         return rows
-    by_time = np.lexsort((gpus, times))
-    keys = (times - origin)[by_time] * len(numbers) + np.searchsorted(numbers, gpus)[by_time]
+    keys = (times - origin) * len(numbers)
+    if len(numbers) > 1:
+        keys += np.searchsorted(numbers, gpus)
+    # The gaps of each GPU are in order, so that this merges few runs, or has nothing to do.
+    by_time = np.argsort(keys, kind="stable")
+    keys = keys[by_time]
     has_barriers = bool(np.any(kinds == OpKind.BARRIER))
     # Backwards, so that of several rows the first one stays.
     for block in reversed(list(blocks(len(op_starts)))):
         gpu_numbers = np.minimum(np.searchsorted(numbers, op_gpus[block]), len(numbers) - 1)
-        wanted = (op_starts[block] - origin) * len(numbers) + gpu_numbers
+        wanted = op_starts[block] - origin
+        wanted *= len(numbers)
+        wanted += gpu_numbers
         places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         found = (keys[places] == wanted) & (numbers[gpu_numbers] == op_gpus[block])
         if has_barriers:
