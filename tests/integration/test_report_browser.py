@@ -137,7 +137,7 @@ def test_keys_and_buttons_zoom_and_pan(browser: Browser, long_report: Path) -> N
     view.click("[data-act=in]")
     assert view.value(WINDOW) == [14_827, 24_712]
     assert view.value("document.querySelector('output.window').textContent") == (
-        "14.83 us to 24.71 us (9.885 us)"
+        "14.827 us to 24.712 us (9.885 us)"
     )
     view.click("[data-act=all]")
     assert view.value(WINDOW) == [0, 39_539]

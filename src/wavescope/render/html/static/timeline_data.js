@@ -136,14 +136,25 @@ const wavescopeTimelineData = (() => {
 
   const axisUnit = document.querySelector(".timeline")?.dataset.unit;
 
+  const unitOf = (ns) =>
+    ns >= 1e9 ? ["s", 1e9] : ns >= 1e6 ? ["ms", 1e6] : ns >= 1e3 ? ["us", 1e3] : ["ns", 1];
+
+  // A place on the time axis, in the unit of `largest`, with digits enough to tell `step` apart.
+  const position = (ns, step, largest) => {
+    if (axisUnit) return duration(ns);
+    const [unit, per] = unitOf(largest);
+    const digits = Math.max(0, Math.min(9, Math.ceil(Math.log10(per / step) - 1e-9)));
+    return `${(ns / per).toFixed(digits)} ${unit}`;
+  };
+
   const duration = (ns) => {
     if (axisUnit) return `${Math.round(ns).toLocaleString("en")} ${axisUnit}`;
     const size = Math.abs(ns);
-    const [unit, per] = size >= 1e9 ? ["s", 1e9] : size >= 1e6 ? ["ms", 1e6] : size >= 1e3 ? ["us", 1e3] : ["ns", 1];
+    const [unit, per] = unitOf(size);
     if (per === 1) return `${Math.round(ns)} ns`;
     const value = size / per;
     return `${(ns / per).toFixed(value >= 100 ? 1 : value >= 10 ? 2 : 3)} ${unit}`;
   };
 
-  return { load, firstAbove, duration };
+  return { load, firstAbove, duration, position };
 })();

@@ -1,7 +1,7 @@
 "use strict";
 // How a timeline looks: strips, boxes of single ops, marker ranges, the axis and the overview.
 const wavescopeTimelineDrawing = (() => {
-  const { firstAbove, duration } = wavescopeTimelineData;
+  const { firstAbove, duration, position } = wavescopeTimelineData;
   const AXIS = 22;
   const OVERVIEW = 14;
   const GAP = 6;
@@ -137,7 +137,7 @@ const wavescopeTimelineDrawing = (() => {
         context.fillStyle = this.colours.line;
         context.fillRect(x, y + 4, 1, height);
         context.fillStyle = this.colours.soft;
-        if (x < this.width - 50) context.fillText(duration(at), x + 4, y + AXIS / 2);
+        if (x < this.width - 50) context.fillText(position(at, step, to), x + 4, y + AXIS / 2);
       }
     }
 
@@ -291,8 +291,9 @@ const wavescopeTimelineDrawing = (() => {
 
     tell() {
       const [from, to] = this.window;
+      const place = (ns) => position(ns, (to - from) / 1000, to);
       this.figure.querySelector("output.window").textContent =
-        `${duration(from)} to ${duration(to)} (${duration(to - from)})`;
+        `${place(from)} to ${place(to)} (${duration(to - from)})`;
       this.figure.dataset.from = String(Math.round(from));
       this.figure.dataset.to = String(Math.round(to));
       this.figure.dataset.boxes = String(this.boxes);
