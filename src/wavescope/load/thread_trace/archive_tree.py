@@ -1,4 +1,4 @@
-"""The files of a zip or tar archive, read where they are: nothing is unpacked to the disk.
+"""The files of a zip or tar archive, read where they are: no member is unpacked to the disk.
 
 Names that are absolute or lead upwards, links, devices and encrypted members are not listed.
 Every read is bounded by what is asked for, whatever sizes the archive states.
@@ -6,23 +6,34 @@ Every read is bounded by what is asked for, whatever sizes the archive states.
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import os
 import posixpath
 import tarfile
+import tempfile
 import weakref
 import zipfile
 import zlib
+from collections.abc import Callable
 from functools import cached_property
-from lzma import LZMAError
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from wavescope.errors import UnreadableInputError
 from wavescope.load.thread_trace.file_tree import MOST_FILES, FileTree, too_large
 
 MOST_ARCHIVE_BYTES = 8 << 30
-_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, LZMAError)
+_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, lzma.LZMAError)
 _ENCRYPTED = 1
+_BLOCK_BYTES = 1 << 20
+_INFLATERS: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\0": lzma.open,
+}
+"""How compressed archives begin, and what undoes it."""
 
 
 def opened_archive(path: Path) -> FileTree | None:
@@ -78,15 +89,16 @@ class ZipTree:
 class TarTree:
     """The files of a tar archive, compressed or not.
 
-    A compressed tar can only be read from its beginning; members are therefore kept in the order
-    of the archive and re-reading one costs a pass over what lies before it.
+    A compressed tar can only be read from its beginning: it is inflated once, into a temporary
+    file without a name, so that members can be read in any order.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._archive = tarfile.open(path)  # noqa: SIM115  kept for the tree's life
-            weakref.finalize(self, self._archive.close)
+            file = _seekable_tar(path)
+            weakref.finalize(self, file.close)
+            self._archive = tarfile.open(fileobj=file, mode="r:")  # noqa: SIM115  kept for the tree's life
             self._members = {
                 posixpath.normpath(member.name): member
                 for member in _first_members(self._archive, path)
@@ -115,6 +127,34 @@ class TarTree:
             raise UnreadableInputError(f"{self.path}:{name}", _reason(error)) from error
 
 
+def _seekable_tar(path: Path) -> IO[bytes]:
+    """The plain tar that `path` is or inflates to."""
+    file = path.open("rb")
+    for magic, opener in _INFLATERS.items():
+        is_packed = file.read(len(magic)) == magic
+        file.seek(0)
+        if is_packed:
+            with file, opener(file) as packed:
+                return _inflated(packed, path)
+    return file
+
+
+def _inflated(packed: IO[bytes], path: Path) -> IO[bytes]:
+    plain = tempfile.TemporaryFile()  # noqa: SIM115  kept for the tree's life
+    try:
+        size = 0
+        while block := packed.read(_BLOCK_BYTES):
+            size += len(block)
+            if size > MOST_ARCHIVE_BYTES:
+                raise _too_much(path)
+            plain.write(block)
+        plain.seek(0)
+    except BaseException:
+        plain.close()
+        raise
+    return plain
+
+
 def _first_members(archive: tarfile.TarFile, path: Path) -> list[tarfile.TarInfo]:
     members: list[tarfile.TarInfo] = []
     for member in archive:
@@ -134,12 +174,16 @@ def _accepted(path: Path, members: list[tuple[str, int]]) -> dict[str, int]:
     if len(sizes) > MOST_FILES:
         raise UnreadableInputError(path, f"it has more than {MOST_FILES:,} members")
     if sum(sizes.values()) > MOST_ARCHIVE_BYTES:
-        raise UnreadableInputError(
-            path,
-            f"unpacked it has more than {MOST_ARCHIVE_BYTES >> 30} GiB",
-            hint="unpack what you want to see and name that folder",
-        )
+        raise _too_much(path)
     return sizes
+
+
+def _too_much(path: Path) -> UnreadableInputError:
+    return UnreadableInputError(
+        path,
+        f"unpacked it has more than {MOST_ARCHIVE_BYTES >> 30} GiB",
+        hint="unpack what you want to see and name that folder",
+    )
 
 
 def _bounded(file: IO[bytes], shown: str, most_bytes: int) -> bytes:
