@@ -38,6 +38,23 @@ def test_steps_that_drift_together_have_a_larger_one() -> None:
     assert standard_error(100 + drift, Statistic.MEAN, 0) > 1.8 * naive
 
 
+def test_the_error_of_a_mean_is_what_resampling_blocks_gives() -> None:
+    rng = np.random.default_rng(6)
+    values = 100 + np.cumsum(rng.normal(0, 1, 64)) * 0.3 + rng.normal(0, 1, 64)
+    length = block_length(64)
+    starts = rng.integers(0, 64 - length + 1, (20_000, 64 // length, 1))
+    means = values[starts + np.arange(length)].reshape(20_000, -1).mean(axis=1)
+
+    blocks = 64 // length
+    around_mean = np.sqrt(
+        np.mean((means - means.mean()) ** 2) + (means.mean() - values.mean()) ** 2 / blocks
+    )
+
+    assert standard_error(values, Statistic.MEAN, 0) == pytest.approx(
+        float(around_mean) * np.sqrt(blocks / (blocks - 1)), rel=0.05
+    )
+
+
 def test_the_median_is_resampled_with_the_seed() -> None:
     values = np.random.default_rng(5).normal(100, 4, 300)
 

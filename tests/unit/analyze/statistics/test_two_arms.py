@@ -135,6 +135,24 @@ def test_how_many_runs_make_a_change_detectable() -> None:
     assert runs_needed(effect, 0.0001, 0.05) is None
 
 
+def test_the_error_is_what_resampling_the_runs_gives() -> None:
+    """The bootstrap draws runs with replacement; with n runs its error is too small by n - 1 / n."""
+    rng = np.random.default_rng(21)
+    count = 6
+    arms = [np.exp(rng.normal(0, 0.02, count)) for _ in range(2)]
+
+    drawn = [np.log(arm)[rng.integers(0, count, (40_000, count))].mean(axis=1) for arm in arms]
+    bootstrap_error = float((drawn[1] - drawn[0]).std()) * math.sqrt(count / (count - 1))
+
+    effect = effect_between(runs(*arms[0]), runs(*arms[1]))
+    assert effect.low_percent is not None
+    assert effect.high_percent is not None
+    assert effect.degrees is not None
+    width = math.log1p(effect.high_percent / 100) - math.log1p(effect.low_percent / 100)
+    error = width / 2 / quantile(1 - 0.4 * 0.05, effect.degrees)
+    assert error == pytest.approx(bootstrap_error, rel=0.02)
+
+
 def test_the_detectable_effect_is_found_four_times_out_of_five() -> None:
     rng = np.random.default_rng(11)
     noise, count = 0.01, 6
