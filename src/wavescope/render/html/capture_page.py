@@ -64,7 +64,9 @@ def _cards(report: CaptureReport) -> list[Card]:
     gains = [finding.gain_percent for finding in report.plan.findings if finding.gain_percent]
     cards = [
         Card("Stall", _percent(facts.get("stall_percent")), "of the waves' time"),
-        Card("Exposed stall", _percent(facts.get("exposed_stall_percent")), "hidden by nothing"),
+        Card("Exposed stall", _percent(facts.get("exposed_stall_percent")), "hidden by nothing")
+        if len(report.trace.waves)
+        else Card("Exposed stall", "unknown", "no wave files"),
         Card("Best change", f"up to {max(gains):.1f} %" if gains else "none", "at most"),
         Card("Waves", count_text(len(report.trace.waves)), "traced"),
     ]

@@ -22,6 +22,8 @@ def code_html(view: CodeView) -> Html:
         notes.append(f"{count_text(view.left_out_rows)} instructions with the least latency")
     if view.left_out_files:
         notes.append(f"{count_text(view.left_out_files)} files with the least stall")
+    if not view.files:
+        notes.append("the source, which the capture does not keep")
     left_out = f" Not in this page: {' and '.join(notes)}." if notes else ""
     return element(
         "div",
@@ -33,7 +35,9 @@ def code_html(view: CodeView) -> Html:
         ),
         element(
             "div",
-            element("div", *(_file(file) for file in view.files), class_="pane"),
+            element("div", *(_file(file) for file in view.files), class_="pane")
+            if view.files
+            else None,
             element(
                 "div",
                 element("h3", "Instructions"),
