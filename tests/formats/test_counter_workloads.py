@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.counters_builder import a_workload, write_csv
+from wavescope.analyze.counters.pc_sampling import SampleOrder, pc_samples
 from wavescope.errors import UnreadableInputError
 from wavescope.load.counters.workload import read_workload
 from wavescope.model.counters import ACCUMULATED
@@ -280,6 +285,77 @@ def test_pc_samples(tmp_path: Path) -> None:
         ("s_waitcnt vmcnt(0)", 2, 2, (("waitcnt", 2),)),
         ("v_add_f32", 1, 0, ()),
     ]
+
+
+def test_pc_samples_of_json_have_kernels_and_offsets(tmp_path: Path) -> None:
+    folder = a_workload(tmp_path).with_dispatch("a", 10).write()
+    document = {
+        "rocprofiler-sdk-tool": [
+            {
+                "strings": {
+                    "pc_sample_instructions": ["s_waitcnt", "v_add"],
+                    "pc_sample_comments": ["k.cpp:1", "k.cpp:2"],
+                },
+                "kernel_symbols": [{"kernel_id": 7, "formatted_kernel_name": "a"}],
+                "buffer_records": {
+                    "kernel_dispatch": [{"dispatch_info": {"dispatch_id": 1, "kernel_id": 7}}],
+                    "pc_sample_stochastic": [
+                        {
+                            "record": {
+                                "pc": {"code_object_offset": offset},
+                                "dispatch_id": 1,
+                                "wave_issued": issued,
+                                "snapshot": {"stall_reason": "X_REASON_ALU_DEPENDENCY"},
+                            },
+                            "inst_index": place,
+                        }
+                        for offset, issued, place in ((64, 0, 0), (64, 0, 0), (8, 1, 1))
+                    ],
+                },
+            }
+        ]
+    }
+    (folder / "ps_file_results.json").write_text(json.dumps(document))
+
+    table = read_workload(folder)
+    by_offset = pc_samples(table, SampleOrder.OFFSET).records()
+
+    assert [(row["kernel"], row["offset"], row["instruction"]) for row in by_offset] == [
+        ("a", 8, "v_add"),
+        ("a", 64, "s_waitcnt"),
+    ]
+    assert [(row["count"], row["stalled"]) for row in by_offset] == [(1, 0), (2, 2)]
+    assert pc_samples(table, kernels=frozenset({"other"})).rows == []
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"rocprofiler-sdk-tool": [{"strings": 3}]}'])
+def test_spoiled_extras_leave_the_rest_readable(tmp_path: Path, content: str) -> None:
+    folder = a_workload(tmp_path).with_dispatch("a", 10).write()
+    (folder / "ps_file_results.json").write_text(content)
+    (folder / "roofline.csv").write_text('a\n"' + "x" * 200_000)
+
+    table = read_workload(folder)
+
+    assert table.pc_samples == []
+    assert [note.partition(" was")[0] for note in table.notes] == [
+        "roofline.csv",
+        "ps_file_results.json",
+    ]
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_break_the_reader(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = a_workload(Path(name)).with_dispatch("a", 10, SQ_WAVES=1).write()
+        for file in ("pmc_perf.csv", "sysinfo.csv", "SQ_LEVEL_WAVES.csv", "roofline.csv"):
+            damaged = folder / file
+            kept = damaged.read_bytes() if damaged.is_file() else b""
+            damaged.write_bytes(kept[: len(kept) // 2] + content + kept[len(kept) // 2 :])
+            try:
+                read_workload(folder)
+            except UnreadableInputError as error:
+                assert str(error).startswith("cannot read")
+            damaged.write_bytes(kept)
 
 
 @pytest.mark.parametrize(

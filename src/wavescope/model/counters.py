@@ -35,7 +35,9 @@ class PcSample(NamedTuple):
     """How often an instruction was seen by PC sampling."""
 
     kernel: str
-    offset: int
+    """Empty where the samples do not tell."""
+    offset: int | None
+    """Of the instruction in its code object, in bytes."""
     instruction: str
     source: str
     sample_count: int

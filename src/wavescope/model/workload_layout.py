@@ -8,7 +8,8 @@
   summed up over all cycles
 - `timestamps.csv`: start and end of each dispatch, where `pmc_perf.csv` has none
 - `roofline.csv`: measured peaks, one row for each GPU
-- `ps_file_*.csv`: PC samples
+- `ps_file_results.json`, `ps_file_*pc_sampling*.csv`: PC samples; `ps_file_kernel_trace.csv` names
+  the kernels of the latter
 - `profiling_config.yaml`, `log.txt`, `perfmon/`: how it was collected; the analysis needs none
 """
 
@@ -24,6 +25,8 @@ TIMES_FILE = "timestamps.csv"
 CEILINGS_FILE = "roofline.csv"
 MULTIPLEXING_FILE = "multiplexing.json"
 PC_SAMPLE_FILES = re.compile(r"ps_file_(\w*pc_sampling\w*)\.csv", re.ASCII)
+PC_SAMPLE_JSON = "ps_file_results.json"
+PC_SAMPLE_KERNELS = "ps_file_kernel_trace.csv"
 
 KERNEL_NAME = "Kernel_Name"
 DISPATCH_ID = "Dispatch_ID"

@@ -28,9 +28,9 @@ _PLACES = {
     "vl1d": _Place(200, 105, "#2f7d6b"),
     "sl1d": _Place(200, 268, "#2f7d6b"),
     "l1i": _Place(200, 363, "#2f7d6b"),
-    "l2": _Place(200 + _BOX_WIDTH + _FLOW_WIDTH, 180, "#6b4f8a"),
-    "fabric": _Place(200 + 2 * (_BOX_WIDTH + _FLOW_WIDTH), 180, "#8a4f4f"),
-    "hbm": _Place(200 + 3 * (_BOX_WIDTH + _FLOW_WIDTH) - 60, 180, "#555555"),
+    "l2": _Place(200 + _BOX_WIDTH + _FLOW_WIDTH, 165, "#6b4f8a"),
+    "fabric": _Place(200 + 2 * (_BOX_WIDTH + _FLOW_WIDTH), 254, "#8a4f4f"),
+    "hbm": _Place(200 + 3 * (_BOX_WIDTH + _FLOW_WIDTH) - 60, 262, "#555555"),
 }
 _SIZE = (200 + 3 * (_BOX_WIDTH + _FLOW_WIDTH) - 60 + _BOX_WIDTH + 10, 462)
 
@@ -52,7 +52,13 @@ def memory_chart_svg(values: Mapping[str, str]) -> str:
     return "\n".join([*parts, "</svg>\n"])
 
 
+_TALL = {"l2": 262}
+"""Boxes that are higher than their lines, so that every arrow meets them."""
+
+
 def _height(key: str) -> int:
+    if key in _TALL:
+        return _TALL[key]
     box = next(box for box in BOXES if box.key == key)
     return _HEAD + _LINE * len(box.lines) + 8
 

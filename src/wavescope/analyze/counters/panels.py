@@ -22,6 +22,7 @@ STATISTICS = {
 }
 """By kind of table: its columns. `channel_values` has one for each metric instead."""
 
+_MOST_CHANNELS = 4096
 _NOT_THERE = "N/A: the channel was not collected, or what it is divided by is 0"
 
 
@@ -166,4 +167,4 @@ def _channel_value_rows(table: PanelTable, values: MetricValues) -> list[MetricR
 
 def _channel_count(values: MetricValues) -> int:
     """Channels of the chip, for rows that have nothing to show."""
-    return int(values.measured.table.facts.get("total_l2_chan", 0))
+    return min(int(values.measured.table.facts.get("total_l2_chan", 0)), _MOST_CHANNELS)

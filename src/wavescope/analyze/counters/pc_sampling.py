@@ -9,6 +9,8 @@ from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
 
 _COLUMNS = (
     ResultColumn("id", "id", Unit.NAME),
+    ResultColumn("kernel", "kernel", Unit.NAME, "where the samples tell"),
+    ResultColumn("offset", "offset", Unit.NONE, "of the instruction in its code, in bytes"),
     ResultColumn("source", "source", Unit.NAME, "file and line, where known"),
     ResultColumn("instruction", "instruction", Unit.NAME),
     ResultColumn("count", "samples", Unit.COUNT),
@@ -26,13 +28,24 @@ class SampleOrder(str, enum.Enum):
     OFFSET = "offset"
 
 
-def pc_samples(table: CounterTable, order: SampleOrder = SampleOrder.COUNT) -> ResultTable:
-    """One row for each instruction that was seen."""
+def pc_samples(
+    table: CounterTable,
+    order: SampleOrder = SampleOrder.COUNT,
+    kernels: frozenset[str] | None = None,
+) -> ResultTable:
+    """One row for each instruction that was seen; with `kernels` only theirs.
+
+    By offset, instructions of a kernel stand in the order of its code, where offsets are known.
+    """
     result = ResultTable("21.1", "21.1 PC Sampling", _COLUMNS)
-    samples = list(table.pc_samples)
+    samples = [
+        s for s in table.pc_samples if kernels is None or not s.kernel or s.kernel in kernels
+    ]
     total = sum(sample.sample_count for sample in samples)
     if order is SampleOrder.COUNT:
         samples.sort(key=lambda sample: -sample.sample_count)
+    else:
+        samples.sort(key=lambda sample: (sample.kernel, sample.offset or 0))
     result.rows = [_row(at, sample, total) for at, sample in enumerate(samples)]
     return result
 
@@ -41,6 +54,8 @@ def _row(at: int, sample: PcSample, total: int) -> tuple[Value, ...]:
     reasons = ", ".join(f"{name} {count}" for name, count in sample.stall_reasons)
     return (
         f"21.1.{at}",
+        sample.kernel or None,
+        sample.offset,
         sample.source or "unknown",
         sample.instruction,
         sample.sample_count,

@@ -136,7 +136,10 @@ def _other_tables(analysis: Analysis, options: AnalysisOptions) -> list[ResultTa
     if wants(blocks, "4.1") or wants(blocks, "4.2"):
         tables += [table for table in roofline_tables(analysis.values) if wants(blocks, table.name)]
     if wants(blocks, "21.1") and (workload.pc_samples or blocks):
-        tables.append(pc_samples(workload, options.sample_order))
+        names = analysis.selected.kernel_names
+        chosen = frozenset(names[code] for code in set(analysis.selected.kernel_codes.tolist()))
+        kernels = chosen if options.kernels else None
+        tables.append(pc_samples(workload, options.sample_order, kernels))
     return tables
 
 

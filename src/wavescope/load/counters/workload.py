@@ -27,7 +27,6 @@ from wavescope.model.workload_layout import (
     LEVEL_FILES,
     MULTIPLEXING_FILE,
     PASS_FILES,
-    PC_SAMPLE_FILES,
     TIMES_FILE,
 )
 
@@ -57,11 +56,8 @@ def read_workload(folder: Path) -> CounterTable:
     _gather_accumulators(table)
     _require_times(table, folder, names)
     _add_ceilings(table, folder, names)
-    for name in names:
-        if PC_SAMPLE_FILES.fullmatch(name):
-            samples, more = read_pc_samples(folder / name)
-            table.pc_samples += samples
-            table.notes += more
+    table.pc_samples, more = read_pc_samples(folder, names)
+    table.notes += more
     return table
 
 
@@ -211,6 +207,10 @@ def _require_times(table: CounterTable, folder: Path, names: Sequence[str]) -> N
 
 
 def _add_ceilings(table: CounterTable, folder: Path, names: Sequence[str]) -> None:
-    if CEILINGS_FILE in names:
+    if CEILINGS_FILE not in names:
+        return
+    try:
         table.ceilings, notes = read_ceilings(folder / CEILINGS_FILE)
-        table.notes += notes
+    except UnreadableInputError as error:
+        notes = [f"{CEILINGS_FILE} was left out: {error.reason}"]
+    table.notes += notes
