@@ -63,7 +63,7 @@ def _cards(report: CaptureReport) -> list[Card]:
     facts = report.plan.facts
     gains = [finding.gain_percent for finding in report.plan.findings if finding.gain_percent]
     cards = [
-        Card("Stall", _percent(facts.get("stall_percent")), "of the waves' time"),
+        Card("Stall", _percent(facts.get("stall_percent")), f"of all {report.code.unit}"),
         Card("Exposed stall", _percent(facts.get("exposed_stall_percent")), "hidden by nothing")
         if len(report.trace.waves)
         else Card("Exposed stall", "unknown", "no wave files"),

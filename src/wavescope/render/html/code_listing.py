@@ -35,28 +35,29 @@ def code_html(view: CodeView) -> Html:
         ),
         element(
             "div",
-            element("div", *(_file(file) for file in view.files), class_="pane")
+            element("div", *(_file(file, view.unit) for file in view.files), class_="pane")
             if view.files
             else None,
             element(
                 "div",
                 element("h3", "Instructions"),
                 element("output", class_="told", aria_live="polite"),
-                _listing("isa", "Instruction", [_instruction(row) for row in view.rows]),
+                _listing("isa", "Instruction", [_instruction(row, view.unit) for row in view.rows]),
                 class_="pane",
             ),
             class_="code",
+            data_unit=view.unit,
         ),
     )
 
 
-def _file(file: SourceView) -> Html:
+def _file(file: SourceView, unit: str) -> Html:
     more = f", {count_text(file.left_out_count)} lines left out" if file.left_out_count else ""
     return element(
         "div",
         element("h3", bounded(file.path, 120)),
         element("p", f"{file.stall_percent:.1f} % of all stall{more}", class_="note"),
-        _listing("source", "Source", [_line(line) for line in file.lines]),
+        _listing("source", "Source", [_line(line, unit) for line in file.lines]),
     )
 
 
@@ -65,18 +66,18 @@ def _listing(kind: str, what: str, rows: list[Html]) -> Html:
         "tr",
         element("th", "", element("span", "Number", class_="unseen"), scope="col"),
         element("th", "Stall %", scope="col"),
-        element("th", "Charged", scope="col", title="stall cycles, waits charged to their causes"),
+        element("th", "Charged", scope="col", title="stall, waits charged to their causes"),
         element("th", what, scope="col"),
     )
     table = element("table", element("thead", head), element("tbody", *rows), class_=kind)
     return element("div", table, class_="listing", tabindex="0", role="region", aria_label=what)
 
 
-def _line(line: SourceLine) -> Html:
+def _line(line: SourceLine, unit: str) -> Html:
     return element(
         "tr",
         element("td", element("button", str(line.number), type="button"), class_="number"),
-        _share(line.stall_percent, line.stall),
+        _share(line.stall_percent, line.stall, unit),
         element("td", count_text(line.charged) if line.charged else "", class_="number"),
         element("td", bounded(line.text.expandtabs(4), _LONGEST_CODE), class_="text"),
         data_line=line.key,
@@ -84,12 +85,12 @@ def _line(line: SourceLine) -> Html:
     )
 
 
-def _instruction(row: CodeRow) -> Html:
+def _instruction(row: CodeRow, unit: str) -> Html:
     waited = " ".join(f"{producer.row}:{producer.stall}" for producer in row.producers)
     return element(
         "tr",
         element("td", element("button", str(row.row), type="button"), class_="number"),
-        _share(row.stall_percent, row.stall),
+        _share(row.stall_percent, row.stall, unit),
         element("td", count_text(row.charged) if row.charged else "", class_="number"),
         element(
             "td",
@@ -104,6 +105,6 @@ def _instruction(row: CodeRow) -> Html:
     )
 
 
-def _share(percent: float, stall: int) -> Html:
+def _share(percent: float, stall: int, unit: str) -> Html:
     text = f"{percent:.1f}" if stall else ""
-    return element("td", text, class_="number heat", title=f"{count_text(stall)} cycles")
+    return element("td", text, class_="number heat", title=f"{count_text(stall)} {unit}")

@@ -73,6 +73,8 @@ class CodeView(NamedTuple):
     files: list[SourceView]
     left_out_rows: int
     left_out_files: int
+    unit: str = "cycles"
+    """`samples` where the capture holds such."""
 
 
 def code_view(decoded: DecodedTrace, options: CodeViewOptions | None = None) -> CodeView:
@@ -91,6 +93,7 @@ def code_view(decoded: DecodedTrace, options: CodeViewOptions | None = None) -> 
         files,
         total - len(shown),
         max(len(paths) - options.files, 0),
+        decoded.instructions.measure.value,
     )
 
 

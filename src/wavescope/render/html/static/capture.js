@@ -49,7 +49,7 @@
       const producer = rowOf.get(number);
       producer?.classList.add("producer");
       const text = producer?.querySelector(".text").textContent ?? `row ${number}`;
-      return `row ${number}, ${Number(stall).toLocaleString("en")} cycles: ${text}`;
+      return `row ${number}, ${Number(stall).toLocaleString("en")} ${code.dataset.unit}: ${text}`;
     });
     reveal(rowOf.get(waited[0]?.[0]));
     told.textContent = words.length ? `waits for ${words.join("; ")}` : row.querySelector(".text").textContent;
