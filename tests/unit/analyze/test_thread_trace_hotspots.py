@@ -202,17 +202,29 @@ def test_context_shows_the_source_with_bars() -> None:
     result = report(a_kernel(), frame=FrameChoice.OUTERMOST, has_detail=True, context=1, topk=1)
     table = result.table("context_1")
 
-    assert table.title.startswith(
-        "#1 attention.py:5: 3.0 % of all stall, VMEM-load, stall rate 88 %"
+    assert table.title == (
+        "#1 attention.py:5: 83.0 % of all stall charged (3.0 % raw), VMEM-load, stall rate 88 %"
     )
     assert table.column("line") == [4, 5, 6]
     assert table.column("mark") == ["", ">", ""]
     assert table.column("stall") == [10, 30, 100]
     assert table.column("charged_stall") == [10, 830, 100]
     assert table.column("text") == ["    a = load(q)", "    b = load(k)", "    c = a + b"]
-    assert table.column("bar")[1] == "█░░░░░░░░░░░░░░░░░░░"
+    assert table.column("heat_percent") == [1, 83, 10]
+    assert table.column("bar") == ["█" + "░" * 19, "█" * 20, "█" * 3 + "░" * 17]
     instructions = result.table("line_instructions_1")
     assert instructions.column("row") == [4]
+
+
+def test_the_raw_view_draws_raw_stall() -> None:
+    result = report(
+        a_kernel(), frame=FrameChoice.OUTERMOST, view=View.RAW, has_detail=True, context=0, topk=1
+    )
+
+    assert result.table("context_1").title.startswith(
+        "#1 attention.py:6: 10.0 % of all stall, VALU"
+    )
+    assert result.table("context_1").column("bar") == ["█" * 20]
 
 
 def test_bars_show_any_stall() -> None:

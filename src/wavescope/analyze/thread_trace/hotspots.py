@@ -14,7 +14,7 @@ from wavescope.analyze.thread_trace.coverage import (
 )
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.entry_lines import EntryLine, entry_lines
-from wavescope.analyze.thread_trace.line_context import context_tables
+from wavescope.analyze.thread_trace.line_context import ContextSize, context_tables, line_heat
 from wavescope.analyze.thread_trace.source_lines import (
     NO_SOURCE,
     FrameChoice,
@@ -75,14 +75,20 @@ def hotspots(decoded: DecodedTrace, options: HotspotOptions | None = None) -> Re
         result.tables += [_line_table(decoded, lines, entries, view, options) for view in views]
         result.tables.append(_entry_table(decoded, entries))
         if options.has_detail:
-            result.tables += context_tables(
-                decoded, lines, [entry.line for entry in entries], options.topk, options.context
-            )
+            result.tables += _context(decoded, lines, entries, options)
     if options.mode is not Mode.SRC:
         result.tables += [_instruction_table(decoded, view, options) for view in views]
     result.tables += [_pair_table(decoded), coverage_table(decoded, facts)]
     result.findings = [*_findings(decoded, entries), *coverage_findings(decoded)]
     return result
+
+
+def _context(
+    decoded: DecodedTrace, lines: LineMap, entries: list[EntryLine], options: HotspotOptions
+) -> list[ResultTable]:
+    apart = [entry.line for entry in entries]
+    heat = line_heat(decoded, lines, apart, is_charged=options.view is not View.RAW)
+    return context_tables(decoded, lines, apart, heat, ContextSize(options.topk, options.context))
 
 
 def _views(view: View) -> list[View]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.source_lines import NO_SOURCE, LineMap, frame_label
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
-from wavescope.model.thread_trace import Frame
+from wavescope.model.thread_trace import Frame, Integers
 
 _BAR_CELLS = 20
 _MOST_INSTRUCTIONS = 6
@@ -18,8 +20,8 @@ _CONTEXT_COLUMNS = (
     ResultColumn("line", "Line", Unit.NONE),
     ResultColumn("stall", "Stall", Unit.COUNT),
     ResultColumn("charged_stall", "Charged", Unit.COUNT, "with waits charged to producers"),
-    ResultColumn("stall_percent", "Share", Unit.PERCENT, "of all stall"),
-    ResultColumn("bar", "Heat", meaning="stall beside the most of any line of the kernel"),
+    ResultColumn("heat_percent", "Share", Unit.PERCENT, "of all stall, charged or raw as ranked"),
+    ResultColumn("bar", "Heat", meaning="beside the most of any line that is not shown apart"),
     ResultColumn("text", "Source"),
 )
 _INSTRUCTION_COLUMNS = (
@@ -33,21 +35,52 @@ _INSTRUCTION_COLUMNS = (
 )
 
 
+class ContextSize(NamedTuple):
+    """How many hot lines are shown (0: all), and how many lines around each."""
+
+    lines: int
+    around: int
+
+
+@dataclass(frozen=True, eq=False)
+class LineHeat:
+    """What lines are ranked and drawn by."""
+
+    by_row: Integers
+    by_line: Integers
+    is_charged: bool
+    most: int
+    """Of any line that is not shown apart."""
+
+
+def line_heat(
+    decoded: DecodedTrace, lines: LineMap, apart: Collection[int], *, is_charged: bool
+) -> LineHeat:
+    """Raw or charged stall of lines."""
+    by_row = decoded.charges.charged if is_charged else decoded.instructions.stall
+    by_line = lines.summed(by_row)
+    shown = np.ones(len(by_line), np.bool_)
+    shown[list(apart)] = False
+    return LineHeat(by_row, by_line, is_charged, int(by_line[shown].max(initial=0)))
+
+
 def context_tables(
-    decoded: DecodedTrace, lines: LineMap, apart: Collection[int], count: int, context: int
+    decoded: DecodedTrace,
+    lines: LineMap,
+    apart: Collection[int],
+    heat: LineHeat,
+    size: ContextSize,
 ) -> list[ResultTable]:
     """For each of the hottest lines its surroundings and its worst instructions."""
-    stall, charged = lines.stall, lines.summed(decoded.charges.charged)
-    weight = np.maximum(stall, charged)
     ranked = [
         line
-        for line in np.argsort(-weight, kind="stable").tolist()
-        if weight[line] > 0 and line not in apart and lines.frames[line] != NO_SOURCE
+        for line in np.argsort(-heat.by_line, kind="stable").tolist()
+        if heat.by_line[line] > 0 and line not in apart and lines.frames[line] != NO_SOURCE
     ]
     tables: list[ResultTable] = []
-    for rank, line in enumerate(ranked[: count or None], start=1):
-        title = _title(decoded, lines, line, rank)
-        rows = _context_rows(decoded, lines, line, context)
+    for rank, line in enumerate(ranked[: size.lines or None], start=1):
+        title = _title(decoded, lines, line, rank, heat)
+        rows = _context_rows(decoded, lines, line, heat, size.around)
         if rows:
             tables.append(ResultTable(f"context_{rank}", title, _CONTEXT_COLUMNS, rows))
         tables.append(
@@ -68,36 +101,38 @@ def bar(value: int, most: int) -> str:
     return "█" * cells + "░" * (_BAR_CELLS - cells)
 
 
-def _title(decoded: DecodedTrace, lines: LineMap, line: int, rank: int) -> str:
+def _title(decoded: DecodedTrace, lines: LineMap, line: int, rank: int, heat: LineHeat) -> str:
     stall, latency = int(lines.stall[line]), int(lines.latency[line])
-    share = 100 * stall / max(decoded.total_stall, 1)
+    total = max(decoded.total_stall, 1)
+    share = f"{100 * int(heat.by_line[line]) / total:.1f} % of all stall"
+    if heat.is_charged:
+        share += f" charged ({100 * stall / total:.1f} % raw)"
     rate = f", stall rate {100 * stall / latency:.0f} %" if latency else ""
-    kind = lines.main_kind(line, decoded.instructions.stall).value
-    return f"#{rank} {frame_label(lines.frames[line])}: {share:.1f} % of all stall, {kind}{rate}"
+    kind = lines.main_kind(line, heat.by_row).value
+    return f"#{rank} {frame_label(lines.frames[line])}: {share}, {kind}{rate}"
 
 
 def _context_rows(
-    decoded: DecodedTrace, lines: LineMap, line: int, context: int
+    decoded: DecodedTrace, lines: LineMap, line: int, heat: LineHeat, around: int
 ) -> list[tuple[Value, ...]]:
     frame = lines.frames[line]
     source = decoded.trace.sources.get(frame.path)
     if source is None:
         return []
     charged = lines.summed(decoded.charges.charged)
-    most = int(lines.stall.max())
-    first, last = max(frame.line - context, 1), min(frame.line + context, len(source.lines))
+    first, last = max(frame.line - around, 1), min(frame.line + around, len(source.lines))
     rows: list[tuple[Value, ...]] = []
     for number in range(first, last + 1):
         place = lines.number_of.get(Frame(frame.path, number))
-        stall = 0 if place is None else int(lines.stall[place])
+        value = 0 if place is None else int(heat.by_line[place])
         rows.append(
             (
                 ">" if number == frame.line else "",
                 number,
-                stall,
+                0 if place is None else int(lines.stall[place]),
                 0 if place is None else int(charged[place]),
-                100 * stall / max(decoded.total_stall, 1),
-                bar(stall, most),
+                100 * value / max(decoded.total_stall, 1),
+                bar(value, heat.most),
                 source.lines[number - 1].expandtabs(4).rstrip(),
             )
         )
