@@ -23,6 +23,8 @@ COMMANDS = (
     ("summary", "TRACE", "--per", "gpu", "--all-ops", "-n", "2"),
     ("summary", "TRACE", "--gpu", "9"),
     ("summary", "TRACE", "--table", "kernels"),
+    ("compare", "TRACE", "TRACE"),
+    ("compare", "TRACE", "TRACE", "TRACE", "--by", "kernel,phase,step", "-n", "2"),
     ("phases", "TRACE"),
     ("phases", "TRACE", "--per", "thread", "--keep-numbers", "-n", "1"),
     ("analyze-trace", "TRACE"),
