@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
@@ -22,7 +23,7 @@ from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 
 if TYPE_CHECKING:
-    from wavescope.model.result import Result
+    from wavescope.model.result import Result, ResultTable
 
 _NO_STEPS = "nothing repeats at least three times in a row on any queue: no steps to measure"
 
@@ -70,8 +71,24 @@ def _fit_for_people(result: Result, output: OutputOptions) -> list[str]:
     if output.tables:
         return []
     hidden = [table.name for table in result.tables if table.name == "steps" and table.rows]
-    result.tables = [table for table in result.tables if table.rows and table.name not in hidden]
+    result.tables = [
+        _without_single_process(table)
+        for table in result.tables
+        if table.rows and table.name not in hidden
+    ]
     return hidden
+
+
+def _without_single_process(table: ResultTable) -> ResultTable:
+    """The table without the column of processes when there is only one."""
+    if len(set(table.column("process"))) > 1:
+        return table
+    place = [column.name for column in table.columns].index("process")
+    return replace(
+        table,
+        columns=(*table.columns[:place], *table.columns[place + 1 :]),
+        rows=[(*row[:place], *row[place + 1 :]) for row in table.rows],
+    )
 
 
 COMMAND = Command(

@@ -71,8 +71,8 @@ def test_every_step_as_csv(run: Run, served_file: Path) -> None:
     ran = run("steps", served_file, "--table", "steps", "--format", "csv")
 
     header, first, *_ = ran.out.splitlines()
-    assert header.startswith("gpu,queue,step,kind,phase,warm_up,start_ns")
-    assert first.startswith("0,0,1,,prefill,")
+    assert header.startswith("gpu,queue,process,step,kind,phase,warm_up,start_ns")
+    assert first.startswith("0,0,0,1,,prefill,")
 
 
 def test_a_trace_without_repetition_says_so(run: Run, trace_file: Path) -> None:

@@ -176,6 +176,7 @@ def _phase_kernels(phases: ServingPhases) -> PhaseKernels:
 _SEGMENT_COLUMNS = (
     ResultColumn("gpu", "GPU", meaning="GPU number in the trace"),
     ResultColumn("queue", "Queue", meaning="queue (or stream) of the GPU"),
+    ResultColumn("process", "Process", meaning="process number in the trace"),
     ResultColumn("phase", "Phase", Unit.NAME, "phase of the steps"),
     ResultColumn("start_ns", "Start", Unit.TIME, "start of the first op"),
     ResultColumn("end_ns", "End", Unit.TIME, "end of the last op"),
@@ -192,6 +193,7 @@ def _segment_table(segments: tuple[PhaseSegment, ...]) -> ResultTable:
         (
             segment.gpu,
             segment.queue,
+            segment.process if segment.process >= 0 else None,
             segment.phase.name.lower(),
             segment.start_ns,
             segment.end_ns,

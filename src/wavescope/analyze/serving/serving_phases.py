@@ -51,6 +51,7 @@ class PhaseSegment(NamedTuple):
 
     gpu: int
     queue: int
+    process: int
     phase: ServingPhase
     start_ns: int
     end_ns: int
@@ -215,6 +216,7 @@ def _segments(steps: LaneSteps, judged: _Judged) -> list[PhaseSegment]:
         PhaseSegment(
             lane.gpu,
             lane.queue,
+            lane.process,
             ServingPhase(phase),
             start_ns,
             end_ns,

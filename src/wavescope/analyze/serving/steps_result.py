@@ -35,8 +35,10 @@ class _LaneTimes(NamedTuple):
     kinds: list[StepKindTimes]
 
     @property
-    def place(self) -> tuple[int, int]:
-        return self.times.steps.lane.gpu, self.times.steps.lane.queue
+    def place(self) -> tuple[Value, ...]:
+        """Values of `_PLACE_COLUMNS`."""
+        lane = self.times.steps.lane
+        return lane.gpu, lane.queue, lane.process if lane.process >= 0 else None
 
 
 def steps_result(
@@ -76,9 +78,13 @@ def _phase_name(phase: ServingPhase) -> str:
     return "" if phase is ServingPhase.UNCLASSIFIED else phase.name.lower()
 
 
-_KIND_COLUMNS = (
+_PLACE_COLUMNS = (
     ResultColumn("gpu", "GPU", meaning="GPU number in the trace"),
     ResultColumn("queue", "Queue", meaning="queue (or stream) of the GPU"),
+    ResultColumn("process", "Process", meaning="process number in the trace"),
+)
+_KIND_COLUMNS = (
+    *_PLACE_COLUMNS,
     ResultColumn(
         "kind", "Kind", meaning="number of the kind of step; none: steps unlike any other"
     ),
@@ -128,8 +134,7 @@ def _kind_row(lane: _LaneTimes, kind: StepKindTimes) -> tuple[Value, ...]:
 
 
 _OUTLIER_COLUMNS = (
-    ResultColumn("gpu", "GPU", meaning="GPU number in the trace"),
-    ResultColumn("queue", "Queue", meaning="queue (or stream) of the GPU"),
+    *_PLACE_COLUMNS,
     ResultColumn("step", "Step", meaning="number of the step on its queue, from 1"),
     ResultColumn("kind", "Kind", meaning="number of the kind of step"),
     ResultColumn("start_ns", "Start", Unit.TIME, "start of the step's first op"),
@@ -141,6 +146,8 @@ _OUTLIER_COLUMNS = (
     ResultColumn("gap_before", "Gap before", Unit.NAME, "the op that this gap precedes"),
 )
 
+_OVER_MEDIAN = [column.name for column in _OUTLIER_COLUMNS].index("over_median_percent")
+
 
 def _outlier_table(trace: Trace, lanes: list[_LaneTimes]) -> ResultTable:
     rows = [
@@ -150,7 +157,7 @@ def _outlier_table(trace: Trace, lanes: list[_LaneTimes]) -> ResultTable:
         if kind.is_repeated
         for row in _outlier_rows(trace, lane, kind)
     ]
-    rows.sort(key=lambda row: -float(row[7] or 0))
+    rows.sort(key=lambda row: -float(row[_OVER_MEDIAN] or 0))
     return ResultTable("step_outliers", "Slow steps", _OUTLIER_COLUMNS, rows)
 
 
@@ -186,8 +193,7 @@ def _op_text(trace: Trace, row: int) -> str:
 
 
 _STEP_COLUMNS = (
-    ResultColumn("gpu", "GPU", meaning="GPU number in the trace"),
-    ResultColumn("queue", "Queue", meaning="queue (or stream) of the GPU"),
+    *_PLACE_COLUMNS,
     ResultColumn("step", "Step", meaning="number of the step on its queue, from 1"),
     ResultColumn("kind", "Kind", meaning="number of the kind of step; none: unlike any other"),
     ResultColumn("phase", "Phase", meaning="prefill, decode or shared where that is known"),
@@ -230,7 +236,7 @@ def _step_table(lanes: list[_LaneTimes], most: int | None) -> ResultTable:
 
 def _slow_findings(lane: _LaneTimes) -> Iterator[Finding]:
     """Kinds of steps of which some take much longer than the others."""
-    gpu, queue = lane.place
+    gpu, queue, _ = lane.place
     for kind in lane.kinds:
         if not kind.is_repeated or not kind.outliers.size:
             continue

@@ -1,4 +1,4 @@
-"""The ops of each queue in the order in which they started: what steps are found in."""
+"""The ops of each process and queue in the order they started: what steps are found in."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.op_labels import OpLabels, op_labels
 from wavescope.analyze.row_groups import grouped_rows
+from wavescope.analyze.scopes import distinct, paired
 from wavescope.model.intervals import Times, elapsed_ns, is_sorted
 from wavescope.model.op_kinds import OpClass, OpKind
 from wavescope.model.source import Array
@@ -21,10 +22,11 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Lane:
-    """The ops of one queue by start; `labels` say what each is called."""
+    """The ops of one process on one queue by start; `labels` say what each is called."""
 
     gpu: int
     queue: int
+    process: int
     rows: Rows
     """Where each op stands in the trace's `ops`."""
     labels: Array
@@ -104,16 +106,27 @@ MAIN_SHARE = 0.1
 
 def lanes_of(trace: Trace) -> Lanes:
     """The lanes of `trace`, barriers left out."""
-    trace.ops.load("gpu", "queue", "start_ns", "end_ns", "type", "name")
+    trace.ops.load("gpu", "queue", "process", "start_ns", "end_ns", "type", "name")
     ops = trace.ops
     named = op_labels(trace, ops)
     labels = _label_codes(named)
     working = np.flatnonzero(trace.op_kind != OpKind.BARRIER)
-    groups = grouped_rows(ops["gpu"][working], ops["queue"][working], (working,))
+    # Two processes may share a GPU, and number their queues alike.
+    queues, queue_of_row = distinct(ops["queue"][working])
+    processes, process_of_row = distinct(ops["process"][working])
+    count = len(queues) * len(processes)
+    lane_of_row = paired(queue_of_row, process_of_row, len(processes), count)
+    groups = grouped_rows(ops["gpu"][working], lane_of_row, (working,))
     lanes: list[Lane] = []
     for gpu, members in groups.by_major():
         alone = [
-            _lane(gpu, queue, groups.columns[0][place], ops, labels) for queue, place in members
+            _lane(
+                ops,
+                labels,
+                groups.columns[0][place],
+                (gpu, queues[number // len(processes)], processes[number % len(processes)]),
+            )
+            for number, place in members
         ]
         lanes += [
             replace(lane, beside=tuple(other for other in alone if other is not lane))
@@ -127,12 +140,12 @@ def _label_codes(named: OpLabels) -> Array:
     return named.for_each_op(np.arange(len(named.texts), dtype=narrow))
 
 
-def _lane(gpu: int, queue: int, rows: Rows, ops: TraceTable, labels: Array) -> Lane:
+def _lane(ops: TraceTable, labels: Array, rows: Rows, place: tuple[int, int, int]) -> Lane:
     starts = ops["start_ns"][rows]
     if not is_sorted(starts):
         order = np.argsort(starts, kind="stable")
         starts, rows = starts[order], rows[order]
-    return Lane(gpu, queue, rows, labels[rows], starts, ops["end_ns"][rows])
+    return Lane(*place, rows, labels[rows], starts, ops["end_ns"][rows])
 
 
 def _are_main(trace: Trace, lanes: Sequence[Lane]) -> tuple[bool, ...]:

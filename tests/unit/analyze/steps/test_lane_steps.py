@@ -148,3 +148,18 @@ def test_steps_of_two_kinds_in_turn_end_by_name() -> None:
     odd, even = a_step(4, "left"), a_step(4, "right")
 
     assert firsts(trace_of([*odd, *even] * 6)) == [20 * i for i in range(13)]
+
+
+def test_two_processes_on_one_queue_are_two_lanes() -> None:
+    maker = a_trace()
+    for number, name in enumerate(a_step() * 5):
+        for process in (0, 1):
+            start = 1_000 * number + 500 * process
+            maker.with_kernel(name, start, start + 400, process=process)
+
+    lanes = trace_steps(maker.build()).of_lane
+
+    assert [(steps.lane.queue, steps.lane.process, len(steps)) for steps in lanes] == [
+        (0, 0, 5),
+        (0, 1, 5),
+    ]
