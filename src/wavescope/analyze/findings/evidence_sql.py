@@ -22,15 +22,26 @@ def on_gpu(gpu: int) -> str:
     return f"gpuId = {gpu}" if gpu >= 0 else "gpuId IS NULL"
 
 
-def gaps_sql(gpu: int, least_ns: int = 0, most_ns: int | None = None, rows: int = 20) -> str:
-    """The longest idle gaps of a GPU, each with the op that ended it, and all they add up to."""
+def gaps_sql(
+    gpu: int,
+    *,
+    least_ns: int = 0,
+    most_ns: int | None = None,
+    window: tuple[int, int] | None = None,
+) -> str:
+    """The longest idle gaps of a GPU, each with the op that ended it, and all they add up to.
+
+    `window` keeps the gaps that end in it.
+    """
     below = f" AND start - reached < {most_ns}" if most_ns is not None else ""
+    if window is not None:
+        below += f" AND start BETWEEN {window[0]} AND {window[1]}"
     return (
         "SELECT id AS op_after, reached AS gap_start, start - reached AS gap_ns, description, "
         "count(*) OVER () AS gaps, sum(start - reached) OVER () AS idle_ns FROM (SELECT id, start, "
         "description, max(end) OVER (ORDER BY start, end ROWS BETWEEN UNBOUNDED PRECEDING AND "
         f"1 PRECEDING) AS reached FROM op WHERE {on_gpu(gpu)} AND opType NOT LIKE '%barrier%') "
-        f"WHERE start - reached > {least_ns}{below} ORDER BY gap_ns DESC LIMIT {rows}"
+        f"WHERE start - reached > {least_ns}{below} ORDER BY gap_ns DESC LIMIT 20"
     )
 
 

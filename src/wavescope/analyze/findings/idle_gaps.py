@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.gpu_timelines import GpuTimeline
+from wavescope.analyze.rows_by_time import RowsByTime
 from wavescope.model.coded_columns import blocks
 from wavescope.model.intervals import Times
 from wavescope.model.op_kinds import OpKind
@@ -17,6 +18,7 @@ from wavescope.model.trace import Trace
 Rows = npt.NDArray[np.int64]
 
 NO_ROW = -1
+_FEW_GAPS = 2_000
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,31 @@ def idle_gaps(trace: Trace, timelines: Sequence[GpuTimeline], least_ns: int) -> 
         nothing = np.empty(0, np.int64)
         return IdleGaps(nothing, nothing, nothing, nothing)
     gpus, starts, ends = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return IdleGaps(gpus, starts, ends, _rows_starting(trace, gpus, ends))
+    found = _rows_of_few if len(gpus) <= _FEW_GAPS else _rows_of_many
+    return IdleGaps(gpus, starts, ends, found(trace, gpus, ends))
 
 
-def _rows_starting(trace: Trace, gpus: Rows, times: Times) -> Rows:
+def _rows_of_few(trace: Trace, gpus: Rows, times: Times) -> Rows:
+    """As `_rows_of_many`, one after the other: a few are found without a pass over all ops."""
+    op_gpus, kinds = trace.ops["gpu"], trace.op_kind
+    by_start = RowsByTime(trace.ops["start_ns"])
+    return np.array(
+        [
+            next(
+                (
+                    row
+                    for row in by_start.at(time)
+                    if op_gpus[row] == gpu and kinds[row] != OpKind.BARRIER
+                ),
+                NO_ROW,
+            )
+            for gpu, time in zip(gpus.tolist(), times.tolist(), strict=True)
+        ],
+        np.int64,
+    )
+
+
+def _rows_of_many(trace: Trace, gpus: Rows, times: Times) -> Rows:
     """For each GPU and time the first row of an op (no barrier) that starts there and then."""
     rows = np.full(len(times), NO_ROW, np.int64)
     if not len(times):

@@ -9,10 +9,10 @@ import numpy as np
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import gaps_sql
 from wavescope.analyze.findings.idle_gaps import NO_ROW
-from wavescope.analyze.group_statistics import group_statistics
+from wavescope.analyze.findings.like_calls import nearest_rank_median
 from wavescope.analyze.group_sums import group_sums
 from wavescope.analyze.phases.marker_paths import NO_PATH
-from wavescope.model.coded_columns import code_counts
+from wavescope.model.coded_columns import code_counts, looked_up
 from wavescope.model.result import Finding, Severity
 from wavescope.units import duration_text
 
@@ -31,7 +31,6 @@ class _PhaseGaps(NamedTuple):
     gap_ns: int
     stall_ns: int
     """Gaps before its ops that are too long to be the cost of a launch."""
-    median_ns: int
 
     @property
     def whole_ns(self) -> int:
@@ -42,17 +41,34 @@ class _PhaseGaps(NamedTuple):
         return 100 * self.gap_ns / self.whole_ns if self.whole_ns else 0.0
 
 
+class _PhaseOps(NamedTuple):
+    """The ops of a phase: their median, the GPU of most, and when the first and last began."""
+
+    median_ns: int
+    gpu: int
+    first_ns: int
+    last_ns: int
+
+
 def launch_bound(context: FindingContext) -> list[Finding]:
     """A finding for each phase (without markers: for the whole trace) bound by launches."""
     phases = _phase_gaps(context)
     whole_ns = sum(each.whole_ns for each in phases if _is_outermost(context, each.path))
-    qualifying = {each.path: each for each in phases if _qualifies(context, each, whole_ns)}
+    ops_of = {
+        each.path: _ops_of(context, each) for each in phases if _qualifies(context, each, whole_ns)
+    }
+    limit_ns = context.thresholds.launch_op_ns
+    qualifying = {
+        each.path: each
+        for each in phases
+        if each.path in ops_of and ops_of[each.path].median_ns <= limit_ns
+    }
     parents: dict[int, list[_PhaseGaps]] = {}
     for each in qualifying.values():
         if each.path < len(context.phases.paths):
             parents.setdefault(context.phases.paths[each.path].parent, []).append(each)
     return [
-        _finding(context, each)
+        _finding(context, each, ops_of[each.path])
         for each in qualifying.values()
         if not any(child.gap_ns >= _EXPLAINED * each.gap_ns for child in parents.get(each.path, []))
     ]
@@ -67,7 +83,6 @@ def _qualifies(context: FindingContext, each: _PhaseGaps, whole_ns: int) -> bool
     limits = context.thresholds
     return (
         each.op_count >= limits.launch_op_count
-        and each.median_ns <= limits.launch_op_ns
         and each.busy_ns <= limits.launch_op_ns * each.op_count
         and 100 * each.gap_count >= limits.launch_gapped_percent * each.op_count
         and each.gap_percent >= limits.launch_idle_percent
@@ -101,15 +116,6 @@ def _phase_gaps(context: FindingContext) -> list[_PhaseGaps]:
             parent = phases.paths[number].parent
             if parent != NO_PATH:
                 column[parent] += column[number]
-    statistics = group_statistics(own_paths, durations, count + 1)
-    medians = dict(
-        zip(statistics.groups.tolist(), statistics.percentiles(50).tolist(), strict=True)
-    )
-    # Of a path without ops of its own, the median of what is nested in it.
-    for number in range(count - 1, -1, -1):
-        parent = phases.paths[number].parent
-        if parent != NO_PATH and parent not in medians and number in medians:
-            medians[parent] = medians[number]
     return [
         _PhaseGaps(
             number,
@@ -118,27 +124,42 @@ def _phase_gaps(context: FindingContext) -> list[_PhaseGaps]:
             gap_count=own[2][number],
             gap_ns=own[3][number],
             stall_ns=own[4][number],
-            median_ns=medians.get(number, 0),
         )
         for number in range(count + 1)
     ]
 
 
-def _finding(context: FindingContext, each: _PhaseGaps) -> Finding:
+def _ops_of(context: FindingContext, each: _PhaseGaps) -> _PhaseOps:
+    phases, ops = context.phases, context.trace.ops
+    if each.path == len(phases.paths):
+        inside = phases.path_of_op == NO_PATH
+    else:
+        ancestors = phases.ancestors_at(phases.paths[each.path].depth)
+        inside = looked_up(ancestors, phases.path_of_op) == each.path
+    rows = np.flatnonzero(inside & context.working)
+    gpus, counts = np.unique(ops["gpu"][rows], return_counts=True)
+    return _PhaseOps(
+        nearest_rank_median(context.durations_ns[rows]),
+        int(gpus[np.argmax(counts)]),
+        int(ops["start_ns"][rows].min()),
+        int(ops["start_ns"][rows].max()),
+    )
+
+
+def _finding(context: FindingContext, each: _PhaseGaps, ops: _PhaseOps) -> Finding:
     phases = context.phases
     is_phase = each.path < len(phases.paths)
     name = phases.path_text(each.path) if is_phase else ""
     subject = f"Phase {name}" if is_phase else "The trace"
     if not is_phase and phases.paths:
         subject = "Work outside any range"
-    gpu = context.timelines[0].gpu
     mean_gap_ns = each.gap_ns / each.gap_count if each.gap_count else 0
     return Finding(
         ID,
         Severity.WARNING,
         f"{subject} is bound by launches: {each.gap_percent:.0f} % of its GPU time line is gaps "
         f"before short ops",
-        f"{each.op_count:,} ops, median {duration_text(each.median_ns)}; {each.gap_count:,} gaps "
+        f"{each.op_count:,} ops, median {duration_text(ops.median_ns)}; {each.gap_count:,} gaps "
         f"before them of {duration_text(mean_gap_ns)} on average, together "
         f"{duration_text(each.gap_ns)} beside {duration_text(each.busy_ns)} of work",
         "launch them as one graph (hipGraph, CUDA graph, torch.compile with reduce-overhead), or "
@@ -147,14 +168,15 @@ def _finding(context: FindingContext, each: _PhaseGaps) -> Finding:
         gain_percent=each.gap_percent,
         gain_basis="none of these gaps left",
         sql=gaps_sql(
-            gpu,
-            int(context.thresholds.back_to_back_ns) - 1,
-            int(context.thresholds.launch_gap_ns) + 1,
+            ops.gpu,
+            least_ns=int(context.thresholds.back_to_back_ns) - 1,
+            most_ns=int(context.thresholds.launch_gap_ns) + 1,
+            window=(ops.first_ns, ops.last_ns),
         ),
         numbers={
             "phase": name or None,
             "ops": each.op_count,
-            "median_ns": each.median_ns,
+            "median_ns": ops.median_ns,
             "gap_count": each.gap_count,
             "gaps_ns": each.gap_ns,
             "work_ns": each.busy_ns,

@@ -247,3 +247,13 @@ def test_a_gpu_with_more_work_is_not_called_slow() -> None:
     assert finding.title == "GPU 1 needs 20.0 % longer than the others, for 20.0 % more work"
     assert finding.numbers["more_work_percent"] == 20.0
     assert "balance" in finding.suggestion
+
+
+def test_the_gaps_of_the_phase_can_be_queried(tmp_path: Path) -> None:
+    maker = traces.decode_of_short_ops()
+    (finding,) = found(lambda: maker, "launch-bound")
+    rows = rows_of(maker, finding, tmp_path)
+
+    assert (rows[0]["gaps"], rows[0]["idle_ns"]) == (200, finding.numbers["gaps_ns"])
+    assert {row["description"] for row in rows} == {"short"}
+    assert finding.numbers["median_ns"] == 2_000

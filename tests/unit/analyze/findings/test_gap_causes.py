@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import TraceMaker, a_trace
+from wavescope.analyze.findings import idle_gaps
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.gap_causes import GapCause, gap_causes
 
@@ -57,7 +58,11 @@ def test_a_short_gap_before_an_op_launched_in_time_is_latency() -> None:
     assert gap_causes(context, context.gaps).tolist() == [GapCause.LAUNCH_LATENCY]
 
 
-def test_gaps_of_each_gpu_find_their_own_ops_and_no_barriers() -> None:
+@pytest.mark.parametrize("few_gaps", [2_000, 0])
+def test_gaps_of_each_gpu_find_their_own_ops_and_no_barriers(
+    few_gaps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(idle_gaps, "_FEW_GAPS", few_gaps)
     maker = a_trace()
     for gpu in (3, 7):
         maker.with_kernel("a", 0, 10_000, gpu=gpu)
