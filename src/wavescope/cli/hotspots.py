@@ -45,6 +45,10 @@ _HEADER_FACTS = (
     "wave_count",
     "stall_with_source_percent",
     "charged_basis",
+    "shader_clock_mhz",
+    "measured_peak_waves_per_simd",
+    "measured_mean_waves_per_simd",
+    "theoretical_waves_per_simd",
     "is_partial",
 )
 """What a page of text begins with."""

@@ -242,6 +242,7 @@ def test_coverage_says_what_was_seen() -> None:
     assert facts["shader_engine_count"] == 1
     assert facts["stall_with_source_percent"] == 100
     assert facts["row_mismatch_count"] == 0
+    assert facts["category_mismatch_count"] == 0
     assert facts["dependency_agreement_percent"] == 100
     assert facts["is_partial"] is False
 
@@ -258,3 +259,18 @@ def test_zero_cycles_are_said() -> None:
     result = report(a_capture().with_code("s_nop 0"))
 
     assert [finding.id for finding in result.findings] == ["no-stall"]
+
+
+def test_wave_files_of_another_capture_are_noticed() -> None:
+    builder = a_kernel()
+    rows = builder.rows()
+    rows[3][0] = "v_add_f32 v0, v1, v2"
+    rows[6][8] += 1
+    builder.rows = lambda: rows  # type: ignore[method-assign]
+
+    result = report(builder)
+
+    assert result.facts["category_mismatch_count"] == 1
+    assert result.facts["row_mismatch_count"] == 1
+    (finding,) = [one for one in result.findings if one.id == "waves-and-code-disagree"]
+    assert finding.numbers == {"rows": 1, "events": 1}

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from wavescope.analyze.thread_trace.category_check import disagreeing_events
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.executed import sums_by_row
 from wavescope.analyze.thread_trace.stored_lists import agreement
@@ -42,6 +43,7 @@ def coverage_facts(decoded: DecodedTrace) -> dict[str, Value]:
     if len(trace.waves):
         facts["partial_wave_count"] = int(trace.waves.is_partial.sum())
         facts["row_mismatch_count"] = _mismatches(decoded)
+        facts["category_mismatch_count"] = disagreeing_events(decoded)
     same, lists = agreement(decoded)
     if lists:
         facts["dependency_agreement_percent"] = 100 * same / lists
@@ -63,6 +65,7 @@ def coverage_table(decoded: DecodedTrace, facts: dict[str, Value]) -> ResultTabl
         "is_partial": "whether data is missing that the capture should have",
         "partial_wave_count": "waves whose files end early or hold unusable entries",
         "row_mismatch_count": "instructions whose sums over the waves differ from code.json",
+        "category_mismatch_count": "executed instructions whose decoder's category does not fit",
         "dependency_agreement_percent": "stored dependency lists that the counter model reproduces",
     }
     rows: list[tuple[Value, ...]] = [
@@ -73,18 +76,38 @@ def coverage_table(decoded: DecodedTrace, facts: dict[str, Value]) -> ResultTabl
     return ResultTable("coverage", "Coverage", _COLUMNS, rows)
 
 
-def coverage_findings(decoded: DecodedTrace) -> list[Finding]:
-    """What is missing, and what was repaired, as findings."""
+def coverage_findings(decoded: DecodedTrace, facts: dict[str, Value]) -> list[Finding]:
+    """What is missing, what does not fit together, and what was repaired, as findings."""
     trace = decoded.trace
     findings = [
         Finding("capture-partial", Severity.WARNING, "The capture is not whole", sentence)
         for sentence in trace.missing
     ]
+    findings += _disagreements(decoded, facts)
     findings += [
         Finding("capture-repaired", Severity.INFO, "The capture has oddities", sentence)
         for sentence in trace.notes
     ]
     return findings
+
+
+def _disagreements(decoded: DecodedTrace, facts: dict[str, Value]) -> list[Finding]:
+    """Wave files and code.json that are not of one capture; sums of a partial one may differ."""
+    rows = int(facts.get("row_mismatch_count") or 0)
+    events = int(facts.get("category_mismatch_count") or 0)
+    if not events and (not rows or decoded.trace.is_partial):
+        return []
+    return [
+        Finding(
+            "waves-and-code-disagree",
+            Severity.WARNING,
+            "Wave files and code.json do not fit together",
+            f"{rows:,} instructions have other sums in the wave files, and {events:,} executed "
+            "instructions another category than their text says",
+            "are they of one capture? charged stall and timeline follow the wave files",
+            numbers={"rows": rows, "events": events},
+        )
+    ]
 
 
 def _distinct(*columns: np.ndarray[tuple[int], np.dtype[np.int32]]) -> int:

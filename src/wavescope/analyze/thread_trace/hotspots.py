@@ -79,7 +79,7 @@ def hotspots(decoded: DecodedTrace, options: HotspotOptions | None = None) -> Re
     if options.mode is not Mode.SRC:
         result.tables += [_instruction_table(decoded, view, options) for view in views]
     result.tables += [_pair_table(decoded), coverage_table(decoded, facts)]
-    result.findings = [*_findings(decoded, entries), *coverage_findings(decoded)]
+    result.findings = [*_findings(decoded, entries), *coverage_findings(decoded, facts)]
     return result
 
 
