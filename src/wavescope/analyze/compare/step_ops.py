@@ -109,7 +109,7 @@ def repeating_steps(trace: Trace) -> StepOps | None:
     """The steps found by repetition in the queues that carry the work; None where nothing repeats.
 
     Steps that no neighbour resembles (warm-up, the end) are left out. Ops of other queues belong to
-    the step of their GPU during which they begin.
+    the step of their GPU that began last before them.
     """
     if not len(trace.ops):
         return None

@@ -287,6 +287,21 @@ def test_repeating_kernels_make_steps() -> None:
     assert set(run.total[1:-1].tolist()) == {300.0}
 
 
+def test_ops_beside_the_steps_belong_to_the_step_that_began_last() -> None:
+    maker = a_trace()
+    for step in range(20):
+        for place in range(6):
+            at = 1_000 * step + 100 * place
+            name = ("embedding_kernel", "gemm", "attn", "gemm", "topk", "argmax_sample")[place]
+            maker.with_kernel(name, at, at + 50)
+        maker.with_copy(1_000 * step + 700, 1_000 * step + 707, queue=5)
+
+    run = run_values(maker.build(), RunOptions())
+
+    assert set(run.total[1:-1].tolist()) == {307.0}
+    assert set(run.kernels["CopyHostToDevice"][1:-1].tolist()) == {7.0}
+
+
 def test_many_steps_are_averaged_in_groups_by_kernel() -> None:
     maker = a_trace()
     for step in range(5_000):
