@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.findings.clock_samples import clock_change
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import over_time_sql
 from wavescope.analyze.findings.like_calls import by_launch_size, calls_of, nearest_rank_median
@@ -20,6 +21,14 @@ _EXAMINED = 20
 _WARM_UP = 0.05
 _PART = 0.2
 """Early and late calls are the first and last fifth, after the warm-up."""
+_NEXT_STEP = (
+    "record clocks, power and temperature (monitors) beside the trace: throttling slows all "
+    "kernels alike; growing work (longer contexts) slows only some"
+)
+_NEXT_STEP_WITH_CLOCK = (
+    "if the clock fell as much as kernels slowed down, look at power cap and cooling, or fix the "
+    "clock for measurements; if not, the work grew or another program shares the GPU"
+)
 _SIGNIFICANT = 4.0
 """Standard errors of a median that a change must exceed."""
 
@@ -133,14 +142,19 @@ def _finding(moved: list[_Change], whole_ns: int, context: FindingContext) -> Fi
         for change in moved[:3]
     )
     slower = mean > 0
+    clock = clock_change(context.trace)
+    sampled = (
+        f"; the clock went from {clock.early:.0f} to {clock.late:.0f} ({clock.percent:+.1f} %)"
+        if clock is not None
+        else ""
+    )
     return Finding(
         ID,
         Severity.WARNING if slower else Severity.INFO,
         f"Kernels got {abs(mean):.1f} % {'slower' if slower else 'faster'} during the run",
         f"{len(moved)} kernels with {100 * moved_ns / whole_ns:.0f} % of the examined time, median "
-        f"of the late against the early fifth of their calls: {examples}",
-        "record clocks, power and temperature (monitors) beside the trace: throttling slows all "
-        "kernels alike; growing work (longer contexts) slows only some",
+        f"of the late against the early fifth of their calls: {examples}{sampled}",
+        _NEXT_STEP if clock is None else _NEXT_STEP_WITH_CLOCK,
         "trace",
         gain_percent=100 * (1 - 1 / (1 + mean / 100)) / 2 if slower else None,
         gain_basis="all calls as fast as the early ones, the change being gradual"
@@ -153,5 +167,6 @@ def _finding(moved: list[_Change], whole_ns: int, context: FindingContext) -> Fi
             "example": texts[moved[0].label],
             "early_ns": moved[0].early_ns,
             "late_ns": moved[0].late_ns,
+            "clock_change_percent": clock.percent if clock is not None else None,
         },
     )

@@ -14,6 +14,7 @@ from tests.unit.analyze.findings import traces
 from wavescope.analyze.findings.find_all import FINDING_IDS, find
 from wavescope.analyze.findings.thresholds import Thresholds
 from wavescope.errors import UsageError
+from wavescope.model.columns import MONITORS
 from wavescope.model.result import Finding, Result, Severity
 from wavescope.store.read_only_query import ReadOnlyQuery
 from wavescope.store.sqlite_writer import write_trace
@@ -257,3 +258,23 @@ def test_the_gaps_of_the_phase_can_be_queried(tmp_path: Path) -> None:
     assert (rows[0]["gaps"], rows[0]["idle_ns"]) == (200, finding.numbers["gaps_ns"])
     assert {row["description"] for row in rows} == {"short"}
     assert finding.numbers["median_ns"] == 2_000
+
+
+def test_drift_is_compared_with_the_clock_where_it_was_sampled() -> None:
+    maker = traces.drifting()
+    for index in range(20):
+        maker.builder.add_row(
+            MONITORS,
+            device_type="gpu",
+            device=0,
+            quantity="sclk",
+            start_ns=index,
+            end_ns=index + 1,
+            value=f"{2100 - 10 * index} MHz",
+        )
+    (finding,) = found(lambda: maker, "duration-drift")
+
+    assert "the clock went from 2085 to 1925 (-7.7 %)" in finding.evidence
+    assert finding.numbers["clock_change_percent"] == pytest.approx(-7.674, abs=0.001)
+    (without,) = found(traces.drifting, "duration-drift")
+    assert without.numbers["clock_change_percent"] is None
