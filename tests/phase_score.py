@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from wavescope.analyze.phases.marker_phases import marker_phases
+from wavescope.analyze.serving.phase_rules import NamedPhase, PhaseRules, built_in_rules
 from wavescope.analyze.serving.serving_phases import ServingPhase, ServingPhases, serving_phases
 from wavescope.model.trace import Trace
 
@@ -46,9 +48,22 @@ def without_markers(trace: Trace) -> Trace:
     return trace.with_tables([trace.markers.take(np.empty(0, np.intp))])
 
 
-def classified(trace: Trace) -> ServingPhases:
+def classified(trace: Trace, rules: PhaseRules | None = None) -> ServingPhases:
     """The phases of a trace whose ranges are dropped first."""
-    return serving_phases(without_markers(trace))
+    return serving_phases(without_markers(trace), rules)
+
+
+def only_signs_of_structure() -> PhaseRules:
+    """The built-in rules less all that names say about prefill and decode."""
+    rules = built_in_rules()
+    kept = (NamedPhase.TRAINING, NamedPhase.COMMUNICATION)
+    return replace(rules, rules=tuple(r for r in rules.rules if r.phase in kept), tiles=())
+
+
+def only_signs_of_names() -> PhaseRules:
+    """The built-in rules with nothing but names and the tiles in them."""
+    rules = built_in_rules()
+    return replace(rules, strengths=rules.strengths._replace(tokens=0, scale=0, graph=0, repeats=0))
 
 
 def truth_codes(truth: Sequence[str]) -> np.ndarray:

@@ -3,6 +3,7 @@
     .venv/bin/python benchmarks/phases/score.py                  # real traces, recorded and generated ones
     .venv/bin/python benchmarks/phases/score.py --ops 5000000    # also CPU seconds for a large trace
     .venv/bin/python benchmarks/phases/score.py OUT/*.json.gz    # traces of yours that have ranges
+    .venv/bin/python benchmarks/phases/score.py --signs structure    # what names say left out
 
 The truth of real traces are their ranges (dropped before they are classified) or what the file is a
 recording of; that of the demo its roctx ranges; that of generated traces what their maker did.
@@ -26,9 +27,18 @@ sys.path.insert(0, str(ROOT))
 import numpy as np
 
 import wavescope
-from tests.phase_score import Score, classified, scores, truth_codes, truth_from_markers
+from tests.phase_score import (
+    Score,
+    classified,
+    only_signs_of_names,
+    only_signs_of_structure,
+    scores,
+    truth_codes,
+    truth_from_markers,
+)
 from tests.serving_traces import LAYERS, WAYS_OF_SERVING, continuous_batching
-from wavescope.analyze.serving.serving_phases import ServingPhase, ServingPhases, serving_phases
+from wavescope.analyze.serving.phase_rules import PhaseRules, built_in_rules
+from wavescope.analyze.serving.serving_phases import ServingPhase, serving_phases
 from wavescope.analyze.steps.trace_steps import trace_steps
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import OPS
@@ -45,12 +55,16 @@ BY_FILE = (
     ("rocprofv3/gfx1151/prefill_kernel_trace.csv", ServingPhase.PREFILL),
     ("rocprofv3/gfx1151/decode_kernel_trace.csv", ServingPhase.DECODE),
 )
+SIGNS = {
+    "all": built_in_rules,
+    "structure": only_signs_of_structure,
+    "names": only_signs_of_names,
+}
 
 
 class Row(NamedTuple):
     name: str
     trace: Trace
-    phases: ServingPhases
     truth: np.ndarray
 
 
@@ -58,19 +72,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="score phases without markers")
     parser.add_argument("traces", nargs="*", type=Path, help="score these, by their ranges")
     parser.add_argument("--ops", type=int, default=0, help="time a generated trace of so many ops")
+    parser.add_argument("--signs", choices=SIGNS, default="all", help="which signs count")
     arguments = parser.parse_args()
+    rules = SIGNS[arguments.signs]()
     print(f"{'trace':58} {'prefill':>15} {'decode':>15} {'unclassified':>13} {'steps':>6}")
     print(f"{'':58} {'prec.   recall':>15} {'prec.   recall':>15}")
     given = (_by_ranges(path, path.name) for path in arguments.traces)
     for row in given if arguments.traces else itertools.chain(_real(), _recorded(), _generated()):
-        _print(row)
+        _print(row, rules)
     if arguments.ops:
         _time(arguments.ops)
 
 
 def _by_ranges(path: Path, name: str) -> Row:
     trace = wavescope.open(path)
-    return Row(name, trace, classified(trace), truth_from_markers(trace))
+    return Row(name, trace, truth_from_markers(trace))
 
 
 def _real() -> Iterator[Row]:
@@ -80,7 +96,7 @@ def _real() -> Iterator[Row]:
     yield from (_by_ranges(DATA / name, name) for name in BY_RANGES)
     for name, phase in BY_FILE:
         trace = wavescope.open(DATA / name)
-        yield Row(name, trace, classified(trace), np.full(len(trace.ops), phase, np.int8))
+        yield Row(name, trace, np.full(len(trace.ops), phase, np.int8))
 
 
 def _recorded() -> Iterator[Row]:
@@ -98,16 +114,16 @@ def _generated() -> Iterator[Row]:
             yield Row(
                 f"generated: {serve.__name__}, {layer_name}{more}",
                 served.trace,
-                serving_phases(served.trace),
                 truth_codes(served.truth),
             )
 
 
-def _print(row: Row) -> None:
-    found = scores(row.trace, row.phases, row.truth)
+def _print(row: Row, rules: PhaseRules) -> None:
+    phases = classified(row.trace, rules)
+    found = scores(row.trace, phases, row.truth)
     durations = row.trace.ops.duration_ns
-    unknown = durations[row.phases.codes == ServingPhase.UNCLASSIFIED].sum() / durations.sum()
-    steps = sum(len(steps) for steps in row.phases.steps.of_lane)
+    unknown = durations[phases.codes == ServingPhase.UNCLASSIFIED].sum() / durations.sum()
+    steps = sum(len(steps) for steps in phases.steps.of_lane)
     prefill, decode = (_text(found[phase]) for phase in (ServingPhase.PREFILL, ServingPhase.DECODE))
     print(f"{row.name:58} {prefill:>15} {decode:>15} {unknown:13.1%} {steps:6}")
 
