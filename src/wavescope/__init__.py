@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
-    from wavescope.api import convert, find, merge, open, phases, summary  # noqa: A004
+    from wavescope.api import convert, find, merge, open, phases, report, summary  # noqa: A004
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
 
@@ -35,6 +35,7 @@ __all__ = [
     "pause",
     "phases",
     "range",
+    "report",
     "resume",
     "summary",
 ]

@@ -89,3 +89,28 @@ def merge(
         sources = [stack.enter_context(closing(open_source(path))) for path in paths]
         write_trace(sources, temporary, rank_from=rank_from)
     return target
+
+
+def report(
+    traces: PathLike | Sequence[PathLike],
+    output: PathLike,
+    *,
+    labels: Sequence[str] = (),
+    title: str = "",
+    force: bool = False,
+) -> Path:
+    """Write one page of HTML that shows a trace, or compares several with the first."""
+    from wavescope.render.html.page import write_page  # noqa: PLC0415  slow to import
+    from wavescope.render.html.trace_pages import trace_page  # noqa: PLC0415
+
+    target = Path(output)
+    given = [traces] if isinstance(traces, str | os.PathLike) else list(traces)
+    inputs = [Path(path) for path in given]
+    require_free(target, inputs, force=force)
+    with ExitStack() as stack:
+        opened = [stack.enter_context(open_trace(path)) for path in given]
+        page = trace_page(opened, list(labels) or [path.name for path in inputs], title)
+        temporary = stack.enter_context(replaced(target, inputs, force=force))
+        with temporary.open("w", encoding="utf-8") as stream:
+            write_page(page, stream)
+    return target

@@ -31,6 +31,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "phases": ("phases", "IN"),
     "analyze-trace": ("analyze-trace", "IN"),
     "query": ("query", "IN", "SELECT count(*) FROM rocpd_op"),
+    "report": ("report", "IN", "-o", "OUT.html"),
+    "reports": ("report", "IN", "GOOD", "-o", "OUT.html"),
     "trim": ("trim", "IN", "-o", "OUT.db", "--start", "0%"),
     "merge": ("merge", "IN", "GOOD", "-o", "OUT.db"),
     "wavescope": ("convert", "IN", "-o", "OUT.db"),

@@ -399,3 +399,16 @@ def test_what_cannot_be_added_is_named(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["report", str(trace), "-o", str(tmp_path / "r.html"), "--with", str(other)]) == 3
     assert str(other) in capsys.readouterr().err
     assert not (tmp_path / "r.html").exists()
+
+
+def test_a_part_of_a_trace_has_a_report(
+    browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = write_as(many_kernels(), tmp_path / "many.db")
+
+    view = opened(browser, report(trace, "--kernel", "kernel_1"))
+
+    assert view.value("document.querySelectorAll('#kernels tbody tr').length") == 10
+    arguments = ["report", str(trace), "-o", str(tmp_path / "none.html"), "--gpu", "9"]
+    assert main(arguments) == 0
+    assert "no op is left" in capsys.readouterr().err

@@ -5,28 +5,28 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_trace
+from wavescope.cli.opened import NO_OPS_LEFT, opened_trace, tell_notes
 from wavescope.cli.options import (
+    add_filter_flags,
     add_force_flag,
     add_json_flag,
     add_output_path,
     add_quiet_flag,
+    selection_from,
 )
 from wavescope.cli.progress import Progress
+from wavescope.cli.terminal import say
 from wavescope.cli.written import tell_written
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
-    from wavescope.analyze.report.trace_report import ReportOptions
     from wavescope.model.result import Result
+    from wavescope.model.trace import Trace
     from wavescope.render.html.page import Page
-
-_WATERFALL_ROWS = 12
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +54,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="add a section: what `wavescope overhead --save` kept, or what a command printed with "
         "--json; may be repeated, and overhead measurements are compared with each other",
     )
+    add_filter_flags(parser)
     add_force_flag(parser)
     add_quiet_flag(parser)
     add_json_flag(parser)
@@ -66,13 +67,9 @@ def _run(arguments: argparse.Namespace) -> int:
     inputs = [Path(path) for path in arguments.traces]
     labels = _labels(arguments)
     require_free(target, [*inputs, *arguments.additions], force=arguments.force)
-    added = _added_results(arguments.additions)
-    page = _page_of_one(arguments, labels[0]) if len(labels) == 1 else _page(arguments, labels)
+    page = _page(arguments, labels)
     from wavescope.render.html.page import write_page  # noqa: PLC0415
-    from wavescope.render.html.result_section import result_section  # noqa: PLC0415
 
-    sections = [result_section(number, result) for number, result in enumerate(added, 1)]
-    page = replace(page, sections=[*page.sections, *sections])
     with (
         replaced(target, [*inputs, *arguments.additions], force=arguments.force) as temporary,
         temporary.open("w", encoding="utf-8") as stream,
@@ -112,57 +109,30 @@ def _added_results(paths: Sequence[Path]) -> list[Result]:
     return added
 
 
-def _page_of_one(arguments: argparse.Namespace, label: str) -> Page:
-    from wavescope.analyze.report.trace_report import report_of  # noqa: PLC0415  slow to import
-    from wavescope.render.html.report_page import report_page  # noqa: PLC0415
-
-    path = arguments.traces[0]
-    with (
-        opened_trace(path, quiet=arguments.quiet) as trace,
-        Progress(f"analysing {path}", quiet=arguments.quiet),
-    ):
-        return report_page(report_of(trace), trace, arguments.title or label)
+def _has_ops(trace: Trace) -> bool:
+    return len(trace.ops) > 0
 
 
 def _page(arguments: argparse.Namespace, labels: list[str]) -> Page:
-    from wavescope.analyze.compare.comparison import CompareOptions, compare  # noqa: PLC0415
-    from wavescope.analyze.report.trace_report import report_of  # noqa: PLC0415  slow to import
-    from wavescope.analyze.report.trends import trends  # noqa: PLC0415
-    from wavescope.render.html.comparison_page import (  # noqa: PLC0415
-        ComparedTrace,
-        comparison_page,
-    )
-
+    selection = selection_from(arguments)
+    added = _added_results(arguments.additions)
     with ExitStack() as stack:
         opened = [
             stack.enter_context(opened_trace(path, quiet=arguments.quiet))
             for path in arguments.traces
         ]
-        stack.enter_context(Progress(f"comparing {len(labels)} traces", quiet=arguments.quiet))
-        options = share_of_page(len(labels))
-        reports = [report_of(trace, options) for trace in opened]
-        traces = [
-            ComparedTrace(label, report, trace.strings)
-            for label, report, trace in zip(labels, reports, opened, strict=True)
-        ]
-        changed = compare(opened, CompareOptions(waterfall_rows=_WATERFALL_ROWS))
-        title = arguments.title or f"{labels[0]} and {len(labels) - 1} more"
-        return comparison_page(traces, trends(labels, reports), changed, title)
+        from wavescope.model.selection import select  # noqa: PLC0415  slow to import
+        from wavescope.render.html.trace_pages import trace_page  # noqa: PLC0415
 
-
-def share_of_page(trace_count: int) -> ReportOptions:
-    """How much of each of several traces one page has room for."""
-    from wavescope.analyze.report.timeline import TimelineOptions  # noqa: PLC0415
-    from wavescope.analyze.report.trace_report import ReportOptions  # noqa: PLC0415
-
-    whole = TimelineOptions()
-    return ReportOptions(
-        timeline=TimelineOptions(
-            bins=whole.bins // trace_count,
-            ops=whole.ops // trace_count,
-            markers=whole.markers // trace_count,
-        )
-    )
+        stack.enter_context(Progress("writing the report", quiet=arguments.quiet))
+        chosen = [select(trace, selection) for trace in opened]
+        if not selection.is_everything and not arguments.quiet and not any(map(_has_ops, chosen)):
+            say(NO_OPS_LEFT, label="note")
+        page = trace_page(chosen, labels, arguments.title or "", added)
+        if not arguments.quiet:
+            for trace in opened:
+                tell_notes(trace.notes)
+        return page
 
 
 COMMAND = Command(
@@ -174,6 +144,7 @@ COMMAND = Command(
     (
         Example("wavescope report trace.db -o report.html", "the report of one trace"),
         Example("wavescope report trace.db --title 'Llama on MI300X' --force", "write it again"),
+        Example("wavescope report trace.db --marker decode -o decode.html", "only what decode did"),
         Example(
             "wavescope report old.db new.db --label v1 --label v2",
             "what changed: metrics, trends, kernels, and each trace",
