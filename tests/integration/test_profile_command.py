@@ -231,6 +231,21 @@ def test_each_rank_of_a_real_mpi_job_has_a_folder(profiler: Profiler) -> None:
     assert "--set" in done.stderr
 
 
+def test_an_old_rocprofv3_is_named_before_anything_is_run(profiler: Profiler) -> None:
+    done = profiler.run("-n", "old", "-b", "12", "-d", "1", STANDIN_OLD="yes")
+
+    assert done.returncode == 4
+    assert "is too old: it has no --kernel-iteration-range" in done.stderr
+    assert not (profiler.folder / "workloads").exists()
+
+
+def test_without_rocprofv3_it_is_said_what_to_install(profiler: Profiler) -> None:
+    done = profiler.run("-n", "none", PATH=os.environ["PATH"])
+
+    assert done.returncode == 4
+    assert "rocprofv3 is not installed here" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("program", "shown"),
     [("mpirun", "mpirun -n RANKS wavescope profile"), ("srun", "srun -n RANKS wavescope profile")],

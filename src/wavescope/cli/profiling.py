@@ -23,6 +23,7 @@ from wavescope.collect.counters.perfmon import ChannelLayout
 from wavescope.collect.counters.rocprofv3_passes import (
     PassEnd,
     PassRequest,
+    require_able,
     run_multiplexed,
     run_pass,
 )
@@ -73,6 +74,8 @@ def profiled(arguments: argparse.Namespace, target: ProfileTarget) -> Profiled:
     command, agent, catalogue, choice = target
     rocprofv3 = find_rocprofv3(os.environ)
     folder = _folder(arguments, agent)
+    request_of_passes = _request(arguments, folder, agent, command)
+    require_able(rocprofv3, request_of_passes)
     if arguments.force:
         _empty(folder)
     request = WorkloadRequest(
@@ -89,7 +92,6 @@ def profiled(arguments: argparse.Namespace, target: ProfileTarget) -> Profiled:
     _write_system(folder, arguments, agent, command)
     _say(arguments, f"{len(passes)} passes of counters for {catalogue.chip} into {folder}")
     _warn_of_ranks(1 if arguments.iteration_multiplexing else len(passes))
-    request_of_passes = _request(arguments, folder, agent, command)
     if arguments.iteration_multiplexing:
         ends = [_collect_at_once(arguments, rocprofv3, request_of_passes, passes, record)]
         notes = _read_notes(folder)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from wavescope.collect.counters.perfmon import (
 )
 from wavescope.collect.launcher import launch
 from wavescope.collect.torch_ranges.environment import torch_ranges_environment
-from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.model.workload_layout import LEVEL_FILES, MULTIPLEXING_FILE
 
 PERFMON_FOLDER = "perfmon"
@@ -90,6 +91,29 @@ def write_multiplexed(
     content = {"policy": policy, "groups": named}
     (request.folder / MULTIPLEXING_FILE).write_text(json.dumps(content) + "\n")
     return path
+
+
+def require_able(rocprofv3: Path, request: PassRequest) -> None:
+    """Refuse a rocprofv3 that lacks an option of this request: it would fail in every pass."""
+    needed = [
+        word for word in pass_command(request, rocprofv3, Path("x"), Path("x")) if _is_long(word)
+    ]
+    try:
+        done = subprocess.run(
+            [str(rocprofv3), "--help"], capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineError(f"{rocprofv3} cannot be run: {error}") from error
+    lacking = [word for word in (*needed, "--extra-counters") if word not in done.stdout]
+    if lacking:
+        raise MachineError(
+            f"{rocprofv3} is too old: it has no {lacking[0]}",
+            hint="install rocprofiler-sdk of ROCm 6.4 or later",
+        )
+
+
+def _is_long(word: str) -> bool:
+    return word.startswith("--") and word != "--"
 
 
 def pass_command(request: PassRequest, rocprofv3: Path, perfmon: Path, raw: Path) -> list[str]:
