@@ -108,6 +108,18 @@ def reasons(table: ResultTable) -> list[str]:
     return [f"{reason} ({_listed(ids)})" for reason, ids in concerned.items()]
 
 
+def _common_reason(table: ResultTable) -> str:
+    """The reason why no row of a long table has any value, when it is the same for all."""
+    if not is_metric_table(table) or len(table.rows) <= _MOST_IDS:
+        return ""
+    names = [column.name for column in table.columns]
+    note_at = names.index("note")
+    numbers = [at for at, name in enumerate(names) if name not in _TEXTS | _HIDDEN]
+    notes = {str(row[note_at] or "") for row in table.rows}
+    is_empty = all(row[at] is None for row in table.rows for at in numbers)
+    return notes.pop() if is_empty and len(notes) == 1 else ""
+
+
 def number_text(value: Value, decimals: int) -> str:
     """A number with so many digits; a tiny one keeps two significant ones."""
     if value is None:
@@ -159,6 +171,8 @@ def _times(column: ResultColumn, values: Sequence[Value], numbers: NumberStyle) 
 def _table_text(table: ResultTable, style: TextStyle, numbers: NumberStyle) -> str:
     if not table.rows:
         return "(no rows)"
+    if reason := _common_reason(table):
+        return f"{visible(reason)} (all {count_text(len(table.rows))} rows)"
     layout = laid_out(spelled_metrics(table, numbers), style.width)
     lines = layout.header() + layout.body()
     total = len(table.rows) if table.total_rows is None else table.total_rows

@@ -52,6 +52,15 @@ def test_each_reason_is_told_once() -> None:
     ]
 
 
+def test_a_long_table_of_nothing_is_one_line() -> None:
+    rows = [(f"18.12.{at}", "c", None, "req", "k", "N/A: needs X") for at in range(32)]
+    stream = io.StringIO()
+
+    write_metric_text(Result("", [a_table(*rows)]), stream, TextStyle(60), NumberStyle(), {})
+
+    assert stream.getvalue().splitlines()[-1] == "N/A: needs X (all 32 rows)"
+
+
 def test_text_has_no_empty_cells_and_shows_drawings() -> None:
     table = a_table(("2.1.0", "a", None, "%", "k", "N/A: needs X"))
     stream = io.StringIO()

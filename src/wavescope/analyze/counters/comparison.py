@@ -84,6 +84,8 @@ def _compared_table(table: MetricTable, others: Sequence[Analysis]) -> ResultTab
             if value is None:
                 reason = other.note if other else needs_text([row.key])
                 notes.append(f"run {run} {reason}")
+            elif base == 0:
+                notes.append(f"percent {run} N/A: the baseline is 0")
         result.rows.append(
             (row.id, row.name, base, *cells, row.unit, row.key, "; ".join(notes) or None)
         )

@@ -6,6 +6,8 @@ named values always come from the joined passes.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -112,20 +114,57 @@ class Measured:
         return self._found[key]
 
 
-class DispatchScope:
-    """Names stand for one value in each dispatch."""
+class _NamedScope(ABC):
+    """Names stand for columns seen in some way; what was once looked up is remembered."""
 
-    def __init__(self, measured: Measured, level: str, *, wide: bool) -> None:
+    def __init__(self, measured: Measured, level: str) -> None:
         self._measured = measured
         self._level = level
-        self._wide = wide
         self._known: dict[str, Amount] = {}
 
     def value(self, name: str) -> Amount:
-        """A column of values; facts are single numbers."""
+        """The value of a counter, column, fact or named value; facts are single numbers."""
         if name not in self._known:
             self._known[name] = self._found(name)
         return self._known[name]
+
+    def mean(self, expression: Expression) -> Amount:
+        """The mean over dispatches; scopes of means have nothing left to do."""
+        return evaluated(expression, self)
+
+    @abstractmethod
+    def channels(self, family: str) -> Array:
+        """The values of a per-channel counter, the channels along the last axis."""
+
+    @abstractmethod
+    def _joined(self) -> _NamedScope:
+        """The same view of the joined passes, where named values come from."""
+
+    @abstractmethod
+    def _seen(self, column: Floats) -> Amount:
+        """What a column's values are in this view."""
+
+    def _found(self, name: str) -> Amount:
+        measured = self._measured
+        if name in measured.catalogue.values:
+            return evaluated(measured.catalogue.value_expression(name), self._joined())
+        if name in measured.catalogue.facts:
+            fact = measured.fact(name)
+            if fact is not None:
+                return fact
+        else:
+            column = measured.column(name, self._level)
+            if column is not None:
+                return self._seen(column)
+        raise KeyError(f"{name} was looked up without asking whether it is there")
+
+
+class DispatchScope(_NamedScope):
+    """Names stand for one value in each dispatch."""
+
+    def __init__(self, measured: Measured, level: str, *, wide: bool) -> None:
+        super().__init__(measured, level)
+        self._wide = wide
 
     def channels(self, family: str) -> Array:
         """Dispatches x channels."""
@@ -137,87 +176,49 @@ class DispatchScope:
             return evaluated(expression, self._measured.means((), ""))
         return float(mean_of(np.asarray(evaluated(expression, self._measured.dispatches()))))
 
-    def _found(self, name: str) -> Amount:
-        measured = self._measured
-        if name in measured.catalogue.values:
-            scope = measured.dispatches(wide=self._wide)
-            return evaluated(measured.catalogue.value_expression(name), scope)
-        if name in measured.catalogue.facts:
-            return _required(measured.fact(name), name)
-        column = _required_column(measured.column(name, self._level), name)
+    def _joined(self) -> DispatchScope:
+        return self._measured.dispatches(wide=self._wide)
+
+    def _seen(self, column: Floats) -> Amount:
         return column[:, None] if self._wide else column
 
 
-class MeanScope:
+class MeanScope(_NamedScope):
     """Names stand for their mean over dispatches, so that a ratio is one of sums."""
 
     def __init__(self, measured: Measured, level: str, rows: Marks | None) -> None:
-        self._measured = measured
-        self._level = level
+        super().__init__(measured, level)
         self._rows = rows
-        self._known: dict[str, Amount] = {}
-
-    def value(self, name: str) -> Amount:
-        """A single number."""
-        if name not in self._known:
-            self._known[name] = self._found(name)
-        return self._known[name]
 
     def channels(self, family: str) -> Array:
         """One mean for each channel."""
         values = self._measured.table.channels[family]
         return mean_of(values if self._rows is None else values[self._rows])
 
-    def mean(self, expression: Expression) -> Amount:
-        """What is a mean already."""
-        return evaluated(expression, self)
+    def _joined(self) -> MeanScope:
+        return MeanScope(self._measured, "", self._rows) if self._level else self
 
-    def _found(self, name: str) -> Amount:
-        measured = self._measured
-        if name in measured.catalogue.values:
-            scope = self if not self._level else MeanScope(measured, "", self._rows)
-            return evaluated(measured.catalogue.value_expression(name), scope)
-        if name in measured.catalogue.facts:
-            return _required(measured.fact(name), name)
-        column = _required_column(measured.column(name, self._level), name)
+    def _seen(self, column: Floats) -> Amount:
         return float(mean_of(column if self._rows is None else column[self._rows]))
 
 
-class KernelScope:
+class KernelScope(_NamedScope):
     """Names stand for their mean over the dispatches of each kernel."""
 
     def __init__(self, measured: Measured, level: str = "") -> None:
-        self._measured = measured
-        self._level = level
-        self._known: dict[str, Amount] = {}
-
-    def value(self, name: str) -> Amount:
-        """One number for each kernel."""
-        if name not in self._known:
-            self._known[name] = self._found(name)
-        return self._known[name]
+        super().__init__(measured, level)
 
     def channels(self, family: str) -> Array:
         """Kernels x channels."""
         values = self._measured.table.channels[family]
-        return np.stack([self._by_kernel(values[:, at]) for at in range(values.shape[1])], axis=1)
+        return np.stack([self._seen(values[:, at]) for at in range(values.shape[1])], axis=1)
 
-    def mean(self, expression: Expression) -> Amount:
-        """What is a mean already."""
-        return evaluated(expression, self)
+    def _joined(self) -> KernelScope:
+        return KernelScope(self._measured) if self._level else self
 
-    def _found(self, name: str) -> Amount:
-        measured = self._measured
-        if name in measured.catalogue.values:
-            scope = self if not self._level else KernelScope(measured)
-            return evaluated(measured.catalogue.value_expression(name), scope)
-        if name in measured.catalogue.facts:
-            return _required(measured.fact(name), name)
-        return self._by_kernel(_required_column(measured.column(name, self._level), name))
-
-    def _by_kernel(self, values: Floats) -> Floats:
+    def _seen(self, column: Floats) -> Floats:
         table = self._measured.table
-        return kernel_means(values, table.kernel_codes, len(table.kernel_names))
+        return kernel_means(column, table.kernel_codes, len(table.kernel_names))
 
 
 def kernel_means(values: Floats, codes: Integers, count: int) -> Floats:
@@ -227,15 +228,3 @@ def kernel_means(values: Floats, codes: Integers, count: int) -> Floats:
     counts = np.bincount(codes, weights=known.astype(np.float64), minlength=count)
     means: Floats = np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
     return means
-
-
-def _required(value: float | None, name: str) -> float:
-    if value is None:
-        raise KeyError(f"{name} was looked up without asking whether it is there")
-    return value
-
-
-def _required_column(values: Floats | None, name: str) -> Floats:
-    if values is None:
-        raise KeyError(f"{name} was looked up without asking whether it is there")
-    return values

@@ -160,9 +160,13 @@ class MetricValues:
     def _with_reason(
         self, metric: Metric, statistics: dict[str, float | None], telling: tuple[str, ...]
     ) -> MetricValue:
-        if all(statistics[name] is not None for name in telling):
-            return MetricValue(statistics)
-        return MetricValue(statistics, self._why_undefined(metric))
+        if any(statistics[name] is None for name in telling):
+            return MetricValue(statistics, self._why_undefined(metric))
+        if statistics.get("min", 0.0) is None:
+            return MetricValue(statistics, "N/A: no dispatch by itself has all of its counters")
+        if statistics.get("std", 0.0) is None:
+            return MetricValue(statistics, "N/A: a deviation needs two dispatches")
+        return MetricValue(statistics)
 
     def _why_undefined(self, metric: Metric) -> str:
         scope = self.measured.dispatches(metric.level_pass)
