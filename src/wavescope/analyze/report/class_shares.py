@@ -27,11 +27,11 @@ class SharedTime(NamedTuple):
 def class_shares(
     by: Colouring, durations_ns: Array, gpus: Array, phases: Colouring | None
 ) -> list[SharedTime]:
-    """Durations added up by class: for all ops, for each phase, and for each of several GPUs."""
+    """Durations added up by class: for all ops, and for each of several phases and GPUs."""
     numbers, of_op = distinct(gpus)
     by_gpu = _sums(by, durations_ns, of_op, len(numbers))
     rows = [SharedTime("all", tuple(by_gpu.sum(axis=0).tolist()))]
-    if phases is not None:
+    if phases is not None and len(phases.labels) > 1:
         by_phase = _sums(by, durations_ns, phases.of_op, len(phases.labels))
         rows += [
             SharedTime(label, tuple(times))

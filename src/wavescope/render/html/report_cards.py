@@ -56,12 +56,12 @@ def _exposed_cards(summary: Result) -> list[Card]:
     for key, title in (
         ("exposed_communication_ns", "Exposed comm."),
         ("exposed_copy_ns", "Exposed copies"),
-        ("idle_ns", "Idle"),
+        ("idle_ns", "Idle in between"),
     ):
         total = sum(_number(row[key]) for row in records)
         share = 100 * total / spans if spans else 0.0
         if spans and (share >= _LEAST_PERCENT or key == "idle_ns"):
-            remark = f"{duration_text(total)} of {duration_text(spans)}"
+            remark = f"{duration_text(total)} of {duration_text(spans)}, first to last op"
             found.append(Card(title, f"{share:.1f} %", remark))
     return found
 
