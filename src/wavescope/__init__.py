@@ -7,6 +7,7 @@ trace.ops.to_pandas()
 wavescope.summary(trace)                  # tables and findings, shown richly in a notebook
 wavescope.phases(trace)                   # what prefill, decode, ... did
 wavescope.find(trace)                     # what is worth changing
+wavescope.compare(["old.db", "new.db"])   # what changed
 
 with wavescope.range("prefill"):          # shows up as a marker when the program is recorded
     ...
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
-    from wavescope.api import convert, find, merge, open, phases, report, summary  # noqa: A004
+    from wavescope.api import compare, convert, find, merge, open, phases, report, summary  # noqa: A004
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
 
@@ -27,6 +28,7 @@ _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
     "WavescopeError",
     "__version__",
+    "compare",
     "convert",
     "find",
     "mark",

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+from wavescope.analyze.compare.comparison import CompareOptions
+from wavescope.analyze.compare.comparison import compare as compare_traces
 from wavescope.analyze.findings.find_all import find as find_all
 from wavescope.analyze.phases.phase_tables import PhaseTableOptions, phase_tables
 from wavescope.analyze.trace_summary import SummaryOptions, summarize
+from wavescope.errors import UsageError
 from wavescope.export.exporter import ExportOptions
 from wavescope.export.output import write_output
 from wavescope.export.registry import exporter_for
@@ -43,6 +46,18 @@ def phases(trace: Trace | PathLike, options: PhaseTableOptions | None = None) ->
         return phase_tables(trace, options)
     with open_trace(trace) as opened:
         return phase_tables(opened, options)
+
+
+def compare(traces: Sequence[Trace | PathLike], options: CompareOptions | None = None) -> Result:
+    """What changed from the first trace to each of the others, and which parts account for it."""
+    if len(traces) < 2:
+        raise UsageError("at least two traces are compared")
+    with ExitStack() as stack:
+        opened = [
+            trace if isinstance(trace, Trace) else stack.enter_context(open_trace(trace))
+            for trace in traces
+        ]
+        return compare_traces(opened, options)
 
 
 def find(trace: Trace | PathLike) -> list[Finding]:

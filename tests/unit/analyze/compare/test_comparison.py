@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import wavescope
 from tests.builders import TraceMaker, a_trace
+from tests.sample_files import write_as
 from wavescope.analyze.compare.comparison import CompareOptions, Part, compare
 from wavescope.analyze.compare.figures import FigureOptions
 from wavescope.model.result import Result, Value
@@ -165,3 +169,14 @@ def test_empty_traces_compare_as_nothing() -> None:
 
     assert result.table("kernels").rows == []
     assert rows(result, "waterfall_categories", "name", "running_ns")[-1] == ("(new)", 0)
+
+
+def test_from_python_traces_and_paths_can_be_compared(tmp_path: Path) -> None:
+    base = a_trace().with_kernel("gemm", 0, 10).build()
+    path = write_as(a_trace().with_kernel("gemm", 0, 15), tmp_path / "new.db")
+
+    result = wavescope.compare([base, path])
+
+    assert result.table("kernels").column("delta_ns") == [5]
+    with pytest.raises(wavescope.WavescopeError, match="at least two"):
+        wavescope.compare([base])
