@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from wavescope.model.trace import Trace
 
 _KERNELS_SHOWN = 10
+_PHASES_SHOWN = 20
 _OWN_SHARE = 20
 """A phase of which less than a 20th of the ops are its own repeats what its parts show."""
 _NO_RANGES = (
@@ -103,7 +105,8 @@ def _run(arguments: argparse.Namespace) -> int:
         result.facts["selection"] = str(selection)
     _tell(result, arguments)
     if for_people:
-        _fit_for_people(result)
+        _fit_for_people(result, most=_PHASES_SHOWN if arguments.rows != 0 else None)
+        output = replace(output, rows=0)
     print_result(result, output)
     return 0
 
@@ -159,10 +162,13 @@ def _tell(result: Result, arguments: argparse.Namespace) -> None:
         say(f"no phase matches '{arguments.marker}'", label="note")
 
 
-def _fit_for_people(result: Result) -> None:
-    """One table of kernels for each phase, headed as `=== prefill (74 ops, ...) ===`."""
+def _fit_for_people(result: Result, most: int | None) -> None:
+    """One table of kernels for each phase, headed as `=== prefill (74 ops, ...) ===`.
+
+    Of very many phases those with most GPU time are kept, in their order.
+    """
     result.facts = {key: result.facts[key] for key in _HEADER_FACTS if key in result.facts}
-    phases, kernels = result.table("phases"), result.table("phase_kernels")
+    phases, kernels = _largest(result.table("phases"), most), result.table("phase_kernels")
     width = [column.name for column in phases.columns].index("path") + 1
     by_phase: dict[tuple[Value, ...], list[tuple[Value, ...]]] = {}
     for row in kernels.rows:
@@ -172,6 +178,15 @@ def _fit_for_people(result: Result) -> None:
         rows = by_phase.get(row[:width])
         if rows and _has_page(record):
             result.tables.append(_page(kernels, width, rows, _title(row[: width - 1], record)))
+
+
+def _largest(phases: ResultTable, most: int | None) -> ResultTable:
+    """The `most` phases with the largest GPU time."""
+    if most is None or len(phases.rows) <= most:
+        return phases
+    times = [int(value or 0) for value in phases.column("gpu_time_ns")]
+    kept = sorted(sorted(range(len(times)), key=lambda index: -times[index])[:most])
+    return replace(phases, rows=[phases.rows[index] for index in kept], total_rows=len(phases.rows))
 
 
 def _has_page(record: dict[str, Value]) -> bool:

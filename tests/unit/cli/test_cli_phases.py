@@ -116,3 +116,19 @@ def test_it_says_why_there_is_nothing(run: Run, tmp_path: Path, marked_file: Pat
     empty = tmp_path / "empty.db"
     write_trace([a_trace().builder], empty)
     assert run("phases", empty).code == 0
+
+
+def test_of_many_phases_the_largest_are_shown(run: Run, tmp_path: Path) -> None:
+    maker = a_trace()
+    for index in range(60):
+        start = index * 1_000
+        maker.with_marker(f"phase {chr(65 + index)}", start, start + 1_000)
+        maker.with_kernel("k", start + 10, start + 11 + index)
+    path = tmp_path / "many.db"
+    write_trace([maker.builder], path)
+
+    few = run("phases", path, "-n", "3").out
+    assert few.count("=== phase") == 20
+    assert "(20 of 60 rows)" in few
+    assert f"=== phase {chr(65 + 59)} (" in few and "=== phase A (" not in few
+    assert run("phases", path, "-n", "0").out.count("=== phase") == 60
