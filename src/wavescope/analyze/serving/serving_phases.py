@@ -14,6 +14,7 @@ from wavescope.analyze.serving.kind_scores import KindOps, KindScores, kind_scor
 from wavescope.analyze.serving.label_signs import LabelSigns, label_signs
 from wavescope.analyze.serving.phase_rules import PhaseRules, built_in_rules
 from wavescope.analyze.serving.step_kinds import (
+    LAUNCH_COLUMNS,
     Numbers,
     Reals,
     launch_sizes,
@@ -22,7 +23,7 @@ from wavescope.analyze.serving.step_kinds import (
 )
 from wavescope.analyze.steps.lane_steps import LaneSteps
 from wavescope.analyze.steps.lanes import Lane, Lanes
-from wavescope.analyze.steps.trace_steps import TraceSteps, trace_steps
+from wavescope.analyze.steps.trace_steps import STEP_COLUMNS, TraceSteps, trace_steps
 from wavescope.model.op_kinds import OpClass
 from wavescope.model.trace import Trace
 
@@ -83,6 +84,7 @@ class ServingPhases:
 def serving_phases(trace: Trace, rules: PhaseRules | None = None) -> ServingPhases:
     """The phase of every op of `trace`, told from names and structure."""
     rules = rules or built_in_rules()
+    trace.ops.load(*STEP_COLUMNS, *LAUNCH_COLUMNS)
     steps = trace_steps(trace)
     signs = label_signs(steps.lanes.texts, steps.lanes.is_frequent, rules)
     phase_codes = np.zeros(len(trace.ops), np.int8)

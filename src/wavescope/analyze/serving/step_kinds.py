@@ -20,6 +20,7 @@ Reals = npt.NDArray[np.float64]
 
 _GRID_COLUMNS = ("grid_x", "grid_y", "grid_z")
 _GROUP_COLUMNS = ("workgroup_x", "workgroup_y", "workgroup_z")
+LAUNCH_COLUMNS = (*_GRID_COLUMNS, *_GROUP_COLUMNS)
 
 
 @dataclass(frozen=True)

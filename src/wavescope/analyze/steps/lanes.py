@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.op_labels import OpLabels, op_labels
-from wavescope.analyze.row_groups import grouped_rows
+from wavescope.analyze.row_groups import RowGroups, grouped_rows
 from wavescope.analyze.scopes import distinct, paired
 from wavescope.model.intervals import Times, elapsed_ns, is_sorted
 from wavescope.model.op_kinds import OpClass, OpKind
@@ -106,17 +106,16 @@ MAIN_SHARE = 0.1
 
 def lanes_of(trace: Trace) -> Lanes:
     """The lanes of `trace`, barriers left out."""
-    trace.ops.load("gpu", "queue", "process", "start_ns", "end_ns", "type", "name")
     ops = trace.ops
+    ops.load("gpu", "queue", "process", "start_ns", "end_ns", "type", "name")
     named = op_labels(trace, ops)
     labels = _label_codes(named)
-    working = np.flatnonzero(trace.op_kind != OpKind.BARRIER)
     # Two processes may share a GPU, and number their queues alike.
-    queues, queue_of_row = distinct(ops["queue"][working])
-    processes, process_of_row = distinct(ops["process"][working])
+    queues, queue_of_row = distinct(ops["queue"])
+    processes, process_of_row = distinct(ops["process"])
     count = len(queues) * len(processes)
     lane_of_row = paired(queue_of_row, process_of_row, len(processes), count)
-    groups = grouped_rows(ops["gpu"][working], lane_of_row, (working,))
+    groups = _grouped_working_rows(trace, lane_of_row)
     lanes: list[Lane] = []
     for gpu, members in groups.by_major():
         alone = [
@@ -133,6 +132,16 @@ def lanes_of(trace: Trace) -> Lanes:
             for lane in alone
         ]
     return Lanes(tuple(lanes), _are_main(trace, lanes), named.texts)
+
+
+def _grouped_working_rows(trace: Trace, lane_of_row: Array) -> RowGroups:
+    """The rows of all ops but barriers, by GPU and lane."""
+    rows = np.arange(len(lane_of_row), dtype=np.int64)
+    is_barrier = trace.op_kind == OpKind.BARRIER
+    if not is_barrier.any():
+        return grouped_rows(trace.ops["gpu"], lane_of_row, (rows,))
+    working = rows[~is_barrier]
+    return grouped_rows(trace.ops["gpu"][working], lane_of_row[working], (working,))
 
 
 def _label_codes(named: OpLabels) -> Array:

@@ -12,6 +12,18 @@ from wavescope.analyze.steps.repetition import Positions
 from wavescope.analyze.steps.step_roles import step_roles
 from wavescope.model.trace import Trace
 
+STEP_COLUMNS = (
+    "gpu",
+    "queue",
+    "process",
+    "start_ns",
+    "end_ns",
+    "type",
+    "name",
+    "correlation",
+)
+"""The columns of ops that steps are found with: one pass over the file loads all of them."""
+
 
 @dataclass(frozen=True)
 class TraceSteps:
@@ -25,6 +37,7 @@ class TraceSteps:
 
 def trace_steps(trace: Trace) -> TraceSteps:
     """The steps of every main lane of `trace`."""
+    trace.ops.load(*STEP_COLUMNS)
     lanes = lanes_of(trace)
     roles = step_roles(lanes.texts, lanes.is_frequent)
     launches = tuple(_launches(trace, lane) for lane in lanes.main_lanes)
@@ -37,6 +50,7 @@ def trace_steps(trace: Trace) -> TraceSteps:
 
 def _launches(trace: Trace, lane: Lane) -> Positions:
     """A graph's ops share the correlation of the call that launched it."""
-    correlation = trace.ops["correlation"][lane.rows]
-    alone = -2 - np.arange(len(lane), dtype=np.int64)
-    return np.where(correlation < 0, alone, correlation)
+    launches: Positions = trace.ops["correlation"][lane.rows]
+    alone = np.flatnonzero(launches < 0)
+    launches[alone] = -2 - alone
+    return launches

@@ -32,17 +32,20 @@ from wavescope.model.trace import Trace
 
 NOTHING_TO_GO_BY = (short_prompts, HOME_MADE, {"knows_sizes": False})
 """Neither names nor launch sizes, and prompts that take hardly longer than a decode step."""
-KNOWN = ({}, {"knows_sizes": False}, {"ends_by_name": False})
+KNOWN = {"": {}, "no sizes": {"knows_sizes": False}, "no end": {"ends_by_name": False}}
+SERVED = [
+    pytest.param(serve, layer, options, id=f"{serve.__name__}-{layer_name}-{known}")
+    for serve in WAYS_OF_SERVING
+    for layer_name, layer in LAYERS.items()
+    for known, options in KNOWN.items()
+    if (serve, layer, options) != NOTHING_TO_GO_BY
+]
 
 
-@pytest.mark.parametrize("options", KNOWN, ids=("all known", "no sizes", "no end by name"))
-@pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS.keys())
-@pytest.mark.parametrize("serve", WAYS_OF_SERVING, ids=lambda way: way.__name__)
+@pytest.mark.parametrize(("serve", "layer", "options"), SERVED)
 def test_prefill_and_decode_are_told_apart(
     serve: Callable[..., Labelled], layer: object, options: dict[str, bool]
 ) -> None:
-    if (serve, layer, options) == NOTHING_TO_GO_BY:
-        pytest.skip("see the test below")
     served = serve(layer, **options)
 
     phases = serving_phases(served.trace)
