@@ -133,6 +133,24 @@ def test_passes_that_produced_nothing_are_named(tmp_path: Path) -> None:
     ]
 
 
+def test_long_passes_beside_spoiled_ones(tmp_path: Path) -> None:
+    a_workload(tmp_path).with_dispatch("a", 10, SQ_WAVES=4).write_long("results_pmc_perf_0.csv")
+    a_workload(tmp_path).with_dispatch("a", 30, SQ_INSTS=9).write_long("results_pmc_perf_1.csv")
+    (tmp_path / "results_pmc_perf_2.csv").write_bytes(b"")
+    (tmp_path / "results_pmc_perf_3.csv").write_text("Counter_Name,Counter_Value\nSQ_X,1\n")
+    (tmp_path / "SQ_LEVEL_WAVES.csv").write_text('Kernel_Name\n"' + "x" * 200_000)
+
+    table = read_workload(tmp_path)
+
+    assert (table.columns["SQ_WAVES"].tolist(), table.columns["SQ_INSTS"].tolist()) == ([4], [9])
+    assert table.durations_ns.tolist() == [20]
+    assert [note.partition(" was")[0] for note in table.notes] == [
+        "results_pmc_perf_2.csv",
+        "results_pmc_perf_3.csv",
+        "SQ_LEVEL_WAVES.csv",
+    ]
+
+
 def test_counters_that_the_joined_file_lacks_come_from_single_passes(tmp_path: Path) -> None:
     a_workload(tmp_path).with_dispatch("a", 10, SQ_INSTS=5).write("pmc_perf_3.csv")
     a_workload(tmp_path).with_dispatch("a", 10, SQ_WAVES=1).write()

@@ -39,10 +39,22 @@ def read_long_form(paths: list[Path]) -> PassTable:
     A dispatch that was measured in several passes gets the median of its durations.
     """
     pivot = _Pivot(paths[0])
-    for path in paths:
+    failures = [error for path in paths if (error := _added(pivot, path))]
+    if len(failures) == len(paths):
+        raise failures[0]
+    table = pivot.table()
+    table.notes += [f"{Path(e.path).name} was left out: {e.reason}" for e in failures]
+    return table
+
+
+def _added(pivot: _Pivot, path: Path) -> UnreadableInputError | None:
+    """Add a file to the pivot; what was wrong with it, if anything."""
+    try:
         with opened_csv(path) as (header, rows):
             pivot.add(path, header, rows)
-    return pivot.table()
+    except UnreadableInputError as error:
+        return error
+    return None
 
 
 class _Pivot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -96,14 +97,27 @@ def _main_table(folder: Path, names: Sequence[str]) -> tuple[PassTable, dict[str
         return (read_long_form([path]) if is_long_form(path) else read_pass(path)), {}
     paths = [folder / name for name in names if PASS_FILES.fullmatch(name)]
     paths = paths or [folder / name for name in names if LEVEL_FILES.fullmatch(name)]
-    if all(is_long_form(path) for path in paths):
-        return read_long_form(paths), {}
-    tables, notes = _readable(paths)
+    long, wide = _by_form(paths)
+    tables, notes = _readable(wide)
+    if long:
+        main = read_long_form(long)
+        main.notes = [*notes, *main.notes]
+        return main, {}
     if not tables:
         raise UnreadableInputError(folder, "no pass holds any dispatch", hint="; ".join(notes))
     main, spans = joined(tables)
     main.notes = [*notes, *main.notes]
     return main, spans
+
+
+def _by_form(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Files with a row for each counter, and all others, unreadable ones among them."""
+    long = []
+    for path in paths:
+        with suppress(UnreadableInputError):
+            if is_long_form(path):
+                long.append(path)
+    return long, [path for path in paths if path not in long]
 
 
 def _readable(paths: Sequence[Path]) -> tuple[list[PassTable], list[str]]:
@@ -147,7 +161,7 @@ def _add_other_passes(
     wanted = [name for name in names if LEVEL_FILES.fullmatch(name)]
     if JOINED_FILE in names:
         wanted += [name for name in names if PASS_FILES.fullmatch(name)]
-    wide = [folder / name for name in wanted if not is_long_form(folder / name)]
+    _, wide = _by_form([folder / name for name in wanted])
     passes, notes = _readable(wide)
     table.notes += notes
     for other in passes:
