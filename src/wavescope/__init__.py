@@ -7,7 +7,10 @@ trace.ops.to_pandas()
 wavescope.summary(trace)                  # tables and findings, shown richly in a notebook
 wavescope.phases(trace)                   # what prefill, decode, ... did
 wavescope.find(trace)                     # what is worth changing
+wavescope.steps(trace)                    # how long each step takes
 wavescope.compare(["old.db", "new.db"])   # what changed
+wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
+wavescope.metric_panels("workloads/gemm")  # what hardware counters say
 
 with wavescope.range("prefill"):          # shows up as a marker when the program is recorded
     ...
@@ -20,7 +23,21 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
-    from wavescope.api import compare, convert, find, merge, open, phases, report, summary  # noqa: A004
+    from wavescope.api import (
+        compare,
+        convert,
+        find,
+        hotspots,
+        merge,
+        metric_panels,
+        occupancy,
+        open,  # noqa: A004
+        phases,
+        plan,
+        report,
+        steps,
+        summary,
+    )
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
 
@@ -31,14 +48,19 @@ __all__ = [
     "compare",
     "convert",
     "find",
+    "hotspots",
     "mark",
     "merge",
+    "metric_panels",
+    "occupancy",
     "open",
     "pause",
     "phases",
+    "plan",
     "range",
     "report",
     "resume",
+    "steps",
     "summary",
 ]
 

@@ -1,17 +1,16 @@
-"""The Python interface: what `import wavescope` offers, documented in docs/python.md."""
+"""The Python interface: what `import wavescope` offers, documented in docs/python.md.
+
+Analyses are imported when they are first asked for: opening a trace shall not wait for them.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from wavescope.analyze.compare.comparison import CompareOptions
-from wavescope.analyze.compare.comparison import compare as compare_traces
-from wavescope.analyze.findings.find_all import find as find_all
-from wavescope.analyze.phases.phase_tables import PhaseTableOptions, phase_tables
-from wavescope.analyze.trace_summary import SummaryOptions, summarize
 from wavescope.errors import UsageError
 from wavescope.export.exporter import ExportOptions
 from wavescope.export.output import write_output
@@ -24,6 +23,14 @@ from wavescope.store.merge_plan import RankFrom
 from wavescope.store.output import replaced, require_free
 from wavescope.store.sqlite_writer import no_progress, write_trace
 
+if TYPE_CHECKING:
+    from wavescope.analyze.compare.comparison import CompareOptions
+    from wavescope.analyze.counters.report import AnalysisOptions
+    from wavescope.analyze.phases.phase_tables import PhaseTableOptions
+    from wavescope.analyze.thread_trace.decoded import DecodedTrace
+    from wavescope.analyze.thread_trace.hotspots import HotspotOptions
+    from wavescope.analyze.trace_summary import SummaryOptions
+
 PathLike = str | os.PathLike[str]
 
 
@@ -34,38 +41,108 @@ def open(path: PathLike) -> Trace:  # noqa: A001  reads as wavescope.open(...)
 
 def summary(trace: Trace | PathLike, options: SummaryOptions | None = None) -> Result:
     """Kernels, utilization, gaps, copies, host calls and findings of a trace."""
-    if isinstance(trace, Trace):
-        return summarize(trace, options or SummaryOptions())
-    with open_trace(trace) as opened:
+    from wavescope.analyze.trace_summary import SummaryOptions, summarize  # noqa: PLC0415
+
+    with _opened(trace) as opened:
         return summarize(opened, options or SummaryOptions())
 
 
 def phases(trace: Trace | PathLike, options: PhaseTableOptions | None = None) -> Result:
-    """What each marked phase of a trace did: times, ops, top kernels."""
-    if isinstance(trace, Trace):
-        return phase_tables(trace, options)
-    with open_trace(trace) as opened:
-        return phase_tables(opened, options)
+    """What each phase of a trace did: times, ops, top kernels.
+
+    Phases are told by markers, in a trace without marker ranges by names and structure.
+    """
+    from wavescope.analyze.phases.phase_tables import phase_tables  # noqa: PLC0415
+    from wavescope.analyze.serving.phases_result import serving_phases_result  # noqa: PLC0415
+
+    with _opened(trace) as opened:
+        result = phase_tables(opened, options)
+        if not result.facts["range_count"]:
+            result = serving_phases_result(opened, options.kernels if options else None)
+            result.facts["range_count"] = 0
+        return result
+
+
+def steps(trace: Trace | PathLike) -> Result:
+    """How long each step takes, found by what repeats on each queue, and the slow ones."""
+    from wavescope.analyze.serving.steps_result import steps_result  # noqa: PLC0415
+
+    with _opened(trace) as opened:
+        return steps_result(opened)
 
 
 def compare(traces: Sequence[Trace | PathLike], options: CompareOptions | None = None) -> Result:
     """What changed from the first trace to each of the others, and which parts account for it."""
+    from wavescope.analyze.compare.comparison import compare as compared  # noqa: PLC0415
+
     if len(traces) < 2:
         raise UsageError("at least two traces are compared")
     with ExitStack() as stack:
-        opened = [
-            trace if isinstance(trace, Trace) else stack.enter_context(open_trace(trace))
-            for trace in traces
-        ]
-        return compare_traces(opened, options)
+        return compared([stack.enter_context(_opened(trace)) for trace in traces], options)
 
 
 def find(trace: Trace | PathLike) -> list[Finding]:
     """What is worth changing, the gravest first, each with its numbers, SQL and next step."""
-    if isinstance(trace, Trace):
-        return find_all(trace)
-    with open_trace(trace) as opened:
+    from wavescope.analyze.findings.find_all import find as find_all  # noqa: PLC0415
+
+    with _opened(trace) as opened:
         return find_all(opened)
+
+
+def hotspots(capture: PathLike, options: HotspotOptions | None = None) -> Result:
+    """Where a kernel stalls, by instruction and line, from a thread-trace capture."""
+    from wavescope.analyze.thread_trace.hotspots import hotspots as found  # noqa: PLC0415
+
+    return found(_decoded(capture), options)
+
+
+def plan(capture: PathLike) -> Result:
+    """What to change in a traced kernel, in which order, and for how much at most."""
+    from wavescope.analyze.thread_trace.plan.plan import plan_result  # noqa: PLC0415
+
+    return plan_result(_decoded(capture))
+
+
+def occupancy(
+    chip: str,
+    *,
+    vgprs: int,
+    agprs: int = 0,
+    sgprs: int = 0,
+    lds_bytes: int = 0,
+    workgroup_size: int = 256,
+    wave_size: int = 0,
+    cu_mode: bool = False,
+) -> Result:
+    """How many waves of a kernel fit on `chip`, what limits them, what one more takes."""
+    from wavescope.analyze.occupancy.limits import occupancy_of  # noqa: PLC0415
+    from wavescope.analyze.occupancy.report import occupancy_result  # noqa: PLC0415
+    from wavescope.analyze.occupancy.resources import KernelResources  # noqa: PLC0415
+    from wavescope.model.chips.catalogue import chip_named  # noqa: PLC0415
+
+    resources = KernelResources(vgprs, agprs, sgprs, lds_bytes, workgroup_size, wave_size, cu_mode)
+    return occupancy_result(occupancy_of(chip_named(chip), resources))
+
+
+def metric_panels(
+    workloads: PathLike | Sequence[PathLike], options: AnalysisOptions | None = None
+) -> Result:
+    """The metric panels of a workload folder of hardware counters; several are compared."""
+    from wavescope.analyze.counters.catalogue import catalogue_for  # noqa: PLC0415
+    from wavescope.analyze.counters.comparison import comparison_result  # noqa: PLC0415
+    from wavescope.analyze.counters.report import (  # noqa: PLC0415
+        AnalysisOptions,
+        analysis_result,
+        analyzed,
+    )
+    from wavescope.load.counters.workload import read_workload  # noqa: PLC0415
+
+    chosen = options or AnalysisOptions()
+    tables = [read_workload(path) for path in _paths(workloads)]
+    analyses = [analyzed(table, catalogue_for(table.chip), chosen) for table in tables]
+    if len(analyses) == 1:
+        return analysis_result(analyses[0], chosen)
+    return comparison_result(analyses, chosen)
 
 
 def convert(
@@ -119,13 +196,37 @@ def report(
     from wavescope.render.html.trace_pages import trace_page  # noqa: PLC0415
 
     target = Path(output)
-    given = [traces] if isinstance(traces, str | os.PathLike) else list(traces)
-    inputs = [Path(path) for path in given]
+    inputs = _paths(traces)
     require_free(target, inputs, force=force)
     with ExitStack() as stack:
-        opened = [stack.enter_context(open_trace(path)) for path in given]
+        opened = [stack.enter_context(open_trace(path)) for path in inputs]
         page = trace_page(opened, list(labels) or [path.name for path in inputs], title)
         temporary = stack.enter_context(replaced(target, inputs, force=force))
         with temporary.open("w", encoding="utf-8") as stream:
             write_page(page, stream)
     return target
+
+
+@contextmanager
+def _opened(trace: Trace | PathLike) -> Iterator[Trace]:
+    """A trace as it is; one that is named by its path is closed again."""
+    if isinstance(trace, Trace):
+        yield trace
+        return
+    with open_trace(trace) as opened:
+        yield opened
+
+
+def _paths(given: PathLike | Sequence[PathLike]) -> list[Path]:
+    """One path or many, as a list that is not empty."""
+    paths = [given] if isinstance(given, str | os.PathLike) else list(given)
+    if not paths:
+        raise UsageError("no path is given")
+    return [Path(path) for path in paths]
+
+
+def _decoded(capture: PathLike) -> DecodedTrace:
+    from wavescope.analyze.thread_trace.decoded import DecodedTrace  # noqa: PLC0415
+    from wavescope.load.thread_trace import load_thread_trace, only_capture  # noqa: PLC0415
+
+    return DecodedTrace(load_thread_trace(only_capture(capture)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +13,11 @@ import pytest
 
 import wavescope
 from tests.builders import a_trace
+from tests.counters_builder import a_workload
 from tests.sample_files import FIRST_NS, rich_trace, write_as
+from tests.serving_traces import DECODE, PREFILL, VLLM_ROCM, Server, labelled
+from tests.thread_trace_folders import a_capture
+from tests.thread_trace_folders import step as a_step
 from wavescope.model.selection import Selection, select
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
@@ -30,9 +35,27 @@ def trace(trace_path: Path) -> wavescope.api.Trace:
     return wavescope.open(trace_path)
 
 
+def a_stalling_capture(parent: Path, dispatch: int) -> Path:
+    """A wave that waits 80 cycles for an LDS read, directly before its use."""
+    capture = a_capture(dispatch=dispatch).with_code(
+        "ds_read_b64 v[4:5], v2",
+        "s_waitcnt lgkmcnt(0)",
+        "v_mfma_f32_16x16x32_fp8_fp8 a[0:3], v[4:5], v[6:7], a[0:3]",
+    )
+    return capture.with_wave([a_step(1), a_step(2, stall=80), a_step(3)]).write(parent)
+
+
+def counted(folder: Path, misses: int) -> Path:
+    """A workload of one dispatch: one L2 hit, and misses."""
+    maker = a_workload(folder)
+    return maker.with_dispatch("gemm", 1_000, TCC_HIT_sum=1, TCC_MISS_sum=misses).write()
+
+
 def test_the_page_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("trace.db", "rank0.db", "rank1.db"):
         write_as(rich_trace(), tmp_path / name)
+    a_stalling_capture(tmp_path, dispatch=3).rename(tmp_path / "ui_output_agent_1_dispatch_3")
+    counted(tmp_path / "workloads" / "gemm", misses=3)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
 
@@ -124,6 +147,82 @@ def test_an_output_is_replaced_only_when_told(
         assert target.read_text() == "mine"
     with pytest.raises(wavescope.WavescopeError, match="also an input"):
         wavescope.merge([trace_path, trace_path], trace_path, force=True)
+
+
+def test_phases_without_markers_are_told_by_structure() -> None:
+    server = Server(VLLM_ROCM, layers=4)
+    server.step(1024, PREFILL)
+    for _ in range(30):
+        server.step(16, DECODE, graph=True)
+    trace = labelled(server).trace
+
+    phases, steps = wavescope.phases(trace), wavescope.steps(trace)
+
+    assert phases.facts["range_count"] == 0
+    assert {"prefill", "decode"} <= set(phases.table("phases").column("path"))
+    assert max(steps.table("step_kinds").column("steps")) == 30
+
+
+def test_phases_with_markers_are_those_of_the_markers(trace: wavescope.api.Trace) -> None:
+    result = wavescope.phases(trace)
+
+    assert result.facts["range_count"] == 6
+    assert result.table("phases").column("path") == [
+        "prefill",
+        "prefill > layer 0",
+        "decode",
+        "(outside any range)",
+    ]
+
+
+def test_a_capture_is_analysed_from_its_path(tmp_path: Path) -> None:
+    path = a_stalling_capture(tmp_path / "one", dispatch=1)
+
+    spots, plan = wavescope.hotspots(path), wavescope.plan(tmp_path / "one")
+
+    assert spots.facts["stall"] == 80
+    assert spots.table("instructions").column("stall")[0] == 80
+    assert plan.facts["wave_count"] == 1
+    assert plan.findings[0].id == "lds-before-matrix"
+
+
+def test_of_several_captures_one_must_be_named(tmp_path: Path) -> None:
+    for dispatch in (1, 2):
+        a_stalling_capture(tmp_path, dispatch)
+
+    with pytest.raises(wavescope.WavescopeError, match="holds 2 captures") as caught:
+        wavescope.hotspots(tmp_path)
+
+    assert "dispatch_1" in caught.value.hint
+
+
+def test_counters_become_metrics_and_several_are_compared(tmp_path: Path) -> None:
+    before, after = counted(tmp_path / "a", misses=3), counted(tmp_path / "b", misses=1)
+
+    alone = wavescope.metric_panels(before).table("2.1").records()
+    both = wavescope.metric_panels([before, after]).table("2.1").records()
+
+    assert [row["avg"] for row in alone if row["key"] == "l2_hit_rate"] == [25.0]
+    assert [row for row in both if 25.0 in row.values() and 50.0 in row.values()]
+    with pytest.raises(wavescope.WavescopeError, match="no path is given"):
+        wavescope.metric_panels([])
+
+
+def test_occupancy_of_a_kernel_by_its_figures() -> None:
+    result = wavescope.occupancy("gfx942", vgprs=144, agprs=136, lds_bytes=16384)
+
+    assert result.facts["waves_per_simd"] == 1.0
+    assert result.facts["limited_by"] == "VGPR + AGPR"
+    with pytest.raises(wavescope.WavescopeError, match="gfx1"):
+        wavescope.occupancy("gfx1", vgprs=1)
+
+
+def test_opening_a_trace_waits_for_no_analysis() -> None:
+    code = "import sys, wavescope; wavescope.open; print(*sorted(sys.modules))"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert not [name for name in done.stdout.split() if name.startswith("wavescope.analyze.")]
 
 
 class Balanced(HTMLParser):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wavescope.errors import UnreadableInputError
+from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.load.thread_trace.archive_tree import opened_archive
 from wavescope.load.thread_trace.file_tree import FileTree, FolderTree, names_in
 
@@ -18,6 +18,7 @@ _DISPATCH = re.compile(r"dispatch_(\d{1,18})")
 _AGENT = re.compile(r"agent_(\d{1,20})")
 _STATS = re.compile(r"stats_(ui_output_.*)\.csv\Z")
 _SEARCH_DEPTH = 6
+_LISTED = 8
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,16 @@ def find_captures(paths: Sequence[str | os.PathLike[str]]) -> list[CaptureLocati
     for path in paths:
         found += _captures_of(Path(path))
     return found
+
+
+def only_capture(path: str | os.PathLike[str]) -> CaptureLocation:
+    """The capture at `path`: its folder, an archive of it, or a folder that holds just one."""
+    found = find_captures([path])
+    if len(found) > 1:
+        names = ", ".join(location.path for location in found[:_LISTED])
+        more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+        raise UsageError(f"{path} holds {len(found)} captures", hint=f"name one: {names}{more}")
+    return found[0]
 
 
 def _captures_of(path: Path) -> list[CaptureLocation]:
