@@ -204,3 +204,26 @@ def test_endless_names_are_not_kept() -> None:
     name = "Cijk_" + "x_MT1x1" * 100_000
 
     assert meaning_of(name).category in CATEGORIES
+
+
+_FRAGMENTS = (
+    "_MT1x1x1_",
+    "quant",
+    "cutlass_gemm_",
+    "mean_pow_",
+    "1x1_",
+    "norm",
+    "a::",
+    "(",
+    "gemm",
+    "moe",
+)
+
+
+@pytest.mark.parametrize("fragment", _FRAGMENTS)
+@pytest.mark.parametrize(
+    "start", ["", "Cijk_A", "triton_red (", "cutlass_", "rocprim::", "aiter::"]
+)
+def test_repetitive_names_take_no_more_steps_than_they_must(start: str, fragment: str) -> None:
+    # A pattern whose steps grow with the third power would not come back here.
+    assert meaning_of(start + fragment * 20_000).category in CATEGORIES

@@ -48,6 +48,9 @@ CATEGORIES = (
     OTHER,
 )
 
+# There are many rules on short names, and each must end soon on hostile ones too.
+_LONGEST_SHORT = 512
+
 _OPTIONAL_PART = re.compile(r"\[([^\]]*)\]")
 _GROUP = re.compile(r"\\(\d)")
 
@@ -70,8 +73,10 @@ class _MeaningRule(NamedTuple):
     note: str
 
     def apply(self, demangled: str, short: str) -> KernelMeaning | None:
-        subject = short if self.on_short_name else demangled
-        found = self.pattern.search(subject, 0, LONGEST_MATCHED)
+        subject, end = (
+            (short, _LONGEST_SHORT) if self.on_short_name else (demangled, LONGEST_MATCHED)
+        )
+        found = self.pattern.search(subject, 0, end)
         if found is None:
             return None
         return KernelMeaning(self.category, self.family, expanded_note(self.note, found))
