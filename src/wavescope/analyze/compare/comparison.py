@@ -6,6 +6,7 @@ import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from wavescope.analyze.compare.coverage_share import coverage_findings, coverage_percent
 from wavescope.analyze.compare.differences import Difference, difference_table, differences
 from wavescope.analyze.compare.figures import FigureOptions, Figures, TraceFigures
 from wavescope.analyze.compare.phase_figures import figures_by_phase
@@ -106,6 +107,7 @@ _TRACE_COLUMNS = (
     ResultColumn("busy_ns", "Busy", Unit.NS, "time with at least one op running"),
     ResultColumn("idle_ns", "Idle", Unit.NS, "span - busy"),
     ResultColumn("gpu_time_ns", "GPU time", Unit.NS, "durations of all ops"),
+    ResultColumn("coverage_percent", "Coverage %", Unit.PERCENT, "dispatches timed / seen"),
     ResultColumn("linked_percent", "Linked %", Unit.PERCENT, "ops whose launch is in the trace"),
     ResultColumn(
         "inferred_percent", "Inferred %", Unit.PERCENT, "ops whose operator was told from others"
@@ -135,6 +137,7 @@ def _trace_table(figures: Sequence[TraceFigures], times: Sequence[GpuTime]) -> R
                 time.busy_ns,
                 time.idle_ns,
                 time.duration_sum_ns,
+                coverage_percent(each.trace),
                 *shares,
             )
         )
@@ -238,21 +241,23 @@ def _totals_table(figures: Sequence[TraceFigures]) -> ResultTable:
 
 
 def _findings(figures: Sequence[TraceFigures]) -> list[Finding]:
-    """Ops from before the trace make totals of traces that begin at different moments differ."""
+    """What makes totals differ that is no difference: coverage, and ops from before a trace."""
     parts = []
     for number, each in enumerate(figures, 1):
         operators = each.operators
         missing = 0 if operators is None else each.total.calls - operators.linked_count
         if missing:
             parts.append(f"{missing:,} of {each.total.calls:,} ops of trace {number}")
+    found = coverage_findings([coverage_percent(each.trace) for each in figures])
     if not parts:
-        return []
+        return found
     return [
+        *found,
         Finding(
             "launches-missing",
             Severity.INFO,
             "some ops were launched before their trace began",
             f"the launch is not in the trace of {', '.join(parts)}",
             "--linked compares only what was launched within the traces",
-        )
+        ),
     ]

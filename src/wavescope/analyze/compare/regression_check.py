@@ -14,6 +14,7 @@ from wavescope.analyze.compare.check_options import (
     Gate,
     Per,
 )
+from wavescope.analyze.compare.coverage_share import coverage_findings
 from wavescope.analyze.compare.regression_words import (
     Tested,
     effect_table,
@@ -76,6 +77,7 @@ def check_regression(
         facts(verdict, whole.effect, base, new, options),
     )
     result.findings += outside_findings((*base, *new))
+    result.findings += coverage_findings([run.coverage_percent for run in (*base, *new)])
     return verdict, result
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.compare.coverage_share import coverage_percent
 from wavescope.analyze.compare.figures import FigureOptions, TraceFigures
 from wavescope.analyze.compare.step_ops import OUTSIDE, StepOps, steps_of
 from wavescope.analyze.scopes import distinct
@@ -58,6 +59,8 @@ class RunValues:
     """The metric of the whole run."""
     outside_percent: float = 0.0
     """How much of the GPU time is outside any step that counts."""
+    coverage_percent: float | None = None
+    """How much of the dispatches were timed; None when the trace does not say."""
 
     @property
     def step_count(self) -> int:
@@ -66,7 +69,13 @@ class RunValues:
     def as_one_step(self) -> RunValues:
         """The run as one value, with all that lies outside its steps."""
         kernels = {name: np.array([float(ns)]) for name, ns in self.kernel_ns.items()}
-        return RunValues(self.path, np.array([self.whole]), kernels, self.kernel_ns, "", self.whole)
+        return replace(
+            self,
+            total=np.array([self.whole]),
+            kernels=kernels,
+            step_source="",
+            outside_percent=0.0,
+        )
 
 
 def run_values(trace: Trace, options: RunOptions) -> RunValues:
@@ -91,6 +100,7 @@ def run_values(trace: Trace, options: RunOptions) -> RunValues:
         source,
         float(step_totals(figures, whole[0], whole[1], options.metric)[0]),
         100 * (1 - inside_ns / figures.total.total_ns) if figures.total.total_ns else 0.0,
+        coverage_percent(trace),
     )
 
 

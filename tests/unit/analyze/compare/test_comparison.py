@@ -152,6 +152,21 @@ def test_only_linked_ops_when_asked() -> None:
     assert [finding.id for finding in everything.findings] == ["launches-missing"]
 
 
+def test_traces_that_cover_different_shares_of_the_work_are_told() -> None:
+    lite = a_trace().with_kernel("gemm", 0, 10).with_coverage(100, 40)
+    full = a_trace().with_kernel("gemm", 0, 10).with_coverage(100, 100)
+    nearly = a_trace().with_kernel("gemm", 0, 10).with_coverage(1000, 995)
+    unknown = a_trace().with_kernel("gemm", 0, 10)
+
+    found = compared(lite, full)
+
+    assert [finding.id for finding in found.findings] == ["coverage-differs"]
+    assert "between 40.0 % and 100.0 %" in found.findings[0].evidence
+    assert found.table("traces").column("coverage_percent") == [40.0, 100.0]
+    assert compared(full, nearly).findings == []
+    assert compared(full, unknown).findings == []
+
+
 def test_phases_and_steps_are_looked_for_where_there_are_markers_or_on_request() -> None:
     plain = a_trace().with_kernel("gemm", 0, 10)
     marked = a_trace().with_kernel("gemm", 0, 10).with_marker("step 1", 0, 10)

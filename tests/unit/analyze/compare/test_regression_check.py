@@ -106,6 +106,19 @@ def test_copies_of_one_run_are_noticed() -> None:
     assert "identical-runs" in [finding.id for finding in result.findings]
 
 
+def test_runs_recorded_in_different_modes_are_told() -> None:
+    lite, full = (
+        run_values(
+            a_trace().with_kernel("gemm", 0, 10).with_coverage(100, timed).build(), RunOptions()
+        )
+        for timed in (30, 100)
+    )
+
+    _, result = check_regression([full], [lite])
+
+    assert "coverage-differs" in [finding.id for finding in result.findings]
+
+
 def test_a_kernel_alone_fails_the_check_only_when_asked() -> None:
     base, new = arm(0, 6), arm(50, 6)
     for run in new:
