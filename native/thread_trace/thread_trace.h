@@ -41,7 +41,7 @@ typedef struct {
   int32_t* producer_line;
 } ws_wave_columns;
 
-// The single values of a wave; INT64_MIN where the file does not have them.
+// The single values of a wave; INT64_MIN where the file has none of less than 54 bits.
 typedef struct {
   int64_t begin;
   int64_t end;

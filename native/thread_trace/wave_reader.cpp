@@ -23,6 +23,7 @@ using wavescope::thread_trace::Number;
 using wavescope::thread_trace::scan_integer;
 
 constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
+constexpr int64_t kMostTime = int64_t{1} << 53;  // a shader clock gets there in months
 constexpr int kDepth = 4;  // containers around the tuples of a wave file
 
 class WaveReader {
@@ -69,7 +70,9 @@ class WaveReader {
     int64_t* const value = fact(key);
     if (value == nullptr) return skip_value(cursor_, 2);
     switch (scan_integer(cursor_, *value)) {
-      case Number::integer: return Scan::done;
+      case Number::integer:
+        if (!is_time(*value)) *value = kAbsent;
+        return Scan::done;
       case Number::incomplete: return Scan::incomplete;
       case Number::other: break;
     }
@@ -147,7 +150,7 @@ class WaveReader {
     int64_t values[5];
     bool usable = false;
     if (const Scan scan = read_tuple(values, 5, usable); scan != Scan::done || !usable) return scan;
-    if (!fits(values[1], 255) || !fits(values[2]) || !fits(values[3])) {
+    if (!is_time(values[0]) || !fits(values[1], 255) || !fits(values[2]) || !fits(values[3])) {
       ++facts_.unusable;
       return Scan::done;
     }
@@ -231,6 +234,8 @@ class WaveReader {
   static bool fits(int64_t value, int64_t most = std::numeric_limits<int32_t>::max()) {
     return value >= 0 && value <= most;
   }
+
+  static bool is_time(int64_t value) { return value > -kMostTime && value < kMostTime; }
 
   static int32_t line_of(int64_t value) { return fits(value) ? static_cast<int32_t>(value) : -1; }
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.thread_trace_folders import HEADER, CaptureBuilder, a_capture, step, write_json
 from wavescope.errors import UnreadableInputError
-from wavescope.load.thread_trace import code_table, find_captures, load_thread_trace
+from wavescope.load.thread_trace import code_table, find_captures, load_thread_trace, occupancy_file
 from wavescope.load.thread_trace.code_rows import frames_of
 from wavescope.model.thread_trace import Frame, Measure, ThreadTrace
 
@@ -445,3 +445,24 @@ def test_spoiled_code_is_read_or_refused(
     except UnreadableInputError:
         return
     assert len(trace.instructions.text) == len(trace.instructions.stall)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.lists(st.integers(-5, 400), min_size=6, max_size=11)
+        | st.lists(
+            st.none() | st.booleans() | st.floats() | st.integers(-(2**70), 2**70), max_size=8
+        ),
+        max_size=6,
+    )
+)
+def test_any_occupancy_rows_are_read_or_counted(rows: list[list[object]]) -> None:
+    table, bad = occupancy_file._table(rows, 3)
+
+    assert len(table) + bad == len(rows)
+    assert (table[:, 0] == 3).all()
+    usable = [row for row in rows if len(row) >= 6 and all(type(value) is int for value in row[:6])]
+    for row in usable:
+        if all(abs(value) < 2**62 for value in row[:6]):  # type: ignore[arg-type]
+            assert row[:6] in table[:, 1:7].tolist()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
 from wavescope.model.thread_trace import Integers, WaveOccupancy
 
+Reals = npt.NDArray[np.float64]
 PIECES = 20
 _COLUMNS = (
     ResultColumn("start", "From", Unit.COUNT, "cycles after the first event"),
@@ -38,7 +40,9 @@ def occupancy_over_time(occupancy: WaveOccupancy, pieces: int = PIECES) -> Resul
         return None
     places = np.stack([occupancy.shader_engine, occupancy.cu, occupancy.simd], axis=1)
     simds = len(np.unique(places, axis=0))
-    bounds = first + (last - first) * np.arange(pieces + 1) // pieces
+    bounds = first + np.array(
+        [(last - first) * piece // pieces for piece in range(pieces + 1)], np.int64
+    )
     area = _area_until(time, running, bounds)
     means = np.diff(area) / np.maximum(np.diff(bounds), 1)
     most = float(means.max()) or 1.0
@@ -59,12 +63,12 @@ def occupancy_over_time(occupancy: WaveOccupancy, pieces: int = PIECES) -> Resul
     return ResultTable("occupancy_over_time", "Waves at once over time", _COLUMNS, rows)
 
 
-def _area_until(time: Integers, running: Integers, moments: Integers) -> Integers:
+def _area_until(time: Integers, running: Integers, moments: Integers) -> Reals:
     """Wave cycles from the first event to each moment."""
     lasting = np.diff(time)
-    area = np.concatenate([np.zeros(1, np.int64), np.cumsum(running[:-1] * lasting)])
+    area = np.concatenate([np.zeros(1), np.cumsum(running[:-1].astype(np.float64) * lasting)])
     place = np.maximum(np.searchsorted(time, moments, side="right") - 1, 0)
-    return area[place] + running[place] * (moments - time[place])
+    return np.asarray(area[place] + running[place] * (moments - time[place]).astype(np.float64))
 
 
 def _peak(time: Integers, running: Integers, low: int, high: int) -> int:

@@ -77,7 +77,7 @@ def stall_types(decoded: DecodedTrace) -> ResultTable:
         if not (raw[code] or rows[code] or charged[code]):
             continue
         is_split = KINDS[code] in WAIT_KINDS and raw[code] != own_stall[code]
-        rate = None if is_split or not latency[code] else 100 * own_stall[code] / latency[code]
+        rate = None if is_split or not latency[code] else own_stall[code] / latency[code]
         found.append(
             (
                 KINDS[code].value,
@@ -85,7 +85,7 @@ def stall_types(decoded: DecodedTrace) -> ResultTable:
                 100 * int(raw[code]) / total,
                 int(charged[code]),
                 100 * int(charged[code]) / total,
-                None if rate is None else float(rate),
+                None if rate is None else 100 * float(rate),
                 int(latency[code]),
                 int(idle[code]),
                 int(hits[code]),

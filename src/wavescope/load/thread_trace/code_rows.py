@@ -21,7 +21,10 @@ from wavescope.load.thread_trace.notes import Notes
 from wavescope.load.thread_trace.wave_columns import PADDING
 from wavescope.model.thread_trace import Flags, Frame, Instructions, Integers, Measure, Rows
 
-MOST_CODE_BYTES = 2 << 30
+MOST_CODE_BYTES = 512 << 20
+_MOST_COUNT = 2**48
+_MOST_LINES = 1 << 23
+"""More than any kernel has; waves look rows up in a table of this size at most."""
 _DEFAULT_HEADER = "ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle"
 _REQUIRED = ("isa", "linenumber", "hit", "latency", "stall")
 _CHAIN = " -> "
@@ -122,7 +125,7 @@ def _code_file(table: CodeTable, version: object, notes: Notes) -> CodeFile:
         text=table.text,
         source_code=table.source_code,
         frames=[frames_of(source) for source in table.sources],
-        line_number=np.clip(numbers["linenumber"], -1, 2**31 - 1).astype(np.int32),
+        line_number=_usable_lines(numbers["linenumber"]),
         address=numbers.get("vaddr", nothing),
         code_object=numbers.get("codeobj", nothing),
         hits=hits,
@@ -197,12 +200,20 @@ def _numbers(name: str, cells: Sequence[Any], notes: Notes) -> Integers:
 
 
 def _counts(name: str, values: Integers, notes: Notes) -> Integers:
-    if name in {"linenumber", "vaddr"} or not (values < 0).any():
+    """The values that can be counts; a sum of all rows shall fit 64 bits."""
+    if name in {"linenumber", "vaddr", "codeobj"}:
+        return values
+    most = _MOST_COUNT
+    if float(np.abs(values, dtype=np.float64).sum()) >= 2.0**62:
+        most = 2**62 // len(values)
+    unusable = (values < 0) | (values >= most)
+    if not unusable.any():
         return values
     notes.repaired.append(
-        f"{int((values < 0).sum()):,} negative values of column {name} count as 0"
+        f"{int(unusable.sum()):,} values of column {name} in code.json are negative or too large "
+        "and count as 0"
     )
-    return np.maximum(values, 0)
+    return np.where(unusable, 0, values)
 
 
 def _source_codes(sources: Sequence[Any]) -> tuple[Rows, list[str]]:
@@ -240,3 +251,9 @@ def _kernel_name(instructions: Instructions, table: CodeTable) -> str:
     row = int(labels[0])
     demangled = table.sources[int(table.source_code[row])].strip()
     return demangled or instructions.text[row].lstrip("; ")
+
+
+def _usable_lines(numbers: Integers) -> Rows:
+    """Line numbers, -1 for those that no listing has."""
+    usable = (numbers >= 0) & (numbers < _MOST_LINES)
+    return np.where(usable, numbers, -1).astype(np.int32)

@@ -18,10 +18,11 @@ from wavescope.model.thread_trace import (
     no_occupancy,
 )
 
-_MOST_BYTES = 1 << 30
+_MOST_BYTES = 256 << 20
 _FIELDS = 6
 _WORKGROUP_FIELD = 9
 _LARGEST = 2**31 - 1
+_MOST = 2**53
 
 
 def read_occupancy(tree: FileTree, folder: str, notes: Notes) -> WaveOccupancy:
@@ -62,18 +63,39 @@ def read_occupancy(tree: FileTree, folder: str, notes: Notes) -> WaveOccupancy:
 
 def _table(rows: list[Any], engine: int) -> tuple[Integers, int]:
     """Columns engine, time, cu, simd, slot, start, kernel, workgroup; and how many rows are bad."""
+    if (plain := _plain_table(rows, engine)) is not None:
+        return plain, 0
     kept = []
     for row in rows:
         if not isinstance(row, list) or len(row) < _FIELDS:
             continue
         numbers = row[:_FIELDS]
         numbers[4] = int(numbers[4]) if isinstance(numbers[4], bool) else numbers[4]
-        if any(type(number) is not int or abs(number) >= 2**62 for number in numbers):
+        if any(type(number) is not int or abs(number) >= _MOST for number in numbers):
             continue
         group = integer(row[_WORKGROUP_FIELD], -1) if len(row) > _WORKGROUP_FIELD else -1
         kept.append([engine, *numbers, group])
     table = np.array(kept, np.int64).reshape(len(kept), _FIELDS + 2)
     return table, len(rows) - len(kept)
+
+
+def _plain_table(rows: list[Any], engine: int) -> Integers | None:
+    """The same where every row is a list of as many integers, as all known versions write them."""
+    try:
+        values = np.array(rows)
+    except (ValueError, OverflowError):
+        return None
+    if values.ndim != 2 or values.dtype != np.int64 or values.shape[1] < _FIELDS:
+        return None
+    used = values[:, :_FIELDS]
+    if not -_MOST < used.min(initial=0) <= used.max(initial=0) < _MOST:
+        return None
+    table = np.full((len(rows), _FIELDS + 2), -1, np.int64)
+    table[:, 0] = engine
+    table[:, 1 : _FIELDS + 1] = values[:, :_FIELDS]
+    if values.shape[1] > _WORKGROUP_FIELD:
+        table[:, _FIELDS + 1] = values[:, _WORKGROUP_FIELD]
+    return table
 
 
 def _kernel_names(dispatches: object) -> dict[int, str]:

@@ -75,7 +75,7 @@ class WaveColumns:
 
     def __init__(self, total_bytes: int, most_events: int) -> None:
         events = min(total_bytes // _SHORTEST_EVENT + 1, most_events)
-        pairs = min(total_bytes // _SHORTEST_PAIR + 1, 2 * most_events)
+        pairs = min(total_bytes // _SHORTEST_PAIR + 1, most_events)
         lists = min(total_bytes // _SHORTEST_LIST + 1, most_events)
         self.time = np.empty(events, np.int64)
         self.category = np.empty(events, np.uint8)

@@ -14,6 +14,7 @@ from wavescope.load.thread_trace.notes import Notes
 _MOST_INDEX_BYTES = 256 << 20
 _WAVE_NAME = re.compile(r"se(\d{1,4})_sm(\d{1,4})_sl(\d{1,4})_wv(\d{1,9})\.json\Z")
 _MOST_COORDINATE = 2**31 - 1
+_MOST_TIME = 2**53
 
 
 class WaveFile(NamedTuple):
@@ -85,10 +86,15 @@ def _listed_files(nested: object, folder: str, notes: Notes) -> list[WaveFile]:
                         unusable += 1
                         continue
                     begin, end = ([*entry, 0, 0][1:3]) if isinstance(entry, list) else (0, 0)
-                    files.append(WaveFile(name, *place, integer(begin), integer(end)))
+                    files.append(WaveFile(name, *place, _time(begin), _time(end)))
     if unusable:
         notes.missing.append(f"{unusable:,} entries of filenames.json name no file of the capture")
     return files
+
+
+def _time(value: object) -> int:
+    time = integer(value)
+    return time if abs(time) < _MOST_TIME else 0
 
 
 def _items(value: object) -> list[tuple[Any, Any]]:

@@ -13,6 +13,7 @@ import orjson
 _FACTS = ("begin", "end", "cu", "id", "simd", "slot")
 _ABSENT = -(2**63)
 _LARGEST = 2**31 - 1
+_MOST_TIME = 2**53
 _WHOLE, _CUT, _MALFORMED, _NOT_A_WAVE = range(4)
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},]|[^\s\[\]{},"]+', re.DOTALL)
 _KEPT_DEPTH = 3
@@ -51,8 +52,10 @@ def wave_text(data: bytes) -> WaveText:
 
 
 def _of_wave(wave: dict[str, Any], status: int) -> WaveText:
-    begin, end, cu, number, simd, slot = (_integer(wave.get(name), _ABSENT) for name in _FACTS)
+    begin, end, cu, number, simd, slot = (_fact(wave.get(name)) for name in _FACTS)
     events, bad_events = _tuples(wave.get("instructions"), (None, 255, _LARGEST, _LARGEST, None))
+    is_time = np.abs(events[:, 0]) < _MOST_TIME
+    events, bad_events = events[is_time], bad_events + int((~is_time).sum())
     states, bad_states = _tuples(wave.get("timeline"), (255, _LARGEST))
     events[:, 4] = np.where((events[:, 4] >= 0) & (events[:, 4] <= _LARGEST), events[:, 4], -1)
     waits: list[int] = []
@@ -79,6 +82,11 @@ def _of_wave(wave: dict[str, Any], status: int) -> WaveText:
         np.array(ends, np.int64),
         _lines(producers),
     )
+
+
+def _fact(value: object) -> int:
+    number = _integer(value, _ABSENT)
+    return number if abs(number) < _MOST_TIME else _ABSENT
 
 
 def _lines(values: list[int]) -> Table:

@@ -20,7 +20,7 @@ from wavescope.model.thread_trace import (
 )
 
 MOST_EVENTS = 32_000_000
-_MOST_WAVE_BYTES = 512 << 20
+_MOST_WAVE_BYTES = 256 << 20
 Report = Callable[[int, int], None]
 
 
