@@ -4,7 +4,8 @@ const wavescopeTimelineData = (() => {
   // Undo deflate and the order of bytes by place.
   const bytesOf = async (column) => {
     const text = atob(column.data);
-    const compressed = Uint8Array.from(text, (character) => character.charCodeAt(0));
+    const compressed = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i += 1) compressed[i] = text.charCodeAt(i);
     const stream = new DecompressionStream("deflate");
     const writer = stream.writable.getWriter();
     writer.write(compressed);
