@@ -24,7 +24,7 @@ def roofline_spec(runs: Sequence[NamedRoofline], *, interactive: bool) -> Spec:
     lines = [row for name, run in runs for row in _ceiling_rows(name, run)]
     least_y = min([row["performance"] for row in points] + [1e3]) / 5
     spec: Spec = {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "title": {
             "text": "Roofline",
             "subtitle": [f"{visible(name)} ({run.chip})" for name, run in runs],

@@ -1,0 +1,57 @@
+"""The roofline page in a real browser: it draws, answers the pointer and asks nobody for anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser import Browser, PageView
+from tests.counters_builder import a_workload
+from tests.unit.analyze.counters.test_roofline import MEMORY, NO_WORK
+from wavescope.cli.main import main
+
+HOSTILE = "</script><img src=x onerror=\"document.title='broken'\">"
+POINTS = "document.querySelectorAll('.mark-symbol.role-mark path').length"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    pytest.importorskip("vl_convert")
+    with Browser.started() as running:
+        yield running
+
+
+@pytest.fixture
+def view(browser: Browser, tmp_path: Path) -> Iterator[PageView]:
+    paths = []
+    for run, count in (("before", 2_000), ("after", 3_000)):
+        work = NO_WORK | MEMORY | {"SQ_INSTS_VALU_MFMA_MOPS_F16": count}
+        maker = a_workload(tmp_path / run).with_dispatch(HOSTILE, 1_000, **work)
+        paths += ["-p", str(maker.write())]
+    target = tmp_path / "plot.html"
+    assert main(["roofline", *paths, "-o", str(target), "-q"]) == 0
+    page = browser.page(target.as_uri())
+    page.wait(f"{POINTS} > 0")
+    yield page
+    browser.close_pages()
+
+
+def test_it_draws_both_runs_and_needs_no_network(view: PageView) -> None:
+    assert view.value(POINTS) == 8  # two runs, four memory levels
+    assert view.value("document.title") == "Roofline"
+    assert len(view.requests()) == 1
+    assert view.complaints() == []
+
+
+def test_a_point_tells_its_kernel_as_text(view: PageView) -> None:
+    x, y = view.middle(".mark-symbol.role-mark path")
+
+    view.mouse("mouseMoved", x, y)
+
+    view.wait("document.querySelector('#vg-tooltip-element.visible') !== null")
+    text = view.value("document.querySelector('#vg-tooltip-element').innerText")
+    assert "onerror" in text
+    assert view.value("document.querySelectorAll('#vg-tooltip-element img').length") == 0
+    assert view.value("document.title") == "Roofline"
