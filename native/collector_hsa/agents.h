@@ -16,6 +16,7 @@ constexpr uint32_t kHost = 0xffffffffu;
 struct Gpu {
   hsa_agent_t agent;
   uint16_t index;           // as the records name it
+  bool is_tried = false;    // whether it completes our signals
   uint64_t newest_tick = 0;  // of the dispatches seen complete
   uint64_t paired_tick = 0;  // of the newest pair written
   uint64_t paired_ns = 0;

@@ -1,7 +1,10 @@
 #include "collector_hsa/slot_pool.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+
+#include "collector_hsa/signal_probe.h"
 
 namespace wavescope {
 
@@ -41,6 +44,23 @@ void SlotPool::keep_spare(std::size_t count) {
   }
 }
 
+bool SlotPool::try_kept_signals(hsa_agent_t gpu) {
+  const std::lock_guard<std::mutex> making(make_mutex_);
+  SlotBlock* block = may_keep_signals_ ? make() : nullptr;
+  if (block == nullptr) return true;
+  if (!block->keeps_signals || completes_signal(api_, gpu, block->handle[0], block->own[0])) {
+    clear_ticks(block->own[0]);
+    __atomic_store_n(&block->own[0]->value, int64_t{1}, __ATOMIC_RELEASE);
+    give_back(block);
+    return true;
+  }
+  may_keep_signals_ = false;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto is_kept = [](const SlotBlock* spare) { return spare->keeps_signals; };
+  spare_.erase(std::remove_if(spare_.begin(), spare_.end(), is_kept), spare_.end());
+  return false;
+}
+
 SlotBlock* SlotPool::make() {
   if (made_ == kMostBlocks) return nullptr;
   void* memory = std::aligned_alloc(alignof(SlotBlock), sizeof(SlotBlock));
@@ -58,7 +78,7 @@ SlotBlock* SlotPool::make() {
 
 // Signals as the packet processor knows them, in memory that outlives the process; false when the GPUs cannot have it.
 bool SlotPool::keep_signals(SlotBlock* block) {
-  if (api_.memory_lock == nullptr || api_.memory_unlock == nullptr) return false;
+  if (!may_keep_signals_ || api_.memory_lock == nullptr || api_.memory_unlock == nullptr) return false;
   block->pending = file_.take();
   if (block->pending == nullptr) return false;
   std::vector<hsa_agent_t> agents;

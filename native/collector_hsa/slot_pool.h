@@ -28,6 +28,10 @@ class SlotPool {
   // Makes blocks until `count` are spare, as far as allowed.
   void keep_spare(std::size_t count);
 
+  // Before the first queue of a GPU: tries whether it completes signals that we keep; false when it does not, after which
+  // all signals are the runtime's.
+  bool try_kept_signals(hsa_agent_t gpu);
+
   // By its index; null for one that was never made.
   SlotBlock* at(uint32_t index) const { return index < kMostBlocks ? blocks_[index].load(std::memory_order_acquire) : nullptr; }
 
@@ -48,6 +52,7 @@ class SlotPool {
   std::mutex mutex_;       // spare_ and last_generation_
   std::vector<SlotBlock*> spare_;
   std::atomic<SlotBlock*> blocks_[kMostBlocks] = {};
+  bool may_keep_signals_ = true;
   uint32_t made_ = 0;
   uint64_t last_generation_ = 0;
 };

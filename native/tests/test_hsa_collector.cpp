@@ -92,6 +92,25 @@ hsa_status_t memory_unlock(void* host) {
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t queue_destroy(hsa_queue_t*) { return HSA_STATUS_SUCCESS; }
+
+// The queue on which the collector tries its signals.
+bool completes_kept_signals = true;
+alignas(64) Packet tried_packets[256];
+hsa_queue_t trial_queue{};
+hsa_status_t plain_queue_create(hsa_agent_t, uint32_t size, hsa_queue_type32_t, void (*)(hsa_status_t, hsa_queue_t*, void*),
+                                void*, uint32_t, uint32_t, hsa_queue_t** queue) {
+  CHECK(size <= 256);
+  trial_queue.base_address = tried_packets;
+  *queue = &trial_queue;
+  return HSA_STATUS_SUCCESS;
+}
+void store_write_index(const hsa_queue_t* queue, uint64_t index) { CHECK(queue == &trial_queue && index == 1); }
+void ring_doorbell(hsa_signal_t, hsa_signal_value_t) {
+  CHECK((tried_packets[0].header & 0xff) == HSA_PACKET_TYPE_BARRIER_AND);
+  if (!completes_kept_signals) return;
+  auto* signal = reinterpret_cast<amd_signal_t*>(tried_packets[0].completion_signal.handle - kGpuOffset);
+  __atomic_fetch_sub(&signal->value, 1, __ATOMIC_RELEASE);
+}
 hsa_status_t set_profiler_enabled(hsa_queue_t*, int) { return HSA_STATUS_SUCCESS; }
 hsa_status_t async_copy_enable(bool) { return HSA_STATUS_SUCCESS; }
 hsa_status_t convert_tick(hsa_agent_t, uint64_t tick, uint64_t* ns) {
@@ -118,6 +137,9 @@ void make_tables() {
   extension.table.hsa_amd_profiling_convert_tick_to_system_domain_fn = convert_tick;
   extension.table.hsa_amd_signal_create_fn = signal_create;
   if (keeps_memory) {
+    core.hsa_queue_create_fn = plain_queue_create;
+    core.hsa_queue_store_write_index_screlease_fn = store_write_index;
+    core.hsa_signal_store_screlease_fn = ring_doorbell;
     extension.table.hsa_amd_memory_lock_fn = memory_lock;
     extension.table.hsa_amd_memory_unlock_fn = memory_unlock;
   }
@@ -342,6 +364,24 @@ WavescopePendingBlock block_in_use() {
   return WavescopePendingBlock{};
 }
 
+// A GPU that does not complete signals of our own making gets the runtime's.
+void unwilling_gpus_get_signals_of_the_runtime() {
+  const std::size_t before = records<WavescopeOpRecord>(".ops").size();
+  keeps_memory = true;
+  completes_kept_signals = false;
+  hsa_queue_t* queue = begin();
+  submit({a_dispatch(7)});
+  CHECK(block_in_use().filled == 0);
+  complete(submitted[0], 600, 610);
+  const auto ops = ops_once([&](const auto& all) { return all.size() == before + 1; });
+  CHECK(ops.back().grid[0] == 7 && ops.back().start == 600);
+  CHECK(core.hsa_queue_destroy_fn(queue) == HSA_STATUS_SUCCESS);
+  OnUnload();
+  CHECK(locked.empty());
+  CHECK(file_content(".facts").find("the GPU does not complete them") != std::string::npos);
+  completes_kept_signals = true;
+}
+
 // What is in flight lies in memory that outlives the process: the records, and the signals that the GPU writes.
 void what_is_in_flight_is_kept() {
   const std::size_t before = records<WavescopeOpRecord>(".ops").size();
@@ -383,6 +423,7 @@ int main() {
   a_batch_is_recorded_packet_by_packet();
   a_long_kernel_holds_nothing_back();
   memory_is_bounded();
+  unwilling_gpus_get_signals_of_the_runtime();
   what_is_in_flight_is_kept();
   return std::system(("rm -r " + folder).c_str());
 }
