@@ -130,7 +130,7 @@ def detail_sentence(drawn: Timeline, words: TimelineWords = _OPS) -> str:
     if drawn.markers.left_out_count:
         parts.append(f"{count_text(drawn.markers.left_out_count)} marker ranges are not drawn.")
     if drawn.left_out_strips:
-        parts.append(f"{count_text(drawn.left_out_strips)} less busy queues are not drawn.")
+        parts.append(f"{count_text(drawn.left_out_strips)} further GPUs and queues have no strip.")
     return " ".join(parts)
 
 
