@@ -60,7 +60,7 @@ def phases(trace: Trace | PathLike, options: PhaseTableOptions | None = None) ->
         if not result.facts["range_count"]:
             result = serving_phases_result(opened, options.kernels if options else None)
             result.facts["range_count"] = 0
-        return result
+        return _with_notes(result, [opened])
 
 
 def steps(trace: Trace | PathLike) -> Result:
@@ -68,7 +68,7 @@ def steps(trace: Trace | PathLike) -> Result:
     from wavescope.analyze.serving.steps_result import steps_result  # noqa: PLC0415
 
     with _opened(trace) as opened:
-        return steps_result(opened)
+        return _with_notes(steps_result(opened), [opened])
 
 
 def compare(traces: Sequence[Trace | PathLike], options: CompareOptions | None = None) -> Result:
@@ -78,7 +78,8 @@ def compare(traces: Sequence[Trace | PathLike], options: CompareOptions | None =
     if len(traces) < 2:
         raise UsageError("at least two traces are compared")
     with ExitStack() as stack:
-        return compared([stack.enter_context(_opened(trace)) for trace in traces], options)
+        opened = [stack.enter_context(_opened(trace)) for trace in traces]
+        return _with_notes(compared(opened, options), opened)
 
 
 def find(trace: Trace | PathLike) -> list[Finding]:
@@ -215,6 +216,14 @@ def _opened(trace: Trace | PathLike) -> Iterator[Trace]:
         return
     with open_trace(trace) as opened:
         yield opened
+
+
+def _with_notes(result: Result, traces: Sequence[Trace]) -> Result:
+    """The result, and a finding for everything that readers skipped or repaired."""
+    from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
+
+    result.findings += [finding for trace in traces for finding in input_repaired(trace)]
+    return result
 
 
 def _paths(given: PathLike | Sequence[PathLike]) -> list[Path]:

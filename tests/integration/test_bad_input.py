@@ -29,7 +29,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "info": ("info", "IN"),
     "summary": ("summary", "IN"),
     "phases": ("phases", "IN"),
+    "steps": ("steps", "IN"),
     "analyze-trace": ("analyze-trace", "IN"),
+    "compare": ("compare", "IN", "GOOD"),
+    "compared with": ("compare", "GOOD", "IN"),
     "query": ("query", "IN", "SELECT count(*) FROM rocpd_op"),
     "report": ("report", "IN", "-o", "OUT.html"),
     "reports": ("report", "IN", "GOOD", "-o", "OUT.html"),
@@ -43,7 +46,21 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "rocprofv3": ("convert", "IN", "-o", "OUT_results.json"),
     "rpd": ("convert", "IN", "-o", "OUT.rpd"),
 }
-READING = ("info", "summary", "phases", "analyze-trace", "query")
+READING = (
+    "info",
+    "summary",
+    "phases",
+    "steps",
+    "analyze-trace",
+    "compare",
+    "compared with",
+    "query",
+)
+VERDICTS: dict[str, tuple[str, ...]] = {
+    "base": ("compare", "--base", "IN", "--new", "GOOD"),
+    "new": ("compare", "--base", "GOOD", "--new", "IN"),
+}
+"""Their exit code is the verdict."""
 SEEN_BY_SQL = ("times that are text", "row ids below zero")
 """What is wrong with rows is nothing to SQL, which shows a trace file as it is."""
 HOSTILE = '"quoted" <b></script> line\nbreak ../../etc/passwd \x1b[31mred %s {0} \u202e\u200b'
@@ -90,7 +107,7 @@ def run(
         words = {"IN": str(path), "GOOD": str(good)}
         arguments = [
             str(folder / word) if word.startswith("OUT") else words.get(word, word)
-            for word in COMMANDS[command]
+            for word in {**COMMANDS, **VERDICTS}[command]
         ]
         capfd.readouterr()
         code = main([*arguments, *more])
@@ -155,6 +172,17 @@ def test_what_can_be_repaired_is_read_and_said(
             assert note in ran.out + ran.err, command
     assert path.read_bytes() == before
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("command", VERDICTS)
+def test_a_verdict_rests_on_runs_that_can_be_read(
+    command: str, run: Run, made: Callable[[Make], Path]
+) -> None:
+    refused = made(REFUSED["broken JSON"])
+    make, note = REPAIRED["JSON cut in the middle"]
+
+    assert_refused(run(command, refused), refused)
+    assert note in run(command, made(make)).out
 
 
 @pytest.mark.parametrize("name", ["wavescope cut to 0.3", "broken JSON", "folder"])

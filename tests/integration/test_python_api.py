@@ -175,6 +175,23 @@ def test_phases_with_markers_are_those_of_the_markers(trace: wavescope.api.Trace
     ]
 
 
+def test_what_was_repaired_is_said_by_every_analysis(tmp_path: Path) -> None:
+    path = tmp_path / "cut.json"
+    path.write_text(
+        '{"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "name": "a'
+    )
+
+    results = [
+        wavescope.summary(path),
+        wavescope.phases(path),
+        wavescope.steps(path),
+        wavescope.compare([path, path]),
+    ]
+
+    told = [[finding.id for finding in result.findings] for result in results]
+    assert [ids.count("input-repaired") for ids in told] == [1, 1, 1, 2]
+
+
 def test_a_capture_is_analysed_from_its_path(tmp_path: Path) -> None:
     path = a_stalling_capture(tmp_path / "one", dispatch=1)
 

@@ -82,6 +82,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _compared(arguments: argparse.Namespace, output: OutputOptions, selection: Selection) -> Result:
     from wavescope.analyze.compare.comparison import compare  # noqa: PLC0415  slow to import
+    from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
     from wavescope.model.selection import select  # noqa: PLC0415
 
     options = _compare_options(arguments, output)
@@ -92,6 +93,7 @@ def _compared(arguments: argparse.Namespace, output: OutputOptions, selection: S
         ]
         with Progress(f"comparing {len(traces)} traces", quiet=arguments.quiet):
             result = compare([select(trace, selection) for trace in traces], options)
+        result.findings += [finding for trace in traces for finding in input_repaired(trace)]
     if not selection.is_everything:
         result.facts["selection"] = str(selection)
         if not all(result.table("traces").column("op_count")) and not arguments.quiet:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wavescope.analyze.compare.figures import FigureOptions
     from wavescope.analyze.compare.renames import Rename
     from wavescope.analyze.compare.run_values import RunOptions, RunValues
-    from wavescope.model.result import Result
+    from wavescope.model.result import Finding, Result
     from wavescope.model.selection import Selection
 
 _EXIT_CODES = {"pass": 0, "improvement": 0, "regression": 1, "inconclusive": 2}
@@ -116,8 +116,12 @@ def check_runs(arguments: argparse.Namespace, output: OutputOptions, selection: 
 
     run_options, check_options = _check_options(arguments)
     _require_distinct([*arguments.base, *arguments.new])
+    repaired: list[Finding] = []
     base, new = (
-        [_run_values(path, run_options, selection, quiet=arguments.quiet) for path in paths]
+        [
+            _run_values(path, run_options, selection, repaired, quiet=arguments.quiet)
+            for path in paths
+        ]
         for paths in (arguments.base, arguments.new)
     )
     renamed: Sequence[Rename] = ()
@@ -125,6 +129,7 @@ def check_runs(arguments: argparse.Namespace, output: OutputOptions, selection: 
         renamed = _renamed(arguments, run_options, selection)
     with Progress(f"testing {len(base) + len(new)} runs", quiet=arguments.quiet):
         verdict, result = check_regression(base, new, check_options, renamed)
+    result.findings += repaired
     result.facts["metric"] = arguments.metric
     if not selection.is_everything:
         result.facts["selection"] = str(selection)
@@ -215,13 +220,21 @@ def _per(arguments: argparse.Namespace) -> Per:
     return Per.STEP if arguments.per == "auto" and means_steps else Per(arguments.per)
 
 
-def _run_values(path: str, options: RunOptions, selection: Selection, *, quiet: bool) -> RunValues:
-    """The values of one run; its trace is closed again, so that many runs need little memory."""
+def _run_values(
+    path: str, options: RunOptions, selection: Selection, repaired: list[Finding], *, quiet: bool
+) -> RunValues:
+    """The values of one run; `repaired` is told what its reader had to skip or repair.
+
+    The trace is closed again, so that many runs need little memory.
+    """
     from wavescope.analyze.compare.run_values import run_values  # noqa: PLC0415
+    from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
     from wavescope.model.selection import select  # noqa: PLC0415
 
     with (
         opened_trace(path, quiet=quiet) as trace,
         Progress(f"reading {Path(path).name}", quiet=quiet),
     ):
-        return run_values(select(trace, selection), options)
+        values = run_values(select(trace, selection), options)
+        repaired += input_repaired(trace)
+        return values

@@ -39,6 +39,7 @@ def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
     selection = selection_from(arguments)
     with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
+        from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
         from wavescope.analyze.serving.steps_result import steps_result  # noqa: PLC0415  slow
         from wavescope.model.selection import select  # noqa: PLC0415
 
@@ -46,6 +47,7 @@ def _run(arguments: argparse.Namespace) -> int:
             chosen = select(trace, selection)
             result = steps_result(chosen, most_steps=output.rows or None)
             op_count = len(chosen.ops)
+        result.findings += input_repaired(trace)
     if not selection.is_everything:
         result.facts["selection"] = str(selection)
     _tell(result, op_count, quiet=arguments.quiet)
