@@ -32,6 +32,20 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT = Path("-")
 DEFAULT_FORMAT = "perfetto"
+FORMATS = (
+    "wavescope",
+    "perfetto",
+    "chrome-json",
+    "csv",
+    "csv-folder",
+    "parquet",
+    "parquet-folder",
+    "arrow",
+    "arrow-folder",
+    "rocprofv3",
+    "rpd",
+)
+"""Named here for --help, which must not wait for the exporters."""
 _INPUT_SUFFIXES = (
     ".json",
     ".db",
@@ -57,7 +71,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         metavar="FORMAT",
         default="",
-        help=f"format to write, whatever the ending: {_format_names()} "
+        help=f"format to write, whatever the ending: {', '.join(FORMATS)} "
         f"(default {DEFAULT_FORMAT} when there is no -o)",
     )
     parser.add_argument(
@@ -69,12 +83,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_force_flag(parser)
     add_quiet_flag(parser)
     add_json_flag(parser)
-
-
-def _format_names() -> str:
-    from wavescope.export.registry import exporters  # noqa: PLC0415  slow to import
-
-    return ", ".join(exporter.name for exporter in exporters())
 
 
 def _run(arguments: argparse.Namespace) -> int:

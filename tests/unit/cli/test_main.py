@@ -102,6 +102,16 @@ def test_help_imports_nothing_heavy() -> None:
     assert python(code).stderr == "[]\n"
 
 
+def test_the_help_of_no_command_imports_anything_heavy() -> None:
+    code = (
+        "import sys; from wavescope.cli.main import COMMANDS, main\n"
+        "for entry in COMMANDS: assert main([entry.name, '--help']) == 0\n"
+        f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    )
+
+    assert python(code).stderr == "[]\n"
+
+
 def test_a_commands_help_imports_only_that_command() -> None:
     code = (
         "import sys; from wavescope.cli.main import main; main(['query', '--help']); "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from wavescope.cli.convert import FORMATS
 from wavescope.export.registry import exporters
 from wavescope.load.registry import importers
 
@@ -25,3 +26,7 @@ def test_every_read_format_stands_in_the_table() -> None:
 
     for importer in importers():
         assert any(importer.name in name for name in names), importer.name
+
+
+def test_the_help_of_convert_names_the_formats() -> None:
+    assert tuple(exporter.name for exporter in exporters()) == FORMATS
