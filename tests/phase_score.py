@@ -66,6 +66,12 @@ def only_signs_of_names() -> PhaseRules:
     return replace(rules, strengths=rules.strengths._replace(tokens=0, scale=0, graph=0, repeats=0))
 
 
+def with_losses(trace: Trace, truth: np.ndarray, share: float) -> tuple[Trace, np.ndarray]:
+    """The trace as if a recorder had lost that share of the ops, here and there."""
+    kept = np.random.default_rng(1).random(len(truth)) >= share
+    return trace.with_tables([trace.ops.take(kept)]), truth[kept]
+
+
 def truth_codes(truth: Sequence[str]) -> np.ndarray:
     """The names of phases as codes."""
     return np.array([ServingPhase[name.upper()] for name in truth], np.int8)

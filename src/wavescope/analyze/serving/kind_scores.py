@@ -31,6 +31,10 @@ FEWEST_COMMON_LABELS = 2
 MIXED_SHARE = 0.25
 """Of a step's launches of attention: so many of either phase, and prompts and single tokens are in
 one batch. Their times say little, since a prompt's attention takes far longer."""
+UNEVEN = 3.0
+"""In powers of two: by how much the largest of the launches of a kernel exceed the smallest."""
+UNEVEN_SHARE = 0.02
+"""So many at either end do not count."""
 TRAINING_SHARE = 0.01
 REPEATED_RUN = 4
 
@@ -42,6 +46,8 @@ class KindScores:
     signs: dict[str, Reals]
     mixed: npt.NDArray[np.bool_]
     """Attention of both phases in one step: prompts and single tokens in one batch."""
+    uneven: npt.NDArray[np.bool_]
+    """Work for very different numbers of tokens, as in steps that could not be told apart."""
     training: npt.NDArray[np.bool_]
     serving: npt.NDArray[np.bool_]
     """Whether the kind holds a kernel of a language model."""
@@ -56,6 +62,7 @@ class KindScores:
         return KindScores(
             {name: values[kinds] for name, values in self.signs.items()},
             self.mixed[kinds],
+            self.uneven[kinds],
             self.training[kinds],
             self.serving[kinds],
         )
@@ -147,6 +154,7 @@ def kind_scores(ops: KindOps, signs: LabelSigns, strengths: Strengths) -> KindSc
         },
         mixed=np.minimum(prefill_attention, decode_attention)
         >= np.maximum(MIXED_SHARE * (prefill_attention + decode_attention), 1),
+        uneven=_is_uneven(ops, signs) | ((prefill_attention > 0) & (decode_attention > 0)),
         training=_training(ops, ops.summed(duration * signs.training[labels]) / total),
         serving=ops.summed(signs.language_model[labels]) > 0,
     )
@@ -163,6 +171,22 @@ def _balance(for_prefill: Reals, for_decode: Reals, total: Reals, full_share: fl
     damped = np.minimum(both / total / full_share, 1.0)
     balance: Reals = damped * (for_prefill - for_decode) / np.maximum(both, 1e-9)
     return balance
+
+
+def _is_uneven(ops: KindOps, signs: LabelSigns) -> npt.NDArray[np.bool_]:
+    """Whether the same attention kernel is launched very differently, or takes very different
+    times where launch sizes are unknown."""
+    chosen = np.flatnonzero(signs.attention[ops.labels])
+    sizes = ops.sizes[chosen]
+    lengths = np.log2(np.maximum(ops.duration_ns[chosen], 1))
+    values = np.where(np.isnan(sizes), lengths, sizes)
+    kinds = ops.kind_of_op[chosen]
+    label_count = int(ops.labels.max(initial=0)) + 1
+    pairs = kinds * label_count + ops.labels[chosen]
+    distinct, pair_of_op = np.unique(pairs, return_inverse=True)
+    from_median = values - _quantiles(values, pair_of_op, distinct.size, 0.5)[pair_of_op]
+    highest = _quantiles(from_median, kinds, len(ops), 1 - UNEVEN_SHARE)
+    return highest - _quantiles(from_median, kinds, len(ops), UNEVEN_SHARE) >= UNEVEN
 
 
 def _training(ops: KindOps, share: Reals) -> npt.NDArray[np.bool_]:
@@ -228,12 +252,12 @@ def _relative_scale(ops: KindOps, values: Reals) -> tuple[Reals, Numbers]:
     common = np.bincount((distinct // label_count)[shared], minlength=len(ops))
     comparable = shared[pair_of_op]
     above = (means - least[label_of_pair])[pair_of_op][comparable]
-    return _upper_quartiles(above, kind_of_op[comparable], len(ops)), common
+    return _quantiles(above, kind_of_op[comparable], len(ops), 0.75), common
 
 
-def _upper_quartiles(values: Reals, groups: Numbers, group_count: int) -> Reals:
-    """The upper quartile of each group's values, 0 for a group without any."""
+def _quantiles(values: Reals, groups: Numbers, group_count: int, share: float) -> Reals:
+    """Of each group the value below which that share of its values lies, 0 without any."""
     counts = np.bincount(groups, minlength=group_count)
     ordered = np.append(values[np.lexsort((values, groups))], 0.0)
-    places = np.cumsum(counts) - counts + 3 * counts // 4
+    places = np.cumsum(counts) - counts + (share * counts).astype(np.int64)
     return np.where(counts > 0, ordered[np.minimum(places, values.size)], 0.0)

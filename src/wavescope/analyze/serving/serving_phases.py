@@ -148,7 +148,8 @@ def _judged(of_step: Numbers, scores: KindScores) -> _Judged:
     phases = _phases_of_scores(score)
     phases[scores.mixed[of_step]] = ServingPhase.SHARED
     training = scores.training[of_step]
-    phases[training] = ServingPhase.UNCLASSIFIED
+    is_undivided = of_step.size == 1
+    phases[training | (is_undivided & scores.uneven[of_step])] = ServingPhase.UNCLASSIFIED
     confidence = 1 / (1 + np.exp(-np.abs(score)))
     confidence[phases == ServingPhase.UNCLASSIFIED] = 0.0
     _inherit(phases, confidence, scores.serving[of_step] | training)

@@ -34,6 +34,10 @@ from wavescope.analyze.steps.step_roles import StepRole
 
 SMALLEST_PART = 0.25
 """Ops between two cuts that are fewer than this part of a period belong to the step before."""
+ALIKE_COUNTS = 0.7
+"""A kernel that begins steps does so if it runs this often at least for each step, or once."""
+TOO_LONG = 1.5
+"""A step of so many periods' ops lacks a cut, if a kernel within it begins a step."""
 LONG_STRETCH = 2.5
 """A step with this many periods' ops is looked at again by itself."""
 _DEEPEST = 4
@@ -115,7 +119,27 @@ def _step_firsts(index: LaneIndex, level: StepLevel) -> Positions:
     follows = starts[index.sums[starts + period] - index.sums[starts] == level.signature] + period
     ends = firsts[1:][np.diff(firsts) > period]
     precedes = ends[index.sums[ends] - index.sums[ends - period] == level.signature] - period
-    return np.unique(np.concatenate((firsts, follows, precedes)))
+    firsts = np.unique(np.concatenate((firsts, follows, precedes)))
+    return np.unique(np.concatenate((firsts, _begins_by_name(index, level, firsts))))
+
+
+def _begins_by_name(index: LaneIndex, level: StepLevel, firsts: Positions) -> Positions:
+    """Where steps begin by name within those that are far too long: their anchor was not recorded.
+
+    Only labels that begin about as many steps as there are count.
+    """
+    counts = index.positions.counts
+    steps = level.where.size
+    beginning = np.flatnonzero(
+        (index.roles[: counts.size] == StepRole.BEGIN)
+        & (counts >= ALIKE_COUNTS * steps)
+        & (counts <= steps / ALIKE_COUNTS)
+    )
+    where = [index.positions.of_label(label) for label in beginning.tolist()]
+    begins = np.concatenate([np.empty(0, np.int64), *where])
+    too_long = np.append(np.diff(firsts) > TOO_LONG * level.period, False)
+    missing: Positions = begins[too_long[np.searchsorted(firsts, begins, side="right") - 1]]
+    return missing
 
 
 def _ends_by_name(index: LaneIndex) -> Positions:

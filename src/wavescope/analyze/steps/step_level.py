@@ -125,9 +125,11 @@ def _level_by_name(index: LaneIndex) -> StepLevel | None:
         low, period, high = np.percentile(lengths, (10, 50, 90)).astype(np.int64).tolist()
         if low >= FEWEST_OPS and high <= ALIKE_LENGTHS * low:
             usual = int(np.argmin(np.abs(lengths - period)))
-            signature = index.sums[where[usual + 1]] - index.sums[where[usual]]
+            contents = index.sums[where[1:]] - index.sums[where[:-1]]
             length = int(lengths[usual])
-            return StepLevel(signature, length, len(index.lane), where, has_role=True, signs=2)
+            return StepLevel(
+                contents[usual], length, len(index.lane), where, has_role=True, signs=2
+            )
     return None
 
 

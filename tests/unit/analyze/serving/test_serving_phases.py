@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_trace
-from tests.phase_score import scores, truth_codes
+from tests.phase_score import scores, truth_codes, with_losses
 from tests.serving_traces import (
     COMMUNICATION,
     HOME_MADE,
@@ -19,6 +19,7 @@ from tests.serving_traces import (
     VLLM_ROCM,
     WAYS_OF_SERVING,
     Labelled,
+    Layer,
     chunked_prefill,
     eager_decode,
     graph_decode,
@@ -44,7 +45,7 @@ SERVED = [
 
 @pytest.mark.parametrize(("serve", "layer", "options"), SERVED)
 def test_prefill_and_decode_are_told_apart(
-    serve: Callable[..., Labelled], layer: object, options: dict[str, bool]
+    serve: Callable[..., Labelled], layer: Layer, options: dict[str, bool]
 ) -> None:
     served = serve(layer, **options)
 
@@ -56,6 +57,30 @@ def test_prefill_and_decode_are_told_apart(
     assert min(values) >= 0.9, found
     step_count = sum(len(server.step_starts_ns) for server in served.servers)
     assert sum(len(steps) for steps in phases.steps.of_lane) == step_count
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05])
+@pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS.keys())
+@pytest.mark.parametrize("serve", [eager_decode, graph_decode, tensor_parallel_decode])
+def test_ops_that_were_lost_do_little_harm(
+    serve: Callable[..., Labelled], layer: Layer, share: float
+) -> None:
+    served = serve(layer)
+    trace, truth = with_losses(served.trace, truth_codes(served.truth), share)
+
+    phases = serving_phases(trace)
+
+    found = scores(trace, phases, truth)
+    assert min(value or 0.0 for score in found.values() for value in score) >= 0.9, found
+
+
+def test_steps_that_cannot_be_told_apart_are_no_phase() -> None:
+    served = graph_decode(PLAIN_TORCH, ends_by_name=False)
+    trace, truth = with_losses(served.trace, truth_codes(served.truth), 0.2)
+
+    found = scores(trace, serving_phases(trace), truth)
+
+    assert [score.precision for score in found.values()] == [None, None]
 
 
 def test_what_nothing_tells_is_left_unclassified_rather_than_guessed() -> None:
