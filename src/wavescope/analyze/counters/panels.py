@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from wavescope.analyze.counters.catalogue import Metric, Panel, PanelTable
+from wavescope.analyze.counters.limits import DOUBTFUL, is_possible
 from wavescope.analyze.counters.metric_values import MetricValue, MetricValues
 
 STATISTICS = {
@@ -97,7 +98,7 @@ def _filled(
                     metric.key,
                     values.unit_of(metric),
                     value.statistics,
-                    value.reason,
+                    value.reason or ("" if is_possible(metric, value.statistics) else DOUBTFUL),
                 )
             )
         return MetricTable(table.id, table.title, panel.title, STATISTICS[table.columns], rows)

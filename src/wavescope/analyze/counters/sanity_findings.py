@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 
 from wavescope.analyze.counters.catalogue import Metric
+from wavescope.analyze.counters.limits import SHARES, is_possible
 from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.model.counters import ACCUMULATED, Floats
 from wavescope.model.result import Finding, Severity
 
-ABOVE_PERCENT = 101.0
-"""A share above this is impossible; up to it the passes may disagree by noise."""
 PASSES_DIFFER_PERCENT = 25.0
 COUNTS_DIFFER_PERCENT = 1.0
-_SHARES = (
-    "salu_utilization",
-    "valu_utilization",
-    "mfma_utilization",
-    "vmem_utilization",
-    "cu_utilization",
-    "shader_engine_utilization",
-    "lds_utilization",
-    "lds_bandwidth_utilization",
-    "vl1d_hit_rate",
-    "vl1d_bandwidth_utilization",
-    "vl1d_coalescing",
-    "l2_utilization",
-    "l2_bandwidth_utilization",
-    "l2_hit_rate",
-    "hbm_read_traffic",
-    "hbm_write_traffic",
-    "utcl1_hit_ratio",
-)
-"""Metrics that can only be between 0 and 100 percent."""
 _AGAIN = "collect again; with several passes the program must do the same in each of them"
 
 
@@ -89,16 +69,15 @@ def _times(measured: Measured) -> list[Finding]:
 
 def _impossible(values: MetricValues) -> list[Finding]:
     found = []
-    for key in _SHARES:
-        metric = values.measured.catalogue.metrics[key]
+    metrics = values.measured.catalogue.metrics
+    for key in sorted(key for key, metric in metrics.items() if metric.peak or key in SHARES):
+        metric = metrics[key]
         if values.unavailable(metric):
             continue
-        shares = np.atleast_1d(np.asarray(values.of_dispatches(metric)))
-        shares = shares[np.isfinite(shares)]
-        wrong = shares[(shares > ABOVE_PERCENT) | (shares < 100 - ABOVE_PERCENT)]
-        if len(wrong):
-            extreme = float(wrong[np.argmax(np.abs(wrong - 50))])
-            found.append(f"{key} {extreme:.1f} %")
+        ranged = values.ranged(metric).statistics
+        peaked = values.with_peak(metric).statistics
+        if not is_possible(metric, ranged | peaked):
+            found.append(f"{key} {_extreme(metric, ranged, peaked['percent_of_peak']):.1f} %")
     if not found:
         return []
     return [
@@ -112,6 +91,12 @@ def _impossible(values: MetricValues) -> list[Finding]:
             values.measured.table.path,
         )
     ]
+
+
+def _extreme(metric: Metric, ranged: Mapping[str, float | None], share: float | None) -> float:
+    """The value that is farthest out, in percent."""
+    known = [value for value in ranged.values() if value is not None] if metric.unit == "%" else []
+    return max([*known, *([share] if share is not None else [])], key=lambda value: abs(value - 50))
 
 
 def _passes(measured: Measured) -> list[Finding]:

@@ -149,6 +149,18 @@ def test_a_division_by_zero_says_what_is_zero(tmp_path: Path) -> None:
     assert row.note == "N/A: SQ_LDS_IDX_ACTIVE - SQ_LDS_BANK_CONFLICT is 0"
 
 
+def test_impossible_values_are_marked(tmp_path: Path) -> None:
+    maker = a_workload(tmp_path).with_dispatch(
+        "k", 10, GRBM_GUI_ACTIVE=10, SQ_BUSY_CU_CYCLES=5_000, TCC_REQ_sum=10_000
+    )
+
+    rows = rows_of(values_of(maker))
+
+    doubt = "doubtful: beyond what is physically possible"
+    assert (rows["2.2.0"].values["avg"], rows["2.2.0"].note) == (500, doubt)
+    assert (rows["6.1.4"].note, rows["2.1.21"].note, rows["17.1.1"].note) == (doubt,) * 3
+
+
 def test_a_level_pass_keeps_its_own_counters(tmp_path: Path) -> None:
     main = a_workload(tmp_path).with_dispatch("k", 10, GRBM_GUI_ACTIVE=50, SQ_IFETCH=1)
     main.write()
