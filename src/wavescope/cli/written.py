@@ -14,6 +14,7 @@ _NEXT = {
     "wavescope": "wavescope summary {path}",
     "perfetto": "open it at https://ui.perfetto.dev",
     "chrome-json": "open it at https://ui.perfetto.dev",
+    "html": "open it in a browser",
 }
 
 
