@@ -90,8 +90,9 @@ def test_values_that_it_leaves_empty_are_ours_alone_for_a_known_reason(
     table, unit, expected = expected_of(shared_data, case)
     catalogue = catalogue_for(table.chip)
 
+    rows = rows_of(table, unit)
     more = set()
-    for id_, row in rows_of(table, unit).items():
+    for id_, row in rows.items():
         told = {COLUMNS.get(name, name) for name in expected.get(id_, {"values": {}})["values"]}
         if any(value is not None and name not in told for name, value in row.values.items()):
             more.add(id_)
@@ -100,8 +101,7 @@ def test_values_that_it_leaves_empty_are_ours_alone_for_a_known_reason(
         for id_ in more
         if any(
             (need.family if isinstance(need, ChannelCounter) else need.name).startswith("TCC_EA0")
-            for row in [rows_of(table, unit)[id_]]
-            for need in catalogue.needs(catalogue.metrics[row.key].value)
+            for need in catalogue.needs(catalogue.metrics[rows[id_].key].value)
         )
     }
     others = {id_ for id_ in more - needing if not id_.startswith("2.2.")}
