@@ -3,9 +3,9 @@
     .venv/bin/python benchmarks/report/run.py               # 5 M ops
     .venv/bin/python benchmarks/report/run.py --ops 2000000
 
-Two traces: `random` is the input of the throughput benchmark, in which nothing repeats and no name is
+Three traces: `random` is the input of the throughput benchmark, in which nothing repeats and no name is
 a language model's, the worst case for the page's size; `serving` repeats the demo's inference, with
-phases, steps and nested markers. CPU is user plus system time of the whole command (open, analyse,
+phases, steps and nested markers; `kineto` is a PyTorch profiler's JSON with a fifth as many events. CPU is user plus system time of the whole command (open, analyse,
 write), memory its peak. Of the browser, the best of `--rounds` page loads: `CPU` is that of the page's
 thread until the timeline stands; `load` and `drawn` are wall time from the start of navigation to the
 load event and to the drawn timeline, `zoom` is one zoom step with everything drawn anew.
@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT))
 
 from benchmarks.throughput.generate import write_rtl_trace
+from benchmarks.throughput.kineto import write_kineto_trace
 from benchmarks.throughput.run import Cost, best, compile_modules, measure
 
 WAVESCOPE = [sys.executable, "-m", "wavescope"]
@@ -37,6 +38,7 @@ OTHERS = {
     "rocm-trace-lite summary + timeline": ((3.7 + 83.0) / 2, 2900 / 2),
 }
 """CPU seconds and MB for a million events."""
+EVENTS_SHARE = 5
 
 
 def write_serving_trace(path: Path, ops: int) -> None:
@@ -94,9 +96,13 @@ def browser_times(pages: dict[str, Path], rounds: int) -> dict[str, list[tuple[f
 
 
 def write_input(name: str, path: Path, ops: int) -> None:
-    """Write one of the two traces."""
-    write = write_serving_trace if name == "serving" else write_rtl_trace
-    write(path, ops)
+    """Write one of the traces."""
+    if name == "kineto":
+        write_kineto_trace(path, ops // EVENTS_SHARE)
+    elif name == "serving":
+        write_serving_trace(path, ops)
+    else:
+        write_rtl_trace(path, ops)
 
 
 def main() -> None:
@@ -114,10 +120,10 @@ def main() -> None:
 
 
 def measured(folder: Path, options: argparse.Namespace) -> None:
-    """Measure both traces and print one table."""
+    """Measure all traces and print one table."""
     pages, costs = {}, {}
-    for name in ("random", "serving"):
-        trace, pages[name] = folder / f"{name}.db", folder / f"{name}.html"
+    for name in ("random", "serving", "kineto"):
+        trace, pages[name] = folder / f"{name}.trace", folder / f"{name}.html"
         print(f"generating {options.ops:,} ops: {name} ...", file=sys.stderr)
         generate = [sys.executable, __file__, "--ops", str(options.ops)]
         subprocess.run([*generate, "--generate", name, str(trace)], check=True)
@@ -134,17 +140,18 @@ def measured(folder: Path, options: argparse.Namespace) -> None:
         shown = " ".join(f"{min(column):8.0f}" for column in zip(*times[name], strict=True))
         size = pages[name].stat().st_size / 1e6
         print(f"{name:10} {cost.cpu_s:7.2f} {cost.peak_mb:8.0f} {size:8.2f} {shown}")
-    print_ratios(costs["serving"], options.ops / 1e6)
+    print_ratio("TraceLens report (Kineto JSON)", costs["kineto"], options.ops / EVENTS_SHARE / 1e6)
+    print_ratio("rocm-trace-lite summary + timeline", costs["random"], options.ops / 1e6)
 
 
-def print_ratios(cost: Cost, millions: float) -> None:
-    """Other tools' figures for a million events beside ours."""
-    for name, (cpu_s, peak_mb) in OTHERS.items():
-        cpu_ratio, memory_ratio = cpu_s * millions / cost.cpu_s, peak_mb * millions / cost.peak_mb
-        print(
-            f"{name}: {cpu_s:.1f} CPU s and {peak_mb:,.0f} MB for a million events, "
-            f"{cpu_ratio:.0f}x and {memory_ratio:.1f}x ours"
-        )
+def print_ratio(name: str, cost: Cost, millions: float) -> None:
+    """Another tool's figures for a million events beside ours of the same kind of file."""
+    cpu_s, peak_mb = OTHERS[name]
+    cpu_ratio, memory_ratio = cpu_s * millions / cost.cpu_s, peak_mb * millions / cost.peak_mb
+    print(
+        f"{name}: {cpu_s:.1f} CPU s and {peak_mb:,.0f} MB for a million events, "
+        f"{cpu_ratio:.0f}x and {memory_ratio:.1f}x ours"
+    )
 
 
 if __name__ == "__main__":
