@@ -27,12 +27,17 @@ COMMANDS = (
     ("compare", "TRACE", "TRACE", "TRACE", "--by", "kernel,phase,step", "-n", "2"),
     ("phases", "TRACE"),
     ("phases", "TRACE", "--per", "thread", "--keep-numbers", "-n", "1"),
+    ("phases", "TRACE", "--without-markers"),
+    ("steps", "TRACE"),
     ("analyze-trace", "TRACE"),
     ("query", "TRACE", "SELECT *, NULL AS absent, 0.5 AS half FROM rocpd_op"),
     ("convert", "TRACE", "-o", "out.pftrace"),
     ("report", "TRACE", "-o", "report.html"),
     ("trim", "TRACE", "-o", "part.db", "--gpu", "0"),
     ("merge", "TRACE", "TRACE", "-o", "all.db"),
+    ("occupancy", "--arch", "gfx942", "--vgpr", "128"),
+    ("occupancy", "--chips"),
+    ("metrics", "l2"),
     ("doctor",),
 )
 

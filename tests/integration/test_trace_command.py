@@ -22,6 +22,8 @@ from wavescope.model.names.demangle import demangle
 from wavescope.model.trace import Trace
 
 WAVESCOPE = (sys.executable, "-m", "wavescope")
+PATIENCE_S = 120
+"""How long to wait for what comes for sure: a loaded machine is no failure."""
 MARKING = """
     import ctypes, os, signal, subprocess, sys, time
     roctx = ctypes.CDLL(None)
@@ -163,7 +165,7 @@ INTERRUPTED = """
     signal.signal(signal.SIGINT, on_interrupt)
     mark("started")
     print("ready", flush=True)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not count and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(0.3)
@@ -190,7 +192,7 @@ def test_ctrl_c_in_a_terminal_reaches_the_program_once_and_the_trace_is_written(
 
 
 def test_sigterm_to_the_recorder_ends_the_program_and_writes_the_trace() -> None:
-    program = a_program("mark('started'); print('ready', flush=True); time.sleep(30)")
+    program = a_program("mark('started'); print('ready', flush=True); time.sleep(300)")
     recorder = subprocess.Popen(
         [*WAVESCOPE, "trace", "-q", sys.executable, program],
         stdout=subprocess.PIPE,
@@ -199,7 +201,7 @@ def test_sigterm_to_the_recorder_ends_the_program_and_writes_the_trace() -> None
     assert recorder.stdout is not None
     assert recorder.stdout.readline() == "ready\n"
     recorder.terminate()
-    assert recorder.wait(timeout=30) == 143
+    assert recorder.wait(timeout=PATIENCE_S) == 143
     recorder.stdout.close()
     with open_trace("trace.db") as trace:
         assert trace.markers.strings("name") == ["started"]
@@ -225,7 +227,7 @@ def test_a_recorder_that_is_killed_leaves_a_session_to_recover() -> None:
         assert "cut_off_processes" not in trace.metadata
     recorder.stdin.write("go on\n")
     recorder.stdin.close()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while Path(f"/proc/{recorded}").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     recorder.stdout.close()
@@ -267,7 +269,7 @@ def test_start_and_stop_from_outside() -> None:
     subprocess.run([*WAVESCOPE, "stop", str(recorder.pid), "-q"], check=True)
     set_mark("paused again")
     recorder.stdin.close()
-    assert recorder.wait(timeout=30) == 0
+    assert recorder.wait(timeout=PATIENCE_S) == 0
     recorder.stdout.close()
     with open_trace("trace.db") as trace:
         assert trace.markers.strings("name") == ["recorded"]

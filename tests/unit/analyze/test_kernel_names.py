@@ -18,6 +18,8 @@ from wavescope.analyze.names.kernel_names import (
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.package_files import package_file
 
+FAR_TOO_LONG_S = 20
+"""Of CPU, where some milliseconds are right: what grows with the square takes minutes."""
 GOLDEN = Path(__file__).parents[2] / "golden" / "kernel_names.tsv"
 GOLDEN_ROWS = [line.split("\t") for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 
@@ -159,7 +161,7 @@ def test_a_million_characters_take_no_time(piece: str) -> None:
     ):
         start = time.process_time()
         short_name(name)
-        assert time.process_time() - start < 0.5
+        assert time.process_time() - start < FAR_TOO_LONG_S
 
 
 class TestUserRules:

@@ -6,11 +6,14 @@ import io
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
 from wavescope.cli import progress as progress_module
 from wavescope.cli.progress import Progress
+
+PATIENCE_S = 60
 
 
 class Terminal(io.StringIO):
@@ -20,37 +23,67 @@ class Terminal(io.StringIO):
         return True
 
 
+class Stopped:
+    """A clock that does not go on."""
+
+    @staticmethod
+    def monotonic() -> float:
+        return 100.0
+
+
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress_module, "SILENT_SECONDS", 0.02)
-    monkeypatch.setattr(progress_module, "LINE_SECONDS", 0.02)
+    """All work is long, and lines follow each other at once; they tell no time of this machine."""
+    monkeypatch.setattr(progress_module, "SILENT_SECONDS", 0.001)
+    monkeypatch.setattr(progress_module, "LINE_SECONDS", 0.001)
+    monkeypatch.setattr(progress_module, "time", Stopped)
 
 
-def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
+    """Everything that was said on standard error so far."""
+    parts: list[str] = []
+
+    def all_parts() -> str:
+        parts.append(capsys.readouterr().err)
+        return "".join(parts)
+
+    return all_parts
+
+
+def wait_until(is_true: Callable[[], bool]) -> None:
+    """Return as soon as it is true; how long that takes says nothing on a busy machine."""
+    end = time.monotonic() + PATIENCE_S
+    while not is_true():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def test_short_work_says_nothing(said: Callable[[], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_module, "SILENT_SECONDS", 3600)
     with Progress("reading", quiet=False) as progress:
         progress(1, 2)
 
-    assert capsys.readouterr().err == ""
+    assert said() == ""
 
 
-def test_long_work_prints_lines_without_a_terminal(
-    quick: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_long_work_prints_lines_without_a_terminal(quick: None, said: Callable[[], str]) -> None:
     with Progress("reading a\x1b[2Jb", quiet=False) as progress:
-        time.sleep(0.1)
+        wait_until(lambda: said().count("\n") >= 2)
         progress(1, 4)
-        time.sleep(0.1)
+        wait_until(lambda: "25 %" in said())
 
-    lines = capsys.readouterr().err.splitlines()
+    lines = said().splitlines()
     assert lines[0] == "reading a\\x1b[2Jb: 0 s"
     assert lines[-1] == "reading a\\x1b[2Jb: 25 %, 0 s"
 
 
-def test_quiet_is_quiet(quick: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_is_quiet(quick: None, said: Callable[[], str]) -> None:
+    threads = threading.active_count()
     with Progress("reading", quiet=True):
-        time.sleep(0.1)
+        assert threading.active_count() == threads
 
-    assert capsys.readouterr().err == ""
+    assert said() == ""
 
 
 def test_a_terminal_gets_a_bar(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,9 +93,7 @@ def test_a_terminal_gets_a_bar(quick: None, monkeypatch: pytest.MonkeyPatch) -> 
 
     with Progress("reading [bold]x", quiet=False) as progress:
         progress(1, 2)
-        time.sleep(0.6)
-
-    assert "reading [bold]x" in terminal.getvalue()
+        wait_until(lambda: "reading [bold]x" in terminal.getvalue())
 
 
 def test_an_error_inside_ends_the_thread(quick: None) -> None:

@@ -15,6 +15,8 @@ from wavescope.collect.launcher import ProgramEnd, descendants, launch
 from wavescope.errors import UsageError
 
 READY_LINE = "ready\n"
+PATIENCE_S = 120
+"""How long to wait for what comes for sure: a loaded machine is no failure."""
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_the_second_interruption_kills_the_program_and_its_children(tmp_path: Pa
 
     assert end.words == "ended by SIGKILL"
     child = int((tmp_path / "child").read_text())
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE_S
     while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
         if ") Z " in Path(f"/proc/{child}/stat").read_text():
             break
@@ -144,7 +146,7 @@ def test_descendants_are_found_through_their_parents() -> None:
         ["sh", "-c", "sh -c 'sleep 30 & wait' & wait"], start_new_session=True
     )
     try:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE_S
         while len(descendants(family.pid)) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
         assert len(descendants(family.pid)) == 2
