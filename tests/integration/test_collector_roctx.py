@@ -191,15 +191,14 @@ def test_a_forked_child_writes_its_own_files(tmp_path: Path) -> None:
 
 def test_a_hundred_thousand_markers(tmp_path: Path) -> None:
     process, said = recorded(tmp_path, "many", "100000")
-    assert isinstance(said, dict)
 
+    assert said == {"marked": 100_000}
     rows = process.markers()
     assert len(rows) == 100_000
     assert np.sort(rows["id"]).tolist() == list(range(1, 100_001))
     assert (rows["kind"] == RANGE).sum() == (rows["kind"] == MARK).sum() == 50_000
     assert (rows["end"] >= rows["start"]).all()
     assert len(process.texts()) == 1 + 1000 + 1
-    assert said["ns"] < 20_000
 
 
 def test_nothing_is_recorded_while_paused(tmp_path: Path) -> None:
