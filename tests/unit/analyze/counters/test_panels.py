@@ -211,6 +211,17 @@ def test_channels_of_all_dies(tmp_path: Path) -> None:
     assert rows["18.1.0"].values["avg"] == pytest.approx(100 * 6 / 10)
 
 
+def test_the_oldest_chip_reads_older_names(tmp_path: Path) -> None:
+    maker = a_workload(tmp_path).with_system(gpu_arch="gfx906", hbm_bw="1024")
+    maker.with_dispatch("k", 1_000, TCC_EA_RDREQ_sum=10, TCC_EA_RDREQ_32B_sum=4, TCC_REQ_sum=100)
+
+    rows = rows_of(values_of(maker))
+
+    assert rows["2.1.22"].values["avg"] == pytest.approx((4 * 32 + 6 * 64) / 1_000)
+    assert rows["2.1.21"].values["avg"] == pytest.approx(100 * 64 / 1_000)
+    assert rows["2.1.0"].note == "N/A: gfx906 does not count it"
+
+
 def test_values_of_each_kernel(tmp_path: Path) -> None:
     maker = (
         a_workload(tmp_path)
