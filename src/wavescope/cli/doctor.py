@@ -41,7 +41,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def checks_result(checks: list[Check], *, is_ready: bool) -> Result:
     """The checks as a table, and a finding for each that names a fix."""
-    from wavescope.collect.preflight import recording_state  # noqa: PLC0415
+    from wavescope.collect.preflight import profiling_states, recording_state  # noqa: PLC0415
     from wavescope.model.result import Result, ResultColumn, ResultTable, Unit  # noqa: PLC0415
 
     columns = (
@@ -66,6 +66,7 @@ def checks_result(checks: list[Check], *, is_ready: bool) -> Result:
             "wavescope": __version__,
             "analysis": "ready" if is_ready else "not usable",
             "recording": recording_state(checks),
+            **profiling_states(checks),
         },
     )
 
@@ -110,7 +111,8 @@ def _collector_self_test() -> str:
 COMMAND = Command(
     "doctor",
     "Check what this machine can analyse and record: Python packages, the native library and the "
-    "collector (a small real test each), AMD and NVIDIA runtimes, GPUs, permissions, disk space. "
+    "collector (a small real test each), AMD and NVIDIA runtimes, GPUs, permissions, ROCm's "
+    "profiler for counters and instruction traces, what plots and jobs need, disk space. "
     "Each missing thing comes with the step that adds it. Exit code 4 only when analysing itself "
     "cannot work.",
     (

@@ -22,11 +22,11 @@ LARGEST_BUFFER_BYTES = 2 << 30
 _FOLDER = re.compile(r"ui_output_agent_.+_dispatch_\d+", re.ASCII)
 _RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?", re.ASCII)
 _DEEPEST = 6
-_GET_ROCPROFV3 = (
+GET_ROCPROFV3 = (
     "install ROCm's profiler: apt-get install rocprofiler-sdk (ROCm 6.4 or later), and have "
     "/opt/rocm/bin in PATH"
 )
-_GET_DECODER = (
+GET_DECODER = (
     "ROCm 7.13 and later bring it; before, install a release of "
     "https://github.com/ROCm/rocprof-trace-decoder and name its folder with --decoder DIR"
 )
@@ -114,7 +114,7 @@ def find_rocprofv3(environment: Mapping[str, str]) -> Path:
         path = folder / "rocprofv3"
         if path.is_file() and os.access(path, os.X_OK):
             return path
-    raise MachineError("rocprofv3 is not installed here", hint=_GET_ROCPROFV3)
+    raise MachineError("rocprofv3 is not installed here", hint=GET_ROCPROFV3)
 
 
 def find_decoder(options: AttOptions, rocprofv3: Path, environment: Mapping[str, str]) -> Path:
@@ -125,7 +125,7 @@ def find_decoder(options: AttOptions, rocprofv3: Path, environment: Mapping[str,
         if found is not None:
             return found
     places = ", ".join(str(folder) for folder in dict.fromkeys(searched))
-    raise MachineError(f"the trace decoder {DECODER} is not in {places}", hint=_GET_DECODER)
+    raise MachineError(f"the trace decoder {DECODER} is not in {places}", hint=GET_DECODER)
 
 
 def capture(

@@ -59,6 +59,12 @@ class Machine:
         """Path of a program on PATH, or nothing."""
         return self.find_program(name) or ""
 
+    def rocm_program(self, name: str) -> str:
+        """Path of a program of ROCm, on PATH or where ROCm is installed, or nothing."""
+        rocm = Path(self.environment.get("ROCM_PATH") or self.root / "opt/rocm")
+        installed = rocm / "bin" / name
+        return self.program(name) or (str(installed) if os.access(installed, os.X_OK) else "")
+
     def library(self, *names: str) -> str:
         """Path of the first of these shared libraries that is found, or nothing."""
         for folder in self._library_folders():
@@ -98,8 +104,8 @@ class Machine:
     def _library_folders(self) -> Iterator[Path]:
         if rocm := self.environment.get("ROCM_PATH"):
             yield Path(rocm) / "lib"
-        for folder in self.environment.get("LD_LIBRARY_PATH", "").split(":"):
-            if folder:
+        for name in ("LD_LIBRARY_PATH", "ROCPROF_ATT_LIBRARY_PATH"):
+            for folder in filter(None, self.environment.get(name, "").split(":")):
                 yield Path(folder)
         for name in _LIBRARY_FOLDERS:
             yield self.root / name

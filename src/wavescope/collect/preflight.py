@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from wavescope.collect.att_capture import DECODER, GET_DECODER, GET_ROCPROFV3
 from wavescope.collect.libraries import collector_library
 from wavescope.collect.machine import Machine
 from wavescope.collect.softgpu import softgpu_library, softgpu_trouble
@@ -51,6 +52,7 @@ def preflight(
         _collector(collector_self_test),
         *_optional_checks(machine),
         *_amd_checks(machine),
+        *_counter_checks(machine),
         *_nvidia_checks(machine),
         *_limit_checks(machine),
     ]
@@ -73,6 +75,18 @@ def recording_state(checks: list[Check]) -> str:
     if "software GPU" in ok:
         return "ready on the software GPU (--softgpu): there is no AMD GPU"
     return "markers only: there is no AMD GPU"
+
+
+def profiling_states(checks: list[Check]) -> dict[str, str]:
+    """What `wavescope profile` and `wavescope capture-att` can do here, in a few words."""
+    ok = {check.name for check in checks if check.state is CheckState.OK}
+    for_counters = ("AMD GPUs", "/dev/kfd", "rocprofv3")
+    needed = {"counters": for_counters, "instruction_traces": (*for_counters, "trace decoder")}
+    missing = {what: [name for name in names if name not in ok] for what, names in needed.items()}
+    return {
+        what: f"not here: needs {', '.join(names)}" if names else "ready"
+        for what, names in missing.items()
+    }
 
 
 def _collector(self_test: SelfTest) -> Check:
@@ -169,6 +183,14 @@ def _optional_checks(machine: Machine) -> list[Check]:
     return [
         _installed(machine, "pyarrow", "Parquet output and `to_arrow()`", "arrow"),
         _installed(machine, "pandas", "`to_pandas()` in notebooks", "pandas"),
+        _installed(machine, "vl-convert", "`wavescope roofline -o` as HTML, SVG or PNG", "plots"),
+        _torch(machine),
+        _program(
+            machine,
+            ("mpirun", "srun"),
+            "recording and profiling the ranks of a job",
+            "apt-get install openmpi-bin, or the launcher of your cluster",
+        ),
         _program(
             machine,
             ("node", "nodejs"),
@@ -184,10 +206,18 @@ def _optional_checks(machine: Machine) -> list[Check]:
     ]
 
 
-def _installed(machine: Machine, module: str, enables: str, extra: str) -> Check:
-    if machine.has_module(module):
-        return Check(module, enables, CheckState.OK, "installed")
-    return Check(module, enables, CheckState.MISSING, "", f"pip install 'wavescope[{extra}]'")
+def _installed(machine: Machine, name: str, enables: str, extra: str) -> Check:
+    if machine.has_module(name.replace("-", "_")):
+        return Check(name, enables, CheckState.OK, "installed")
+    return Check(name, enables, CheckState.MISSING, "", f"pip install 'wavescope[{extra}]'")
+
+
+def _torch(machine: Machine) -> Check:
+    name, enables = "PyTorch", "operators as ranges: `trace --torch`, `profile --torch-trace`"
+    if machine.has_module("torch"):
+        return Check(name, enables, CheckState.OK, "installed")
+    found = "not in wavescope's own Python; that of the program counts"
+    return Check(name, enables, CheckState.MISSING, found, "pip install torch, for the program")
 
 
 def _program(machine: Machine, names: tuple[str, ...], enables: str, fix: str) -> Check:
@@ -237,13 +267,35 @@ def _amd_checks(machine: Machine) -> list[Check]:
             "programs that link roctx (wavescope brings its own functions)",
             "install ROCm's rocprofiler-sdk or roctracer package",
         ),
-        _program(
-            machine,
-            ("rocprofv3",),
-            "another recorder whose traces wavescope reads",
-            "install ROCm's rocprofiler-sdk package and put /opt/rocm/bin on PATH",
-        ),
         _software_gpu(machine),
+    ]
+
+
+def _counter_checks(machine: Machine) -> list[Check]:
+    """What ROCm's own profiler does for us: counters and instruction traces; and measured peaks."""
+    rocprofv3 = machine.rocm_program("rocprofv3")
+    return [
+        Check(
+            "rocprofv3",
+            "hardware counters and instruction traces: `wavescope profile`, `capture-att`",
+            CheckState.OK if rocprofv3 else CheckState.MISSING,
+            rocprofv3,
+            "" if rocprofv3 else GET_ROCPROFV3,
+        ),
+        _library(
+            machine,
+            "trace decoder",
+            (DECODER, f"{DECODER}.0", f"{DECODER}.1"),
+            "instruction traces: `wavescope capture-att`",
+            GET_DECODER,
+        ),
+        _library(
+            machine,
+            "HIPRTC",
+            ("libhiprtc.so", "libhiprtc.so.7", "libhiprtc.so.6", "libamdhip64.so.5"),
+            "measured peaks for rooflines: `wavescope ceilings`",
+            "install ROCm's hip-runtime-amd package",
+        ),
     ]
 
 
@@ -279,20 +331,27 @@ def _kfd_access(machine: Machine) -> Check:
 
 
 def _nvidia_checks(machine: Machine) -> list[Check]:
-    later = "recording NVIDIA GPUs (later version)"
+    ceilings = "measured peaks of NVIDIA GPUs: `wavescope ceilings`"
     return [
         _library(
             machine,
             "CUDA driver",
             ("libcuda.so.1", "libcuda.so"),
-            later,
+            f"{ceilings}; recording them (later version)",
             "install the NVIDIA driver",
+        ),
+        _library(
+            machine,
+            "NVRTC",
+            ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"),
+            ceilings,
+            "install the CUDA toolkit (package cuda-nvrtc)",
         ),
         _library(
             machine,
             "CUPTI",
             ("libcupti.so", "libcupti.so.13", "libcupti.so.12"),
-            later,
+            "recording NVIDIA GPUs (later version)",
             "install the CUDA toolkit (package cuda-cupti), or: pip install nvidia-cuda-cupti",
         ),
     ]

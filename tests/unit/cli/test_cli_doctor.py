@@ -20,6 +20,7 @@ def test_this_machine_can_analyse(run: Run) -> None:
     document = json.loads(ran.out)
     assert document["facts"]["analysis"] == "ready"
     assert document["facts"]["recording"]
+    assert {"counters", "instruction_traces"} <= set(document["facts"])
     states = {row[0]: row[1] for row in document["tables"][0]["rows"]}
     assert states["NumPy"] == "ok"
     if library_path("wavescope_collector"):

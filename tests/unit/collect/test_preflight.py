@@ -13,6 +13,7 @@ from wavescope.collect.preflight import (
     CheckState,
     analysis_works,
     preflight,
+    profiling_states,
     recording_state,
 )
 
@@ -173,6 +174,64 @@ def test_recording_is_ready_where_collector_runtime_and_gpu_are() -> None:
     assert state("collector", "HSA runtime") == "markers only: there is no AMD GPU"
     assert "--softgpu" in state("collector", "HSA runtime", "software GPU")
     assert state("collector", "HSA runtime", "AMD GPUs", "/dev/kfd") == "ready"
+
+
+def test_the_profiler_is_found_where_rocm_is_installed(tmp_path: Path) -> None:
+    rocm = tmp_path / "opt/rocm"
+    for folder in ("bin", "lib"):
+        (rocm / folder).mkdir(parents=True)
+    machine = a_machine(tmp_path)
+    assert checks_of(machine)["rocprofv3"].state is CheckState.MISSING
+    assert "rocprofiler-sdk" in checks_of(machine)["rocprofv3"].fix
+    (rocm / "bin/rocprofv3").touch(mode=0o755)
+    (rocm / "lib/libhiprtc.so.6").touch()
+
+    checks = checks_of(machine)
+
+    assert checks["rocprofv3"].found == str(rocm / "bin/rocprofv3")
+    assert checks["HIPRTC"].found == str(rocm / "lib/libhiprtc.so.6")
+    assert checks["trace decoder"].state is CheckState.MISSING
+    assert "--decoder DIR" in checks["trace decoder"].fix
+
+
+def test_the_trace_decoder_is_found_where_the_environment_says(tmp_path: Path) -> None:
+    (tmp_path / "librocprof-trace-decoder.so").touch()
+    machine = a_machine(tmp_path, environment={"ROCPROF_ATT_LIBRARY_PATH": str(tmp_path)})
+
+    check = checks_of(machine)["trace decoder"]
+
+    assert check.found == str(tmp_path / "librocprof-trace-decoder.so")
+
+
+def test_counters_and_instruction_traces_say_what_they_lack() -> None:
+    def states(*names: str) -> dict[str, str]:
+        return profiling_states([Check(name, "x", CheckState.OK) for name in names])
+
+    machine = ("AMD GPUs", "/dev/kfd")
+    assert states(*machine) == {
+        "counters": "not here: needs rocprofv3",
+        "instruction_traces": "not here: needs rocprofv3, trace decoder",
+    }
+    assert states(*machine, "rocprofv3") == {
+        "counters": "ready",
+        "instruction_traces": "not here: needs trace decoder",
+    }
+    assert set(states(*machine, "rocprofv3", "trace decoder").values()) == {"ready"}
+
+
+def test_what_plots_and_jobs_need_comes_with_the_command_that_adds_it(tmp_path: Path) -> None:
+    class Bare(Machine):
+        def has_module(self, name: str) -> bool:
+            return False
+
+    machine = Bare(tmp_path, {}, lambda _: None, lambda: "", tmp_path)
+    fixes = {name: check.fix for name, check in checks_of(machine).items()}
+
+    assert fixes["vl-convert"] == "pip install 'wavescope[plots]'"
+    assert fixes["pyarrow"] == "pip install 'wavescope[arrow]'"
+    assert fixes["pandas"] == "pip install 'wavescope[pandas]'"
+    assert fixes["PyTorch"] == "pip install torch, for the program"
+    assert fixes["mpirun"].startswith("apt-get install openmpi-bin")
 
 
 def test_a_collector_that_fails_its_test_is_not_usable(
