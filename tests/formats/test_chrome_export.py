@@ -26,7 +26,9 @@ from wavescope.export.exporter import ExportOptions
 
 def document(maker: TraceMaker, path: Path) -> dict[str, Any]:
     """The exported document; a `null` or a duplicate key would be refused by viewers."""
-    text = exported(maker, EXPORTER, path, ExportOptions(short_names=False)).read_text()
+    text = exported(maker, EXPORTER, path, ExportOptions(short_names=False)).read_text(
+        encoding="utf-8"
+    )
     assert "null" not in text
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -85,7 +87,7 @@ def test_times_are_decimals_of_integer_nanoseconds(tmp_path: Path) -> None:
         .with_kernel("b", first + 10**15 + 7, first + 10**15 + 1008)
     )
 
-    text = exported(maker, EXPORTER, tmp_path / "t.json").read_text()
+    text = exported(maker, EXPORTER, tmp_path / "t.json").read_text(encoding="utf-8")
 
     assert '"ts":0.000,"dur":0.001' in text
     assert '"ts":1000000000000.007,"dur":1.001' in text
@@ -131,7 +133,7 @@ def test_trace_processor_reads_all_of_it(tmp_path: Path) -> None:
         rows = zip(table["start_ns"], table["end_ns"], table.strings("name"), strict=True)
         expected.update((int(start), int(end - start), name) for start, end, name in rows)
     path = exported(maker, EXPORTER, tmp_path / "t.json")
-    base = json.loads(path.read_text())["baseTimeNanoseconds"]
+    base = json.loads(path.read_text(encoding="utf-8"))["baseTimeNanoseconds"]
     calls, ops = trace.links["call"] - 1, trace.links["op"] - 1
     # Chrome's format has arrows forward in time, between slices that have a length.
     arrows = trace.calls["start_ns"][calls] < trace.ops["start_ns"][ops]
@@ -170,7 +172,7 @@ def test_hostile_names_are_escaped(tmp_path: Path) -> None:
     assert [event["name"] for event in slices] == names
     assert [event["args"]["args"] for event in slices] == names
     assert [event["cat"] for event in slices] == names
-    assert "<" not in path.read_text()
+    assert "<" not in path.read_text(encoding="utf-8")
 
 
 def test_unpaired_surrogates_become_question_marks(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def counter(dispatch: int, name: str, value: str, start: int = 10, end: int = 30
 def write(folder: Path, **files: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
-        folder.joinpath(f"{name}.csv").write_text(text)
+        folder.joinpath(f"{name}.csv").write_text(text, encoding="utf-8")
     return folder
 
 

@@ -15,7 +15,7 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_files_that_are_there(page: Path) -> None:
-    targets = [link for link in LINK.findall(page.read_text()) if "://" not in link]
+    targets = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in link]
 
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
@@ -24,7 +24,7 @@ def test_links_lead_to_files_that_are_there(page: Path) -> None:
     "picture", sorted((ROOT / "docs" / "images").glob("*.svg")), ids=lambda p: p.name
 )
 def test_pictures_refer_to_nothing_outside(picture: Path) -> None:
-    text = picture.read_text()
+    text = picture.read_text(encoding="utf-8")
     tags = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(text).iter()}
 
     assert tags <= {"svg", "g", "rect", "path", "circle", "text"}

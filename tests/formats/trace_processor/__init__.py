@@ -64,7 +64,7 @@ def _process() -> subprocess.Popen[str]:
         ["node", _SCRIPT, bundle_folder()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
     )
     atexit.register(_stop, process)
     return process

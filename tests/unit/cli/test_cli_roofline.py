@@ -50,7 +50,7 @@ def test_files(run: Run, workload: Path, tmp_path: Path) -> None:
         ran = run("roofline", "-p", workload, "-o", target)
 
         assert (ran.code, ran.err.strip()) == (0, f"wrote {target}")
-        assert target.read_text().startswith(head)
+        assert target.read_text(encoding="utf-8").startswith(head)
     png = tmp_path / "plot.png"
     run("roofline", "-p", workload, "-o", png, "-m", "HBM", "-R", "FP16", "--sort", "dispatches")
     assert png.read_bytes().startswith(b"\x89PNG")
@@ -63,7 +63,7 @@ def test_the_page_needs_no_network_and_names_cannot_break_out(
     pytest.importorskip("vl_convert")
     target = tmp_path / "plot.html"
     run("roofline", "-p", workload, "-o", target)
-    page = target.read_text()
+    page = target.read_text(encoding="utf-8")
 
     assert page.count("</script>") == 2
     assert "default-src 'none'" in page
@@ -80,7 +80,7 @@ def test_a_description_of_the_plot_needs_no_package(
     target = tmp_path / "plot.json"
 
     assert run("roofline", "-p", workload, "-o", target).code == 0
-    points = json.loads(target.read_text())["layer"][2]["data"]["values"]
+    points = json.loads(target.read_text(encoding="utf-8"))["layer"][2]["data"]["values"]
     assert {point["level"] for point in points} == {"HBM", "L2", "vL1D", "LDS"}
     assert points[0]["performance"] == pytest.approx(1024)
     ran = run("roofline", "-p", workload, "-o", tmp_path / "plot.svg")
