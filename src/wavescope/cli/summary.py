@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
@@ -91,8 +92,11 @@ def _run(arguments: argparse.Namespace) -> int:
             say(NO_OPS_LEFT, label="note")
     hidden = _fit_for_people(result, output) if output.format in FOR_PEOPLE else []
     print_result(result, output)
-    if hidden and output.format is OutputFormat.TEXT and not arguments.quiet:
-        say(f"more with --table NAME: {', '.join(hidden)}")
+    if output.format is OutputFormat.TEXT and not output.tables and not arguments.quiet:
+        if hidden:
+            say(f"more with --table NAME: {', '.join(hidden)}")
+        if result.facts.get("marker_count"):
+            say(f"by marked phase: wavescope phases {shlex.quote(arguments.trace)}")
     return 0
 
 

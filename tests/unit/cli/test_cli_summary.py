@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import a_trace
+from tests.sample_files import write_as
 from tests.unit.cli.conftest import HOSTILE_NAME, Run
 
 
@@ -56,6 +58,17 @@ def test_tables_left_out_of_the_page_are_named(run: Run, trace_file: Path) -> No
     assert "Queues" in run("summary", trace_file, "--table", "queues").out.splitlines()
 
 
+def test_a_trace_with_markers_is_said_to_have_phases(
+    run: Run, trace_file: Path, tmp_path: Path
+) -> None:
+    unmarked = write_as(a_trace().with_kernel("gemm", 1, 2), tmp_path / "unmarked.db")
+
+    words = run("summary", trace_file).err.splitlines()
+
+    assert words[-1] == f"by marked phase: wavescope phases {trace_file}"
+    assert "phases" not in run("summary", unmarked).err
+
+
 def test_json_holds_everything(run: Run, trace_file: Path) -> None:
     ran = run("summary", trace_file, "--json", "--by", "full")
 
@@ -72,7 +85,6 @@ def test_coverage_is_said_to_be_unknown_when_it_is(run: Run, tmp_path: Path) -> 
     from wavescope.store.sqlite_writer import write_trace
 
     path = tmp_path / "bare.db"
-    write_trace([a_trace().with_kernel("k", 0, 10).build().source], path)
 
     ran = run("summary", path, "-q")
 
@@ -170,7 +182,6 @@ def test_an_empty_trace_has_a_summary(run: Run, tmp_path: Path) -> None:
     from wavescope.store.sqlite_writer import write_trace
 
     path = tmp_path / "empty.db"
-    write_trace([a_trace().builder], path)
 
     ran = run("summary", path)
 
