@@ -81,10 +81,7 @@ def test_json_holds_everything(run: Run, trace_file: Path) -> None:
 
 
 def test_coverage_is_said_to_be_unknown_when_it_is(run: Run, tmp_path: Path) -> None:
-    from tests.builders import a_trace
-    from wavescope.store.sqlite_writer import write_trace
-
-    path = tmp_path / "bare.db"
+    path = write_as(a_trace().with_kernel("k", 0, 10), tmp_path / "bare.db")
 
     ran = run("summary", path, "-q")
 
@@ -178,10 +175,7 @@ def test_markdown_and_csv(run: Run, trace_file: Path) -> None:
 
 
 def test_an_empty_trace_has_a_summary(run: Run, tmp_path: Path) -> None:
-    from tests.builders import a_trace
-    from wavescope.store.sqlite_writer import write_trace
-
-    path = tmp_path / "empty.db"
+    path = write_as(a_trace(), tmp_path / "empty.db")
 
     ran = run("summary", path)
 
