@@ -7,7 +7,7 @@ TORCH ?= torch==2.13.0
 
 .PHONY: help demo test test-all test-torch lint native-test native-test-threads bench docs picture clean setup
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
 setup: $(STAMP) ## create the virtual environment and build the package into it
 
@@ -35,13 +35,13 @@ test-torch: setup ## the tests with PyTorch, which is installed first
 	$(BIN)/pip install --quiet $(TORCH)
 	$(BIN)/pytest -m torch
 
-lint: setup
+lint: setup ## ruff, mypy, import layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-native-test: setup
+native-test: setup ## the native tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake -S native -B build/native-test -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_SANITIZE=ON >/dev/null
 	cmake --build build/native-test
 	ctest --test-dir build/native-test --output-on-failure --timeout 300

@@ -1,4 +1,4 @@
-"""Links between pages lead somewhere, and pictures show only themselves."""
+"""Links between pages lead somewhere, tables are complete, and pictures show only themselves."""
 
 from __future__ import annotations
 
@@ -8,16 +8,49 @@ from xml.etree import ElementTree
 
 import pytest
 
+from wavescope.cli.main import COMMANDS
+
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)]*))?\)")
+
+
+def headings(page: Path) -> set[str]:
+    """What links can point at within a page: headings in small letters, without punctuation."""
+    found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_to_files_that_are_there(page: Path) -> None:
-    targets = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in link]
+def test_links_lead_to_pages_and_headings_that_are_there(page: Path) -> None:
+    broken = []
+    for target, heading in LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            path = page.parent / target if target else page
+            if not path.exists() or (heading and heading not in headings(path)):
+                broken.append(f"{target}#{heading}")
 
-    assert [target for target in targets if not (page.parent / target).exists()] == []
+    assert broken == []
+
+
+def test_the_readme_lists_every_command_once() -> None:
+    rows = re.findall(
+        r"^\| (`wavescope .*?) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.M
+    )
+    listed = [
+        word.removeprefix("wavescope ") for row in rows for word in re.findall("`(.*?)`", row)
+    ]
+
+    assert sorted(listed) == sorted(entry.name for entry in COMMANDS)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/install.md"])
+def test_make_has_every_target_that_pages_tell_of(page: str) -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    told = re.findall(r"(?:`|^)make ([a-z-]+)", (ROOT / page).read_text(encoding="utf-8"), re.M)
+
+    assert told
+    assert set(told) <= set(targets)
 
 
 @pytest.mark.parametrize(
