@@ -85,7 +85,8 @@ def test_several_captures_are_listed_and_one_is_chosen_by_kernel(
     assert main(["hotspots", str(tmp_path), "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [row[0] for row in listed["tables"][0]["rows"]] == ["axpy(float*)", "gemm(int)"]
-    assert listed["findings"][0]["id"] == "capture-unreadable"
+    (finding,) = listed["findings"]
+    assert (finding["id"], finding["title"]) == ("capture-unreadable", "1 capture cannot be read")
 
     assert main(["hotspots", str(tmp_path), "--json", "--kernel", "^gemm"]) == 0
     assert json.loads(capsys.readouterr().out)["facts"]["kernel"] == "gemm(int)"
@@ -93,6 +94,24 @@ def test_several_captures_are_listed_and_one_is_chosen_by_kernel(
     assert main(["hotspots", str(tmp_path), "--kernel", "nothing"]) == 3
     assert "no capture of a kernel" in capsys.readouterr().err
     assert main(["hotspots", str(tmp_path), "--kernel", "("]) == 2
+
+
+def test_many_unreadable_captures_are_one_finding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_folder(tmp_path, dispatch=1)
+    a_folder(tmp_path, dispatch=2)
+    for dispatch in range(3, 8):
+        broken = tmp_path / f"ui_output_agent_7_dispatch_{dispatch}"
+        broken.mkdir()
+        (broken / "code.json").write_text("{")
+
+    assert main(["hotspots", str(tmp_path), "--json"]) == 0
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+
+    assert finding["title"] == "5 captures cannot be read"
+    assert "dispatch_3/code.json" in finding["evidence"]
+    assert finding["evidence"].endswith("; and 2 more")
 
 
 def test_a_partial_capture_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

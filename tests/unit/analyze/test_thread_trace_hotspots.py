@@ -68,6 +68,8 @@ def test_facts_and_types_add_up() -> None:
     assert by_type["VMEM-wait"]["charged_stall"] == 0
     assert by_type["VMEM-load"]["charged_stall"] == 840
     assert by_type["SMEM-wait"]["stall"] == 60
+    assert (by_type["SMEM-wait"]["hits"], by_type["SMEM-wait"]["latency"]) == (1, 64)
+    assert "LDS/SMEM-wait" not in by_type
     assert by_type["SMEM"]["charged_stall"] == 60
 
 
@@ -84,7 +86,21 @@ def test_mixed_waits_are_split_by_their_producers() -> None:
         )
     )
 
-    assert (stall["VMEM-wait"], stall["LDS-wait"], stall["mixed-wait"]) == (50, 50, 0)
+    assert (stall["VMEM-wait"], stall["LDS-wait"]) == (50, 50)
+    assert "mixed-wait" not in stall
+
+
+def test_a_wait_counts_once_and_with_all_its_cycles() -> None:
+    builder = a_capture().with_code(
+        "global_load_dword v0, v[0:1], off", "ds_read_b32 v0, v1", "s_waitcnt vmcnt(0) lgkmcnt(0)"
+    )
+    result = report(builder.with_wave([step(1), step(2), step(3, stall=100, issue=8)]))
+    rows = {row["type"]: row for row in result.table("stall_types").records()}
+    columns = ("hits", "rows", "latency", "stall_rate_percent")
+
+    assert [rows["VMEM-wait"][name] for name in columns] == [1, 1, 58, 100 * 50 / 58]
+    assert [rows["LDS-wait"][name] for name in columns] == [0, 0, 50, 100]
+    assert sum(row["latency"] for row in rows.values()) == result.facts["latency"]  # type: ignore[misc]
 
 
 def test_instructions_are_ranked_in_both_views() -> None:

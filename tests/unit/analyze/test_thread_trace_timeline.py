@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,8 @@ from wavescope.analyze.thread_trace.barrier_skew import barrier_groups, barrier_
 from wavescope.analyze.thread_trace.issue_gaps import issue_gaps
 from wavescope.analyze.thread_trace.occupancy_over_time import occupancy_over_time
 from wavescope.analyze.thread_trace.timeline import timeline_facts
+from wavescope.analyze.thread_trace.workgroups import workgroup_of_wave
+from wavescope.model.thread_trace import no_occupancy
 
 LOAD = "global_load_dword v0, v[0:1], off"
 MFMA = "v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3]"
@@ -97,6 +101,33 @@ def test_barriers_of_other_units_and_times_are_others() -> None:
     groups = barrier_groups(traced(builder))
 
     assert [sorted(group.waves) for group in groups] == [[0, 1], [0, 1]]
+
+
+def test_workgroups_that_leave_together_are_others_where_files_tell() -> None:
+    builder = a_capture().with_code("s_nop 0", "s_barrier")
+    for slot, (arrival, workgroup) in enumerate(((100, 5), (300, 6), (200, 5), (400, 6))):
+        builder.with_wave(
+            [step(1, issue=arrival), step(2, stall=410 - arrival)], slot=slot, workgroup=workgroup
+        )
+
+    groups = barrier_groups(traced(builder))
+
+    assert [(group.waves, group.skew, group.late_wave) for group in groups] == [
+        ((0, 2), 100, 2),
+        ((1, 3), 100, 3),
+    ]
+
+
+def test_a_slot_is_of_the_workgroup_that_started_last_in_it() -> None:
+    builder = a_capture().with_code("s_nop 0")
+    builder.with_wave([step(1, issue=50)], slot=0, begin=100, workgroup=3)
+    builder.with_wave([step(1, issue=50)], slot=0, begin=150, workgroup=7)
+    builder.with_wave([step(1, issue=50)], slot=1, begin=150)
+    builder.with_wave([step(1, issue=50)], slot=0, cu=2, begin=120, workgroup=4)
+    trace = traced(builder).trace
+
+    assert workgroup_of_wave(trace).tolist() == [3, 7, 4, -1], "by place"
+    assert workgroup_of_wave(replace(trace, occupancy=no_occupancy())).tolist() == [-1] * 4
 
 
 def test_matrix_instructions_against_their_cycles() -> None:

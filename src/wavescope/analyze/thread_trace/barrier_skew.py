@@ -1,8 +1,8 @@
 """Which wave comes late to a barrier, and by how much the others wait for it.
 
-Files before 2026 do not say which waves form a workgroup. Waves of one workgroup leave a barrier
-together: barrier executions on one compute unit that end within a few cycles of each other belong
-together, as far as each wave is in a group once.
+Waves of one workgroup leave a barrier together: barrier executions on one compute unit that end
+within a few cycles of each other belong together, as far as each wave is in a group once. Files
+before 2026 do not say which waves form a workgroup; where files do, no other wave is in the group.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.source_lines import chain_label
+from wavescope.analyze.thread_trace.workgroups import workgroup_of_wave
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
 from wavescope.model.thread_trace import Integers, Rows
 
@@ -54,14 +55,17 @@ def barrier_groups(decoded: DecodedTrace) -> list[BarrierGroup]:
     wave = waves.wave_of_event[events]
     release = waves.time[events] + waves.stall[events]
     unit = (waves.shader_engine[wave].astype(np.int64) << 32) + waves.cu[wave]
-    order = np.lexsort((release, waves.row[events], unit))
+    workgroup = workgroup_of_wave(decoded.trace)[wave]
+    order = np.lexsort((release, workgroup, waves.row[events], unit))
     events, wave, release, unit = events[order], wave[order], release[order], unit[order]
+    workgroup = workgroup[order]
     row = waves.row[events]
     is_new = np.concatenate(
         [
             [True],
             (unit[1:] != unit[:-1])
             | (row[1:] != row[:-1])
+            | (workgroup[1:] != workgroup[:-1])
             | (release[1:] - release[:-1] > RELEASE_CYCLES),
         ]
     )

@@ -12,6 +12,7 @@ from wavescope.analyze.thread_trace.stall_types import split_stall
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit, Value
 from wavescope.model.thread_trace import ThreadTrace
 
+_MOST_REASONS = 3
 _COLUMNS = (
     ResultColumn("kernel", "Kernel", Unit.NAME),
     ResultColumn("dispatch", "Dispatch", Unit.NONE),
@@ -21,21 +22,30 @@ _COLUMNS = (
     ResultColumn("executed_rows", "Executed", Unit.COUNT, "instructions that ran"),
     ResultColumn("waves", "Waves", Unit.COUNT, "wave files that are listed"),
     ResultColumn("is_partial", "Partial"),
-    ResultColumn("capture", "Capture", meaning="the folder's name"),
     ResultColumn("path", "Path"),
 )
 
 
 def capture_overview(traces: Sequence[ThreadTrace], unreadable: Sequence[str] = ()) -> Result:
-    """One row per capture in the order given; what could not be read becomes findings."""
+    """One row per capture in the order given; what could not be read becomes a finding."""
     result = Result(title="Thread-trace captures", facts={"capture_count": len(traces)})
     rows = [_row(DecodedTrace(trace)) for trace in traces]
     result.tables.append(ResultTable("captures", "Captures", _COLUMNS, rows))
-    result.findings = [
-        Finding("capture-unreadable", Severity.WARNING, "A capture cannot be read", reason)
-        for reason in unreadable
-    ]
+    if unreadable:
+        result.findings.append(_unreadable(unreadable))
     return result
+
+
+def _unreadable(reasons: Sequence[str]) -> Finding:
+    left = len(reasons) - _MOST_REASONS
+    title = "1 capture" if len(reasons) == 1 else f"{len(reasons):,} captures"
+    return Finding(
+        "capture-unreadable",
+        Severity.WARNING,
+        f"{title} cannot be read",
+        "; ".join(reasons[:_MOST_REASONS]) + (f"; and {left:,} more" if left > 0 else ""),
+        numbers={"unreadable": len(reasons)},
+    )
 
 
 def _row(decoded: DecodedTrace) -> tuple[Value, ...]:
@@ -51,6 +61,5 @@ def _row(decoded: DecodedTrace) -> tuple[Value, ...]:
         int(decoded.executed_rows.sum()),
         trace.capture.expected_waves,
         trace.is_partial,
-        trace.capture.name,
         trace.capture.path,
     )

@@ -129,6 +129,8 @@ def _charged_share(decoded: DecodedTrace) -> float | None:
 _STALL = ResultColumn("stall", "Stall", Unit.COUNT, "cycles (or samples) that could not issue")
 _SHARE = ResultColumn("stall_percent", "Share", Unit.PERCENT, "of all stall")
 _RATE = ResultColumn("stall_rate_percent", "Stall rate", Unit.PERCENT, "own stall of own latency")
+_OWN_RATE = _RATE._replace(title="Own stall rate")
+"""Beside charged stall, which is no part of the own latency."""
 _LATENCY = ResultColumn("latency", "Latency", Unit.COUNT, "cycles from ready to issued or executed")
 _IDLE = ResultColumn("idle", "Idle", Unit.COUNT, "cycles before it with nothing to issue")
 _HITS = ResultColumn("hits", "Hits", Unit.COUNT, "executions by waves")
@@ -187,6 +189,12 @@ def _stall_of(decoded: DecodedTrace, view: View) -> Integers:
     return decoded.charges.charged if view is View.CHARGED else decoded.instructions.stall
 
 
+def _columns_of(columns: tuple[ResultColumn, ...], view: View) -> tuple[ResultColumn, ...]:
+    if view is View.RAW:
+        return columns
+    return tuple(_OWN_RATE if column is _RATE else column for column in columns)
+
+
 def _line_table(
     decoded: DecodedTrace,
     lines: LineMap,
@@ -208,7 +216,7 @@ def _line_table(
     return ResultTable(
         "lines_charged" if charged else "lines",
         "Source lines, waits charged to their producers" if charged else "Source lines, raw stall",
-        _LINE_COLUMNS,
+        _columns_of(_LINE_COLUMNS, view),
         rows,
         total_rows=len(ranked),
     )
@@ -244,7 +252,7 @@ def _instruction_table(decoded: DecodedTrace, view: View, options: HotspotOption
     return ResultTable(
         "instructions_charged" if charged else "instructions",
         "Instructions, waits charged to their producers" if charged else "Instructions, raw stall",
-        _INSTRUCTION_COLUMNS,
+        _columns_of(_INSTRUCTION_COLUMNS, view),
         rows,
         total_rows=len(ranked),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
-from wavescope.analyze.thread_trace.instruction_kinds import CODE_OF, KINDS, WAIT_KINDS, Kind
+from wavescope.analyze.thread_trace.instruction_kinds import CODE_OF, KINDS, Kind
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
 from wavescope.model.thread_trace import Codes, Integers
 
@@ -63,21 +63,33 @@ def by_kind(kinds: Codes, values: Integers) -> Integers:
     return sums
 
 
+def _kinds_by_producer(decoded: DecodedTrace) -> Codes:
+    """The kind of each row; a wait's by the producer to which most of its stall is charged."""
+    charges, kinds = decoded.charges, decoded.kind_code.copy()
+    least_first = np.argsort(-charges.stall, kind="stable")[::-1]
+    least_first = least_first[charges.stall[least_first] > 0]
+    producers = decoded.kind_code[charges.producer_row[least_first]]
+    kinds[charges.wait_row[least_first]] = wait_kind_codes()[producers]
+    return kinds
+
+
 def stall_types(decoded: DecodedTrace) -> ResultTable:
-    """The stall-type breakdown, most stall first; kinds without executed rows are left out."""
-    instructions, kinds = decoded.instructions, decoded.kind_code
-    raw, charged = split_stall(decoded), by_kind(kinds, decoded.charges.charged)
-    latency, idle = by_kind(kinds, instructions.latency), by_kind(kinds, instructions.idle)
+    """The stall-type breakdown, most stall first; kinds without executed rows are left out.
+
+    The stall of a wait is split among all it waited for; its executions and its issue count once,
+    for the producer with most of the stall.
+    """
+    instructions, kinds = decoded.instructions, _kinds_by_producer(decoded)
+    raw, charged = split_stall(decoded), by_kind(decoded.kind_code, decoded.charges.charged)
+    latency = raw + by_kind(kinds, instructions.latency - instructions.stall)
+    idle = by_kind(kinds, instructions.idle)
     hits = by_kind(kinds, instructions.hits)
     rows = by_kind(kinds, decoded.executed_rows.astype(np.int64))
-    own_stall = by_kind(kinds, instructions.stall)
     total = max(decoded.total_stall, 1)
     found: list[tuple[Value, ...]] = []
     for code in np.argsort(-raw, kind="stable").tolist():
         if not (raw[code] or rows[code] or charged[code]):
             continue
-        is_split = KINDS[code] in WAIT_KINDS and raw[code] != own_stall[code]
-        rate = None if is_split or not latency[code] else own_stall[code] / latency[code]
         found.append(
             (
                 KINDS[code].value,
@@ -85,7 +97,7 @@ def stall_types(decoded: DecodedTrace) -> ResultTable:
                 100 * int(raw[code]) / total,
                 int(charged[code]),
                 100 * int(charged[code]) / total,
-                None if rate is None else 100 * float(rate),
+                100 * int(raw[code]) / int(latency[code]) if latency[code] > 0 else None,
                 int(latency[code]),
                 int(idle[code]),
                 int(hits[code]),

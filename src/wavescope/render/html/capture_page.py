@@ -67,7 +67,9 @@ def _cards(report: CaptureReport) -> list[Card]:
         Card("Exposed stall", _percent(facts.get("exposed_stall_percent")), "hidden by nothing")
         if len(report.trace.waves)
         else Card("Exposed stall", "unknown", "no wave files"),
-        Card("Best change", f"up to {max(gains):.1f} %" if gains else "none", "at most"),
+        Card("Best change", f"{max(gains):.1f} %", "at most")
+        if gains
+        else Card("Best change", "none", "found"),
         Card("Waves", count_text(len(report.trace.waves)), "traced"),
     ]
     if report.occupancy is not None:

@@ -27,7 +27,7 @@ def _opportunity(context: PlanContext, group: Group) -> Opportunity:
     needed = -(-latency // max(cycles, 1))
     waited = (
         f"; {matrix} matrix instructions ({hidden:,} cycles) lie between load and wait, the data "
-        f"takes {latency:,} cycles: {needed} of {cycles} cycles each would hide it"
+        f"takes {latency:,} cycles: {needed} matrix instructions of {cycles} cycles would hide it"
         if latency
         else "; the load itself stalls: the memory queue is full when it comes"
     )

@@ -20,11 +20,12 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     found = []
     for group in context.groups(chosen, LEAST_PERCENT):
         rounds = len(np.unique(pieces.row[group.pieces]))
+        in_a_row = f"; {rounds} waits one after the other" if rounds > 1 else ""
         found.append(
             Opportunity(
                 pattern="scalar-entry",
                 title="waves wait for scalar loads before they begin",
-                evidence=f"{stall_evidence(context, group)}; {rounds} waits one after the other",
+                evidence=f"{stall_evidence(context, group)}{in_a_row}",
                 cause="kernel arguments and descriptors are loaded at entry and needed at once",
                 fix="load all arguments with one wide s_load before any wait, do what needs no "
                 "argument first (ids, LDS addresses), and pass fewer indirections; preloaded "

@@ -21,8 +21,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
         return []
     lives = (waves.end - waves.begin)[whole]
     longest, mean, median = int(lives.max()), float(lives.mean()), int(np.median(lives))
-    excess = 100 * (longest - mean) / max(longest, 1)
-    if excess < _UNEVEN_PERCENT:
+    if 100 * (longest - mean) <= _UNEVEN_PERCENT * mean:
         return []
     slowest = int(whole[int(np.argmax(lives))])
     instructions = np.diff(waves.event_offsets)
@@ -42,7 +41,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
             fix="split the work of long waves (smaller tiles, persistent workgroups that take the "
             "next tile when they are done), or start the longest work first",
             where="whole kernel",
-            gain_cycles=round(context.lifetime * excess / 100),
+            gain_cycles=round(context.lifetime * (longest - mean) / longest),
             gain_basis="upper bound: the longest wave as short as the mean of all waves, on a chip "
             "that waits for it alone",
             sketch=Sketch(
