@@ -67,6 +67,8 @@ def covered_ns(run: Run) -> int:
 
 
 def _joined(runs: Sequence[Run]) -> Run:
+    if len(runs) == 1 and bool(np.all(runs[0][0][1:] > runs[0][1][:-1])):
+        return runs[0]  # not even copied: it may be all ops of a GPU
     return _natively_joined(runs) or stretches_of_sorted(
         sorted_times(np.concatenate([_NO_TIMES, *(starts for starts, _ in runs)])),
         sorted_times(np.concatenate([_NO_TIMES, *(ends for _, ends in runs)])),
@@ -90,5 +92,9 @@ def _natively_joined(runs: Sequence[Run]) -> Run | None:
         ctypes.c_void_p(firsts.ctypes.data),
         ctypes.c_void_p(lasts.ctypes.data),
     )
+    if count < 0:
+        return None
+    if 2 * count > room:
+        return firsts[:count], lasts[:count]
     # Copied, since there are usually few: a view would keep all the room.
-    return None if count < 0 else (firsts[:count].copy(), lasts[:count].copy())
+    return firsts[:count].copy(), lasts[:count].copy()

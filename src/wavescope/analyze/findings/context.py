@@ -47,8 +47,8 @@ class FindingContext:
         return gpu_utilizations(self.timelines)
 
     @cached_property
-    def gaps(self) -> IdleGaps:
-        """Gaps that are more than the GPU's own step from op to op."""
+    def gaps(self) -> list[IdleGaps]:
+        """Of each GPU the gaps that are more than the GPU's own step from op to op."""
         return idle_gaps(self.trace, self.timelines, int(self.thresholds.back_to_back_ns))
 
     @cached_property

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.idle_gaps import NO_ROW, IdleGaps
+from wavescope.analyze.findings.idle_gaps import IdleGaps
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.distinct_rows import DistinctRows
 from wavescope.model.nesting import flatten
@@ -71,7 +71,7 @@ def gap_causes(context: FindingContext, gaps: IdleGaps) -> Causes:
         return causes
     trace, links = context.trace, context.links
     place = np.minimum(np.searchsorted(links.op_rows, gaps.after), len(links.op_rows) - 1)
-    launched = (gaps.after != NO_ROW) & (links.op_rows[place] == gaps.after)
+    launched = links.op_rows[place] == gaps.after
     calls = np.where(launched, links.call_rows[place], 0)
     trace.calls.load("start_ns", "end_ns", "process", "thread", "name")
     call_starts, call_ends = trace.calls["start_ns"][calls], trace.calls["end_ns"][calls]
@@ -111,14 +111,10 @@ def _mark_copies(
     names = {code: context.trace.strings[code] for code in np.unique(ops["type"][copies]).tolist()}
     to_host = np.isin(ops["type"][copies], [c for c, t in names.items() if "ToHost" in t])
     returned = copies[to_host]
-    after = np.maximum(gaps.after, 0)
-    ends_with_copy = np.isin(after, copies[~to_host])
-    on_same_gpu = np.zeros(len(gaps), bool)
-    for gpu in np.unique(gaps.gpus).tolist():
-        mine = gaps.gpus == gpu
-        ends = ops["end_ns"][returned[ops["gpu"][returned] == gpu]]
-        on_same_gpu[mine] = np.isin(gaps.starts[mine], ends)
-    causes[late & (ends_with_copy | on_same_gpu)] = GapCause.COPY
+    ends_with_copy = np.isin(gaps.after, copies[~to_host])
+    returned_here = returned[ops["gpu"][returned] == gaps.gpu]
+    begins_with_copy = np.isin(gaps.starts, ops["end_ns"][returned_here])
+    causes[late & (ends_with_copy | begins_with_copy)] = GapCause.COPY
 
 
 def _mark_waiting(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.gap_causes import (
     CAUSE_WORDS,
@@ -12,7 +10,7 @@ from wavescope.analyze.findings.gap_causes import (
     gap_causes,
 )
 from wavescope.analyze.findings.gpu_idle import idle_finding, idle_share_percent
-from wavescope.analyze.findings.idle_gaps import NO_ROW
+from wavescope.analyze.findings.idle_gaps import IdleGaps
 from wavescope.analyze.utilization import GpuUtilization
 from wavescope.model.result import Finding, Value
 from wavescope.units import duration_text
@@ -25,18 +23,18 @@ _MOST_GAPS = 50_000
 def idle_with_causes(context: FindingContext) -> list[Finding]:
     """A finding for each GPU that idles much, with causes."""
     return [
-        _with_causes(context, gpu, idle_finding(gpu, context.thresholds))
-        for gpu in context.utilizations
+        _with_causes(context, gpu, gaps, idle_finding(gpu, context.thresholds))
+        for gpu, gaps in zip(context.utilizations, context.gaps, strict=True)
         if idle_share_percent(gpu) >= context.thresholds.idle_percent
     ]
 
 
-def _with_causes(context: FindingContext, gpu: GpuUtilization, finding: Finding) -> Finding:
-    gaps = context.gaps.take(context.gaps.gpus == gpu.gpu)
-    if not len(gaps):
+def _with_causes(
+    context: FindingContext, gpu: GpuUtilization, all_gaps: IdleGaps, finding: Finding
+) -> Finding:
+    if not len(all_gaps):
         return finding
-    longest = np.argsort(-gaps.lengths_ns, kind="stable")[:_MOST_GAPS]
-    gaps = gaps.take(longest)
+    gaps = all_gaps.longest(_MOST_GAPS)
     causes = gap_causes(context, gaps)
     lengths = gaps.lengths_ns
     by_cause = {cause: int(lengths[causes == cause].sum()) for cause in GapCause}
@@ -49,16 +47,17 @@ def _with_causes(context: FindingContext, gpu: GpuUtilization, finding: Finding)
         for cause in ranked
         if by_cause[cause] * 20 >= gpu.time.idle_ns
     ]
-    after = gaps.after[gaps.after != NO_ROW][:_SHOWN]
-    shown = f"; the longest gap ({duration_text(int(lengths[0]))})"
-    if len(after):
-        shown += f" ended with {context.op_name(int(after[0]))}, ops {context.op_ids(after)}"
+    after = gaps.after[:_SHOWN]
+    shown = (
+        f"; the longest gap ({duration_text(int(lengths[0]))}) ended with "
+        f"{context.op_name(int(after[0]))}, ops {context.op_ids(after)}"
+    )
     numbers: dict[str, Value] = dict(finding.numbers)
     numbers["main_cause"] = main.name.lower()
-    numbers["gap_count"] = len(context.gaps.take(context.gaps.gpus == gpu.gpu))
+    numbers["gap_count"] = len(all_gaps)
     for cause in GapCause:
         numbers[f"{cause.name.lower()}_ns"] = by_cause[cause]
-    numbers["op_after_longest_gap"] = context.op_id(int(after[0])) if len(after) else None
+    numbers["op_after_longest_gap"] = context.op_id(int(after[0]))
     return finding._replace(
         title=f"{finding.title}, mostly because {CAUSE_WORDS[main]}"
         if main is not GapCause.UNKNOWN

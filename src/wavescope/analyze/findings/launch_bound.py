@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import gaps_sql
-from wavescope.analyze.findings.idle_gaps import NO_ROW
 from wavescope.analyze.findings.like_calls import nearest_rank_median
 from wavescope.analyze.group_sums import group_sums
 from wavescope.analyze.phases.marker_paths import NO_PATH
 from wavescope.model.coded_columns import code_counts, looked_up
 from wavescope.model.result import Finding, Severity
+from wavescope.model.source import Array
 from wavescope.units import duration_text
 
 ID = "launch-bound"
@@ -95,21 +96,15 @@ def _phase_gaps(context: FindingContext) -> list[_PhaseGaps]:
     phases = context.phases
     count = len(phases.paths)
     # -1, outside any range, becomes the last path.
-    path_of_op = np.where(phases.path_of_op == NO_PATH, count, phases.path_of_op)
+    path_of_op = np.where(phases.path_of_op == NO_PATH, np.int32(count), phases.path_of_op)
     durations, working = context.durations_ns, context.working
     if not working.all():
         durations = durations[working]
     own_paths = path_of_op if working.all() else path_of_op[working]
-    gaps = context.gaps
-    known = gaps.take(gaps.after != NO_ROW)
-    gap_paths, gap_lengths = path_of_op[known.after], known.lengths_ns
-    told = gap_lengths <= context.thresholds.launch_gap_ns
     own = [
         code_counts(own_paths, count + 1).tolist(),
         group_sums(own_paths, durations, count + 1),
-        np.bincount(gap_paths[told], minlength=count + 1).tolist(),
-        group_sums(gap_paths[told], gap_lengths[told], count + 1),
-        group_sums(gap_paths[~told], gap_lengths[~told], count + 1),
+        *_gap_sums(context, path_of_op, count + 1),
     ]
     for column in own:
         for number in range(count - 1, -1, -1):
@@ -127,6 +122,22 @@ def _phase_gaps(context: FindingContext) -> list[_PhaseGaps]:
         )
         for number in range(count + 1)
     ]
+
+
+def _gap_sums(context: FindingContext, path_of_op: Array, count: int) -> tuple[list[int], ...]:
+    """For each path the gaps that launches may explain, their sum, and that of longer ones."""
+    totals: tuple[list[int], ...] = tuple([0] * count for _ in range(3))
+    for gaps in context.gaps:
+        paths, lengths = path_of_op[gaps.after], gaps.lengths_ns
+        told = lengths <= context.thresholds.launch_gap_ns
+        sums = (
+            code_counts(paths[told], count).tolist(),
+            group_sums(paths[told], lengths[told], count),
+            group_sums(paths[~told], lengths[~told], count),
+        )
+        for total, own in zip(totals, sums, strict=True):
+            total[:] = map(add, total, own)
+    return totals
 
 
 def _ops_of(context: FindingContext, each: _PhaseGaps) -> _PhaseOps:

@@ -46,8 +46,9 @@ def a_gap(call_start: int, call_end: int, *, copy: str = "", returned: bool = Fa
 def test_cause(maker: TraceMaker, cause: GapCause) -> None:
     context = FindingContext(maker.build())
 
-    assert context.gaps.after.tolist() == [1]
-    assert gap_causes(context, context.gaps).tolist() == [cause]
+    (gaps,) = context.gaps
+    assert gaps.after.tolist() == [1]
+    assert gap_causes(context, gaps).tolist() == [cause]
 
 
 def test_a_short_gap_before_an_op_launched_in_time_is_latency() -> None:
@@ -55,7 +56,7 @@ def test_a_short_gap_before_an_op_launched_in_time_is_latency() -> None:
     maker.with_call("hipLaunchKernel", 10_000, 20_000).with_link(1, 2)
     context = FindingContext(maker.build())
 
-    assert gap_causes(context, context.gaps).tolist() == [GapCause.LAUNCH_LATENCY]
+    assert gap_causes(context, context.gaps[0]).tolist() == [GapCause.LAUNCH_LATENCY]
 
 
 @pytest.mark.parametrize("few_gaps", [2_000, 0])
@@ -71,5 +72,5 @@ def test_gaps_of_each_gpu_find_their_own_ops_and_no_barriers(
     maker.with_kernel("d", 50_000, 70_000, gpu=3)
     context = FindingContext(maker.build())
 
-    assert context.gaps.gpus.tolist() == [3, 7]
-    assert context.gaps.after.tolist() == [4, 3]
+    assert [gaps.gpu for gaps in context.gaps] == [3, 7]
+    assert [gaps.after.tolist() for gaps in context.gaps] == [[4], [3]]

@@ -1,0 +1,67 @@
+"""The gaps of each GPU and the ops that end them."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import a_trace
+from wavescope.analyze.findings import idle_gaps as idle_gaps_module
+from wavescope.analyze.findings.idle_gaps import IdleGaps, idle_gaps
+from wavescope.analyze.gpu_timelines import gpu_timelines
+
+TYPES = ("KernelExecution", "CopyHostToDevice", "Barrier")
+
+an_op = st.tuples(
+    st.integers(0, 1),
+    st.integers(0, 1),
+    st.integers(0, 40),
+    st.integers(0, 5),
+    st.sampled_from(TYPES),
+)
+
+
+@given(ops=st.lists(an_op, min_size=1, max_size=20), least_ns=st.integers(1, 4))
+def test_few_and_many_gaps_are_ended_by_the_same_ops(
+    ops: list[tuple[int, int, int, int, str]], least_ns: int
+) -> None:
+    maker = a_trace()
+    for gpu, queue, start_ns, length_ns, kind in ops:
+        maker.with_op("", start_ns, start_ns + length_ns, type=kind, gpu=gpu, queue=queue)
+    trace = maker.build()
+    timelines = gpu_timelines(trace)
+
+    few = idle_gaps(trace, timelines, least_ns)
+    with mock.patch.object(idle_gaps_module, "_FEW_GAPS", -1):
+        many = idle_gaps(trace, timelines, least_ns)
+
+    assert [_told(gaps) for gaps in many] == [_told(gaps) for gaps in few]
+    for gaps in few:
+        for end_ns, row in zip(gaps.ends.tolist(), gaps.after.tolist(), strict=True):
+            gpu, _, start_ns, _, kind = ops[row]
+            assert (gpu, start_ns) == (gaps.gpu, end_ns)
+            assert kind != "Barrier"
+
+
+def _told(gaps: IdleGaps) -> tuple[int, list[int], list[int], list[int]]:
+    return gaps.gpu, gaps.starts.tolist(), gaps.ends.tolist(), gaps.after.tolist()
+
+
+@pytest.mark.parametrize(
+    ("count", "rows"), [(1, [1]), (2, [1, 0]), (3, [1, 0, 3]), (4, [1, 0, 3, 2]), (9, [1, 0, 3, 2])]
+)
+def test_the_longest_gaps_come_first_and_of_equal_ones_the_earlier(
+    count: int, rows: list[int]
+) -> None:
+    gaps = IdleGaps(
+        0, np.array([0, 10, 30, 40]), np.array([5, 19, 31, 45]), np.array([0, 1, 2, 3], np.int32)
+    )
+
+    longest = gaps.longest(count)
+
+    assert longest.after.tolist() == rows
+    assert longest.lengths_ns.tolist() == [int(gaps.lengths_ns[row]) for row in rows]
