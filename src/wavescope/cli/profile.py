@@ -92,6 +92,19 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="tell by which PyTorch operator each kernel was launched",
     )
+    how.add_argument(
+        "--pc-sampling-method",
+        choices=("stochastic", "host_trap"),
+        default="",
+        help="of -b 21 (default stochastic where the chip can)",
+    )
+    how.add_argument(
+        "--pc-sampling-interval",
+        metavar="N",
+        type=row_count,
+        default=0,
+        help="of -b 21: cycles (stochastic, 1048576), or microseconds (host_trap, 512)",
+    )
     how.add_argument("--resume", action="store_true", help="go on with passes that are missing")
     how.add_argument(
         "--force", action="store_true", help="begin anew: removes the workload's folder"

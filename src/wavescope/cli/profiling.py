@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import socket
 import time
@@ -12,14 +13,17 @@ from typing import NamedTuple
 
 from wavescope.analyze.counters.catalogue import Catalogue
 from wavescope.analyze.counters.pass_plan import CounterPass
-from wavescope.analyze.counters.profile_plan import ProfileChoice, profile_passes
+from wavescope.analyze.counters.profile_plan import ProfileChoice, profile_passes, wants_pc_samples
 from wavescope.cli.terminal import say
 from wavescope.collect.att_capture import find_rocprofv3
 from wavescope.collect.ceilings.gpu_runtime import opened_gpu
 from wavescope.collect.ceilings.measurements import MeasureOptions, measure
 from wavescope.collect.ceilings.roofline_csv import roofline_csv
 from wavescope.collect.counters.hsa_agents import GpuAgent
+from wavescope.collect.counters.known_counters import known_counters, unknown_counters
+from wavescope.collect.counters.pc_sampling_run import PcSampling, pc_sampling, run_pc_sampling
 from wavescope.collect.counters.perfmon import ChannelLayout
+from wavescope.collect.counters.profile_log import ProfileLog, write_options
 from wavescope.collect.counters.rocprofv3_passes import (
     PassEnd,
     PassRequest,
@@ -44,6 +48,7 @@ from wavescope.collect.counters.workload_folder import (
 from wavescope.collect.counters.workload_path import Surroundings, workload_folder
 from wavescope.collect.machine import Machine
 from wavescope.collect.ranks import launcher_rank
+from wavescope.collect.torch_ranges.environment import without_ranges_because
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.export.workload_csv import write_joined
 from wavescope.load.counters.torch_operators import passes_with_operators, write_consolidated
@@ -51,6 +56,8 @@ from wavescope.load.counters.workload import read_workload
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit
 from wavescope.model.workload_layout import CEILINGS_FILE, JOINED_FILE, SYSTEM_FILE
 from wavescope.units import NS_PER, duration_text
+
+_BAR_WIDTH = 20
 
 
 class ProfileTarget(NamedTuple):
@@ -82,28 +89,96 @@ def profiled(arguments: argparse.Namespace, target: ProfileTarget) -> Profiled:
         command, catalogue.chip, tuple(arguments.kernel), tuple(arguments.dispatch)
     )
     record = opened_record(folder, request)
-    passes = profile_passes(catalogue, choice, record.collected())
     if arguments.resume and not record.passes:
         raise UsageError(f"there is nothing to resume in {folder}")
-    complete = [name for name, each in record.passes.items() if each.complete]
-    names = free_pass_names([each.name for each in passes], complete)
-    passes = [each._replace(name=name) for each, name in zip(passes, names, strict=True)]
+    passes, unknown = _planned(rocprofv3, catalogue, choice, record)
+    sampling = _sampling(arguments, catalogue, choice)
     folder.mkdir(parents=True, exist_ok=True)
+    log = ProfileLog(folder)
+    log.begin(command, rocprofv3)
     _write_system(folder, arguments, agent, command)
+    write_options(folder, _options(arguments, command))
     _say(arguments, f"{len(passes)} passes of counters for {catalogue.chip} into {folder}")
-    _warn_of_ranks(1 if arguments.iteration_multiplexing else len(passes))
+    run_count = 1 if arguments.iteration_multiplexing else len(passes)
+    _warn_of_ranks(run_count + (sampling is not None))
     if arguments.iteration_multiplexing:
         ends = [_collect_at_once(arguments, rocprofv3, request_of_passes, passes, record)]
         notes = _read_notes(folder)
     else:
         ends = _collect(arguments, rocprofv3, request_of_passes, passes, record)
         notes = _joined(folder)
+    is_interrupted = any(end.interrupted for end in ends)
+    if sampling and not is_interrupted:
+        _say(arguments, f"sampling program counters, {sampling.method}")
+        ends.append(run_pc_sampling(rocprofv3, folder, sampling, command))
     if arguments.torch_trace:
-        notes += _operators(folder, record)
-    if not arguments.no_roof and not any(end.interrupted for end in ends):
+        notes += _operators(folder, record, command)
+    if not arguments.no_roof and not is_interrupted:
         notes += _measure_ceilings(arguments, folder)
+    result = _result(folder, ends, [*unknown, *notes])
+    _write_down(log, ends, result)
     failed = any(end.failure or end.interrupted for end in ends)
-    return Profiled(_result(folder, ends, notes), not failed)
+    return Profiled(result, not failed)
+
+
+def _planned(
+    rocprofv3: Path, catalogue: Catalogue, choice: ProfileChoice, record: WorkloadRecord
+) -> tuple[list[CounterPass], list[str]]:
+    """The passes that are to be run, and a note on counters that rocprofv3 does not know."""
+    collected = record.collected()
+    passes = profile_passes(catalogue, choice, collected)
+    wanted = sorted({counter for each in passes for counter in each.counters})
+    unknown = unknown_counters(wanted, known_counters(rocprofv3), catalogue.chip)
+    notes = []
+    if unknown:
+        passes = profile_passes(catalogue, choice, {*collected, *unknown})
+        notes.append(
+            f"this rocprofv3 does not know {len(unknown)} counters on {catalogue.chip}, and what "
+            f"needs them will be missing: {' '.join(unknown[:8])}"
+        )
+    complete = [name for name, each in record.passes.items() if each.complete]
+    names = free_pass_names([each.name for each in passes], complete)
+    return [each._replace(name=name) for each, name in zip(passes, names, strict=True)], notes
+
+
+def _sampling(
+    arguments: argparse.Namespace, catalogue: Catalogue, choice: ProfileChoice
+) -> PcSampling | None:
+    method, interval = arguments.pc_sampling_method, arguments.pc_sampling_interval
+    if not wants_pc_samples(catalogue, choice):
+        if method or interval:
+            raise UsageError("program counters are not sampled", hint="-b 21 asks for it")
+        return None
+    return pc_sampling(catalogue.chip, method, interval)
+
+
+def _options(arguments: argparse.Namespace, command: tuple[str, ...]) -> dict[str, object]:
+    """The options as ROCm Compute Profiler writes them down.
+
+    The format is what the joined file has, which is a row for each dispatch either way.
+    """
+    return {
+        "filter_blocks": list(arguments.block),
+        "filter_metrics": list(arguments.block),
+        "format_rocprof_output": "csv",
+        "iteration_multiplexing": arguments.iteration_multiplexing,
+        "kernel": list(arguments.kernel),
+        "dispatch": list(arguments.dispatch),
+        "set_selected": arguments.set,
+        "roof_only": arguments.roof_only,
+        "no_roof": arguments.no_roof,
+        "torch_trace": arguments.torch_trace,
+        "device": arguments.device,
+        "name": arguments.name,
+        "remaining": shlex.join(command),
+    }
+
+
+def _write_down(log: ProfileLog, ends: list[PassEnd], result: Result) -> None:
+    for each in ends:
+        log.add(f"{each.name}: {each.dispatches} dispatches, {_outcome(each)}")
+    for finding in result.findings:
+        log.add(f"note: {finding.title}")
 
 
 def _folder(arguments: argparse.Namespace, agent: GpuAgent) -> Path:
@@ -196,11 +271,8 @@ def _collect(
     began_ns = time.monotonic_ns()
     ends: list[PassEnd] = []
     for number, each in enumerate(passes):
-        left = ""
-        if number:
-            per_pass_ns = (time.monotonic_ns() - began_ns) // number
-            left = f", about {duration_text(per_pass_ns * (len(passes) - number))} left"
-        _say(arguments, f"pass {number + 1} of {len(passes)}: {each.name}{left}")
+        spent_ns = time.monotonic_ns() - began_ns
+        _say(arguments, pass_line(number, len(passes), each.name, spent_ns))
         ends.append(run_pass(request, rocprofv3, each.name, each.counters))
         record.note(each.counters, ends[-1])
         record.save(request.folder)
@@ -210,6 +282,17 @@ def _collect(
     if passes and not arguments.quiet:
         say(f"collected in {duration_text(max(NS_PER['ms'], time.monotonic_ns() - began_ns))}")
     return ends
+
+
+def pass_line(done: int, total: int, name: str, spent_ns: int) -> str:
+    """How far the passes are, drawn as a bar, and how long the rest may take.
+
+    It is a line for each pass and no bar that moves, because the program writes in between.
+    """
+    full = done * _BAR_WIDTH // total
+    left = f", about {duration_text(spent_ns // done * (total - done))} left" if done else ""
+    bar = "#" * full + "-" * (_BAR_WIDTH - full)
+    return f"[{bar}] pass {done + 1} of {total}: {name}{left}"
 
 
 def _read_notes(folder: Path) -> list[str]:
@@ -231,7 +314,7 @@ def _joined(folder: Path) -> list[str]:
     return list(table.notes)
 
 
-def _operators(folder: Path, record: WorkloadRecord) -> list[str]:
+def _operators(folder: Path, record: WorkloadRecord, command: tuple[str, ...]) -> list[str]:
     """Join operators and dispatches, beginning with the pass that has most of them."""
     recorded = set(passes_with_operators(folder))
     order = sorted(
@@ -239,7 +322,8 @@ def _operators(folder: Path, record: WorkloadRecord) -> list[str]:
         key=lambda name: -record.passes[name].dispatches,
     )
     rows = write_consolidated(folder, order)
-    return [] if rows else ["no PyTorch operator was seen: does the program import torch?"]
+    why = without_ranges_because(command) or "does the program import torch?"
+    return [] if rows else [f"no PyTorch operator was seen: {why}"]
 
 
 def _measure_ceilings(arguments: argparse.Namespace, folder: Path) -> list[str]:

@@ -7,7 +7,14 @@ import math
 from pathlib import Path
 
 from wavescope.model.counters import LAUNCH_COLUMNS, CounterTable
-from wavescope.model.workload_layout import DISPATCH_ID, END, GPU_ID, KERNEL_NAME, START
+from wavescope.model.workload_layout import (
+    DISPATCH_ID,
+    END,
+    GPU_ID,
+    KERNEL_NAME,
+    START,
+    collected_name,
+)
 
 
 def write_joined(table: CounterTable, target: Path) -> None:
@@ -22,8 +29,9 @@ def write_joined(table: CounterTable, target: Path) -> None:
     unfinished = target.with_suffix(".unfinished")
     with unfinished.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        names = [*launch, KERNEL_NAME, *counters, *(name for name, _, _ in channels)]
-        writer.writerow([DISPATCH_ID, GPU_ID, *names, START, END])
+        counted = [*counters, *(name for name, _, _ in channels)]
+        names = [collected_name(name, table.system.get("gpu_arch", "")) for name in counted]
+        writer.writerow([DISPATCH_ID, GPU_ID, *launch, KERNEL_NAME, *names, START, END])
         for row in range(table.count):
             kernel = table.kernel_names[int(table.kernel_codes[row])]
             values = [table.columns[name][row] for name in counters]

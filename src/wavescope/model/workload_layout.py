@@ -50,6 +50,8 @@ COUNTER = re.compile(
 
 _RENAMED = (("TCC_EA_", "TCC_EA0_"),)
 """Spellings of older collectors and the present one."""
+_OLDER_CHIPS = ("gfx906", "gfx908", "gfx90a")
+"""Their hardware still has the older spelling."""
 _RENAMED_FACTS = {"num_memory_channels": "num_hbm_channels"}
 
 
@@ -58,6 +60,15 @@ def present_name(counter: str) -> str:
     for old, new in _RENAMED:
         if counter.startswith(old):
             return new + counter[len(old) :]
+    return counter
+
+
+def collected_name(counter: str, chip: str) -> str:
+    """The spelling that a chip's own collector knows a counter by."""
+    if chip in _OLDER_CHIPS:
+        for old, new in _RENAMED:
+            if counter.startswith(new):
+                return old + counter[len(new) :]
     return counter
 
 

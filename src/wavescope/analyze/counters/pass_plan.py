@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -48,6 +49,12 @@ class Slots:
 
     by_block: dict[str, int]
     shared: dict[str, str]
+    lacking: dict[str, re.Pattern[str]] = field(default_factory=dict)
+
+    def lacks(self, chip: str, counter: str) -> bool:
+        """Whether a chip does not have a counter."""
+        pattern = self.lacking.get(chip)
+        return pattern is not None and pattern.search(counter) is not None
 
     def block(self, counter: str) -> str:
         """The block whose slots a counter takes."""
@@ -93,7 +100,8 @@ def needed_by_formula(catalogue: Catalogue, formula: str) -> tuple[str, ...]:
             or need.name in catalogue.launch
         ):
             counters.add(need.name)
-    return tuple(sorted(counters - catalogue.not_counted))
+    slots = known_slots()
+    return tuple(sorted(each for each in counters if not slots.lacks(catalogue.chip, each)))
 
 
 def chosen_metrics(catalogue: Catalogue, chosen: frozenset[str] | None) -> list[Metric]:
@@ -205,4 +213,5 @@ def known_slots() -> Slots:
     path = package_file("analyze", "counters", "definitions", "slots.toml")
     assert path is not None, "the package was installed without its definitions"
     content = tomllib.loads(path.read_text(encoding="utf-8"))
-    return Slots(content["slots"], content["shared"])
+    lacking = {chip: re.compile(pattern) for chip, pattern in content["lacking"].items()}
+    return Slots(content["slots"], content["shared"], lacking)

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from wavescope.analyze.counters.block_choice import chosen_blocks
+from wavescope.analyze.counters.block_choice import chosen_blocks, wants
 from wavescope.analyze.counters.catalogue import OTHER_PANELS, Catalogue
 from wavescope.analyze.counters.pass_plan import (
     CounterPass,
@@ -65,6 +65,12 @@ def profile_passes(
     return planned_passes(groups)
 
 
+def wants_pc_samples(catalogue: Catalogue, choice: ProfileChoice) -> bool:
+    """Whether panel 21 was asked for by name: it takes a run of its own, and not every chip can."""
+    chosen = chosen_blocks(catalogue, choice.blocks)
+    return chosen is not None and wants(chosen, "21.1")
+
+
 def _groups(catalogue: Catalogue, choice: ProfileChoice) -> list[tuple[str, ...]]:
     if choice.roof_only:
         return _roofline_groups(catalogue)
@@ -75,7 +81,8 @@ def _groups(catalogue: Catalogue, choice: ProfileChoice) -> list[tuple[str, ...]
         return [needed_counters(catalogue, metric) for metric in metrics]
     chosen = chosen_blocks(catalogue, choice.blocks)
     groups = [needed_counters(catalogue, each) for each in chosen_metrics(catalogue, chosen)]
-    return groups + (_roofline_groups(catalogue) if chosen is None or "4" in chosen else [])
+    wants_roofline = any(wants(chosen, table) for table in ("4.1", "4.2"))
+    return groups + (_roofline_groups(catalogue) if wants_roofline else [])
 
 
 def _roofline_groups(catalogue: Catalogue) -> list[tuple[str, ...]]:

@@ -22,7 +22,7 @@ from wavescope.collect.counters.perfmon import (
 from wavescope.collect.launcher import launch
 from wavescope.collect.torch_ranges.environment import torch_ranges_environment
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
-from wavescope.model.workload_layout import LEVEL_FILES, MULTIPLEXING_FILE
+from wavescope.model.workload_layout import LEVEL_FILES, MULTIPLEXING_FILE, collected_name
 
 PERFMON_FOLDER = "perfmon"
 RAW_FOLDER = "out"
@@ -46,6 +46,18 @@ class PassRequest:
     torch: bool = False
     """Record the ranges around PyTorch's operators too, and the calls that launch kernels."""
 
+    def names(self, counters: Sequence[str]) -> list[str]:
+        """The single counters that are read, as the chip spells them."""
+        return counter_names(self.spelled(counters), self.channels)
+
+    def spelled(self, counters: Sequence[str]) -> list[str]:
+        """`counters` as the chip spells them."""
+        return [collected_name(counter, self.chip) for counter in counters]
+
+    def definitions(self, counters: Sequence[str]) -> str:
+        """What rocprofv3 has to be told about them."""
+        return extra_counters(self.spelled(counters), self.channels, self.chip)
+
 
 @dataclass(frozen=True)
 class PassEnd:
@@ -67,8 +79,8 @@ def write_perfmon(request: PassRequest, name: str, counters: Sequence[str]) -> P
     folder = request.folder / PERFMON_FOLDER
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.txt"
-    path.write_text(perfmon_text(counter_names(counters, request.channels)))
-    definitions = extra_counters(counters, request.channels, request.chip)
+    path.write_text(perfmon_text(request.names(counters)))
+    definitions = request.definitions(counters)
     if definitions:
         path.with_suffix(".yaml").write_text(definitions)
     else:
@@ -83,11 +95,10 @@ def write_multiplexed(
     folder = request.folder / PERFMON_FOLDER
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.json"
-    named = [counter_names(group, request.channels) for group in groups]
+    named = [request.names(group) for group in groups]
     path.write_text(multiplexed_text(named))
     counters = [counter for group in groups for counter in group]
-    definitions = extra_counters(counters, request.channels, request.chip)
-    path.with_suffix(".yaml").write_text(definitions)
+    path.with_suffix(".yaml").write_text(request.definitions(counters))
     content = {"policy": policy, "groups": named}
     (request.folder / MULTIPLEXING_FILE).write_text(json.dumps(content) + "\n")
     return path
@@ -169,8 +180,10 @@ def _run(
     shutil.rmtree(raw, ignore_errors=True)
     raw.mkdir(parents=True)
     command = pass_command(request, rocprofv3, perfmon, raw)
-    # Without this, counters of the dies of a chip come as one sum.
-    environment = {**os.environ, "ROCPROFILER_INDIVIDUAL_XCC_MODE": "1"}
+    environment = dict(os.environ)
+    if request.channels.dies > 1:
+        # Without this, counters of the dies of a chip come as one sum.
+        environment["ROCPROFILER_INDIVIDUAL_XCC_MODE"] = "1"
     if request.torch:
         environment |= torch_ranges_environment(environment)
     end = launch(command, environment)
@@ -197,7 +210,7 @@ def _gathered(request: PassRequest, name: str, counters: Sequence[str], raw: Pat
         return PassEnd(name, 0, failure=str(error))
     if not output.dispatches:
         return PassEnd(name, 0, failure="the pass counted no dispatch")
-    wanted = counter_names(counters, request.channels)
+    wanted = request.names(counters)
     seen = set(output.counters)
     target = request.folder / f"{name}.csv"
     unfinished = target.with_suffix(".unfinished")

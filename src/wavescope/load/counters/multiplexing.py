@@ -22,6 +22,7 @@ from wavescope.model.counters import (
     Integers,
     MultiplexedKernel,
 )
+from wavescope.model.workload_layout import present_name
 
 BY_KERNEL = "kernel"
 BY_LAUNCH = "kernel_launch_params"
@@ -58,7 +59,7 @@ def _description(path: Path) -> tuple[str, list[list[str]]]:
     try:
         content = json.loads(path.read_text())
         policy = str(content["policy"])
-        groups = [[str(name) for name in group] for group in content["groups"]]
+        groups = [[present_name(str(name)) for name in group] for group in content["groups"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UnreadableInputError(path, f"it does not describe multiplexing: {error}") from error
     return policy, groups
