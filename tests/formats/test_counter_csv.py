@@ -95,6 +95,28 @@ def test_timestamps_beyond_floating_point_stay_exact(tmp_path: Path) -> None:
     assert read(tmp_path, text).dispatches[0].duration_ns == 8_653
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "duration_ns"),
+    [
+        ("1.4E+15", "1.4000001E+15", 100_000_000),
+        ("1749000000000000001.0", "1749000000000000008.0", 7),
+        ("100", "90", None),
+        ("-5", "90", None),
+        ("", "90", None),
+        ("1e400", "90", None),
+    ],
+)
+def test_times_as_other_tools_spell_them(
+    tmp_path: Path, start: str, end: str, duration_ns: int | None
+) -> None:
+    text = (
+        "Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp\n"
+        f"1,gemm,TCC_HIT_sum,5,{start},{end}\n"
+    )
+
+    assert read(tmp_path, text).dispatches[0].duration_ns == duration_ns
+
+
 def test_the_chip_is_told_by_the_files_beside(tmp_path: Path) -> None:
     (tmp_path / "1_agent_info.csv").write_text(
         'Node_Id,Agent_Type,Name,Product_Name\n0,CPU,AMD EPYC,"x"\n1,GPU,gfx942,"MI325X, rev 2"\n'

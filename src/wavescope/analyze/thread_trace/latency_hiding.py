@@ -8,7 +8,7 @@ from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.instruction_kinds import Kind
 from wavescope.analyze.thread_trace.source_lines import chain_label
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
-from wavescope.model.thread_trace import Integers
+from wavescope.model.thread_trace import Integers, Rows
 
 _MOST_ROWS = 15
 _COLUMNS = (
@@ -26,7 +26,7 @@ _COLUMNS = (
 )
 
 
-def latency_hiding(decoded: DecodedTrace, exposed: Integers) -> ResultTable | None:
+def latency_hiding(decoded: DecodedTrace, exposed: Rows) -> ResultTable | None:
     """By operation: distance to its wait, stall, what the wave and its SIMD did meanwhile.
 
     `exposed` is by event the part of its stall in which no wave of the SIMD issued anything.
@@ -51,7 +51,7 @@ def latency_hiding(decoded: DecodedTrace, exposed: Integers) -> ResultTable | No
             ("distance", distance),
             ("between", between),
             ("stall", stall),
-            ("exposed", exposed[wait] * stall // whole),
+            ("exposed", exposed[wait].astype(np.int64) * stall // whole),
         )
     }
     times = np.bincount(row, minlength=count)

@@ -13,6 +13,8 @@ from pathlib import Path
 from wavescope.errors import UnreadableInputError
 from wavescope.load.byte_stream import ByteStream
 from wavescope.load.counter_csv.machine_files import machine_beside
+from wavescope.load.counters.counter_csv import whole_number
+from wavescope.load.counters.number_rows import real_number
 from wavescope.load.rocprofv3.csv_blocks import CsvBlocks, header_names
 from wavescope.model.dispatch_counters import (
     CountedDispatch,
@@ -177,16 +179,15 @@ def _looks_counted(column: str) -> bool:
 
 
 def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
+    value = real_number(text)
     return value if math.isfinite(value) and value >= 0 else None
 
 
 def _integer(text: str) -> int | None:
-    digits = text.strip().partition(".")[0]
-    return int(digits) if digits.isdecimal() and len(digits) < 20 else None
+    whole, _, fraction = text.strip().partition(".")
+    # A float would not hold every digit of a time: cut what follows the point as text.
+    value = whole_number(whole if not fraction or fraction.isdecimal() else text)
+    return value if value >= 0 else None
 
 
 def _notes(path: Path, blocks: CsvBlocks) -> Iterator[str]:

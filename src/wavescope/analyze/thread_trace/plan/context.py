@@ -58,10 +58,10 @@ class PlanContext:
         return busy_cycles(self.decoded)
 
     @cached_property
-    def exposed(self) -> Integers:
+    def exposed(self) -> Rows | Integers:
         """By event the exposed part of its stall; all of it where there are no wave files."""
         if not self.has_waves:
-            return np.maximum(self.decoded.executed.stall, 0).astype(np.int64)
+            return np.maximum(self.decoded.executed.stall, 0)
         return exposed_stalls(self.decoded)
 
     @cached_property
@@ -183,7 +183,7 @@ class PlanContext:
         )
 
     @cached_property
-    def _place_code(self) -> Integers:
+    def _place_code(self) -> Rows:
         """By row a number that all rows of its place share."""
         instructions = self.decoded.instructions
         numbers: dict[str, int] = {}
@@ -191,7 +191,7 @@ class PlanContext:
             numbers.setdefault(frames[0].label, len(numbers)) if frames else -1
             for frames in instructions.frames
         ]
-        codes = np.array([*of_source, -1], np.int64)[instructions.source_code]
+        codes = np.array([*of_source, -1], np.int32)[instructions.source_code]
         alone = np.flatnonzero(codes < 0)
         codes[alone] = len(numbers) + np.arange(len(alone))
         return codes

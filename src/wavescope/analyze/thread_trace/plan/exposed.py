@@ -10,7 +10,7 @@ from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.instruction_kinds import Kind
 from wavescope.analyze.thread_trace.matrix_rate import cycles_by_row
 from wavescope.model.intervals import Intervals
-from wavescope.model.thread_trace import Integers, Waves
+from wavescope.model.thread_trace import Integers, Rows, Waves
 
 USUAL_MATRIX_CYCLES = 16
 """Of matrix instructions that the table does not know."""
@@ -25,18 +25,18 @@ def busy_cycles(decoded: DecodedTrace) -> Integers:
     return cycles
 
 
-def exposed_stalls(decoded: DecodedTrace) -> Integers:
+def exposed_stalls(decoded: DecodedTrace) -> Rows:
     """For each event of the waves the cycles of its stall in which its SIMD did nothing.
 
     An instruction keeps its SIMD busy from its issue to its end, a matrix instruction at least for
     its own cycles. Only traced waves are seen: other waves of the SIMD may have hidden more.
     """
     waves = decoded.waves
-    exposed = np.maximum(waves.stall, 0).astype(np.int64)
+    exposed: Rows = np.maximum(waves.stall, 0)
     cycles = np.append(busy_cycles(decoded), 0)  # row -1, which no instruction is, takes the last
     rests = np.append(decoded.is_of(*_NO_WORK), False)
     for events in _events_of_simds(waves):
-        stall = exposed[events]
+        stall = exposed[events].astype(np.int64)
         start = waves.time[events]
         issued = start + stall
         rows = waves.row[events]

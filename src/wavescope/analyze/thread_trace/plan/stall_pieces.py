@@ -48,26 +48,30 @@ class StallPieces:
         return waits
 
 
-def stall_pieces(decoded: DecodedTrace, exposed: Integers) -> StallPieces:
+def stall_pieces(decoded: DecodedTrace, exposed: Rows | Integers) -> StallPieces:
     """The pieces of all stalled events; `exposed` is by event."""
     executed, dependencies = decoded.executed, decoded.dependencies
-    stall = np.clip(executed.stall, 0, _LARGEST).astype(np.int32)
-    is_own = stall > 0
+    is_own = executed.stall > 0
     is_own[dependencies.wait_event] = False
     own = np.flatnonzero(is_own).astype(np.int32)
     listed = np.flatnonzero(decoded.charges.list_stall > 0)
     waits = dependencies.wait_event[listed].astype(np.int32)
     causes = dependencies.last_producer[listed].astype(np.int32)
     parts = np.minimum(decoded.charges.list_stall[listed], _LARGEST).astype(np.int32)
-    exposed_parts = (exposed[waits] * parts // np.maximum(stall[waits], 1)).astype(np.int32)
+    whole = np.maximum(_small(executed.stall[waits]), 1)
+    exposed_parts = exposed[waits].astype(np.int64) * parts // whole
     event, cause = np.concatenate([own, waits]), np.concatenate([own, causes])
     found = StallPieces(
         event=event,
         cause_event=cause,
         row=executed.row[event],
         cause_row=executed.row[cause],
-        stall=np.concatenate([stall[own], parts]),
-        exposed=np.concatenate([exposed[own].astype(np.int32), exposed_parts]),
+        stall=np.concatenate([_small(executed.stall[own]), parts]),
+        exposed=np.concatenate([_small(exposed[own]), _small(exposed_parts)]),
     )
     known = (found.row >= 0) & (found.cause_row >= 0)
     return found if known.all() else found.take(known)
+
+
+def _small(cycles: Rows | Integers) -> Rows:
+    return np.clip(cycles, 0, _LARGEST).astype(np.int32, copy=False)

@@ -39,8 +39,8 @@ def _place_in_run(context: PlanContext) -> Rows:
     base = np.where(breaks, loads, np.int32(0))
     starts = executed.offsets[:-1][np.diff(executed.offsets) > 0]
     base[starts] = np.maximum(base[starts], loads[starts] - is_load[starts])
-    run: Rows = loads - np.maximum.accumulate(base) if len(loads) else loads
-    return run
+    loads -= np.maximum.accumulate(base, out=base)
+    return loads
 
 
 def _stall_rate(context: PlanContext, group: Group) -> float:

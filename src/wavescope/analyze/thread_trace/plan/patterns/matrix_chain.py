@@ -33,7 +33,9 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
         for row in np.unique(pieces.cause_row[chosen]).tolist()
         if (producer := _producer(context, row, is_matrix)) is not None
     }
-    chosen &= np.isin(pieces.cause_row, list(producers))
+    is_reader = np.zeros(len(is_matrix), np.bool_)
+    is_reader[list(producers)] = True
+    chosen &= is_reader[pieces.cause_row]
     return [
         _opportunity(context, group, producers) for group in context.groups(chosen, LEAST_PERCENT)
     ]

@@ -8,7 +8,7 @@ from wavescope.analyze.thread_trace.instruction_kinds import MEMORY_KINDS, Kind
 from wavescope.analyze.thread_trace.plan.context import PlanContext
 from wavescope.analyze.thread_trace.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
 from wavescope.analyze.thread_trace.plan.words import distinct_lines, quoted, stall_evidence
-from wavescope.model.thread_trace import Flags
+from wavescope.model.thread_trace import Flags, Rows
 
 _WORK = (Kind.MATRIX, *(kind for kind in MEMORY_KINDS if kind is not Kind.SMEM))
 
@@ -16,7 +16,9 @@ _WORK = (Kind.MATRIX, *(kind for kind in MEMORY_KINDS if kind is not Kind.SMEM))
 def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     """The waits for scalar memory before a wave's first other memory or matrix instruction."""
     pieces = context.pieces
-    chosen = free & context.cause_is(Kind.SMEM) & pieces.is_wait & _at_entry(context)
+    chosen = free & context.cause_is(Kind.SMEM) & pieces.is_wait
+    waits = np.flatnonzero(chosen)
+    chosen[waits] = _at_entry(context, pieces.event[waits])
     found = []
     for group in context.groups(chosen, LEAST_PERCENT):
         rounds = len(np.unique(pieces.row[group.pieces]))
@@ -53,13 +55,13 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     return found
 
 
-def _at_entry(context: PlanContext) -> Flags:
-    """Pieces whose wait comes before any other memory or matrix instruction of its wave."""
+def _at_entry(context: PlanContext, events: Rows) -> Flags:
+    """Which events come before any other memory or matrix instruction of their waves."""
     executed = context.decoded.executed
     work = np.append(context.decoded.is_of(*_WORK), False)[executed.row]
     before = np.zeros(len(work) + 1, np.int32)
     np.cumsum(work, out=before[1:])
     starts = executed.offsets[:-1]
-    wave = np.searchsorted(executed.offsets, context.pieces.event, side="right") - 1
-    found: Flags = before[context.pieces.event] == before[starts[wave]]
+    wave = np.searchsorted(executed.offsets, events, side="right") - 1
+    found: Flags = before[events] == before[starts[wave]]
     return found
