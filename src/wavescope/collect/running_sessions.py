@@ -56,7 +56,7 @@ def sessions_folder(environment: Mapping[str, str]) -> Path:
 def registered(session: Path, environment: Mapping[str, str]) -> Iterator[None]:
     """Let `wavescope start|stop` find the session while the block runs."""
     entry = sessions_folder(environment) / str(os.getpid())
-    entry.write_text(str(session))
+    entry.write_bytes(os.fsencode(session))
     try:
         yield
     finally:
@@ -104,7 +104,7 @@ def _running(environment: Mapping[str, str]) -> Iterator[tuple[int, Path]]:
             entry.unlink(missing_ok=True)  # its recorder died
             continue
         with contextlib.suppress(OSError):
-            yield int(entry.name), Path(entry.read_text())
+            yield int(entry.name), Path(os.fsdecode(entry.read_bytes()))
 
 
 def _pages(session: Path) -> list[ControlPage]:

@@ -47,7 +47,7 @@ class ReadOnlyDatabase:
         if not self.recovered_log:
             _require_whole(path, self.file)
         mode = "mode=ro" if self.recovered_log else "mode=ro&immutable=1"
-        uri = f"file:{quote(str(self.file.absolute()))}?{mode}"
+        uri = f"file:{quote(os.fsencode(self.file.absolute()))}?{mode}"
         try:
             self.connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
         except sqlite3.Error as error:

@@ -70,8 +70,12 @@ def _start_and_pid(base: str) -> tuple[int, int]:
 
 
 def write_session_facts(folder: Path, facts: Mapping[str, str]) -> None:
-    """Leave what the recorder knows beside the records; the reader makes it metadata."""
-    (folder / SESSION_FACTS).write_bytes(orjson.dumps(dict(facts)))
+    """Leave what the recorder knows beside the records; the reader makes it metadata.
+
+    Command lines and folders may hold bytes that are not UTF-8; those become question marks.
+    """
+    texts = {key: value.encode("utf-8", "replace").decode() for key, value in facts.items()}
+    (folder / SESSION_FACTS).write_bytes(orjson.dumps(texts))
 
 
 def read_session_facts(folder: Path) -> dict[str, str]:
