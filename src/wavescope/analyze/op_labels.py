@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.scopes import distinct
+from wavescope.analyze.scopes import distinct, index_type
 from wavescope.model.coded_columns import looked_up
 from wavescope.model.op_kinds import OpKind, kind_of_type
 from wavescope.model.source import Array
@@ -49,15 +49,22 @@ def op_labels(trace: Trace, ops: TraceTable) -> OpLabels:
 
 def _labels_by_type_too(trace: Trace, ops: TraceTable) -> OpLabels:
     """The labels of ops of which some have no name."""
-    codes, name_of_row = distinct(ops["name"])
-    texts = [trace.strings[code] for code in codes]
-    label = name_of_row.astype(np.int64)
-    rows = np.flatnonzero(np.isin(label, [index for index, text in enumerate(texts) if not text]))
+    used = ops.code_counts("name").codes.tolist()
+    named = [code for code in used if trace.strings[code]]
+    # The last entry answers for code -1, an unknown name.
+    is_unnamed = np.ones(max(used) + 2, np.bool_)
+    is_unnamed[named] = False
+    rows = np.flatnonzero(looked_up(is_unnamed, ops["name"]))
     type_codes, type_of_row = distinct(ops["type"][rows])
-    label[rows] = type_of_row.astype(np.int64) + len(texts)
-    texts += [_label_of_type(trace.strings[code]) for code in type_codes]
-    kept, label_of_row = distinct(label)
-    return OpLabels([texts[index] for index in kept], label_of_row, np.arange(len(kept)))
+    texts = [
+        *(trace.strings[code] for code in named),
+        *(_label_of_type(trace.strings[code]) for code in type_codes),
+    ]
+    label_of_name = np.zeros(len(is_unnamed), index_type(len(texts)))
+    label_of_name[named] = np.arange(len(named))
+    label_of_row = looked_up(label_of_name, ops["name"])
+    label_of_row[rows] = type_of_row + len(named)
+    return OpLabels(texts, label_of_row, np.arange(len(texts)))
 
 
 def _label_of_type(op_type: str) -> str:

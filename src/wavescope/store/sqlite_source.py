@@ -171,10 +171,18 @@ class SqliteSource(Closing):
             raw: dict[str, Array | list[str]] = {
                 f"{primary}.{name}": _values(values) for name, values in block.items()
             }
+            if kept is not None:
+                # Before other tables are put beside: those without markers then need no search.
+                raw, ids = (
+                    {name: np.asarray(values)[kept] for name, values in raw.items()},
+                    ids[kept],
+                )
+                if not len(ids):
+                    continue
             for name, side in beside:
                 for column, values in side.aligned(ids, by_file[name]).items():
                     raw[f"{name}.{column}"] = values
-            yield raw if kept is None else {n: np.asarray(v)[kept] for n, v in raw.items()}
+            yield raw
 
     def _cursor(
         self, name: str, key: str, columns: Sequence[Column], *, with_gpu: bool = False

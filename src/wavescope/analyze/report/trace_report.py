@@ -36,8 +36,8 @@ from wavescope.model.source import Array
 from wavescope.model.trace import Trace
 
 _GRID_COLUMNS = ("grid_x", "grid_y", "grid_z", "workgroup_x", "workgroup_y", "workgroup_z")
-_CAUSE_COLUMNS = ("correlation", "marker", "process", "thread")
-_LAUNCH_COLUMNS = ("correlation", *_GRID_COLUMNS)
+_CAUSE_COLUMNS = ("marker", "thread")
+_LAUNCH_COLUMNS = ("correlation", "size_bytes", *_GRID_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,16 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
     named = named_ops(trace)
     found = context.categories
     categories = Colouring.of_used("category", "Category", found.labels, found.codes)
+    if ATTENTION in categories.labels:
+        # Read in one pass, and let go soon: little needs these columns, and they are large.
+        trace.ops.load(*_LAUNCH_COLUMNS)
+    copied = copies(trace)
     phases, steps = _phases_and_steps(context, categories)
+    trace.ops.forget(*_CAUSE_COLUMNS, *_LAUNCH_COLUMNS)
     findings = findings_of(context)
     timelines = context.timelines
     del context  # with gaps and phases that are large and not needed any more
-    summary = _summary(trace, timelines, options)
+    summary = _summary(trace, timelines, copied, options)
     colourings = [categories, *([phases] if phases else [])]
     drawn = timeline(trace, timelines, colourings, options.timeline)
     return TraceReport(
@@ -131,21 +136,19 @@ def _phases_and_steps(
     trace.ops.forget(*_CAUSE_COLUMNS)
     if ATTENTION not in categories.labels:
         return phase_colouring(durations_ns, markers, None), None
-    # Read in one pass, and let go as above: nothing else needs these columns, and they are large.
-    trace.ops.load(*_LAUNCH_COLUMNS)
     serving = serving_phases(trace)
-    steps = steps_result(trace, serving)
-    trace.ops.forget(*_LAUNCH_COLUMNS)
-    return phase_colouring(durations_ns, markers, serving), steps
+    return phase_colouring(durations_ns, markers, serving), steps_result(trace, serving)
 
 
-def _summary(trace: Trace, timelines: Sequence[GpuTimeline], options: ReportOptions) -> Result:
+def _summary(
+    trace: Trace, timelines: Sequence[GpuTimeline], copied: Result, options: ReportOptions
+) -> Result:
     """What `wavescope summary` shows, copies and fills listed among the kernels."""
     parts = [
         kernel_summary(trace, KernelSummaryOptions(ops=OpChoice.ALL)),
         utilization(trace, timelines=timelines),
         gaps(trace, GapOptions(largest=options.gaps), timelines=timelines),
-        copies(trace),
+        copied,
     ]
     if len(trace.calls):
         parts += [host_calls(trace), launch_latency(trace)]
