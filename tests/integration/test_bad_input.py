@@ -296,15 +296,17 @@ def without_root(line: list[str], folder: Path) -> list[str]:
     return nobody + line
 
 
-@pytest.mark.parametrize("command", ["info", "summary", "steps", "query", "perfetto", "report"])
+@pytest.mark.parametrize(
+    "command", ["info", "summary", "steps", "query", "wavescope", "perfetto", "report"]
+)
 def test_a_folder_whose_name_is_not_utf8_is_a_folder(
     command: str, tmp_path: Path, run: Run
 ) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xffname"))
     folder.mkdir()
-    path = write_as(a_trace().with_kernel("k", 1, 2), tmp_path / "trace.db")
+    path = write_as(a_trace().with_kernel("k", 1, 2), folder / "trace.db")
 
-    assert_read(run(command, path.rename(folder / "trace.db")), command)
+    assert_read(run(command, path), command)
 
 
 def test_a_write_ahead_log_that_is_noise_is_no_harm(tmp_path: Path, run: Run) -> None:

@@ -80,7 +80,7 @@ class Engine(Protocol):
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection to an existing file, with transactions under our own control."""
-    uri = f"file:{quote(str(path.absolute()))}?mode=rw"
+    uri = f"file:{quote(os.fsencode(path.absolute()))}?mode=rw"
     return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=LOCK_TIMEOUT_S)
 
 
