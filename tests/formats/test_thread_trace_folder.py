@@ -99,6 +99,15 @@ def test_parent_several_and_stats_csv_name_captures(tmp_path: Path) -> None:
     assert [found.name for found in find_captures([stats])] == [names[1]]
 
 
+def test_a_stats_csv_without_its_folder_says_what_is_missing(tmp_path: Path) -> None:
+    stats = tmp_path / "stats_ui_output_agent_7_dispatch_9.csv"
+    stats.write_text("CodeObj,Vaddr\n")
+
+    with pytest.raises(UnreadableInputError, match="the folder ui_output_agent_7_dispatch_9") as it:
+        find_captures([stats])
+    assert "keep the whole output folder" in (it.value.hint or "")
+
+
 def test_a_dispatch_id_is_found_in_a_renamed_folder(tmp_path: Path) -> None:
     folder = an_axpy().write(tmp_path)
     renamed = folder.rename(tmp_path / "ui_output_agent_7_dispatch_12_after_fix")

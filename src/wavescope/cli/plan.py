@@ -70,11 +70,15 @@ def planned(decoded: DecodedTrace, counters: Sequence[str], *, quiet: bool) -> R
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from wavescope.analyze.thread_trace.capture_findings import (  # noqa: PLC0415
+        capture_findings,
+    )
     from wavescope.analyze.thread_trace.decoded import DecodedTrace  # noqa: PLC0415
 
     output = OutputOptions.from_arguments(arguments)
     trace = chosen_capture(arguments.traces[0], reads_waves=True, quiet=arguments.quiet)
     result = planned(DecodedTrace(trace), arguments.counters, quiet=arguments.quiet)
+    result.findings += capture_findings(trace)
     print_result(result, output)
     return 0
 

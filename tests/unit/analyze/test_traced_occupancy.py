@@ -226,3 +226,14 @@ def test_a_capture_that_tells_nothing_asks_for_the_chip(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="which chip"):
         traced_occupancy_result(trace, StatedResources())
+
+
+def test_a_row_of_another_kernel_is_said_not_to_count(tmp_path: Path) -> None:
+    builder = a_traced_kernel()
+    builder.kernel_row = {"VGPR_Count": 144, "Kernel_Name": "other(int)"}
+
+    result = traced_occupancy_result(loaded(builder, tmp_path), StatedResources())
+
+    assert result.facts["registers_known_by"] == "instructions"
+    (note,) = [each.evidence for each in result.findings if each.id == "capture-repaired"]
+    assert "dispatch 1 is another kernel, 'other(int)'; its registers and LDS are not used" in note

@@ -10,6 +10,7 @@ from wavescope.analyze.occupancy.measured import MeasuredOccupancy, measured_occ
 from wavescope.analyze.occupancy.report import occupancy_result
 from wavescope.analyze.occupancy.resources import KernelResources
 from wavescope.analyze.occupancy.used_registers import named_registers, register_counts
+from wavescope.analyze.thread_trace.capture_findings import capture_findings
 from wavescope.errors import UsageError
 from wavescope.model.chips.chip import Chip
 from wavescope.model.result import Finding, Result, Severity
@@ -105,6 +106,7 @@ def traced_occupancy_result(trace: ThreadTrace, stated: StatedResources) -> Resu
         Finding("occupancy-assumption", Severity.INFO, "an assumption was made", note)
         for note in found.notes
     ]
+    result.findings += capture_findings(trace)
     return result
 
 

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from wavescope.analyze.thread_trace.capture_findings import capture_findings
 from wavescope.analyze.thread_trace.category_check import disagreeing_events
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.executed import sums_by_row
@@ -77,18 +78,8 @@ def coverage_table(decoded: DecodedTrace, facts: dict[str, Value]) -> ResultTabl
 
 
 def coverage_findings(decoded: DecodedTrace, facts: dict[str, Value]) -> list[Finding]:
-    """What is missing, what does not fit together, and what was repaired, as findings."""
-    trace = decoded.trace
-    findings = [
-        Finding("capture-partial", Severity.WARNING, "The capture is not whole", sentence)
-        for sentence in trace.missing
-    ]
-    findings += _disagreements(decoded, facts)
-    findings += [
-        Finding("capture-repaired", Severity.INFO, "The capture has oddities", sentence)
-        for sentence in trace.notes
-    ]
-    return findings
+    """What does not fit together, what is missing, and what was repaired, as findings."""
+    return [*_disagreements(decoded, facts), *capture_findings(decoded.trace)]
 
 
 def _disagreements(decoded: DecodedTrace, facts: dict[str, Value]) -> list[Finding]:

@@ -81,7 +81,7 @@ def _captures_of(path: Path) -> list[CaptureLocation]:
         raise UnreadableInputError(path, "it is neither a regular file nor a folder")
     else:
         if stats := _STATS.search(path.name):
-            return _captures_of(path.parent / stats[1])
+            return _captures_of(_folder_of_stats(path, stats[1]))
         if path.name == CODE_FILE:
             return _captures_of(path.parent)
         archive = opened_archive(path)
@@ -89,6 +89,17 @@ def _captures_of(path: Path) -> list[CaptureLocation]:
             raise UnreadableInputError(path, "it is neither a folder nor a zip or tar archive")
         tree = archive
     return _captures_in(path, tree)
+
+
+def _folder_of_stats(path: Path, name: str) -> Path:
+    folder = path.parent / name
+    if not folder.is_dir():
+        raise UnreadableInputError(
+            path,
+            f"the folder {name} that it sums up is not beside it",
+            hint="the file alone does not say what waits waited for: keep the whole output folder",
+        )
+    return folder
 
 
 def _captures_in(path: Path, tree: FileTree) -> list[CaptureLocation]:

@@ -27,16 +27,18 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
     instructions = np.diff(waves.event_offsets)
     more = instructions[slowest] / max(float(np.median(instructions[whole])), 1.0)
     why = (
-        f"it executes {more:.1f} times the instructions of the median wave: the work is uneven"
+        f"the longest executes {more:.1f} times the instructions of the median wave: the work is "
+        "uneven"
         if more >= _SAME_WORK
-        else "it executes no more instructions than others: it waits longer, for memory or its SIMD"
+        else "the longest executes no more instructions than others: it waits longer, for memory "
+        "or its SIMD"
     )
     return [
         Opportunity(
             pattern="uneven-waves",
             title="some waves live much longer than the others",
             evidence=f"{waves.label(slowest)} lives {longest:,} cycles, the median wave "
-            f"{median:,}, the mean {mean:,.0f} over {len(whole):,} waves; {why}",
+            f"{median:,}, the mean {mean:,.0f} over {len(whole):,} waves",
             cause=why,
             fix="split the work of long waves (smaller tiles, persistent workgroups that take the "
             "next tile when they are done), or start the longest work first",
