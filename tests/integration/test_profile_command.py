@@ -212,6 +212,70 @@ def test_kernels_with_too_few_launches_are_named(profiler: Profiler) -> None:
     assert "(3)" in done.stdout
 
 
+def test_counters_that_rocprofv3_does_not_know_are_left_out(profiler: Profiler) -> None:
+    done = profiler.run("-n", "vcopy", "-b", "15.1", STANDIN_LISTS="yes")
+
+    assert done.returncode == 0, done.stderr
+    assert "does not know 3 counters on gfx90a" in " ".join(done.stdout.split())
+    folder = profiler.folder / "workloads" / "vcopy" / "MI200"
+    asked = "".join(path.read_text() for path in (folder / "perfmon").glob("*.txt"))
+    assert "SQ_VMEM_TA_ADDR_FIFO_FULL" not in asked
+    assert "TA_TA_BUSY_sum" in asked
+
+
+def test_counters_have_the_names_of_the_chip(profiler: Profiler) -> None:
+    profiler.run("-n", "vcopy", "-b", "17.2", "-q")
+
+    folder = profiler.folder / "workloads" / "vcopy" / "MI200"
+    header = (folder / "pmc_perf.csv").read_text().partition("\n")[0]
+    assert "TCC_EA_RDREQ_sum" in header
+    assert "TCC_EA0_" not in header
+
+
+def test_launches_that_a_pass_lacks_are_reported(profiler: Profiler) -> None:
+    done = profiler.run("-n", "vcopy", "-b", "12", "7", STANDIN_FEWER="pmc_perf_0")
+
+    folder = profiler.folder / "workloads" / "vcopy" / "MI200"
+    assert done.returncode == 0, done.stderr
+    notes = [line for line in (folder / "log.txt").read_text().splitlines() if "note: " in line]
+    assert len(notes) == 2
+    for name, note in zip(("SQ_INST_LEVEL_LDS", "SQ_LEVEL_WAVES"), notes, strict=True):
+        assert f"{name}.csv: 0 of 2 dispatches" in note
+        assert "1 of its dispatches are in no other" in note
+
+
+def test_program_counters_are_sampled_for_their_panel(profiler: Profiler) -> None:
+    passes = profiler.passes("-n", "vcopy", "-b", "21")
+
+    assert passes["pc_sampling"]["outcome"] == "ok"
+    folder = profiler.folder / "workloads" / "vcopy" / "MI200"
+    command = [*WAVESCOPE, "analyze", "-p", str(folder), "-b", "21", "--json", "-q"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    tables = {table["name"]: table for table in json.loads(shown)["tables"]}
+    rows = tables["21.1"]["rows"]
+    assert [[cell for cell in row if cell in (3, 1)][:1] for row in rows] == [[3], [1]]
+
+
+def test_options_and_what_happened_are_written_down(profiler: Profiler) -> None:
+    profiler.run("-n", "vcopy", "-b", "12", "-q", "--format-rocprof-output", "rocpd")
+
+    folder = profiler.folder / "workloads" / "vcopy" / "MI200"
+    options = (folder / "profiling_config.yaml").read_text().splitlines()
+    assert 'filter_blocks: ["12"]' in options
+    assert 'format_rocprof_output: "csv"' in options  # the joined file's form
+    log = (folder / "log.txt").read_text().splitlines()
+    assert log[0].endswith(": true")
+    assert "pmc_perf_0: 3 dispatches, ok" in log[-1]
+
+
+def test_what_a_roofline_needs_is_not_collected_twice(profiler: Profiler) -> None:
+    first = profiler.passes("-n", "vcopy", "--roof-only")
+    again = profiler.passes("-n", "vcopy", "--roof-only")
+
+    assert len(first) == 3
+    assert again == {}
+
+
 def test_each_rank_of_a_real_mpi_job_has_a_folder(profiler: Profiler) -> None:
     if shutil.which("mpirun") is None:
         pytest.skip("mpirun is not installed: apt-get install openmpi-bin")

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from wavescope.collect.counters.counter_output import read_pass_output, write_pass_csv
 from wavescope.collect.counters.hsa_agents import GpuAgent
+from wavescope.collect.counters.known_counters import listed_counters, unknown_counters
+from wavescope.collect.counters.pc_sampling_run import pc_sampling
 from wavescope.collect.counters.perfmon import ChannelLayout, counter_names, extra_counters
 from wavescope.collect.counters.rocprofv3_passes import (
     PassEnd,
@@ -57,6 +59,46 @@ def test_channels_become_counters_of_their_die() -> None:
     assert "accumulate(SQ_LEVEL_WAVES, HIGH_RES)" in text
     assert text.count("- name:") == 9
     assert extra_counters(["SQ_WAVES"], layout, "gfx942") == ""
+
+
+def test_older_chips_have_older_names(tmp_path: Path) -> None:
+    request = PassRequest(("./app",), tmp_path, "gfx90a", ChannelLayout(1, 2))
+
+    names = request.names(["TCC_EA0_RDREQ_sum", "TCC_EA0_WRREQ[]"])
+
+    assert names == ["TCC_EA_RDREQ_sum", "TCC_EA_WRREQ[0]", "TCC_EA_WRREQ[1]"]
+    assert "select(TCC_EA_WRREQ,[DIMENSION_XCC=[0]" in request.definitions(["TCC_EA0_WRREQ[]"])
+    assert request_in(tmp_path).names(["TCC_EA0_RDREQ_sum"]) == ["TCC_EA0_RDREQ_sum"]
+
+
+def test_what_rocprofv3_lists_decides_what_it_knows() -> None:
+    known = listed_counters("GPU : 0\nName : gfx90a\nPMC :\nSQ_WAVES  TCC_EA_RDREQ_sum\nTCC_HIT")
+    asked = ["SQ_WAVES", "TCC_EA0_RDREQ_sum", "TCC_HIT[]", "SQ_IFETCH_LEVEL_ACCUM", "TA_BUSY_sum"]
+
+    assert unknown_counters(asked, known, "gfx90a") == ["SQ_IFETCH_LEVEL_ACCUM", "TA_BUSY_sum"]
+    assert unknown_counters(asked, listed_counters("no GPU"), "gfx90a") == []
+    plain = listed_counters("SQ_WAVES TA_BUSY")
+    assert unknown_counters(["TA_BUSY_sum"], plain, "gfx90a") == []
+
+
+@pytest.mark.parametrize(
+    ("chip", "method", "interval", "options"),
+    [
+        ("gfx942", "", 0, "--pc-sampling-method stochastic --pc-sampling-unit cycles 1048576"),
+        ("gfx90a", "", 0, "--pc-sampling-method host_trap --pc-sampling-unit time 512"),
+        ("gfx942", "host_trap", 9, "--pc-sampling-method host_trap --pc-sampling-unit time 9"),
+    ],
+)
+def test_sampling_suits_the_chip(chip: str, method: str, interval: int, options: str) -> None:
+    words = pc_sampling(chip, method, interval).options
+
+    assert " ".join(word for word in words[1:] if word != "--pc-sampling-interval") == options
+
+
+@pytest.mark.parametrize("cycles", [65535, 1000000, 1 << 15])
+def test_cycles_between_samples_are_a_large_power_of_two(cycles: int) -> None:
+    with pytest.raises(UsageError, match="cannot be an interval"):
+        pc_sampling("gfx942", "stochastic", cycles)
 
 
 def test_a_command_line_says_what_is_collected(tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ def _gathered(request: PassRequest, name: str, counters: Sequence[str], raw: Pat
     except UnreadableInputError as error:
         return PassEnd(name, 0, failure=str(error))
     if not output.dispatches:
-        return PassEnd(name, 0, failure="the pass counted no dispatch")
+        return PassEnd(name, 0, failure=": ".join(["the pass counted no dispatch", *output.notes]))
     wanted = request.names(counters)
     seen = set(output.counters)
     target = request.folder / f"{name}.csv"

@@ -1,0 +1,88 @@
+"""`wavescope profile` on chips that are not here: the GPU is described, its counters replayed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integration.test_profile_command import STANDIN, metric_values
+
+ONE_GPU = """
+import sys
+from wavescope.collect.counters import hsa_agents
+hsa_agents.gpu_agents = lambda: [hsa_agents.GpuAgent({agent})]
+from wavescope.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+MI300X = '"gfx942", "AMD Instinct MI300X", 29857, 304, 4, 32, 32, 64, 1024, 2100, 1300, {1: 32}'
+MI100 = '"gfx908", "AMD Instinct MI100", 29580, 120, 4, 8, 40, 64, 1024, 1502, 1200, {1: 16}'
+
+
+def profiled(folder: Path, agent: str, workload: Path, *options: str) -> dict[str, object]:
+    command = [sys.executable, "-c", ONE_GPU.replace("{agent}", agent), "profile", "--no-roof"]
+    command += ["--output-directory", "out", "--json", "-q", *options, "--", "true"]
+    environment = {
+        **os.environ,
+        "PATH": f"{STANDIN}:{os.environ['PATH']}",
+        "STANDIN_WORKLOAD": str(workload),
+    }
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, cwd=folder,
+        env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr + done.stdout
+    result: dict[str, object] = json.loads(done.stdout)
+    return result
+
+
+def differing(original: Path, collected: Path) -> tuple[int, dict[str, tuple[float, float]]]:
+    before, after = metric_values(original), metric_values(collected)
+    return len(before), {
+        f"{metric} {column}": (value, after.get((metric, column), math.nan))
+        for (metric, column), value in before.items()
+        if not math.isclose(value, after.get((metric, column), math.nan), rel_tol=1e-9)
+    }
+
+
+LEVEL_RUN = {"6.1.3"}
+"""Its counters share a run with a level counter, which was recorded on another launch."""
+SCALAR_CACHES = {"2.1.27", "2.1.29", "13.1.0", "13.1.2", "14.1.0", "14.1.2"}
+"""The recorded MI100 says that it has 64 scalar caches; three compute units share one of 40."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "agent", "others"),
+    [
+        ("MI300X_A1/no_roof", MI300X, LEVEL_RUN),
+        ("MI100/vcopy", MI100, LEVEL_RUN | SCALAR_CACHES),
+    ],
+    ids=["mi300x", "mi100"],
+)
+def test_the_metrics_of_the_recorded_workload_come_back(
+    tmp_path: Path, shared_data: Path, model: str, agent: str, others: set[str]
+) -> None:
+    workload = shared_data / "compute-workloads" / model
+    profiled(tmp_path, agent, workload)
+
+    count, other = differing(workload, tmp_path / "out")
+
+    assert count > 1500
+    assert {name.split()[0] for name in other} == others
+
+
+def test_channels_of_all_dies_are_asked_for_and_joined(tmp_path: Path, shared_data: Path) -> None:
+    workload = shared_data / "compute-workloads" / "MI300X_A1" / "no_roof"
+    profiled(tmp_path, MI300X, workload, "-b", "18.1")
+
+    header = (tmp_path / "out" / "pmc_perf.csv").read_text().partition("\n")[0].split(",")
+    (perfmon,) = (tmp_path / "out" / "perfmon").glob("*0.txt")
+    definitions = perfmon.with_suffix(".yaml").read_text()
+    assert [f"TCC_HIT[{channel}]" in header for channel in (0, 127, 128)] == [True, True, False]
+    assert "select(TCC_HIT,[DIMENSION_XCC=[7],DIMENSION_INSTANCE=[15]])" in definitions
