@@ -98,7 +98,8 @@ def test_timestamps_beyond_floating_point_stay_exact(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("start", "end", "duration_ns"),
     [
-        ("1.4E+15", "1.4000001E+15", 100_000_000),
+        ("1.4E+15", "2.4E+15", None),
+        ("1E+15", "1.4E+15", None),
         ("1749000000000000001.0", "1749000000000000008.0", 7),
         ("100", "90", None),
         ("-5", "90", None),
@@ -106,7 +107,7 @@ def test_timestamps_beyond_floating_point_stay_exact(tmp_path: Path) -> None:
         ("1e400", "90", None),
     ],
 )
-def test_times_as_other_tools_spell_them(
+def test_only_times_with_all_their_digits_count(
     tmp_path: Path, start: str, end: str, duration_ns: int | None
 ) -> None:
     text = (

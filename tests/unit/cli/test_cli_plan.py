@@ -69,3 +69,13 @@ def test_counters_of_another_kernel(run: Run, tmp_path: Path) -> None:
 
 def test_a_folder_without_a_capture(run: Run, tmp_path: Path) -> None:
     assert run("plan", tmp_path).code == 3
+
+
+def test_a_plan_says_what_the_capture_lacks(run: Run, tmp_path: Path) -> None:
+    folder = a_folder(tmp_path)
+    (folder / "occupancy.json").write_text("[")
+
+    found = json.loads(run("plan", folder, "--json").out)["findings"]
+
+    (finding,) = [each for each in found if each["id"] == "capture-partial"]
+    assert "occupancy.json is unreadable" in finding["evidence"]

@@ -13,7 +13,6 @@ from pathlib import Path
 from wavescope.errors import UnreadableInputError
 from wavescope.load.byte_stream import ByteStream
 from wavescope.load.counter_csv.machine_files import machine_beside
-from wavescope.load.counters.counter_csv import whole_number
 from wavescope.load.counters.number_rows import real_number
 from wavescope.load.rocprofv3.csv_blocks import CsvBlocks, header_names
 from wavescope.model.dispatch_counters import (
@@ -184,10 +183,10 @@ def _number(text: str) -> float | None:
 
 
 def _integer(text: str) -> int | None:
-    whole, _, fraction = text.strip().partition(".")
-    # A float would not hold every digit of a time: cut what follows the point as text.
-    value = whole_number(whole if not fraction or fraction.isdecimal() else text)
-    return value if value >= 0 else None
+    """A time with all its digits; None for 1.4E+15, to which spreadsheets round them."""
+    digits, _, fraction = text.strip().partition(".")
+    is_exact = digits.isdecimal() and len(digits) < 20 and (not fraction or fraction.isdecimal())
+    return int(digits) if is_exact else None
 
 
 def _notes(path: Path, blocks: CsvBlocks) -> Iterator[str]:
