@@ -12,7 +12,8 @@ from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import by_gpu_sql
 from wavescope.analyze.group_sums import group_sums
 from wavescope.analyze.names.kernel_names import short_name
-from wavescope.analyze.scopes import distinct
+from wavescope.analyze.scopes import distinct, paired
+from wavescope.model.coded_columns import code_counts
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.result import Finding, Severity
 from wavescope.units import duration_text
@@ -69,14 +70,14 @@ def _work(context: FindingContext) -> _Work | None:
     if len(gpus) < 2 or cells > _MOST_CELLS:
         return None
     chosen = context.compute_kernels
-    pairs = gpu_of_op.astype(np.int64) * label_count + context.label_of_op
+    pairs = paired(gpu_of_op, context.label_of_op, label_count, cells)
     durations = context.durations_ns
     if not chosen.all():
         pairs, durations = pairs[chosen], durations[chosen]
     if not len(pairs):
         return None
     shape = (len(gpus), label_count)
-    calls = np.bincount(pairs, minlength=cells).reshape(shape)
+    calls = code_counts(pairs, cells).reshape(shape)
     totals = np.array(group_sums(pairs, durations, cells), np.float64).reshape(shape)
     return _Work(gpus, calls, totals)
 

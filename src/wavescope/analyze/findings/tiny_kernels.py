@@ -12,6 +12,7 @@ from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import short_kernels_sql
 from wavescope.analyze.names.kernel_names import short_name
 from wavescope.analyze.row_groups import grouped_rows
+from wavescope.analyze.scopes import paired
 from wavescope.model.coded_columns import code_counts
 from wavescope.model.result import Finding, Severity
 from wavescope.units import count_text, duration_text
@@ -109,7 +110,9 @@ def _most_frequent_pair(context: FindingContext, tiny: npt.NDArray[np.bool_]) ->
         return None
     ops = context.trace.ops
     # Ops of a queue are in order of time in nearly all traces; a few exceptions do not matter here.
-    marked = np.where(tiny, context.label_of_op.astype(np.int64), label_count)
+    narrow = np.uint8 if label_count <= np.iinfo(np.uint8).max else np.int64
+    marked = np.full(len(tiny), label_count, narrow)
+    np.copyto(marked, context.label_of_op, casting="unsafe", where=tiny)
     grouped = grouped_rows(ops["gpu"], ops["queue"], (marked,))
     (labels,) = grouped.columns
     first, second = labels[:-1], labels[1:]
@@ -118,6 +121,7 @@ def _most_frequent_pair(context: FindingContext, tiny: npt.NDArray[np.bool_]) ->
     inside &= (first != label_count) & (second != label_count)
     if not inside.any():
         return None
-    counts = np.bincount(first[inside] * label_count + second[inside])
+    pair_count = label_count * label_count
+    counts = code_counts(paired(first[inside], second[inside], label_count, pair_count), pair_count)
     best = int(np.argmax(counts))
     return _Pair(*divmod(best, label_count), int(counts[best]))

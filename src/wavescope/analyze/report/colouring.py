@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.model.coded_columns import code_counts, looked_up
+
 Classes = npt.NDArray[np.uint8]
 
 
@@ -24,8 +26,8 @@ class Colouring(NamedTuple):
         cls, name: str, title: str, labels: Sequence[str], of_op: npt.NDArray[np.integer]
     ) -> Colouring:
         """The colouring with only the classes that occur, numbered anew."""
-        used = np.flatnonzero(np.bincount(of_op, minlength=len(labels)))
+        used = np.flatnonzero(code_counts(of_op, len(labels)))
         number = np.zeros(len(labels), np.uint8)
         number[used] = np.arange(len(used))
         kept = tuple(labels[index] for index in used.tolist())
-        return cls(name, title, kept, number[of_op])
+        return cls(name, title, kept, looked_up(number, of_op))

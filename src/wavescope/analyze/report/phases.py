@@ -9,6 +9,7 @@ from wavescope.analyze.group_sums import group_sums
 from wavescope.analyze.phases.marker_phases import MarkerPhases
 from wavescope.analyze.report.colouring import Colouring
 from wavescope.analyze.serving.serving_phases import ServingPhase, ServingPhases
+from wavescope.model.coded_columns import looked_up
 from wavescope.model.source import Array
 
 OUTSIDE = "outside markers"
@@ -62,9 +63,9 @@ def _at_depth(phases: MarkerPhases, depth: int, durations_ns: Array) -> Colourin
     number = {name: place for place, name in enumerate(names)}
     outside = len(names)
     of_path = np.array(
-        [number[name_of[path]] if path >= 0 else outside for path in ancestors.tolist()]
+        [number[name_of[path]] if path >= 0 else outside for path in ancestors.tolist()], np.int32
     )
-    of_op = of_path[phases.path_of_op]
+    of_op = looked_up(of_path, phases.path_of_op)
     totals = np.array(group_sums(of_op, durations_ns, outside + 1), np.int64)
     if totals[:outside].sum() < _LEAST_COVERED * totals.sum():
         return None
@@ -72,16 +73,16 @@ def _at_depth(phases: MarkerPhases, depth: int, durations_ns: Array) -> Colourin
 
 
 def _largest(
-    names: list[str], of_op: npt.NDArray[np.int64], totals: npt.NDArray[np.int64]
+    names: list[str], of_op: npt.NDArray[np.int32], totals: npt.NDArray[np.int64]
 ) -> Colouring:
     """The phases that take most time, first seen first; the others together."""
     outside = len(names)
     kept = sorted(np.argsort(-totals[:outside], kind="stable")[:_MOST_PHASES].tolist())
-    place = np.full(outside + 1, len(kept), np.int64)
+    place = np.full(outside + 1, len(kept), np.uint8)
     place[kept] = np.arange(len(kept))
     place[outside] = len(kept) + 1
     labels = [*(names[index] for index in kept), REST, OUTSIDE]
-    return Colouring.of_used("phase", "Phase (markers)", labels, place[of_op])
+    return Colouring.of_used("phase", "Phase (markers)", labels, looked_up(place, of_op))
 
 
 def _by_serving(found: ServingPhases, durations_ns: Array) -> Colouring | None:
@@ -89,7 +90,9 @@ def _by_serving(found: ServingPhases, durations_ns: Array) -> Colouring | None:
     told = totals[ServingPhase.PREFILL] + totals[ServingPhase.DECODE]
     if told < _LEAST_COVERED * sum(totals):
         return None
-    place = np.zeros(len(found.labels), np.int64)
+    place = np.zeros(len(found.labels), np.uint8)
     place[list(_SHOWN_SERVING)] = np.arange(len(_SHOWN_SERVING))
     labels = [found.labels[phase] for phase in _SHOWN_SERVING]
-    return Colouring.of_used("phase", "Phase (inferred)", labels, place[found.phase_codes])
+    return Colouring.of_used(
+        "phase", "Phase (inferred)", labels, looked_up(place, found.phase_codes)
+    )

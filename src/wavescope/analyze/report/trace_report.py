@@ -106,8 +106,8 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
         # Read in one pass, and let go soon: little needs these columns, and they are large.
         trace.ops.load(*_LAUNCH_COLUMNS)
     copied = copies(trace)
+    trace.ops.forget("size_bytes")
     phases, steps = _phases_and_steps(context, categories)
-    trace.ops.forget(*_CAUSE_COLUMNS, *_LAUNCH_COLUMNS)
     findings = findings_of(context)
     timelines = context.timelines
     del context  # with gaps and phases that are large and not needed any more
@@ -137,6 +137,7 @@ def _phases_and_steps(
     if ATTENTION not in categories.labels:
         return phase_colouring(durations_ns, markers, None), None
     serving = serving_phases(trace)
+    trace.ops.forget(*_LAUNCH_COLUMNS)
     return phase_colouring(durations_ns, markers, serving), steps_result(trace, serving)
 
 
