@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import NO_OPS_LEFT, opened_trace
+from wavescope.cli.opened import opened_trace, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -63,13 +63,13 @@ def _run(arguments: argparse.Namespace) -> int:
             result = findings_result(select(trace, selection), thresholds, _only(arguments.only))
     if not selection.is_everything:
         result.facts["selection"] = str(selection)
-    if not result.facts["op_count"] and not arguments.quiet:
-        say(NO_OPS_LEFT, label="note")
+    if not result.facts["op_count"]:
+        tell_no_ops(selection, quiet=arguments.quiet)
     if output.format in FOR_PEOPLE and not output.tables:
         result.tables = []
     fails = _fails(result, arguments.fail_on)
     print_result(result, output)
-    if not result.findings and not arguments.quiet:
+    if result.facts["op_count"] and not result.findings and not arguments.quiet:
         say("no findings: nothing passed the thresholds of docs/findings.md")
     return 1 if fails else 0
 

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
 from wavescope.cli.compare_runs import add_check_flags, check_runs, figure_options
-from wavescope.cli.opened import NO_OPS_LEFT, opened_trace
+from wavescope.cli.opened import opened_trace, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
-    OutputFormat,
     OutputOptions,
     add_filter_flags,
     add_output_flags,
     add_quiet_flag,
     selection_from,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.output import leave_out, print_result, tell_left_out
 from wavescope.cli.progress import Progress
-from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,10 +71,9 @@ def _run(arguments: argparse.Namespace) -> int:
             hint="wavescope compare old.db new.db, or --base old*.db --new new*.db for a verdict",
         )
     result = _compared(arguments, output, selection)
-    hidden = _fit_for_people(result, arguments, output)
+    hidden = leave_out(result, output, () if arguments.by else _said_elsewhere(result))
     print_result(result, output)
-    if hidden and output.format is OutputFormat.TEXT and not arguments.quiet:
-        say(f"more with --table NAME: {', '.join(hidden)}")
+    tell_left_out(hidden, output, quiet=arguments.quiet)
     return 0
 
 
@@ -96,8 +93,8 @@ def _compared(arguments: argparse.Namespace, output: OutputOptions, selection: S
         result.findings += [finding for trace in traces for finding in input_repaired(trace)]
     if not selection.is_everything:
         result.facts["selection"] = str(selection)
-        if not all(result.table("traces").column("op_count")) and not arguments.quiet:
-            say(NO_OPS_LEFT, label="note")
+    if not all(result.table("traces").column("op_count")):
+        tell_no_ops(selection, quiet=arguments.quiet)
     return result
 
 
@@ -122,20 +119,11 @@ def _waterfall_rows(arguments: argparse.Namespace, output: OutputOptions) -> int
     return max(1, min(_WATERFALL_ROWS, rows - _CLOSING_ROWS))
 
 
-def _fit_for_people(
-    result: Result, arguments: argparse.Namespace, output: OutputOptions
-) -> list[str]:
-    """Leave out what another table says too; the names of the tables left out."""
-    if output.format not in FOR_PEOPLE or output.tables or arguments.by:
-        return []
-    names = [table.name for table in result.tables]
-    hidden: list[str] = [
-        name for name in ("operators", "categories", "kernel_totals") if name in names
-    ]
-    if "waterfall_operators" in names:
-        hidden.append("waterfall_categories")
-    result.tables = [table for table in result.tables if table.name not in hidden]
-    return hidden
+def _said_elsewhere(result: Result) -> list[str]:
+    """The tables of which another one tells the most."""
+    by_operator = any(table.name == "waterfall_operators" for table in result.tables)
+    details = ["operators", "categories", "kernel_totals"]
+    return [*details, "waterfall_categories"] if by_operator else details
 
 
 def _parts(text: str) -> tuple[Part, ...]:

@@ -11,13 +11,12 @@ from wavescope.cli.command import Command, Example
 from wavescope.cli.diff_att import compared
 from wavescope.cli.options import (
     FOR_PEOPLE,
-    OutputFormat,
     OutputOptions,
     add_output_flags,
     add_quiet_flag,
     row_count,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.output import leave_out, print_result, tell_left_out
 from wavescope.cli.plan import add_counters_flag, planned
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
@@ -143,10 +142,15 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.rows is None:
         output = replace(output, rows=0)  # --topk says how many
     result = _report(captures[0], options, arguments)
-    hidden = _fit_for_people(result, output) if output.format in FOR_PEOPLE else []
+    if output.format in FOR_PEOPLE:
+        result.facts = {
+            key: result.facts[key]
+            for key in _HEADER_FACTS
+            if result.facts.get(key) not in {None, False, ""}
+        }
+    hidden = leave_out(result, output, _DETAIL_TABLES)
     print_result(result, output)
-    if hidden and output.format is OutputFormat.TEXT and not arguments.quiet:
-        say(f"more with --table NAME: {', '.join(hidden)}")
+    tell_left_out(hidden, output, quiet=arguments.quiet)
     return 0
 
 
@@ -239,21 +243,6 @@ def _nothing_kept(arguments: argparse.Namespace, unreadable: Sequence[str]) -> U
         "it has no capture of a kernel that matches --kernel",
         hint="without --kernel the captures are listed with their kernels",
     )
-
-
-def _fit_for_people(result: Result, output: OutputOptions) -> list[str]:
-    """Leave out details that nobody asked for; the names of the tables left out."""
-    result.facts = {
-        key: result.facts[key]
-        for key in _HEADER_FACTS
-        if result.facts.get(key) not in {None, False, ""}
-    }
-    if output.tables:
-        return []
-    result.tables = [table for table in result.tables if table.rows]
-    hidden = [table.name for table in result.tables if table.name in _DETAIL_TABLES]
-    result.tables = [table for table in result.tables if table.name not in hidden]
-    return hidden
 
 
 COMMAND = Command(

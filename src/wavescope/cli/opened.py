@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from wavescope.model.source import Notes, TraceSource
     from wavescope.model.trace import Trace
 
-NO_OPS_LEFT = "no op is left by the filters: `wavescope info` shows what the trace holds"
+_NO_OPS_LEFT = "no op is left by the filters: `wavescope info` shows what the trace holds"
+_NO_OPS = "there are no GPU ops in the trace: `wavescope info` shows what it holds"
 
 
 @contextmanager
@@ -46,9 +47,15 @@ def chosen_rows(source: TraceSource, selection: Selection, *, quiet: bool) -> Tr
     from wavescope.model.selected_source import SelectedSource, selected_source  # noqa: PLC0415
 
     chosen = selected_source(source, selection)
-    if isinstance(chosen, SelectedSource) and not chosen.has_ops and not quiet:
-        say(NO_OPS_LEFT, label="note")
+    if isinstance(chosen, SelectedSource) and not chosen.has_ops:
+        tell_no_ops(selection, quiet=quiet)
     return chosen
+
+
+def tell_no_ops(selection: Selection, *, quiet: bool) -> None:
+    """Say why there is nothing to see: the filters, or the trace itself."""
+    if not quiet:
+        say(_NO_OPS if selection.is_everything else _NO_OPS_LEFT, label="note")
 
 
 def tell_notes(notes: Notes) -> None:

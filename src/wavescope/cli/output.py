@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
-from wavescope.cli.options import OutputFormat, OutputOptions
+from wavescope.cli.options import FOR_PEOPLE, OutputFormat, OutputOptions
 from wavescope.cli.terminal import data_stream, say, terminal_width, wants_color
 from wavescope.errors import UsageError
 
@@ -31,6 +32,24 @@ def print_result(result: Result, options: OutputOptions) -> None:
         from wavescope.render.text import write_text  # noqa: PLC0415
 
         write_text(result, sys.stdout, text_style())
+
+
+def leave_out(result: Result, options: OutputOptions, details: Collection[str]) -> list[str]:
+    """Take tables without rows and `details` out of what people read, unless they name tables.
+
+    The names of the details left out come back, for `tell_left_out`.
+    """
+    if options.format not in FOR_PEOPLE or options.tables:
+        return []
+    filled = [table for table in result.tables if table.rows]
+    result.tables = [table for table in filled if table.name not in details]
+    return [table.name for table in filled if table.name in details]
+
+
+def tell_left_out(names: Sequence[str], options: OutputOptions, *, quiet: bool) -> None:
+    """Say how to see the tables that `leave_out` took out."""
+    if names and options.format is OutputFormat.TEXT and not quiet:
+        say(f"more with --table NAME: {', '.join(names)}")
 
 
 def text_style() -> TextStyle:

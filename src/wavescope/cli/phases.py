@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import NO_OPS_LEFT, opened_trace
+from wavescope.cli.opened import opened_trace, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -103,7 +103,7 @@ def _run(arguments: argparse.Namespace) -> int:
     result.facts = {"path": arguments.trace, **result.facts}
     if not selection.is_everything:
         result.facts["selection"] = str(selection)
-    _tell(result, arguments)
+    _tell(result, selection, arguments)
     if for_people:
         _fit_for_people(result, most=_PHASES_SHOWN if arguments.rows != 0 else None)
         output = replace(output, rows=0)
@@ -150,12 +150,12 @@ def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseTableOp
     )
 
 
-def _tell(result: Result, arguments: argparse.Namespace) -> None:
+def _tell(result: Result, selection: Selection, arguments: argparse.Namespace) -> None:
     """Say why there may be nothing to see."""
     if arguments.quiet:
         return
     if not result.facts["op_count"]:
-        say(NO_OPS_LEFT, label="note")
+        tell_no_ops(selection, quiet=arguments.quiet)
     elif not result.facts["range_count"] and not arguments.without_markers:
         say(_NO_RANGES, label="note")
     elif arguments.marker and not result.table("phases").rows:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import NO_OPS_LEFT, opened_trace, tell_notes
+from wavescope.cli.opened import opened_trace, tell_no_ops, tell_notes
 from wavescope.cli.options import (
     add_filter_flags,
     add_force_flag,
@@ -19,7 +19,6 @@ from wavescope.cli.options import (
     selection_from,
 )
 from wavescope.cli.progress import Progress
-from wavescope.cli.terminal import say
 from wavescope.cli.written import tell_written
 from wavescope.errors import UsageError
 
@@ -126,8 +125,8 @@ def _page(arguments: argparse.Namespace, labels: list[str]) -> Page:
 
         stack.enter_context(Progress("writing the report", quiet=arguments.quiet))
         chosen = [select(trace, selection) for trace in opened]
-        if not selection.is_everything and not arguments.quiet and not any(map(_has_ops, chosen)):
-            say(NO_OPS_LEFT, label="note")
+        if not any(map(_has_ops, chosen)):
+            tell_no_ops(selection, quiet=arguments.quiet)
         page = trace_page(chosen, labels, arguments.title or "", added)
         if not arguments.quiet:
             for trace in opened:

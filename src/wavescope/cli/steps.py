@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import NO_OPS_LEFT, opened_trace
+from wavescope.cli.opened import opened_trace, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
-    OutputFormat,
     OutputOptions,
     add_filter_flags,
     add_output_flags,
@@ -18,14 +17,16 @@ from wavescope.cli.options import (
     add_trace_argument,
     selection_from,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.output import leave_out, print_result, tell_left_out
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 
 if TYPE_CHECKING:
-    from wavescope.model.result import Result, ResultTable
+    from wavescope.model.result import ResultTable
 
 _NO_STEPS = "nothing repeats at least three times in a row on any queue: no steps to measure"
+_DETAIL_TABLES = ("steps",)
+"""Left to --table, --json and --format csv: one row for every step."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,35 +51,16 @@ def _run(arguments: argparse.Namespace) -> int:
         result.findings += input_repaired(trace)
     if not selection.is_everything:
         result.facts["selection"] = str(selection)
-    _tell(result, op_count, quiet=arguments.quiet)
-    hidden = _fit_for_people(result, output) if output.format in FOR_PEOPLE else []
-    print_result(result, output)
-    if hidden and output.format is OutputFormat.TEXT and not arguments.quiet:
-        say(f"more with --table NAME: {', '.join(hidden)}")
-    return 0
-
-
-def _tell(result: Result, op_count: int, *, quiet: bool) -> None:
-    """Say why there may be nothing to see."""
-    if quiet:
-        return
     if not op_count:
-        say(NO_OPS_LEFT, label="note")
-    elif not result.facts["step_count"]:
+        tell_no_ops(selection, quiet=arguments.quiet)
+    elif not result.facts["step_count"] and not arguments.quiet:
         say(_NO_STEPS, label="note")
-
-
-def _fit_for_people(result: Result, output: OutputOptions) -> list[str]:
-    """Leave out the table of every step unless asked for, and tables without rows."""
-    if output.tables:
-        return []
-    hidden = [table.name for table in result.tables if table.name == "steps" and table.rows]
-    result.tables = [
-        _without_single_process(table)
-        for table in result.tables
-        if table.rows and table.name not in hidden
-    ]
-    return hidden
+    hidden = leave_out(result, output, _DETAIL_TABLES)
+    if output.format in FOR_PEOPLE and not output.tables:
+        result.tables = [_without_single_process(table) for table in result.tables]
+    print_result(result, output)
+    tell_left_out(hidden, output, quiet=arguments.quiet)
+    return 0
 
 
 def _without_single_process(table: ResultTable) -> ResultTable:

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import NO_OPS_LEFT, opened_trace
+from wavescope.cli.opened import opened_trace, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputFormat,
@@ -18,7 +18,7 @@ from wavescope.cli.options import (
     add_trace_argument,
     selection_from,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.output import leave_out, print_result, tell_left_out
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
@@ -26,7 +26,6 @@ from wavescope.errors import UsageError
 if TYPE_CHECKING:
     from wavescope.analyze.kernel_summary import KernelSummaryOptions
     from wavescope.analyze.trace_summary import SummaryOptions
-    from wavescope.model.result import Result
 
 _HEADER_FACTS = {
     "path": "path",
@@ -88,15 +87,18 @@ def _run(arguments: argparse.Namespace) -> int:
             result = summarize(select(trace, selection), options)
     if not selection.is_everything:
         result.facts["selection"] = str(selection)
-        if not result.facts["op_count"] and not arguments.quiet:
-            say(NO_OPS_LEFT, label="note")
-    hidden = _fit_for_people(result, output) if output.format in FOR_PEOPLE else []
+    if not result.facts["op_count"]:
+        tell_no_ops(selection, quiet=arguments.quiet)
+    if output.format in FOR_PEOPLE:
+        result.facts = {
+            shown: result.facts[key] for key, shown in _HEADER_FACTS.items() if key in result.facts
+        }
+    hidden = leave_out(result, output, _DETAIL_TABLES)
     print_result(result, output)
-    if output.format is OutputFormat.TEXT and not output.tables and not arguments.quiet:
-        if hidden:
-            say(f"more with --table NAME: {', '.join(hidden)}")
-        if result.facts.get("marker_count"):
-            say(f"by marked phase: wavescope phases {shlex.quote(arguments.trace)}")
+    tell_left_out(hidden, output, quiet=arguments.quiet)
+    is_text = output.format is OutputFormat.TEXT and not output.tables
+    if is_text and result.facts.get("marker_count") and not arguments.quiet:
+        say(f"by marked phase: wavescope phases {shlex.quote(arguments.trace)}")
     return 0
 
 
@@ -127,19 +129,6 @@ def _kernel_options(arguments: argparse.Namespace) -> KernelSummaryOptions:
         ops=OpChoice.ALL if arguments.all_ops else OpChoice.KERNELS,
         rules=NameRules.from_toml(arguments.rules) if arguments.rules else None,
     )
-
-
-def _fit_for_people(result: Result, output: OutputOptions) -> list[str]:
-    """Leave out details that nobody asked for; the names of the tables left out."""
-    result.facts = {
-        shown: result.facts[key] for key, shown in _HEADER_FACTS.items() if key in result.facts
-    }
-    if output.tables:
-        return []
-    result.tables = [table for table in result.tables if table.rows]
-    hidden = [table.name for table in result.tables if table.name in _DETAIL_TABLES]
-    result.tables = [table for table in result.tables if table.name not in hidden]
-    return hidden
 
 
 COMMAND = Command(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from wavescope.analyze.names.kernel_meaning import CategoryRules
+from wavescope.analyze.phases.kernel_rows import KERNEL_COLUMNS, kernel_rows
 from wavescope.analyze.phases.marker_paths import Path, PhaseScope
 from wavescope.analyze.phases.marker_phases import (
     MarkerPhases,
@@ -154,18 +155,6 @@ def _numbers(facts: PathFacts, whole_ns: int) -> tuple[Value, ...]:
     )
 
 
-_KERNEL_COLUMNS = (
-    ResultColumn("path", "Phase", Unit.NAME, "as in the table of phases"),
-    ResultColumn("name", "Kernel", Unit.NAME, "kernel, copy or fill"),
-    ResultColumn("calls", "Calls", Unit.COUNT, "how often it ran in the phase"),
-    ResultColumn("mean_ns", "Avg", Unit.NS, "total / calls"),
-    ResultColumn("percent", "%", Unit.PERCENT, "share of the phase's summed durations"),
-    ResultColumn("note", "What it is", Unit.NAME, "what the name says of the kernel"),
-    ResultColumn("category", "Category", Unit.NAME, "kind of work, see docs/categories.md"),
-    ResultColumn("total_ns", "Total", Unit.NS, "sum of durations"),
-)
-
-
 def _kernel_table(
     phases: MarkerPhases,
     kernels: PhaseKernels,
@@ -177,31 +166,12 @@ def _kernel_table(
     rows: list[tuple[Value, ...]] = []
     for number in shown:
         place = (*_scope_values(phases.paths[number], scope, ranks), phases.path_text(number))
-        rows += _kernel_rows(kernels, number, place, options.kernels)
+        rows += kernel_rows(kernels, number, place, options.kernels)
     if not options.marker:
         place = (*(None,) * len(_SCOPE_COLUMNS[scope]), OUTSIDE)
-        rows += _kernel_rows(kernels, len(phases.paths), place, options.kernels)
-    columns = (*_SCOPE_COLUMNS[scope], *_KERNEL_COLUMNS)
+        rows += kernel_rows(kernels, len(phases.paths), place, options.kernels)
+    columns = (*_SCOPE_COLUMNS[scope], *KERNEL_COLUMNS)
     return ResultTable("phase_kernels", "Kernels by phase", columns, rows)
-
-
-def _kernel_rows(
-    kernels: PhaseKernels, path: int, place: tuple[Value, ...], most: int | None
-) -> list[tuple[Value, ...]]:
-    whole_ns = kernels.total_ns(path)
-    return [
-        (
-            *place,
-            kernels.names[name],
-            time.calls,
-            time.total_ns / time.calls,
-            100 * time.total_ns / whole_ns if whole_ns else None,
-            kernels.meanings[name].note or None,
-            kernels.meanings[name].category,
-            time.total_ns,
-        )
-        for name, time in kernels.top(path)[:most]
-    ]
 
 
 def _ranks(trace: Trace) -> dict[int, int]:

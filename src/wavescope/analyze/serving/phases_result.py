@@ -9,6 +9,7 @@ from wavescope.analyze.group_sums import group_sums
 from wavescope.analyze.group_unions import group_unions_ns
 from wavescope.analyze.names.kernel_meaning import meaning_of
 from wavescope.analyze.names.kernel_names import short_name
+from wavescope.analyze.phases.kernel_rows import KERNEL_COLUMNS, kernel_rows
 from wavescope.analyze.phases.phase_kernels import KernelTime, PhaseKernels
 from wavescope.analyze.serving.phase_rules import PhaseRules
 from wavescope.analyze.serving.serving_phases import (
@@ -117,37 +118,12 @@ def _confidence_percent(segments: tuple[PhaseSegment, ...], phase: ServingPhase)
     return 100 * sum(s.confidence * (s.gpu_time_ns + 1) for s in mine) / weight
 
 
-_KERNEL_COLUMNS = (
-    ResultColumn("path", "Phase", Unit.NAME, "as in the table of phases"),
-    ResultColumn("name", "Kernel", Unit.NAME, "kernel, copy or fill"),
-    ResultColumn("calls", "Calls", Unit.COUNT, "how often it ran in the phase"),
-    ResultColumn("mean_ns", "Avg", Unit.NS, "total / calls"),
-    ResultColumn("percent", "%", Unit.PERCENT, "share of the phase's summed durations"),
-    ResultColumn("note", "What it is", Unit.NAME, "what the name says of the kernel"),
-    ResultColumn("category", "Category", Unit.NAME, "kind of work, see docs/categories.md"),
-    ResultColumn("total_ns", "Total", Unit.NS, "sum of durations"),
-)
-
-
 def _kernel_table(phases: ServingPhases, limit: int | None) -> ResultTable:
     kernels = _phase_kernels(phases)
-    rows: list[tuple[Value, ...]] = []
-    for phase in _ORDER:
-        whole_ns = kernels.total_ns(phase)
-        rows += [
-            (
-                phase.name.lower(),
-                kernels.names[name],
-                time.calls,
-                time.total_ns / time.calls,
-                100 * time.total_ns / whole_ns if whole_ns else None,
-                kernels.meanings[name].note or None,
-                kernels.meanings[name].category,
-                time.total_ns,
-            )
-            for name, time in kernels.top(phase)[:limit]
-        ]
-    return ResultTable("phase_kernels", "Kernels by phase", _KERNEL_COLUMNS, rows)
+    rows = [
+        row for phase in _ORDER for row in kernel_rows(kernels, phase, (phase.name.lower(),), limit)
+    ]
+    return ResultTable("phase_kernels", "Kernels by phase", KERNEL_COLUMNS, rows)
 
 
 def _phase_kernels(phases: ServingPhases) -> PhaseKernels:
