@@ -153,7 +153,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _command(arguments: argparse.Namespace, *, required: bool) -> tuple[str, ...]:
-    from wavescope.collect.counters.workload_path import require_no_launcher  # noqa: PLC0415
+    from wavescope.collect.counters.workload_path import (  # noqa: PLC0415
+        require_no_launcher,
+        require_runnable,
+    )
 
     command = tuple(arguments.command)
     if command[:1] == ("--",):
@@ -163,6 +166,8 @@ def _command(arguments: argparse.Namespace, *, required: bool) -> tuple[str, ...
             "which program?", hint="wavescope profile -n vcopy -- ./vcopy -n 1048576 -b 256"
         )
     require_no_launcher(command)
+    if required:
+        require_runnable(command)
     return command
 
 

@@ -31,6 +31,7 @@ from wavescope.collect.counters.workload_folder import (
 from wavescope.collect.counters.workload_path import (
     Surroundings,
     require_no_launcher,
+    require_runnable,
     workload_folder,
 )
 from wavescope.collect.machine import Machine
@@ -147,6 +148,16 @@ def test_counters_become_columns(tmp_path: Path) -> None:
     assert output.notes == ["1 rows of counters could not be read and were left out"]
 
 
+def test_gpus_keep_their_numbers_when_others_are_idle(tmp_path: Path) -> None:
+    written(tmp_path, "1,1,Agent 4,7,k,1,1,SQ_WAVES,1,10,20")
+    agents = '"Node_Id","Logical_Node_Id","Agent_Type"\n0,0,"CPU"\n3,1,"GPU"\n4,2,"GPU"\n'
+    (tmp_path / "pmc_1" / "host" / "7_agent_info.csv").write_text(agents)
+
+    (dispatch,) = read_pass_output(tmp_path).dispatches
+
+    assert dispatch.gpu == 1
+
+
 def test_times_beyond_a_float_stay_exact(tmp_path: Path) -> None:
     start = 13_386_742_234_691_895
     written(tmp_path, f"1,1,Agent 1,7,k,1,1,SQ_WAVES,1,{start},{start + 1}")
@@ -215,6 +226,7 @@ def test_a_name_that_is_none_is_refused(name: str) -> None:
         (["/usr/bin/srun", "./a"], "srun"),
         (["env", "A=1", "mpiexec", "./a"], "mpiexec"),
         (["numactl", "-N0", "jsrun", "./a"], "jsrun"),
+        (["taskset", "-c", "0-3", "timeout", "10m", "mpirun", "./a"], "mpirun"),
     ],
 )
 def test_a_launcher_is_refused(command: list[str], launcher: str) -> None:
@@ -225,6 +237,15 @@ def test_a_launcher_is_refused(command: list[str], launcher: str) -> None:
 @pytest.mark.parametrize("command", [["./mpirun_test"], ["python3", "mpirun"], [], ["env"]])
 def test_other_programs_are_not_launchers(command: list[str]) -> None:
     require_no_launcher(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [(["./no-such-program"], "there is no program"), (["python3"], "waits for input")],
+)
+def test_what_would_fail_in_every_pass_is_refused(command: list[str], why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        require_runnable(command)
 
 
 REQUEST = WorkloadRequest(("./app", "-n", "4"), "gfx90a", ("gemm",), ())

@@ -10,7 +10,7 @@ import csv
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
@@ -90,7 +90,7 @@ def read_pass_output(folder: Path) -> PassOutput:
     if spoiled:
         notes.append(f"{spoiled} rows of counters could not be read and were left out")
     every = list(dispatches.values())
-    _number_gpus(every)
+    _number_gpus(every, _gpu_agents(folder))
     return PassOutput(every, len(processes), notes)
 
 
@@ -135,9 +135,23 @@ def _take(
     return True
 
 
-def _number_gpus(dispatches: Sequence[Dispatch]) -> None:
+def _gpu_agents(folder: Path) -> set[int]:
+    """Numbers of all agents that are GPUs, used or not, where rocprofv3 listed its agents."""
+    agents: set[int] = set()
+    for path in sorted(folder.rglob("*_agent_info.csv")):
+        with (
+            suppress(OSError, csv.Error, ValueError),
+            path.open(encoding="utf-8-sig", errors="replace", newline="") as stream,
+        ):
+            for row in csv.DictReader(stream):
+                if row.get("Agent_Type") == "GPU":
+                    agents.add(int(row.get("Node_Id") or ""))
+    return agents
+
+
+def _number_gpus(dispatches: Sequence[Dispatch], gpus: set[int]) -> None:
     """GPUs from 0 in the order of their agents: agents also count CPUs."""
-    agents = sorted({each.gpu for each in dispatches})
+    agents = sorted(gpus | {each.gpu for each in dispatches})
     numbers = {agent: number for number, agent in enumerate(agents)}
     for each in dispatches:
         each.gpu = numbers[each.gpu]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,10 @@ _PLACEHOLDER = re.compile(r"%hostname%|%gpumodel%|%rank%(/?)|%env\{([^}%]*)\}%")
 _LAUNCHERS = frozenset(
     ("mpirun", "mpiexec", "srun", "orterun", "prterun", "prun", "jsrun", "aprun", "flux")
 )
-_PREFIXES = frozenset(("env", "numactl", "taskset", "nice", "time", "stdbuf", "nohup"))
+_PREFIXES = frozenset(("env", "numactl", "taskset", "nice", "time", "timeout", "stdbuf", "nohup"))
+_OPTION = re.compile(r"-.*|\w+=.*|[\d,.:-]+[smhd]?", re.ASCII | re.DOTALL)
+"""Options of such a command, their numbers, and variables."""
+_PYTHON = re.compile(r"python(\d+(\.\d+)*)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def require_no_launcher(command: Sequence[str]) -> None:
     words = list(command)
     while words and Path(words[0]).name in _PREFIXES:
         words.pop(0)
-        while words and (words[0].startswith("-") or "=" in words[0]):
+        while words and _OPTION.fullmatch(words[0]):
             words.pop(0)
     launcher = Path(words[0]).name if words else ""
     if launcher not in _LAUNCHERS:
@@ -67,3 +71,16 @@ def require_no_launcher(command: Sequence[str]) -> None:
         f"{launcher} cannot be profiled: it starts the ranks, and each of them is to be profiled",
         hint=f"write {started} wavescope profile [options] -- ./program",
     )
+
+
+def require_runnable(command: Sequence[str]) -> None:
+    """Refuse what cannot be started, or would wait for input: it would fail in every pass."""
+    if shutil.which(command[0]) is None:
+        raise UsageError(
+            f"there is no program '{command[0]}'",
+            hint="check the spelling and PATH; a program here needs ./ before its name",
+        )
+    if len(command) == 1 and _PYTHON.fullmatch(Path(command[0]).name):
+        raise UsageError(
+            f"{command[0]} without a script waits for input", hint="-- python3 train.py"
+        )
