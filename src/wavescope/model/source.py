@@ -21,6 +21,8 @@ Batch = dict[str, Array]
 """Columns of equal length by name; STRING columns are codes into the source's string table."""
 
 BATCH_ROWS = 1 << 17
+_ROWS_AT_ONCE = 1 << 14
+"""Small batches stay in the cache, and in the heap: larger ones go back to the system each time."""
 _ROWS_OF_ROOM = 1 << 26
 
 
@@ -115,7 +117,7 @@ def read_columns(source: TraceSource, table: Table, columns: Sequence[str]) -> d
     whole = {name: np.empty(room, table.column(name).type.dtype) for name in columns}
     beyond: list[Batch] = []
     filled = 0
-    for batch in source.batches(table, columns):
+    for batch in source.batches(table, columns, _ROWS_AT_ONCE):
         rows = len(batch[columns[0]])
         if beyond or filled + rows > room:
             beyond.append(batch)
