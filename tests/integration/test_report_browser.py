@@ -315,6 +315,8 @@ def test_an_empty_trace_has_a_report_too(browser: Browser, tmp_path: Path) -> No
     view = opened(browser, report(write_as(a_trace(), tmp_path / "empty.db")))
 
     assert view.complaints() == []
+    said = view.value("document.querySelector('#findings .none').textContent")
+    assert said == "There are no GPU ops here to judge."
 
 
 def test_several_traces_are_compared_with_the_first(browser: Browser, tmp_path: Path) -> None:

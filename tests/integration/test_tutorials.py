@@ -41,7 +41,7 @@ def run_in(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
         "XDG_CACHE_HOME": str(folder / "cache"),
         "COLUMNS": "160",
     }
-    return subprocess.run(
+    done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=folder,
         env=environment,
@@ -50,6 +50,9 @@ def run_in(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
         timeout=600,
         check=False,
     )
+    # Shown by pytest when the test fails: which command printed what.
+    print(done.stdout, done.stderr, sep="\n--- stderr ---\n")
+    return done
 
 
 def script_of(page: str) -> str:

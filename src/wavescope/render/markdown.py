@@ -88,4 +88,4 @@ def _advice(finding: Finding) -> str:
 
 
 def _sentence(text: str) -> str:
-    return " ".join(escaped(part) for part in re.findall(r".{1,100}(?:\s|$)|\S+", text))
+    return " ".join(escaped(part.rstrip()) for part in re.findall(r".{1,100}(?:\s|$)|\S+", text))

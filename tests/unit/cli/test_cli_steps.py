@@ -82,6 +82,20 @@ def test_a_trace_without_repetition_says_so(run: Run, trace_file: Path) -> None:
     assert "nothing repeats" in ran.err
 
 
+@pytest.mark.parametrize("command", ["steps", "phases", "analyze-trace", "summary"])
+def test_a_trace_without_ops_does_not_blame_filters(run: Run, tmp_path: Path, command: str) -> None:
+    trace = tmp_path / "empty.json"
+    trace.write_text('{"traceEvents": []}')
+
+    plain, filtered = run(command, trace), run(command, trace, "--gpu", "0")
+
+    assert (plain.code, filtered.code) == (0, 0)
+    assert plain.err == (
+        "note: there are no GPU ops in the trace: `wavescope info` shows what it holds\n"
+    )
+    assert filtered.err.startswith("note: no op is left by the filters")
+
+
 def test_phases_without_any_marker(run: Run, served_file: Path) -> None:
     ran = run("phases", served_file)
 

@@ -12,14 +12,13 @@ _AT_ONCE = 3
 """Findings that are seen without asking for more."""
 _ORDER = {Severity.PROBLEM: 0, Severity.WARNING: 1, Severity.INFO: 2}
 _SIGN = {Severity.PROBLEM: "!!", Severity.WARNING: "!", Severity.INFO: "i"}
+_NOTHING_STOOD_OUT = "No findings: nothing stood out by the published thresholds."
 
 
-def findings_html(findings: Sequence[Finding]) -> Html:
-    """The findings, the largest gain of the gravest kind first."""
+def findings_html(findings: Sequence[Finding], none: str = _NOTHING_STOOD_OUT) -> Html:
+    """The findings, the largest gain of the gravest kind first; `none` where there are none."""
     if not findings:
-        return element(
-            "p", "No findings: nothing stood out by the published thresholds.", class_="none"
-        )
+        return element("p", none, class_="none")
     ordered = sorted(findings, key=lambda f: (_ORDER[f.severity], -(f.gain_percent or 0.0)))
     items = [_finding(finding) for finding in ordered]
     first = element("ul", *items[:_AT_ONCE], class_="findings")

@@ -34,7 +34,7 @@ def report_page(report: TraceReport, trace: Trace, title: str) -> Page:
     summary = report.summary
     sections = [
         Section("figures", "", cards_html(report_cards(report)), is_bare=True),
-        Section("findings", "Findings", findings_html(report.findings)),
+        Section("findings", "Findings", _findings(report)),
         Section("timeline", "Timeline", timeline_html("timeline-data", drawn)),
         Section("shares", "Where the time goes", shares_html(report), "Shares"),
         Section("phases", _phase_title(report.phases), phases_html(report.phases), "Hot kernels"),
@@ -53,6 +53,13 @@ def report_page(report: TraceReport, trace: Trace, title: str) -> Page:
     shown = [section for section in sections if section.body]
     data_by_id: dict[str, Any] = {"timeline-data": data}
     return Page(title, header_html(report, trace, title), shown, data_by_id, SCRIPTS)
+
+
+def _findings(report: TraceReport) -> Html:
+    """The findings; a trace without ops is no proof that all is well."""
+    if not report.overview.facts.get("op_count"):
+        return findings_html(report.findings, "There are no GPU ops here to judge.")
+    return findings_html(report.findings)
 
 
 _HOST = ("calls", "launch_gpus", "launch_kernels")
