@@ -285,7 +285,7 @@ AGENT = GpuAgent("gfx942", "AMD Instinct MI300X", 29857, 304, 4, 32, 32, 64, 102
 
 
 def test_the_machine_is_described(tmp_path: Path) -> None:
-    partition = tmp_path / "sys/class/drm/card0/device"
+    partition = tmp_path / "sys/class/drm/card1/device"
     partition.mkdir(parents=True)
     (partition / "current_compute_partition").write_text("SPX\n")
     (partition / "current_memory_partition").write_text("NPS4\n")
@@ -299,3 +299,15 @@ def test_the_machine_is_described(tmp_path: Path) -> None:
         "compute_partition": "SPX", "rocm_version": "",
     }  # fmt: skip
     assert {name: row[name] for name in expected} == expected
+
+
+def test_a_split_gpu_has_the_dies_of_its_part(tmp_path: Path) -> None:
+    for card, kind, how in ((1, "compute", "CPX"), (1, "memory", "NPS4"), (10, "compute", "SPX")):
+        folder = tmp_path / f"sys/class/drm/card{card}/device"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"current_{kind}_partition").write_text(how)
+
+    row = system_row(Workload("w", ("a",), ()), AGENT, Machine(root=tmp_path))
+
+    assert (row["compute_partition"], row["memory_partition"]) == ("CPX", "NPS4")
+    assert (row["num_xcd"], row["total_l2_chan"]) == ("1", "16")

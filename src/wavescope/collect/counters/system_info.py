@@ -37,7 +37,7 @@ _MODEL_OF_CHIP = {
     "gfx950": "MI350",
 }
 """What a chip is called that its number does not tell."""
-_PARTITIONS = "sys/class/drm/card{card}/device/current_{kind}_partition"
+_PARTITIONS = "sys/class/drm/card*/device/current_{kind}_partition"
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ def system_row(workload: Workload, agent: GpuAgent, machine: Machine) -> dict[st
         "amd_gpu_kernel_version": machine.text("sys/module/amdgpu/version"),
         "cpu_memory": _after(machine.text("proc/meminfo"), "MemTotal").removesuffix(" kB"),
         "rocm_version": machine.text("opt/rocm/.info/version"),
-        "compute_partition": machine.text(_PARTITIONS.format(card=0, kind="compute")),
-        "memory_partition": machine.text(_PARTITIONS.format(card=0, kind="memory")),
+        "compute_partition": _partition(machine, "compute"),
+        "memory_partition": _partition(machine, "memory"),
         "gpu_model": gpu_model(agent),
         "gpu_arch": agent.chip,
         "gpu_chip_id": str(agent.chip_id),
@@ -104,6 +104,13 @@ def system_csv(row: dict[str, str]) -> str:
     writer.writeheader()
     writer.writerow(row)
     return out.getvalue()
+
+
+def _partition(machine: Machine, kind: str) -> str:
+    """How the first GPU that can be split is split; the first card may be a mere display's."""
+    paths = machine.root.glob(_PARTITIONS.format(kind=kind))
+    first = min(paths, key=lambda path: (len(path.parts[-3]), path.parts[-3]), default=None)
+    return machine.text(str(first.relative_to(machine.root))) if first else ""
 
 
 def _scalar_caches(agent: GpuAgent) -> int:
