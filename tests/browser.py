@@ -52,6 +52,8 @@ class Browser:
 
     def __init__(self, process: subprocess.Popen[bytes], commands: int, answers: int) -> None:
         self._process, self._commands, self._answers = process, commands, answers
+        self._has_answer = select.poll()
+        self._has_answer.register(answers, select.POLLIN)
         self._number = 0
         self._buffer = bytearray()
         self.events: list[dict[str, Any]] = []
@@ -138,7 +140,7 @@ class Browser:
         end = time.monotonic() + timeout_s
         while b"\0" not in self._buffer:
             left = end - time.monotonic()
-            ready = left > 0 and select.select([self._answers], [], [], left)[0]
+            ready = left > 0 and self._has_answer.poll(1000 * left)
             part = os.read(self._answers, 1 << 20) if ready else b""
             assert part, f"the browser says nothing (exit code {self._process.poll()})"
             self._buffer += part

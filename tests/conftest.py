@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from pathlib import Path
 
@@ -15,6 +16,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
+_USUAL_THRESHOLDS = gc.get_threshold()
+
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
@@ -23,6 +26,14 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests see no settings of the machine they run on."""
     for name in ("WAVESCOPE_NATIVE", "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
+
+
+def pytest_runtest_teardown() -> None:
+    """Undo what commands, which run in a process of their own, do to Python's memory management.
+
+    Otherwise traces that a thousand tests opened stay open until the process runs out of files.
+    """
+    gc.set_threshold(*_USUAL_THRESHOLDS)
 
 
 @pytest.fixture

@@ -236,6 +236,9 @@ class TableReader:
         self._library.wavescope_table_reader_close(self._handle)
         self._handle = c_void_p()
 
+    def __del__(self) -> None:
+        self.close()
+
     def _text(self, index: int, used_bytes: int) -> npt.NDArray[np.uint8]:
         pointer, count = c_void_p(), c_int64()
         self._library.wavescope_table_reader_text(self._handle, index, byref(pointer), byref(count))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 
@@ -148,16 +149,37 @@ class SqliteSource(Closing):
         if not table_layout(self.connection, primary).is_rowid(key):
             raise self._damaged(f"a table {primary} whose {key} is not its key")
         by_file = {name: [c for c in wanted if c.stored_in == name] for name, _ in table.keys}
-        cursor: ColumnCursor | _MarkerRows
-        if table is MARKERS:
-            cursor = _MarkerRows(self.connection, by_file[primary])
-        else:
-            cursor = self._cursor(primary, key, by_file[primary], with_gpu=table is OPS)
-        beside = [
-            (name, _Beside(self._cursor(name, other_key, by_file[name]), other_key))
-            for name, other_key in others
-            if by_file[name] and name in self._tables
-        ]
+        with ExitStack() as opened:
+            cursor: ColumnCursor | _MarkerRows
+            if table is MARKERS:
+                cursor = _MarkerRows(self.connection, by_file[primary])
+            else:
+                cursor = opened.enter_context(
+                    self._cursor(primary, key, by_file[primary], with_gpu=table is OPS)
+                )
+            beside = [
+                (
+                    by_file[name],
+                    _Beside(
+                        opened.enter_context(self._cursor(name, other_key, by_file[name])),
+                        other_key,
+                    ),
+                )
+                for name, other_key in others
+                if by_file[name] and name in self._tables
+            ]
+            yield from self._joined_batches(table, cursor, beside, rows, tally)
+
+    def _joined_batches(
+        self,
+        table: Table,
+        cursor: ColumnCursor | _MarkerRows,
+        beside: Sequence[tuple[Sequence[Column], _Beside]],
+        rows: int,
+        tally: Counter[str],
+    ) -> Iterator[dict[str, Array | list[str]]]:
+        """The rows that `cursor` gives, with those of other tables beside them."""
+        primary, key = table.keys[0]
         while True:
             block = cursor.read(rows)
             ids = np.asarray(block[key], np.int64)
@@ -179,8 +201,9 @@ class SqliteSource(Closing):
                 )
                 if not len(ids):
                     continue
-            for name, side in beside:
-                for column, values in side.aligned(ids, by_file[name]).items():
+            for columns, side in beside:
+                name = columns[0].stored_in
+                for column, values in side.aligned(ids, columns).items():
                     raw[f"{name}.{column}"] = values
             yield raw
 
