@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from wavescope.export.trace_file import EXPORTER
 
 def open_files() -> int:
     gc.collect()
-    return len(os.listdir("/proc/self/fd"))
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def a_trace_file(folder: Path) -> Path:
