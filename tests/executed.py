@@ -25,6 +25,7 @@ SKIPPED = ("app_signal", "graph_batch", "paused", "filter", "not_intercepted")
 LOST = ("buffer_full", "pending_at_exit", "timestamps", "size_limit")
 COPIES = 0xFFFF
 _INTERNAL = "rocr_blit_shader"  # the runtime's own kernels, on queues that nobody sees
+_EARLY_TOLERANCE_NS = 1_000
 _COUNTER = np.dtype(
     [
         ("kind", "u1"),
@@ -293,7 +294,8 @@ def missing_after_kill(
 ) -> int:
     """How many dispatches, over all queues, the log of what ran has and the trace has not.
 
-    Asserts that all else agrees, one by one. The log may have one dispatch of each queue whose
+    Asserts that all else agrees, one by one; times less exactly than elsewhere, because a process
+    that is killed early leaves only the first readings of its clocks. The log may have one dispatch of each queue whose
     signal was not yet completed, and lacks what ended after it was last written.
     """
     missing = 0
@@ -302,7 +304,8 @@ def missing_after_kill(
         assert twins, f"nothing of queue {key} is in the trace"
         twin = min(twins, key=lambda twin: abs(traced[twin][0].start_ns - ops[0].start_ns))
         common = min(len(ops), len(traced[twin]))
-        assert differences({key: ops[:common]}, {key: traced[twin][:common]}) == []
+        early = _EARLY_TOLERANCE_NS
+        assert differences({key: ops[:common]}, {key: traced[twin][:common]}, early) == []
         missing += max(0, len(ops) - common - 1)
     return missing
 
