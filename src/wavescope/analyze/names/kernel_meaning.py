@@ -55,6 +55,9 @@ _OPTIONAL_PART = re.compile(r"\[([^\]]*)\]")
 _GROUP = re.compile(r"\\(\d)")
 
 
+_compiled = functools.cache(re.compile)
+
+
 class KernelMeaning(NamedTuple):
     """What a kernel is; `family` and `note` are empty where nothing is known."""
 
@@ -64,9 +67,12 @@ class KernelMeaning(NamedTuple):
 
 
 class _MeaningRule(NamedTuple):
-    """A rule on the demangled or on the short name."""
+    """A rule on the demangled or on the short name.
 
-    pattern: re.Pattern[str]
+    Its pattern is compiled when a name first meets it: most names find an early rule.
+    """
+
+    pattern: str
     on_short_name: bool
     category: str
     family: str
@@ -76,7 +82,7 @@ class _MeaningRule(NamedTuple):
         subject, end = (
             (short, _LONGEST_SHORT) if self.on_short_name else (demangled, LONGEST_MATCHED)
         )
-        found = self.pattern.search(subject, 0, end)
+        found = _compiled(self.pattern).search(subject, 0, end)
         if found is None:
             return None
         return KernelMeaning(self.category, self.family, expanded_note(self.note, found))
@@ -148,7 +154,7 @@ _remembered_meaning = functools.lru_cache(maxsize=4_096)(_meaning)
 
 def _family(demangled: str) -> str:
     for pattern, family in _built_in().families:
-        if pattern.search(demangled, 0, LONGEST_MATCHED):
+        if _compiled(pattern).search(demangled, 0, LONGEST_MATCHED):
             return family
     return ""
 
@@ -158,7 +164,7 @@ class _BuiltIn(NamedTuple):
 
     rules: tuple[_MeaningRule, ...]
     collective_rules: tuple[_MeaningRule, ...]
-    families: tuple[tuple[re.Pattern[str], str], ...]
+    families: tuple[tuple[str, str], ...]
 
 
 @functools.lru_cache(maxsize=1)
@@ -166,7 +172,7 @@ def _built_in() -> _BuiltIn:
     document = built_in_rules("names", "rules", "kernel_meanings.toml")
     rules = tuple(
         _MeaningRule(
-            re.compile(rule.get("match") or rule["short"]),
+            rule.get("match") or rule["short"],
             "short" in rule,
             rule["category"],
             rule.get("family", ""),
@@ -178,5 +184,5 @@ def _built_in() -> _BuiltIn:
     return _BuiltIn(
         tuple(rule for rule in rules if rule.category != COMMUNICATION),
         tuple(rule for rule in rules if rule.category == COMMUNICATION),
-        tuple((re.compile(pattern), family) for pattern, family in families),
+        tuple(families),
     )
