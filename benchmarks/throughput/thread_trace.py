@@ -111,7 +111,7 @@ def write_code(folder: Path, rows: int, sums: np.ndarray) -> None:
     code: list[list[object]] = [["; gemm", 0, 0, "gemm", 1, 4096, 0, 0, 0, 0]]
     for row in range(1, rows):
         line = 3 + row * 7 % SOURCES
-        source = f"/work/kernels/gemm.py:{line}"
+        source = f"/src/kernels/gemm.py:{line}"
         text = LOOP[(row - 1) % len(LOOP)]
         code.append([text, 0, row, source, 1, 4096 + 8 * row, *map(int, sums[row])])
     header = "ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle"
