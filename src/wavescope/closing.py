@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -28,6 +30,15 @@ class Closing(ABC):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+@contextmanager
+def on_error(undo: Callable[[], object]) -> Iterator[None]:
+    """Call `undo` when the block fails, whatever the reason; what it made stays otherwise."""
+    with ExitStack() as stack:
+        stack.callback(undo)
+        yield
+        stack.pop_all()
 
 
 class ClosingOrAborting(Closing):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wavescope.closing import Closing, ClosingOrAborting
+from wavescope.closing import Closing, ClosingOrAborting, on_error
 
 
 class _Log(ClosingOrAborting):
@@ -38,3 +38,13 @@ def test_an_error_aborts_and_goes_on() -> None:
 def test_a_thing_that_cannot_close_cannot_be_made() -> None:
     with pytest.raises(TypeError, match="abstract"):
         Closing()  # type: ignore[abstract]
+
+
+def test_on_error_undoes_only_what_failed() -> None:
+    undone: list[str] = []
+    with on_error(lambda: undone.append("kept")):
+        pass
+    with pytest.raises(KeyboardInterrupt), on_error(lambda: undone.append("failed")):
+        raise KeyboardInterrupt
+
+    assert undone == ["failed"]

@@ -12,12 +12,12 @@ from wavescope.cli.options import FOR_PEOPLE, OutputFormat, OutputOptions, add_o
 from wavescope.cli.output import print_result
 from wavescope.cli.terminal import terminal_width
 from wavescope.errors import UsageError
+from wavescope.model.workload_layout import COUNTED_CHIPS
 from wavescope.render.escape import visible
 
 if TYPE_CHECKING:
     from wavescope.model.result import Result, ResultTable
 
-_CHIPS = ("gfx906", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950")
 _FEW = 8
 _SHORT_COLUMNS = ("id", "metric", "unit", "meaning")
 
@@ -30,7 +30,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="words of names, keys, meanings or counters, or ids such as 17.2; all must occur",
     )
     parser.add_argument(
-        "--arch", choices=_CHIPS, default="gfx942", help="chip whose metrics are meant"
+        "--arch", choices=COUNTED_CHIPS, default="gfx942", help="chip whose metrics are meant"
     )
     parser.add_argument(
         "--metrics",

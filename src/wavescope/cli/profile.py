@@ -10,13 +10,12 @@ from wavescope.cli.command import Command, Example
 from wavescope.cli.options import OutputOptions, add_format_flags, add_quiet_flag, row_count
 from wavescope.cli.output import print_result
 from wavescope.errors import MachineError, UsageError
+from wavescope.model.workload_layout import COUNTED_CHIPS
 
 if TYPE_CHECKING:
     from wavescope.analyze.counters.catalogue import Catalogue
     from wavescope.collect.counters.hsa_agents import GpuAgent
     from wavescope.model.result import Result
-
-_CHIPS = ("gfx906", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +61,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--device", metavar="N", type=row_count, default=0, help="GPU of the ceilings"
     )
-    what.add_argument("--arch", choices=_CHIPS, help="chip, where no GPU tells it")
+    what.add_argument("--arch", choices=COUNTED_CHIPS, help="chip, where no GPU tells it")
     _add_ways(parser)
     add_format_flags(parser)
     add_quiet_flag(parser)

@@ -50,8 +50,9 @@ from wavescope.collect.machine import Machine
 from wavescope.collect.ranks import launcher_rank
 from wavescope.collect.torch_ranges.environment import without_ranges_because
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
+from wavescope.export.torch_operators_csv import write_consolidated
 from wavescope.export.workload_csv import write_joined
-from wavescope.load.counters.torch_operators import passes_with_operators, write_consolidated
+from wavescope.load.counters.torch_operators import passes_with_operators
 from wavescope.load.counters.workload import read_workload
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit
 from wavescope.model.workload_layout import CEILINGS_FILE, JOINED_FILE, SYSTEM_FILE

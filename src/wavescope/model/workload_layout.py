@@ -17,6 +17,9 @@ from __future__ import annotations
 
 import re
 
+COUNTED_CHIPS = ("gfx906", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950")
+"""Chips whose counters have metrics."""
+
 SYSTEM_FILE = "sysinfo.csv"
 JOINED_FILE = "pmc_perf.csv"
 PASS_FILES = re.compile(r"(pmc_perf_|results_)\w[\w.-]*\.csv", re.ASCII)
@@ -39,6 +42,8 @@ INTEGER_COLUMNS = (DISPATCH_ID, GPU_ID, START, END)
 
 ACCUMULATOR = "SQ_ACCUM_PREV_HIRES"
 """In a level pass: the level counter summed up over all cycles."""
+CHANNELS_SUFFIX = "[]"
+"""In requests: `NAME[]` is the counter NAME of every L2 channel."""
 ACCUMULATOR_SUFFIX = "_ACCUM"
 """In a long form: the accumulator of the level counter that stands before it."""
 

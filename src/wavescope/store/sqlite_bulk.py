@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.closing import ClosingOrAborting
+from wavescope.closing import ClosingOrAborting, on_error
 from wavescope.store.sqlite_bulk_engines import (
     Engine,
     FilledTable,
@@ -107,29 +107,22 @@ class BulkTable(ClosingOrAborting):
         """
         self._owns_database = isinstance(target, Path)
         self._database = BulkDatabase(target, native=native) if isinstance(target, Path) else target
-        try:
+        with on_error(self._give_up):
             layout = self._database.engine().layout(table)
             _require_plain(layout, rebuild_indexes=rebuild_indexes)
             self._database.engine().require_empty(layout)
             self._columns = None if columns is None else _known_names(layout, columns)
             self._table = FilledTable(layout, _known_missing(layout, missing or {}))
             self._database.engine().add_table(self._table)
-        except BaseException:
-            if self._owns_database:
-                self._database.abort()
-            raise
 
     def append(self, columns: Mapping[str, ColumnValues]) -> None:
         """Adds rows: the rowid's column and any others, all of one length; the rest is NULL."""
         engine = self._database.engine()
-        try:
+        with on_error(self._database.abort):
             rowids, values = self._arrays(columns)
             if len(rowids):
                 engine.append(self._table, rowids, values)
                 self._table.last_rowid = int(rowids[-1])
-        except BaseException:
-            self._database.abort()
-            raise
 
     def close(self) -> None:
         """Makes the rows part of the file, unless a BulkDatabase is going to do so."""
@@ -139,6 +132,11 @@ class BulkTable(ClosingOrAborting):
     def abort(self) -> None:
         """Leaves the table, and all others of the same BulkDatabase, empty."""
         self._database.abort()
+
+    def _give_up(self) -> None:
+        """Leave nothing behind of a database that was opened for this table alone."""
+        if self._owns_database:
+            self._database.abort()
 
     def _arrays(
         self, columns: Mapping[str, ColumnValues]

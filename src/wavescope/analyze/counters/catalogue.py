@@ -18,6 +18,7 @@ from wavescope.analyze.counters.expression import ChannelCounter, Expression, Na
 from wavescope.analyze.counters.expression_parser import parsed
 from wavescope.analyze.counters.measure import Measure, parsed_measure
 from wavescope.errors import UsageError, WavescopeError
+from wavescope.model.workload_layout import COUNTED_CHIPS
 from wavescope.package_files import package_file
 
 if sys.version_info >= (3, 11):
@@ -25,7 +26,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-CHIPS = ("gfx906", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950")
+CHIPS = COUNTED_CHIPS
 BASE_CHIP = "gfx942"
 _FOLDER = ("analyze", "counters", "definitions")
 _METRIC_FILES = (

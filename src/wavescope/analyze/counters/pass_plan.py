@@ -19,6 +19,7 @@ from typing import NamedTuple
 from wavescope.analyze.counters.catalogue import Catalogue, Metric
 from wavescope.analyze.counters.expression import ChannelCounter
 from wavescope.errors import UsageError
+from wavescope.model.workload_layout import ACCUMULATOR_SUFFIX, CHANNELS_SUFFIX
 from wavescope.package_files import package_file
 
 if sys.version_info >= (3, 11):
@@ -26,10 +27,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-ACCUMULATED_SUFFIX = "_ACCUM"
-"""`NAME_ACCUM` is the level counter NAME summed up over all cycles."""
-CHANNELS_SUFFIX = "[]"
-"""`NAME[]` is a counter of every L2 channel."""
 _ALWAYS = ("SQ_WAVES", "GRBM_GUI_ACTIVE")
 """What metrics are normalised by."""
 _NOT_COUNTED = frozenset({"ACCUM", "duration"})
@@ -84,7 +81,7 @@ def needed_counters(catalogue: Catalogue, metric: Metric) -> tuple[str, ...]:
     if metric.peak:
         counters |= set(needed_by_formula(catalogue, metric.peak))
     if metric.level_pass:
-        counters |= {metric.level_pass, metric.level_pass + ACCUMULATED_SUFFIX}
+        counters |= {metric.level_pass, metric.level_pass + ACCUMULATOR_SUFFIX}
     return tuple(sorted(counters))
 
 
@@ -129,10 +126,10 @@ def planned_passes(
     """
     slots = slots or known_slots()
     counters = sorted({counter for group in groups for counter in group} | set(_ALWAYS))
-    levels = [each.removesuffix(ACCUMULATED_SUFFIX) for each in counters if _is_accumulated(each)]
+    levels = [each.removesuffix(ACCUMULATOR_SUFFIX) for each in counters if _is_accumulated(each)]
     plan = _Plan(slots, slots.runs_needed(counters, len(levels)))
     for level in levels:
-        plan.add_run(level, (level, level + ACCUMULATED_SUFFIX))
+        plan.add_run(level, (level, level + ACCUMULATOR_SUFFIX))
     plan.place(_ALWAYS)
     for group in sorted(groups, key=lambda group: (-len(group), *group)):
         plan.place(tuple(sorted(set(group))))
@@ -140,7 +137,7 @@ def planned_passes(
 
 
 def _is_accumulated(counter: str) -> bool:
-    return counter.endswith(ACCUMULATED_SUFFIX)
+    return counter.endswith(ACCUMULATOR_SUFFIX)
 
 
 class _Plan:

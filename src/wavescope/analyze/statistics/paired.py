@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wavescope.analyze.statistics.student_t import quantile
 from wavescope.analyze.statistics.two_arms import (
     POWER,
     Effect,
@@ -15,6 +14,7 @@ from wavescope.analyze.statistics.two_arms import (
     fewest,
     guarded_p,
 )
+from wavescope.model.student_t import quantile
 
 
 def paired_effect(

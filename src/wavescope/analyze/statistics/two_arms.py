@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavescope.analyze.statistics.step_noise import FloatArray, Statistic, standard_error
-from wavescope.analyze.statistics.student_t import quantile, two_sided_p
+from wavescope.model.student_t import quantile, two_sided_p
 
 POWER = 0.8
 GUARD = 0.8

@@ -11,13 +11,12 @@ import subprocess
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from wavescope.model.workload_layout import ACCUMULATOR_SUFFIX, collected_name
+from wavescope.model.workload_layout import ACCUMULATOR_SUFFIX, CHANNELS_SUFFIX, collected_name
 
 _WORD = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Za-z0-9_]+\b", re.ASCII)
 _CERTAIN = "SQ_WAVES"
 """A counter that every chip has: a list without it is no list."""
 _SUM = "_sum"
-_CHANNELS = "[]"
 
 
 def known_counters(rocprofv3: Path) -> frozenset[str]:
@@ -49,7 +48,7 @@ def unknown_counters(counters: Sequence[str], known: Collection[str], chip: str)
     lists_sums = any(name.endswith(_SUM) for name in known)
     unknown = []
     for counter in counters:
-        name = counter.removesuffix(_CHANNELS).removesuffix(ACCUMULATOR_SUFFIX)
+        name = counter.removesuffix(CHANNELS_SUFFIX).removesuffix(ACCUMULATOR_SUFFIX)
         name = name if lists_sums else name.removesuffix(_SUM)
         if collected_name(name, chip) not in known:
             unknown.append(counter)

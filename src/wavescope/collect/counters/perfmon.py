@@ -10,9 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wavescope.model.workload_layout import ACCUMULATOR_SUFFIX
-
-_CHANNELS_SUFFIX = "[]"
+from wavescope.model.workload_layout import ACCUMULATOR_SUFFIX, CHANNELS_SUFFIX
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ def counter_names(counters: Sequence[str], channels: ChannelLayout) -> list[str]
     """The single counters that are read; `NAME[]` stands for all channels."""
     names = []
     for counter in counters:
-        family = counter.removesuffix(_CHANNELS_SUFFIX)
+        family = counter.removesuffix(CHANNELS_SUFFIX)
         if family == counter:
             names.append(counter)
         else:
@@ -54,8 +52,8 @@ def extra_counters(counters: Sequence[str], channels: ChannelLayout, chip: str) 
     """Definitions of what rocprofv3 does not know by itself, as YAML; nothing when it knows all."""
     expressions: dict[str, str] = {}
     for counter in counters:
-        if counter.endswith(_CHANNELS_SUFFIX):
-            family = counter.removesuffix(_CHANNELS_SUFFIX)
+        if counter.endswith(CHANNELS_SUFFIX):
+            family = counter.removesuffix(CHANNELS_SUFFIX)
             for channel in range(channels.count):
                 die, instance = divmod(channel, channels.channels_per_die)
                 expressions[f"{family}[{channel}]"] = (

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.closing import Closing, on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.load.chrome.arrows import FLOW_END, FLOW_START, FlowArrows, SliceArrows
 from wavescope.load.chrome.categories import DROPPED_ARGS, Role
@@ -81,14 +82,8 @@ def matches(probe: Probe) -> bool:
 def open_chrome_json(path: Path) -> TraceSource:
     """The trace in `path`; UnreadableInputError when it is no such JSON."""
     builder = TraceBuilder(str(path), FORMAT)
-    importing = _Import(path, builder)
-    try:
+    with on_error(builder.close), _Import(path, builder) as importing:
         importing.run()
-    except BaseException:
-        builder.close()
-        raise
-    finally:
-        importing.close()
     return builder
 
 
@@ -111,7 +106,7 @@ class _Slices(NamedTuple):
         return call, op
 
 
-class _Import:
+class _Import(Closing):
     """One pass over a file into a builder."""
 
     def __init__(self, path: Path, builder: TraceBuilder) -> None:

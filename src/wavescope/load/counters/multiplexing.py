@@ -22,18 +22,12 @@ from wavescope.model.counters import (
     Integers,
     MultiplexedKernel,
 )
+from wavescope.model.student_t import quantile
 from wavescope.model.workload_layout import present_name
 
 BY_KERNEL = "kernel"
 BY_LAUNCH = "kernel_launch_params"
 _LAUNCH_KEY = ("Grid_Size", "Workgroup_Size", "LDS_Per_Workgroup")
-_STUDENT_95 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""Two-sided 95 % quantiles of Student's distribution with 1 to 30 degrees of freedom."""
-_NORMAL_95 = 1.96
 
 
 def complete_multiplexed(table: CounterTable, path: Path) -> None:
@@ -105,5 +99,4 @@ def relative_interval(values: Floats) -> float:
     mean, count = float(values.mean()), len(values)
     if count < 2 or mean == 0:
         return 0.0
-    quantile = _STUDENT_95[count - 2] if count <= len(_STUDENT_95) + 1 else _NORMAL_95
-    return quantile * float(values.std(ddof=1)) / math.sqrt(count) / abs(mean)
+    return quantile(0.975, count - 1) * float(values.std(ddof=1)) / math.sqrt(count) / abs(mean)

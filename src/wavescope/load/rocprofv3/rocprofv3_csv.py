@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.load.importer import Importer, Probe
 from wavescope.load.rocprofv3.csv_files import (
@@ -46,13 +47,10 @@ def open_rocprofv3_csv(path: Path) -> TraceSource:
         )
     rows = Rocprofv3Rows(str(path), FORMAT)
     rows.builder.notes.add("CSV files that cannot be opened, left out", unreadable)
-    try:
+    with on_error(rows.builder.close):
         for group in groups:
             GroupReader(rows, group, _label(group, path)).read()
         return _finished(rows, groups)
-    except BaseException:
-        rows.builder.close()
-        raise
 
 
 def _label(group: FileGroup, path: Path) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.load.byte_stream import ByteStream
 from wavescope.load.importer import Importer, Probe
@@ -31,11 +32,8 @@ def matches(probe: Probe) -> bool:
 def open_rocprofv3_json(path: Path) -> TraceSource:
     """The trace of a rocprofv3 JSON file, gzipped or not."""
     rows = Rocprofv3Rows(str(path), FORMAT)
-    try:
+    with on_error(rows.builder.close):
         return _Walk(path, rows).trace()
-    except BaseException:
-        rows.builder.close()
-        raise
 
 
 class _Walk:

@@ -21,6 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
+from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.load.thread_trace.file_tree import MOST_FILES, FileTree, too_large
 
@@ -55,7 +56,7 @@ class ZipTree:
         self._path = path
         try:
             self._archive = zipfile.ZipFile(path)
-        except (*_DAMAGED, NotImplementedError) as error:
+        except (*_DAMAGED, RuntimeError) as error:
             raise UnreadableInputError(path, _reason(error)) from error
         weakref.finalize(self, self._archive.close)
 
@@ -78,7 +79,7 @@ class ZipTree:
         try:
             with self._archive.open(self._stored_names[name]) as member:
                 return _bounded(member, f"{self.path}:{name}", most_bytes)
-        except (*_DAMAGED, NotImplementedError, RuntimeError) as error:
+        except (*_DAMAGED, RuntimeError) as error:
             raise UnreadableInputError(f"{self.path}:{name}", _reason(error)) from error
 
     @cached_property
@@ -141,7 +142,7 @@ def _seekable_tar(path: Path) -> IO[bytes]:
 
 def _inflated(packed: IO[bytes], path: Path) -> IO[bytes]:
     plain = tempfile.TemporaryFile()  # noqa: SIM115  kept for the tree's life
-    try:
+    with on_error(plain.close):
         size = 0
         while block := packed.read(_BLOCK_BYTES):
             size += len(block)
@@ -149,9 +150,6 @@ def _inflated(packed: IO[bytes], path: Path) -> IO[bytes]:
                 raise _too_much(path)
             plain.write(block)
         plain.seek(0)
-    except BaseException:
-        plain.close()
-        raise
     return plain
 
 

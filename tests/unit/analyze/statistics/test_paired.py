@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from wavescope.analyze.statistics.paired import paired_effect, pairs_needed
-from wavescope.analyze.statistics.student_t import quantile, two_sided_p
+from wavescope.model.student_t import quantile, two_sided_p
 
 
 def test_three_pairs_by_hand() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from wavescope.analyze.statistics.step_noise import FloatArray, Statistic
-from wavescope.analyze.statistics.student_t import quantile, two_sided_p
 from wavescope.analyze.statistics.two_arms import TestOptions, effect_between, runs_needed
+from wavescope.model.student_t import quantile, two_sided_p
 
 
 def runs(*values: float) -> list[FloatArray]:

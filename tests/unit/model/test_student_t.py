@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.analyze.statistics.student_t import quantile, two_sided_p
+from wavescope.model.student_t import quantile, two_sided_p
 
 
 @pytest.mark.parametrize(
