@@ -33,7 +33,6 @@ from wavescope.collect.counters.rocprofv3_passes import (
 )
 from wavescope.collect.counters.system_info import (
     Workload,
-    blocks_text,
     gpu_model,
     system_csv,
     system_row,
@@ -236,7 +235,7 @@ def _write_system(
     folder: Path, arguments: argparse.Namespace, agent: GpuAgent, command: tuple[str, ...]
 ) -> None:
 
-    workload = Workload(arguments.name or folder.name, command, blocks_text(arguments.block))
+    workload = Workload(arguments.name or folder.name, command, tuple(arguments.block) or ("all",))
     (folder / SYSTEM_FILE).write_text(system_csv(system_row(workload, agent, Machine())))
 
 

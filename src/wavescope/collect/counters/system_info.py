@@ -10,7 +10,6 @@ import re
 import shlex
 import socket
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wavescope.collect.counters.hsa_agents import GpuAgent
@@ -128,8 +127,3 @@ def _known(value: int) -> str:
 def _after(text: str, label: str) -> str:
     found = re.search(rf"^{re.escape(label)}\s*[:=]\s*(.*)$", text, re.MULTILINE)
     return found.group(1).strip() if found else ""
-
-
-def blocks_text(blocks: Sequence[str]) -> tuple[str, ...]:
-    """Which blocks a request names, for the row."""
-    return tuple(blocks) or ("all",)
