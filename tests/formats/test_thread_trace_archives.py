@@ -89,8 +89,9 @@ def test_too_large_and_damaged_archives_are_refused(
     with pytest.raises(UnreadableInputError):
         find_captures([archive])
     (tmp_path / "text.zip").write_text("not an archive")
-    with pytest.raises(UnreadableInputError, match="neither a folder nor a zip"):
+    with pytest.raises(UnreadableInputError, match="neither a folder nor a zip") as raised:
         find_captures([tmp_path / "text.zip"])
+    assert "name a folder such as" in raised.value.hint
 
 
 def test_a_member_larger_than_stated_is_not_read_whole(tmp_path: Path) -> None:

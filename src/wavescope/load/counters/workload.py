@@ -70,7 +70,9 @@ def _file_names(folder: Path) -> list[str]:
             folder, "it is a file", hint="give the workload folder that holds pmc_perf.csv"
         ) from error
     except OSError as error:
-        raise UnreadableInputError(folder, error.strerror or str(error)) from error
+        is_missing = isinstance(error, FileNotFoundError)
+        hint = "`wavescope profile -n NAME` makes workloads/NAME/MODEL" if is_missing else ""
+        raise UnreadableInputError(folder, error.strerror or str(error), hint=hint) from error
     if not any(_is_counter_file(name) for name in names):
         inner = [
             entry.name

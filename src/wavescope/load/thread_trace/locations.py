@@ -20,6 +20,8 @@ _STATS = re.compile(r"stats_(ui_output_.*)\.csv\Z")
 _SEARCH_DEPTH = 6
 _LISTED = 8
 
+_WHAT_TO_NAME = "name a folder such as ui_output_agent_1_dispatch_2, or an archive of it"
+
 
 @dataclass(frozen=True)
 class CaptureLocation:
@@ -76,7 +78,7 @@ def _captures_of(path: Path) -> list[CaptureLocation]:
             return [CaptureLocation(FolderTree(path, deepest=1), "")]
         tree: FileTree = FolderTree(path, deepest=_SEARCH_DEPTH)
     elif not path.exists():
-        raise UnreadableInputError(path, "there is no such file or folder")
+        raise UnreadableInputError(path, "there is no such file or folder", hint=_WHAT_TO_NAME)
     elif not path.is_file():
         raise UnreadableInputError(path, "it is neither a regular file nor a folder")
     else:
@@ -86,7 +88,9 @@ def _captures_of(path: Path) -> list[CaptureLocation]:
             return _captures_of(path.parent)
         archive = opened_archive(path)
         if archive is None:
-            raise UnreadableInputError(path, "it is neither a folder nor a zip or tar archive")
+            raise UnreadableInputError(
+                path, "it is neither a folder nor a zip or tar archive", hint=_WHAT_TO_NAME
+            )
         tree = archive
     return _captures_in(path, tree)
 
