@@ -5,7 +5,7 @@ STAMP := $(VENV)/.installed
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test test-all test-torch lint native-test native-test-threads bench docs picture clean setup
+.PHONY: help demo test test-all explore test-torch lint native-test native-test-threads bench docs picture clean setup
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
@@ -30,6 +30,9 @@ test: setup lint native-test native-test-threads ## everything CI checks
 
 test-all: setup lint native-test native-test-threads ## also the slow tests
 	$(BIN)/pytest -n auto -m "not gpu and not torch"
+
+explore: setup ## the property tests with examples that no run had before
+	WAVESCOPE_TEST_EXAMPLES=untimed $(BIN)/pytest -n auto -m "not gpu and not torch" tests/unit tests/formats tests/integration/test_hotspots_hostile.py
 
 test-torch: setup ## the tests with PyTorch, which is installed first
 	$(BIN)/pip install --quiet $(TORCH)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # Ctrl-C is ignored in what a shell runs in the background; programs that tests start inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says nothing on a busy machine; timings belong to the benchmarks.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples each time, so that a landing fails for what it changes; `make explore` seeks others.
+settings.register_profile("same", settings.get_profile("untimed"), derandomize=True, database=None)
+settings.load_profile(os.environ.get("WAVESCOPE_TEST_EXAMPLES", "same"))
 
 _USUAL_THRESHOLDS = gc.get_threshold()
 
