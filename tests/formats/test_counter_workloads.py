@@ -226,7 +226,7 @@ def test_a_truncated_last_row_is_left_out_and_said(tmp_path: Path) -> None:
     table = read_workload(folder)
 
     assert table.durations_ns.tolist() == [10]
-    assert "1 rows have not as many cells as the header" in table.notes[0]
+    assert "pmc_perf.csv: 1 rows could not be read" in table.notes
 
 
 def test_names_that_are_no_utf8_and_hostile_ones(tmp_path: Path) -> None:
@@ -400,7 +400,7 @@ def test_no_bytes_break_the_reader(content: bytes) -> None:
         ),
         (
             lambda folder: (folder / "pmc_perf.csv").write_text('Kernel_Name\n"' + "x" * 200_000),
-            "it is no CSV",
+            "no dispatches",
         ),
     ],
 )
@@ -410,6 +410,28 @@ def test_folders_that_cannot_be_read(tmp_path: Path, damage, message: str) -> No
 
     with pytest.raises(UnreadableInputError, match=message):
         read_workload(folder)
+
+
+def test_rows_that_cannot_be_read_are_the_hint_when_no_dispatch_is_left(tmp_path: Path) -> None:
+    folder = a_workload(tmp_path).with_dispatch("a", 10).write()
+    path = folder / "pmc_perf.csv"
+    path.write_text(path.read_text().splitlines()[0] + "\na,1\n")
+
+    with pytest.raises(UnreadableInputError, match="it holds no dispatches") as caught:
+        read_workload(folder)
+
+    assert caught.value.hint == "pmc_perf.csv: 1 rows could not be read"
+
+
+def test_kernel_names_with_raw_quotes_keep_their_rows(tmp_path: Path) -> None:
+    folder = a_workload(tmp_path).with_dispatch("NAME", 10, SQ_WAVES=4).write()
+    path = folder / "pmc_perf.csv"
+    path.write_text(path.read_text().replace("NAME", '"cat<"a", 1>"'))
+
+    table = read_workload(folder)
+
+    assert table.kernel_names == ['cat<"a", 1>']
+    assert table.columns["SQ_WAVES"].tolist() == [4]
 
 
 def test_the_folder_above_a_workload_leads_to_it(tmp_path: Path) -> None:

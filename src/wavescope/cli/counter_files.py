@@ -23,7 +23,7 @@ _MOST_FILES = 1_000
 def read_counter_files(paths: Sequence[str], *, quiet: bool) -> DispatchCounters:
     """The dispatches of all files with the counters that memory traffic needs."""
     from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS  # noqa: PLC0415
-    from wavescope.load.counter_csv import read_counter_csv  # noqa: PLC0415  slow to import
+    from wavescope.load.counters.loose_files import read_counter_csv  # noqa: PLC0415  slow to import
     from wavescope.model.dispatch_counters import united  # noqa: PLC0415
 
     parts = []
@@ -46,7 +46,7 @@ def read_counter_files(paths: Sequence[str], *, quiet: bool) -> DispatchCounters
 
 def _files(given: Sequence[str]) -> Iterator[tuple[Path, str]]:
     """Files to read: 'file' as named, 'found' in a folder, 'trace' for other importers."""
-    from wavescope.load.counter_csv import is_counter_csv  # noqa: PLC0415
+    from wavescope.load.counters.loose_files import is_counter_csv  # noqa: PLC0415
 
     for text in given:
         path = Path(text)

@@ -55,6 +55,7 @@ def test_header_names_are_lower_case_without_mark_and_line_ends(tmp_path: Path) 
     rows, file = read(tmp_path, "\ufeffKIND,Function,start\r\nK,f,1\r\n\r\n")
 
     assert file.header == ["kind", "function", "start"]
+    assert file.names == ["KIND", "Function", "start"]
     assert rows == [["K", "f", "1"]]
 
 
@@ -126,3 +127,11 @@ def test_any_bytes_give_rows_or_a_clear_error(tmp_path: Path, data: bytes) -> No
         return
     assert all(len(row) == 3 for row in rows)
     assert file.header == ["kind", "function", "start"]
+
+
+def test_more_columns_than_any_table_has_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a," * csv_blocks.MOST_COLUMNS + "b\n")
+
+    with pytest.raises(UnreadableInputError, match="100,001 columns"):
+        CsvBlocks(path, ("function",))

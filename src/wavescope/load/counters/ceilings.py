@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from wavescope.load.counters.counter_csv import opened_csv
 from wavescope.load.counters.number_rows import real_number
+from wavescope.load.counters.opened_csv import opened_csv
 
 _SPELLED = {"hbmBwHigh": "HBMBwHigh", "MFMAFI8OpsLow": "MFMAI8OpsLow"}
 """Headers with a slip in them, and what is meant."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load.counters.counter_csv import PassTable, opened_csv, whole_number
-from wavescope.load.counters.number_rows import real_number
+from wavescope.load.counters.number_rows import real_number, whole_number
+from wavescope.load.counters.wide_form import PassTable, opened_counters
+from wavescope.load.rocprofv3.csv_blocks import CsvBlocks
 from wavescope.model.counters import LAUNCH_COLUMNS, Floats, Integers
 from wavescope.model.workload_layout import (
     COUNTER_NAME,
@@ -29,8 +30,8 @@ _KEY = (DISPATCH_ID, KERNEL_NAME, "Grid_Size", "Workgroup_Size", "LDS_Per_Workgr
 
 def is_long_form(path: Path) -> bool:
     """Whether the file has one row for each counter."""
-    with opened_csv(path) as (header, _):
-        return COUNTER_NAME in header and COUNTER_VALUE in header
+    with opened_counters(path) as blocks:
+        return COUNTER_NAME in blocks.names and COUNTER_VALUE in blocks.names
 
 
 def read_long_form(paths: list[Path]) -> PassTable:
@@ -50,8 +51,8 @@ def read_long_form(paths: list[Path]) -> PassTable:
 def _added(pivot: _Pivot, path: Path) -> UnreadableInputError | None:
     """Add a file to the pivot; what was wrong with it, if anything."""
     try:
-        with opened_csv(path) as (header, rows):
-            pivot.add(path, header, rows)
+        with opened_counters(path) as blocks:
+            pivot.add(blocks)
     except UnreadableInputError as error:
         return error
     return None
@@ -71,22 +72,19 @@ class _Pivot:
         self._spans = array("q")
         self._notes: list[str] = []
 
-    def add(self, path: Path, header: list[str], rows: Iterator[list[str]]) -> None:
+    def add(self, blocks: CsvBlocks) -> None:
         """Take the rows of one file."""
+        header = blocks.names
         missing = {*_KEY, COUNTER_NAME, COUNTER_VALUE, START, END} - set(header)
         if missing:
-            raise UnreadableInputError(path, f"it has no column {min(missing)}")
+            raise UnreadableInputError(blocks.path, f"it has no column {min(missing)}")
         at = {name: header.index(name) for name in header}
         key_at = [at[name] for name in _KEY]
         counter_at, value_at, start_at, end_at = (
             at[name] for name in (COUNTER_NAME, COUNTER_VALUE, START, END)
         )
         kept = [name for name in (*LAUNCH_COLUMNS, DISPATCH_ID, GPU_ID, KERNEL_NAME) if name in at]
-        spoiled = 0
-        for row in rows:
-            if len(row) != len(header):
-                spoiled += bool(row)
-                continue
+        for row in chain.from_iterable(blocks.rows()):
             key = tuple([row[index] for index in key_at])
             dispatch = self._dispatches.setdefault(key, len(self._dispatches))
             if dispatch == len(self._first):
@@ -97,10 +95,7 @@ class _Pivot:
             self._values.append(real_number(row[value_at]))
             # Times may exceed what a float holds exactly: subtract whole numbers.
             self._spans.append(whole_number(row[end_at]) - whole_number(row[start_at]))
-        if spoiled:
-            self._notes.append(
-                f"{path.name}: {spoiled} rows have not as many cells as the header, left out"
-            )
+        self._notes += blocks.notes()
 
     def table(self) -> PassTable:
         """The dispatches in the order in which they first appear."""

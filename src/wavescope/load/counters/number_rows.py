@@ -14,6 +14,7 @@ import orjson
 
 from wavescope.model.counters import Floats, Integers
 
+NO_NUMBER = -1
 _BLOCK_ROWS = 1024
 _GREATEST_INTEGER = 1 << 62
 """Larger ones may have been cut to what an int64 holds."""
@@ -65,6 +66,16 @@ def real_number(text: str) -> float:
         return float(text)
     except ValueError:
         return math.nan
+
+
+def whole_number(text: str) -> int:
+    """A cell's whole number, -1 for an empty or spoiled one; spreadsheets write 1.4E+15."""
+    try:
+        value = int(text)
+    except ValueError:
+        number = real_number(text)
+        value = int(number) if math.isfinite(number) else NO_NUMBER
+    return value if -(1 << 63) <= value < 1 << 63 else NO_NUMBER
 
 
 def _holds_integers(text: str) -> bool:

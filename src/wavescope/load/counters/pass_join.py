@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wavescope.load.counters.counter_csv import PassTable
+from wavescope.load.counters.wide_form import PassTable
 from wavescope.model.counters import Floats, Integers
 
 DispatchKey = tuple[str, float, int]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load.counters.counter_csv import opened_csv
+from wavescope.load.counters.opened_csv import opened_csv
 from wavescope.model.counters import PcSample
 from wavescope.model.workload_layout import PC_SAMPLE_FILES, PC_SAMPLE_JSON, PC_SAMPLE_KERNELS
 

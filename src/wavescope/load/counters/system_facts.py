@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load.counters.counter_csv import opened_csv
 from wavescope.load.counters.number_rows import real_number
+from wavescope.load.counters.opened_csv import opened_csv
 from wavescope.model.implied_facts import implied_facts
 from wavescope.model.workload_layout import SYSTEM_FILE, present_fact
 

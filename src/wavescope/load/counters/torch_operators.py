@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load.counters.counter_csv import opened_csv, whole_number
+from wavescope.load.counters.number_rows import whole_number
+from wavescope.load.counters.opened_csv import opened_csv
 
 TORCH_FOLDER = "torch_trace"
 DISPATCHES_FILE = "dispatches.csv"

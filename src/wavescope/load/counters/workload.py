@@ -10,12 +10,12 @@ import numpy as np
 
 from wavescope.errors import UnreadableInputError
 from wavescope.load.counters.ceilings import read_ceilings
-from wavescope.load.counters.counter_csv import PassTable, read_pass
 from wavescope.load.counters.long_form import is_long_form, read_long_form
 from wavescope.load.counters.multiplexing import complete_multiplexed
 from wavescope.load.counters.pass_join import Pairing, dispatch_keys, joined, placed
 from wavescope.load.counters.pc_samples import read_pc_samples
 from wavescope.load.counters.system_facts import numeric_facts, read_system
+from wavescope.load.counters.wide_form import PassTable, read_wide_form
 from wavescope.model.counters import ACCUMULATED, CounterTable, Floats
 from wavescope.model.workload_layout import (
     ACCUMULATOR,
@@ -44,7 +44,8 @@ def read_workload(folder: Path) -> CounterTable:
         raise UnreadableInputError(
             main.path,
             "it holds no dispatches",
-            hint="did the program launch kernels, and did a filter leave any?",
+            hint="; ".join(main.notes)
+            or "did the program launch kernels, and did a filter leave any?",
         )
     table = _counter_table(folder, main)
     table.system, table.facts = system, facts
@@ -96,7 +97,7 @@ def _main_table(folder: Path, names: Sequence[str]) -> tuple[PassTable, dict[str
     """The joined counters, or the join of the passes when nobody has joined them yet."""
     if JOINED_FILE in names:
         path = folder / JOINED_FILE
-        return (read_long_form([path]) if is_long_form(path) else read_pass(path)), {}
+        return (read_long_form([path]) if is_long_form(path) else read_wide_form(path)), {}
     paths = [folder / name for name in names if PASS_FILES.fullmatch(name)]
     paths = paths or [folder / name for name in names if LEVEL_FILES.fullmatch(name)]
     long, wide = _by_form(paths)
@@ -127,7 +128,7 @@ def _readable(paths: Sequence[Path]) -> tuple[list[PassTable], list[str]]:
     tables, notes = [], []
     for path in paths:
         try:
-            table = read_pass(path)
+            table = read_wide_form(path)
         except UnreadableInputError as error:
             notes.append(f"{path.name} was left out: {error.reason}")
             continue

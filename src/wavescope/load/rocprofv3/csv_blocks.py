@@ -10,14 +10,18 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
 from wavescope.load.byte_stream import ByteStream
 
-BLOCK_BYTES = 1 << 21
+BLOCK_BYTES = 1 << 18
 LINE_LIMIT_BYTES = 32 << 20
+MOST_COLUMNS = 100_000
+_MOST_LENIENT_COLUMNS = 2_000
+"""The pattern for rows that break the rules grows with the columns."""
 _JOINED_LINES = 64
 _JOINED_CHARACTERS = 1 << 20
 _CELL = r'(?:"([^",\r\n]*)"|([^",\r\n]*))'
@@ -27,7 +31,7 @@ Row = list[str]
 
 
 class CsvBlocks(Closing):
-    """The rows of one file; `header` holds lower-case column names.
+    """The rows of one file; `names` are its columns, `header` the same in lower case.
 
     `free_text` names columns that may hold anything; of those the file has, the first is meant.
     """
@@ -42,12 +46,13 @@ class CsvBlocks(Closing):
         self._undecoded = b""
         self._ended = False
         try:
-            self.header = self._read_header()
+            self.names = self._read_names()
         except UnreadableInputError:
             self.close()
             raise
+        self.header = [name.lower() for name in self.names]
         self._columns = len(self.header)
-        self._lenient = _lenient_pattern(self.header, free_text)
+        self._free_text = free_text
 
     def close(self) -> None:
         self._stream.close()
@@ -64,7 +69,16 @@ class CsvBlocks(Closing):
                 if block:
                     yield block
 
-    def _read_header(self) -> list[str]:
+    def notes(self) -> Iterator[str]:
+        """What was skipped or repaired so far, in words."""
+        if self.skipped_rows:
+            yield f"{self.path.name}: {self.skipped_rows:,} rows could not be read"
+        if self.was_cut:
+            yield f"{self.path.name}: the file ends early"
+        if self.replaced_blocks:
+            yield f"{self.path.name}: some text is not UTF-8"
+
+    def _read_names(self) -> list[str]:
         self._fill()
         line = self._rest.removeprefix(_BYTE_ORDER_MARK).partition("\n")[0]
         if "\0" in line:
@@ -74,7 +88,10 @@ class CsvBlocks(Closing):
                 hint="convert it: iconv -f UTF-16 -t UTF-8 FILE",
             )
         self._rest = self._rest.partition("\n")[2]
-        return header_names(line)
+        names = column_names(line)
+        if len(names) > MOST_COLUMNS:
+            raise UnreadableInputError(self.path, f"it has {len(names):,} columns")
+        return names
 
     def _fill(self) -> None:
         while not self._ended:
@@ -166,22 +183,31 @@ class CsvBlocks(Closing):
             match = self._matched(joined)
         return (1, None) if match is None else (used, _cells(match))
 
+    @cached_property
+    def _lenient(self) -> re.Pattern[str] | None:
+        return _lenient_pattern(self.header, self._free_text)
+
     def _matched(self, text: str) -> re.Match[str] | None:
         return self._lenient.fullmatch(text.rstrip("\r")) if self._lenient else None
 
 
-def header_names(line: str) -> list[str]:
-    """Lower-case names of a header line; none when it is no CSV."""
+def column_names(line: str) -> list[str]:
+    """The names in a header line; none when it is no CSV."""
     try:
         cells = next(csv.reader([line.strip("\r\n \ufeff")]), [])
     except csv.Error:
         return []
-    return [cell.strip().lower() for cell in cells]
+    return [cell.strip() for cell in cells]
+
+
+def header_names(line: str) -> list[str]:
+    """The same in lower case."""
+    return [name.lower() for name in column_names(line)]
 
 
 def _lenient_pattern(header: list[str], free_text: tuple[str, ...]) -> re.Pattern[str] | None:
     places = [header.index(name) for name in free_text if name in header]
-    if not places:
+    if not places or len(header) > _MOST_LENIENT_COLUMNS:
         return None
     before, after = places[0], len(header) - places[0] - 1
     text = r'(?:"(.*)"|([^"]*))'

@@ -1,20 +1,19 @@
-"""Reads one CSV file of counters: wide, one row for each dispatch."""
+"""Reads counters in wide form: a row for each dispatch, a column for each counter."""
 
 from __future__ import annotations
 
-import csv
-import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load.counters.number_rows import NumberRows, real_number
+from wavescope.load.counters.number_rows import NO_NUMBER, NumberRows, whole_number
+from wavescope.load.rocprofv3.csv_blocks import CsvBlocks
 from wavescope.model.counters import LAUNCH_COLUMNS, Floats, Integers
 from wavescope.model.workload_layout import (
     COUNTER,
@@ -24,9 +23,6 @@ from wavescope.model.workload_layout import (
     START,
     present_name,
 )
-
-LONGEST_HEADER = 100_000
-_NO_VALUE = -1
 
 
 @dataclass
@@ -47,38 +43,29 @@ class PassTable:
         return len(self.kernels)
 
 
-@contextmanager
-def opened_csv(path: Path) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
-    """The header and the rows of a CSV file; bytes that are no UTF-8 are replaced."""
-    try:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
-            rows = csv.reader(stream)
-            header = next(rows, [])
-            if len(header) > LONGEST_HEADER:
-                raise UnreadableInputError(path, f"it has {len(header)} columns")
-            yield [name.strip() for name in header], rows
-    except OSError as error:
-        raise UnreadableInputError(path, error.strerror or str(error)) from error
-    except csv.Error as error:
-        raise UnreadableInputError(path, f"it is no CSV: {error}") from error
+def read_wide_form(path: Path) -> PassTable:
+    """All dispatches of a file."""
+    with opened_counters(path) as blocks:
+        reader = _Reader(path, blocks.names)
+        table = reader.read(chain.from_iterable(blocks.rows()))
+        table.notes += blocks.notes()
+    return table
 
 
-def read_pass(path: Path) -> PassTable:
-    """All dispatches of a wide file."""
-    with opened_csv(path) as (header, rows):
-        if KERNEL_NAME not in header:
-            raise UnreadableInputError(
-                path, f"it has no column {KERNEL_NAME}", hint="is it a file of counters?"
-            )
-        return _Reader(path, header).read(rows)
+def opened_counters(path: Path) -> CsvBlocks:
+    """A file of a workload's counters, in either form."""
+    return CsvBlocks(path, (KERNEL_NAME.lower(),))
 
 
 class _Reader:
     """Turns rows of text into columns of numbers."""
 
     def __init__(self, path: Path, header: list[str]) -> None:
+        if KERNEL_NAME not in header:
+            raise UnreadableInputError(
+                path, f"it has no column {KERNEL_NAME}", hint="is it a file of counters?"
+            )
         self._path = path
-        self._width = len(header)
         self._notes: list[str] = []
         first_at: dict[str, int] = {}
         for index, name in enumerate(header):
@@ -97,27 +84,18 @@ class _Reader:
             if name in LAUNCH_COLUMNS or COUNTER.fullmatch(name)
         ]
 
-    def read(self, rows: Iterator[list[str]]) -> PassTable:
+    def read(self, rows: Iterable[list[str]]) -> PassTable:
         kernels: list[str] = []
         integers: list[list[int]] = [[] for _ in self._integers]
         values = NumberRows(len(self._numbers))
         pick = itemgetter(*(index for _, index in self._numbers)) if self._numbers else None
         single = len(self._numbers) == 1
-        short_rows = 0
         for row in rows:
-            if len(row) != self._width:
-                short_rows += bool(row)
-                continue
             kernels.append(row[self._kernel_at])
             for column, (_, index) in zip(integers, self._integers, strict=True):
                 column.append(whole_number(row[index]))
             if pick is not None:
                 values.add((pick(row),) if single else pick(row))
-        if short_rows:
-            self._notes.append(
-                f"{self._path.name}: {short_rows} rows have not as many cells as the header "
-                "and were left out"
-            )
         return self._table(kernels, integers, values.matrix())
 
     def _table(
@@ -143,15 +121,5 @@ def _durations_ns(integers: dict[str, Integers]) -> Floats | None:
         return None
     start, end = integers[START], integers[END]
     spans = (end - start).astype(np.float64)
-    spans[(start == _NO_VALUE) | (end == _NO_VALUE)] = np.nan
+    spans[(start == NO_NUMBER) | (end == NO_NUMBER)] = np.nan
     return spans
-
-
-def whole_number(text: str) -> int:
-    """A cell's whole number, -1 for an empty or spoiled one; spreadsheets write 1.4E+15."""
-    try:
-        value = int(text)
-    except ValueError:
-        number = real_number(text)
-        value = int(number) if math.isfinite(number) else _NO_VALUE
-    return value if -(1 << 63) <= value < 1 << 63 else _NO_VALUE

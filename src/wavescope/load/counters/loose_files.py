@@ -1,4 +1,4 @@
-"""One counter CSV: rocprofv3's and rocpd's long form, the wide form of counter workloads.
+"""Counter CSVs outside of workload folders: what rocprofv3, rocpd and others write, in either form.
 
 Columns are found by name in any casing. Rows with the same process, dispatch, kernel and start are
 one run of a dispatch; the same dispatch with another start is another run of it.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
 from wavescope.load.byte_stream import ByteStream
-from wavescope.load.counter_csv.machine_files import machine_beside
+from wavescope.load.counters.machine_files import machine_beside
 from wavescope.load.counters.number_rows import real_number
 from wavescope.load.rocprofv3.csv_blocks import CsvBlocks, header_names
 from wavescope.model.dispatch_counters import (
@@ -52,9 +52,9 @@ def read_counter_csv(path: Path, wanted: Wanted) -> DispatchCounters:
         reader = _Reader(path, columns, wanted)
         for rows in blocks.rows():
             reader.add(rows)
-        notes = _notes(path, blocks)
+        notes = tuple(blocks.notes())
     chip, product = machine_beside(path)
-    return DispatchCounters((str(path),), reader.dispatches(), chip, product, (*notes,))
+    return DispatchCounters((str(path),), reader.dispatches(), chip, product, notes)
 
 
 class _Columns:
@@ -187,12 +187,3 @@ def _integer(text: str) -> int | None:
     digits, _, fraction = text.strip().partition(".")
     is_exact = digits.isdecimal() and len(digits) < 20 and (not fraction or fraction.isdecimal())
     return int(digits) if is_exact else None
-
-
-def _notes(path: Path, blocks: CsvBlocks) -> Iterator[str]:
-    if blocks.skipped_rows:
-        yield f"{path.name}: {blocks.skipped_rows:,} rows could not be read"
-    if blocks.was_cut:
-        yield f"{path.name}: the file ends early"
-    if blocks.replaced_blocks:
-        yield f"{path.name}: some text is not UTF-8"
