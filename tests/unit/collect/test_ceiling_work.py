@@ -26,8 +26,9 @@ THREADS = 16_384 * 256
         ("read_shared", "NVIDIA", THREADS * 3 * 16 * 16),
         ("arithmetic_fp32", "AMD", THREADS * 3 * 128 * 2),
         ("arithmetic_fp16", "AMD", THREADS * 3 * 128 * 4),
-        ("matrix_fp16_32x32x8", "AMD", THREADS // 64 * 3 * 16 * 2 * 32 * 32 * 8),
-        ("matrix_fp16_16x8x16", "NVIDIA", THREADS // 32 * 3 * 16 * 2 * 16 * 8 * 16),
+        ("matrix_fp16_32x32x8", "AMD", THREADS // 64 * 3 * 128 * 2 * 32 * 32 * 8),
+        ("matrix_fp16_16x8x16", "NVIDIA", THREADS // 32 * 3 * 128 * 2 * 16 * 8 * 16),
+        ("matrix_fp4_32x32x64", "AMD", THREADS // 64 * 3 * 128 * 2 * 32 * 32 * 64),
     ],
 )
 def test_work_is_counted_as_the_kernel_does_it(kernel: str, vendor: str, work: int) -> None:

@@ -149,14 +149,16 @@ struct HalfPair {
 };
 ARITHMETIC(arithmetic_fp16, HalfPair)
 
-// Matrix units: four independent accumulators, four products into each of them per round. The
-// name of a kernel ends in the shape of one product, which a whole wave computes.
+// Matrix units: four independent accumulators, 32 products into each of them per round: compilers
+// may move all accumulators from one kind of registers to another at the end of a round, and so
+// many products make that count for little. The name of a kernel ends in the shape of one product,
+// which a whole wave computes.
 #define MATRIX(name, Operand, Sum, PRODUCT)                                             \
   KERNEL name(const float4* data, long long count, int rounds, float* sink) {           \
     Operand a = {}, b = {};                                                             \
     Sum sums[4] = {};                                                                   \
     for (int round = 0; round < rounds; ++round) {                                      \
-      UNROLL for (int i = 0; i < 16; ++i) { Sum& sum = sums[i % 4]; PRODUCT; }          \
+      UNROLL for (int i = 0; i < 128; ++i) { Sum& sum = sums[i % 4]; PRODUCT; }         \
     }                                                                                   \
     float total = 0;                                                                    \
     UNROLL for (int i = 0; i < 4; ++i) total += (float)sums[i][0];                      \
@@ -172,17 +174,36 @@ typedef float Float16s __attribute__((ext_vector_type(16)));
 typedef double Double4 __attribute__((ext_vector_type(4)));
 typedef int Int16s __attribute__((ext_vector_type(16)));
 
-MATRIX(matrix_fp16_32x32x8, Half4, Float16s, sum = __builtin_amdgcn_mfma_f32_32x32x8f16(a, b, sum, 0, 0, 0))
 MATRIX(matrix_fp32_32x32x2, float, Float16s, sum = __builtin_amdgcn_mfma_f32_32x32x2f32(a, b, sum, 0, 0, 0))
+#if defined(__gfx950__)
+// Products of twice the depth, in the same cycles: the older shapes reach half of this chip's rate.
+typedef _Float16 Half8 __attribute__((ext_vector_type(8)));
+typedef __bf16 Bfloat8 __attribute__((ext_vector_type(8)));
+typedef int Int4 __attribute__((ext_vector_type(4)));
+typedef int Int8s __attribute__((ext_vector_type(8)));
+MATRIX(matrix_fp16_32x32x16, Half8, Float16s, sum = __builtin_amdgcn_mfma_f32_32x32x16_f16(a, b, sum, 0, 0, 0))
+MATRIX(matrix_bf16_32x32x16, Bfloat8, Float16s, sum = __builtin_amdgcn_mfma_f32_32x32x16_bf16(a, b, sum, 0, 0, 0))
+MATRIX(matrix_int8_32x32x32, Int4, Int16s, sum = __builtin_amdgcn_mfma_i32_32x32x32_i8(a, b, sum, 0, 0, 0))
+// One instruction for numbers of 8, 6 and 4 bits; the format of both operands is a code.
+#define SMALL_FLOATS(format) \
+  sum = __builtin_amdgcn_mfma_scale_f32_32x32x64_f8f6f4(a, b, sum, format, format, 0, 0, 0, 0)
+MATRIX(matrix_fp8_32x32x64, Int8s, Float16s, SMALL_FLOATS(0))
+MATRIX(matrix_fp6_32x32x64, Int8s, Float16s, SMALL_FLOATS(2))
+MATRIX(matrix_fp4_32x32x64, Int8s, Float16s, SMALL_FLOATS(4))
+#else
+MATRIX(matrix_fp16_32x32x8, Half4, Float16s, sum = __builtin_amdgcn_mfma_f32_32x32x8f16(a, b, sum, 0, 0, 0))
+#endif
 #if defined(__gfx908__)
 MATRIX(matrix_bf16_32x32x4, Short2, Float16s, sum = __builtin_amdgcn_mfma_f32_32x32x4bf16(a, b, sum, 0, 0, 0))
 #else
-MATRIX(matrix_bf16_32x32x8, Short4, Float16s, sum = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(a, b, sum, 0, 0, 0))
 MATRIX(matrix_fp64_16x16x4, double, Double4, sum = __builtin_amdgcn_mfma_f64_16x16x4f64(a, b, sum, 0, 0, 0))
+#endif
+#if defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__)
+MATRIX(matrix_bf16_32x32x8, Short4, Float16s, sum = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(a, b, sum, 0, 0, 0))
 #endif
 #if defined(__gfx908__) || defined(__gfx90a__)
 MATRIX(matrix_int8_32x32x8, int, Int16s, sum = __builtin_amdgcn_mfma_i32_32x32x8i8(a, b, sum, 0, 0, 0))
-#else
+#elif !defined(__gfx950__)
 MATRIX(matrix_int8_32x32x16, long, Int16s, sum = __builtin_amdgcn_mfma_i32_32x32x16_i8(a, b, sum, 0, 0, 0))
 MATRIX(matrix_fp8_32x32x16, long, Float16s, sum = __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8(a, b, sum, 0, 0, 0))
 #endif

@@ -25,7 +25,7 @@ _MEMORY_STEP_BYTES = _MEMORY_WORKGROUPS * _THREADS * 8 * _ELEMENT_BYTES
 """The grid of `read_memory` covers so much at a time."""
 _LOADS_PER_ROUND = 16
 _CHAIN_STEPS_PER_ROUND = 16 * 8
-_PRODUCTS_PER_ROUND = 16
+_PRODUCTS_PER_ROUND = 128
 _L1_BYTES = 8 << 10
 _L2_BYTES = 2 << 20
 """Larger than any first-level cache, smaller than any second-level one."""
@@ -54,21 +54,38 @@ CEILINGS = (
     Ceiling("FP64", "FP64Flops", "GFLOP/s", ("arithmetic_fp64",)),
     Ceiling("I32", "I32Ops", "GOP/s", ("arithmetic_int32",)),
     Ceiling("I64", "I64Ops", "GOP/s", ("arithmetic_int64",)),
-    Ceiling("MFMA-F8", "MFMAF8Flops", "GFLOP/s", ("matrix_fp8_32x32x16",)),
+    Ceiling("MFMA-F4", "MFMAF4Flops", "GFLOP/s", ("matrix_fp4_32x32x64",)),
+    Ceiling("MFMA-F6", "MFMAF6Flops", "GFLOP/s", ("matrix_fp6_32x32x64",)),
+    Ceiling("MFMA-F8", "MFMAF8Flops", "GFLOP/s", ("matrix_fp8_32x32x64", "matrix_fp8_32x32x16")),
     Ceiling(
         "MFMA-BF16",
         "MFMABF16Flops",
         "GFLOP/s",
-        ("matrix_bf16_32x32x8", "matrix_bf16_32x32x4", "matrix_bf16_16x8x16"),
+        (
+            "matrix_bf16_32x32x16",
+            "matrix_bf16_32x32x8",
+            "matrix_bf16_32x32x4",
+            "matrix_bf16_16x8x16",
+        ),
     ),
-    Ceiling("MFMA-F16", "MFMAF16Flops", "GFLOP/s", ("matrix_fp16_32x32x8", "matrix_fp16_16x8x16")),
+    Ceiling(
+        "MFMA-F16",
+        "MFMAF16Flops",
+        "GFLOP/s",
+        ("matrix_fp16_32x32x16", "matrix_fp16_32x32x8", "matrix_fp16_16x8x16"),
+    ),
     Ceiling("MFMA-F32", "MFMAF32Flops", "GFLOP/s", ("matrix_fp32_32x32x2", "matrix_fp32_16x8x8")),
     Ceiling("MFMA-F64", "MFMAF64Flops", "GFLOP/s", ("matrix_fp64_16x16x4", "matrix_fp64_8x8x4")),
     Ceiling(
         "MFMA-I8",
         "MFMAI8Ops",
         "GOP/s",
-        ("matrix_int8_32x32x16", "matrix_int8_32x32x8", "matrix_int8_16x8x32"),
+        (
+            "matrix_int8_32x32x32",
+            "matrix_int8_32x32x16",
+            "matrix_int8_32x32x8",
+            "matrix_int8_16x8x32",
+        ),
     ),
 )
 
