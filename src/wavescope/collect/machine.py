@@ -59,10 +59,14 @@ class Machine:
         """Path of a program on PATH, or nothing."""
         return self.find_program(name) or ""
 
+    @property
+    def rocm_folder(self) -> Path:
+        """Where ROCm is installed, if it is."""
+        return Path(self.environment.get("ROCM_PATH") or self.root / "opt/rocm")
+
     def rocm_program(self, name: str) -> str:
         """Path of a program of ROCm, on PATH or where ROCm is installed, or nothing."""
-        rocm = Path(self.environment.get("ROCM_PATH") or self.root / "opt/rocm")
-        installed = rocm / "bin" / name
+        installed = self.rocm_folder / "bin" / name
         return self.program(name) or (str(installed) if os.access(installed, os.X_OK) else "")
 
     def library(self, *names: str) -> str:
@@ -90,13 +94,17 @@ class Machine:
         except OSError:
             return ""
 
+    def properties(self, folder: Path) -> dict[str, str]:
+        """Names and values in a folder of the kernel driver's topology."""
+        lines = self.text(str((folder / "properties").relative_to(self.root))).splitlines()
+        return dict(line.split(" ", 1) for line in lines if " " in line)
+
     def gpu_nodes(self) -> list[GpuNode]:
         """The AMD GPUs in the kernel driver's topology."""
         nodes = self.root / "sys/class/kfd/kfd/topology/nodes"
         found = []
         for node in sorted(nodes.glob("*"), key=lambda path: path.name.zfill(8)):
-            lines = self.text(str((node / "properties").relative_to(self.root))).splitlines()
-            properties = dict(line.split(" ", 1) for line in lines if " " in line)
+            properties = self.properties(node)
             if properties.get("simd_count", "0").strip() not in {"", "0"}:
                 found.append(_gpu_node(properties))
         return found
@@ -122,12 +130,13 @@ class Machine:
 
 
 def _gpu_node(properties: Mapping[str, str]) -> GpuNode:
-    version = _number(properties.get("gfx_target_version", "0"))
+    version = whole_number(properties.get("gfx_target_version", "0"))
     chip = f"gfx{version // 10_000}{version // 100 % 100:x}{version % 100:x}" if version else "GPU"
-    simds = _number(properties.get("simd_count", "0"))
-    per_unit = max(1, _number(properties.get("simd_per_cu", "4")))
+    simds = whole_number(properties.get("simd_count", "0"))
+    per_unit = max(1, whole_number(properties.get("simd_per_cu", "4")))
     return GpuNode(chip, simds // per_unit)
 
 
-def _number(text: str) -> int:
+def whole_number(text: str) -> int:
+    """The number that `text` is, else 0."""
     return int(text) if text.strip().isdecimal() else 0

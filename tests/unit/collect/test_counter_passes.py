@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.collect.counters.counter_output import read_pass_output, write_pass_csv
+from wavescope.collect.counters.driver_files import pci_address
 from wavescope.collect.counters.hsa_agents import GpuAgent
 from wavescope.collect.counters.known_counters import listed_counters, unknown_counters
 from wavescope.collect.counters.pc_sampling_run import pc_sampling
@@ -303,6 +305,43 @@ def test_the_machine_is_described(tmp_path: Path) -> None:
         "compute_partition": "SPX", "rocm_version": "",
     }  # fmt: skip
     assert {name: row[name] for name in expected} == expected
+
+
+def test_the_driver_tells_of_the_gpu_at_its_own_address(tmp_path: Path) -> None:
+    facts = {"vbios_version": "113-M3000100-102", "mem_info_vram_total": str(192 << 30)}
+    for address, vbios in (("0000:03:00.0", "of a display"), ("0001:c1:00.0", "")):
+        folder = tmp_path / "sys/bus/pci/devices" / address
+        folder.mkdir(parents=True)
+        for name, text in facts.items():
+            (folder / name).write_text(f"{vbios or text}\n")
+    dmi = tmp_path / "sys/class/dmi/id"
+    dmi.mkdir(parents=True)
+    (dmi / "bios_vendor").write_text("American Megatrends Inc.\n")
+    (dmi / "bios_version").write_text("0602\n")
+    agent = replace(AGENT, pci_address=pci_address(1, 0xC1 << 8))
+
+    row = system_row(Workload("w", ("a",), ()), agent, Machine(root=tmp_path))
+
+    assert agent.pci_address == "0001:c1:00.0"
+    assert row["vbios"] == "113-M3000100-102"
+    assert row["gpu_memory"] == str(192 << 20)  # in KiB, as cpu_memory
+    assert row["sbios"] == "American Megatrends Inc.0602"
+    assert row["gpu_series"] == "MI300"
+
+
+def test_memory_shared_with_the_cpu_is_in_the_drivers_topology(tmp_path: Path) -> None:
+    (tmp_path / "sys/bus/pci/devices/0000:01:00.0").mkdir(parents=True)
+    for node, location, size in ((0, 0, 7), (1, 0x200, 8), (2, 0x100, 128 << 30)):
+        bank = tmp_path / f"sys/class/kfd/kfd/topology/nodes/{node}/mem_banks/0"
+        bank.mkdir(parents=True)
+        (bank.parent.parent / "properties").write_text(f"location_id {location}\ndomain 0\n")
+        (bank / "properties").write_text(f"heap_type 1\nsize_in_bytes {size}\n")
+    agent = replace(AGENT, pci_address="0000:01:00.0")
+
+    row = system_row(Workload("w", ("a",), ()), agent, Machine(root=tmp_path))
+
+    assert row["gpu_memory"] == str(128 << 20)
+    assert row["vbios"] == ""
 
 
 def test_a_split_gpu_has_the_dies_of_its_part(tmp_path: Path) -> None:

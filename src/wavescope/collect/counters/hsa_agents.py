@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 from dataclasses import dataclass
 
+from wavescope.collect.counters.driver_files import pci_address
 from wavescope.errors import MachineError
 
 _LIBRARIES = ("libhsa-runtime64.so.1", "libhsa-runtime64.so", "/opt/rocm/lib/libhsa-runtime64.so.1")
@@ -14,6 +15,7 @@ _NAME, _WAVE_SIZE, _WORKGROUP_MAX_SIZE, _DEVICE = 0, 6, 8, 17
 _CHIP_ID, _COMPUTE_UNITS, _MAX_CLOCK, _MEMORY_CLOCK = 0xA000, 0xA002, 0xA003, 0xA008
 _MAX_WAVES_PER_CU, _SIMDS_PER_CU, _SHADER_ENGINES = 0xA00A, 0xA00B, 0xA00C
 _PRODUCT_NAME = 0xA009
+_PCI_FUNCTION, _PCI_DOMAIN = 0xA006, 0xA00F
 _CACHE_LEVEL, _CACHE_SIZE = 2, 3
 _OK = 0
 
@@ -35,6 +37,8 @@ class GpuAgent:
     memory_clock_mhz: int
     cache_kib: dict[int, int]
     """Size of the caches by level."""
+    pci_address: str = ""
+    """As the kernel spells it, 0000:c1:00.0; nothing where the runtime does not tell."""
 
 
 def gpu_agents() -> list[GpuAgent]:
@@ -90,6 +94,9 @@ def _described(runtime: ctypes.CDLL, agent: ctypes.c_uint64) -> GpuAgent:
         max_clock_mhz=_value(runtime, agent, _MAX_CLOCK),
         memory_clock_mhz=_value(runtime, agent, _MEMORY_CLOCK),
         cache_kib=_caches(runtime, agent),
+        pci_address=pci_address(
+            _value(runtime, agent, _PCI_DOMAIN), _value(runtime, agent, _PCI_FUNCTION)
+        ),
     )
 
 

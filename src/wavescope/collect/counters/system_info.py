@@ -12,6 +12,7 @@ import socket
 import time
 from dataclasses import dataclass
 
+from wavescope.collect.counters.driver_files import DriverFiles
 from wavescope.collect.counters.hsa_agents import GpuAgent
 from wavescope.collect.machine import Machine
 from wavescope.model.implied_facts import implied_facts
@@ -36,7 +37,15 @@ _MODEL_OF_CHIP = {
     "gfx950": "MI350",
 }
 """What a chip is called that its number does not tell."""
-_PARTITIONS = "sys/class/drm/card*/device/current_{kind}_partition"
+_SERIES_OF_CHIP = {
+    "gfx906": "MI50",
+    "gfx908": "MI100",
+    "gfx90a": "MI200",
+    "gfx940": "MI300",
+    "gfx941": "MI300",
+    "gfx942": "MI300",
+    "gfx950": "MI350",
+}
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,8 @@ def gpu_model(agent: GpuAgent) -> str:
 
 def system_row(workload: Workload, agent: GpuAgent, machine: Machine) -> dict[str, str]:
     """Everything known; what is not known is empty, never a guess."""
+    driver = DriverFiles(machine, agent.pci_address)
+    bios = (machine.text(f"sys/class/dmi/id/bios_{what}") for what in ("vendor", "version"))
     row = {
         "workload_name": workload.name,
         "command": shlex.join(workload.command),
@@ -66,14 +77,17 @@ def system_row(workload: Workload, agent: GpuAgent, machine: Machine) -> dict[st
         "version": f"wavescope {__version__}",
         "hostname": socket.gethostname(),
         "cpu_model": _after(machine.text("proc/cpuinfo"), "model name"),
-        "sbios": machine.text("sys/class/dmi/id/bios_version"),
+        "sbios": "".join(bios),
         "linux_distro": _after(machine.text("etc/os-release"), "PRETTY_NAME").strip('"'),
         "linux_kernel_version": platform.release(),
         "amd_gpu_kernel_version": machine.text("sys/module/amdgpu/version"),
         "cpu_memory": _after(machine.text("proc/meminfo"), "MemTotal").removesuffix(" kB"),
-        "rocm_version": machine.text("opt/rocm/.info/version"),
-        "compute_partition": _partition(machine, "compute"),
-        "memory_partition": _partition(machine, "memory"),
+        "gpu_memory": _known(driver.memory_bytes() // 1024),
+        "rocm_version": machine.text(f"{machine.rocm_folder}/.info/version"),
+        "vbios": driver.text("vbios_version"),
+        "compute_partition": driver.text("current_compute_partition"),
+        "memory_partition": driver.text("current_memory_partition"),
+        "gpu_series": _SERIES_OF_CHIP.get(agent.chip, ""),
         "gpu_model": gpu_model(agent),
         "gpu_arch": agent.chip,
         "gpu_chip_id": str(agent.chip_id),
@@ -103,13 +117,6 @@ def system_csv(row: dict[str, str]) -> str:
     writer.writeheader()
     writer.writerow(row)
     return out.getvalue()
-
-
-def _partition(machine: Machine, kind: str) -> str:
-    """How the first GPU that can be split is split; the first card may be a mere display's."""
-    paths = machine.root.glob(_PARTITIONS.format(kind=kind))
-    first = min(paths, key=lambda path: (len(path.parts[-3]), path.parts[-3]), default=None)
-    return machine.text(str(first.relative_to(machine.root))) if first else ""
 
 
 def _scalar_caches(agent: GpuAgent) -> int:
