@@ -8,6 +8,9 @@ namespace {
 
 constexpr int64_t kExponentLimit = 1'000'000'000'000;
 
+constexpr size_t kMostIdDigits = 15;
+constexpr int64_t kHexadecimalIds = int64_t{1} << 62;
+
 bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
 // Adds a digit to the negative `total`; negative because the negative range is the larger one.
@@ -95,6 +98,21 @@ bool parse_decimal(std::string_view text, int scale, int64_t &value) {
     }
   }
   return parse_any(text, negative, scale, value);
+}
+
+bool spelled_number(std::string_view text, int64_t &value) {
+  const bool hexadecimal = text.substr(0, 2) == "0x";
+  const std::string_view digits = hexadecimal ? text.substr(2) : text;
+  const std::string_view allowed = hexadecimal ? "0123456789abcdef" : "0123456789";
+  if (digits.empty() || digits.size() > kMostIdDigits || (digits[0] == '0' && digits.size() > 1)) return false;
+  value = 0;
+  for (const char character : digits) {
+    const size_t digit = allowed.find(character);
+    if (digit == std::string_view::npos) return false;
+    value = value * static_cast<int64_t>(allowed.size()) + static_cast<int64_t>(digit);
+  }
+  if (hexadecimal) value += kHexadecimalIds;
+  return true;
 }
 
 }  // namespace wavescope::chrome_json

@@ -273,7 +273,8 @@ void Parser::store_id(const ws_chrome_columns &columns, size_t row) {
     columns.id_kind[row] = WS_CHROME_ID_NUMBER;
   } else {
     columns.id_kind[row] = WS_CHROME_ID_TEXT;
-    number = key_code(ids_, id, -1);
+    const bool spelled = id.is_string() && spelled_number(resolve(id, scratch_, nullptr), number);
+    if (!spelled) number = -1 - key_code(ids_, id, -1);
   }
   columns.id[row] = number;
 }

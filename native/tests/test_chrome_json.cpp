@@ -222,6 +222,12 @@ void check_fields() {
 
   CHECK(only_row(R"([{"cat":"dropped","args":{"device":1}}])").args.empty());
   CHECK(only_row(R"([{"id":"0x7f"}])").id_kind == WS_CHROME_ID_TEXT);
+  CHECK(only_row(R"([{"id":"0x7f"}])").id == (int64_t{1} << 62) + 127);
+  CHECK(only_row(R"([{"id":"127"}])").id_kind == WS_CHROME_ID_TEXT && only_row(R"([{"id":"127"}])").id == 127);
+  for (const char *other : {R"([{"id":"0127"}])", R"([{"id":""}])", R"([{"id":"0x"}])", R"([{"id":"0X7F"}])", R"([{"id":"-1"}])",
+                            R"([{"id":"1000000000000000"}])", R"([{"id":1.5}])"}) {
+    CHECK(only_row(other).id_kind == WS_CHROME_ID_TEXT && only_row(other).id == -1);
+  }
   CHECK(only_row(R"([{"id":18446744073709551615}])").id_kind == WS_CHROME_ID_TEXT);
   CHECK(only_row(R"([{"pid":18446744073709551615}])").process == "n18446744073709551615");
 }

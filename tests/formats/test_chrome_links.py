@@ -10,8 +10,10 @@ import pytest
 from tests.builders import a_trace
 from wavescope.export.chrome.chrome_json import EXPORTER
 from wavescope.export.exporter import ExportOptions
+from wavescope.load.chrome import arrows, touched_slices
 from wavescope.load.chrome import links as links_module
 from wavescope.load.chrome.chrome_json import open_chrome_json
+from wavescope.model import time_sample
 from wavescope.model.trace import Trace
 
 LAUNCHES = 300
@@ -54,7 +56,7 @@ EXPECTED = {
 def test_our_own_arrows_link(
     exported: Path, monkeypatch: pytest.MonkeyPatch, memory_bytes: int
 ) -> None:
-    monkeypatch.setattr(links_module, "_LINKS_BYTES", memory_bytes)
+    monkeypatch.setattr(links_module, "LINKS_BYTES", memory_bytes)
 
     trace = Trace(open_chrome_json(exported))
 
@@ -83,10 +85,110 @@ def test_arrows_that_were_moved_away_from_their_slices_still_link(exported: Path
     assert linked_names(Trace(open_chrome_json(exported))) == EXPECTED
 
 
+def event(name: str, place: tuple[int, int], start: int, duration: int) -> dict[str, object]:
+    pid, tid = place
+    return {"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": start, "dur": duration}
+
+
+def arrow(phase: str, identity: object, place: tuple[int, int], time: int) -> dict[str, object]:
+    pid, tid = place
+    return {"ph": phase, "id": identity, "name": "", "pid": pid, "tid": tid, "ts": time}
+
+
+GPU = {"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "GPU0"}}
+HOST, QUEUE, OTHER_QUEUE = (9, 1), (0, 1), (0, 2)
+
+
+def foreign(tmp_path: Path, *events: dict[str, object]) -> Trace:
+    path = tmp_path / "foreign.json"
+    path.write_text(json.dumps([GPU, *events]))
+    return Trace(open_chrome_json(path))
+
+
+@pytest.mark.parametrize("bucket_rows", [3, 1 << 17])
+def test_foreign_arrows_link_beyond_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bucket_rows: int
+) -> None:
+    for module in (links_module, arrows, touched_slices):
+        monkeypatch.setattr(module, "LINKS_BYTES", 0)
+    monkeypatch.setattr(time_sample, "BUCKET_ROWS", bucket_rows)
+    events = [event("whole run", HOST, 0, 10_000)]
+    for number in range(200):
+        at = 20 * number
+        queue = (QUEUE, OTHER_QUEUE)[number % 2]
+        events += [
+            arrow("f", f"0x{number:x}", queue, at + 14),
+            event(f"launch{number}", HOST, at, 5),
+            event(f"kernel{number}", queue, at + 10, 5),
+            arrow("s", f"0x{number:x}", HOST, at + 1),
+        ]
+    events.reverse()
+
+    trace = foreign(tmp_path, *events)
+
+    assert linked_names(trace) == {(f"launch{n}", f"kernel{n}") for n in range(200)}
+    assert len(trace.links) == 200
+    assert set(trace.ops["thread"].tolist()) == {1}
+
+
+def test_an_arrow_starts_in_the_innermost_call_that_is_open(tmp_path: Path) -> None:
+    trace = foreign(
+        tmp_path,
+        event("outer", HOST, 0, 100),
+        event("inner", HOST, 10, 10),
+        *(event(name, QUEUE, start, 5) for name, start in (("a", 30), ("b", 40), ("c", 50))),
+        *(arrow("s", id_, HOST, time) for id_, time in ((1, 19), (2, 20), (3, 100))),
+        *(arrow("f", id_, QUEUE, time) for id_, time in ((1, 30), (2, 44), (3, 50))),
+    )
+
+    assert linked_names(trace) == {("inner", "a"), ("outer", "b")}
+
+
+def test_an_id_that_is_used_again_links_to_the_last_start_before(tmp_path: Path) -> None:
+    trace = foreign(
+        tmp_path,
+        *(event(f"launch{n}", HOST, 100 * n, 5) for n in (1, 2)),
+        *(event(f"kernel{n}", QUEUE, 100 * n + 50, 5) for n in (0, 1, 2)),
+        *(arrow("s", 7, HOST, 100 * n) for n in (1, 2)),
+        *(arrow("f", 7, QUEUE, 100 * n + 50) for n in (0, 1, 2)),
+    )
+
+    assert linked_names(trace) == {
+        ("launch1", "kernel0"),
+        ("launch1", "kernel1"),
+        ("launch2", "kernel2"),
+    }
+
+
+def test_of_two_arrows_to_an_op_the_one_written_first_counts(tmp_path: Path) -> None:
+    trace = foreign(
+        tmp_path,
+        *(event(f"launch{n}", HOST, 10 * n, 5) for n in (0, 1)),
+        event("kernel", QUEUE, 30, 5),
+        *(arrow("s", 64 - n, HOST, 10 * n) for n in (0, 1)),
+        *(arrow("f", 64 - n, QUEUE, 30) for n in (1, 0)),
+    )
+
+    assert linked_names(trace) == {("launch1", "kernel")}
+    assert len(trace.links) == 1
+
+
+def test_the_same_id_as_a_number_and_as_a_text_are_two_arrows(tmp_path: Path) -> None:
+    trace = foreign(
+        tmp_path,
+        *(event(f"launch{n}", HOST, 10 * n, 5) for n in (0, 1)),
+        *(event(f"kernel{n}", QUEUE, 30 + 10 * n, 5) for n in (0, 1)),
+        *(arrow("s", identity, HOST, 10 * n) for n, identity in enumerate((3, "3"))),
+        *(arrow("f", identity, QUEUE, 30 + 10 * n) for n, identity in enumerate((3, "3"))),
+    )
+
+    assert linked_names(trace) == {("launch0", "kernel0"), ("launch1", "kernel1")}
+
+
 def test_correlation_ids_link_beyond_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(links_module, "_LINKS_BYTES", 0)
+    monkeypatch.setattr(links_module, "LINKS_BYTES", 0)
     place = {"ph": "X", "dur": 5, "tid": 1}
     calls = [
         {**place, "cat": "cuda_runtime", "name": f"launch{i}", "pid": 1, "ts": i * 10,

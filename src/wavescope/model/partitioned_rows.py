@@ -6,6 +6,7 @@ other is read back and joined in memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,15 @@ class PartitionedRows(Closing):
 
     def add(self, partition: npt.NDArray[np.integer], **columns: npt.NDArray[Any]) -> None:
         """Add a record per row, given as columns, to the partition its row names."""
-        if not len(partition):
-            return
         records = np.empty(len(partition), self.dtype)
         for name, values in columns.items():
             records[name] = values
+        self.add_records(partition, records)
+
+    def add_records(self, partition: npt.NDArray[np.integer], records: Records) -> None:
+        """Add each record to the partition its row names."""
+        if not len(partition):
+            return
         order = np.argsort(partition, kind="stable")
         numbers, starts = np.unique(partition[order], return_index=True)
         records = records[order]
@@ -58,12 +63,14 @@ class PartitionedRows(Closing):
 
     def partition(self, number: int) -> Records:
         """All records of one partition; none where nothing was added."""
+        return np.concatenate([np.empty(0, self.dtype), *self.pieces(number)])
+
+    def pieces(self, number: int) -> Iterator[Records]:
+        """The records of one partition as they were stored, a bounded number at a time."""
         size = self.dtype.itemsize
-        on_disk = [
-            np.frombuffer(self._spool.read(offset, rows * size), self.dtype)
-            for offset, rows in self._places.get(number, [])
-        ]
-        return np.concatenate([np.empty(0, self.dtype), *on_disk, *self._parts.get(number, [])])
+        for offset, rows in self._places.get(number, []):
+            yield np.frombuffer(self._spool.read(offset, rows * size), self.dtype)
+        yield from self._parts.get(number, [])
 
     def close(self) -> None:
         self._parts, self._places = {}, {}

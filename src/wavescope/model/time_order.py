@@ -8,20 +8,20 @@ bucket: memory stays bounded, the order exact.
 
 from __future__ import annotations
 
-import tempfile
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.model.columns import Table
-from wavescope.model.source import Array, Batch, TraceSource
+from wavescope.model.partitioned_rows import PartitionedRows
+from wavescope.model.source import Batch, TraceSource
+from wavescope.model.time_sample import BUCKET_ROWS, TimeSample
 
 ROWS_IN_MEMORY = 1 << 18
-_BUCKET_ROWS = 1 << 17
+_DEALT_BYTES = 8 << 20
 
 
 def time_ordered(
@@ -103,30 +103,21 @@ class _Starts:
     def __init__(self, source: TraceSource, table: Table) -> None:
         self._first_rows: list[int] = []
         lowest: list[int] = []
-        samples: list[Array] = []
-        self.rows = 0
+        self.sample = TimeSample()
         for batch in source.batches(table, ("start_ns",)):
             starts = batch["start_ns"]
-            self._first_rows.append(self.rows)
+            self._first_rows.append(self.sample.rows)
             lowest.append(int(starts.min()))
-            samples.append(starts[:: max(1, len(starts) // 512)])
-            self.rows += len(starts)
-        self._sample = np.sort(np.concatenate(samples))
+            self.sample.add(starts)
         self._lowest = np.minimum.accumulate(lowest[::-1])[::-1].tolist()
 
     def lowest_from(self, row: int) -> int | None:
         """A time before which no row from `row` on starts; None when there is no such row."""
-        if row >= self.rows:
+        if row >= self.sample.rows:
             return None
         # Batches of other columns may be shorter: the row may be inside one of those seen here.
         lowest: int = self._lowest[bisect_right(self._first_rows, row) - 1]
         return lowest
-
-    def bucket_edges(self) -> Array:
-        """Times that split the rows into buckets of about `_BUCKET_ROWS`: sample quantiles."""
-        buckets = max(1, self.rows // _BUCKET_ROWS)
-        edges = self._sample[np.arange(1, buckets) * len(self._sample) // buckets]
-        return edges[np.append(True, edges[1:] != edges[:-1])] if len(edges) else edges
 
 
 def _time_order(batch: Batch) -> npt.NDArray[np.intp]:
@@ -147,54 +138,19 @@ def _time_order(batch: Batch) -> npt.NDArray[np.intp]:
 
 
 def _pieces(batch: Batch, order: npt.NDArray[np.intp], columns: Sequence[str]) -> Iterator[Batch]:
-    for first in range(0, len(order), _BUCKET_ROWS):
-        rows = order[first : first + _BUCKET_ROWS]
+    for first in range(0, len(order), BUCKET_ROWS):
+        rows = order[first : first + BUCKET_ROWS]
         yield {name: batch[name][rows] for name in columns}
 
 
 def _dealt_into_buckets(
     batches: Iterable[Batch], starts: _Starts, table: Table, names: Sequence[str]
 ) -> Iterator[Batch]:
-    edges, record = starts.bucket_edges(), _record_type(table, names)
-    with tempfile.TemporaryFile(prefix="wavescope-") as file:
-        places: list[list[tuple[int, int]]] = [[] for _ in range(len(edges) + 1)]
+    edges = starts.sample.bucket_edges()
+    record = [(name, table.column(name).type.dtype) for name in names]
+    with PartitionedRows(record, memory_limit_bytes=_DEALT_BYTES) as dealt:
         for batch in batches:
-            _deal(batch, edges, record, file, places)
-        for bucket in places:
-            if bucket:
-                yield _read_bucket(file, bucket, record)
-
-
-def _record_type(table: Table, names: Sequence[str]) -> np.dtype[np.void]:
-    return np.dtype([(name, table.column(name).type.dtype) for name in names])
-
-
-def _deal(
-    batch: Batch,
-    edges: Array,
-    record: np.dtype[np.void],
-    file: IO[bytes],
-    places: list[list[tuple[int, int]]],
-) -> None:
-    bucket = np.searchsorted(edges, batch["start_ns"], side="right")
-    order = np.argsort(bucket, kind="stable")
-    counts = np.bincount(bucket, minlength=len(places))
-    rows = np.empty(len(order), record)
-    for name in record.names or ():
-        rows[name] = batch[name][order]
-    offset = file.seek(0, 2)
-    file.write(rows.data)
-    for index in np.flatnonzero(counts):
-        places[index].append((offset, int(counts[index])))
-        offset += int(counts[index]) * record.itemsize
-
-
-def _read_bucket(
-    file: IO[bytes], places: list[tuple[int, int]], record: np.dtype[np.void]
-) -> Batch:
-    parts = []
-    for offset, count in places:
-        file.seek(offset)
-        parts.append(np.frombuffer(file.read(count * record.itemsize), record))
-    rows = np.concatenate(parts)
-    return {name: np.ascontiguousarray(rows[name]) for name in record.names or ()}
+            dealt.add(np.searchsorted(edges, batch["start_ns"], side="right"), **batch)
+        for number in dealt.numbers():
+            rows = dealt.partition(number)
+            yield {name: np.ascontiguousarray(rows[name]) for name in names}

@@ -18,6 +18,8 @@ from wavescope.load.chrome.event_batch import (
     ARGUMENTS,
     COLUMN_TYPES,
     HAS_START,
+    ID_NUMBER,
+    ID_TEXT,
     EventBatch,
     EventTables,
     MalformedEventsError,
@@ -278,6 +280,33 @@ def test_native_and_python_agree_on_cut_json(document: Any, data: st.DataObject)
     native_result, python_result = both(cut, 7)
 
     assert native_result == python_result
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_ids_as_texts_are_the_same_number_for_equal_texts_only(reader: Reader) -> None:
+    texts = [
+        "7",
+        "07",
+        "0x7",
+        "0x07",
+        "0X7",
+        "x",
+        "\u0031",
+        "1",
+        "x",
+        "0xfffffffffffffff",
+        "9" * 15,
+        "9" * 16,
+    ]
+    events = ",".join(f'{{"id":"{text}"}}' for text in texts)
+
+    rows, _ = read(reader, f'[{events},{{"id":7}},{{"id":7.5}}]'.encode())
+
+    largest, hexadecimal = (1 << 62) + (1 << 60) - 1, (1 << 62) + 7
+    assert [(row["id_kind"], row["id"]) for row in rows] == [
+        *((ID_TEXT, number) for number in (7, -1, hexadecimal, -2, -3, -4, 1, 1, -4, largest)),
+        *((ID_TEXT, 999_999_999_999_999), (ID_TEXT, -5), (ID_NUMBER, 7), (ID_TEXT, -6)),
+    ]
 
 
 @settings(deadline=None, max_examples=200)

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from wavescope.closing import Closing, on_error
 from wavescope.errors import UnreadableInputError
-from wavescope.load.chrome.arrows import FLOW_END, FLOW_START, FlowArrows, SliceArrows
+from wavescope.load.chrome.arrows import FLOW_END, FLOW_START, FlowArrows
 from wavescope.load.chrome.categories import DROPPED_ARGS, Role
 from wavescope.load.chrome.event_batch import EventBatch
 from wavescope.load.chrome.events import EventFile
@@ -44,10 +44,12 @@ from wavescope.load.chrome.rows import (
     timed,
 )
 from wavescope.load.chrome.run_facts import add_run_facts
+from wavescope.load.chrome.slice_arrows import SliceArrows
+from wavescope.load.chrome.touched_slices import SliceTable
 from wavescope.load.importer import Importer, Probe
 from wavescope.model.builder import TraceBuilder
-from wavescope.model.columns import CALLS, MARKER_INSTANT, UNKNOWN
-from wavescope.model.source import Array, TraceSource, read_columns
+from wavescope.model.columns import CALLS, MARKER_INSTANT, OPS, UNKNOWN
+from wavescope.model.source import Array, TraceSource
 
 FORMAT = "Chrome JSON"
 _COMPLETE_PHASE = ord("X")
@@ -125,6 +127,7 @@ class _Import(Closing):
     def close(self) -> None:
         """Give back what only the import needs."""
         self.ops.close()
+        self.arrows.close()
         self.correlations.close()
         self.at_slices.close()
 
@@ -225,11 +228,10 @@ class _Import(Closing):
         )
         self.at_slices.join(links, *meanings)
         if not len(links) and self.arrows.found:
-            calls = ("id", "pid", "name", "process", "thread", "start_ns", "end_ns")
-            ops = ("id", "process", "thread", "start_ns", "end_ns")
-            self.arrows.join(
-                links, read_columns(reading.builder, CALLS, calls), self.ops.columns(ops)
-            )
+            wanted, numbers = ("id", "name", "process", "thread"), reading.numbers
+            calls = SliceTable(reading.builder, CALLS, wanted, "pid", lambda pids: pids)
+            ops = SliceTable(self.ops.waiting, OPS, wanted, "process", lambda keys: numbers[keys])
+            self.arrows.join(links, calls, ops)
         if not len(links):
             self.correlations.join(links, *meanings)
 

@@ -64,7 +64,8 @@ class EventBatch:
 
     `columns` holds everything in COLUMN_TYPES and ARGUMENTS. `name`, `category` and `kind` are
     codes of `EventTables.texts`, `process` and `thread` codes of `EventTables.keys`; `id` is the
-    number itself (`id_kind` ID_NUMBER) or one that stands for a text (ID_TEXT).
+    number itself (`id_kind` ID_NUMBER) or one that stands for a text, the same for equal texts
+    (ID_TEXT).
     """
 
     rows: int

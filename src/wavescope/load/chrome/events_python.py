@@ -36,6 +36,9 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DECIMAL = re.compile(r"(-?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_SPELLED_ID = re.compile(r"0|[1-9][0-9]{0,14}|0x(?:0|[1-9a-f][0-9a-f]{0,14})", re.ASCII)
+"""The usual ids, which need no table of those seen."""
+_HEXADECIMAL_IDS = 1 << 62
 _CUT_VALUE = re.compile(
     r"-?|t(?:r(?:u)?)?|f(?:a(?:l(?:s)?)?)?|n(?:u(?:l)?)?|N(?:a)?|-?I(?:n(?:f(?:i(?:n(?:i(?:t)?)?)?)?)?)?"
 )
@@ -166,8 +169,11 @@ class _Rows:
             number = parse_decimal(value, 0)
             if number is not None:
                 return ID_NUMBER, number
+        if _is_text(value) and _SPELLED_ID.fullmatch(value):
+            is_hexadecimal = value.startswith("0x")
+            return ID_TEXT, int(value, 16) + _HEXADECIMAL_IDS if is_hexadecimal else int(value)
         tag = "n" if isinstance(value, _Number) else "s"
-        return ID_TEXT, self.id_codes.setdefault(tag + self.clean(value), len(self.id_codes))
+        return ID_TEXT, -1 - self.id_codes.setdefault(tag + self.clean(value), len(self.id_codes))
 
     def keep_args(self, args: dict[str, Any], category: int) -> None:
         if category not in self.dropped_codes:

@@ -15,8 +15,8 @@ _PREFERENCE_BITS = 2
 _KEY_LIMIT = 1 << (62 - _PREFERENCE_BITS)
 _JOIN_PARTITIONS = 64
 _OPS_PER_PARTITION_BITS = 18
-_LINKS_BYTES = 8 << 20
-_CAUSE_COLUMNS = [
+LINKS_BYTES = 4 << 20
+CAUSE_COLUMNS: list[tuple[str, type[np.generic]]] = [
     ("call", np.int32),
     ("name", np.int32),
     ("process", np.int32),
@@ -42,7 +42,7 @@ class Links(Closing):
 
     def __init__(self) -> None:
         self._rows = PartitionedRows(
-            [("op", np.int32), *_CAUSE_COLUMNS], memory_limit_bytes=_LINKS_BYTES
+            [("op", np.int32), *CAUSE_COLUMNS], memory_limit_bytes=LINKS_BYTES
         )
 
     def __len__(self) -> int:
@@ -50,7 +50,7 @@ class Links(Closing):
 
     def add(self, op: Int32s, causes: OpCauses) -> None:
         """Ops, each at most once, with their causes."""
-        self._rows.add(op >> _OPS_PER_PARTITION_BITS, op=op, **causes._asdict())
+        self._rows.add(op_partition(op), op=op, **causes._asdict())
 
     def of_ops(self, ids: Int64s) -> OpCauses:
         """The causes of the ops `ids`, which are in order."""
@@ -75,10 +75,10 @@ class KeyedLinks(Closing):
 
     def __init__(self) -> None:
         self._calls = PartitionedRows(
-            [("key", np.int64), *_CAUSE_COLUMNS], memory_limit_bytes=_LINKS_BYTES
+            [("key", np.int64), *CAUSE_COLUMNS], memory_limit_bytes=LINKS_BYTES
         )
         self._ops = PartitionedRows(
-            [("key", np.int64), ("op", np.int32)], memory_limit_bytes=_LINKS_BYTES
+            [("key", np.int64), ("op", np.int32)], memory_limit_bytes=LINKS_BYTES
         )
 
     def add_calls(self, key: Int64s, preference: npt.NDArray[np.int8], causes: OpCauses) -> None:
@@ -118,6 +118,11 @@ class KeyedLinks(Closing):
     def close(self) -> None:
         self._calls.close()
         self._ops.close()
+
+
+def op_partition(op: Int32s) -> Int32s:
+    """The partition that an op is in: ops of near ids are together."""
+    return op >> _OPS_PER_PARTITION_BITS
 
 
 def has_key(key: Int64s) -> npt.NDArray[np.bool_]:

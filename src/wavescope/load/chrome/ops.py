@@ -17,7 +17,7 @@ from wavescope.load.chrome.rows import EventRows
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import KERNELS, LINKS, OPS, UNKNOWN
 from wavescope.model.op_kinds import KERNEL_TYPE, OpKind, kind_of_type
-from wavescope.model.source import Array, Batch, read_columns
+from wavescope.model.source import Array, Batch
 from wavescope.model.strings import StringTable
 
 _WAITING_BYTES = 32 << 20
@@ -39,12 +39,12 @@ class OpRows:
         self._links = links
         self._types = _OpTypes(reading.builder.strings)
         self._kernels = _KernelSymbols(reading.builder)
-        self._waiting = TraceBuilder(str(path), "", memory_limit_bytes=_WAITING_BYTES)
+        self.waiting = TraceBuilder(str(path), "", memory_limit_bytes=_WAITING_BYTES)
         self._in_work_items: list[Array] = []
         """Whether the grid of each op is written in work-items."""
 
     def close(self) -> None:
-        self._waiting.close()
+        self.waiting.close()
 
     def add(self, rows: EventRows, roles: npt.NDArray[np.int8]) -> range:
         """Ops whose numbers are in args or in the names of their lanes; the ids they got.
@@ -76,7 +76,7 @@ class OpRows:
             **_launch_columns(rows),
         }
         columns["start_ns"], columns["end_ns"] = reading.times(rows)
-        ids = self._waiting.add(OPS, columns)
+        ids = self.waiting.add(OPS, columns)
         self._links.add_ops(columns["correlation"], np.arange(ids.start, ids.stop))
         self._in_work_items.append((rows["flags"] & GRID_IS_TEXT) != 0)
         return ids
@@ -90,17 +90,13 @@ class OpRows:
         ]
         return strings.codes(types)
 
-    def columns(self, names: tuple[str, ...]) -> dict[str, Array]:
-        """Columns of the ops collected so far."""
-        return read_columns(self._waiting, OPS, names)
-
     def add_linked(self, links: Links) -> None:
         """Add all ops to the trace, with what their calls tell of them, and the links."""
         builder = self._reading.builder
         launches = np.array([builder.strings.find(name) for name in WORK_ITEM_LAUNCHES])
         only_process = 0 if len(self._reading.processes.codes) <= 1 else UNKNOWN
         work_items = np.concatenate([np.empty(0, np.bool_), *self._in_work_items])
-        for batch in self._waiting.batches(OPS):
+        for batch in self.waiting.batches(OPS):
             ids = batch["id"]
             causes = links.of_ops(ids)
             is_linked = causes.call >= 0
