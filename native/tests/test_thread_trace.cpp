@@ -23,14 +23,11 @@ struct Columns {
         stall(capacity),
         duration(capacity),
         line(capacity),
-        state(capacity),
-        state_duration(capacity),
         wait(capacity),
         ends(capacity),
         producer(capacity) {
     const auto room = static_cast<int64_t>(capacity);
     raw = {room, 0, time.data(), category.data(), stall.data(), duration.data(), line.data(),
-           room, 0, state.data(), state_duration.data(),
            room, 0, wait.data(), ends.data(),
            room, 0, producer.data()};
   }
@@ -41,8 +38,6 @@ struct Columns {
   std::vector<int64_t> time;
   std::vector<uint8_t> category;
   std::vector<int32_t> stall, duration, line;
-  std::vector<uint8_t> state;
-  std::vector<int32_t> state_duration;
   std::vector<int32_t> wait;
   std::vector<int64_t> ends;
   std::vector<int32_t> producer;
@@ -55,7 +50,6 @@ void check_whole_wave() {
   CHECK(columns.read() == WS_WAVE_WHOLE);
   CHECK(columns.raw.event_count == 3);
   CHECK(columns.time[2] == 120 && columns.line[1] == 2 && columns.stall[1] == 100);
-  CHECK(columns.raw.state_count == 2 && columns.state_duration[1] == 100);
   CHECK(columns.raw.list_count == 2 && columns.ends[0] == 2 && columns.ends[1] == 2);
   CHECK(columns.producer[1] == 3);
   CHECK(columns.facts.begin == 10 && columns.facts.simd == 2 && columns.facts.unusable == 0);
@@ -73,7 +67,7 @@ void check_cut_waves() {
 void check_full_columns() {
   Columns columns(kWave, 2);
   CHECK(columns.read() == WS_WAVE_FULL);
-  CHECK(columns.raw.event_count == 0 && columns.raw.state_count == 0);
+  CHECK(columns.raw.event_count == 0 && columns.raw.list_count == 0);
 }
 
 void check_spoiled_waves() {

@@ -26,11 +26,6 @@ typedef struct {
   int32_t* duration;
   int32_t* line;  // what code.json calls LineNumber; -1 where the file has none that fits
 
-  int64_t state_capacity;
-  int64_t state_count;
-  uint8_t* state;
-  int32_t* state_duration;
-
   int64_t list_capacity;
   int64_t list_count;
   int32_t* wait_line;     // one per dependency list

@@ -1,5 +1,5 @@
-// Wave files: `{"duration":..,"wave":{"begin":..,"instructions":[[time,category,stall,duration,line],..],"timeline":
-// [[state,duration],..],"waitcnt":[[line,[[line,0],..]],..]}}`. Members may come in any order; unknown ones are passed over.
+// Wave files: `{"duration":..,"wave":{"begin":..,"instructions":[[time,category,stall,duration,line],..],"waitcnt":
+// [[line,[[line,0],..]],..]}}`. Members may come in any order; others are passed over, "timeline" among them.
 #include <limits>
 #include <new>
 #include <string>
@@ -65,7 +65,6 @@ class WaveReader {
 
   Scan read_member(std::string_view key) {
     if (key == "instructions") return read_list([this] { return read_event(); });
-    if (key == "timeline") return read_list([this] { return read_state(); });
     if (key == "waitcnt") return read_list([this] { return read_dependencies(); });
     int64_t* const value = fact(key);
     if (value == nullptr) return skip_value(cursor_, 2);
@@ -162,22 +161,6 @@ class WaveReader {
     columns_.duration[place] = static_cast<int32_t>(values[3]);
     columns_.line[place] = line_of(values[4]);
     ++columns_.event_count;
-    return Scan::done;
-  }
-
-  Scan read_state() {
-    int64_t values[2];
-    bool usable = false;
-    if (const Scan scan = read_tuple(values, 2, usable); scan != Scan::done || !usable) return scan;
-    if (!fits(values[0], 255) || !fits(values[1])) {
-      ++facts_.unusable;
-      return Scan::done;
-    }
-    const int64_t place = columns_.state_count;
-    if (place >= columns_.state_capacity) return full();
-    columns_.state[place] = static_cast<uint8_t>(values[0]);
-    columns_.state_duration[place] = static_cast<int32_t>(values[1]);
-    ++columns_.state_count;
     return Scan::done;
   }
 

@@ -133,16 +133,6 @@ class Category(enum.IntEnum):
     BVH = 12
 
 
-class WaveState(enum.IntEnum):
-    """What a wave does during a piece of its timeline."""
-
-    EMPTY = 0
-    IDLE = 1
-    EXECUTE = 2
-    WAIT = 3
-    STALL = 4
-
-
 @dataclass(frozen=True, eq=False)
 class Waves:
     """What the traced waves executed.
@@ -171,9 +161,6 @@ class Waves:
     """From `time`, stall included."""
     row: Rows
     """Row of `Instructions`, -1 where the file names one that is not there."""
-    state_offsets: Integers
-    state: Codes
-    state_duration: Rows
     dependencies: StoredDependencies
 
     def __len__(self) -> int:
@@ -382,9 +369,6 @@ def no_waves() -> Waves:
         stall=rows,
         duration=rows,
         row=rows,
-        state_offsets=start,
-        state=codes,
-        state_duration=rows,
         dependencies=no_dependencies(),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.plan_contexts import a_context
@@ -67,12 +68,16 @@ def test_pieces_of_waits_belong_to_what_they_waited_for(tmp_path: Path) -> None:
     capture.with_wave([step(1), step(2), step(3, stall=101), step(4, stall=7), step(5, stall=9)])
 
     pieces = a_context(capture, tmp_path).pieces
+    rows = pieces.rows_of(np.arange(len(pieces)))
 
     by_cause = sorted(
-        zip(pieces.row.tolist(), pieces.cause_row.tolist(), pieces.stall.tolist(), strict=True)
+        zip(rows.tolist(), pieces.cause_row.tolist(), pieces.stall.tolist(), strict=True)
     )
     assert by_cause == [(3, 1, 50), (3, 2, 51), (4, 4, 7), (5, 5, 9)]
     assert pieces.stall.sum() == 117
+    assert [pieces.stall_of(np.array([place])) for place in range(len(pieces))] == (
+        pieces.stall.tolist()
+    )
     assert pieces.exposed.tolist() == pieces.stall.tolist()
 
 

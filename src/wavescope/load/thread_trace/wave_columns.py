@@ -57,7 +57,6 @@ def _group(kind: str, *columns: str) -> list[tuple[str, type]]:
 class _Columns(ctypes.Structure):
     _fields_: ClassVar = [
         *_group("event", "time", "category", "stall", "duration", "line"),
-        *_group("state", "state", "state_duration"),
         *_group("list", "wait_line", "producer_end"),
         *_group("producer", "producer_line"),
     ]
@@ -82,14 +81,12 @@ class WaveColumns:
         self.stall = np.empty(events, np.int32)
         self.duration = np.empty(events, np.int32)
         self.line = np.empty(events, np.int32)
-        self.state = np.empty(pairs, np.uint8)
-        self.state_duration = np.empty(pairs, np.int32)
         self.wait_line = np.empty(lists, np.int32)
         self.producer_offsets = np.empty(lists + 1, np.int64)
         self.producer_offsets[0] = 0
         self.producer_end = self.producer_offsets[1:]
         self.producer_line = np.empty(pairs, np.int32)
-        self._raw = _Columns(event_capacity=events, state_capacity=pairs)
+        self._raw = _Columns(event_capacity=events)
         self._raw.list_capacity, self._raw.producer_capacity = lists, pairs
         for name in _ARRAYS:
             setattr(self._raw, name, getattr(self, name).ctypes.data)
@@ -101,11 +98,6 @@ class WaveColumns:
         return int(self._raw.event_count)
 
     @property
-    def state_count(self) -> int:
-        """Timeline pieces read so far."""
-        return int(self._raw.state_count)
-
-    @property
     def list_count(self) -> int:
         """Dependency lists read so far."""
         return int(self._raw.list_count)
@@ -115,11 +107,11 @@ class WaveColumns:
         """Entries of dependency lists read so far."""
         return int(self._raw.producer_count)
 
-    def cut_back(self, events: int, states: int, lists: int) -> None:
-        """Forget what was read beyond so many events, timeline pieces and dependency lists."""
+    def cut_back(self, events: int, lists: int) -> None:
+        """Forget what was read beyond so many events and dependency lists."""
         producers = int(self.producer_end[lists - 1]) if lists else 0
-        self._raw.event_count, self._raw.state_count = events, states
-        self._raw.list_count, self._raw.producer_count = lists, producers
+        self._raw.event_count, self._raw.list_count = events, lists
+        self._raw.producer_count = producers
 
     def add(self, data: bytes) -> tuple[Status, WaveFacts]:
         """Append what one wave file holds."""
@@ -142,7 +134,6 @@ class WaveColumns:
         ends = self.producer_count + wave.producer_end
         counts = {
             "event": len(wave.events),
-            "state": len(wave.states),
             "list": len(ends),
             "producer": len(wave.producer_line),
         }
@@ -154,8 +145,6 @@ class WaveColumns:
         places = {kind: slice(filled[kind], filled[kind] + counts[kind]) for kind in counts}
         for index, name in enumerate(("time", "category", "stall", "duration", "line")):
             getattr(self, name)[places["event"]] = wave.events[:, index]
-        self.state[places["state"]] = wave.states[:, 0]
-        self.state_duration[places["state"]] = wave.states[:, 1]
         self.wait_line[places["list"]] = wave.wait_line
         self.producer_end[places["list"]] = ends
         self.producer_line[places["producer"]] = wave.producer_line

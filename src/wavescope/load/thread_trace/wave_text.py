@@ -30,7 +30,6 @@ class WaveText:
     facts: tuple[int, int, int, int, int, int]
     unusable: int
     events: Table
-    states: Table
     wait_line: Table
     producer_end: Table
     producer_line: Table
@@ -56,7 +55,6 @@ def _of_wave(wave: dict[str, Any], status: int) -> WaveText:
     events, bad_events = _tuples(wave.get("instructions"), (None, 255, _LARGEST, _LARGEST, None))
     is_time = np.abs(events[:, 0]) < _MOST_TIME
     events, bad_events = events[is_time], bad_events + int((~is_time).sum())
-    states, bad_states = _tuples(wave.get("timeline"), (255, _LARGEST))
     events[:, 4] = np.where((events[:, 4] >= 0) & (events[:, 4] <= _LARGEST), events[:, 4], -1)
     waits: list[int] = []
     ends: list[int] = []
@@ -75,9 +73,8 @@ def _of_wave(wave: dict[str, Any], status: int) -> WaveText:
     return WaveText(
         status,
         (begin, end, cu, number, simd, slot),
-        bad_events + bad_states + bad_lists,
+        bad_events + bad_lists,
         events,
-        states,
         _lines(waits),
         np.array(ends, np.int64),
         _lines(producers),

@@ -67,7 +67,7 @@ class _Reader:
         self.files: list[WaveFile] = []
         self._facts: list[WaveFacts] = []
         self._is_partial: list[bool] = []
-        self._ends: list[tuple[int, int, int]] = []
+        self._ends: list[tuple[int, int]] = []
         self._unusable = self._cut = 0
         self._unreadable: list[str] = []
 
@@ -91,13 +91,12 @@ class _Reader:
         self.files.append(file)
         self._facts.append(facts)
         self._is_partial.append(is_partial or facts.unusable > 0)
-        columns = self._columns
-        self._ends.append((columns.event_count, columns.state_count, columns.list_count))
+        self._ends.append((self._columns.event_count, self._columns.list_count))
         return True
 
     def _undo(self) -> None:
-        events, states, lists = self._ends[-1] if self._ends else (0, 0, 0)
-        self._columns.cut_back(events, states, lists)
+        events, lists = self._ends[-1] if self._ends else (0, 0)
+        self._columns.cut_back(events, lists)
 
     def note(self, notes: Notes) -> None:
         """Say what was not whole."""
@@ -117,10 +116,10 @@ class _Reader:
     def waves(self, instructions: Instructions) -> Waves:
         """Everything that was read."""
         columns, files = self._columns, self.files
-        ends = np.array([(0, 0, 0), *self._ends], np.int64)
-        events, states, lists = (int(end) for end in ends[-1])
+        ends = np.array([(0, 0), *self._ends], np.int64)
+        events, lists = (int(end) for end in ends[-1])
         rows = _RowNumbers(instructions)
-        list_counts = np.diff(ends[:, 2])
+        list_counts = np.diff(ends[:, 1])
         producers = columns.producer_count
         return Waves(
             shader_engine=_integers([file.shader_engine for file in files]),
@@ -146,9 +145,6 @@ class _Reader:
             stall=columns.stall[:events],
             duration=columns.duration[:events],
             row=rows.of(columns.line[:events]),
-            state_offsets=ends[:, 1].copy(),
-            state=columns.state[:states],
-            state_duration=columns.state_duration[:states],
             dependencies=StoredDependencies(
                 wave=np.repeat(np.arange(len(files), dtype=np.int32), list_counts),
                 wait_row=rows.of(columns.wait_line[:lists]),

@@ -10,6 +10,7 @@ import numpy as np
 
 from wavescope.analyze.occupancy.traced_kernel import TracedOccupancy, traced_occupancy
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
+from wavescope.analyze.thread_trace.executed import sums_by_row
 from wavescope.analyze.thread_trace.instruction_kinds import Kind
 from wavescope.analyze.thread_trace.plan.exposed import busy_cycles, exposed_stalls
 from wavescope.analyze.thread_trace.plan.loops import Loop, find_loops, innermost_loop
@@ -17,6 +18,8 @@ from wavescope.analyze.thread_trace.plan.opportunity import MEDIUM_PERCENT
 from wavescope.analyze.thread_trace.plan.stall_pieces import StallPieces, stall_pieces
 from wavescope.analyze.traffic.kernel_traffic import KernelTraffic
 from wavescope.model.thread_trace import Flags, Integers, Rows
+
+_PIECE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class PlanContext:
         """By row how long it keeps the matrix unit, 0 for all others."""
         return busy_cycles(self.decoded)
 
-    @cached_property
+    @property
     def exposed(self) -> Rows | Integers:
         """By event the exposed part of its stall; all of it where there are no wave files."""
         if not self.has_waves:
@@ -94,17 +97,22 @@ class PlanContext:
                 inside |= self.loop_of_row == index
         return inside
 
-    @cached_property
-    def matrix_before(self) -> Rows:
-        """By event how many matrix instructions its trace has before it, over all waves.
-
-        One element more than events: the number of all of them.
-        """
+    def events_of(self, *kinds: Kind) -> Rows:
+        """All events of instructions of `kinds`, in order."""
         rows = self.decoded.executed.row
-        is_matrix = np.append(self.decoded.is_of(Kind.MATRIX), False)[rows]
-        before = np.zeros(len(rows) + 1, np.int32)
-        np.cumsum(is_matrix, out=before[1:])
-        return before
+        # A row of -1, which no instruction is, takes the last flag.
+        is_wanted = np.append(self.decoded.is_of(*kinds), False)
+        found = [
+            (np.flatnonzero(is_wanted[rows[first : first + _PIECE]]) + first).astype(np.int32)
+            for first in range(0, len(rows), _PIECE)
+        ]
+        return np.concatenate(found) if found else np.empty(0, np.int32)
+
+    def matrix_between(self, first: Rows, last: Rows) -> Integers:
+        """How many matrix instructions are in each range of events, `last` not among them."""
+        found: Integers = np.searchsorted(self._matrix_events, last)
+        found -= np.searchsorted(self._matrix_events, first)
+        return found
 
     @cached_property
     def occupancy(self) -> TracedOccupancy | None:
@@ -158,29 +166,42 @@ class PlanContext:
 
     def hiding(self, pieces: Integers) -> tuple[int, int, int]:
         """Medians over waits: cycles and matrix instructions from issue to wait, whole latency."""
-        waits = pieces[self.pieces.is_wait[pieces]]
-        if not len(waits) or not self.has_waves:
+        event, cause = self.pieces.waits_of(pieces)
+        if not len(event) or not self.has_waves:
             return 0, 0, 0
         waves = self.decoded.waves
-        event, cause = self.pieces.event[waits], self.pieces.cause_event[waits]
-        issued = waves.time[cause] + waves.stall[cause]
-        hidden = waves.time[event] - issued
-        matrix = self.matrix_before[event] - self.matrix_before[cause]
-        latency = hidden + waves.stall[event]
-        return int(np.median(hidden)), int(np.median(matrix)), int(np.median(latency))
+        cycles = waves.time[event]
+        cycles -= waves.time[cause]
+        cycles -= waves.stall[cause]
+        hidden = int(np.median(cycles))
+        cycles += waves.stall[event]
+        latency = int(np.median(cycles, overwrite_input=True))
+        return hidden, int(np.median(self.matrix_between(cause, event))), latency
 
     def group_of(self, found: Integers) -> Group:
         """Some pieces as one group, named by the place that costs most."""
         pieces = self.pieces
-        rows = _by_cost(pieces.cause_row[found], pieces.exposed[found])
+        exposed = pieces.exposed[found]
+        rows = self._by_cost(pieces.cause_row[found], exposed)
         return Group(
             where=self.place(rows[0]),
             pieces=found,
             cause_rows=rows,
-            wait_rows=_by_cost(pieces.row[found], pieces.exposed[found]),
-            stall=int(pieces.stall[found].sum()),
-            exposed=int(pieces.exposed[found].sum()),
+            wait_rows=self._by_cost(pieces.rows_of(found), exposed),
+            stall=pieces.stall_of(found),
+            exposed=int(exposed.sum()),
         )
+
+    def _by_cost(self, rows: Rows, cycles: Rows) -> tuple[int, ...]:
+        """The distinct rows, the costliest first."""
+        count = len(self.decoded.instructions)
+        distinct = np.flatnonzero(sums_by_row(rows, None, count))
+        sums = sums_by_row(rows, cycles, count)[distinct]
+        return tuple(distinct[np.argsort(-sums, kind="stable")].tolist())
+
+    @cached_property
+    def _matrix_events(self) -> Rows:
+        return self.events_of(Kind.MATRIX)
 
     @cached_property
     def _place_code(self) -> Rows:
@@ -195,11 +216,3 @@ class PlanContext:
         alone = np.flatnonzero(codes < 0)
         codes[alone] = len(numbers) + np.arange(len(alone))
         return codes
-
-
-def _by_cost(rows: Rows, cycles: Rows) -> tuple[int, ...]:
-    """The distinct rows, the costliest first."""
-    distinct, place = np.unique(rows, return_inverse=True)
-    sums = np.zeros(len(distinct), np.int64)
-    np.add.at(sums, place, cycles)
-    return tuple(distinct[np.argsort(-sums, kind="stable")].tolist())

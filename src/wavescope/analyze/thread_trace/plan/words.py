@@ -9,7 +9,6 @@ _SHOWN = 3
 
 def stall_evidence(context: PlanContext, group: Group) -> str:
     """How much stall, where it shows, and which instructions cause it."""
-    pieces = context.pieces
     count = len(group.pieces)
     if not context.has_waves:
         count = int(context.decoded.instructions.hits[list(group.wait_rows)].sum())
@@ -20,7 +19,7 @@ def stall_evidence(context: PlanContext, group: Group) -> str:
     words = [cost, "caused by " + quoted(context, group.cause_rows)]
     causes = set(group.cause_rows)
     shown = tuple(row for row in group.wait_rows if row not in causes)
-    if shown and pieces.is_wait[group.pieces].any():
+    if shown and (group.pieces >= context.pieces.own_count).any():
         words.append("shows at " + quoted(context, shown))
     return "; ".join(words)
 

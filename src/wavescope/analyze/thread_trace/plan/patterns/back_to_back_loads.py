@@ -8,7 +8,7 @@ from wavescope.analyze.thread_trace.instruction_kinds import WAIT_KINDS, Kind
 from wavescope.analyze.thread_trace.plan.context import Group, PlanContext
 from wavescope.analyze.thread_trace.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
 from wavescope.analyze.thread_trace.plan.words import distinct_lines, stall_evidence
-from wavescope.model.thread_trace import Flags, Rows
+from wavescope.model.thread_trace import Flags, Integers, Rows
 
 _LOADS = (Kind.VMEM_LOAD, Kind.LOAD_TO_LDS)
 _LONG_RUN = 4
@@ -21,26 +21,27 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     chosen = free & ~pieces.is_wait & context.cause_is(*_LOADS)
     if not chosen.any():
         return []
-    run = _place_in_run(context)
-    chosen &= run[pieces.event] >= _LONG_RUN
+    loads = np.flatnonzero(chosen)
+    run = _place_in_run(context, pieces.event[loads])
+    chosen[loads] = run >= _LONG_RUN
     return [
-        _opportunity(context, group, run)
+        _opportunity(context, group, int(run[np.searchsorted(loads, group.pieces)].max()))
         for group in context.groups(chosen, LEAST_PERCENT)
         if _stall_rate(context, group) >= _STALLED_PERCENT
     ]
 
 
-def _place_in_run(context: PlanContext) -> Rows:
-    """By event how many loads its wave issued since the last matrix instruction or wait."""
-    executed, decoded = context.decoded.executed, context.decoded
-    is_load = np.append(decoded.is_of(*_LOADS), False)[executed.row]
-    breaks = np.append(decoded.is_of(Kind.MATRIX, Kind.BARRIER, *WAIT_KINDS), False)[executed.row]
-    loads = np.cumsum(is_load, dtype=np.int32)
-    base = np.where(breaks, loads, np.int32(0))
-    starts = executed.offsets[:-1][np.diff(executed.offsets) > 0]
-    base[starts] = np.maximum(base[starts], loads[starts] - is_load[starts])
-    loads -= np.maximum.accumulate(base, out=base)
-    return loads
+def _place_in_run(context: PlanContext, events: Rows) -> Integers:
+    """How many loads their waves issued up to `events` since the last matrix work or wait."""
+    begins = context.decoded.executed.offsets[:-1].astype(np.int32)
+    breaks = context.events_of(Kind.MATRIX, Kind.BARRIER, *WAIT_KINDS)
+    # A run begins anew with its wave, too.
+    breaks = np.sort(np.concatenate([breaks, begins]))
+    loads = context.events_of(*_LOADS)
+    last_break = breaks[np.searchsorted(breaks, events, side="right") - 1]
+    found: Integers = np.searchsorted(loads, events, side="right")
+    found -= np.searchsorted(loads, last_break)
+    return found
 
 
 def _stall_rate(context: PlanContext, group: Group) -> float:
@@ -50,8 +51,7 @@ def _stall_rate(context: PlanContext, group: Group) -> float:
     return 100 * int(instructions.stall[rows].sum()) / max(int(instructions.latency[rows].sum()), 1)
 
 
-def _opportunity(context: PlanContext, group: Group, run: Rows) -> Opportunity:
-    longest = int(run[context.pieces.event[group.pieces]].max())
+def _opportunity(context: PlanContext, group: Group, longest: int) -> Opportunity:
     rate = _stall_rate(context, group)
     load = distinct_lines(context, group.cause_rows, 1)[0]
     return Opportunity(

@@ -8,7 +8,7 @@ from wavescope.analyze.thread_trace.instruction_kinds import Kind
 from wavescope.analyze.thread_trace.plan.context import Group, PlanContext
 from wavescope.analyze.thread_trace.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
 from wavescope.analyze.thread_trace.plan.words import distinct_lines, stall_evidence
-from wavescope.model.thread_trace import Flags, Rows
+from wavescope.model.thread_trace import Flags, Integers, Rows
 
 _SOON = 4
 _FEW_MATRIX = 1
@@ -21,21 +21,19 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     if not chosen.any():
         return []
     reads = np.flatnonzero(chosen)
-    event, cause = pieces.event[reads], pieces.cause_event[reads]
-    between = context.matrix_before[event] - context.matrix_before[cause]
+    event, cause = pieces.waits_of(reads)
+    between = context.matrix_between(cause, event)
     is_direct = (between <= _FEW_MATRIX) & (_matrix_events_after(context, event) > 0)
     chosen[reads[~is_direct]] = False
     return [_opportunity(context, group) for group in context.groups(chosen, LEAST_PERCENT)]
 
 
-def _matrix_events_after(context: PlanContext, events: Rows) -> Rows:
+def _matrix_events_after(context: PlanContext, events: Rows) -> Integers:
     """How many of the next few events of the same wave are matrix instructions."""
     executed = context.decoded.executed
     wave = np.searchsorted(executed.offsets, events, side="right")
     last = np.minimum(events + 1 + _SOON, executed.offsets[wave])
-    counts = context.matrix_before
-    found: Rows = counts[last] - counts[np.minimum(events + 1, last)]
-    return found
+    return context.matrix_between(np.minimum(events + 1, last), last)
 
 
 def _opportunity(context: PlanContext, group: Group) -> Opportunity:

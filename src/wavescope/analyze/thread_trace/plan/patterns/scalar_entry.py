@@ -21,7 +21,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     chosen[waits] = _at_entry(context, pieces.event[waits])
     found = []
     for group in context.groups(chosen, LEAST_PERCENT):
-        rounds = len(np.unique(pieces.row[group.pieces]))
+        rounds = len(np.unique(pieces.rows_of(group.pieces)))
         in_a_row = f"; {rounds} waits one after the other" if rounds > 1 else ""
         found.append(
             Opportunity(
@@ -57,11 +57,8 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
 
 def _at_entry(context: PlanContext, events: Rows) -> Flags:
     """Which events come before any other memory or matrix instruction of their waves."""
-    executed = context.decoded.executed
-    work = np.append(context.decoded.is_of(*_WORK), False)[executed.row]
-    before = np.zeros(len(work) + 1, np.int32)
-    np.cumsum(work, out=before[1:])
-    starts = executed.offsets[:-1]
-    wave = np.searchsorted(executed.offsets, events, side="right") - 1
-    found: Flags = before[events] == before[starts[wave]]
+    offsets = context.decoded.executed.offsets
+    work = context.events_of(*_WORK)
+    wave = np.searchsorted(offsets, events, side="right") - 1
+    found: Flags = np.searchsorted(work, events) == np.searchsorted(work, offsets[:-1])[wave]
     return found

@@ -33,18 +33,20 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
         return []
     pieces = context.pieces
     chosen = free & pieces.is_wait & is_narrow[pieces.cause_row]
+    found = np.flatnonzero(chosen)
+    pairs = pieces.cause_row[found].astype(np.int64) * len(instructions) + pieces.rows_of(found)
     used_at = {
-        pair: _use(context, *pair)
-        for pair in set(
-            zip(pieces.cause_row[chosen].tolist(), pieces.row[chosen].tolist(), strict=True)
-        )
+        (cause, wait): _use(context, cause, wait)
+        for cause, wait in (divmod(pair, len(instructions)) for pair in np.unique(pairs).tolist())
     }
-    rows = len(instructions)
-    scaling = [cause * rows + wait for (cause, wait), use in used_at.items() if use is not None]
-    scales = np.isin(pieces.cause_row.astype(np.int64) * rows + pieces.row, scaling)
+    scaling = [
+        cause * len(instructions) + wait
+        for (cause, wait), use in used_at.items()
+        if use is not None
+    ]
+    chosen[found] = np.isin(pairs, scaling)
     return [
-        _opportunity(context, group, used_at)
-        for group in context.groups(chosen & scales, LEAST_PERCENT)
+        _opportunity(context, group, used_at) for group in context.groups(chosen, LEAST_PERCENT)
     ]
 
 

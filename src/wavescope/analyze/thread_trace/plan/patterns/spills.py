@@ -19,9 +19,8 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
         return []
     rows = tuple(np.flatnonzero(scratch)[np.argsort(-instructions.hits[scratch])].tolist())
     pieces = np.flatnonzero(free & context.cause_is(Kind.SCRATCH))
-    stall, exposed = (
-        int(column[pieces].sum()) for column in (context.pieces.stall, context.pieces.exposed)
-    )
+    stall = context.pieces.stall_of(pieces)
+    exposed = int(context.pieces.exposed[pieces].sum())
     facts = context.decoded.trace.kernel_facts
     size = f", {facts.scratch_bytes} bytes per work-item" if facts and facts.scratch_bytes else ""
     executed = int(instructions.hits[scratch].sum())
