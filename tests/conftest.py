@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from wavescope.cli import progress
+
 # Ctrl-C is ignored in what a shell runs in the background; programs that tests start inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -37,6 +39,12 @@ def pytest_runtest_teardown() -> None:
     Otherwise traces that a thousand tests opened stay open until the process runs out of files.
     """
     gc.set_threshold(*_USUAL_THRESHOLDS)
+
+
+@pytest.fixture(autouse=True)
+def _nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands tell no progress, however long a busy machine lets them take."""
+    monkeypatch.setattr(progress, "SILENT_SECONDS", 1e6)
 
 
 @pytest.fixture

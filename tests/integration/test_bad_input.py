@@ -269,7 +269,7 @@ def test_a_file_without_permission(command: tuple[str, ...], tmp_path: Path) -> 
     path.chmod(0)
     (tmp_path / "out").mkdir(mode=0o777)
     (tmp_path / "out").chmod(0o777)
-    line = [sys.executable, "-m", "wavescope", command[0], str(path), *command[1:]]
+    line = [sys.executable, "-m", "wavescope", command[0], "--quiet", str(path), *command[1:]]
 
     done = subprocess.run(
         without_root(line, tmp_path), capture_output=True, text=True, check=False, cwd=tmp_path
