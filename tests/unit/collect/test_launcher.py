@@ -15,6 +15,7 @@ from wavescope.collect.launcher import ProgramEnd, descendants, launch
 from wavescope.errors import UsageError
 
 READY_LINE = "ready\n"
+FOREVER = "while :; do sleep 0.01; done"
 PATIENCE_S = 120
 """How long to wait for what comes for sure: a loaded machine is no failure."""
 
@@ -61,32 +62,36 @@ def test_a_missing_program_is_a_usage_error_and_restores_the_mask() -> None:
 def test_a_signal_to_the_recorder_alone_is_passed_on(tmp_path: Path) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         marker = tmp_path / number.name
-        program = f"trap 'echo got > {marker}; exit 5' {number.name[3:]}; echo ready; sleep 9 >/dev/null 2>&1 & wait"
+        program = f"trap 'echo got > {marker}; exit 5' {number.name[3:]}; echo ready; {FOREVER}"
         end = _launched_elsewhere(program, [number])
         assert end.exit_code == 5
         assert marker.read_text() == "got\n"
 
 
 def test_the_second_interruption_kills_the_program_and_its_children(tmp_path: Path) -> None:
-    stubborn = "trap '' INT; sleep 61 & echo $! > %s; echo ready; sleep 62; sleep 63" % (
-        tmp_path / "child"
-    )
+    child_file = tmp_path / "child"
+    stubborn = f"trap '' INT; sleep 3600 & echo $! > {child_file}; echo ready; {FOREVER}"
     end = _launched_elsewhere(stubborn, [signal.SIGINT, signal.SIGINT])
 
     assert end.words == "ended by SIGKILL"
-    child = int((tmp_path / "child").read_text())
+    child = int(child_file.read_text())
     deadline = time.monotonic() + PATIENCE_S
-    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
-        if ") Z " in Path(f"/proc/{child}/stat").read_text():
-            break
+    while _is_alive(child):
+        assert time.monotonic() < deadline
         time.sleep(0.01)
-    else:
-        assert not Path(f"/proc/{child}").exists()
+
+
+def _is_alive(process: int) -> bool:
+    """Whether a process still runs; nobody may have asked yet how it ended."""
+    try:
+        return ") Z " not in Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def test_a_signal_to_the_whole_group_reaches_the_program_once() -> None:
     # What is sent to the recorder alone comes after all that it passed on before.
-    program = "trap 'n=$((n+1))' INT; trap 'exit $((40+n))' USR1; echo ready; while :; do sleep 0.01; done"
+    program = f"trap 'n=$((n+1))' INT; trap 'exit $((40+n))' USR1; echo ready; {FOREVER}"
 
     signals = [signal.SIGINT, signal.SIGUSR1]
     assert _launched_elsewhere(program, signals, to_group=signal.SIGINT).exit_code == 41
@@ -94,7 +99,7 @@ def test_a_signal_to_the_whole_group_reaches_the_program_once() -> None:
 
 
 def test_a_program_that_left_the_group_gets_what_is_sent_to_it() -> None:
-    leaving = "import os,signal,time; os.setsid(); print('ready', flush=True); time.sleep(60)"
+    leaving = "import os,signal,time; os.setsid(); print('ready', flush=True); time.sleep(3600)"
     program = f'exec {sys.executable} -c "{leaving}"'
 
     end = _launched_elsewhere(program, [signal.SIGTERM], to_group=signal.SIGTERM)
@@ -143,7 +148,7 @@ def _is_pending(process: int, number: signal.Signals) -> bool:
 
 def test_descendants_are_found_through_their_parents() -> None:
     family = subprocess.Popen(
-        ["sh", "-c", "sh -c 'sleep 30 & wait' & wait"], start_new_session=True
+        ["sh", "-c", "sh -c 'sleep 3600 & wait' & wait"], start_new_session=True
     )
     try:
         deadline = time.monotonic() + PATIENCE_S

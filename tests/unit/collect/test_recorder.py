@@ -162,7 +162,7 @@ def test_records_of_processes_that_outlive_the_program_stay(tmp_path: Path) -> N
             facts = open(mine.folder / f"{mine.base}.facts")
             fcntl.flock(facts, fcntl.LOCK_EX)
             os.write(unlocked, b"!")
-            time.sleep(60)
+            time.sleep(3600)  # until it is killed below
             os._exit(0)
         os.read(locked, 1)
         Path(os.environ["CHILD"]).write_text(str(child))
