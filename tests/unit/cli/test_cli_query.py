@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,15 @@ def test_a_damaged_database_is_unreadable(run: Run, trace_file: Path) -> None:
     assert "the database is damaged" in ran.err
 
 
+def holds_open(pid: int, path: Path) -> bool:
+    """Whether a process has the file open."""
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            if entry.readlink() == path:
+                return True
+    return False
+
+
 def cpu_seconds(pid: int) -> float:
     """What a process has computed so far: unlike the clock, this tells how far it is."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -178,14 +188,17 @@ def test_ctrl_c_stops_a_search_that_gives_no_rows(trace_file: Path) -> None:
         "SELECT count(*) FROM n WHERE i < 0"
     )
     process = subprocess.Popen(
-        [sys.executable, "-m", "wavescope", "query", str(trace_file), endless],
+        [sys.executable, "-m", "wavescope", "query", "--quiet", str(trace_file), endless],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
-    while process.poll() is None and cpu_seconds(process.pid) < 2:  # starting takes a tenth of it
+    while process.poll() is None and not holds_open(process.pid, trace_file):
+        time.sleep(0.02)
+    searched_from = cpu_seconds(process.pid)
+    while process.poll() is None and cpu_seconds(process.pid) < searched_from + 1:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=600)
 
     assert (process.returncode, out, err) == (130, b"", b"interrupted\n")
