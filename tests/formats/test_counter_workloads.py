@@ -389,7 +389,7 @@ def test_no_bytes_break_the_reader(content: bytes) -> None:
         (lambda folder: (folder / "pmc_perf.csv").write_text(""), "no column Kernel_Name"),
         (lambda folder: (folder / "pmc_perf.csv").write_text("Kernel_Name,a\n"), "no dispatches"),
         (
-            lambda folder: (folder / "pmc_perf.csv").write_bytes(os.urandom(1) * 10 + b"\x00\x93"),
+            lambda folder: (folder / "pmc_perf.csv").write_bytes(b"\xff" * 10 + b"\x00\x93"),
             "cannot read",
         ),
         (
