@@ -31,7 +31,7 @@ def _ldconfig_listing() -> str:
     if tool is None:
         return ""
     try:
-        done = subprocess.run([tool, "-p"], capture_output=True, text=True, timeout=10, check=False)
+        done = subprocess.run([tool, "-p"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout
