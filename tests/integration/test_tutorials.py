@@ -47,7 +47,7 @@ def run_in(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1800,
         check=False,
     )
     # Shown by pytest when the test fails: which command printed what.
