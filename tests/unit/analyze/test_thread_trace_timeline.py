@@ -44,7 +44,7 @@ def test_gaps_are_idle_cycles_and_equal_the_codes_idle_column() -> None:
 
     table = timeline_facts(decoded).table("issue_gaps")
 
-    assert issue_gaps(decoded.waves).tolist() == [7, 30, 0, 5]
+    assert issue_gaps(decoded.waves, 0).tolist() == [7, 30, 0, 5]
     assert table.column("row") == [2, 1]
     assert table.column("gap") == [35, 7]
     assert table.column("longest") == [30, 7]
@@ -65,8 +65,9 @@ def test_gaps_never_cross_waves(waves: list[list[tuple[int, int, int]]]) -> None
         own = [step(row, stall=stall, idle=idle) for row, stall, idle in steps]
         builder.with_wave(own, slot=slot, begin=1000 * slot)
 
-    assert issue_gaps(traced(builder).waves).tolist() == [
-        idle for steps in waves for *_, idle in steps
+    read = traced(builder).waves
+    assert [issue_gaps(read, wave).tolist() for wave in range(len(read))] == [
+        [idle for *_, idle in steps] for steps in waves
     ]
 
 

@@ -21,7 +21,9 @@ from wavescope.analyze.thread_trace.instruction_kinds import (
     rows_of_kinds,
 )
 from wavescope.analyze.thread_trace.isa_family import TracedChip, chip_of
-from wavescope.model.thread_trace import Codes, Flags, Instructions, ThreadTrace, Waves
+from wavescope.model.thread_trace import Codes, Flags, Instructions, Rows, ThreadTrace, Waves
+
+_PIECE = 1 << 18
 
 
 class DecodedTrace:
@@ -57,6 +59,17 @@ class DecodedTrace:
     def is_of(self, *kinds: Kind) -> Flags:
         """Which rows are of one of `kinds`."""
         return rows_of_kinds(self.kind_code, kinds)
+
+    def events_of(self, *kinds: Kind) -> Rows:
+        """The executed events of instructions of `kinds`, in order."""
+        # Row -1, which no instruction is, takes the last flag.
+        is_wanted = np.append(self.is_of(*kinds), False)
+        rows = self.executed.row
+        found = [
+            (np.flatnonzero(is_wanted[rows[first : first + _PIECE]]) + first).astype(np.int32)
+            for first in range(0, len(rows), _PIECE)
+        ]
+        return np.concatenate(found) if found else np.empty(0, np.int32)
 
     @cached_property
     def program(self) -> CounterProgram:

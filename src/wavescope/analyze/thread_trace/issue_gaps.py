@@ -22,32 +22,31 @@ _COLUMNS = (
 )
 
 
-def issue_gaps(waves: Waves) -> Integers:
-    """For each event the cycles between the end of all before it and its own time, 0 or more."""
-    gaps = np.zeros(waves.event_count, np.int64)
-    for wave in np.flatnonzero(np.diff(waves.event_offsets)).tolist():
-        events = waves.events(wave)
-        time = waves.time[events]
-        before = np.empty_like(time)
-        before[0] = waves.begin[wave]
-        np.maximum.accumulate(time[:-1] + waves.duration[events][:-1], out=before[1:])
-        np.maximum(time - before, 0, out=gaps[events])
+def issue_gaps(waves: Waves, wave: int) -> Integers:
+    """For each event of a wave the cycles from the end of all before it to its own time."""
+    events = waves.events(wave)
+    time = waves.time[events]
+    if not len(time):
+        return time
+    before = np.empty_like(time)
+    before[0] = waves.begin[wave]
+    np.maximum.accumulate(time[:-1] + waves.duration[events][:-1], out=before[1:])
+    gaps: Integers = np.maximum(time - before, 0)
     return gaps
 
 
 def gap_table(decoded: DecodedTrace) -> ResultTable | None:
     """The instructions before which waves were idle longest; None without wave files."""
     waves = decoded.waves
-    gaps = issue_gaps(waves)
-    known = np.flatnonzero((gaps > 0) & (waves.row >= 0))
-    if not len(known):
+    sums, longest, times = np.zeros((3, len(decoded.instructions)), np.int64)
+    for wave in range(len(waves)):
+        gaps, rows = issue_gaps(waves, wave), waves.row[waves.events(wave)]
+        known = (gaps > 0) & (rows >= 0)
+        np.add.at(sums, rows[known], gaps[known])
+        np.maximum.at(longest, rows[known], gaps[known])
+        np.add.at(times, rows[known], 1)
+    if not sums.any():
         return None
-    rows, lengths = waves.row[known], gaps[known]
-    count = len(decoded.instructions)
-    sums, longest = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    np.add.at(sums, rows, lengths)
-    np.maximum.at(longest, rows, lengths)
-    times = np.bincount(rows, minlength=count)
     ranked = np.argsort(-sums, kind="stable")[: int((sums > 0).sum())]
     total = int(sums.sum())
     found: list[tuple[Value, ...]] = [

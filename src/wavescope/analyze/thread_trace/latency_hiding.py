@@ -11,6 +11,7 @@ from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
 from wavescope.model.thread_trace import Integers, Rows
 
 _MOST_ROWS = 15
+_PIECE = 1 << 18
 _COLUMNS = (
     ResultColumn("instruction", "Operation"),
     ResultColumn("waits", "Waits", Unit.COUNT, "that this operation ended"),
@@ -35,50 +36,40 @@ def latency_hiding(decoded: DecodedTrace, exposed: Rows) -> ResultTable | None:
     waves, dependencies = decoded.waves, decoded.dependencies
     if not len(waves) or not len(dependencies):
         return None
-    wait, producer = dependencies.wait_event, dependencies.last_producer
-    stall = decoded.charges.list_stall
-    issued = waves.time[producer] + waves.stall[producer]
-    distance = np.maximum(waves.time[wait] - issued, 0)
-    is_matrix = np.append(decoded.is_of(Kind.MATRIX), False)[waves.row]
-    before = np.cumsum(is_matrix, dtype=np.int64)
-    between = before[wait] - before[producer]
-    whole = np.maximum(waves.stall[wait].astype(np.int64), 1)
-    row = waves.row[producer]
-    count = len(decoded.instructions)
     sums = {
-        name: _summed(row, values, count)
-        for name, values in (
-            ("distance", distance),
-            ("between", between),
-            ("stall", stall),
-            ("exposed", exposed[wait].astype(np.int64) * stall // whole),
-        )
+        name: np.zeros(len(decoded.instructions), np.int64)
+        for name in ("waits", "distance", "between", "stall", "exposed")
     }
-    times = np.bincount(row, minlength=count)
+    matrix = decoded.events_of(Kind.MATRIX)
+    for first in range(0, len(dependencies), _PIECE):
+        piece = slice(first, first + _PIECE)
+        wait = dependencies.wait_event[piece]
+        producer = dependencies.producer_event[dependencies.producer_offsets[1:][piece] - 1]
+        stall = decoded.charges.list_stall[piece]
+        issued = waves.time[producer] + waves.stall[producer]
+        whole = np.maximum(waves.stall[wait].astype(np.int64), 1)
+        values = {
+            "waits": np.ones(len(wait), np.int64),
+            "distance": np.maximum(waves.time[wait] - issued, 0),
+            "between": np.searchsorted(matrix, wait) - np.searchsorted(matrix, producer),
+            "stall": stall,
+            "exposed": exposed[wait].astype(np.int64) * stall // whole,
+        }
+        for name, cycles in values.items():
+            np.add.at(sums[name], waves.row[producer], cycles)
+    times = sums["waits"]
     ranked = np.argsort(-sums["stall"], kind="stable")
     ranked = ranked[times[ranked] > 0]
-    rows = [_row(decoded, int(each), times, sums) for each in ranked[:_MOST_ROWS].tolist()]
+    rows = [_row(decoded, int(each), sums) for each in ranked[:_MOST_ROWS].tolist()]
     return ResultTable(
         "latency_hiding", "Memory latency: hidden and waited for", _COLUMNS, rows, len(ranked)
     )
 
 
-def _summed(
-    row: np.ndarray[tuple[int], np.dtype[np.int32]], values: Integers, count: int
-) -> Integers:
-    sums = np.zeros(count, np.int64)
-    np.add.at(sums, row, values)
-    return sums
-
-
-def _row(
-    decoded: DecodedTrace,
-    row: int,
-    times: np.ndarray[tuple[int], np.dtype[np.int64]],
-    sums: dict[str, Integers],
-) -> tuple[Value, ...]:
-    waits, stall, hidden = int(times[row]), int(sums["stall"][row]), int(sums["distance"][row])
-    exposed = int(sums["exposed"][row])
+def _row(decoded: DecodedTrace, row: int, sums: dict[str, Integers]) -> tuple[Value, ...]:
+    waits, stall, hidden, exposed = (
+        int(sums[name][row]) for name in ("waits", "stall", "distance", "exposed")
+    )
     return (
         decoded.instructions.text[row],
         waits,

@@ -9,7 +9,7 @@ from wavescope.analyze.thread_trace.instruction_kinds import Kind
 from wavescope.model.chips.matrix_cycles import matrix_cycles
 from wavescope.model.intervals import Intervals
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
-from wavescope.model.thread_trace import Integers, Waves
+from wavescope.model.thread_trace import Integers, Rows, Waves
 
 _COLUMNS = (
     ResultColumn("instruction", "Instruction", meaning="mnemonic"),
@@ -31,8 +31,7 @@ _UNIT_COLUMNS = (
 def matrix_tables(decoded: DecodedTrace) -> list[ResultTable]:
     """Gaps by instruction, and how busy the matrix unit of each SIMD was; none without waves."""
     waves = decoded.waves
-    is_matrix = np.append(decoded.is_of(Kind.MATRIX), False)[waves.row]
-    events = np.flatnonzero(is_matrix)
+    events = decoded.events_of(Kind.MATRIX) if len(waves) else np.empty(0, np.int32)
     if not len(events):
         return []
     cycles = cycles_by_row(decoded)
@@ -64,7 +63,7 @@ def cycles_by_row(decoded: DecodedTrace) -> Integers:
     return cycles
 
 
-def _rates(decoded: DecodedTrace, events: Integers, cycles: Integers) -> list[tuple[Value, ...]]:
+def _rates(decoded: DecodedTrace, events: Rows, cycles: Integers) -> list[tuple[Value, ...]]:
     """Gaps between an instruction and the next matrix instruction of the same wave."""
     waves = decoded.waves
     issue = waves.time[events] + waves.stall[events]
@@ -100,7 +99,7 @@ def _most_frequent(ordered: Integers) -> int | None:
     return int(values[counts.argmax()])
 
 
-def _busy_rows(waves: Waves, events: Integers, cycles: Integers) -> list[tuple[Value, ...]]:
+def _busy_rows(waves: Waves, events: Rows, cycles: Integers) -> list[tuple[Value, ...]]:
     places = np.stack([waves.shader_engine, waves.cu, waves.simd], axis=1)
     units, unit_of_wave = np.unique(places, axis=0, return_inverse=True)
     unit_of_wave = unit_of_wave.reshape(-1)

@@ -18,17 +18,14 @@ from wavescope.model.result import Result, ResultTable, Value
 def timeline_facts(decoded: DecodedTrace) -> Result:
     """Spread, mix, gaps, barriers, matrix rate, hidden latency and occupancy of one capture."""
     result = Result(title="How waves ran", facts=_occupancy_facts(decoded))
-    hiding = None
-    if len(decoded.waves):
-        exposed = exposed_stalls(decoded)
-        hiding = latency_hiding(decoded, exposed)
+    has_waves = len(decoded.waves) > 0
     tables: list[ResultTable | None] = [
         *wave_spread(decoded),
         instruction_mix(decoded),
         gap_table(decoded),
         barrier_table(decoded),
         *matrix_tables(decoded),
-        hiding,
+        latency_hiding(decoded, exposed_stalls(decoded)) if has_waves else None,
         occupancy_over_time(decoded.trace.occupancy),
     ]
     result.tables = [table for table in tables if table is not None]

@@ -19,8 +19,6 @@ from wavescope.analyze.thread_trace.plan.stall_pieces import StallPieces, stall_
 from wavescope.analyze.traffic.kernel_traffic import KernelTraffic
 from wavescope.model.thread_trace import Flags, Integers, Rows
 
-_PIECE = 1 << 18
-
 
 @dataclass(frozen=True)
 class Counters:
@@ -96,17 +94,6 @@ class PlanContext:
             if is_matrix[loop.first : loop.last + 1].any():
                 inside |= self.loop_of_row == index
         return inside
-
-    def events_of(self, *kinds: Kind) -> Rows:
-        """All events of instructions of `kinds`, in order."""
-        rows = self.decoded.executed.row
-        # A row of -1, which no instruction is, takes the last flag.
-        is_wanted = np.append(self.decoded.is_of(*kinds), False)
-        found = [
-            (np.flatnonzero(is_wanted[rows[first : first + _PIECE]]) + first).astype(np.int32)
-            for first in range(0, len(rows), _PIECE)
-        ]
-        return np.concatenate(found) if found else np.empty(0, np.int32)
 
     def matrix_between(self, first: Rows, last: Rows) -> Integers:
         """How many matrix instructions are in each range of events, `last` not among them."""
@@ -201,7 +188,7 @@ class PlanContext:
 
     @cached_property
     def _matrix_events(self) -> Rows:
-        return self.events_of(Kind.MATRIX)
+        return self.decoded.events_of(Kind.MATRIX)
 
     @cached_property
     def _place_code(self) -> Rows:

@@ -34,10 +34,10 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
 def _place_in_run(context: PlanContext, events: Rows) -> Integers:
     """How many loads their waves issued up to `events` since the last matrix work or wait."""
     begins = context.decoded.executed.offsets[:-1].astype(np.int32)
-    breaks = context.events_of(Kind.MATRIX, Kind.BARRIER, *WAIT_KINDS)
+    breaks = context.decoded.events_of(Kind.MATRIX, Kind.BARRIER, *WAIT_KINDS)
     # A run begins anew with its wave, too.
     breaks = np.sort(np.concatenate([breaks, begins]))
-    loads = context.events_of(*_LOADS)
+    loads = context.decoded.events_of(*_LOADS)
     last_break = breaks[np.searchsorted(breaks, events, side="right") - 1]
     found: Integers = np.searchsorted(loads, events, side="right")
     found -= np.searchsorted(loads, last_break)

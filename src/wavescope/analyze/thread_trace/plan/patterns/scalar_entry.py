@@ -58,7 +58,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
 def _at_entry(context: PlanContext, events: Rows) -> Flags:
     """Which events come before any other memory or matrix instruction of their waves."""
     offsets = context.decoded.executed.offsets
-    work = context.events_of(*_WORK)
+    work = context.decoded.events_of(*_WORK)
     wave = np.searchsorted(offsets, events, side="right") - 1
     found: Flags = np.searchsorted(work, events) == np.searchsorted(work, offsets[:-1])[wave]
     return found
