@@ -81,7 +81,7 @@ def _write(arguments: argparse.Namespace, measured: list[MeasuredCeiling]) -> No
     from wavescope.store.output import replaced  # noqa: PLC0415
 
     with replaced(arguments.output, (), force=arguments.force) as path:
-        path.write_text(roofline_csv({arguments.device: measured}))
+        path.write_text(roofline_csv({arguments.device: measured}), encoding="utf-8")
     if not arguments.quiet:
         say(f"wrote {arguments.output}")
 

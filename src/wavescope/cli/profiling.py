@@ -7,13 +7,14 @@ import os
 import shlex
 import shutil
 import socket
-import time
 from pathlib import Path
 from typing import NamedTuple
 
 from wavescope.analyze.counters.catalogue import Catalogue
 from wavescope.analyze.counters.pass_plan import CounterPass
 from wavescope.analyze.counters.profile_plan import ProfileChoice, profile_passes, wants_pc_samples
+from wavescope.cli.profile_result import profile_result, write_down
+from wavescope.cli.profile_runs import ProfileRuns
 from wavescope.cli.terminal import say
 from wavescope.collect.att_capture import find_rocprofv3
 from wavescope.collect.ceilings.gpu_runtime import opened_gpu
@@ -21,16 +22,10 @@ from wavescope.collect.ceilings.measurements import MeasureOptions, measure
 from wavescope.collect.ceilings.roofline_csv import roofline_csv
 from wavescope.collect.counters.hsa_agents import GpuAgent
 from wavescope.collect.counters.known_counters import known_counters, unknown_counters
-from wavescope.collect.counters.pc_sampling_run import PcSampling, pc_sampling, run_pc_sampling
+from wavescope.collect.counters.pc_sampling_run import PcSampling, is_sampled, pc_sampling
 from wavescope.collect.counters.perfmon import ChannelLayout
 from wavescope.collect.counters.profile_log import ProfileLog, write_options
-from wavescope.collect.counters.rocprofv3_passes import (
-    PassEnd,
-    PassRequest,
-    require_able,
-    run_multiplexed,
-    run_pass,
-)
+from wavescope.collect.counters.rocprofv3_passes import PassRequest, require_able
 from wavescope.collect.counters.system_info import (
     Workload,
     gpu_model,
@@ -38,7 +33,6 @@ from wavescope.collect.counters.system_info import (
     system_row,
 )
 from wavescope.collect.counters.workload_folder import (
-    RECORD_FILE,
     WorkloadRecord,
     WorkloadRequest,
     free_pass_names,
@@ -53,11 +47,8 @@ from wavescope.export.torch_operators_csv import write_consolidated
 from wavescope.export.workload_csv import write_joined
 from wavescope.load.counters.torch_operators import passes_with_operators
 from wavescope.load.counters.workload import read_workload
-from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit
-from wavescope.model.workload_layout import CEILINGS_FILE, JOINED_FILE, SYSTEM_FILE
-from wavescope.units import NS_PER, duration_text
-
-_BAR_WIDTH = 20
+from wavescope.model.result import Result
+from wavescope.model.workload_layout import CEILINGS_FILE, JOINED_FILE, RECORD_FILE, SYSTEM_FILE
 
 
 class ProfileTarget(NamedTuple):
@@ -81,18 +72,13 @@ def profiled(arguments: argparse.Namespace, target: ProfileTarget) -> Profiled:
     command, agent, catalogue, choice = target
     rocprofv3 = find_rocprofv3(os.environ)
     folder = _folder(arguments, agent)
-    request_of_passes = _request(arguments, folder, agent, command)
-    require_able(rocprofv3, request_of_passes)
+    request = _request(arguments, folder, agent, command)
+    require_able(rocprofv3, request)
     if arguments.force:
         _empty(folder)
-    request = WorkloadRequest(
-        command, catalogue.chip, tuple(arguments.kernel), tuple(arguments.dispatch)
-    )
-    record = opened_record(folder, request)
-    if arguments.resume and not record.passes:
-        raise UsageError(f"there is nothing to resume in {folder}")
-    passes, unknown = _planned(rocprofv3, catalogue, choice, record)
-    sampling = _sampling(arguments, catalogue, choice)
+    record = _record(arguments, folder, target)
+    passes = _planned(rocprofv3, target, record)
+    sampling = _sampling(arguments, catalogue, choice, record)
     folder.mkdir(parents=True, exist_ok=True)
     log = ProfileLog(folder)
     log.begin(command, rocprofv3)
@@ -101,53 +87,64 @@ def profiled(arguments: argparse.Namespace, target: ProfileTarget) -> Profiled:
     _say(arguments, f"{len(passes)} passes of counters for {catalogue.chip} into {folder}")
     run_count = 1 if arguments.iteration_multiplexing else len(passes)
     _warn_of_ranks(run_count + (sampling is not None))
+    runs = ProfileRuns(rocprofv3, request, record, arguments.quiet)
     if arguments.iteration_multiplexing:
-        ends = [_collect_at_once(arguments, rocprofv3, request_of_passes, passes, record)]
+        ends = runs.at_once(passes, arguments.iteration_multiplexing)
         notes = _read_notes(folder)
     else:
-        ends = _collect(arguments, rocprofv3, request_of_passes, passes, record)
+        ends = runs.one_by_one(passes)
         notes = _joined(folder)
     is_interrupted = any(end.interrupted for end in ends)
     if sampling and not is_interrupted:
-        _say(arguments, f"sampling program counters, {sampling.method}")
-        ends.append(run_pc_sampling(rocprofv3, folder, sampling, command))
+        ends.append(runs.sampled(sampling))
     if arguments.torch_trace:
         notes += _operators(folder, record, command)
     if not arguments.no_roof and not is_interrupted:
         notes += _measure_ceilings(arguments, folder)
-    result = _result(folder, ends, [*unknown, *notes])
-    _write_down(log, ends, result)
-    failed = any(end.failure or end.interrupted for end in ends)
-    return Profiled(result, not failed)
+    result = profile_result(folder, ends, notes)
+    write_down(log, ends, result)
+    return Profiled(result, not any(end.failure or end.interrupted for end in ends))
 
 
-def _planned(
-    rocprofv3: Path, catalogue: Catalogue, choice: ProfileChoice, record: WorkloadRecord
-) -> tuple[list[CounterPass], list[str]]:
-    """The passes that are to be run, and a note on counters that rocprofv3 does not know."""
+def _record(arguments: argparse.Namespace, folder: Path, target: ProfileTarget) -> WorkloadRecord:
+    """What the folder holds of this request already."""
+    request = WorkloadRequest(
+        target.command, target.catalogue.chip, tuple(arguments.kernel), tuple(arguments.dispatch)
+    )
+    record = opened_record(folder, request)
+    if arguments.resume and not record.is_begun:
+        raise UsageError(f"there is nothing to resume in {folder}")
+    return record
+
+
+def _planned(rocprofv3: Path, target: ProfileTarget, record: WorkloadRecord) -> list[CounterPass]:
+    """The passes that are to be run; counters that rocprofv3 does not know are noted instead."""
+    catalogue, choice = target.catalogue, target.choice
     collected = record.collected()
     passes = profile_passes(catalogue, choice, collected)
     wanted = sorted({counter for each in passes for counter in each.counters})
     unknown = unknown_counters(wanted, known_counters(rocprofv3), catalogue.chip)
-    notes = []
     if unknown:
         passes = profile_passes(catalogue, choice, {*collected, *unknown})
-        notes.append(
-            f"this rocprofv3 does not know {len(unknown)} counters on {catalogue.chip}, and what "
-            f"needs them will be missing: {' '.join(unknown[:8])}"
-        )
+    record.unknown = sorted({*unknown, *record.unknown} - (set(wanted) - set(unknown)))
     complete = [name for name, each in record.passes.items() if each.complete]
     names = free_pass_names([each.name for each in passes], complete)
-    return [each._replace(name=name) for each, name in zip(passes, names, strict=True)], notes
+    return [each._replace(name=name) for each, name in zip(passes, names, strict=True)]
 
 
 def _sampling(
-    arguments: argparse.Namespace, catalogue: Catalogue, choice: ProfileChoice
+    arguments: argparse.Namespace,
+    catalogue: Catalogue,
+    choice: ProfileChoice,
+    record: WorkloadRecord,
 ) -> PcSampling | None:
+    """How program counters are to be sampled, if they are and were not yet."""
     method, interval = arguments.pc_sampling_method, arguments.pc_sampling_interval
     if not wants_pc_samples(catalogue, choice):
         if method or interval:
             raise UsageError("program counters are not sampled", hint="-b 21 asks for it")
+        return None
+    if is_sampled(record.samples, method, interval):
         return None
     return pc_sampling(catalogue.chip, method, interval)
 
@@ -174,15 +171,7 @@ def _options(arguments: argparse.Namespace, command: tuple[str, ...]) -> dict[st
     }
 
 
-def _write_down(log: ProfileLog, ends: list[PassEnd], result: Result) -> None:
-    for each in ends:
-        log.add(f"{each.name}: {each.dispatches} dispatches, {_outcome(each)}")
-    for finding in result.findings:
-        log.add(f"note: {finding.title}")
-
-
 def _folder(arguments: argparse.Namespace, agent: GpuAgent) -> Path:
-
     rank = launcher_rank(os.environ)
     around = Surroundings(gpu_model(agent), socket.gethostname(), rank, os.environ)
     if arguments.name and arguments.output_directory:
@@ -191,7 +180,6 @@ def _folder(arguments: argparse.Namespace, agent: GpuAgent) -> Path:
 
 
 def _warn_of_ranks(passes: int) -> None:
-
     rank = launcher_rank(os.environ)
     if passes > 1 and rank.world_size > 1 and rank.rank == 0:
         say(
@@ -215,7 +203,6 @@ def _empty(folder: Path) -> None:
 def _request(
     arguments: argparse.Namespace, folder: Path, agent: GpuAgent, command: tuple[str, ...]
 ) -> PassRequest:
-
     row = system_row(Workload("", command, ()), agent, Machine())
     dies, channels = int(row["num_xcd"]), int(row["total_l2_chan"])
     return PassRequest(
@@ -234,65 +221,10 @@ def _request(
 def _write_system(
     folder: Path, arguments: argparse.Namespace, agent: GpuAgent, command: tuple[str, ...]
 ) -> None:
-
     workload = Workload(arguments.name or folder.name, command, tuple(arguments.block) or ("all",))
-    (folder / SYSTEM_FILE).write_text(system_csv(system_row(workload, agent, Machine())))
-
-
-def _collect_at_once(
-    arguments: argparse.Namespace,
-    rocprofv3: Path,
-    request: PassRequest,
-    passes: list[CounterPass],
-    record: WorkloadRecord,
-) -> PassEnd:
-    if record.passes:
-        raise UsageError(
-            f"{request.folder} holds counters already",
-            hint="multiplexed counters do not add to others: choose another name, or --force",
-        )
-    groups = [each.counters for each in passes]
-    policy = arguments.iteration_multiplexing
-    _say(arguments, f"one run, {len(groups)} groups of counters in turn")
-    end = run_multiplexed(request, rocprofv3, "pmc_perf_0", groups, policy)
-    record.note([counter for group in groups for counter in group], end)
-    record.save(request.folder)
-    return end
-
-
-def _collect(
-    arguments: argparse.Namespace,
-    rocprofv3: Path,
-    request: PassRequest,
-    passes: list[CounterPass],
-    record: WorkloadRecord,
-) -> list[PassEnd]:
-
-    began_ns = time.monotonic_ns()
-    ends: list[PassEnd] = []
-    for number, each in enumerate(passes):
-        spent_ns = time.monotonic_ns() - began_ns
-        _say(arguments, pass_line(number, len(passes), each.name, spent_ns))
-        ends.append(run_pass(request, rocprofv3, each.name, each.counters))
-        record.note(each.counters, ends[-1])
-        record.save(request.folder)
-        if ends[-1].interrupted:
-            say("interrupted: `wavescope profile --resume` goes on with the rest", label="note")
-            break
-    if passes and not arguments.quiet:
-        say(f"collected in {duration_text(max(NS_PER['ms'], time.monotonic_ns() - began_ns))}")
-    return ends
-
-
-def pass_line(done: int, total: int, name: str, spent_ns: int) -> str:
-    """How far the passes are, drawn as a bar, and how long the rest may take.
-
-    It is a line for each pass and no bar that moves, because the program writes in between.
-    """
-    full = done * _BAR_WIDTH // total
-    left = f", about {duration_text(spent_ns // done * (total - done))} left" if done else ""
-    bar = "#" * full + "-" * (_BAR_WIDTH - full)
-    return f"[{bar}] pass {done + 1} of {total}: {name}{left}"
+    (folder / SYSTEM_FILE).write_text(
+        system_csv(system_row(workload, agent, Machine())), encoding="utf-8"
+    )
 
 
 def _read_notes(folder: Path) -> list[str]:
@@ -304,7 +236,6 @@ def _read_notes(folder: Path) -> list[str]:
 
 def _joined(folder: Path) -> list[str]:
     """Join the passes into one file that other tools read; what did not fit together."""
-
     (folder / JOINED_FILE).unlink(missing_ok=True)
     try:
         table = read_workload(folder)
@@ -327,7 +258,6 @@ def _operators(folder: Path, record: WorkloadRecord, command: tuple[str, ...]) -
 
 
 def _measure_ceilings(arguments: argparse.Namespace, folder: Path) -> list[str]:
-
     target = folder / CEILINGS_FILE
     if target.is_file():
         return []
@@ -337,51 +267,8 @@ def _measure_ceilings(arguments: argparse.Namespace, folder: Path) -> list[str]:
             measured = measure(gpu, MeasureOptions(), lambda *_: None)
     except MachineError as error:
         return [f"ceilings were not measured: {error}"]
-    target.write_text(roofline_csv({arguments.device: measured}))
+    target.write_text(roofline_csv({arguments.device: measured}), encoding="utf-8")
     return []
-
-
-def _result(folder: Path, ends: list[PassEnd], notes: list[str]) -> Result:
-
-    columns = (
-        ResultColumn("pass", "Pass", Unit.NAME, "and the file its counters are in"),
-        ResultColumn("dispatches", "Dispatches", Unit.COUNT, "that were counted"),
-        ResultColumn("processes", "Processes", Unit.COUNT, "that launched them"),
-        ResultColumn("counters", "Counters", Unit.COUNT, "that were read"),
-        ResultColumn("missing", "Missing", Unit.COUNT, "counters asked for and not reported"),
-        ResultColumn("outcome", "Outcome", Unit.NONE, "how the pass ended"),
-    )
-    rows = [
-        (
-            each.name,
-            each.dispatches,
-            each.processes,
-            len(each.counters),
-            len(each.missing),
-            _outcome(each),
-        )
-        for each in ends
-    ]
-    result = Result("Profile", [ResultTable("passes", "Passes", columns, list(rows))])
-    result.facts = {"path": str(folder), "passes": len(ends)}
-    for each in ends:
-        notes += [f"{each.name}: {note}" for note in each.notes]
-        if each.missing:
-            notes.append(f"{each.name}: not reported: {' '.join(each.missing[:8])}")
-    result.findings = [
-        Finding("profile-note", Severity.WARNING, note, "while joining the passes")
-        for note in notes
-    ]
-    result.facts["next"] = f"wavescope analyze -p {folder}"
-    return result
-
-
-def _outcome(end: PassEnd) -> str:
-    if end.interrupted:
-        return "interrupted"
-    if end.failure:
-        return f"failed: {end.failure}"
-    return "ok" if end.exit_code == 0 else f"partial: exit code {end.exit_code}"
 
 
 def _say(arguments: argparse.Namespace, text: str) -> None:

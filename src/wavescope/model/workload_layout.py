@@ -10,6 +10,7 @@
 - `roofline.csv`: measured peaks, one row for each GPU
 - `ps_file_results.json`, `ps_file_*pc_sampling*.csv`: PC samples; `ps_file_kernel_trace.csv` names
   the kernels of the latter
+- `wavescope_profile.json`: what `wavescope profile` has collected so far, and what went wrong
 - `profiling_config.yaml`, `log.txt`, `perfmon/`: how it was collected; the analysis needs none
 """
 
@@ -27,6 +28,7 @@ LEVEL_FILES = re.compile(r"(SQC?_\w*LEVEL\w*)\.csv", re.ASCII)
 TIMES_FILE = "timestamps.csv"
 CEILINGS_FILE = "roofline.csv"
 MULTIPLEXING_FILE = "multiplexing.json"
+RECORD_FILE = "wavescope_profile.json"
 PC_SAMPLE_FILES = re.compile(r"ps_file_(\w*pc_sampling\w*)\.csv", re.ASCII)
 PC_SAMPLE_JSON = "ps_file_results.json"
 PC_SAMPLE_KERNELS = "ps_file_kernel_trace.csv"

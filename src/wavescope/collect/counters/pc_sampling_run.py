@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +42,14 @@ class PcSampling:
         """rocprofv3's options for it."""
         how = ["--pc-sampling-method", self.method, "--pc-sampling-unit", _UNIT[self.method]]
         return ["--pc-sampling-beta-enabled", *how, "--pc-sampling-interval", str(self.interval)]
+
+
+def is_sampled(samples: Mapping[str, str | int], method: str, interval: int) -> bool:
+    """Whether samples that are there are what is asked for; 0 and an empty text ask for nothing."""
+    asked = {"method": method, "interval": interval}
+    return bool(samples) and all(
+        samples.get(name) == value for name, value in asked.items() if value
+    )
 
 
 def pc_sampling(chip: str, method: str = "", interval: int = 0) -> PcSampling:

@@ -73,16 +73,39 @@ class PassEnd:
     notes: tuple[str, ...] = ()
     failure: str = ""
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether it need not be run again."""
+        return not self.failure and not self.interrupted and self.exit_code == 0
+
+    @property
+    def outcome(self) -> str:
+        """How it ended, in words."""
+        if self.interrupted:
+            return "interrupted"
+        if self.failure:
+            return f"failed: {self.failure}"
+        return "ok" if self.exit_code == 0 else f"partial: exit code {self.exit_code}"
+
+    @property
+    def problems(self) -> list[str]:
+        """What is to be known of its counters: how it ended if not well, and what they lack."""
+        found = [] if self.is_complete else [self.outcome]
+        if self.missing:
+            more = f" and {len(self.missing) - 8} more" if len(self.missing) > 8 else ""
+            found.append(f"not reported: {' '.join(self.missing[:8])}{more}")
+        return [*found, *self.notes]
+
 
 def write_perfmon(request: PassRequest, name: str, counters: Sequence[str]) -> Path:
     """Write the input files of a pass; the list of its counters."""
     folder = request.folder / PERFMON_FOLDER
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.txt"
-    path.write_text(perfmon_text(request.names(counters)))
+    path.write_text(perfmon_text(request.names(counters)), encoding="utf-8")
     definitions = request.definitions(counters)
     if definitions:
-        path.with_suffix(".yaml").write_text(definitions)
+        path.with_suffix(".yaml").write_text(definitions, encoding="utf-8")
     else:
         path.with_suffix(".yaml").unlink(missing_ok=True)
     return path
@@ -96,11 +119,11 @@ def write_multiplexed(
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.json"
     named = [request.names(group) for group in groups]
-    path.write_text(multiplexed_text(named))
+    path.write_text(multiplexed_text(named), encoding="utf-8")
     counters = [counter for group in groups for counter in group]
-    path.with_suffix(".yaml").write_text(request.definitions(counters))
+    path.with_suffix(".yaml").write_text(request.definitions(counters), encoding="utf-8")
     content = {"policy": policy, "groups": named}
-    (request.folder / MULTIPLEXING_FILE).write_text(json.dumps(content) + "\n")
+    (request.folder / MULTIPLEXING_FILE).write_text(json.dumps(content) + "\n", encoding="utf-8")
     return path
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from wavescope.collect.counters.rocprofv3_passes import PassEnd
 from wavescope.errors import UsageError
+from wavescope.model.workload_layout import RECORD_FILE
 
-RECORD_FILE = "wavescope_profile.json"
 _RECORD_VERSION = 1
 
 
@@ -36,6 +36,8 @@ class CollectedPass:
     counters: list[str]
     dispatches: int
     complete: bool
+    problems: list[str] = field(default_factory=list)
+    """What an analysis is to say of it."""
 
 
 @dataclass
@@ -44,6 +46,15 @@ class WorkloadRecord:
 
     request: WorkloadRequest
     passes: dict[str, CollectedPass] = field(default_factory=dict)
+    samples: dict[str, str | int] = field(default_factory=dict)
+    """How program counters were sampled; empty when they were not."""
+    unknown: list[str] = field(default_factory=list)
+    """Counters that were wanted and that rocprofv3 does not know."""
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything was collected, or tried to be."""
+        return bool(self.passes or self.samples)
 
     def collected(self) -> set[str]:
         """The counters that need not be collected again."""
@@ -51,8 +62,9 @@ class WorkloadRecord:
 
     def note(self, asked: Sequence[str], end: PassEnd) -> None:
         """Remember how a pass went."""
-        complete = not end.failure and not end.interrupted and end.exit_code == 0
-        self.passes[end.name] = CollectedPass(list(asked), end.dispatches, complete)
+        self.passes[end.name] = CollectedPass(
+            list(asked), end.dispatches, end.is_complete, end.problems
+        )
 
     def save(self, folder: Path) -> None:
         """Write the record; what was there is replaced only by a whole one."""
@@ -60,9 +72,11 @@ class WorkloadRecord:
             "version": _RECORD_VERSION,
             "request": asdict(self.request),
             "passes": {name: asdict(each) for name, each in self.passes.items()},
+            "samples": self.samples,
+            "unknown_counters": self.unknown,
         }
         unfinished = folder / f"{RECORD_FILE}.unfinished"
-        unfinished.write_text(json.dumps(content, indent=1) + "\n")
+        unfinished.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         unfinished.replace(folder / RECORD_FILE)
 
 
@@ -101,7 +115,7 @@ def free_pass_names(names: Sequence[str], taken: Iterable[str]) -> list[str]:
 
 def _parsed(path: Path) -> WorkloadRecord:
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
         request = content["request"]
         return WorkloadRecord(
             WorkloadRequest(
@@ -111,8 +125,10 @@ def _parsed(path: Path) -> WorkloadRecord:
                 tuple(map(str, request["iterations"])),
             ),
             {str(name): _pass(each) for name, each in content["passes"].items()},
+            dict(content.get("samples", {})),
+            [str(name) for name in content.get("unknown_counters", [])],
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
             f"{path} is damaged: {error}", hint="replace the folder with --force"
         ) from error
@@ -120,7 +136,8 @@ def _parsed(path: Path) -> WorkloadRecord:
 
 def _pass(content: Mapping[str, Any]) -> CollectedPass:
     counters = [str(name) for name in content["counters"]]
-    return CollectedPass(counters, int(content["dispatches"]), bool(content["complete"]))
+    problems = [str(text) for text in content.get("problems", [])]
+    return CollectedPass(counters, int(content["dispatches"]), bool(content["complete"]), problems)
 
 
 def _difference(old: WorkloadRequest, new: WorkloadRequest) -> str:

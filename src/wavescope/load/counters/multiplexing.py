@@ -51,10 +51,10 @@ def complete_multiplexed(table: CounterTable, path: Path) -> None:
 
 def _description(path: Path) -> tuple[str, list[list[str]]]:
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
         policy = str(content["policy"])
         groups = [[present_name(str(name)) for name in group] for group in content["groups"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UnreadableInputError(path, f"it does not describe multiplexing: {error}") from error
     return policy, groups
 

@@ -49,10 +49,13 @@ class Pairing:
         left_over = len(set(other) - set(self._keys))
         if not alone and not left_over:
             return rows, ""
-        return rows, (
-            f"{table.path.name}: {alone} of {len(self._keys)} dispatches were not found in this "
-            f"pass, {left_over} of its dispatches are in no other (different launches in each run?)"
-        )
+        found = []
+        if alone:
+            found.append(f"{alone} of {len(self._keys)} dispatches were not found in this pass")
+        if left_over:
+            found.append(f"{left_over} of its dispatches were left out, as other passes lack them")
+        what = ", ".join(found)
+        return rows, f"{table.path.name}: {what} (different launches in each run?)"
 
 
 def placed(values: Floats, rows: Integers | None) -> Floats:

@@ -14,6 +14,7 @@ from wavescope.load.counters.long_form import is_long_form, read_long_form
 from wavescope.load.counters.multiplexing import complete_multiplexed
 from wavescope.load.counters.pass_join import Pairing, dispatch_keys, joined, placed
 from wavescope.load.counters.pc_samples import read_pc_samples
+from wavescope.load.counters.profile_record import profile_notes
 from wavescope.load.counters.system_facts import numeric_facts, read_system
 from wavescope.load.counters.wide_form import PassTable, read_wide_form
 from wavescope.model.counters import ACCUMULATED, CounterTable, Floats
@@ -50,7 +51,7 @@ def read_workload(folder: Path) -> CounterTable:
     table = _counter_table(folder, main)
     table.system, table.facts = system, facts
     table.pass_durations_ns = spans
-    table.notes = [*notes, *main.notes]
+    table.notes = [*notes, *profile_notes(folder), *main.notes]
     _add_other_passes(table, folder, names, main)
     if MULTIPLEXING_FILE in names:
         complete_multiplexed(table, folder / MULTIPLEXING_FILE)
