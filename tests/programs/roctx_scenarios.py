@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+from pathlib import Path
 
 lib = ctypes.CDLL(None)
 for name in ("roctxMarkA", "roctxRangePushA", "roctxNameOsThread", "nvtxRangePushA", "nvtxMarkA"):
@@ -27,7 +28,7 @@ def say(**values: object) -> None:
 
 def wait_for_the_end_of(thread: threading.Thread) -> None:
     """Returns when the system's thread is gone: `join` returns before its destructors have run."""
-    while os.path.exists(f"/proc/self/task/{thread.native_id}"):
+    while Path(f"/proc/self/task/{thread.native_id}").exists():
         time.sleep(0.001)
 
 
@@ -109,7 +110,7 @@ def wait_inside() -> None:
     lib.roctxRangePushA(b"inner")
     lib.roctxRangeStartA(b"started")
     say(ready=True)
-    time.sleep(60)
+    time.sleep(3600)
 
 
 def fork() -> None:
