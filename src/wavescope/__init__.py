@@ -11,6 +11,7 @@ wavescope.steps(trace)                    # how long each step takes
 wavescope.compare(["old.db", "new.db"])   # what changed
 wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
 wavescope.metric_panels("workloads/gemm")  # what hardware counters say
+wavescope.traffic("out_counter_collection.csv")   # how kernels use L2 and memory
 
 with wavescope.range("prefill"):          # shows up as a marker when the program is recorded
     ...
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
         phases,
         plan,
         report,
+        roofline,
         steps,
         summary,
+        traffic,
     )
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
@@ -60,8 +63,10 @@ __all__ = [
     "range",
     "report",
     "resume",
+    "roofline",
     "steps",
     "summary",
+    "traffic",
 ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,11 +26,13 @@ from wavescope.store.sqlite_writer import no_progress, write_trace
 
 if TYPE_CHECKING:
     from wavescope.analyze.compare.comparison import CompareOptions
-    from wavescope.analyze.counters.report import AnalysisOptions
+    from wavescope.analyze.counters.report import Analysis, AnalysisOptions
     from wavescope.analyze.phases.phase_tables import PhaseTableOptions
     from wavescope.analyze.thread_trace.decoded import DecodedTrace
     from wavescope.analyze.thread_trace.hotspots import HotspotOptions
     from wavescope.analyze.trace_summary import SummaryOptions
+    from wavescope.analyze.traffic.kernel_traffic import TrafficOptions
+    from wavescope.model.dispatch_counters import DispatchCounters
 
 PathLike = str | os.PathLike[str]
 
@@ -97,53 +100,132 @@ def hotspots(capture: PathLike, options: HotspotOptions | None = None) -> Result
     return found(_decoded(capture), options)
 
 
-def plan(capture: PathLike) -> Result:
-    """What to change in a traced kernel, in which order, and for how much at most."""
+def plan(capture: PathLike, *, counters: PathLike | Sequence[PathLike] = ()) -> Result:
+    """What to change in a traced kernel, in which order, and for how much at most.
+
+    `counters` of the same kernel, from another run, tell what caches and LDS banks did.
+    """
+    from wavescope.analyze.thread_trace.capture_findings import (  # noqa: PLC0415
+        capture_findings,
+    )
+    from wavescope.analyze.thread_trace.plan.kernel_counters import (  # noqa: PLC0415
+        counters_of_trace_kernel,
+    )
     from wavescope.analyze.thread_trace.plan.plan import plan_result  # noqa: PLC0415
 
-    return plan_result(_decoded(capture))
+    decoded = _decoded(capture)
+    counted = counters_of_trace_kernel(decoded, _memory_counters(counters)) if counters else None
+    result = plan_result(decoded, counted)
+    result.findings += capture_findings(decoded.trace)
+    return result
 
 
 def occupancy(
-    chip: str,
+    chip: str = "",
     *,
-    vgprs: int,
-    agprs: int = 0,
-    sgprs: int = 0,
-    lds_bytes: int = 0,
-    workgroup_size: int = 256,
+    capture: PathLike | None = None,
+    vgprs: int | None = None,
+    agprs: int | None = None,
+    sgprs: int | None = None,
+    lds_bytes: int | None = None,
+    workgroup_size: int | None = None,
     wave_size: int = 0,
     cu_mode: bool = False,
 ) -> Result:
-    """How many waves of a kernel fit on `chip`, what limits them, what one more takes."""
-    from wavescope.analyze.occupancy.limits import occupancy_of  # noqa: PLC0415
-    from wavescope.analyze.occupancy.report import occupancy_result  # noqa: PLC0415
-    from wavescope.analyze.occupancy.resources import KernelResources  # noqa: PLC0415
+    """How many waves of a kernel fit on a chip, what limits them, what one more takes.
+
+    Of a traced kernel the files of `capture` tell the figures; those that are given go before.
+    """
+    from wavescope.analyze.occupancy.traced_kernel import (  # noqa: PLC0415
+        StatedResources,
+        stated_occupancy_result,
+        traced_occupancy_result,
+    )
     from wavescope.model.chips.catalogue import chip_named  # noqa: PLC0415
 
-    resources = KernelResources(vgprs, agprs, sgprs, lds_bytes, workgroup_size, wave_size, cu_mode)
-    return occupancy_result(occupancy_of(chip_named(chip), resources))
+    stated = StatedResources(
+        chip_named(chip) if chip else None,
+        vgprs,
+        agprs,
+        sgprs,
+        lds_bytes,
+        workgroup_size,
+        wave_size,
+        cu_mode,
+    )
+    if capture is None:
+        return stated_occupancy_result(stated)
+    from wavescope.load.thread_trace import (  # noqa: PLC0415
+        ReadOptions,
+        load_thread_trace,
+        only_capture,
+    )
+
+    trace = load_thread_trace(only_capture(capture), ReadOptions(reads_waves=False))
+    return traced_occupancy_result(trace, stated)
+
+
+def traffic(
+    counters: PathLike | Sequence[PathLike],
+    options: TrafficOptions | None = None,
+    *,
+    kernel: str = "",
+    dispatches: Sequence[int] = (),
+) -> Result:
+    """How kernels use L2 and memory, from counter CSVs, folders of them, or traces."""
+    from wavescope.analyze.traffic.choice import (  # noqa: PLC0415
+        chosen_dispatches,
+        completed_options,
+    )
+    from wavescope.analyze.traffic.kernel_traffic import TrafficOptions  # noqa: PLC0415
+    from wavescope.analyze.traffic.report import traffic_result  # noqa: PLC0415
+
+    chosen = chosen_dispatches(_memory_counters(counters), kernel, dispatches)
+    return traffic_result(chosen, completed_options(options or TrafficOptions(), chosen))
 
 
 def metric_panels(
     workloads: PathLike | Sequence[PathLike], options: AnalysisOptions | None = None
 ) -> Result:
     """The metric panels of a workload folder of hardware counters; several are compared."""
-    from wavescope.analyze.counters.catalogue import catalogue_for  # noqa: PLC0415
     from wavescope.analyze.counters.comparison import comparison_result  # noqa: PLC0415
     from wavescope.analyze.counters.report import (  # noqa: PLC0415
         AnalysisOptions,
         analysis_result,
-        analyzed,
     )
-    from wavescope.load.counters.workload import read_workload  # noqa: PLC0415
 
     chosen = options or AnalysisOptions()
-    tables = [read_workload(path) for path in _paths(workloads)]
-    analyses = [analyzed(table, catalogue_for(table.chip), chosen) for table in tables]
+    analyses = _analyses(workloads, chosen)
     if len(analyses) == 1:
         return analysis_result(analyses[0], chosen)
     return comparison_result(analyses, chosen)
+
+
+def roofline(
+    workloads: PathLike | Sequence[PathLike],
+    output: PathLike | None = None,
+    options: AnalysisOptions | None = None,
+    *,
+    force: bool = False,
+) -> Result:
+    """How near kernels come to what the chip can do, by operations for each byte.
+
+    The plot is written to `output`, in the format of its suffix: .html, .svg, .png or .json.
+    """
+    from wavescope.analyze.counters.joined_results import joined_results  # noqa: PLC0415
+    from wavescope.analyze.counters.report import AnalysisOptions  # noqa: PLC0415
+    from wavescope.analyze.counters.roofline import roofline as placed  # noqa: PLC0415
+    from wavescope.analyze.counters.roofline_tables import roofline_result  # noqa: PLC0415
+    from wavescope.render.roofline_files import write_roofline  # noqa: PLC0415
+
+    chosen = replace(options or AnalysisOptions(), blocks=("0",))
+    runs = [(each.values, placed(each.values)) for each in _analyses(workloads, chosen)]
+    if output is not None:
+        target = Path(output)
+        with replaced(target, _paths(workloads), force=force) as temporary:
+            plots = [(values.measured.table.path, plot) for values, plot in runs]
+            write_roofline(temporary, plots, target.suffix)
+    return joined_results([roofline_result(values, plot) for values, plot in runs])
 
 
 def convert(
@@ -232,6 +314,27 @@ def _paths(given: PathLike | Sequence[PathLike]) -> list[Path]:
     if not paths:
         raise UsageError("no path is given")
     return [Path(path) for path in paths]
+
+
+def _analyses(workloads: PathLike | Sequence[PathLike], options: AnalysisOptions) -> list[Analysis]:
+    from wavescope.analyze.counters.catalogue import catalogue_for  # noqa: PLC0415
+    from wavescope.analyze.counters.report import analyzed  # noqa: PLC0415
+    from wavescope.load.counters.workload import read_workload  # noqa: PLC0415
+
+    tables = [read_workload(path) for path in _paths(workloads)]
+    return [analyzed(table, catalogue_for(table.chip), options) for table in tables]
+
+
+def _memory_counters(given: PathLike | Sequence[PathLike]) -> DispatchCounters:
+    from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS  # noqa: PLC0415
+    from wavescope.analyze.traffic.trace_counters import counters_of_trace  # noqa: PLC0415
+    from wavescope.load.counters.loose_files import read_counter_files  # noqa: PLC0415
+
+    def of_trace(path: Path) -> DispatchCounters:
+        with open_trace(path) as trace:
+            return counters_of_trace(trace, str(path), TRAFFIC_COUNTERS.__contains__)
+
+    return read_counter_files(_paths(given), TRAFFIC_COUNTERS.__contains__, of_trace)
 
 
 def _decoded(capture: PathLike) -> DecodedTrace:

@@ -55,7 +55,8 @@ def test_the_page_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for name in ("trace.db", "rank0.db", "rank1.db"):
         write_as(rich_trace(), tmp_path / name)
     a_stalling_capture(tmp_path, dispatch=3).rename(tmp_path / "ui_output_agent_1_dispatch_3")
-    counted(tmp_path / "workloads" / "gemm", misses=3)
+    counters = counted(tmp_path / "workloads" / "gemm", misses=3) / "pmc_perf.csv"
+    (tmp_path / "counters.csv").write_bytes(counters.read_bytes())
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
 
@@ -232,6 +233,60 @@ def test_occupancy_of_a_kernel_by_its_figures() -> None:
     assert result.facts["limited_by"] == "VGPR + AGPR"
     with pytest.raises(wavescope.WavescopeError, match="gfx1"):
         wavescope.occupancy("gfx1", vgprs=1)
+
+
+def test_occupancy_of_a_traced_kernel(tmp_path: Path) -> None:
+    capture = a_capture(dispatch=1).with_code("v_mov_b32_e32 v0, v127", "s_endpgm")
+    path = capture.write(tmp_path)
+
+    read = wavescope.occupancy("gfx942", capture=path)
+    stated = wavescope.occupancy("gfx942", capture=path, vgprs=144, agprs=136)
+
+    assert (read.facts["waves_per_simd"], read.facts["limited_by"]) == (4.0, "VGPR")
+    assert stated.facts["waves_per_simd"] == 1.0
+    with pytest.raises(wavescope.WavescopeError, match="which kernel"):
+        wavescope.occupancy("gfx942")
+
+
+def test_traffic_of_counter_files_and_of_chosen_dispatches(tmp_path: Path) -> None:
+    path = tmp_path / "out_counter_collection.csv"
+    rows = [
+        f"{dispatch},{kernel},{name},{value},{dispatch}000,{dispatch}500"
+        for dispatch, kernel, hits in ((1, "gemm", 3), (2, "copy", 0))
+        for name, value in (("TCC_HIT_sum", hits), ("TCC_MISS_sum", 1))
+    ]
+    header = "Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp"
+    path.write_text("\n".join([header, *rows, ""]))
+
+    everything = wavescope.traffic(path).table("kernels")
+    one = wavescope.traffic([tmp_path], kernel="copy").table("kernels")
+
+    assert dict(
+        zip(everything.column("kernel"), everything.column("l2_hit_percent"), strict=True)
+    ) == {"gemm": 75.0, "copy": 0.0}
+    assert one.column("kernel") == ["copy"]
+    with pytest.raises(wavescope.WavescopeError, match="no dispatch is left"):
+        wavescope.traffic(path, dispatches=[7])
+
+
+def test_a_plan_says_what_the_capture_lacks(tmp_path: Path) -> None:
+    path = a_stalling_capture(tmp_path, dispatch=1)
+    next(path.glob("se*.json")).unlink()
+
+    assert "capture-partial" in [finding.id for finding in wavescope.plan(path).findings]
+
+
+def test_rooflines_of_workloads_and_their_plot(tmp_path: Path) -> None:
+    before, after = counted(tmp_path / "a", misses=3), counted(tmp_path / "b", misses=1)
+    plot = tmp_path / "plot.json"
+
+    result = wavescope.roofline([before, after], plot)
+
+    assert [table.name for table in result.tables] == ["4.1", "4.2", "run_2.4.1", "run_2.4.2"]
+    assert result.facts["run_2"] == str(after)
+    assert plot.read_text().startswith("{")
+    with pytest.raises(wavescope.WavescopeError, match="exists"):
+        wavescope.roofline(before, plot)
 
 
 def test_opening_a_trace_waits_for_no_analysis() -> None:

@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wavescope.analyze.counters.joined_results import joined_results  # noqa: F401
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
     from wavescope.analyze.counters.catalogue import Catalogue
     from wavescope.analyze.counters.report import AnalysisOptions
     from wavescope.model.counters import CounterTable
-    from wavescope.model.result import Result
 
 
 def add_workload_flags(parser: argparse.ArgumentParser) -> None:
@@ -115,18 +115,6 @@ def catalogue_of(workload: CounterTable, files: list[str]) -> Catalogue:
     for file in files:
         add_metric_file(catalogue, Path(file))
     return catalogue
-
-
-def joined_results(results: list[Result]) -> Result:
-    """One result of several runs; tables of later ones are called `run_2.NAME` and so on."""
-    first, *others = results
-    for run, other in enumerate(others, 2):
-        first.facts[f"run_{run}"] = other.facts.get("path")
-        for table in other.tables:
-            table.name, table.title = f"run_{run}.{table.name}", f"run {run}: {table.title}"
-        first.tables += other.tables
-        first.findings += other.findings
-    return first
 
 
 def _corrections(text: str) -> dict[str, float]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
 from wavescope.cli.output import print_result
-from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
     from wavescope.model.result import Result
@@ -41,11 +40,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
-    if arguments.chips:
-        result = _chips()
-    else:
-        result = _of_capture(arguments) if arguments.folder else _of_flags(arguments)
-    print_result(result, output)
+    print_result(_chips() if arguments.chips else _of_kernel(arguments), output)
     return 0
 
 
@@ -57,9 +52,10 @@ def _chips() -> Result:
     return Result("Chips", [chips_table(list(chips().values()))])
 
 
-def _of_capture(arguments: argparse.Namespace) -> Result:
+def _of_kernel(arguments: argparse.Namespace) -> Result:
     from wavescope.analyze.occupancy.traced_kernel import (  # noqa: PLC0415  slow to import
         StatedResources,
+        stated_occupancy_result,
         traced_occupancy_result,
     )
     from wavescope.cli.chosen_capture import chosen_capture  # noqa: PLC0415
@@ -75,31 +71,10 @@ def _of_capture(arguments: argparse.Namespace) -> Result:
         arguments.wave or 0,
         arguments.cu_mode,
     )
+    if not arguments.folder:
+        return stated_occupancy_result(stated)
     trace = chosen_capture(arguments.folder, reads_waves=False, quiet=arguments.quiet)
     return traced_occupancy_result(trace, stated)
-
-
-def _of_flags(arguments: argparse.Namespace) -> Result:
-    from wavescope.analyze.occupancy.limits import occupancy_of  # noqa: PLC0415  slow to import
-    from wavescope.analyze.occupancy.report import occupancy_result  # noqa: PLC0415
-    from wavescope.analyze.occupancy.resources import KernelResources  # noqa: PLC0415
-    from wavescope.model.chips.catalogue import chip_named  # noqa: PLC0415
-
-    if arguments.arch is None or arguments.vgpr is None:
-        raise UsageError(
-            "which kernel?",
-            hint="name a capture, or give --arch and --vgpr at least: --arch gfx942 --vgpr 128",
-        )
-    resources = KernelResources(
-        arguments.vgpr,
-        arguments.agpr or 0,
-        arguments.sgpr or 0,
-        arguments.lds or 0,
-        256 if arguments.workgroup is None else arguments.workgroup,
-        arguments.wave or 0,
-        arguments.cu_mode,
-    )
-    return occupancy_result(occupancy_of(chip_named(arguments.arch), resources))
 
 
 def _count(text: str) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wavescope.cli.chosen_capture import chosen_capture
 from wavescope.cli.command import Command, Example
-from wavescope.cli.counter_files import read_counter_files
+from wavescope.cli.counter_files import memory_counters
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
 from wavescope.cli.output import print_result
 from wavescope.cli.progress import Progress
@@ -49,15 +49,12 @@ def kernel_counters(
 ) -> Counters | None:
     """The counters of the traced kernel in files of other runs, None where there are no files."""
     from wavescope.analyze.thread_trace.plan.kernel_counters import (  # noqa: PLC0415
-        counters_of_kernel,
+        counters_of_trace_kernel,
     )
-    from wavescope.model.chips.catalogue import find_chip  # noqa: PLC0415
 
     if not counters:
         return None
-    read = read_counter_files(counters, quiet=quiet)
-    chip = find_chip(decoded.chip.name) or find_chip(read.chip)
-    return counters_of_kernel(read, decoded.trace.kernel_name, chip)
+    return counters_of_trace_kernel(decoded, memory_counters(counters, quiet=quiet))
 
 
 def planned(decoded: DecodedTrace, counters: Sequence[str], *, quiet: bool) -> Result:

@@ -12,7 +12,6 @@ from wavescope.cli.counter_input import (
     add_workload_flags,
     analysis_options,
     catalogue_of,
-    joined_results,
     read_workloads,
 )
 from wavescope.cli.options import (
@@ -32,7 +31,7 @@ from wavescope.errors import UsageError
 if TYPE_CHECKING:
     from wavescope.analyze.counters.metric_values import MetricValues
     from wavescope.analyze.counters.roofline import Roofline
-    from wavescope.model.result import Result, Value
+    from wavescope.model.result import Result
 
 _LEVELS = ("HBM", "L2", "vL1D", "LDS")
 _TYPES = ("FP4", "FP6", "FP8", "FP16", "BF16", "FP32", "FP64", "I8", "I32", "I64")
@@ -77,7 +76,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.render.roofline_files import SUFFIXES  # noqa: PLC0415  slow to import
+    from wavescope.analyze.counters.roofline import PointKind  # noqa: PLC0415  slow to import
+    from wavescope.analyze.counters.roofline_tables import roofline_result  # noqa: PLC0415
+    from wavescope.render.roofline_files import SUFFIXES  # noqa: PLC0415
 
     if arguments.output and arguments.output.suffix not in SUFFIXES:
         raise UsageError(
@@ -88,11 +89,14 @@ def _run(arguments: argparse.Namespace) -> int:
         runs = _rooflines(arguments)
     if arguments.output:
         _write(arguments, [(name, plotted) for name, _, plotted in runs])
-    results = [_result(name, values, plotted, arguments) for name, values, plotted in runs]
+    kind = PointKind(arguments.sort)
+    results = [roofline_result(values, plotted, kind, arguments.top) for _, values, plotted in runs]
     if output.format is OutputFormat.TEXT:
         for result, (_, _, plotted) in zip(results, runs, strict=True):
             _print_text(result, plotted, arguments)
     else:
+        from wavescope.analyze.counters.joined_results import joined_results  # noqa: PLC0415
+
         print_result(joined_results(results), OutputOptions(output.format, 0, output.tables))
     return 0
 
@@ -135,25 +139,6 @@ def _print_text(result: Result, plotted: Roofline, arguments: argparse.Namespace
     style = text_style()
     drawn = roofline_lines(plotted, style.width, MemoryLevel(arguments.mem_level[0]))
     write_metric_text(result, sys.stdout, style, NumberStyle(), {"4.1": [*drawn, ""]})
-
-
-def _result(
-    name: str, values: MetricValues, plotted: Roofline, arguments: argparse.Namespace
-) -> Result:
-    from wavescope.analyze.counters.roofline import PointKind  # noqa: PLC0415
-    from wavescope.analyze.counters.roofline_tables import roofline_tables  # noqa: PLC0415
-    from wavescope.model.result import Result  # noqa: PLC0415
-
-    table = values.measured.table
-    facts: dict[str, Value] = {
-        "path": name,
-        "chip": table.chip,
-        "dispatch_count": table.count,
-    }
-    if plotted.notes:
-        facts["notes"] = "; ".join(plotted.notes)
-    tables = roofline_tables(values, PointKind(arguments.sort), arguments.top)
-    return Result("Roofline", tables, facts=facts)
 
 
 def _write(arguments: argparse.Namespace, runs: list[tuple[str, Roofline]]) -> None:

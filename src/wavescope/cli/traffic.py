@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.counter_files import COLLECT_HINT, read_counter_files
+from wavescope.cli.counter_files import memory_counters
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -17,11 +16,9 @@ from wavescope.cli.options import (
 )
 from wavescope.cli.output import print_result
 from wavescope.cli.terminal import say
-from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
     from wavescope.analyze.traffic.kernel_traffic import TrafficOptions
-    from wavescope.model.dispatch_counters import DispatchCounters
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,11 +56,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.analyze.traffic.report import traffic_result  # noqa: PLC0415  slow to import
+    from wavescope.analyze.traffic.choice import (  # noqa: PLC0415  slow to import
+        chosen_dispatches,
+        completed_options,
+    )
+    from wavescope.analyze.traffic.report import traffic_result  # noqa: PLC0415
 
     output = OutputOptions.from_arguments(arguments)
-    counters = _chosen(read_counter_files(arguments.traces, quiet=arguments.quiet), arguments)
-    result = traffic_result(counters, _options(arguments, counters))
+    options = _options(arguments)
+    read = memory_counters(arguments.traces, quiet=arguments.quiet)
+    counters = chosen_dispatches(read, arguments.kernel, arguments.dispatches or ())
+    result = traffic_result(counters, completed_options(options, counters))
     for note in counters.notes:
         if not arguments.quiet:
             say(note, label="note")
@@ -73,43 +76,12 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(counters: DispatchCounters, arguments: argparse.Namespace) -> DispatchCounters:
-    from wavescope.model.selection import compiled  # noqa: PLC0415  slow to import
-
-    dispatches = list(counters.dispatches)
-    if arguments.kernel:
-        pattern = None if _is_plain(arguments.kernel, counters) else compiled(arguments.kernel)
-        dispatches = [
-            each
-            for each in dispatches
-            if (arguments.kernel in each.kernel if pattern is None else pattern.search(each.kernel))
-        ]
-    if arguments.dispatches:
-        wanted = {str(number) for number in arguments.dispatches}
-        dispatches = [each for each in dispatches if each.dispatch.strip() in wanted]
-    if not dispatches:
-        names = ", ".join(counters.kernels[:5])
-        if not names:
-            raise UsageError("these files hold no memory counters", hint=COLLECT_HINT)
-        raise UsageError("no dispatch is left by the filters", hint=f"there are: {names}")
-    return replace(counters, dispatches=dispatches)
-
-
-def _is_plain(text: str, counters: DispatchCounters) -> bool:
-    """Whether `text` occurs in a name as it stands: kernel names are full of regex characters."""
-    return any(text in kernel for kernel in counters.kernels)
-
-
-def _options(arguments: argparse.Namespace, counters: DispatchCounters) -> TrafficOptions:
+def _options(arguments: argparse.Namespace) -> TrafficOptions:
     from wavescope.analyze.traffic.kernel_traffic import TrafficOptions  # noqa: PLC0415
-    from wavescope.model.chips.catalogue import chip_named, find_chip  # noqa: PLC0415
+    from wavescope.model.chips.catalogue import chip_named  # noqa: PLC0415
 
-    chip = chip_named(arguments.arch) if arguments.arch else find_chip(counters.chip)
-    peak = arguments.peak_gbps
-    if peak is None and chip is not None and not arguments.arch:
-        product = chip.product_named(counters.product)
-        peak = product.memory_gb_per_s if product else None
-    return TrafficOptions(chip, peak, arguments.ideal_gb, arguments.ea_channels)
+    chip = chip_named(arguments.arch) if arguments.arch else None
+    return TrafficOptions(chip, arguments.peak_gbps, arguments.ideal_gb, arguments.ea_channels)
 
 
 def _positive(text: str) -> float:

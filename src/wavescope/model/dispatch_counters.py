@@ -7,6 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+COLLECT_HINT = (
+    "collect for example: rocprofv3 --pmc TCC_HIT_sum TCC_MISS_sum TCC_EA0_RDREQ_sum "
+    "TCC_EA0_RDREQ_32B_sum -f csv -- CMD, and TCC_BUBBLE_sum in a second run"
+)
+"""How to get counters of memory traffic."""
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9_]*?)(?:_(sum|SUM))?(?:\[(\d+)\])?", re.ASCII)
 
 

@@ -13,7 +13,7 @@ from wavescope.analyze.counters.roofline import (
     Roofline,
     roofline,
 )
-from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
+from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 
 _RATE_COLUMNS = (
     ResultColumn("id", "ID", Unit.NAME),
@@ -36,6 +36,21 @@ _POINT_COLUMNS = (
     ResultColumn("unit", "Unit"),
     ResultColumn("note", "note", Unit.NONE, "why a value is not there"),
 )
+
+
+def roofline_result(
+    values: MetricValues, plotted: Roofline, kind: PointKind = PointKind.KERNELS, most: int = 10
+) -> Result:
+    """Tables 4.1 and 4.2 of a workload, and what could not be had for its plot."""
+    table = values.measured.table
+    facts: dict[str, Value] = {
+        "path": table.path,
+        "chip": table.chip,
+        "dispatch_count": table.count,
+    }
+    if plotted.notes:
+        facts["notes"] = "; ".join(plotted.notes)
+    return Result("Roofline", roofline_tables(values, kind, most), facts=facts)
 
 
 def roofline_tables(

@@ -83,6 +83,25 @@ def traced_occupancy(
     )
 
 
+def stated_occupancy_result(stated: StatedResources) -> Result:
+    """The occupancy of a kernel of which only the figures are known."""
+    if stated.chip is None or stated.vgprs is None:
+        raise UsageError(
+            "which kernel?",
+            hint="name a capture, or give a chip and its VGPRs at least: --arch gfx942 --vgpr 128",
+        )
+    resources = KernelResources(
+        stated.vgprs,
+        stated.agprs or 0,
+        stated.sgprs or 0,
+        stated.lds_bytes or 0,
+        _ASSUMED_WORKGROUP if stated.workgroup_size is None else stated.workgroup_size,
+        stated.wave_size,
+        stated.cu_mode,
+    )
+    return occupancy_result(occupancy_of(stated.chip, resources))
+
+
 def traced_occupancy_result(trace: ThreadTrace, stated: StatedResources) -> Result:
     """As `occupancy_result`, with what was measured and what was assumed."""
     found = traced_occupancy(trace, stated)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
@@ -16,11 +17,13 @@ from wavescope.load.counters.machine_files import machine_beside
 from wavescope.load.counters.number_rows import real_number
 from wavescope.load.rocprofv3.csv_blocks import CsvBlocks, header_names
 from wavescope.model.dispatch_counters import (
+    COLLECT_HINT,
     CountedDispatch,
     CounterName,
     DispatchCounters,
     ValueSum,
     counter_name,
+    united,
 )
 
 KERNEL_COLUMNS = ("kernel_name", "kernelname", "name")
@@ -31,8 +34,51 @@ _END_COLUMNS = ("end_timestamp", "endns", "end")
 _HEADER_BYTES = 1 << 20
 _DISPATCH_LIMIT = 2_000_000
 
+_MOST_FILES = 1_000
+
 Key = tuple[str, str, str, str]
 Wanted = Callable[[str], bool]
+
+
+def read_counter_files(
+    paths: Sequence[Path],
+    wanted: Wanted,
+    read_trace: Callable[[Path], DispatchCounters],
+    watched: Callable[[Path], AbstractContextManager[object]] = nullcontext,
+) -> DispatchCounters:
+    """The dispatches of counter CSVs, of all CSVs in folders, and of traces.
+
+    `read_trace` reads files that are no CSV; `watched` surrounds the reading of each file. What a
+    folder holds beside counters is passed over.
+    """
+    parts = []
+    skipped = None
+    for path, is_named in _files(paths):
+        with watched(path):
+            if not path.name.lower().endswith((".csv", ".csv.gz")):
+                parts.append(read_trace(path))
+                continue
+            try:
+                parts.append(read_counter_csv(path, wanted))
+            except UnreadableInputError as error:
+                if is_named:
+                    raise
+                skipped = error
+    if skipped is not None and not parts:
+        raise skipped
+    return united(parts)
+
+
+def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
+    """The files to read, and whether each was named itself."""
+    for path in paths:
+        if not path.is_dir():
+            yield path, True
+            continue
+        found = [each for each in sorted(path.rglob("*.csv"))[:_MOST_FILES] if is_counter_csv(each)]
+        if not found:
+            raise UnreadableInputError(path, "no counter CSV in it", hint=COLLECT_HINT)
+        yield from ((each, False) for each in found)
 
 
 def is_counter_csv(path: Path) -> bool:

@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from wavescope.analyze.names.kernel_names import short_name
+from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.plan.context import Counters
 from wavescope.analyze.traffic.kernel_traffic import TrafficOptions, kernel_traffic
 from wavescope.errors import UsageError
+from wavescope.model.chips.catalogue import find_chip
 from wavescope.model.chips.chip import Chip
 from wavescope.model.dispatch_counters import DispatchCounters
 
 _LISTED = 5
+
+
+def counters_of_trace_kernel(decoded: DecodedTrace, counters: DispatchCounters) -> Counters:
+    """The counters of the kernel that was traced, on the chip that either of them names."""
+    chip = find_chip(decoded.chip.name) or find_chip(counters.chip)
+    return counters_of_kernel(counters, decoded.trace.kernel_name, chip)
 
 
 def counters_of_kernel(counters: DispatchCounters, kernel: str, chip: Chip | None) -> Counters:
