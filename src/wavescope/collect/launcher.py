@@ -20,6 +20,8 @@ from wavescope.errors import MachineError, UsageError
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _ALSO_FORWARDED = (signal.SIGUSR1, signal.SIGUSR2)
 _SENT_BY_KERNEL = 0x80
+_LOOK_AGAIN_S = 0.5
+"""Other threads of this process do not block signals: one may swallow that of the program's end."""
 _SET_ASIDE_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
@@ -92,8 +94,8 @@ def _watched(child: int, watched: Iterable[int], witness: SignalWitness) -> Prog
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return ProgramEnd(os.waitstatus_to_exitcode(status), interruptions)
-        info = signal.sigwaitinfo(watched)
-        if info.si_signo == signal.SIGCHLD:
+        info = signal.sigtimedwait(watched, _LOOK_AGAIN_S)
+        if info is None or info.si_signo == signal.SIGCHLD:
             continue
         if info.si_signo in _FORWARDED:
             interruptions += 1

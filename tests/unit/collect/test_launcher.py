@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -33,6 +34,38 @@ def test_the_end_of_the_program_is_its_own(script: str, code: int, words: str) -
     end = launch(["sh", "-c", script], os.environ)
 
     assert (end.exit_code, end.words) == (code, words)
+
+
+def test_the_end_is_noticed_when_another_thread_takes_its_signal(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    go_on = tmp_path / "go on"
+    asked: list[int] = []
+
+    def ends_right_afterwards(process: int, flags: int) -> tuple[int, int]:
+        """Still runs when asked first, and has ended before anybody waits for a signal."""
+        found = waitpid(process, flags)
+        if not asked and flags == os.WNOHANG:
+            assert found == (0, 0)
+            asked.append(process)
+            go_on.touch()
+            while _is_alive(process):
+                time.sleep(0.01)
+            time.sleep(0.1)
+        return found
+
+    waitpid = os.waitpid
+    monkeypatch.setattr(os, "waitpid", ends_right_afterwards)
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    try:
+        program = 'while [ ! -e "$1" ]; do sleep 0.01; done; exit 6'
+        end = launch(["sh", "-c", program, "sh", str(go_on)], os.environ)
+    finally:
+        stop.set()
+        thread.join()
+    assert (end.exit_code, len(asked)) == (6, 1)
 
 
 def test_the_program_gets_its_environment_arguments_and_an_open_signal_mask(
