@@ -18,6 +18,8 @@ from wavescope.collect.running_sessions import (
 from wavescope.errors import MachineError, UsageError
 
 PAGE = struct.Struct("<8sII")
+NO_PROCESS = 2**22 + 1
+"""Linux gives no process a number as large."""
 
 
 def a_page(session: Path, pid: int, recording: int = 1) -> Path:
@@ -35,10 +37,10 @@ def place(tmp_path: Path) -> tuple[Path, dict[str, str]]:
 
 def test_pages_of_recorder_process_and_ancestor(place: tuple[Path, dict[str, str]]) -> None:
     session, environment = place
-    child = subprocess.Popen(["sleep", "30"])
+    child = subprocess.Popen(["sleep", "3600"])
     try:
         path = a_page(session, child.pid)
-        a_page(session, 2**22 - 1)
+        a_page(session, NO_PROCESS)
         with registered(session, environment):
             for process in (os.getpid(), child.pid, os.getppid()):
                 assert [page.path for page in pages_of(process, environment)] == [path]
@@ -55,7 +57,7 @@ def test_pages_of_recorder_process_and_ancestor(place: tuple[Path, dict[str, str
 
 def test_entries_of_recorders_that_died_are_removed(place: tuple[Path, dict[str, str]]) -> None:
     session, environment = place
-    stale = sessions_folder(environment) / str(2**22 - 1)
+    stale = sessions_folder(environment) / str(NO_PROCESS)
     stale.write_text(str(session))
     with pytest.raises(UsageError):
         pages_of(os.getpid(), environment)
