@@ -10,7 +10,7 @@ using namespace softgpu;
 namespace {
 
 bool becomes_zero(const Signal& signal) {
-  for (int tries = 0; tries < 20'000; ++tries) {
+  for (int tries = 0; tries < 240'000; ++tries) {
     if (__atomic_load_n(&signal.value, __ATOMIC_ACQUIRE) == 0) return true;
     std::this_thread::sleep_for(std::chrono::microseconds(500));
   }

@@ -89,7 +89,7 @@ void test_event_reaches_every_thread_once() {
     threads.emplace_back([&, index] {
       // Some wait before the event is set, some after another thread has taken it.
       std::this_thread::sleep_for(std::chrono::milliseconds(4 * index));
-      woken += events.wait({event}, WaitFor::all, 10'000);
+      woken += events.wait({event}, WaitFor::all, Events::forever_ms);
       CHECK(!events.wait({event}, WaitFor::all, 1));
     });
   }
