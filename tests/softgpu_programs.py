@@ -109,7 +109,7 @@ class Ran:
         return [[int(value) for value in line.split(",")] for line in self.out.splitlines()]
 
 
-def on_softgpu(folder: Path, options: list[str], *command: str | Path, seconds: int = 60) -> Ran:
+def on_softgpu(folder: Path, options: list[str], *command: str | Path) -> Ran:
     """Run `wavescope softgpu OPTIONS -- COMMAND` with a truth log for each process in `folder`."""
     wavescope = [sys.executable, "-m", "wavescope", "softgpu", "--truth", f"{folder}/truth.%p.csv"]
     environment = {n: v for n, v in os.environ.items() if not n.startswith("WAVESCOPE_")}
@@ -118,7 +118,7 @@ def on_softgpu(folder: Path, options: list[str], *command: str | Path, seconds: 
         env=environment,
         capture_output=True,
         text=True,
-        timeout=seconds,
+        timeout=300,
         check=False,
     )
     truths = [executed_ops(path) for path in sorted(folder.glob("truth.*.csv"))]
