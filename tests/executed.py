@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.recorded import PROGRAMS, ProcessFiles, Rows, collector, only_process
+from tests.recorded import PATIENCE_S, PROGRAMS, ProcessFiles, Rows, collector, only_process
 from wavescope.load import open_trace
 from wavescope.native import library_path
 
@@ -26,6 +26,7 @@ LOST = ("buffer_full", "pending_at_exit", "timestamps", "size_limit")
 COPIES = 0xFFFF
 _INTERNAL = "rocr_blit_shader"  # the runtime's own kernels, on queues that nobody sees
 _EARLY_TOLERANCE_NS = 1_000
+_READING_ERROR_NS = 20  # of two readings of the GPU's clock, which ticks every 10 ns
 _COUNTER = np.dtype(
     [
         ("kind", "u1"),
@@ -156,7 +157,7 @@ def run_on_gpu(
         env=gpu_environment(folder, mode, gpus, settings),
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=PATIENCE_S,
         check=False,
     )
     return Run(done.returncode, done.stdout, done.stderr, folder / "session", folder / "truth.csv")
@@ -289,23 +290,34 @@ def traced_dispatches(session: Path) -> dict[tuple[int, int], list[Truth]]:
     return {key: sorted(ops, key=lambda op: op.start_ns) for key, ops in queues.items()}
 
 
-def missing_after_kill(
-    executed: dict[tuple[int, int], list[Truth]], traced: dict[tuple[int, int], list[Truth]]
-) -> int:
+def _killed_tolerance_ns(process: ProcessFiles, gpu: int, last_ns: int) -> int:
+    """By how much the times of a killed process may be off, up to `last_ns`.
+
+    A process that is killed early leaves only the first readings of its clocks, and the rate between
+    them is carried on to the end. How far that is depends on when the collector last had a processor.
+    """
+    pairs = sorted(fact["ns"] for fact in process.facts("clock") if fact["gpu"] == gpu)
+    base_ns = max(1, min(pairs[-1] - pairs[0], 1_000_000_000)) if len(pairs) > 1 else 1_000_000
+    carried_ns = max(0, last_ns - pairs[-1])
+    return _EARLY_TOLERANCE_NS + _READING_ERROR_NS * carried_ns // base_ns
+
+
+def missing_after_kill(run: Run) -> int:
     """How many dispatches, over all queues, the log of what ran has and the trace has not.
 
-    Asserts that all else agrees, one by one; times less exactly than elsewhere, because a process
-    that is killed early leaves only the first readings of its clocks. The log may have one dispatch of each queue whose
-    signal was not yet completed, and lacks what ended after it was last written.
+    Asserts that all else agrees, one by one; times less exactly than elsewhere. The log may have one
+    dispatch of each queue whose signal was not yet completed, and lacks what ended after it was last
+    written.
     """
+    executed, traced = dispatches_by_queue(run.truth()), traced_dispatches(run.session)
     missing = 0
     for key, ops in executed.items():
         twins = [twin for twin in traced if twin[0] == key[0]]
         assert twins, f"nothing of queue {key} is in the trace"
         twin = min(twins, key=lambda twin: abs(traced[twin][0].start_ns - ops[0].start_ns))
         common = min(len(ops), len(traced[twin]))
-        early = _EARLY_TOLERANCE_NS
-        assert differences({key: ops[:common]}, {key: traced[twin][:common]}, early) == []
+        tolerance_ns = _killed_tolerance_ns(run.process, key[0], ops[-1].end_ns)
+        assert differences({key: ops[:common]}, {key: traced[twin][:common]}, tolerance_ns) == []
         missing += max(0, len(ops) - common - 1)
     return missing
 

@@ -20,6 +20,8 @@ import pytest
 from wavescope.native import library_path
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
+PATIENCE_S = 300
+"""How long to wait for what comes for sure: a loaded machine is no failure."""
 RANGE, MARK, OPEN = 1, 2, 3
 START_STOP, OTHER_THREAD, NVTX = 1, 2, 4
 
@@ -66,7 +68,7 @@ def run_program(name: str, *arguments: str, environment: dict[str, str]) -> Any:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.executed import software_gpu
-from tests.recorded import PROGRAMS, collector
+from tests.recorded import PATIENCE_S, PROGRAMS, collector
 from wavescope.load import open_trace
 
 RANKS = 4
@@ -45,7 +45,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(sum(DISPATCHES.values()))]
     return done

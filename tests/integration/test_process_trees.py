@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.executed import built, software_gpu
-from tests.recorded import collector
+from tests.recorded import PATIENCE_S, collector
 from wavescope.load import open_trace
 
 
@@ -32,7 +32,7 @@ def record_tree(program: Path, folder: Path, seed: int) -> None:
         [sys.executable, "-m", "wavescope", *command, str(said), "3", str(seed)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.executed import software_gpu
-from tests.recorded import collector
+from tests.recorded import PATIENCE_S, collector
 from tests.softgpu_programs import PROGRAMS, compiled, require_softgpu
 
 HIP_SUBJECTS = (
@@ -77,7 +77,7 @@ def seen_of(program: Path, subject: str, folder: Path, mode: str | None) -> tupl
         env=environment,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=PATIENCE_S,
         check=False,
     )
     return done.returncode, "" if subject in TIMING else done.stdout
