@@ -53,7 +53,7 @@ class PendingMaker:
 
 
 def a_killed_process(folder: Path, written: int = 2) -> str:
-    process = a_process(folder, pid=4194303).with_agent(0)
+    process = a_process(folder, pid=4194305).with_agent(0)
     process.with_fact("clock", gpu=0, ticks=0, ns=0).with_fact("clock", gpu=0, ticks=1000, ns=10000)
     for number in range(written):
         process.with_op(start=10 * number, end=10 * number + 5, flags=RAW_TICKS, kernel=0x100)
