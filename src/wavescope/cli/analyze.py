@@ -11,7 +11,6 @@ from wavescope.cli.counter_input import (
     add_workload_flags,
     analysis_options,
     catalogue_of,
-    joined_results,
     read_workloads,
 )
 from wavescope.cli.counter_output import ROWS_FOR_PEOPLE, print_analysis, write_files
@@ -122,24 +121,26 @@ def _run(arguments: argparse.Namespace) -> int:
     with Progress("reading counters", quiet=arguments.quiet):
         workloads = read_workloads(arguments)
     if arguments.list_torch_operators or arguments.torch_operator is not None:
-        print_analysis(_operators(arguments, workloads, options), wanted, arguments, None)
+        print_analysis(_operators(arguments, workloads, options), wanted, arguments)
         return 0
     if arguments.list_stats:
+        from wavescope.analyze.counters.joined_results import joined_results  # noqa: PLC0415
         from wavescope.analyze.counters.report import stats_result  # noqa: PLC0415
 
         result = joined_results([stats_result(workload) for workload in workloads])
-        print_analysis(result, wanted, arguments, None)
+        print_analysis(result, wanted, arguments)
         return 0
     catalogues = [catalogue_of(workload, arguments.metrics) for workload in workloads]
     if arguments.list_available_metrics:
+        from wavescope.analyze.counters.joined_results import joined_results  # noqa: PLC0415
         from wavescope.analyze.counters.metric_list import available_metrics  # noqa: PLC0415
 
         lists = [available_metrics(*pair) for pair in zip(catalogues, workloads, strict=True)]
-        print_analysis(joined_results(lists), wanted, arguments, None)
+        print_analysis(joined_results(lists), wanted, arguments)
         return 0
     result, analyses = _analysed(workloads, catalogues, options)
     write_files(arguments, analyses, options)
-    print_analysis(result, wanted, arguments, analyses[0] if len(analyses) == 1 else None)
+    print_analysis(result, wanted, arguments, analyses)
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,9 @@ def _numbers(arguments: argparse.Namespace) -> NumberStyle:
 
 
 def print_analysis(
-    result: Result, wanted: str, arguments: argparse.Namespace, analysis: Analysis | None
+    result: Result, wanted: str, arguments: argparse.Namespace, analyses: Sequence[Analysis] = ()
 ) -> None:
+    """Print a result; `analyses` are what it was made of, the first is the baseline."""
     if wanted == "json":
         from wavescope.render.json_text import write_json  # noqa: PLC0415  only what is asked for
 
@@ -40,17 +42,35 @@ def print_analysis(
 
         write_metric_csv(result, data_stream())
     elif wanted == "html":
-        from wavescope.render.metric_html import write_metric_html  # noqa: PLC0415
-
-        write_metric_html(result, sys.stdout, _numbers(arguments), _pictures(analysis))
+        _print_page(result, arguments, analyses)
     else:
         rows = ROWS_FOR_PEOPLE if arguments.rows is None else arguments.rows
         _cut(result, rows, arguments.max_stat_num)
-        _print_for_people(result, wanted, arguments, analysis)
+        _print_for_people(result, wanted, arguments, analyses)
+
+
+def _print_page(
+    result: Result, arguments: argparse.Namespace, analyses: Sequence[Analysis]
+) -> None:
+    from wavescope.render.html.counter_page import CounterWords, counter_page  # noqa: PLC0415
+    from wavescope.render.html.page import write_page  # noqa: PLC0415
+    from wavescope.render.memory_chart_svg import memory_chart_html  # noqa: PLC0415
+
+    words, pictures = CounterWords(), {}
+    if analyses:
+        catalogue = analyses[0].values.measured.catalogue
+        words = CounterWords(
+            {panel.id: panel.title for panel in catalogue.all_panels},
+            {panel.id: panel.alias for panel in catalogue.all_panels},
+            {key: metric.meaning for key, metric in catalogue.metrics.items()},
+        )
+    if len(analyses) == 1:
+        pictures["3.1"] = memory_chart_html(_chart(analyses[0]))
+    write_page(counter_page(result, _numbers(arguments), words, pictures), sys.stdout)
 
 
 def _print_for_people(
-    result: Result, wanted: str, arguments: argparse.Namespace, analysis: Analysis | None
+    result: Result, wanted: str, arguments: argparse.Namespace, analyses: Sequence[Analysis]
 ) -> None:
     from wavescope.render.metric_tables import (  # noqa: PLC0415
         write_metric_markdown,
@@ -62,7 +82,7 @@ def _print_for_people(
         return
     style = text_style()
     shown = {table.name for table in result.tables}
-    drawings = _drawings(analysis, shown, style.width) if analysis is not None else {}
+    drawings = _drawings(analyses[0], shown, style.width) if len(analyses) == 1 else {}
     write_metric_text(result, sys.stdout, style, _numbers(arguments), drawings)
 
 
@@ -95,14 +115,6 @@ def _chart(analysis: Analysis) -> dict[str, str]:
     from wavescope.analyze.counters.memory_chart import chart_values  # noqa: PLC0415
 
     return chart_values(analysis.values)
-
-
-def _pictures(analysis: Analysis | None) -> dict[str, str]:
-    if analysis is None:
-        return {}
-    from wavescope.render.memory_chart_svg import memory_chart_svg  # noqa: PLC0415
-
-    return {"3.1": memory_chart_svg(_chart(analysis))}
 
 
 def write_files(

@@ -7,6 +7,7 @@ from html import escape
 from typing import NamedTuple
 
 from wavescope.analyze.counters.memory_chart import BOXES, FLOWS, NOT_AVAILABLE, ChartBox
+from wavescope.render.html.markup import Html
 
 _LINE = 17
 _HEAD = 24
@@ -18,6 +19,7 @@ class _Place(NamedTuple):
     x: int
     y: int
     color: str
+    """Of a file; a page has its own for each part."""
 
 
 _PLACES = {
@@ -34,22 +36,37 @@ _PLACES = {
 }
 _SIZE = (200 + 3 * (_BOX_WIDTH + _FLOW_WIDTH) - 60 + _BOX_WIDTH + 10, 462)
 
+_FRAME = f'viewBox="0 0 {_SIZE[0]} {_SIZE[1]}"'
+
 
 def memory_chart_svg(values: Mapping[str, str]) -> str:
-    """The whole drawing; texts are escaped."""
+    """The whole drawing as a file: dark on white; texts are escaped."""
     width, height = _SIZE
-    parts = [
+    lines = [
         (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-            f'width="{width}" height="{height}" font-family="sans-serif" font-size="12">'
+            f'<svg xmlns="http://www.w3.org/2000/svg" {_FRAME} width="{width}" height="{height}" '
+            'font-family="sans-serif" font-size="12" color="#222">'
         ),
-        "<title>Memory chart</title>",
         f'<rect width="{width}" height="{height}" fill="white"/>',
+        *_parts(values),
+        "</svg>\n",
     ]
-    parts += [_box(box, values) for box in BOXES]
-    parts += [_flow(key, values) for key in FLOWS]
-    parts.append(_arrow(_right_of("fabric"), _PLACES["hbm"].x, _middle("fabric")))
-    return "\n".join([*parts, "</svg>\n"])
+    return "\n".join(lines)
+
+
+def memory_chart_html(values: Mapping[str, str]) -> Html:
+    """The drawing as part of a page, in the page's own colours."""
+    lines = [f'<svg {_FRAME} class="memory-chart" role="img">', *_parts(values), "</svg>"]
+    return Html("\n".join(lines))
+
+
+def _parts(values: Mapping[str, str]) -> list[str]:
+    return [
+        "<title>Memory chart</title>",
+        *(_box(box, values) for box in BOXES),
+        *(_flow(key, values) for key in FLOWS),
+        _arrow(_right_of("fabric"), _PLACES["hbm"].x, _middle("fabric")),
+    ]
 
 
 _TALL = {"l2": 262}
@@ -75,21 +92,23 @@ def _box(box: ChartBox, values: Mapping[str, str]) -> str:
     x, y, color = _PLACES[box.key]
     parts = [
         (
-            f'<rect x="{x}" y="{y}" width="{_BOX_WIDTH}" height="{_height(box.key)}" rx="4" '
-            f'fill="{color}" fill-opacity="0.08" stroke="{color}"/>'
+            f'<rect class="part {box.key}" x="{x}" y="{y}" width="{_BOX_WIDTH}" '
+            f'height="{_height(box.key)}" rx="4" fill="{color}" fill-opacity="0.08" '
+            f'stroke="{color}"/>'
         ),
         (
-            f'<text x="{x + 8}" y="{y + 17}" font-weight="bold" fill="{color}">'
-            f"{escape(box.title)}</text>"
+            f'<text class="part {box.key}" x="{x + 8}" y="{y + 17}" font-weight="bold" '
+            f'fill="{color}">{escape(box.title)}</text>'
         ),
     ]
     for place, (label, row, unit) in enumerate(box.lines):
         at = y + _HEAD + _LINE * place + 13
         value = values.get(row, NOT_AVAILABLE)
         shown = f"{value} {unit}" if unit and value != NOT_AVAILABLE else value
-        parts.append(f'<text x="{x + 8}" y="{at}">{escape(label)}</text>')
+        parts.append(f'<text x="{x + 8}" y="{at}" fill="currentColor">{escape(label)}</text>')
         parts.append(
-            f'<text x="{x + _BOX_WIDTH - 8}" y="{at}" text-anchor="end">{escape(shown)}</text>'
+            f'<text x="{x + _BOX_WIDTH - 8}" y="{at}" text-anchor="end" fill="currentColor">'
+            f"{escape(shown)}</text>"
         )
     return "\n".join(parts)
 
@@ -102,7 +121,8 @@ def _flow(key: str, values: Mapping[str, str]) -> str:
         text = f"{label} {values.get(row, NOT_AVAILABLE)}"
         at = y - 6 - 14 * (len(FLOWS[key]) - 1 - place)
         parts.append(
-            f'<text x="{(start + end) // 2}" y="{at}" text-anchor="middle" font-size="11">'
+            f'<text x="{(start + end) // 2}" y="{at}" text-anchor="middle" font-size="11" '
+            'fill="currentColor">'
             f"{escape(text)}</text>"
         )
     return "\n".join(parts)
@@ -110,6 +130,6 @@ def _flow(key: str, values: Mapping[str, str]) -> str:
 
 def _arrow(start: int, end: int, y: int) -> str:
     return (
-        f'<path d="M{start} {y}H{end - 6}" stroke="#333" fill="none"/>'
-        f'<path d="M{end} {y}l-7 -4v8z" fill="#333"/>'
+        f'<path d="M{start} {y}H{end - 6}" stroke="currentColor" fill="none"/>'
+        f'<path d="M{end} {y}l-7 -4v8z" fill="currentColor"/>'
     )

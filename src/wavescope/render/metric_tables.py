@@ -77,22 +77,30 @@ def is_metric_table(table: ResultTable) -> bool:
 
 def spelled_metrics(table: ResultTable, numbers: NumberStyle) -> list[SpelledColumn]:
     """The columns for people: notes are told apart, below the table."""
+    return [spelled for _, spelled in shown_columns(table, numbers)]
+
+
+def shown_columns(
+    table: ResultTable, numbers: NumberStyle
+) -> list[tuple[ResultColumn, SpelledColumn]]:
+    """The columns that people are shown, as declared and as spelled."""
     metrics = is_metric_table(table)
     rows = _in_time_unit(table, numbers.time_unit) if metrics and numbers.time_unit else table.rows
     by_column = list(zip(*rows, strict=True)) or [()] * len(table.columns)
-    spelled = []
+    shown = []
     for column, values in zip(table.columns, by_column, strict=True):
         if metrics and column.name in _HIDDEN:
             continue
         if metrics and column.name not in _TEXTS:
-            spelled.append(_numbers(column, values, numbers))
+            spelled = _numbers(column, values, numbers)
         elif column.unit is Unit.NS and numbers.time_unit:
-            spelled.append(_times(column, values, numbers))
+            spelled = _times(column, values, numbers)
         elif not metrics and values and all(value is None for value in values):
             continue
         else:
-            spelled.append(spelled_column(column, values))
-    return spelled
+            spelled = spelled_column(column, values)
+        shown.append((column, spelled))
+    return shown
 
 
 def reasons(table: ResultTable) -> list[str]:
@@ -108,7 +116,7 @@ def reasons(table: ResultTable) -> list[str]:
     return [f"{reason} ({_listed(ids)})" for reason, ids in concerned.items()]
 
 
-def _common_reason(table: ResultTable) -> str:
+def common_reason(table: ResultTable) -> str:
     """The reason why no row of a long table has any value, when it is the same for all."""
     if not is_metric_table(table) or len(table.rows) <= _MOST_IDS:
         return ""
@@ -171,7 +179,7 @@ def _times(column: ResultColumn, values: Sequence[Value], numbers: NumberStyle) 
 def _table_text(table: ResultTable, style: TextStyle, numbers: NumberStyle) -> str:
     if not table.rows:
         return "(no rows)"
-    if reason := _common_reason(table):
+    if reason := common_reason(table):
         return f"{visible(reason)} (all {count_text(len(table.rows))} rows)"
     layout = laid_out(spelled_metrics(table, numbers), style.width)
     lines = layout.header() + layout.body()

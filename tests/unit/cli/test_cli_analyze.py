@@ -93,8 +93,12 @@ def test_markdown_and_html_escape_names(run: Run, workload: Path) -> None:
 
     assert "| 2.1.20 | L2 Cache Hit Rate | 25.00 | 100.00 | 25.00 | % |" in markdown
     assert "</script>" not in markdown
-    assert "</script>" not in html
-    assert "<svg" in html
+    assert html.count("</script>") == 2  # the page's own
+    assert html.count("<script>") == 2
+    assert '<svg viewBox="0 0 1160 462" class="memory-chart"' in html
+    assert '<section id="panel-4" aria-labelledby="panel-4-title"><h2 id="panel-4-title">2 ' in html
+    assert '<a href="#panel-4">sol</a>' in html
+    assert 'title="Cycles that a request spends in the vector L1.">' in html
     assert html.rstrip().endswith("</html>")
     assert "http://" not in html.replace("http://www.w3.org/2000/svg", "")
 

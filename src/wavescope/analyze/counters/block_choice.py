@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from wavescope.analyze.counters.catalogue import OTHER_PANELS, Catalogue
+from wavescope.analyze.counters.catalogue import Catalogue
 from wavescope.errors import UsageError
 
 
@@ -36,7 +36,7 @@ def chosen_blocks(catalogue: Catalogue, texts: Sequence[str]) -> frozenset[str] 
 
 def _known(catalogue: Catalogue) -> dict[str, set[str]]:
     known: dict[str, set[str]] = {}
-    for panel in (*OTHER_PANELS, *catalogue.panels):
+    for panel in catalogue.all_panels:
         known[str(panel.id)] = known[panel.alias] = {str(panel.id)}
         for table in panel.tables:
             known[table.id] = {table.id}

@@ -129,6 +129,11 @@ class Catalogue:
     not_counted: frozenset[str] = frozenset()
     _needs: dict[str, frozenset[Name | ChannelCounter]] = field(default_factory=dict)
 
+    @property
+    def all_panels(self) -> list[Panel]:
+        """The panels by their numbers, those that are not made of metrics among them."""
+        return sorted((*OTHER_PANELS, *self.panels), key=lambda panel: panel.id)
+
     def metric_of(self, row: PanelRow) -> Metric:
         """The metric that a row shows."""
         return self.metrics[row.metric]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wavescope.analyze.counters.aggregation import NormalUnit
-from wavescope.analyze.counters.catalogue import OTHER_PANELS, Catalogue, Metric, Panel, PanelTable
+from wavescope.analyze.counters.catalogue import Catalogue, Metric, Panel, PanelTable
 from wavescope.analyze.counters.expression import ChannelCounter
 from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
@@ -68,7 +68,7 @@ def available_metrics(catalogue: Catalogue, workload: CounterTable) -> Result:
 def panel_list(catalogue: Catalogue) -> ResultTable:
     """The panels with their ids and aliases."""
     table = ResultTable("panels", "Panels", _PANEL_COLUMNS)
-    for panel in sorted((*OTHER_PANELS, *catalogue.panels), key=lambda panel: panel.id):
+    for panel in catalogue.all_panels:
         count = sum(len(table.rows) for table in panel.tables)
         table.rows.append((str(panel.id), panel.alias, panel.title, count or None))
     return table

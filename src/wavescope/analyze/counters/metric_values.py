@@ -20,6 +20,7 @@ from wavescope.analyze.counters.expression_parser import parsed
 from wavescope.analyze.counters.expression_value import Amount, Scope, evaluated, zero_divisors
 from wavescope.analyze.counters.measure import parsed_measure
 from wavescope.analyze.counters.measured import KernelScope, Measured
+from wavescope.analyze.counters.pass_plan import lacked_counters
 from wavescope.model.counters import Floats
 
 _MOST_NAMED = 3
@@ -52,6 +53,9 @@ class MetricValues:
         missing = self.measured.missing(metric.value, metric.level_pass)
         if metric.normalised:
             missing += self.measured.missing(self.normal_unit.formula)
+        lacking = lacked_counters(catalogue.chip, missing)
+        if lacking:
+            return f"N/A: {catalogue.chip} has no {', '.join(lacking)}"
         return needs_text(missing)
 
     def single(self, metric: Metric, *, rounded: bool = False) -> MetricValue:

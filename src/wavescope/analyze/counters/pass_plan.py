@@ -75,6 +75,12 @@ class _Run:
     level: str = ""
 
 
+def lacked_counters(chip: str, counters: Iterable[str]) -> list[str]:
+    """Those of `counters` that formulas mention and the chip does not have."""
+    slots = known_slots()
+    return [each for each in counters if slots.lacks(chip, each)]
+
+
 def needed_counters(catalogue: Catalogue, metric: Metric) -> tuple[str, ...]:
     """The counters behind a metric, in order of their names; channels as `NAME[]`."""
     counters = set(needed_by_formula(catalogue, metric.value))
@@ -97,8 +103,7 @@ def needed_by_formula(catalogue: Catalogue, formula: str) -> tuple[str, ...]:
             or need.name in catalogue.launch
         ):
             counters.add(need.name)
-    slots = known_slots()
-    return tuple(sorted(each for each in counters if not slots.lacks(catalogue.chip, each)))
+    return tuple(sorted(counters.difference(lacked_counters(catalogue.chip, counters))))
 
 
 def chosen_metrics(catalogue: Catalogue, chosen: frozenset[str] | None) -> list[Metric]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from wavescope.analyze.counters.block_choice import chosen_blocks, wants
-from wavescope.analyze.counters.catalogue import OTHER_PANELS, Catalogue
+from wavescope.analyze.counters.catalogue import Catalogue
 from wavescope.analyze.counters.pass_plan import (
     CounterPass,
     chosen_metrics,
@@ -135,9 +135,8 @@ def blocks_result(catalogue: Catalogue) -> Result:
         ResultColumn("title", "Title", Unit.NONE, "what it shows"),
         ResultColumn("runs", "Runs", Unit.COUNT, "runs of the program that it takes alone"),
     )
-    panels = sorted((*OTHER_PANELS, *catalogue.panels), key=lambda panel: panel.id)
     rows = []
-    for panel in panels:
+    for panel in catalogue.all_panels:
         runs = None
         if panel.tables:
             runs = len(profile_passes(catalogue, ProfileChoice((str(panel.id),))))

@@ -22,7 +22,7 @@ from wavescope.analyze.counters.sanity_findings import sanity_findings
 from wavescope.analyze.counters.system_info import system_info
 from wavescope.analyze.counters.top_stats import dispatch_list, top_kernels
 from wavescope.model.counters import CounterTable
-from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+from wavescope.model.result import Result, ResultColumn, ResultTable, Severity, Unit, Value
 
 TITLES = {
     "avg": "Avg",
@@ -85,7 +85,10 @@ def analysis_result(analysis: Analysis, options: AnalysisOptions) -> Result:
     tables += [metric_result_table(table) for table in analysis.tables]
     result.tables = sorted(tables, key=lambda table: [int(part) for part in table.name.split(".")])
     with np.errstate(all="ignore"):
-        result.findings = [*sanity_findings(analysis.values), *bound_findings(analysis.values)]
+        checks = sanity_findings(analysis.values, analysis.blocks)
+        bounds = bound_findings(analysis.values)
+    asides = [finding for finding in checks if finding.severity is Severity.INFO]
+    result.findings = [*(each for each in checks if each not in asides), *bounds, *asides]
     return result
 
 

@@ -11,6 +11,7 @@ from wavescope.analyze.counters.catalogue import Metric
 from wavescope.analyze.counters.limits import SHARES, is_possible
 from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.analyze.counters.pass_plan import chosen_metrics, lacked_counters
 from wavescope.model.counters import ACCUMULATED, Floats
 from wavescope.model.result import Finding, Severity
 
@@ -19,16 +20,17 @@ COUNTS_DIFFER_PERCENT = 1.0
 _AGAIN = "collect again; with several passes the program must do the same in each of them"
 
 
-def sanity_findings(values: MetricValues) -> list[Finding]:
-    """What is impossible, missing or contradictory in a workload."""
+def sanity_findings(values: MetricValues, blocks: frozenset[str] | None = None) -> list[Finding]:
+    """What is impossible, missing or contradictory in a workload; counters only of `blocks`."""
     measured = values.measured
     return [
         *_notes(measured),
         *_times(measured),
         *_impossible(values),
         *_passes(measured),
+        *_accumulators(measured),
         *_channels(measured),
-        *_missing(values),
+        *_missing(values, blocks),
     ]
 
 
@@ -149,12 +151,24 @@ def _unequal_work(measured: Measured) -> list[str]:
         launched = table.columns.get("SPI_CSN_WAVE")
         if launched is not None and _differ(waves, launched):
             found.append("SQ_WAVES and SPI_CSN_WAVE")
-    found += [
-        f"the pass of {level} has no accumulated value"
-        for level, columns in table.levels.items()
-        if ACCUMULATED not in columns
-    ]
     return found
+
+
+def _accumulators(measured: Measured) -> list[Finding]:
+    table = measured.table
+    without = [level for level, columns in table.levels.items() if ACCUMULATED not in columns]
+    if not without:
+        return []
+    return [
+        Finding(
+            "counters.no_accumulator",
+            Severity.WARNING,
+            "levels were counted and not summed up over time",
+            f"no accumulated value in the pass of {', '.join(without)}",
+            "occupancies and latencies need it: collect these passes again",
+            table.path,
+        )
+    ]
 
 
 def _differ(first: Floats, second: Floats) -> bool:
@@ -188,20 +202,18 @@ def _channels(measured: Measured) -> list[Finding]:
     ]
 
 
-def _missing(values: MetricValues) -> list[Finding]:
+def _missing(values: MetricValues, blocks: frozenset[str] | None) -> list[Finding]:
     catalogue = values.measured.catalogue
     needed: Counter[str] = Counter()
-    rows = 0
-    for panel in catalogue.panels:
-        for table in panel.tables:
-            for row in table.rows:
-                metric: Metric = catalogue.metric_of(row)
-                if metric.key in catalogue.not_counted:
-                    continue
-                lacking = values.measured.missing(metric.value, metric.level_pass)
-                rows += bool(lacking)
-                needed.update(lacking)
-    if not rows:
+    count = 0
+    for metric in chosen_metrics(catalogue, blocks):
+        lacking = values.measured.missing(metric.value, metric.level_pass)
+        lacking = [name for name in lacking if name not in catalogue.facts]
+        never = metric.key in catalogue.not_counted or lacked_counters(catalogue.chip, lacking)
+        if lacking and not never:
+            count += 1
+            needed.update(lacking)
+    if not count:
         return []
     names = ", ".join(name for name, _ in needed.most_common(6))
     more = f" and {len(needed) - 6} more" if len(needed) > 6 else ""
@@ -209,9 +221,9 @@ def _missing(values: MetricValues) -> list[Finding]:
         Finding(
             "counters.missing",
             Severity.INFO,
-            f"{rows} metrics lack a counter",
+            f"{count} metrics lack a counter" if count > 1 else "a metric lacks a counter",
             f"not collected: {names}{more}",
-            "profile again without a block filter to get all of them",
+            "`wavescope profile` adds what a folder lacks: the same command, without -b",
             values.measured.table.path,
         )
     ]

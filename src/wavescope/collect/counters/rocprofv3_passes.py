@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from wavescope.model.workload_layout import LEVEL_FILES, MULTIPLEXING_FILE, coll
 
 PERFMON_FOLDER = "perfmon"
 RAW_FOLDER = "out"
+_MOST_LISTED = 8
 _RANGE = re.compile(r"(\d{1,9})(?:[:-](\d{1,9}))?", re.ASCII)
 
 
@@ -92,9 +94,18 @@ class PassEnd:
         """What is to be known of its counters: how it ended if not well, and what they lack."""
         found = [] if self.is_complete else [self.outcome]
         if self.missing:
-            more = f" and {len(self.missing) - 8} more" if len(self.missing) > 8 else ""
-            found.append(f"not reported: {' '.join(self.missing[:8])}{more}")
+            found.append(f"not reported: {_listed(self.missing)}")
         return [*found, *self.notes]
+
+
+def _listed(counters: Sequence[str]) -> str:
+    """The first counters of a list, all channels of one as a single item."""
+    channels = Counter(name.partition("[")[0] for name in counters)
+    shown = [
+        f"{name} ({count} channels)" if count > 1 else name for name, count in channels.items()
+    ]
+    more = f" and {len(shown) - _MOST_LISTED} more" if len(shown) > _MOST_LISTED else ""
+    return ", ".join(shown[:_MOST_LISTED]) + more
 
 
 def write_perfmon(request: PassRequest, name: str, counters: Sequence[str]) -> Path:

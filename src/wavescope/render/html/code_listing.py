@@ -66,7 +66,7 @@ def _listing(kind: str, what: str, rows: list[Html]) -> Html:
         "tr",
         element("th", "", element("span", "Number", class_="unseen"), scope="col"),
         element("th", "Stall %", scope="col"),
-        element("th", "Charged", scope="col", title="stall, waits charged to their causes"),
+        element("th", "Charged %", scope="col", title="stall, waits charged to their causes"),
         element("th", what, scope="col"),
     )
     table = element("table", element("thead", head), element("tbody", *rows), class_=kind)
@@ -77,11 +77,10 @@ def _line(line: SourceLine, unit: str) -> Html:
     return element(
         "tr",
         element("td", element("button", str(line.number), type="button"), class_="number"),
-        _share(line.stall_percent, line.stall, unit),
-        element("td", count_text(line.charged) if line.charged else "", class_="number"),
+        _share(line.stall_percent, line.stall, line.heat, unit),
+        _share(line.charged_percent, line.charged, line.charged_heat, unit),
         element("td", bounded(line.text.expandtabs(4), _LONGEST_CODE), class_="text"),
         data_line=line.key,
-        class_=f"h{line.heat}",
     )
 
 
@@ -90,8 +89,8 @@ def _instruction(row: CodeRow, unit: str) -> Html:
     return element(
         "tr",
         element("td", element("button", str(row.row), type="button"), class_="number"),
-        _share(row.stall_percent, row.stall, unit),
-        element("td", count_text(row.charged) if row.charged else "", class_="number"),
+        _share(row.stall_percent, row.stall, row.heat, unit),
+        _share(row.charged_percent, row.charged, row.charged_heat, unit),
         element(
             "td",
             bounded(row.text, _LONGEST_CODE),
@@ -101,10 +100,9 @@ def _instruction(row: CodeRow, unit: str) -> Html:
         data_row=str(row.row),
         data_line=row.line or None,
         data_producers=waited or None,
-        class_=f"h{row.heat}",
     )
 
 
-def _share(percent: float, stall: int, unit: str) -> Html:
+def _share(percent: float, stall: int, heat: int, unit: str) -> Html:
     text = f"{percent:.1f}" if stall else ""
-    return element("td", text, class_="number heat", title=f"{count_text(stall)} {unit}")
+    return element("td", text, class_=f"number heat h{heat}", title=f"{count_text(stall)} {unit}")

@@ -42,11 +42,19 @@ def _finding(finding: Finding) -> Html:
             _gain(finding),
             class_="head",
         ),
-        element("p", bounded(finding.evidence)),
-        element("p", bounded(finding.suggestion), class_="next") if finding.suggestion else None,
+        element("p", _words(finding.evidence)),
+        element("p", _words(finding.suggestion), class_="next") if finding.suggestion else None,
         _details(finding),
         class_=f"finding {severity.value}",
     )
+
+
+def _words(text: str) -> Html:
+    """The text, what stands between backquotes as code."""
+    parts = bounded(text).split("`")
+    if len(parts) % 2 == 0:
+        return joined(["`".join(parts)])
+    return joined(element("code", part) if place % 2 else part for place, part in enumerate(parts))
 
 
 def _gain(finding: Finding) -> Html | None:

@@ -20,12 +20,32 @@ _PROSE = frozenset({"note", "meaning", "reason", "value", "direction", "category
 
 
 @dataclass(frozen=True)
+class TableColumn:
+    """A column as it is shown."""
+
+    spelled: SpelledColumn
+    meaning: str = ""
+    is_name: bool = False
+    is_change: bool = False
+    is_share: bool = False
+    """Whether a bar shows each value: all of them are parts of a whole."""
+    hints: Sequence[str] = ()
+    """What a name means, one text for each row."""
+
+    @property
+    def kind(self) -> str:
+        return "number" if self.spelled.is_number else "name" if self.is_name else "text"
+
+
+@dataclass(frozen=True)
 class TableView:
     """How a table is shown beyond its own columns and rows."""
 
     hidden: frozenset[str] = frozenset()
     """Names of columns that are left out."""
     most_rows: int = 400
+    collapsed_from: int = _COLLAPSE_FROM_ROWS
+    """A table of so many rows shows its first ones until it is asked for all."""
     extra_title: str = ""
     extra_cells: Sequence[Html | None] = ()
     """A last column of markup, one cell for each row."""
@@ -33,30 +53,19 @@ class TableView:
     """A column of words that stand below the first column of names instead of beside it."""
     caption: str | None = None
     """Instead of the table's title; empty for none that is seen."""
+    columns: Sequence[TableColumn] = ()
+    """Instead of the table's own, with a cell for each row, spelled already."""
 
 
 _CHANGES = ("change_percent", "delta_percent", "mean_percent", "of_base_percent")
 """Ends of the names of columns that say by how much something changed."""
 
 
-@dataclass(frozen=True)
-class _Column:
-    spelled: SpelledColumn
-    meaning: str
-    is_name: bool
-    is_change: bool
-    is_share: bool
-
-    @property
-    def kind(self) -> str:
-        return "number" if self.spelled.is_number else "name" if self.is_name else "text"
-
-
 def table_html(table: ResultTable, view: TableView | None = None) -> Html:
     """The table with its caption; a sentence where there are more rows than are shown."""
     view = view or TableView()
     shown = table.head(view.most_rows)
-    columns = _columns(shown, view)
+    columns = list(view.columns) or _columns(shown, view)
     total = shown.total_rows or 0
     row_count = len(shown.rows)
     if not row_count:
@@ -81,13 +90,13 @@ def table_html(table: ResultTable, view: TableView | None = None) -> Html:
             role="region",
             aria_label=caption or title,
         ),
-        _more(row_count) if row_count >= _COLLAPSE_FROM_ROWS else None,
+        _more(row_count) if row_count >= view.collapsed_from else None,
         element("p", rest, class_="note") if total > row_count else None,
         class_="table",
     )
 
 
-def _columns(table: ResultTable, view: TableView) -> list[_Column]:
+def _columns(table: ResultTable, view: TableView) -> list[TableColumn]:
     found = []
     for number, column in enumerate(table.columns):
         values = [row[number] for row in table.rows]
@@ -96,17 +105,17 @@ def _columns(table: ResultTable, view: TableView) -> list[_Column]:
         spelled = spelled_column(column, values)
         is_name = column.unit is Unit.NAME and column.name not in _PROSE
         is_change = column.name.endswith(_CHANGES)
-        is_share = spelled.is_share and not is_change and _are_shares(values)
-        found.append(_Column(spelled, column.meaning, is_name, is_change, is_share))
+        is_share = spelled.is_share and not is_change and are_shares(values)
+        found.append(TableColumn(spelled, column.meaning, is_name, is_change, is_share))
     return found
 
 
-def _are_shares(values: Sequence[Value]) -> bool:
+def are_shares(values: Sequence[Value]) -> bool:
     """Whether all values are parts of a whole: a bar can show no others."""
     return all(0 <= value <= 100 for value in values if isinstance(value, int | float))
 
 
-def _table(table: ResultTable, columns: Sequence[_Column], view: TableView) -> Html:
+def _table(table: ResultTable, columns: Sequence[TableColumn], view: TableView) -> Html:
     below = _texts(table, view.below) if view.below else []
     heads = [_head(column) for column in columns]
     if view.extra_title:
@@ -125,7 +134,7 @@ def _table(table: ResultTable, columns: Sequence[_Column], view: TableView) -> H
     )
 
 
-def _head(column: _Column) -> Html:
+def _head(column: TableColumn) -> Html:
     unit = column.spelled.unit
     return element(
         "th",
@@ -147,7 +156,7 @@ def _texts(table: ResultTable, name: str) -> list[str]:
     ]
 
 
-def _cells(column: _Column, below: Sequence[str]) -> list[Html]:
+def _cells(column: TableColumn, below: Sequence[str]) -> list[Html]:
     spelled = column.spelled
     if column.is_change:
         return [_change_cell(text) for text in spelled.cells]
@@ -157,10 +166,10 @@ def _cells(column: _Column, below: Sequence[str]) -> list[Html]:
         ]
     if spelled.is_number:
         return [element("td", text, class_="number") for text in spelled.cells]
-    words = below if column.is_name else ()
+    words = below[: len(spelled.cells)] if column.is_name else ()
     return [
-        _text_cell(text, column.kind, small)
-        for text, small in zip_longest(spelled.cells, words[: len(spelled.cells)], fillvalue="")
+        _text_cell(text, column.kind, small, hint)
+        for text, small, hint in zip_longest(spelled.cells, words, column.hints, fillvalue="")
     ]
 
 
@@ -173,11 +182,12 @@ def _change_cell(text: str) -> Html:
     return element("td", f"+{text}", class_="number up")
 
 
-def _text_cell(text: str, kind: str, below: str) -> Html:
+def _text_cell(text: str, kind: str, below: str, hint: str) -> Html:
     whole = bounded(text)
     shown = bounded(text, _LONGEST_CELL)
     small = element("small", below) if below else None
-    return element("td", shown, small, class_=kind, title=whole if whole != shown else None)
+    told = hint or (whole if whole != shown else None)
+    return element("td", shown, small, class_=kind, title=told)
 
 
 def share_bar(percent: str) -> Html | None:

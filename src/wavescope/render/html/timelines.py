@@ -58,6 +58,7 @@ def timeline_html(source_id: str, drawn: Timeline, words: TimelineWords = _OPS) 
         element("div", legend(colouring.labels), data_colouring=str(number), hidden=number > 0)
         for number, colouring in enumerate(drawn.colourings)
     ]
+    finding = f"Find {words.pieces} (Enter: next)"
     tools = element(
         "div",
         element("button", "+", type="button", data_act="in", title="Zoom in", aria_label="Zoom in"),
@@ -88,8 +89,9 @@ def timeline_html(source_id: str, drawn: Timeline, words: TimelineWords = _OPS) 
                 "input",
                 type="search",
                 name="find",
-                placeholder=f"Find {words.pieces} (Enter: next)",
+                placeholder=finding,
                 aria_label=f"Find {words.pieces}",
+                size=len(finding),
             ),
             class_="search",
         ),

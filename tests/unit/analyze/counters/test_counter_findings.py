@@ -11,6 +11,7 @@ from wavescope.analyze.counters.bound_findings import bound_findings
 from wavescope.analyze.counters.catalogue import catalogue_for
 from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.analyze.counters.pass_plan import needed_counters
 from wavescope.analyze.counters.sanity_findings import sanity_findings
 from wavescope.load.counters.workload import read_workload
 from wavescope.model.result import Finding, Severity
@@ -112,6 +113,34 @@ def test_passes_that_did_different_work_are_flagged(tmp_path: Path) -> None:
 
     assert found["passes_disagree"].evidence == "SQ_WAVES in the pass of SQ_LEVEL_WAVES"
     assert "100 % longer" in found["passes_differ"].evidence
+
+
+def test_levels_that_were_not_summed_up_are_flagged(tmp_path: Path) -> None:
+    main = a_workload(tmp_path).with_dispatch("k", 10, SQ_WAVES=100)
+    a_workload(tmp_path).with_dispatch("k", 10, SQ_WAVES=100).write("SQ_LEVEL_WAVES.csv")
+
+    found = by_id(sanity_findings(values_of(main)))
+
+    assert found["no_accumulator"].evidence == "no accumulated value in the pass of SQ_LEVEL_WAVES"
+    assert "passes_disagree" not in found
+
+
+def test_only_counters_of_the_shown_blocks_are_said_to_be_missing(tmp_path: Path) -> None:
+    values = values_of(a_workload(tmp_path).with_dispatch("k", 100_000, **QUIET))
+
+    found = by_id(sanity_findings(values, frozenset({"13.3"})))["missing"]
+
+    assert found.title == "a metric lacks a counter"
+    assert found.evidence == "not collected: SQC_TC_INST_REQ"
+
+
+def test_a_counter_that_the_chip_lacks_is_not_asked_for(tmp_path: Path) -> None:
+    values = values_of(a_workload(tmp_path).with_dispatch("k", 100_000, **QUIET))
+    metric = values.measured.catalogue.metrics["channel_reads_128"]
+
+    assert values.unavailable(metric) == "N/A: gfx90a has no TCC_BUBBLE"
+    assert "missing" not in by_id(sanity_findings(values, frozenset({"18.12"})))
+    assert needed_counters(values.measured.catalogue, metric) == ()
 
 
 def test_zero_durations_channels_and_missing_counters(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     assert rows["2.1.22"].note == "N/A: needs TCC_EA0_RDREQ_32B_sum, TCC_EA0_RDREQ_sum"
     assert rows["2.1.15"].note == "N/A: needs SQ_LEVEL_WAVES"
     assert rows["2.1.24"].values["avg"] is None
-    assert rows["18.12.0"].note == "N/A: needs TCC_BUBBLE"
+    assert rows["18.12.0"].note == "N/A: gfx90a has no TCC_BUBBLE"
 
 
 def test_a_division_by_zero_says_what_is_zero(tmp_path: Path) -> None:
