@@ -73,7 +73,7 @@ def test_signals_of_the_runtime_do_as_well(limit: str, programs: Path, tmp_path:
     wanted = {"WAVESCOPE_SIGNALS": "runtime"} if limit == "by choice" else {}
     if limit != "by choice":
         limited = tmp_path / "limited"
-        limited.write_text(f'#!/bin/sh\nulimit -f 40000\nexec {program} "$@"\n')
+        limited.write_text(f'#!/bin/sh\nulimit -f 40000\nexec "{program}" "$@"\n')
         limited.chmod(0o755)
         program = limited
 
