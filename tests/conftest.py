@@ -29,7 +29,8 @@ SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests see no settings of the machine they run on."""
-    for name in ("WAVESCOPE_NATIVE", "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+    own = [name for name in os.environ if name.startswith("WAVESCOPE_")]
+    for name in (*own, "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
 
 
