@@ -66,6 +66,7 @@ class ExecutedOp:
     name: str
     start_ns: int
     end_ns: int
+    completed_ns: int
     bytes: int
     signal: int
     fault: str

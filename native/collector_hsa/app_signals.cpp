@@ -21,12 +21,16 @@ uint64_t generation_of(uint64_t owner) { return owner >> 27; }
 }  // namespace
 
 AppSignals::AppSignals(const HsaApi& api, SlotPool& pool)
-    : api_(api), pool_(pool), table_(new Entry[std::size_t{1} << kTableBits]) {}
+    : api_(api),
+      pool_(pool),
+      table_(new Entry[std::size_t{1} << kTableBits]),
+      times_(new Times[std::size_t{1} << kTableBits]) {}
 
-AppSignals::Entry* AppSignals::find(uint64_t signal, bool insert) const {
-  uint64_t place = (signal >> 6) * 0x9E3779B97F4A7C15u >> (64 - kTableBits);
-  for (uint32_t probe = 0; probe < kProbes; ++probe, place = (place + 1) & ((1u << kTableBits) - 1)) {
-    Entry& entry = table_[place];
+inline AppSignals::Entry* AppSignals::find(uint64_t signal, bool insert) const {
+  // Neighbours in memory are neighbours here, and often used in turn.
+  uint64_t place = signal >> 6 ^ signal >> (6 + kTableBits);
+  for (uint32_t probe = 0; probe < kProbes; ++probe, ++place) {
+    Entry& entry = table_[place & ((1u << kTableBits) - 1)];
     uint64_t known = entry.signal.load(std::memory_order_acquire);
     if (known == signal) return &entry;
     if (known != 0) continue;
@@ -36,32 +40,31 @@ AppSignals::Entry* AppSignals::find(uint64_t signal, bool insert) const {
   return nullptr;
 }
 
-bool AppSignals::take_in_place(amd_signal_t* signal, SlotBlock* block, uint32_t slot) {
+bool AppSignals::take_in_place(hsa_signal_t handle, SlotBlock* block, uint32_t slot) {
+  auto* signal = reinterpret_cast<amd_signal_t*>(handle.handle);
   // A copy tells by its times whether it is complete; nothing but the value tells how many dispatches share a signal.
-  if (block->kind[slot] != SlotKind::kCopy && value_of(signal) != 1) return false;
-  Entry* entry = find(reinterpret_cast<uint64_t>(signal), true);
+  if (block->kind_of(slot) != SlotKind::kCopy && value_of(signal) != 1) return false;
+  Entry* entry = find(handle.handle, true);
   if (entry == nullptr) return false;
-  const uint64_t owner = entry->owner.load(std::memory_order_acquire);
-  if (owner != 0 && (owner & kForwardedBit) == 0) {
-    SlotBlock* other = pool_.at(block_of(owner));
-    if (other != nullptr && harvest(other, slot_of(owner), generation_of(owner), Effort::kAsk) == Harvest::kOpen) return false;
-  }
+  if (is_open(entry->owner.load(std::memory_order_acquire), Effort::kAsk)) return false;
   clear_ticks(signal);
   block->app[slot] = signal;
   block->tag[slot].store(tag_of(block->generation, kPending), std::memory_order_release);
   entry->owner.store(owner_of(block, slot, false), std::memory_order_release);
+  block->in_place.store(block->in_place.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   return true;
 }
 
-bool AppSignals::forward(amd_signal_t* signal, SlotBlock* block, uint32_t slot) {
-  Entry* entry = find(reinterpret_cast<uint64_t>(signal), true);
+void AppSignals::take_without_times(SlotBlock* block, uint32_t slot) {
+  complete_signal(block->own[slot], Ticks{0, 0});
+  block->tag[slot].store(tag_of(block->generation, kTaken), std::memory_order_release);
+}
+
+bool AppSignals::forward(hsa_signal_t handle, SlotBlock* block, uint32_t slot) {
+  Entry* entry = find(handle.handle, true);
   if (entry == nullptr) return false;
-  const uint64_t owner = entry->owner.load(std::memory_order_acquire);
-  if (owner != 0 && (owner & kForwardedBit) == 0) {
-    SlotBlock* other = pool_.at(block_of(owner));
-    if (other != nullptr) harvest(other, slot_of(owner), generation_of(owner), Effort::kAsk);
-  }
-  block->app[slot] = signal;
+  is_open(entry->owner.load(std::memory_order_acquire), Effort::kAsk);
+  block->app[slot] = reinterpret_cast<amd_signal_t*>(handle.handle);
   entry->owner.store(owner_of(block, slot, true), std::memory_order_release);
   return true;
 }
@@ -71,13 +74,16 @@ void AppSignals::settle(hsa_signal_t signal, bool destroyed) {
   if (entry == nullptr) return;
   const uint64_t owner = entry->owner.load(std::memory_order_acquire);
   if (owner == 0) return;
-  if ((owner & kForwardedBit) != 0) {
-    entry->owner.store(0, std::memory_order_release);
-    return;
-  }
+  is_open(owner, destroyed ? Effort::kGiveUp : Effort::kAsk);
+  if (destroyed || (owner & kForwardedBit) != 0) entry->owner.store(0, std::memory_order_release);
+}
+
+// Whether the signal is still to carry the times of this owner; if they are there, they are taken.
+bool AppSignals::is_open(uint64_t owner, Effort effort) {
+  if (owner == 0 || (owner & kForwardedBit) != 0) return false;
   SlotBlock* block = pool_.at(block_of(owner));
-  if (block != nullptr) harvest(block, slot_of(owner), generation_of(owner), destroyed ? Effort::kGiveUp : Effort::kAsk);
-  if (destroyed) entry->owner.store(0, std::memory_order_release);
+  if (block == nullptr || block->generation != generation_of(owner)) return false;
+  return harvest(block, slot_of(owner), generation_of(owner), effort) == Harvest::kOpen;
 }
 
 Harvest AppSignals::harvest(SlotBlock* block, uint32_t slot, uint64_t generation, Effort effort) {
@@ -87,46 +93,45 @@ Harvest AppSignals::harvest(SlotBlock* block, uint32_t slot, uint64_t generation
     if (expected == tag_of(generation, kPending)) continue;
     // Taken, or the block is in other use, which means the same; a claim of another thread lasts a few instructions.
     if (expected != tag_of(generation, kClaimed)) return Harvest::kDone;
+    if (effort == Effort::kGlance) return Harvest::kOpen;
     _mm_pause();
     expected = tag_of(generation, kPending);
   }
-  const bool complete = read_times(block, slot, effort);
-  if (!complete && effort != Effort::kGiveUp) {
+  Ticks ticks{0, 0};
+  if (!read_times(block, slot, effort, ticks) && effort != Effort::kGiveUp) {
     tag.store(tag_of(generation, kPending), std::memory_order_release);
     return Harvest::kOpen;
   }
-  if (!complete) block->records[slot].start = block->records[slot].end = 0;
+  complete_signal(block->own[slot], ticks);
   tag.store(tag_of(generation, kTaken), std::memory_order_release);
-  return complete ? Harvest::kDone : Harvest::kTimesLost;
+  return Harvest::kDone;
 }
 
-// Whether the operation is complete; then its times are in its record.
-bool AppSignals::read_times(SlotBlock* block, uint32_t slot, Effort effort) const {
+// Whether the operation is complete; then these are its times.
+bool AppSignals::read_times(SlotBlock* block, uint32_t slot, Effort effort, Ticks& ticks) const {
   const amd_signal_t* signal = block->app[slot];
-  WavescopeOpRecord& record = block->records[slot];
-  if (block->kind[slot] == SlotKind::kCopy) {
+  if (block->kind_of(slot) == SlotKind::kCopy) {
+    WavescopeOpRecord& record = block->records[slot];
     const bool changed = value_of(signal) != static_cast<int64_t>(record.end);
     if (!changed && effort == Effort::kGlance) return false;
-    if (read_copy_times(signal, record)) return true;
+    if (read_copy_times(signal, record, ticks)) return true;
   }
-  const Ticks ticks = ticks_of(signal);
-  if (ticks.start == 0 || ticks.end == 0) return false;
-  record.start = ticks.start;
-  record.end = ticks.end;
+  const Ticks seen = ticks_of(signal);
+  if (seen.start == 0 || seen.end == 0) return false;
+  ticks = seen;
   return true;
 }
 
 // The copy engines' times are not where a dispatch's are, but the runtime finds them. They are this copy's when they lie
 // after its submission; times that a signal still has from before do not.
-bool AppSignals::read_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record) const {
+bool AppSignals::read_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record, Ticks& ticks) const {
   hsa_amd_profiling_async_copy_time_t time{};
   const hsa_signal_t handle{reinterpret_cast<uint64_t>(signal)};
   if (api_.get_async_copy_time(handle, &time) != HSA_STATUS_SUCCESS) return false;
   if (time.start + kClockSlackNs < record.start || time.end < time.start || time.end > boottime_ns() + kClockSlackNs) {
     return false;
   }
-  record.start = time.start;
-  record.end = time.end;
+  ticks = Ticks{time.start, time.end};
   record.flags = static_cast<uint8_t>(record.flags & ~WAVESCOPE_OP_RAW_TICKS);
   return true;
 }
@@ -134,8 +139,8 @@ bool AppSignals::read_copy_times(const amd_signal_t* signal, WavescopeOpRecord& 
 void AppSignals::remember(const SlotBlock* block, uint32_t slot, Ticks ticks) {
   Entry* entry = find(reinterpret_cast<uint64_t>(block->app[slot]), false);
   if (entry == nullptr || entry->owner.load(std::memory_order_acquire) != owner_of(block, slot, true)) return;
-  entry->start.store(ticks.start, std::memory_order_relaxed);
-  entry->end.store(ticks.end, std::memory_order_release);
+  times_of(entry).start.store(ticks.start, std::memory_order_relaxed);
+  times_of(entry).end.store(ticks.end, std::memory_order_release);
 }
 
 bool AppSignals::forwarded_ticks(hsa_signal_t signal, Ticks& ticks) const {
@@ -146,7 +151,8 @@ bool AppSignals::forwarded_ticks(hsa_signal_t signal, Ticks& ticks) const {
   ticks = ticks_of(block->own[slot_of(owner)]);
   const bool in_use_again = block->generation != generation_of(owner);
   if (in_use_again || ticks.start == 0 || ticks.end == 0) {
-    ticks = Ticks{entry->start.load(std::memory_order_relaxed), entry->end.load(std::memory_order_acquire)};
+    const Times& times = times_of(entry);
+    ticks = Ticks{times.start.load(std::memory_order_relaxed), times.end.load(std::memory_order_acquire)};
   }
   return ticks.start != 0 && ticks.end != 0;
 }

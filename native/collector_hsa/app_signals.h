@@ -3,7 +3,8 @@
 // A dispatch may keep the application's signal when its value is 1 and nothing else in flight uses it: then the GPU writes
 // the times there, completes it in its turn, and the collector only reads. The times are zeroed at submission and are
 // complete when both are not zero; the value tells nothing, because the application may store a new one at once. They are
-// read before the signal is used for something else or destroyed, by whoever does that, or by the worker.
+// copied to the slot's own signal, which outlives the process: before the signal is used for something else or destroyed, by
+// whoever does that, or within a millisecond, by the watch or the worker.
 //
 // Otherwise a barrier behind the dispatch completes the application's signal, and its times are remembered here for the
 // application to ask for.
@@ -21,10 +22,11 @@
 
 namespace wavescope {
 
-enum class Harvest { kOpen, kDone, kTimesLost };
+enum class Harvest { kOpen, kDone };
 
-// How hard to look for times. The runtime complains when it is asked for a copy's times too early, so the worker only asks
-// after the signal's value has changed; who is about to use the signal again cannot rely on that.
+// How hard to look for times. A glance does not wait for another thread that is at it. And the runtime complains when it is
+// asked for a copy's times too early, so a glance only asks after the signal's value has changed; who is about to use the
+// signal again cannot rely on that.
 enum class Effort { kGlance, kAsk, kGiveUp };
 
 class AppSignals {
@@ -33,15 +35,18 @@ class AppSignals {
 
   // Whether the operation of this slot, whose kind and record are filled in, may keep its signal; then it is the slot's
   // from now on.
-  bool take_in_place(amd_signal_t* signal, SlotBlock* block, uint32_t slot);
+  bool take_in_place(hsa_signal_t handle, SlotBlock* block, uint32_t slot);
+
+  // For an operation that has no signal that could carry times.
+  static void take_without_times(SlotBlock* block, uint32_t slot);
 
   // Notes that a barrier completes the signal for this slot; false when there is no room to remember it.
-  bool forward(amd_signal_t* signal, SlotBlock* block, uint32_t slot);
+  bool forward(hsa_signal_t handle, SlotBlock* block, uint32_t slot);
 
   // Before the signal goes to something that writes other times (a barrier, a copy), or is destroyed.
   void settle(hsa_signal_t signal, bool destroyed);
 
-  // Reads the times of a slot in place into its record. With kGiveUp an open one is taken as lost.
+  // Copies the times of a slot in place to its own signal. With kGiveUp an open one is taken without times.
   Harvest harvest(SlotBlock* block, uint32_t slot, uint64_t generation, Effort effort);
 
   // Remembers the times of a forwarded slot that is about to be used again.
@@ -54,19 +59,24 @@ class AppSignals {
   struct Entry {
     std::atomic<uint64_t> signal{0};
     std::atomic<uint64_t> owner{0};  // generation << 27 | forwarded << 26 | block << 10 | slot; 0: nobody
-    std::atomic<uint64_t> start{0};  // of the newest forwarded dispatch, once harvested
+  };
+  struct Times {  // of the newest forwarded dispatch, once harvested
+    std::atomic<uint64_t> start{0};
     std::atomic<uint64_t> end{0};
   };
   static constexpr uint32_t kTableBits = 16;
   static constexpr uint32_t kProbes = 32;
 
   Entry* find(uint64_t signal, bool insert) const;
-  bool read_times(SlotBlock* block, uint32_t slot, Effort effort) const;
-  bool read_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record) const;
+  Times& times_of(const Entry* entry) const { return times_[entry - table_]; }
+  bool is_open(uint64_t owner, Effort effort);
+  bool read_times(SlotBlock* block, uint32_t slot, Effort effort, Ticks& ticks) const;
+  bool read_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record, Ticks& ticks) const;
 
   const HsaApi& api_;
   SlotPool& pool_;
   Entry* const table_;  // a signal stays for ever: the runtime uses their addresses again
+  Times* const times_;  // by the place in the table; apart from it, because few have any
 };
 
 }  // namespace wavescope

@@ -46,7 +46,8 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
       symbols_(api_, agents_, session.facts(), filter_),
       op_log_(state_of(session).log),
       copies_(*this),
-      worker_(sweep_all, last_sweep, this) {
+      watch_(pool_, app_signals_),
+      worker_({"wavescope", Urgency::kAsOthers, sweep_all, last_sweep, this}) {
   write_runtime_fact();
   if (api_.async_copy_enable != nullptr) api_.async_copy_enable(true);
 }
@@ -164,13 +165,13 @@ void Collector::last_sweep(void* collector) {
   self->agents_.finish_pairs();
   self->deactivate();
   self->session_.facts().append(Fact("cost")
-                                    .add("worker_cpu_ns", thread_cpu_ns())
-                                    .add("sweeps", self->worker_.sweeps())
+                                    .add("worker_cpu_ns", thread_cpu_ns() + self->watch_.cpu_ns())
+                                    .add("sweeps", self->worker_.rounds())
                                     .add("bytes", self->session_.bytes_written()));
 }
 
 bool Collector::finish(uint64_t limit_ns) {
-  if (worker_.finish(limit_ns)) return true;
+  if (watch_.finish(limit_ns) && worker_.finish(limit_ns)) return true;
   state_of(session_).is_unfinished = true;
   return false;
 }

@@ -16,6 +16,7 @@
 #include "collector_hsa/kernel_symbols.h"
 #include "collector_hsa/op_log.h"
 #include "collector_hsa/queue_recorder.h"
+#include "collector_hsa/signal_watch.h"
 #include "collector_hsa/slot_pool.h"
 #include "collector_hsa/worker.h"
 #include "core/environment.h"
@@ -34,6 +35,7 @@ class Collector {
   KernelFilter& filter() { return filter_; }
   KernelSymbols& symbols() { return symbols_; }
   CopyRecorder& copies() { return copies_; }
+  SignalWatch& watch() { return watch_; }
   Mode mode() const { return mode_; }
   bool recording() const { return session_.recording(); }
   void wake_worker() { worker_.wake(); }
@@ -79,6 +81,7 @@ class Collector {
   std::mutex sweep_mutex_;  // queues_, and all sweeping
   std::vector<std::unique_ptr<QueueRecorder>> queues_;
   std::vector<std::unique_ptr<QueueRecorder>> past_queues_;  // a thread may still be inside a callback
+  SignalWatch watch_;
   Worker worker_;
 };
 

@@ -59,14 +59,14 @@ void CopyRecorder::record(PendingOps& pending, const CopyShape& shape, hsa_signa
   record.grid[2] = shape.engine;
   record.queue = kQueue;
   record.marker = thread.marker;
-  block->kind[slot] = SlotKind::kCopy;
-  if (app_signal == nullptr || !signals.take_in_place(app_signal, block, slot)) {
-    record.start = record.end = 0;  // written down without times
-    block->tag[slot].store(tag_of(block->generation, kTaken), std::memory_order_release);
+  block->set_kind(slot, SlotKind::kCopy);
+  if (app_signal == nullptr || !signals.take_in_place(completion, block, slot)) {
+    signals.take_without_times(block, slot);
   }
   pending.publish();
   collector_.start_worker();
   collector_.wake_worker();
+  collector_.watch().published(block);
 }
 
 }  // namespace wavescope

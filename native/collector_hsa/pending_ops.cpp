@@ -92,11 +92,13 @@ bool PendingOps::sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swe
 }
 
 Harvest PendingOps::harvest(SlotBlock* block, uint32_t slot, bool last) {
-  if (!is_in_place(block->kind[slot])) return harvest_own(block, slot);
-  const Effort effort = last ? Effort::kAsk : Effort::kGlance;
-  const Harvest harvested = signals_.harvest(block, slot, block->generation, effort);
-  if (harvested != Harvest::kOpen || last || !overdue(block, slot)) return harvested;
-  return signals_.harvest(block, slot, block->generation, Effort::kGiveUp);
+  if (is_in_place(block->kind_of(slot))) {
+    const Effort effort = last ? Effort::kAsk : Effort::kGlance;
+    const Harvest harvested = signals_.harvest(block, slot, block->generation, effort);
+    if (harvested == Harvest::kOpen && (last || !overdue(block, slot))) return harvested;
+    if (harvested == Harvest::kOpen) signals_.harvest(block, slot, block->generation, Effort::kGiveUp);
+  }
+  return harvest_own(block, slot);
 }
 
 Harvest PendingOps::harvest_own(SlotBlock* block, uint32_t slot) {
@@ -106,12 +108,11 @@ Harvest PendingOps::harvest_own(SlotBlock* block, uint32_t slot) {
   WavescopeOpRecord& record = block->records[slot];
   record.start = ticks.start;
   record.end = ticks.end;
-  if (block->kind[slot] == SlotKind::kForwarded) signals_.remember(block, slot, ticks);
+  if (block->kind_of(slot) == SlotKind::kForwarded) signals_.remember(block, slot, ticks);
   return Harvest::kDone;
 }
 
 void PendingOps::free_signal(SlotBlock* block, uint32_t slot) {
-  if (is_in_place(block->kind[slot])) return;
   clear_ticks(block->own[slot]);
   __atomic_store_n(&block->own[slot]->value, int64_t{1}, __ATOMIC_RELEASE);
 }

@@ -54,22 +54,38 @@ inline void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Pa
   record.marker = thread.marker;
 }
 
-// The usual packet, all in one piece: a dispatch without a signal of the application.
+// The usual packet, all in one piece: a dispatch without a signal of the application, or with one that it may keep.
 inline void QueueRecorder::on_one(const Packet& packet, hsa_amd_queue_intercept_packet_writer writer) {
-  const bool usual = is_dispatch(packet) && packet.completion_signal.handle == 0 && !collector_.filter().active();
+  const bool usual = is_dispatch(packet) && !collector_.filter().active();
   if (__builtin_expect(!usual || !collector_.recording() || !pending_.reserve(), 0)) return on_unusual(packet, writer);
-  wavescope::count(pending_.counters().seen);
   SlotBlock* block = pending_.block();
   const uint32_t slot = pending_.slot();
+  if (packet.completion_signal.handle != 0) {
+    block->set_kind(slot, SlotKind::kInPlace);
+    if (collector_.mode() == Mode::kLite || !collector_.app_signals().take_in_place(packet.completion_signal, block, slot)) {
+      return on_unusual(packet, writer);
+    }
+    wavescope::count(pending_.counters().seen);
+    fill_record(block, slot, packet, WAVESCOPE_OP_RAW_TICKS | WAVESCOPE_OP_APP_SIGNAL);
+    publish(block, slot);
+    collector_.watch().published(block);
+    ring_.before(1);
+    return writer(&packet, 1);
+  }
+  wavescope::count(pending_.counters().seen);
   alignas(64) Packet copy = packet;
   copy.completion_signal.handle = block->handle[slot];
-  block->kind[slot] = SlotKind::kOwnSignal;
+  block->set_kind(slot, SlotKind::kOwnSignal);
   fill_record(block, slot, packet, WAVESCOPE_OP_RAW_TICKS);
+  publish(block, slot);
+  ring_.before(1);
+  writer(&copy, 1);
+}
+
+inline void QueueRecorder::publish(SlotBlock* block, uint32_t slot) {
   pending_.publish();
   ring_.dispatched(block, slot);
   collector_.wake_worker();
-  ring_.before(1);
-  writer(&copy, 1);
 }
 
 void QueueRecorder::on_packets(const void* packets, uint64_t count, uint64_t, void* recorder,
@@ -151,12 +167,11 @@ uint32_t QueueRecorder::instrument(Packet* packet, bool may_add_packet, uint8_t 
   SlotBlock* block = pending_.block();
   const uint32_t slot = pending_.slot();
   const hsa_signal_t app = packet->completion_signal;
-  auto* app_signal = reinterpret_cast<amd_signal_t*>(app.handle);
   SlotKind kind = SlotKind::kOwnSignal;
   if (app.handle != 0) {
-    block->kind[slot] = SlotKind::kInPlace;
-    if (signals.take_in_place(app_signal, block, slot)) kind = SlotKind::kInPlace;
-    else if (may_add_packet && signals.forward(app_signal, block, slot)) kind = SlotKind::kForwarded;
+    block->set_kind(slot, SlotKind::kInPlace);
+    if (signals.take_in_place(app, block, slot)) kind = SlotKind::kInPlace;
+    else if (may_add_packet && signals.forward(app, block, slot)) kind = SlotKind::kForwarded;
     else {
       signals.settle(app, false);
       wavescope::count(pending_.counters().skipped[WAVESCOPE_SKIP_APP_SIGNAL]);
@@ -166,11 +181,10 @@ uint32_t QueueRecorder::instrument(Packet* packet, bool may_add_packet, uint8_t 
   if (kind == SlotKind::kInPlace) flags = static_cast<uint8_t>(flags | WAVESCOPE_OP_APP_SIGNAL);
   else packet->completion_signal.handle = block->handle[slot];
   if (kind == SlotKind::kForwarded) make_barrier(packet + 1, app);
-  block->kind[slot] = kind;
+  block->set_kind(slot, kind);
   fill_record(block, slot, *packet, flags);
-  pending_.publish();
-  ring_.dispatched(block, slot);
-  collector_.wake_worker();
+  publish(block, slot);
+  if (kind == SlotKind::kInPlace) collector_.watch().published(block);
   return kind == SlotKind::kForwarded ? 2 : 1;
 }
 

@@ -35,6 +35,7 @@ class QueueRecorder {
   bool wanted(const Packet& packet, bool in_batch);
   uint32_t instrument(Packet* packet, bool may_add_packet, uint8_t flags);
   void fill_record(SlotBlock* block, uint32_t slot, const Packet& packet, uint8_t flags);
+  void publish(SlotBlock* block, uint32_t slot);
 
   Collector& collector_;
   hsa_queue_t* const queue_;

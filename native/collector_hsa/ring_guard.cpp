@@ -24,7 +24,7 @@ void RingGuard::mark(SlotBlock* block, uint32_t slot) {
 bool RingGuard::complete(const Mark& mark) {
   SlotBlock* block = mark.block;
   if (block->generation != mark.generation) return true;
-  if (is_in_place(block->kind[mark.slot])) {
+  if (is_in_place(block->kind_of(mark.slot))) {
     return signals_.harvest(block, mark.slot, mark.generation, Effort::kGlance) != Harvest::kOpen;
   }
   // The worker makes the value 1 again after it took the times, and counts the slot as done.

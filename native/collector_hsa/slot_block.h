@@ -19,7 +19,8 @@ static_assert(sizeof(amd_signal_t) == sizeof(WavescopePendingSignal), "signal");
 enum class SlotKind : uint8_t {
   kOwnSignal,    // our signal is in the packet
   kForwarded,    // our signal is in the packet, a barrier behind it completes the application's
-  kInPlace,      // the application's signal stayed in the packet and will carry the times
+  kInPlace,      // the application's signal stayed in the packet and will carry the times; whoever sees them there first
+                 // copies them to ours, which then says the same as if it had been in the packet
   kCopy,         // the same for a copy, whose times the runtime knows; until they are known the record's start is
                  // the time of submission and its end the signal's value then
 };
@@ -37,14 +38,20 @@ struct SlotBlock {
   uint64_t handle[kSlots];                 // of own, as the GPU is to know it
   amd_signal_t* app[kSlots];               // in place: the signal; forwarded: only its address is used
   std::atomic<uint64_t> tag[kSlots];       // generation << 8 | SlotState, for slots in place
-  SlotKind kind[kSlots];
+  std::atomic<SlotKind> kind[kSlots];
   uint8_t done[kSlots];                    // worker: harvested and written
   uint8_t overdue[kSlots];                 // worker: sweeps that found the signal complete but without times
   std::atomic<uint64_t> generation;        // differs for every use of every block
   uint32_t index;                          // in the pool
   bool keeps_signals;                      // our signals are in pending
   uint32_t first_open;                     // worker: all slots before it are done
+  std::atomic<uint32_t> in_place;          // slots in place so far
+  uint64_t watched_generation;             // watch: the use that `watched` is about
+  uint32_t watched;                        // watch: all slots before it are taken
   std::atomic<SlotBlock*> next;
+
+  SlotKind kind_of(uint32_t slot) const { return kind[slot].load(std::memory_order_relaxed); }
+  void set_kind(uint32_t slot, SlotKind its) { kind[slot].store(its, std::memory_order_relaxed); }
 
   // Slots published by the producer.
   uint32_t head() const { return static_cast<uint32_t>(__atomic_load_n(&pending->filled, __ATOMIC_ACQUIRE)); }
@@ -68,9 +75,17 @@ inline Ticks ticks_of(const amd_signal_t* signal) {
   return Ticks{__atomic_load_n(&signal->start_ts, __ATOMIC_ACQUIRE), end};
 }
 
-inline void clear_ticks(amd_signal_t* signal) {
-  __atomic_store_n(&signal->start_ts, uint64_t{0}, __ATOMIC_RELAXED);
-  __atomic_store_n(&signal->end_ts, uint64_t{0}, __ATOMIC_RELEASE);
+inline void set_ticks(amd_signal_t* signal, Ticks ticks) {
+  __atomic_store_n(&signal->start_ts, ticks.start, __ATOMIC_RELAXED);
+  __atomic_store_n(&signal->end_ts, ticks.end, __ATOMIC_RELEASE);
+}
+
+inline void clear_ticks(amd_signal_t* signal) { set_ticks(signal, Ticks{0, 0}); }
+
+// What the GPU does with a signal at the end of a dispatch.
+inline void complete_signal(amd_signal_t* signal, Ticks ticks) {
+  set_ticks(signal, ticks);
+  __atomic_store_n(&signal->value, int64_t{0}, __ATOMIC_RELEASE);
 }
 
 }  // namespace wavescope

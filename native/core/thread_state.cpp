@@ -26,7 +26,7 @@ pthread_key_t thread_end_key() {
 
 }  // namespace
 
-thread_local ThreadState thread_storage{};
+__thread ThreadState thread_storage;
 
 void begin_thread(ThreadState& state) {
   state.thread_id = static_cast<uint32_t>(syscall(SYS_gettid));

@@ -20,7 +20,7 @@ struct ThreadState {
 
 // The initial-exec model makes an access one instruction; the struct is small enough for the room that the dynamic
 // linker keeps for libraries that are opened late.
-extern thread_local ThreadState thread_storage __attribute__((tls_model("initial-exec")));
+extern __thread ThreadState thread_storage __attribute__((tls_model("initial-exec")));
 
 void begin_thread(ThreadState& state);
 

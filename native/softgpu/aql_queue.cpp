@@ -292,7 +292,7 @@ void AqlQueue::log(const Flight& flight) {
   const bool is_dispatch = flight.kernel != nullptr;
   services_.truth.add({services_.gpu_index, id_, flight.packet, is_dispatch ? "dispatch" : "barrier",
                        is_dispatch ? std::string_view(flight.kernel->name) : std::string_view(),
-                       flight.start_ns, flight.end_ns, 0, flight.signal, flight.faults.name});
+                       flight.start_ns, flight.end_ns, services_.clock.now_ns(), 0, flight.signal, flight.faults.name});
 }
 
 void AqlQueue::stop(uint32_t error_code) {

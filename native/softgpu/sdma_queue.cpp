@@ -225,7 +225,7 @@ void SdmaQueue::add_to_transfer(const char* kind, uint64_t bytes) {
 void SdmaQueue::end_transfer(uint64_t signal) {
   if (transfer_.kind && services_.truth.is_wanted()) {
     services_.truth.add({services_.gpu_index, id_, transfer_.packet, transfer_.kind, "", transfer_.start_ns,
-                         transfer_.end_ns, transfer_.bytes, signal, ""});
+                         transfer_.end_ns, services_.clock.now_ns(), transfer_.bytes, signal, ""});
   }
   transfer_ = {};
 }

@@ -11,7 +11,7 @@ namespace softgpu {
 namespace {
 
 constexpr std::string_view header =
-    "gpu,queue,packet,kind,name,start_ns,end_ns,bytes,signal,fault\n";
+    "gpu,queue,packet,kind,name,start_ns,end_ns,completed_ns,bytes,signal,fault\n";
 constexpr size_t block_bytes = 1U << 16;
 constexpr uint64_t flush_interval_ns = 1'000'000;
 
@@ -78,6 +78,7 @@ void TruthBuffer::add(const ExecutedOp& op) {
   add_field(lines_, op.name);
   add_number(lines_, op.start_ns);
   add_number(lines_, op.end_ns);
+  add_number(lines_, op.completed_ns);
   add_number(lines_, op.bytes);
   add_number(lines_, op.signal);
   lines_ += op.fault;

@@ -19,6 +19,7 @@ struct ExecutedOp {
   std::string_view name;
   uint64_t start_ns;
   uint64_t end_ns;
+  uint64_t completed_ns;  // when the host could notice: later than the end where the scheduler had no processor
   uint64_t bytes;
   uint64_t signal;
   const char* fault;

@@ -3,12 +3,18 @@
 
 #include <hsa/amd_hsa_signal.h>
 
+#include <chrono>
 #include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "collector_hsa/hsa_api.h"
 #include "core/session.h"
+#include "format/chunk_format.h"
 #include "tests/check.h"
 
 using namespace wavescope;
@@ -131,6 +137,52 @@ void make_tables() {
   }
   extension.table.hsa_amd_queue_intercept_create_fn = intercept_create;
   extension.table.hsa_amd_queue_intercept_register_fn = intercept_register;
+}
+
+Packet a_dispatch(uint32_t grid, hsa_signal_t completion = {0}) {
+  Packet packet{};
+  packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH;
+  packet.grid_size_x = grid;
+  packet.completion_signal = completion;
+  packet.kernel_object = 0x4000;
+  return packet;
+}
+
+// What the GPU does at the end of a dispatch.
+void complete(const Packet& packet, uint64_t start, uint64_t end) {
+  auto* signal = reinterpret_cast<amd_signal_t*>(packet.completion_signal.handle);
+  __atomic_store_n(&signal->start_ts, start, __ATOMIC_RELAXED);
+  __atomic_store_n(&signal->end_ts, end, __ATOMIC_RELAXED);
+  __atomic_fetch_sub(&signal->value, 1, __ATOMIC_RELEASE);
+}
+
+void wait_until(const std::function<bool()>& done) {
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (!done()) {
+    CHECK(std::chrono::steady_clock::now() < patience);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+// Dispatches in flight, as another process finds them.
+std::vector<WavescopePendingBlock> pending_blocks() {
+  const std::string path = "/dev/shm/wavescope-" + Session::if_open()->name() + ".pending";
+  std::ifstream file(path, std::ios::binary);
+  const std::string content(std::istreambuf_iterator<char>(file), {});
+  std::vector<WavescopePendingBlock> blocks;
+  for (std::size_t at = WAVESCOPE_PAGE_BYTES; at + sizeof(WavescopePendingBlock) <= content.size();
+       at += sizeof(WavescopePendingBlock)) {
+    blocks.emplace_back();
+    std::memcpy(static_cast<void*>(&blocks.back()), content.data() + at, sizeof(WavescopePendingBlock));
+  }
+  return blocks;
+}
+
+WavescopePendingBlock block_in_use() {
+  for (const WavescopePendingBlock& block : pending_blocks()) {
+    if (block.filled != 0) return block;
+  }
+  return WavescopePendingBlock{};
 }
 
 }  // namespace

@@ -5,14 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "collector_hsa/hsa_api.h"
@@ -86,28 +84,11 @@ void the_newer_layout_is_found() {
   CHECK(reinterpret_cast<uintptr_t>(api.queue_intercept_create) == 0x1000 + 35);
 }
 
-Packet a_dispatch(uint32_t grid, hsa_signal_t completion = {0}) {
-  Packet packet{};
-  packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH;
-  packet.grid_size_x = grid;
-  packet.completion_signal = completion;
-  packet.kernel_object = 0x4000;
-  return packet;
-}
-
 void submit(const std::vector<Packet>& packets) {
   handler(packets.data(), packets.size(), 0, handler_data, [](const void* passed, uint64_t count) {
     const auto* typed = static_cast<const Packet*>(passed);
     submitted.insert(submitted.end(), typed, typed + count);
   });
-}
-
-// What the GPU does at the end of a dispatch.
-void complete(const Packet& packet, uint64_t start, uint64_t end) {
-  auto* signal = reinterpret_cast<amd_signal_t*>(packet.completion_signal.handle);
-  __atomic_store_n(&signal->start_ts, start, __ATOMIC_RELAXED);
-  __atomic_store_n(&signal->end_ts, end, __ATOMIC_RELAXED);
-  __atomic_fetch_sub(&signal->value, 1, __ATOMIC_RELEASE);
 }
 
 std::string file_content(const std::string& suffix) {
@@ -135,14 +116,9 @@ std::vector<Record> records(const std::string& suffix) {
 }
 
 std::vector<WavescopeOpRecord> ops_once(const std::function<bool(const std::vector<WavescopeOpRecord>&)>& enough) {
-  const auto patience = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  while (std::chrono::steady_clock::now() < patience) {
-    const auto ops = records<WavescopeOpRecord>(".ops");
-    if (enough(ops)) return ops;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  CHECK(!"the worker writes what is complete");
-  return {};
+  std::vector<WavescopeOpRecord> ops;
+  wait_until([&] { return enough(ops = records<WavescopeOpRecord>(".ops")); });
+  return ops;
 }
 
 hsa_queue_t* begin(uint32_t size = 65536) {
@@ -229,26 +205,6 @@ void memory_is_bounded() {
   CHECK(counters.seen == kMany && counters.timed == 0);
   CHECK(counters.lost[WAVESCOPE_LOSS_BUFFER_FULL] + counters.lost[WAVESCOPE_LOSS_PENDING_AT_EXIT] == kMany);
   CHECK(counters.lost[WAVESCOPE_LOSS_BUFFER_FULL] >= kMany - 512 * 1024);
-}
-
-std::vector<WavescopePendingBlock> pending_blocks() {
-  const std::string path = "/dev/shm/wavescope-" + Session::if_open()->name() + ".pending";
-  std::ifstream file(path, std::ios::binary);
-  const std::string content(std::istreambuf_iterator<char>(file), {});
-  std::vector<WavescopePendingBlock> blocks;
-  for (std::size_t at = WAVESCOPE_PAGE_BYTES; at + sizeof(WavescopePendingBlock) <= content.size();
-       at += sizeof(WavescopePendingBlock)) {
-    blocks.emplace_back();
-    std::memcpy(static_cast<void*>(&blocks.back()), content.data() + at, sizeof(WavescopePendingBlock));
-  }
-  return blocks;
-}
-
-WavescopePendingBlock block_in_use() {
-  for (const WavescopePendingBlock& block : pending_blocks()) {
-    if (block.filled != 0) return block;
-  }
-  return WavescopePendingBlock{};
 }
 
 // A GPU that does not complete signals of our own making gets the runtime's.

@@ -180,14 +180,14 @@ void test_truth() {
     const TruthFile file(pattern);
     CHECK(file.is_open());
     TruthBuffer buffer(&file);
-    buffer.add({2, 5, 77, "dispatch", "odd,\"name", 100, 250, 0, 4096, "hang"});
+    buffer.add({2, 5, 77, "dispatch", "odd,\"name", 100, 250, 300, 0, 4096, "hang"});
     buffer.flush();
     const TruthFile second(pattern);
     CHECK(second.is_open() && access(second_path.c_str(), F_OK) == 0);
   }
   CHECK(content(path) ==
-        "gpu,queue,packet,kind,name,start_ns,end_ns,bytes,signal,fault\n"
-        "2,5,77,dispatch,\"odd,\"\"name\",100,250,0,4096,hang\n");
+        "gpu,queue,packet,kind,name,start_ns,end_ns,completed_ns,bytes,signal,fault\n"
+        "2,5,77,dispatch,\"odd,\"\"name\",100,250,300,0,4096,hang\n");
   CHECK(!TruthFile("/no/such/folder/x").is_open());
   unlink(path.c_str());
   unlink(second_path.c_str());

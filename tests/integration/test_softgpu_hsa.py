@@ -54,6 +54,8 @@ def test_dispatches_of_a_queue_do_not_overlap(hsa_ops: Path, tmp_path: Path) -> 
     dispatches = sorted((op for op in ops if op.kind == "dispatch"), key=lambda op: op.packet)
     assert [op.packet for op in dispatches] == list(range(300))
     assert all(a.end_ns <= b.start_ns for a, b in pairwise(dispatches))
+    assert all(op.end_ns <= op.completed_ns for op in dispatches)
+    assert all(a.completed_ns <= b.completed_ns for a, b in pairwise(dispatches))
     assert 2000 < sum(op.duration_ns for op in dispatches) / 300 < 4000
 
 

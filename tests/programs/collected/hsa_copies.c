@@ -1,5 +1,6 @@
 // Copies on the first GPU: host to device, device to device, device to host, COUNT times each, with one signal used again
-// and with fresh ones. Argument: COUNT. Copy i is of 4096 * (i + 1) bytes.
+// and with fresh ones. Argument: COUNT, or `endless` (says that it runs, and does until it is killed). Copy i is of
+// 4096 * (i + 1) bytes.
 #include "dispatching.h"
 
 static hsa_agent_t host;
@@ -30,7 +31,8 @@ static void* allocate(hsa_amd_memory_pool_t pool, size_t bytes) {
 }
 
 int main(int count, char** arguments) {
-  const int copies = count > 1 ? atoi(arguments[1]) : 10;
+  const int endless = count > 1 && arguments[1][0] == 'e';
+  const int copies = count > 1 && !endless ? atoi(arguments[1]) : 10;
   begin();
   MUST(hsa_iterate_agents(add_host, NULL));
   MUST(hsa_amd_agent_iterate_memory_pools(host, take_pool, &host_pool));
@@ -42,7 +44,11 @@ int main(int count, char** arguments) {
   char* second = allocate(device_pool, most);
   hsa_signal_t again = new_signal(1);
   int wrong = 0;
-  for (int i = 0; i < copies; i++) {
+  if (endless) {
+    puts("running");
+    fflush(stdout);
+  }
+  for (int i = 0; i < copies; i = endless ? (i + 1) % copies : i + 1) {
     const size_t bytes = 4096 * (size_t)(i + 1);
     memset(from, i + 1, bytes);
     hsa_signal_t between = new_signal(1), counting = new_signal(3);

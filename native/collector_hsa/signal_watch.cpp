@@ -1,0 +1,37 @@
+#include "collector_hsa/signal_watch.h"
+
+namespace wavescope {
+namespace {
+
+// Dispatches of a queue end in their order or nearly so: behind so many that are open there is nothing to be found.
+constexpr uint32_t kMostOpen = 64;
+
+}  // namespace
+
+Worker::Activity SignalWatch::look(void* watch) {
+  auto* self = static_cast<SignalWatch*>(watch);
+  bool open = false;
+  for (uint32_t index = 0; SlotBlock* block = self->pool_.at(index); ++index) open = self->look_at(block) || open;
+  return open ? Worker::Activity::kBusy : Worker::Activity::kIdle;
+}
+
+// Whether slots in place are open. The block may be in other use at any moment, which harvesting notices.
+bool SignalWatch::look_at(SlotBlock* block) {
+  if (block->in_place.load(std::memory_order_relaxed) == 0) return false;
+  const uint64_t generation = block->generation.load(std::memory_order_acquire);
+  if (block->watched_generation != generation) {
+    block->watched_generation = generation;
+    block->watched = 0;
+  }
+  const uint32_t head = block->head();
+  uint32_t open = 0;
+  for (uint32_t slot = block->watched; slot < head && open < kMostOpen; ++slot) {
+    const bool is_open =
+        is_in_place(block->kind_of(slot)) && signals_.harvest(block, slot, generation, Effort::kGlance) == Harvest::kOpen;
+    if (is_open) ++open;
+    else if (open == 0) block->watched = slot + 1;
+  }
+  return open != 0;
+}
+
+}  // namespace wavescope

@@ -1,0 +1,134 @@
+// Signals of the application under a runtime that the test plays: what they say is kept before it can be lost.
+#include <hsa/amd_hsa_signal.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collector_hsa/agents.h"
+#include "collector_hsa/app_signals.h"
+#include "collector_hsa/pending_file.h"
+#include "collector_hsa/signal_watch.h"
+#include "collector_hsa/slot_pool.h"
+#include "tests/check.h"
+#include "tests/played_hsa_runtime.h"
+
+using namespace wavescope;
+
+// The session is never destroyed.
+extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() { return "detect_leaks=0"; }
+
+namespace {
+
+// A block whose slots have signals of the application, without a worker that would write what they say.
+struct SlotsInPlace {
+  HsaApi api{};
+  std::unique_ptr<Agents> agents;
+  std::unique_ptr<PendingFile> file;
+  std::unique_ptr<SlotPool> pool;
+  std::unique_ptr<AppSignals> signals;
+  SlotBlock* block = nullptr;
+
+  SlotsInPlace() {
+    keeps_memory = true;
+    make_tables();
+    HsaHooks hooks{};
+    std::string reason;
+    CHECK(take_tables(root, [](const HsaApiTable&, const char*) { return false; }, api, hooks, reason));
+    Session& session = *Session::current();
+    agents = std::make_unique<Agents>(api, session.facts());
+    file = std::make_unique<PendingFile>(session);
+    pool = std::make_unique<SlotPool>(api, *agents, *file);
+    signals = std::make_unique<AppSignals>(api, *pool);
+    block = pool->take();
+    CHECK(block != nullptr && block->keeps_signals);
+  }
+  ~SlotsInPlace() {
+    pool->destroy_signals();
+    file->remove();
+    keeps_memory = false;
+  }
+
+  bool take(uint32_t slot, hsa_signal_t signal) {
+    block->set_kind(slot, SlotKind::kInPlace);
+    if (!signals->take_in_place(signal, block, slot)) return false;
+    block->set_head(slot + 1);
+    return true;
+  }
+};
+
+void finish_on_gpu(hsa_signal_t signal, uint64_t start, uint64_t end) {
+  Packet packet = a_dispatch(1, signal);
+  complete(packet, start, end);
+}
+
+// What a signal of the application says is kept by whoever uses the signal next: nothing else may have looked before.
+void a_signal_is_read_before_it_is_used_again() {
+  SlotsInPlace slots;
+  hsa_signal_t signal{};
+  signal_create(1, 0, nullptr, 0, &signal);
+  auto* value = reinterpret_cast<amd_signal_t*>(signal.handle);
+  CHECK(slots.take(0, signal));
+  value->value = 1;
+  CHECK(!slots.take(1, signal));  // it is still to carry the times of the first
+  finish_on_gpu(signal, 10, 20);
+  value->value = 1;
+  CHECK(slots.take(1, signal));
+  WavescopePendingBlock kept = block_in_use();
+  CHECK(kept.signals[0].value == 0 && kept.signals[0].start_ticks == 10 && kept.signals[0].end_ticks == 20);
+  CHECK(kept.signals[1].value == 1 && kept.places[0] == 0);
+  slots.signals->settle(signal, true);  // destroyed before the GPU was done
+  kept = block_in_use();
+  CHECK(kept.signals[1].value == 0 && kept.signals[1].start_ticks == 0 && kept.signals[1].end_ticks == 0);
+  signal_destroy(signal);
+}
+
+// The watch keeps it, too, also behind dispatches that run on, and in every use of a block.
+void the_watch_keeps_what_signals_say() {
+  SlotsInPlace slots;
+  SignalWatch watch(*slots.pool, *slots.signals);
+  constexpr uint32_t kCount = 40;
+  std::vector<hsa_signal_t> made(kCount);
+  for (hsa_signal_t& signal : made) signal_create(1, 0, nullptr, 0, &signal);
+  for (uint64_t use = 1; use <= 3; ++use) {
+    for (uint32_t slot = 0; slot < kCount; ++slot) {
+      reinterpret_cast<amd_signal_t*>(made[slot].handle)->value = 1;
+      CHECK(slots.take(slot, made[slot]));
+      watch.published(slots.block);
+    }
+    const auto is_kept = [&](uint32_t slot) { return value_of(slots.block->own[slot]) == 0; };
+    for (uint32_t slot = 0; slot < kCount; ++slot) {
+      if (slot != 7) finish_on_gpu(made[slot], use * 1000 + slot, use * 1000 + slot + 1);
+    }
+    wait_until([&] {
+      for (uint32_t slot = 0; slot < kCount; ++slot) {
+        if (slot != 7 && !is_kept(slot)) return false;
+      }
+      return true;
+    });
+    CHECK(!is_kept(7));
+    finish_on_gpu(made[7], 5, 6);
+    wait_until([&] { return is_kept(7); });
+    const WavescopePendingBlock kept = block_in_use();
+    CHECK(kept.signals[7].start_ticks == 5 && kept.signals[7].end_ticks == 6);
+    CHECK(kept.signals[39].start_ticks == use * 1000 + 39 && kept.signals[39].end_ticks == use * 1000 + 40);
+    for (uint32_t slot = 0; slot < kCount; ++slot) slots.block->own[slot]->value = 1;
+    slots.pool->give_back(slots.block);
+    CHECK(slots.pool->take() == slots.block);
+  }
+  CHECK(watch.finish(120000000000));
+  for (const hsa_signal_t signal : made) signal_destroy(signal);
+}
+
+}  // namespace
+
+int main() {
+  char pattern[] = "/tmp/wavescope-signals-XXXXXX";
+  folder = mkdtemp(pattern);
+  setenv("WAVESCOPE_OUTPUT", folder.c_str(), 1);
+  a_signal_is_read_before_it_is_used_again();
+  the_watch_keeps_what_signals_say();
+  Session::finish("exit");
+  return std::system(("rm -r " + folder).c_str());
+}
