@@ -360,10 +360,18 @@ def test_lists_and_plans_need_no_gpu(tmp_path: Path) -> None:
         return result
 
     blocks = shown("--list-blocks")["tables"][0]["rows"]
-    assert ["2", "sol", "System Speed-of-Light"] in [row[:3] for row in blocks]
-    assert {row[0] for row in shown("--list-sets")["tables"][0]["rows"]} == {
+    assert ["2", "sol", "System Speed-of-Light", 6] in blocks
+    assert {row[1]: row[3] for row in blocks if row[0] in ("1", "4", "21")} == {
+        "sysinfo": None, "roofline": 3, "pc_sampling": 1,
+    }  # fmt: skip
+    sets = shown("--list-sets")["tables"][0]["rows"]
+    assert {row[0] for row in sets} == {
         "compute_thruput_util", "compute_thruput_flops", "mem_thruput", "launch_stats",
     }  # fmt: skip
+    assert [row[2:] for row in sets if row[0] == "launch_stats"][:2] == [
+        ["Grid Size", "7.1.0", "grid_size"],
+        ["Workgroup Size", "7.1.1", "workgroup_size"],
+    ]
     metrics = {table["name"]: table for table in shown("--list-available-metrics")["tables"]}
     assert len(metrics["metrics"]["rows"]) > 300
     assert shown("--plan")["facts"]["run_count"] == 13

@@ -109,7 +109,9 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
         "--memory-chart", metavar="FILE", type=Path, help="write panel 3 as a drawing (SVG)"
     )
     add_output_path(
-        parser, required=False, meaning="write everything to one SQLite file (docs/metrics.md)"
+        parser,
+        required=False,
+        meaning="write everything to one file: a page (.html), else SQLite (docs/metrics.md)",
     )
     add_force_flag(parser)
     add_quiet_flag(parser)
@@ -139,7 +141,7 @@ def _run(arguments: argparse.Namespace) -> int:
         print_analysis(joined_results(lists), wanted, arguments)
         return 0
     result, analyses = _analysed(workloads, catalogues, options)
-    write_files(arguments, analyses, options)
+    write_files(result, arguments, analyses, options)
     print_analysis(result, wanted, arguments, analyses)
     return 0
 
@@ -215,6 +217,7 @@ COMMAND = Command(
             "wavescope analyze -p DIR -k 0 -d 1:3 -n per_wave", "a kernel's dispatches, per wave"
         ),
         Example("wavescope analyze -p before -p after -b 2", "compare with a baseline"),
+        Example("wavescope analyze -p DIR -o report.html", "a page for the browser, no network"),
         Example("wavescope analyze -p DIR -o metrics.db", "everything in one SQLite file"),
     ),
     _add_arguments,

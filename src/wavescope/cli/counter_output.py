@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from wavescope.cli.output import stdout_bytes, text_style
 from wavescope.cli.terminal import data_stream, say
@@ -42,15 +42,15 @@ def print_analysis(
 
         write_metric_csv(result, data_stream())
     elif wanted == "html":
-        _print_page(result, arguments, analyses)
+        _write_page(result, arguments, analyses, sys.stdout)
     else:
         rows = ROWS_FOR_PEOPLE if arguments.rows is None else arguments.rows
         _cut(result, rows, arguments.max_stat_num)
         _print_for_people(result, wanted, arguments, analyses)
 
 
-def _print_page(
-    result: Result, arguments: argparse.Namespace, analyses: Sequence[Analysis]
+def _write_page(
+    result: Result, arguments: argparse.Namespace, analyses: Sequence[Analysis], stream: TextIO
 ) -> None:
     from wavescope.render.html.counter_page import CounterWords, counter_page  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415
@@ -66,7 +66,7 @@ def _print_page(
         )
     if len(analyses) == 1:
         pictures["3.1"] = memory_chart_html(_chart(analyses[0]))
-    write_page(counter_page(result, _numbers(arguments), words, pictures), sys.stdout)
+    write_page(counter_page(result, _numbers(arguments), words, pictures), stream)
 
 
 def _print_for_people(
@@ -118,8 +118,12 @@ def _chart(analysis: Analysis) -> dict[str, str]:
 
 
 def write_files(
-    arguments: argparse.Namespace, analyses: list[Analysis], options: AnalysisOptions
+    result: Result,
+    arguments: argparse.Namespace,
+    analyses: list[Analysis],
+    options: AnalysisOptions,
 ) -> None:
+    """Write the files that the flags ask for: the memory chart, and a page or a database."""
     from wavescope.store.output import replaced  # noqa: PLC0415  slow to import
 
     inputs = [Path(analysis.workload.path) for analysis in analyses]
@@ -132,10 +136,16 @@ def write_files(
             temporary.write_text(memory_chart_svg(_chart(analyses[0])), encoding="utf-8")
         _tell(arguments, arguments.memory_chart)
     if arguments.output:
-        from wavescope.export.metric_database import write_metric_database  # noqa: PLC0415
-
         with replaced(arguments.output, inputs, force=arguments.force) as temporary:
-            write_metric_database(temporary, analyses, options)
+            if arguments.output.suffix == ".html":
+                with temporary.open("w", encoding="utf-8") as stream:
+                    _write_page(result, arguments, analyses, stream)
+            else:
+                from wavescope.export.metric_database import (  # noqa: PLC0415
+                    write_metric_database,
+                )
+
+                write_metric_database(temporary, analyses, options)
         _tell(arguments, arguments.output)
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from wavescope.model.result import Result, ResultTable
 
 _FEW = 8
-_SHORT_COLUMNS = ("id", "metric", "unit", "meaning")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,13 +74,13 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _fit_for_people(result: Result, *, has_search: bool) -> None:
     """Leave out what a page has no room for: the panels of a search, long columns."""
+    from wavescope.analyze.counters.metric_list import in_short  # noqa: PLC0415  slow to import
+
     if has_search:
         result.tables = [table for table in result.tables if table.name != "panels"]
-    found = result.table("metrics")
+    *others, found = result.tables
     if len(found.rows) > _FEW:
-        keep = [at for at, column in enumerate(found.columns) if column.name in _SHORT_COLUMNS]
-        found.columns = tuple(found.columns[at] for at in keep)
-        found.rows = [tuple(row[at] for at in keep) for row in found.rows]
+        result.tables = [*others, in_short(found)]
 
 
 def _print_explained(table: ResultTable) -> None:

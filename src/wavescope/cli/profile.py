@@ -7,7 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.options import OutputOptions, add_format_flags, add_quiet_flag, row_count
+from wavescope.cli.options import (
+    FOR_PEOPLE,
+    OutputOptions,
+    add_format_flags,
+    add_quiet_flag,
+    row_count,
+)
 from wavescope.cli.output import print_result
 from wavescope.errors import MachineError, UsageError
 from wavescope.model.workload_layout import COUNTED_CHIPS
@@ -133,7 +139,7 @@ def _run(arguments: argparse.Namespace) -> int:
     chip = arguments.arch or (agent.chip if agent else "")
     catalogue = catalogue_for(chip)
     if wants_list:
-        print_result(_list(arguments, catalogue), output)
+        print_result(_list(arguments, catalogue, for_people=output.format in FOR_PEOPLE), output)
         return 0
     if arguments.plan:
         from wavescope.analyze.counters.profile_plan import (  # noqa: PLC0415
@@ -180,11 +186,15 @@ def _agent(arguments: argparse.Namespace) -> GpuAgent:
     return agent
 
 
-def _list(arguments: argparse.Namespace, catalogue: Catalogue) -> Result:
+def _list(arguments: argparse.Namespace, catalogue: Catalogue, *, for_people: bool) -> Result:
     if arguments.list_available_metrics:
-        from wavescope.analyze.counters.metric_list import metric_list  # noqa: PLC0415
+        from wavescope.analyze.counters.metric_list import in_short, metric_list  # noqa: PLC0415
 
-        return metric_list(catalogue, "")
+        result = metric_list(catalogue)
+        if for_people:
+            panels, metrics = result.tables
+            result.tables = [panels, in_short(metrics)]
+        return result
     from wavescope.analyze.counters.profile_plan import blocks_result, sets_result  # noqa: PLC0415
 
     return sets_result(catalogue) if arguments.list_sets else blocks_result(catalogue)

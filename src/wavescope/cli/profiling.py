@@ -84,7 +84,8 @@ def profiled(arguments: argparse.Namespace, target: ProfileTarget) -> Profiled:
     log.begin(command, rocprofv3)
     _write_system(folder, arguments, agent, command)
     write_options(folder, _options(arguments, command))
-    _say(arguments, f"{len(passes)} passes of counters for {catalogue.chip} into {folder}")
+    noun = "pass" if len(passes) == 1 else "passes"
+    _say(arguments, f"{len(passes)} {noun} of counters for {catalogue.chip} into {folder}")
     run_count = 1 if arguments.iteration_multiplexing else len(passes)
     _warn_of_ranks(run_count + (sampling is not None))
     runs = ProfileRuns(rocprofv3, request, record, arguments.quiet)

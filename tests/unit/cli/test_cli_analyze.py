@@ -87,6 +87,18 @@ def test_csv_has_a_row_for_each_value(run: Run, workload: Path) -> None:
     )
 
 
+def test_a_page_is_written_to_a_file(run: Run, workload: Path, tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    wrote = run("analyze", "-p", workload, "-b", "2", "-o", target)
+    again = run("analyze", "-p", workload, "-b", "2", "-o", target)
+    printed = run("analyze", "-p", workload, "-b", "2", "--format", "html")
+
+    assert wrote.code == 0
+    assert f"wrote {target}" in wrote.err
+    assert target.read_text(encoding="utf-8") == printed.out
+    assert again.code == 2
+
+
 def test_markdown_and_html_escape_names(run: Run, workload: Path) -> None:
     markdown = run("analyze", "-p", workload, "--format", "markdown", "-b", "2", "3").out
     html = run("analyze", "-p", workload, "--format", "html").out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -238,6 +239,25 @@ def test_a_name_that_is_none_is_refused(name: str) -> None:
 def test_a_launcher_is_refused(command: list[str], launcher: str) -> None:
     with pytest.raises(UsageError, match=f"{launcher} cannot be profiled"):
         require_no_launcher(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "corrected"),
+    [
+        ("mpirun -n 4 ./app -x 'a b'", "mpirun -n 4 wavescope profile [options] -- ./app -x 'a b'"),
+        ("srun", "srun -n RANKS wavescope profile [options] -- ./program"),
+        ("flux run -N 2 ./app", "flux run -N 2 wavescope profile [options] -- ./app"),
+        (
+            "env A=1 mpirun --hostfile hosts.txt -n 4 sleep 3",
+            "env A=1 mpirun --hostfile hosts.txt -n 4 wavescope profile [options] -- sleep 3",
+        ),
+    ],
+)
+def test_the_corrected_command_is_shown(command: str, corrected: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        require_no_launcher(shlex.split(command))
+
+    assert refused.value.hint == f"write {corrected}"
 
 
 @pytest.mark.parametrize("command", [["./mpirun_test"], ["python3", "mpirun"], [], ["env"]])

@@ -25,6 +25,7 @@ _COLUMNS = (
     ResultColumn("high", "when high"),
     ResultColumn("low", "when low"),
 )
+_SHORT_COLUMNS = frozenset({"id", "metric", "unit", "meaning"})
 _AVAILABLE_COLUMNS = (
     ResultColumn("id", "ID", Unit.NAME),
     ResultColumn("metric", "Metric", Unit.NAME),
@@ -50,6 +51,14 @@ def metric_list(catalogue: Catalogue, search: str = "") -> Result:
     result.tables = [panel_list(catalogue), metrics]
     result.facts["metric_count"] = len(metrics.rows)
     return result
+
+
+def in_short(table: ResultTable) -> ResultTable:
+    """A list of metrics with what fits a line; `wavescope metrics NAME` tells the rest."""
+    keep = [at for at, column in enumerate(table.columns) if column.name in _SHORT_COLUMNS]
+    columns = tuple(table.columns[at] for at in keep)
+    rows = [tuple(row[at] for at in keep) for row in table.rows]
+    return ResultTable(table.name, table.title, columns, rows)
 
 
 def available_metrics(catalogue: Catalogue, workload: CounterTable) -> Result:

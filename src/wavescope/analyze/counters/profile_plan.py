@@ -43,6 +43,9 @@ class ProfileChoice:
             raise UsageError("-b, --set and --roof-only exclude each other: use only one of them")
 
 
+_ROOFLINE = "roofline"
+
+
 class MetricSet(NamedTuple):
     """Metrics that one run can collect."""
 
@@ -119,9 +122,22 @@ def sets_result(catalogue: Catalogue) -> Result:
     columns = (
         ResultColumn("set", "Set", Unit.NAME, "name for --set"),
         ResultColumn("title", "Title", Unit.NONE, "what it tells"),
-        ResultColumn("metric", "Metric", Unit.NAME, "key of a metric in it"),
+        ResultColumn("metric", "Metric", Unit.NAME, "in it"),
+        ResultColumn("id", "Id", Unit.NAME, "where it is shown"),
+        ResultColumn("key", "Key", Unit.NONE, "the metric's name on all chips"),
     )
-    rows = [(each.name, each.title, key) for each in metric_sets(catalogue) for key in each.metrics]
+    # A metric of the overview is shown once more, in the panel of its block, which comes later.
+    places = {
+        row.metric: (row.name, f"{table.id}.{at}")
+        for panel in catalogue.panels
+        for table in panel.tables
+        for at, row in enumerate(table.rows)
+    }
+    rows = [
+        (each.name, each.title, *places[key], key)
+        for each in metric_sets(catalogue)
+        for key in each.metrics
+    ]
     return Result(
         "Sets", [ResultTable("sets", "Sets", columns, list(rows))], facts={"chip": catalogue.chip}
     )
@@ -137,10 +153,11 @@ def blocks_result(catalogue: Catalogue) -> Result:
     )
     rows = []
     for panel in catalogue.all_panels:
-        runs = None
-        if panel.tables:
-            runs = len(profile_passes(catalogue, ProfileChoice((str(panel.id),))))
-        rows.append((str(panel.id), panel.alias, panel.title, runs))
+        choice = ProfileChoice((str(panel.id),))
+        sampling = int(wants_pc_samples(catalogue, choice))
+        runs = sampling or len(profile_passes(catalogue, choice))
+        is_collected = panel.tables or sampling or panel.alias == _ROOFLINE
+        rows.append((str(panel.id), panel.alias, panel.title, runs if is_collected else None))
     return Result(
         "Blocks",
         [ResultTable("blocks", "Blocks", columns, list(rows))],

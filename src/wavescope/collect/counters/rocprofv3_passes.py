@@ -186,7 +186,8 @@ def iteration_range(texts: Sequence[str]) -> str:
         last = int(found.group(2) or first) if found else 0
         if not 1 <= first <= last:
             raise UsageError(
-                f"'{text}' names no launches", hint="they count from 1: -d 1 3:5 means 1, 3, 4, 5"
+                f"'{text}' names no launches",
+                hint="-d 1 is the first launch of each kernel, -d 1 3:5 means 1, 3, 4 and 5",
             )
         parts.append(f"{first}-{last}" if last > first else str(first))
     return f"[{','.join(parts)}]"

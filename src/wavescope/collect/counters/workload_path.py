@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -58,19 +59,36 @@ def workload_folder(name: str, directory: str, around: Surroundings) -> Path:
 
 def require_no_launcher(command: Sequence[str]) -> None:
     """Refuse a launcher of ranks: it would be profiled itself, and all ranks write one folder."""
-    words = list(command)
-    while words and Path(words[0]).name in _PREFIXES:
-        words.pop(0)
-        while words and _OPTION.fullmatch(words[0]):
-            words.pop(0)
-    launcher = Path(words[0]).name if words else ""
+    at = 0
+    while at < len(command) and Path(command[at]).name in _PREFIXES:
+        at = _after_options(command, at + 1)
+    launcher = Path(command[at]).name if at < len(command) else ""
     if launcher not in _LAUNCHERS:
         return
-    started = f"{launcher} run -n RANKS" if launcher == "flux" else f"{launcher} -n RANKS"
+    program = _program(command, at + 2 if launcher == "flux" else at + 1)
+    started = shlex.join(command[:program])
+    if program >= len(command):
+        started = f"{launcher} run -n RANKS" if launcher == "flux" else f"{launcher} -n RANKS"
+    profiled = shlex.join(command[program:]) or "./program"
     raise UsageError(
         f"{launcher} cannot be profiled: it starts the ranks, and each of them is to be profiled",
-        hint=f"write {started} wavescope profile [options] -- ./program",
+        hint=f"write {started} wavescope profile [options] -- {profiled}",
     )
+
+
+def _after_options(command: Sequence[str], at: int) -> int:
+    """The place of the first word from `at` on that is no option."""
+    while at < len(command) and _OPTION.fullmatch(command[at]):
+        at += 1
+    return at
+
+
+def _program(command: Sequence[str], at: int) -> int:
+    """The place of what a launcher starts: a program that is there, else the first plain word."""
+    first = at = _after_options(command, at)
+    while at < len(command) and shutil.which(command[at]) is None:
+        at = _after_options(command, at + 1)
+    return at if at < len(command) else first
 
 
 def require_runnable(command: Sequence[str]) -> None:
