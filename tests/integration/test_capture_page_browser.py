@@ -111,9 +111,27 @@ def test_a_wait_shows_what_it_waited_for(browser: Browser, written: Path) -> Non
 def test_the_hottest_rows_are_the_warmest(browser: Browser, written: Path) -> None:
     view = opened(browser, written)
 
-    assert view.value("document.querySelector(\".isa tr[data-row='2']\").className") == "h9"
-    assert view.value("document.querySelector(\".source tr[data-line='0:4']\").className") == "h9"
-    assert view.value("document.querySelector(\".isa tr[data-row='5']\").className") == "h0"
+    heat = '[...document.querySelectorAll("{} td.heat")].map((cell) => cell.classList[2])'
+    assert view.value(heat.format(".isa tr[data-row='2']")) == ["h9", "h0"]
+    assert view.value(heat.format(".isa tr[data-row='1']")) == ["h0", "h9"]
+    assert view.value(heat.format(".source tr[data-line='0:4']")) == ["h9", "h0"]
+    assert view.value(heat.format(".isa tr[data-row='5']")) == ["h0", "h0"]
+
+
+def test_what_the_search_field_says_fits_into_it(browser: Browser, written: Path) -> None:
+    view = opened(browser, written)
+
+    room = view.value(
+        """(() => {
+          const field = document.querySelector(".timeline input[name=find]");
+          const style = getComputedStyle(field), pen = document.createElement("canvas").getContext("2d");
+          pen.font = style.font;
+          const inside = field.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+          return inside - pen.measureText(field.placeholder).width;
+        })()"""
+    )
+
+    assert room > 0
 
 
 def test_the_waves_can_be_zoomed_in_cycles(browser: Browser, written: Path) -> None:

@@ -38,6 +38,7 @@ def test_instructions_name_their_line_and_what_they_waited_for(tmp_path: Path) -
     assert (wait.stall, wait.heat, add.heat, end.heat) == (90, 9, 1, 0)
     assert wait.stall_percent == 90
     assert (load.charged, wait.charged) == (90, 0)
+    assert (load.charged_percent, load.charged_heat, wait.charged_heat) == (90, 9, 0)
 
 
 def test_lines_have_the_stall_of_their_instructions(tmp_path: Path) -> None:

@@ -63,6 +63,24 @@ def test_waves_per_simd(
     assert limiter in found.bound_by
 
 
+@pytest.mark.parametrize(
+    ("vgprs", "more", "limiters"),
+    [
+        (4, {"workgroup_size": 256}, (Limiter.WAVE_SLOTS,)),
+        (64, {"workgroup_size": 256}, (Limiter.VGPR, Limiter.WAVE_SLOTS)),
+        (4, {"workgroup_size": 64}, (Limiter.WAVE_SLOTS, Limiter.WORKGROUP_SLOTS)),
+        (4, {"workgroup_size": 256, "lds_bytes": 8192}, (Limiter.LDS, Limiter.WAVE_SLOTS)),
+    ],
+)
+def test_what_would_allow_more_than_the_slots_does_not_limit(
+    vgprs: int, more: dict[str, int], limiters: tuple[Limiter, ...]
+) -> None:
+    found = an_occupancy("gfx942", vgprs, **more)
+
+    assert found.waves_per_simd == 8
+    assert found.bound_by == limiters
+
+
 def test_whole_workgroups_are_placed() -> None:
     assert an_occupancy("gfx942", 168, workgroup_size=512).waves_per_simd == 2
     assert an_occupancy("gfx942", 168, workgroup_size=256).waves_per_simd == 3

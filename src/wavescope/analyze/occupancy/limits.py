@@ -37,6 +37,8 @@ class Limit(NamedTuple):
     available: int
     workgroups: int
     counts: bool = True
+    is_beyond_slots: bool = False
+    """Whether it would allow more than the slots do, which `workgroups` does not say."""
 
 
 class Occupancy(NamedTuple):
@@ -65,7 +67,7 @@ class Occupancy(NamedTuple):
         return tuple(
             limit.limiter
             for limit in self.limits
-            if limit.counts and limit.workgroups == self.workgroups
+            if limit.counts and limit.workgroups == self.workgroups and not limit.is_beyond_slots
         )
 
     def waves_per_simd_of(self, limit: Limit) -> float:
@@ -97,9 +99,12 @@ def _register_limits(
     file = take.register_file(chip, resources)
 
     def limit(limiter: Limiter, used: int, allocated: int, *, counts: bool) -> Limit:
-        per_simd = min(file.pool // allocated, chip.waves_per_simd)
-        workgroups = per_simd * unit.simds // waves
-        return Limit(limiter, used, allocated, file.granule, file.pool, workgroups, counts)
+        fitting = file.pool // allocated
+        workgroups = min(fitting, chip.waves_per_simd) * unit.simds // waves
+        is_beyond = fitting > chip.waves_per_simd
+        return Limit(
+            limiter, used, allocated, file.granule, file.pool, workgroups, counts, is_beyond
+        )
 
     def rounded(count: int) -> int:
         return max(-(-count // file.granule) * file.granule, file.granule)
@@ -122,7 +127,7 @@ def _scalar_limits(
     allocated = take.allocated_sgprs(chip, resources)
     if not allocated:
         return []
-    per_simd = min(chip.sgprs_per_simd // allocated, chip.waves_per_simd)
+    fitting = chip.sgprs_per_simd // allocated
     return [
         Limit(
             Limiter.SGPR,
@@ -130,7 +135,8 @@ def _scalar_limits(
             allocated,
             chip.sgpr_granule,
             chip.sgprs_per_simd,
-            per_simd * unit.simds // waves,
+            min(fitting, chip.waves_per_simd) * unit.simds // waves,
+            is_beyond_slots=fitting > chip.waves_per_simd,
         )
     ]
 
@@ -145,6 +151,7 @@ def _lds_limit(chip: Chip, resources: KernelResources, unit: ComputeUnit) -> Lim
         chip.lds_granule_bytes,
         unit.lds_bytes,
         min(fitting, unit.wave_slots),
+        is_beyond_slots=not allocated or fitting > unit.wave_slots,
     )
 
 
@@ -152,4 +159,12 @@ def _barrier_limit(unit: ComputeUnit, waves: int) -> Limit:
     """A workgroup of one wave needs no barrier."""
     needed = 1 if waves > 1 else 0
     fitting = unit.barriers if needed else unit.wave_slots
-    return Limit(Limiter.BARRIERS, needed, needed, 1, unit.barriers, fitting)
+    return Limit(
+        Limiter.BARRIERS,
+        needed,
+        needed,
+        1,
+        unit.barriers,
+        fitting,
+        is_beyond_slots=not needed,
+    )

@@ -9,15 +9,15 @@ from wavescope.model.chips.chip import Chip
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit
 
 _LIMIT_COLUMNS = (
-    ResultColumn("resource", "Resource", Unit.NAME, "what is shared by the waves"),
+    ResultColumn("resource", "Resource", meaning="what is shared by the waves"),
     ResultColumn("used", "Used", Unit.COUNT, "by a wave (registers), else by a workgroup"),
     ResultColumn("allocated", "Allocated", Unit.COUNT, "rounded up to the granule"),
     ResultColumn("granule", "Granule", Unit.COUNT, "the step in which it is given out"),
     ResultColumn("available", "Available", Unit.COUNT, "per SIMD (registers), else per CU or WGP"),
     ResultColumn("workgroups", "Workgroups", Unit.COUNT, "per CU or WGP, if only this counted"),
     ResultColumn("waves_per_simd", "Waves/SIMD", Unit.NONE, "if only this counted"),
-    ResultColumn("limits", "Limits", Unit.NAME, "whether nothing else allows fewer"),
-    ResultColumn("for_next_step", "For more waves", Unit.NAME, "what the next level takes"),
+    ResultColumn("limits", "Limits", meaning="whether nothing else allows fewer"),
+    ResultColumn("for_next_step", "For more waves", meaning="what the next level takes"),
 )
 _LEVEL_COLUMNS = (
     ResultColumn("waves_per_simd", "Waves/SIMD"),
@@ -126,7 +126,9 @@ def _limited_by(occupancy: Occupancy) -> str:
     names = [limiter.value for limiter in occupancy.bound_by]
     slots = {limiter.value for limiter in (Limiter.WAVE_SLOTS, Limiter.WORKGROUP_SLOTS)}
     if slots & set(names):
-        return "the wave slots alone: occupancy is full"
+        others = ", ".join(name for name in names if name not in slots)
+        what = f"{others} and the wave slots" if others else "the wave slots alone"
+        return f"{what}: occupancy is full"
     return ", ".join(names)
 
 

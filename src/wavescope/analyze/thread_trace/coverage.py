@@ -18,6 +18,7 @@ _COLUMNS = (
     ResultColumn("what", "What"),
     ResultColumn("value", "Value"),
     ResultColumn("meaning", "Meaning"),
+    ResultColumn("fact", "Fact", meaning="its name among the facts"),
 )
 _ROCM = re.compile(r"rocm-(\d+\.\d+(\.\d+)?)")
 
@@ -54,23 +55,23 @@ def coverage_facts(decoded: DecodedTrace) -> dict[str, Value]:
 def coverage_table(decoded: DecodedTrace, facts: dict[str, Value]) -> ResultTable:
     """The same figures as a table with what they mean."""
     unit = "samples" if decoded.instructions.measure is Measure.SAMPLES else "executions"
-    meanings = {
-        "executed_row_count": f"instructions with {unit}, of row_count in the disassembly",
-        "row_count": "instructions of the disassembly",
-        "wave_count": "waves whose files were read",
-        "expected_wave_count": "wave files that filenames.json lists",
-        "shader_engine_count": "shader engines with waves",
-        "stall_with_source_percent": "share of all stall whose instruction has a source line",
-        "format_version": "version that the decoder wrote into the files",
-        "toolchain": "ROCm version that source paths name",
-        "is_partial": "whether data is missing that the capture should have",
-        "partial_wave_count": "waves whose files end early or hold unusable entries",
-        "row_mismatch_count": "instructions whose sums over the waves differ from code.json",
-        "category_mismatch_count": "executed instructions whose decoder's category does not fit",
-        "dependency_agreement_percent": "stored dependency lists that the counter model reproduces",
+    words = {
+        "executed_row_count": ("executed", f"instructions of the disassembly with {unit}"),
+        "row_count": ("instructions", "of the disassembly"),
+        "wave_count": ("waves", "whose files were read"),
+        "expected_wave_count": ("waves listed", "files that filenames.json names"),
+        "shader_engine_count": ("shader engines", "with waves"),
+        "stall_with_source_percent": ("stall with source", "of all stall, by instruction"),
+        "format_version": ("format", "version that the decoder wrote into the files"),
+        "toolchain": ("toolchain", "ROCm version that source paths name"),
+        "is_partial": ("partial", "whether data is missing that the capture should have"),
+        "partial_wave_count": ("partial waves", "files that end early or hold unusable entries"),
+        "row_mismatch_count": ("other sums", "instructions whose waves and code.json differ"),
+        "category_mismatch_count": ("other category", "executed, not what the text says"),
+        "dependency_agreement_percent": ("reproduced", "stored dependency lists, by the model"),
     }
     rows: list[tuple[Value, ...]] = [
-        (name, _spelled(value), meanings[name])
+        (words[name][0], _spelled(value), words[name][1], name)
         for name, value in facts.items()
         if value is not None
     ]

@@ -19,6 +19,7 @@ from wavescope.render.html.markup import Html, bounded, element
 from wavescope.render.html.packed_arrays import packed, packed_steps
 from wavescope.render.html.page import Page, Section, write_page
 from wavescope.render.html.series import series_of
+from wavescope.render.html.step_chart import step_chart
 from wavescope.render.html.tables import TableView, table_html
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"
@@ -204,6 +205,24 @@ def test_many_findings_are_folded_after_the_first() -> None:
     text = findings_html(many)
 
     assert text.index("title 2") < text.index("<summary>6 more findings") < text.index("title 3")
+
+
+def test_what_findings_quote_is_code_and_escaped() -> None:
+    evidence = f"caused by `s_waitcnt vmcnt(0)` (row 3), `{HOSTILE}`"
+
+    text = findings_html([Finding("f", Severity.INFO, "t", evidence, "an `odd one is kept")])
+
+    assert "caused by <code>s_waitcnt vmcnt(0)</code> (row 3), <code>" in text
+    assert "an `odd one is kept" in text
+    assert "<img" not in text
+
+
+def test_a_chart_of_steps_reaches_its_limit_and_its_edge() -> None:
+    text = step_chart([1.0, 2.0], 8.0, 1000, "waves")
+
+    assert 'y="64.50%" width="48.500%" height="21.50%"' in text
+    assert '<line x1="0%" x2="100%" y1="0.00%" y2="0.00%" class="limit">' in text
+    assert '<text x="100%" y="98%" text-anchor="end">1,000 cycles</text>' in text
 
 
 def test_no_findings_is_said() -> None:

@@ -40,7 +40,9 @@ class CodeRow(NamedTuple):
     stall: int
     stall_percent: float
     charged: int
+    charged_percent: float
     heat: int
+    charged_heat: int
     line: str
     producers: tuple[Producer, ...]
 
@@ -54,7 +56,9 @@ class SourceLine(NamedTuple):
     stall: int
     stall_percent: float
     charged: int
+    charged_percent: float
     heat: int
+    charged_heat: int
 
 
 class SourceView(NamedTuple):
@@ -131,7 +135,7 @@ def _shown_rows(decoded: DecodedTrace, most: int) -> list[int]:
 def _code_rows(decoded: DecodedTrace, shown: list[int], keys: list[str]) -> list[CodeRow]:
     instructions, charged = decoded.instructions, decoded.charges.charged
     producers = _producers(decoded)
-    heat = _heat(instructions.stall)
+    heat, charged_heat = _heat(instructions.stall), _heat(charged)
     total = max(decoded.total_stall, 1)
     return [
         CodeRow(
@@ -142,7 +146,9 @@ def _code_rows(decoded: DecodedTrace, shown: list[int], keys: list[str]) -> list
             int(instructions.stall[row]),
             100 * int(instructions.stall[row]) / total,
             int(charged[row]),
+            100 * int(charged[row]) / total,
             int(heat[row]),
+            int(charged_heat[row]),
             keys[int(instructions.source_code[row])],
             producers.get(row, ()),
         )
@@ -180,8 +186,8 @@ def _file_view(
     np.add.at(charged, lines, decoded.charges.charged)
     used.update(line for line in line_of_code if line)
     first, last = _window(used, stall, count, options.lines_of_a_file)
-    stall[0] = 0
-    heat = _heat(stall)
+    stall[0] = charged[0] = 0
+    heat, charged_heat = _heat(stall), _heat(charged)
     total = max(decoded.total_stall, 1)
     shown = [
         SourceLine(
@@ -191,7 +197,9 @@ def _file_view(
             int(stall[line]),
             100 * int(stall[line]) / total,
             int(charged[line]),
+            100 * int(charged[line]) / total,
             int(heat[line]),
+            int(charged_heat[line]),
         )
         for line in range(first, last + 1)
     ]
