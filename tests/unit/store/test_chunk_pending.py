@@ -52,13 +52,13 @@ class PendingMaker:
         )
 
 
-def a_killed_process(folder: Path, written: int = 2) -> str:
+def a_killed_process(folder: Path, written: int = 2, ended: bool = False) -> str:
     process = a_process(folder, pid=4194305).with_agent(0)
     process.with_fact("clock", gpu=0, ticks=0, ns=0).with_fact("clock", gpu=0, ticks=1000, ns=10000)
     for number in range(written):
         process.with_op(start=10 * number, end=10 * number + 5, flags=RAW_TICKS, kernel=0x100)
     process.with_counter(seen=9, timed=0)
-    process.write(ended=False)
+    process.write(ended=ended)
     return process.base
 
 
@@ -89,6 +89,21 @@ def test_what_completed_and_was_not_written_is_rescued(tmp_path: Path) -> None:
         assert trace.coverage["timed"].tolist() == [4]
         assert trace.coverage["lost"].tolist() == [5]
         assert trace.coverage.strings("reason") == ["not finished when the process was killed"]
+
+
+def test_a_collector_that_had_no_time_at_the_end_leaves_as_much(tmp_path: Path) -> None:
+    base = a_killed_process(tmp_path, ended=True)
+    made = PendingMaker(base).slot(place=0, value=0, ticks=(30, 35)).slot(place=0, value=1)
+    (tmp_path / f"{base}.pending").write_bytes(made.data())
+
+    with open_trace(tmp_path) as trace:
+        assert trace.ops["start_ns"].tolist() == [0, 100, 300]
+        assert "cut_off_processes" not in trace.metadata
+        assert trace.coverage["timed"].tolist() == [3]
+        assert trace.coverage["lost"].tolist() == [6]
+        assert trace.coverage.strings("reason") == [
+            "not noted before the process ended: its machine was too busy"
+        ]
 
 
 def test_shared_memory_is_read_where_it_is_and_moved_by_the_recorder(

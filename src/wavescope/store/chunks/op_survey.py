@@ -45,7 +45,7 @@ class OpSurvey:
     lanes: set[int] = field(default_factory=set)
     """See `lane_keys`."""
     timed: Counter[int] = field(default_factory=Counter)
-    """Dispatches with times by queue (see `lane_keys`), of a process without an orderly end."""
+    """Dispatches with times by queue (see `lane_keys`), of a process that is not settled."""
     last_event_ns: int = -1
     left_out: Counter[str] = field(default_factory=Counter)
 
@@ -129,7 +129,7 @@ def times_ns(process: ProcessChunks, records: Records, member: str) -> Array:
 def _survey_block(process: ProcessChunks, records: Records, survey: OpSurvey) -> None:
     is_dispatch = records["kind"] == OpRecordKind.DISPATCH
     survey.dispatches += int(is_dispatch.sum())
-    if process.facts.end is None:
+    if not process.is_settled:
         queues, counts = np.unique(lane_keys(records[is_dispatch]), return_counts=True)
         for queue, count in zip(queues.tolist(), counts.tolist(), strict=True):
             survey.timed[queue] += count

@@ -38,6 +38,7 @@ class ProcessChunks:
         self.texts = Texts(self._path(TEXT_SUFFIX), strings)
         self.is_running = self.facts.end is None and is_running(self._path(FACTS_SUFFIX), self.pid)
         """Whether its recording goes on while it is read."""
+        self._pending = None if self.is_running else pending_path(folder, base)
         self.ops = self._op_records()
         self.calls = self._stream(layout.CALLS)
         self.markers = self._stream(layout.MARKERS)
@@ -62,6 +63,15 @@ class ProcessChunks:
     def is_cut_off(self) -> bool:
         """Whether the process is gone and did not come to an orderly end."""
         return self.facts.end is None and not self.is_running
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the collector said its last: then its counters hold.
+
+        A process that exits waits for its collector only so long; what was in flight is then left
+        where that of a killed process is.
+        """
+        return self.facts.end is not None and self._pending is None
 
     @property
     def end_ns(self) -> int:
@@ -100,13 +110,12 @@ class ProcessChunks:
     def _op_records(self) -> OpRecords:
         """All that was written, and of a process that is gone also what was not."""
         written = OpRecords(self._stream(layout.OPS))
-        path = None if self.is_running else pending_path(self._folder, self._base)
-        if path is None:
+        if self._pending is None:
             return written
         try:
-            rescued = completed_records(path, self._base, written.written)
+            rescued = completed_records(self._pending, self._base, written.written)
         except (DamagedStreamError, OSError) as error:
-            self._note_unreadable(path, error)
+            self._note_unreadable(self._pending, error)
             return written
         return OpRecords(written.file, rescued)
 

@@ -28,6 +28,7 @@ from wavescope.units import bytes_text, duration_text
 
 _CUT_OFF_REASON = "not finished when the process was killed"
 _RUNNING_REASON = "not finished yet"
+_UNANSWERED_REASON = "not noted before the process ended: its machine was too busy"
 _MOST_COUNT = (1 << 62) - 1
 
 
@@ -112,7 +113,7 @@ def add_coverage(
                 gpu = numbering.gpus[index].get(int(record["gpu"]), int(record["gpu"]))
                 key = lane_key(int(record["gpu"]), int(record["queue"]))
                 queue = numbering.lanes[index].get(key, UNKNOWN)
-                if process.facts.end is None:
+                if not process.is_settled:
                     # Counters are brought up to date after the records.
                     record["timed"] = survey.timed[key]
                 timed += _count(record["timed"])
@@ -135,10 +136,15 @@ def _missing(process: ProcessChunks, record: np.void) -> list[tuple[int, int, st
     rows += [(0, count, reason) for count, reason in _counts(record, "lost", LOSS_REASONS)]
     accounted = _count(record["timed"]) + sum(skipped + lost for skipped, lost, _ in rows)
     unfinished = _count(record["seen"]) - accounted
-    if process.facts.end is None and unfinished > 0:
-        reason = _RUNNING_REASON if process.is_running else _CUT_OFF_REASON
-        rows.append((0, unfinished, reason))
+    if not process.is_settled and unfinished > 0:
+        rows.append((0, unfinished, _unfinished_reason(process)))
     return rows
+
+
+def _unfinished_reason(process: ProcessChunks) -> str:
+    if process.is_running:
+        return _RUNNING_REASON
+    return _CUT_OFF_REASON if process.is_cut_off else _UNANSWERED_REASON
 
 
 def _count(value: np.uint64) -> int:
