@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wavescope.analyze.names.kernel_names import (
@@ -135,6 +135,7 @@ def test_what_is_no_cpp_name_survives(label: str) -> None:
 
 
 @given(st.lists(PIECES, max_size=30).map("".join))
+@example("operatoroperator<operator()")  # the last bracket of what is never closed
 def test_any_text_has_a_name_no_longer_than_itself(text: str) -> None:
     name = short_name(text)
 

@@ -136,7 +136,7 @@ class _PathReader:
             self.at = following.end() - 2
             return True
         if mark == "<" and self.word:
-            self.arguments = Span(start + 1, max(start + 1, close - 1))
+            self.arguments = Span(start + 1, min(self.name.partner[start], self.end))
             return True
         self.word += self.text[start:close]
         return True
