@@ -11,7 +11,7 @@ help: ## list the targets
 
 setup: $(STAMP) ## create the virtual environment and build the package into it
 
-$(STAMP): pyproject.toml tools/setup $(VENV)/.modules $(shell find native -type f)
+$(STAMP): pyproject.toml tools/setup tools/newest_tested.txt $(VENV)/.modules $(shell find native -type f)
 	PYTHON=$(PYTHON) tools/setup $(VENV)
 	touch $@
 
