@@ -6,7 +6,7 @@ out: a barrier packet waits, it does not work.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -69,20 +69,31 @@ NO_OPS = SortedOps(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 class QueueTimeline(NamedTuple):
-    """The ops of one queue; `by_class` has one entry for each `OpClass`."""
+    """The ops of one queue."""
 
     gpu: int
     queue: int
     ops: SortedOps
-    by_class: tuple[SortedOps, ...]
+
+
+class ClassTimes(NamedTuple):
+    """The time during which ops of some classes ran, on any queue of a GPU."""
+
+    compute_ns: int
+    communication_ns: int
+    copy_ns: int
+    compute_or_communication_ns: int
 
 
 @dataclass(frozen=True)
 class GpuTimeline:
-    """The ops of one GPU; what lies on several queues is put together as gapless stretches."""
+    """The ops of one GPU."""
 
     gpu: int
     queues: tuple[QueueTimeline, ...]
+    busy: SortedOps
+    """Gapless stretches of any work on any queue: between two of them lies an idle gap."""
+    class_times: ClassTimes
 
     @property
     def op_count(self) -> int:
@@ -92,32 +103,6 @@ class GpuTimeline:
     def duration_sum_ns(self) -> int:
         """The durations of all ops added up."""
         return sum(queue.ops.duration_sum_ns for queue in self.queues)
-
-    def of_class(self, op_class: OpClass) -> SortedOps:
-        """Gapless stretches of the ops of one class on all queues."""
-        return SortedOps.stretches([queue.by_class[op_class] for queue in self.queues])
-
-    @cached_property
-    def compute(self) -> SortedOps:
-        return self.of_class(OpClass.COMPUTE)
-
-    @cached_property
-    def communication(self) -> SortedOps:
-        return self.of_class(OpClass.COMMUNICATION)
-
-    @cached_property
-    def copies(self) -> SortedOps:
-        return self.of_class(OpClass.COPY)
-
-    @cached_property
-    def computing_or_communicating(self) -> SortedOps:
-        """Gapless stretches of compute and communication together."""
-        return SortedOps.stretches((self.compute, self.communication))
-
-    @cached_property
-    def busy(self) -> SortedOps:
-        """Gapless stretches of any work: between two of them lies an idle gap."""
-        return SortedOps.stretches((self.computing_or_communicating, self.copies))
 
     @cached_property
     def ops(self) -> SortedOps:
@@ -144,32 +129,38 @@ def gpu_timelines(trace: Trace) -> list[GpuTimeline]:
         starts, ends, classes = groups.columns
     timelines = []
     for gpu, members in groups.by_major():
-        lanes = tuple(
-            _queue_timeline(gpu, queue, starts[lane], ends[lane], classes[lane])
+        lanes = [
+            QueueTimeline(gpu, queue, SortedOps.of(starts[lane], ends[lane]))
             for queue, lane in members
-        )
-        timelines.append(GpuTimeline(gpu, lanes))
+        ]
+        by_class = [
+            _by_class(queue.ops, starts[lane], ends[lane], classes[lane])
+            for queue, (_, lane) in zip(lanes, members, strict=True)
+        ]
+        timelines.append(GpuTimeline(gpu, tuple(lanes), *_united(by_class)))
     return timelines
 
 
-def _queue_timeline(
-    gpu: int, queue: int, starts: Times, ends: Times, classes: Array
-) -> QueueTimeline:
-    ops = SortedOps.of(starts, ends)
-    only = OpClass(classes[0]) if classes.min() == classes.max() else None
-    return QueueTimeline(gpu, queue, ops, tuple(_by_class(ops, starts, ends, classes, only)))
+def _by_class(ops: SortedOps, starts: Times, ends: Times, classes: Array) -> list[SortedOps]:
+    """Of the ops of one queue those of each class."""
+    if classes.min() == classes.max():
+        return [ops if op_class == classes[0] else NO_OPS for op_class in OpClass]
+    members = [classes == op_class for op_class in OpClass]
+    return [SortedOps.of(starts[mask], ends[mask]) for mask in members]
 
 
-def _by_class(
-    ops: SortedOps, starts: Times, ends: Times, classes: Array, only: OpClass | None
-) -> Iterable[SortedOps]:
-    """The ops of each class, given the one they all belong to if there is one."""
-    for op_class in OpClass:
-        if only is None:
-            members = classes == op_class
-            yield SortedOps.of(starts[members], ends[members])
-        else:
-            yield ops if op_class is only else NO_OPS
+def _united(by_class: Sequence[Sequence[SortedOps]]) -> tuple[SortedOps, ClassTimes]:
+    """What all queues of a GPU did together, given the ops of each class on each queue.
+
+    There may be as many stretches as ops: those of classes are let go once they are added up.
+    """
+    compute, communication, copies = (
+        SortedOps.stretches([queue[op_class] for queue in by_class])
+        for op_class in (OpClass.COMPUTE, OpClass.COMMUNICATION, OpClass.COPY)
+    )
+    no_copies = SortedOps.stretches((compute, communication))
+    lengths_ns = (each.union_ns for each in (compute, communication, copies, no_copies))
+    return SortedOps.stretches((no_copies, copies)), ClassTimes(*lengths_ns)
 
 
 def _working_rows(trace: Trace) -> Rows | None:

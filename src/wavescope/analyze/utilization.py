@@ -106,8 +106,7 @@ def gpu_utilizations(
 
 def _gpu_utilization(timeline: GpuTimeline, options: UtilizationOptions) -> GpuUtilization:
     busy_ns = timeline.busy.union_ns
-    compute_ns = timeline.compute.union_ns
-    not_copying_only_ns = timeline.computing_or_communicating.union_ns
+    by_class = timeline.class_times
     return GpuUtilization(
         gpu=timeline.gpu,
         time=BusyTime(
@@ -117,12 +116,12 @@ def _gpu_utilization(timeline: GpuTimeline, options: UtilizationOptions) -> GpuU
             busy_ns=busy_ns,
             duration_sum_ns=timeline.duration_sum_ns,
         ),
-        compute_ns=compute_ns,
-        communication_ns=timeline.communication.union_ns,
-        copy_ns=timeline.copies.union_ns,
+        compute_ns=by_class.compute_ns,
+        communication_ns=by_class.communication_ns,
+        copy_ns=by_class.copy_ns,
         # |A - B| is |A or B| - |B|: lengths suffice, no set is built.
-        exposed_communication_ns=not_copying_only_ns - compute_ns,
-        exposed_copy_ns=busy_ns - not_copying_only_ns,
+        exposed_communication_ns=by_class.compute_or_communication_ns - by_class.compute_ns,
+        exposed_copy_ns=busy_ns - by_class.compute_or_communication_ns,
         depth_ns=_depth_ns(timeline) if options.concurrency else (),
         queues=tuple(_queue_utilization(queue) for queue in timeline.queues),
     )

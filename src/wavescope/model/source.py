@@ -7,7 +7,7 @@ of the trace; `model.trace.Trace` loads what an analysis needs from the same bat
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -107,30 +107,43 @@ def full_batch(table: Table, given: Mapping[str, Array], columns: Sequence[str] 
     return batch
 
 
-def read_columns(source: TraceSource, table: Table, columns: Sequence[str]) -> dict[str, Array]:
-    """Whole columns of a source.
+Derivation = Callable[[Batch], Batch]
+"""Columns made of others: of each row a value, told by that row alone."""
+
+
+def read_columns(
+    source: TraceSource, table: Table, columns: Sequence[str], derive: Derivation | None = None
+) -> dict[str, Array]:
+    """Whole columns of a source, or what `derive` makes of each batch of them.
 
     Room is made once, for as many rows as there may be: joining batches afterwards would touch
     twice the memory, which costs more than reading the file.
     """
+    kept = derive or _as_read
     room = min(source.row_count(table), _ROWS_OF_ROOM)
-    whole = {name: np.empty(room, table.column(name).type.dtype) for name in columns}
+    types = kept(full_batch(table, {}, columns))
+    whole = {name: np.empty(room, values.dtype) for name, values in types.items()}
     beyond: list[Batch] = []
     filled = 0
-    for batch in source.batches(table, columns, _ROWS_AT_ONCE):
-        rows = len(batch[columns[0]])
+    for read in source.batches(table, columns, _ROWS_AT_ONCE):
+        rows, batch = len(read[columns[0]]), kept(read)
         if beyond or filled + rows > room:
             beyond.append(batch)
             continue
-        for name in columns:
-            whole[name][filled : filled + rows] = batch[name]
+        for name, values in batch.items():
+            whole[name][filled : filled + rows] = values
         filled += rows
     held = {name: array[:filled] for name, array in whole.items()}
     if not beyond:
         return held
     return {
-        name: np.concatenate((held[name], *(batch[name] for batch in beyond))) for name in columns
+        name: np.concatenate((array, *(batch[name] for batch in beyond)))
+        for name, array in held.items()
     }
+
+
+def _as_read(batch: Batch) -> Batch:
+    return batch
 
 
 def read_metadata(source: TraceSource) -> dict[str, str]:

@@ -21,10 +21,18 @@ from wavescope.model import columns as declared
 from wavescope.model.coded_columns import CodeCounts, counted_codes
 from wavescope.model.columns import ColumnType, Table
 from wavescope.model.op_kinds import op_classes, op_kinds
-from wavescope.model.source import Array, Notes, TraceSource, read_columns, read_metadata
+from wavescope.model.source import (
+    Array,
+    Batch,
+    Derivation,
+    Notes,
+    TraceSource,
+    read_columns,
+    read_metadata,
+)
 from wavescope.model.strings import StringTable
 
-ColumnLoader = Callable[[Sequence[str]], dict[str, Array]]
+ColumnLoader = Callable[[Sequence[str], Derivation | None], dict[str, Array]]
 TextLoader = Callable[[npt.NDArray[np.int64]], list[str]]
 
 
@@ -47,7 +55,23 @@ class TraceTable:
         for name in missing:
             self.spec.column(name)
         if missing:
-            self._columns.update(self._loader(missing))
+            self._columns.update(self._loader(missing, None))
+
+    def derive(self, names: Sequence[str], derive: Derivation, also: Sequence[str] = ()) -> None:
+        """Keep what `derive` makes of columns, under the names it gives, but not the columns.
+
+        They are read, and let go, batch by batch; the columns `also` are loaded in the same pass.
+        """
+        missing = [name for name in also if name not in self._columns]
+
+        def kept(batch: Batch) -> Batch:
+            return {**{name: batch[name] for name in missing}, **derive(batch)}
+
+        self._columns.update(self._loader(list(dict.fromkeys((*missing, *names))), kept))
+
+    def has(self, name: str) -> bool:
+        """Whether a column is loaded or derived."""
+        return name in self._columns
 
     def forget(self, *names: str) -> None:
         """Let go of columns that take memory; they are read again when they are next used."""
@@ -93,7 +117,10 @@ class TraceTable:
     def take(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> TraceTable:
         """The given rows (indices or a mask) as a table that loads columns through this one."""
 
-        def load(names: Sequence[str]) -> dict[str, Array]:
+        def load(names: Sequence[str], derive: Derivation | None) -> dict[str, Array]:
+            if derive is not None:
+                made = self._loader(names, derive)
+                return {name: values[rows] for name, values in made.items()}
             self.load(*names)
             return {name: self._columns[name][rows] for name in names}
 
@@ -163,7 +190,7 @@ class Trace(Closing):
         if spec.name not in self._tables:
             self._tables[spec.name] = TraceTable(
                 spec,
-                lambda names: read_columns(self.source, spec, names),
+                lambda names, derive: read_columns(self.source, spec, names, derive),
                 self.source.strings,
                 self.source.texts,
             )

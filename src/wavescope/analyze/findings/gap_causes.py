@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.idle_gaps import IdleGaps
+from wavescope.analyze.findings.idle_gaps import LongGaps
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.distinct_rows import DistinctRows
 from wavescope.model.nesting import flatten
@@ -64,10 +64,10 @@ NEXT_STEPS = {
 }
 
 
-def gap_causes(context: FindingContext, gaps: IdleGaps) -> Causes:
+def gap_causes(context: FindingContext, gaps: LongGaps) -> Causes:
     """The likely cause of each gap."""
-    causes = np.full(len(gaps), GapCause.UNKNOWN, np.int8)
-    if context.links is None or not len(gaps):
+    causes = np.full(len(gaps.after), GapCause.UNKNOWN, np.int8)
+    if context.links is None or not len(gaps.after):
         return causes
     trace, links = context.trace, context.links
     place = np.minimum(np.searchsorted(links.op_rows, gaps.after), len(links.op_rows) - 1)
@@ -89,7 +89,7 @@ def gap_causes(context: FindingContext, gaps: IdleGaps) -> Causes:
 
 
 def _first_of_its_call(
-    context: FindingContext, gaps: IdleGaps, calls: npt.NDArray[np.int64]
+    context: FindingContext, gaps: LongGaps, calls: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
     """Whether the op that ended a gap is the first that its call (a graph's launch) caused."""
     assert context.links is not None
@@ -101,7 +101,7 @@ def _first_of_its_call(
 
 
 def _mark_copies(
-    context: FindingContext, gaps: IdleGaps, late: npt.NDArray[np.bool_], causes: Causes
+    context: FindingContext, gaps: LongGaps, late: npt.NDArray[np.bool_], causes: Causes
 ) -> None:
     """Gaps that end with a copy to the GPU, or begin as one to the host ended."""
     ops, kinds = context.trace.ops, context.trace.op_kind
@@ -119,7 +119,7 @@ def _mark_copies(
 
 def _mark_waiting(
     trace: Trace,
-    gaps: IdleGaps,
+    gaps: LongGaps,
     calls: npt.NDArray[np.int64],
     late: npt.NDArray[np.bool_],
     causes: Causes,

@@ -10,7 +10,7 @@ from wavescope.analyze.findings.gap_causes import (
     gap_causes,
 )
 from wavescope.analyze.findings.gpu_idle import idle_finding, idle_share_percent
-from wavescope.analyze.findings.idle_gaps import IdleGaps
+from wavescope.analyze.findings.idle_gaps import IdleGaps, longest_gaps
 from wavescope.analyze.utilization import GpuUtilization
 from wavescope.model.result import Finding, Value
 from wavescope.units import duration_text
@@ -34,7 +34,7 @@ def _with_causes(
 ) -> Finding:
     if not len(all_gaps):
         return finding
-    gaps = all_gaps.longest(_MOST_GAPS)
+    gaps = longest_gaps(context.trace, all_gaps, _MOST_GAPS)
     causes = gap_causes(context, gaps)
     lengths = gaps.lengths_ns
     by_cause = {cause: int(lengths[causes == cause].sum()) for cause in GapCause}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.gpu_timelines import GpuTimeline
 from wavescope.analyze.rows_by_time import RowsByTime
-from wavescope.model.intervals import Times, is_sorted
+from wavescope.model.intervals import Times, is_sorted, lengths_ns
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.source import Array
 from wavescope.model.trace import Trace
@@ -20,31 +21,44 @@ _FEW_GAPS = 2_000
 
 @dataclass(frozen=True)
 class IdleGaps:
-    """Gaps of one GPU; `after` is the row of the op that began as the gap ended."""
+    """Gaps of one GPU in the order of time; there may be as many as ops, so little is kept."""
+
+    gpu: int
+    after: Array
+    """The row of the op that began as the gap ended."""
+    lengths_ns: Array
+    """In 32 bits if all fit."""
+
+    def __len__(self) -> int:
+        return len(self.after)
+
+
+class LongGaps(NamedTuple):
+    """Some gaps of one GPU."""
 
     gpu: int
     starts: Times
     ends: Times
     after: Array
 
-    def __len__(self) -> int:
-        return len(self.starts)
-
     @property
     def lengths_ns(self) -> Times:
         lengths: Times = self.ends - self.starts
         return lengths
 
-    def longest(self, count: int) -> IdleGaps:
-        """The longest gaps, the longest of all first; of equal ones the earlier first."""
-        lengths = self.lengths_ns
-        candidates: npt.NDArray[np.intp] = np.arange(len(self))
-        if count < len(self):
-            # Sorted, for a partition of few different lengths takes many times as long.
-            least = np.sort(lengths)[-count]
-            candidates = np.flatnonzero(lengths >= least)
-        chosen = candidates[np.argsort(-lengths[candidates], kind="stable")[:count]]
-        return IdleGaps(self.gpu, self.starts[chosen], self.ends[chosen], self.after[chosen])
+
+def longest_gaps(trace: Trace, gaps: IdleGaps, count: int) -> LongGaps:
+    """The longest gaps, the longest of all first; of equal ones the earlier first."""
+    lengths = gaps.lengths_ns
+    candidates: npt.NDArray[np.intp] = np.arange(len(gaps))
+    if count < len(gaps):
+        # Sorted, for a partition of few different lengths takes many times as long.
+        candidates = np.flatnonzero(lengths >= np.sort(lengths)[-count])
+    chosen_lengths = lengths[candidates].astype(np.int64)
+    order = np.argsort(-chosen_lengths, kind="stable")[:count]
+    after = gaps.after[candidates[order]]
+    ends = trace.ops["start_ns"][after]
+    return LongGaps(gaps.gpu, ends - chosen_lengths[order], ends, after)
 
 
 def idle_gaps(trace: Trace, timelines: Sequence[GpuTimeline], least_ns: int) -> list[IdleGaps]:
@@ -60,13 +74,12 @@ def _gaps_of_gpu(
     chosen = ends - starts >= least_ns
     if np.count_nonzero(chosen) <= _FEW_GAPS:
         starts, ends = starts[chosen], ends[chosen]
-        return IdleGaps(
-            timeline.gpu, starts, ends, _rows_of_few(trace, by_start, timeline.gpu, ends)
-        )
-    after = _rows_after_all(trace, timeline.gpu)
+        after = _rows_of_few(trace, by_start, timeline.gpu, ends)
+        return IdleGaps(timeline.gpu, after, ends - starts)
+    after, lengths = _rows_after_all(trace, timeline.gpu), lengths_ns(starts, ends)
     if chosen.all():
-        return IdleGaps(timeline.gpu, starts, ends, after)
-    return IdleGaps(timeline.gpu, starts[chosen], ends[chosen], after[chosen])
+        return IdleGaps(timeline.gpu, after, lengths)
+    return IdleGaps(timeline.gpu, after[chosen], lengths[chosen])
 
 
 def _rows_of_few(trace: Trace, by_start: RowsByTime, gpu: int, times: Times) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import queues_sql
-from wavescope.analyze.gpu_timelines import GpuTimeline, QueueTimeline
+from wavescope.analyze.gpu_timelines import GpuTimeline, QueueTimeline, SortedOps
 from wavescope.model.result import Finding, Severity
 from wavescope.units import duration_text
 
@@ -26,14 +26,11 @@ def queue_serialization(context: FindingContext) -> list[Finding]:
         if _handover_ns(queues) > context.thresholds.queue_handover_ns:
             continue
         sum_ns = sum(queue.ops.union_ns for queue in queues)
-        overlap = 100 * (sum_ns - _union_ns(queues)) / sum_ns
+        union_ns = SortedOps.stretches([queue.ops for queue in queues]).union_ns
+        overlap = 100 * (sum_ns - union_ns) / sum_ns
         if overlap <= context.thresholds.queue_overlap_percent:
             findings.append(_finding(timeline, queues, sum_ns, overlap))
     return findings
-
-
-def _union_ns(queues: list[QueueTimeline]) -> int:
-    return GpuTimeline(queues[0].gpu, tuple(queues)).busy.union_ns
 
 
 def _interleave(queues: list[QueueTimeline]) -> bool:

@@ -185,11 +185,13 @@ def _strips(
             )
             for queue, rows in members
         }
-        yield _strip(grid, gpu, None, sorted_of[gpu], list(lanes.values()))
-        for lane in sorted_of[gpu].queues:
-            if (gpu, lane.queue) in shown:
-                one = GpuTimeline(gpu, (lane,))
-                yield _strip(grid, gpu, lane.queue, one, [lanes[lane.queue]])
+        whole = sorted_of[gpu]
+        times = _times_in_bins(grid, whole.busy, list(lanes.values()))
+        yield Strip(gpu, None, "", whole.op_count, whole.busy.union_ns, times)
+        for _, queue, queued in whole.queues:
+            if (gpu, queue) in shown:
+                times = _times_in_bins(grid, queued, [lanes[queue]])
+                yield Strip(gpu, queue, "", len(queued), queued.union_ns, times)
 
 
 def _working(trace: Trace) -> npt.NDArray[np.bool_] | slice:
@@ -207,23 +209,15 @@ def _queue_names(trace: Trace) -> dict[tuple[int, int | None], str]:
     return dict(zip(places, table.strings("name"), strict=True))
 
 
-def _strip(
-    grid: TimeGrid,
-    gpu: int,
-    queue: int | None,
-    timeline: GpuTimeline,
-    lanes: Sequence[Sequence[BinTimes]],
-) -> Strip:
+def _times_in_bins(
+    grid: TimeGrid, ops: SortedOps, lanes: Sequence[Sequence[BinTimes]]
+) -> tuple[BinTimes, ...]:
+    """The times of all lanes together, none beyond the time during which any of the ops ran."""
     summed = [np.add.reduce(parts) for parts in zip(*lanes, strict=True)]
-    busy_ns = timeline.busy.union_ns if len(timeline.queues) > 1 else _one_queue(timeline).union_ns
-    if summed and summed[0].sum() > busy_ns:
-        busy = _busy_in_bins(grid, _one_queue(timeline))
+    if summed and summed[0].sum() > ops.union_ns:
+        busy = _busy_in_bins(grid, ops)
         summed = [_within(times, busy) for times in summed]
-    return Strip(gpu, queue, "", timeline.op_count, busy_ns, tuple(summed))
-
-
-def _one_queue(timeline: GpuTimeline) -> SortedOps:
-    return timeline.queues[0].ops if len(timeline.queues) == 1 else timeline.busy
+    return tuple(summed)
 
 
 def _busy_in_bins(grid: TimeGrid, ops: SortedOps) -> npt.NDArray[np.float64]:

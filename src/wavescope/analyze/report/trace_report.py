@@ -27,6 +27,7 @@ from wavescope.analyze.report.hot_kernels import HotKernels, hot_kernels
 from wavescope.analyze.report.named_ops import NamedOps, named_ops
 from wavescope.analyze.report.phases import phase_colouring
 from wavescope.analyze.report.timeline import Timeline, TimelineOptions, timeline
+from wavescope.analyze.serving.launch_sizes import forget_launch_sizes, load_launch_sizes
 from wavescope.analyze.serving.serving_phases import serving_phases
 from wavescope.analyze.serving.steps_result import steps_result
 from wavescope.analyze.utilization import utilization
@@ -35,9 +36,7 @@ from wavescope.model.result import Finding, Result
 from wavescope.model.source import Array
 from wavescope.model.trace import Trace
 
-_GRID_COLUMNS = ("grid_x", "grid_y", "grid_z", "workgroup_x", "workgroup_y", "workgroup_z")
 _CAUSE_COLUMNS = ("marker", "thread")
-_LAUNCH_COLUMNS = ("correlation", "size_bytes", *_GRID_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
     categories = Colouring.of_used("category", "Category", found.labels, found.codes)
     if ATTENTION in categories.labels:
         # Read in one pass, and let go soon: little needs these columns, and they are large.
-        trace.ops.load(*_LAUNCH_COLUMNS)
+        load_launch_sizes(trace, "correlation", "size_bytes")
     copied = copies(trace)
     trace.ops.forget("size_bytes")
     phases, steps = _phases_and_steps(context, categories)
@@ -137,7 +136,8 @@ def _phases_and_steps(
     if ATTENTION not in categories.labels:
         return phase_colouring(durations_ns, markers, None), None
     serving = serving_phases(trace)
-    trace.ops.forget(*_LAUNCH_COLUMNS)
+    trace.ops.forget("correlation")
+    forget_launch_sizes(trace)
     return phase_colouring(durations_ns, markers, serving), steps_result(trace, serving)
 
 

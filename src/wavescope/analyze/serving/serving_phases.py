@@ -12,15 +12,13 @@ import numpy.typing as npt
 
 from wavescope.analyze.serving.kind_scores import KindOps, KindScores, kind_scores
 from wavescope.analyze.serving.label_signs import LabelSigns, label_signs
-from wavescope.analyze.serving.phase_rules import PhaseRules, built_in_rules
-from wavescope.analyze.serving.step_kinds import (
-    LAUNCH_COLUMNS,
-    Numbers,
-    Reals,
+from wavescope.analyze.serving.launch_sizes import (
     launch_sizes,
-    step_kinds,
+    load_launch_sizes,
     workgroup_counts,
 )
+from wavescope.analyze.serving.phase_rules import PhaseRules, built_in_rules
+from wavescope.analyze.serving.step_kinds import Numbers, Reals, step_kinds
 from wavescope.analyze.steps.lane_steps import LaneSteps
 from wavescope.analyze.steps.lanes import Lane, Lanes
 from wavescope.analyze.steps.trace_steps import STEP_COLUMNS, TraceSteps, trace_steps
@@ -84,7 +82,7 @@ class ServingPhases:
 def serving_phases(trace: Trace, rules: PhaseRules | None = None) -> ServingPhases:
     """The phase of every op of `trace`, told from names and structure."""
     rules = rules or built_in_rules()
-    trace.ops.load(*STEP_COLUMNS, *LAUNCH_COLUMNS)
+    load_launch_sizes(trace, *STEP_COLUMNS)
     steps = trace_steps(trace)
     signs = label_signs(steps.lanes.texts, steps.lanes.is_frequent, rules)
     phase_codes = np.zeros(len(trace.ops), np.int8)

@@ -13,14 +13,9 @@ import numpy.typing as npt
 
 from wavescope.analyze.steps.lane_steps import LaneSteps
 from wavescope.analyze.steps.repetition import told_apart
-from wavescope.model.trace import Trace
 
 Numbers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
-
-_GRID_COLUMNS = ("grid_x", "grid_y", "grid_z")
-_GROUP_COLUMNS = ("workgroup_x", "workgroup_y", "workgroup_z")
-LAUNCH_COLUMNS = (*_GRID_COLUMNS, *_GROUP_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -49,28 +44,6 @@ def step_kinds(steps: LaneSteps, sizes: Reals) -> StepKinds:
     offsets = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     ops = np.repeat(steps.firsts[chosen], lengths) + offsets
     return StepKinds(of_step, counts, _longest_runs(of_step, counts.size), ops, kind_of_op)
-
-
-def launch_sizes(trace: Trace, rows: Numbers) -> Reals:
-    """log2 of the work-items of each op, NaN where the trace does not know."""
-    return _log2_product(trace, rows, _GRID_COLUMNS)
-
-
-def workgroup_counts(trace: Trace, rows: Numbers) -> Reals:
-    """log2 of the workgroups of each op, NaN where the trace does not know."""
-    return launch_sizes(trace, rows) - _log2_product(trace, rows, _GROUP_COLUMNS)
-
-
-def _log2_product(trace: Trace, rows: Numbers, columns: tuple[str, ...]) -> Reals:
-    trace.ops.load(*columns)
-    first, *others = (trace.ops[name] for name in columns)
-    product = first[rows].astype(np.float64)
-    known = product > 0
-    for column in others:
-        product *= np.maximum(column[rows], 1)
-    product[~known] = np.nan
-    logarithm: Reals = np.log2(product)
-    return logarithm
 
 
 def _size_class(steps: LaneSteps, sizes: Reals) -> Numbers:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.builders import a_trace
 from wavescope.analyze.findings import idle_gaps as idle_gaps_module
-from wavescope.analyze.findings.idle_gaps import IdleGaps, idle_gaps
+from wavescope.analyze.findings.idle_gaps import IdleGaps, idle_gaps, longest_gaps
 from wavescope.analyze.gpu_timelines import gpu_timelines
 
 TYPES = ("KernelExecution", "CopyHostToDevice", "Barrier")
@@ -41,14 +41,20 @@ def test_few_and_many_gaps_are_ended_by_the_same_ops(
 
     assert [_told(gaps) for gaps in many] == [_told(gaps) for gaps in few]
     for gaps in few:
-        for end_ns, row in zip(gaps.ends.tolist(), gaps.after.tolist(), strict=True):
+        for length_ns, row in zip(gaps.lengths_ns.tolist(), gaps.after.tolist(), strict=True):
             gpu, _, start_ns, _, kind = ops[row]
-            assert (gpu, start_ns) == (gaps.gpu, end_ns)
+            assert gpu == gaps.gpu
             assert kind != "Barrier"
+            ended = [
+                start + length
+                for other_gpu, _, start, length, other_kind in ops
+                if other_gpu == gpu and other_kind != "Barrier" and start < start_ns
+            ]
+            assert max(ended) == start_ns - length_ns
 
 
-def _told(gaps: IdleGaps) -> tuple[int, list[int], list[int], list[int]]:
-    return gaps.gpu, gaps.starts.tolist(), gaps.ends.tolist(), gaps.after.tolist()
+def _told(gaps: IdleGaps) -> tuple[int, list[int], list[int]]:
+    return gaps.gpu, gaps.lengths_ns.tolist(), gaps.after.tolist()
 
 
 @pytest.mark.parametrize(
@@ -57,11 +63,14 @@ def _told(gaps: IdleGaps) -> tuple[int, list[int], list[int], list[int]]:
 def test_the_longest_gaps_come_first_and_of_equal_ones_the_earlier(
     count: int, rows: list[int]
 ) -> None:
-    gaps = IdleGaps(
-        0, np.array([0, 10, 30, 40]), np.array([5, 19, 31, 45]), np.array([0, 1, 2, 3], np.int32)
-    )
+    maker = a_trace()
+    for start_ns in (5, 19, 31, 45):
+        maker.with_op("", start_ns, start_ns + 1)
+    lengths_ns = [5, 9, 1, 5]
+    gaps = IdleGaps(0, np.arange(4, dtype=np.int32), np.array(lengths_ns, np.uint32))
 
-    longest = gaps.longest(count)
+    longest = longest_gaps(maker.build(), gaps, count)
 
     assert longest.after.tolist() == rows
-    assert longest.lengths_ns.tolist() == [int(gaps.lengths_ns[row]) for row in rows]
+    assert longest.lengths_ns.tolist() == [lengths_ns[row] for row in rows]
+    assert longest.ends.tolist() == [(5, 19, 31, 45)[row] for row in rows]
