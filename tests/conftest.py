@@ -15,8 +15,13 @@ from wavescope.cli import progress
 # Ctrl-C is ignored in what a shell runs in the background; programs that tests start inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes says nothing on a busy machine; timings belong to the benchmarks.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes says nothing on a busy machine; timings belong to the benchmarks. Tests
+# name no checks of their own to suppress: theirs would replace these.
+settings.register_profile(
+    "untimed",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 # The same examples each time, so that a landing fails for what it changes; `make explore` seeks others.
 settings.register_profile("same", settings.get_profile("untimed"), derandomize=True, database=None)
 settings.load_profile(os.environ.get("WAVESCOPE_TEST_EXAMPLES", "same"))

@@ -7,7 +7,7 @@ import gzip
 from pathlib import Path
 
 import pandas as pd
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_trace, random_ops
@@ -80,7 +80,6 @@ def test_gzip_and_pandas(tmp_path: Path) -> None:
     assert frame["start_ns"].tolist() == starts
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.text(st.characters(exclude_characters="\0"), max_size=10), max_size=8))
 def test_any_name_is_read_back(tmp_path: Path, names: list[str]) -> None:
     maker = a_trace()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.formats.test_rocpd import FIRST, HIP, LAUNCH, RocpdFile
@@ -53,7 +53,7 @@ def sample(
     return importer, make(folder / "whole.db").read_bytes(), folder / "damaged.db"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60)
 @given(
     changes=st.lists(
         st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=30

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
@@ -176,7 +176,6 @@ def test_counter_names(text: str, base: str, is_part: bool) -> None:
     assert counter_name(f"{text}; drop table") is None
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=st.text(alphabet='0123456789,"\n\r.eE-+[]abTCHIT_ ', max_size=200))
 def test_any_text_is_read_or_refused(tmp_path: Path, body: str) -> None:
     path = tmp_path / "any.csv"

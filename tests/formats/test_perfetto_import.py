@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import TraceMaker, a_trace
@@ -187,9 +187,7 @@ def opened_or_refused(path: Path) -> None:
         pass
 
 
-@settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150)
 @given(data=st.binary(max_size=200), framed=st.booleans())
 def test_random_bytes_are_refused_or_read(tmp_path: Path, data: bytes, framed: bool) -> None:
     path = tmp_path / "random"
@@ -198,9 +196,7 @@ def test_random_bytes_are_refused_or_read(tmp_path: Path, data: bytes, framed: b
     opened_or_refused(path)
 
 
-@settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150)
 @given(
     changes=st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 255)), min_size=1, max_size=6)
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
@@ -569,9 +569,7 @@ def test_nothing_beside_the_file_appears(file: RocpdFile) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20)
 @given(
     ids=st.lists(st.integers(1, 60), unique=True, max_size=30),
     asked=st.lists(st.integers(-5, 70), max_size=40),

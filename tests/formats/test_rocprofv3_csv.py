@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
@@ -319,7 +319,6 @@ def test_agent_info_alone_makes_no_folder_a_trace(tmp_path: Path) -> None:
     assert not IMPORTER.matches(probe(tmp_path))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -340,7 +339,6 @@ def test_names_and_times_are_exact(tmp_path: Path, rows: list[tuple[str, int, in
     assert trace.ops.strings("name") == names
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.binary(max_size=400), st.integers(0, 300))
 def test_damaged_files_never_crash(tmp_path: Path, noise: bytes, at: int) -> None:
     good = (KERNELS + kernel("a", 10, 20) * 3).encode()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
@@ -403,7 +403,6 @@ junk = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.data())
 def test_any_values_in_any_place_give_a_trace(tmp_path: Path, data: st.DataObject) -> None:
     shared = entry(
@@ -432,7 +431,6 @@ def test_any_values_in_any_place_give_a_trace(tmp_path: Path, data: st.DataObjec
     assert (trace.ops["end_ns"] >= trace.ops["start_ns"]).all()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.binary(max_size=20), st.data())
 def test_damaged_bytes_give_a_trace_or_a_clear_error(
     tmp_path: Path, noise: bytes, data: st.DataObject

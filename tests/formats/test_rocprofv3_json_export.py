@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import TraceMaker, a_trace, random_ops
@@ -247,7 +247,6 @@ def test_truncated_names_are_bare_function_names(name: str, short: str) -> None:
     assert truncated_name(name) == short
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.text(max_size=10), min_size=1, max_size=6))
 def test_any_names_and_texts_survive(tmp_path: Path, texts: list[str]) -> None:
     maker = a_trace()

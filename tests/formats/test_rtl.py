@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
@@ -479,9 +479,7 @@ numbers = st.one_of(
 )
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(rows=st.lists(st.tuples(numbers, numbers, numbers, numbers, numbers, numbers), max_size=20))
 def test_whatever_the_columns_hold_the_rows_are_sound(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Any, ...]]

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.export.timeline import counter_series
@@ -56,7 +56,6 @@ def test_a_count_below_zero_is_shown_as_zero() -> None:
     assert [pairs(found) for _, found in series.all_samples()] == [[(10, 0)]]
 
 
-@settings(deadline=None)
 @given(INTERVALS, st.booleans())
 def test_bins_hold_the_mean_of_the_steps(intervals: list[tuple[int, int]], native: bool) -> None:
     starts, ends = columns(intervals)
@@ -80,7 +79,6 @@ def test_bins_hold_the_mean_of_the_steps(intervals: list[tuple[int, int]], nativ
     assert samples[-1][1] == 0
 
 
-@settings(deadline=None)
 @given(INTERVALS, st.integers(1, 5))
 def test_busy_time_is_the_union(intervals: list[tuple[int, int]], steps: int) -> None:
     starts, ends = columns(intervals)

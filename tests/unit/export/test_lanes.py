@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.export.timeline import lanes as lanes_module
@@ -33,7 +33,6 @@ def python_assigned(spans: list[tuple[int, int, int]], *, nested: bool) -> list[
         return assigned(spans, nested=nested)
 
 
-@settings(deadline=None)
 @given(SLICES, st.integers(1, 4))
 def test_slices_of_a_flat_lane_follow_one_another(
     slices: list[tuple[int, int, int]], steps: int
@@ -49,7 +48,6 @@ def test_slices_of_a_flat_lane_follow_one_another(
     assert lanes == python_assigned(spans, nested=False)
 
 
-@settings(deadline=None)
 @given(SLICES, st.integers(1, 4))
 def test_slices_of_a_nested_lane_never_cross(
     slices: list[tuple[int, int, int]], steps: int

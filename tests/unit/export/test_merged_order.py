@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.export.timeline.merged_order import merged_in_time_order
@@ -26,7 +26,6 @@ def batches(spans: list[tuple[int, int]], sizes: list[int]) -> Iterator[Batch]:
         }
 
 
-@settings(deadline=None)
 @given(
     STREAM, STREAM, st.lists(st.integers(0, 4), max_size=8), st.lists(st.integers(0, 4), max_size=8)
 )

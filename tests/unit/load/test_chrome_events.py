@@ -261,7 +261,7 @@ def both(data: bytes, block: int) -> list[Any]:
     return [outcome(reader, data, block) for reader in (native_reader, python_batches)]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(documents, st.booleans(), st.integers(1, 64))
 def test_native_and_python_agree_on_json(document: Any, ascii_only: bool, block: int) -> None:
     data = json.dumps(document, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
@@ -271,7 +271,7 @@ def test_native_and_python_agree_on_json(document: Any, ascii_only: bool, block:
     assert native_result == python_result
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(documents, st.data())
 def test_native_and_python_agree_on_cut_json(document: Any, data: st.DataObject) -> None:
     text = json.dumps(document).encode()
@@ -309,7 +309,7 @@ def test_ids_as_texts_are_the_same_number_for_equal_texts_only(reader: Reader) -
     ]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.from_regex(r"-?[0-9]{0,22}(\.[0-9]{0,8})?([eE][+-]?[0-9]{1,3})?", fullmatch=True))
 def test_both_decimal_parsers_agree(text: str) -> None:
     (rows, *_), _ = both(json.dumps([{"ts": text}]).encode(), 64)

@@ -8,7 +8,7 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
@@ -98,7 +98,6 @@ def test_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         read(tmp_path, HEADER + "x" * 100_000)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.tuples(cells, st.text("ab\n,\"' ", max_size=12)), max_size=12))
 def test_well_formed_csv_is_read_back_whatever_the_blocks(
     tmp_path: Path, table: list[tuple[str, str]]
@@ -118,7 +117,6 @@ def test_well_formed_csv_is_read_back_whatever_the_blocks(
     assert file.skipped_rows == 0
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_give_rows_or_a_clear_error(tmp_path: Path, data: bytes) -> None:
     try:

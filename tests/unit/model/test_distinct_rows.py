@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.model import distinct_rows
@@ -22,7 +22,6 @@ def numbered(rows: list[tuple[int, int]], parts: int) -> list[tuple[list[int], l
     return found
 
 
-@settings(deadline=None)
 @given(ROWS, st.integers(1, 3))
 def test_equal_rows_have_equal_numbers(rows: list[tuple[int, int]], parts: int) -> None:
     found = numbered(rows, parts)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.chunks import HOST, OP, PAGE, RAW_TICKS, TIMES_LOST, ProcessMaker, a_process
@@ -588,9 +588,7 @@ def test_hostile_facts_are_counted_and_never_fatal(tmp_path: Path) -> None:
         assert notes_of(trace)["facts that cannot be read, left out"] >= 5
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_random_damage_never_crashes_and_every_pass_agrees(
     tmp_path: Path, data: st.DataObject

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sqlite_files import (
@@ -294,7 +294,7 @@ rows = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120)
 @given(
     rows=st.lists(rows, max_size=60),
     first_rowid=st.integers(-5, 2**62),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sqlite_files import (
@@ -289,7 +289,7 @@ values = st.one_of(
 
 
 @needs_native
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(
     rows=st.lists(
         st.tuples(st.integers(INT64_MIN, INT64_MAX), values, values, values),
