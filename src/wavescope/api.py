@@ -220,12 +220,13 @@ def roofline(
 
     chosen = replace(options or AnalysisOptions(), blocks=("0",))
     runs = [(each.values, placed(each.values)) for each in _analyses(workloads, chosen)]
+    results = [roofline_result(values, plot) for values, plot in runs]
     if output is not None:
         target = Path(output)
         with replaced(target, _paths(workloads), force=force) as temporary:
             plots = [(values.measured.table.path, plot) for values, plot in runs]
-            write_roofline(temporary, plots, target.suffix)
-    return joined_results([roofline_result(values, plot) for values, plot in runs])
+            write_roofline(temporary, plots, target.suffix, results)
+    return joined_results(results)
 
 
 def convert(

@@ -50,8 +50,21 @@ def test_a_point_tells_its_kernel_as_text(view: PageView) -> None:
 
     view.mouse("mouseMoved", x, y)
 
-    view.wait("document.querySelector('#vg-tooltip-element.visible') !== null")
-    text = view.value("document.querySelector('#vg-tooltip-element').innerText")
-    assert "onerror" in text
-    assert view.value("document.querySelectorAll('#vg-tooltip-element img').length") == 0
+    view.wait("!document.querySelector('.tip').hidden")
+    assert "onerror" in view.value("document.querySelector('.tip').innerText")
+    assert view.value("document.querySelectorAll('.tip img').length") == 0
     assert view.value("document.title") == "Roofline"
+
+
+def test_it_has_the_colours_of_the_page_and_its_tables(view: PageView) -> None:
+    axis = "getComputedStyle(document.querySelector('.role-axis-title text')).fill"
+    light = view.value(axis)
+    view.call(
+        "Emulation.setEmulatedMedia",
+        features=[{"name": "prefers-color-scheme", "value": "dark"}],
+    )
+
+    view.becomes(axis, "rgb(227, 231, 238)")
+    assert light == "rgb(27, 34, 48)"
+    titles = view.value("[...document.querySelectorAll('h3')].map((each) => each.textContent)")
+    assert titles == ["4.1 Roofline Rates", "4.2 Roofline Plot Points"] * 2

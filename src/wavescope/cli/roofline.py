@@ -87,10 +87,10 @@ def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
     with Progress("reading counters", quiet=arguments.quiet):
         runs = _rooflines(arguments)
-    if arguments.output:
-        _write(arguments, [(name, plotted) for name, _, plotted in runs])
     kind = PointKind(arguments.sort)
     results = [roofline_result(values, plotted, kind, arguments.top) for _, values, plotted in runs]
+    if arguments.output:
+        _write(arguments, [(name, plotted) for name, _, plotted in runs], results)
     if output.format is OutputFormat.TEXT:
         for result, (_, _, plotted) in zip(results, runs, strict=True):
             _print_text(result, plotted, arguments)
@@ -141,14 +141,16 @@ def _print_text(result: Result, plotted: Roofline, arguments: argparse.Namespace
     write_metric_text(result, sys.stdout, style, NumberStyle(), {"4.1": [*drawn, ""]})
 
 
-def _write(arguments: argparse.Namespace, runs: list[tuple[str, Roofline]]) -> None:
+def _write(
+    arguments: argparse.Namespace, runs: list[tuple[str, Roofline]], results: list[Result]
+) -> None:
     from wavescope.render.roofline_files import write_roofline  # noqa: PLC0415
     from wavescope.store.output import replaced  # noqa: PLC0415
 
     target: Path = arguments.output
     inputs = [Path(name) for name, _ in runs]
     with replaced(target, inputs, force=arguments.force) as temporary:
-        write_roofline(temporary, runs, target.suffix)
+        write_roofline(temporary, runs, target.suffix, results)
     if not arguments.quiet:
         say(f"wrote {target}")
 

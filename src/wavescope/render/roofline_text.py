@@ -6,7 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wavescope.analyze.counters.roofline import MemoryLevel, Roofline, rate_lines
+from wavescope.analyze.counters.roofline import (
+    MemoryLevel,
+    Roofline,
+    equal_rates,
+    rate_lines,
+    rate_unit,
+)
 from wavescope.render.escape import shortened, visible
 
 _HEIGHT = 20
@@ -38,6 +44,7 @@ def roofline_lines(roofline: Roofline, width: int, level: MemoryLevel) -> list[s
     columns = max(min(width, _GREATEST_WIDTH) - _LABEL_WIDTH - 2, _LEAST_WIDTH)
     bandwidth = next((c.value for c in roofline.ceilings if c.level is level), None)
     rates = {ceiling.name: ceiling.value for ceiling in rate_lines(roofline)}
+    units = [rate_unit(alike) for alike in equal_rates(roofline)]
     if bandwidth is None or not rates:
         return [f"no plot of {level.value}: its bandwidth or the peak rates are not known"]
     points = [
@@ -55,7 +62,10 @@ def roofline_lines(roofline: Roofline, width: int, level: MemoryLevel) -> list[s
     lines += _framed(cells, up)
     lines += _bottom(across, columns)
     lines.append(f"/ {level.value} {bandwidth:,.0f} GB/s")
-    lines += [f"- {name} {value:,.0f} GFLOP/s" for name, value in rates.items()]
+    lines += [
+        f"- {name} {value:,.0f} {unit}"
+        for (name, value), unit in zip(rates.items(), units, strict=True)
+    ]
     lines += _legend(roofline, level, width)
     return lines
 

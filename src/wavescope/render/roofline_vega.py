@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from wavescope.analyze.counters.roofline import Ceiling, Roofline, RoofPoint, rate_lines
+from wavescope.analyze.counters.roofline import (
+    Ceiling,
+    Roofline,
+    RoofPoint,
+    rate_lines,
+    rate_unit,
+)
 from wavescope.render.escape import shortened, visible
 
 _LEAST_X, _GREATEST_X = 0.01, 1000.0
 _LEVELS = ("HBM", "L2", "vL1D", "LDS")
 _COLORS = ("#c44e52", "#4c72b0", "#55a868", "#8172b2")
+_RATE, _RATE_COLOR = "rate", "#777777"
 _LONGEST_NAME = 60
+_MOST_NAMES = 10
+"""Kernels that are named above a picture; a page has a table of all."""
+_LABEL_APART = 1.35
+"""Rates that are nearer to each other than this have one label."""
 
 Spec = dict[str, Any]
 NamedRoofline = tuple[str, Roofline]
@@ -21,34 +33,65 @@ NamedRoofline = tuple[str, Roofline]
 def roofline_spec(runs: Sequence[NamedRoofline], *, interactive: bool) -> Spec:
     """The plot of one or more runs; with `interactive` it can be zoomed and moved."""
     points = [row for name, run in runs for row in _point_rows(name, run)]
-    lines = [row for name, run in runs for row in _ceiling_rows(name, run)]
+    ends = _ends([row["intensity"] for row in points])
+    lines = [row for name, run in runs for row in _ceiling_rows(name, run, ends)]
+    labels = list(_rate_labels([run for _, run in runs], ends[1]))
     least_y = min([row["performance"] for row in points] + [1e3]) / 5
-    spec: Spec = {
+    point_layer = _point_layer(points, len(runs) > 1)
+    if interactive:
+        point_layer["params"] = [{"name": "view", "select": "interval", "bind": "scales"}]
+    return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "title": {
             "text": "Roofline",
-            "subtitle": [f"{visible(name)} ({run.chip})" for name, run in runs],
+            "subtitle": [
+                line for name, run in runs for line in _subtitle(name, run, named=not interactive)
+            ],
         },
-        "width": 820,
+        "width": "container" if interactive else 820,
         "height": 480,
         "background": "white",
         "layer": [
-            _line_layer(lines, least_y),
-            _label_layer(lines),
-            _point_layer(points, len(runs) > 1),
+            _line_layer(lines, least_y, _legend_labels(runs)),
+            _label_layer(labels),
+            point_layer,
+            _number_layer(points),
         ],
         "resolve": {"scale": {"color": "shared", "size": "independent"}},
     }
-    if interactive:
-        spec["layer"][2]["params"] = [{"name": "view", "select": "interval", "bind": "scales"}]
-    return spec
+
+
+def _subtitle(name: str, run: Roofline, *, named: bool) -> list[str]:
+    """The run; for pictures also its kernels by the numbers that stand in their points."""
+    kernels = [
+        f"{place}  {shortened(visible(point.name), 2 * _LONGEST_NAME)}"
+        for place, point in enumerate(run.points[:_MOST_NAMES])
+        if point.performance > 0
+    ]
+    return [f"{visible(name)} ({run.chip})", *(kernels if named else ())]
+
+
+def _ends(intensities: Sequence[float]) -> tuple[float, float]:
+    """Where lines begin and end: around all points, with room for labels at the right."""
+    powers = [math.floor(math.log10(intensity)) for intensity in intensities]
+    least = min([math.log10(_LEAST_X), *powers])
+    greatest = max([math.log10(_GREATEST_X), *(power + 2 for power in powers)])
+    return 10.0**least, 10.0**greatest
+
+
+def _legend_labels(runs: Sequence[NamedRoofline]) -> dict[str, str]:
+    """What the legend calls a memory level: with its bandwidth, where there is but one."""
+    if len(runs) > 1:
+        return {}
+    ((_, run),) = runs
+    return {each.name: _label([each]) for each in run.ceilings if each.is_bandwidth}
 
 
 def _point_rows(run: str, roofline: Roofline) -> Iterator[Spec]:
-    for point in roofline.points:
+    for place, point in enumerate(roofline.points):
         for level, intensity in point.intensity.items():
             if intensity > 0 and point.performance > 0:
-                yield _point_row(run, point, level.value, intensity)
+                yield _point_row(run, point, level.value, intensity) | {"number": place}
 
 
 def _point_row(run: str, point: RoofPoint, level: str, intensity: float) -> Spec:
@@ -65,7 +108,7 @@ def _point_row(run: str, point: RoofPoint, level: str, intensity: float) -> Spec
     }
 
 
-def _ceiling_rows(run: str, roofline: Roofline) -> Iterator[Spec]:
+def _ceiling_rows(run: str, roofline: Roofline, ends: tuple[float, float]) -> Iterator[Spec]:
     """Two points for each line: a bandwidth rises to the highest peak, a rate is level."""
     rates = rate_lines(roofline)
     top = max((ceiling.value for ceiling in rates), default=1e6)
@@ -73,28 +116,52 @@ def _ceiling_rows(run: str, roofline: Roofline) -> Iterator[Spec]:
     steepest = max((ceiling.value for ceiling in slopes), default=1.0)
     for ceiling in (*slopes, *rates):
         start, end = (
-            (_LEAST_X, top / ceiling.value)
+            (ends[0], top / ceiling.value)
             if ceiling.is_bandwidth
-            else (max(ceiling.value / steepest, _LEAST_X), _GREATEST_X)
+            else (max(ceiling.value / steepest, ends[0]), ends[1])
         )
         for x in (start, end):
             y = ceiling.value * x if ceiling.is_bandwidth else ceiling.value
             yield {
                 "run": visible(run),
                 "line": f"{visible(run)}: {ceiling.name}",
-                "level": ceiling.name if ceiling.is_bandwidth else "rate",
+                "level": ceiling.name if ceiling.is_bandwidth else _RATE,
                 "intensity": x,
                 "performance": y,
-                "label": _label(ceiling),
-                "is_end": x == end,
+                "label": _label([ceiling]),
                 "source": "benchmark" if ceiling.measured else "computed from clocks",
             }
 
 
-def _label(ceiling: Ceiling) -> str:
-    unit = "GB/s" if ceiling.is_bandwidth else "GFLOP/s"
-    unit = "GIOP/s" if ceiling.data_type.startswith("I") else unit
-    return f"{ceiling.name} {ceiling.value:,.0f} {unit}"
+def _rate_labels(rooflines: Sequence[Roofline], right: float) -> Iterator[Spec]:
+    """One label for rates that are so near to each other that two would cover each other."""
+    rates = sorted(
+        (each for run in rooflines for each in run.ceilings if not each.is_bandwidth),
+        key=lambda ceiling: -ceiling.value,
+    )
+    while rates:
+        together = [each for each in rates if each.value * _LABEL_APART >= rates[0].value]
+        yield {
+            "intensity": right,
+            "performance": rates[0].value,
+            "label": _label(together),
+        }
+        rates = rates[len(together) :]
+
+
+def _label(ceilings: Sequence[Ceiling]) -> str:
+    """`MFMA FP16/BF16 165,537 to 171,150 GFLOP/s`."""
+    by_unit: dict[str, dict[str, None]] = {}
+    for ceiling in ceilings:
+        unit, _, data_type = ceiling.name.partition(" ")
+        by_unit.setdefault(unit, {})[data_type] = None
+    names = ", ".join(f"{unit} {'/'.join(types)}".strip() for unit, types in by_unit.items())
+    texts = dict.fromkeys(f"{each.value:,.0f}" for each in reversed(ceilings))
+    ends = list(texts)[:: max(len(texts) - 1, 1)]
+    return f"{names} {' to '.join(ends)} {rate_unit(ceilings)}"
+
+
+_POWERS = [10.0**power for power in range(-9, 13)]
 
 
 def _axes(*, titled: bool = True) -> Spec:
@@ -103,12 +170,14 @@ def _axes(*, titled: bool = True) -> Spec:
             "field": "intensity",
             "type": "quantitative",
             "scale": {"type": "log"},
+            "axis": {"values": _POWERS},
             "title": "operations for each byte (FLOP/B)" if titled else None,
         },
         "y": {
             "field": "performance",
             "type": "quantitative",
             "scale": {"type": "log"},
+            "axis": {"values": _POWERS},
             "title": "performance (GFLOP/s)" if titled else None,
         },
     }
@@ -119,14 +188,18 @@ def _color() -> Spec:
         "field": "level",
         "type": "nominal",
         "title": "memory level",
-        "scale": {"domain": [*_LEVELS, "rate"], "range": [*_COLORS, "#555555"]},
+        "scale": {"domain": [*_LEVELS, _RATE], "range": [*_COLORS, _RATE_COLOR]},
     }
 
 
-def _line_layer(rows: Sequence[Spec], least_y: float) -> Spec:
+def _line_layer(rows: Sequence[Spec], least_y: float, legend: dict[str, str]) -> Spec:
     kept = [row for row in rows if math.isfinite(row["performance"])]
+    color = _color()
+    if legend:
+        named = json.dumps(legend)
+        color["legend"] = {"labelExpr": f"{named}[datum.label] || datum.label", "labelLimit": 220}
     encoding = _axes() | {
-        "color": _color(),
+        "color": color,
         "detail": {"field": "line"},
         "tooltip": [{"field": name} for name in ("run", "label", "source")],
     }
@@ -140,9 +213,37 @@ def _line_layer(rows: Sequence[Spec], least_y: float) -> Spec:
 
 def _label_layer(rows: Sequence[Spec]) -> Spec:
     return {
-        "data": {"values": [row for row in rows if row["is_end"] and row["level"] == "rate"]},
+        "data": {"values": list(rows)},
         "mark": {"type": "text", "align": "right", "dy": -6, "fontSize": 10, "clip": True},
         "encoding": _axes() | {"text": {"field": "label"}},
+    }
+
+
+_TOLD = [
+    {"field": "number"},
+    {"field": "name", "title": "kernel"},
+    {"field": "run"},
+    {"field": "level"},
+    {"field": "intensity", "format": ".4g"},
+    {"field": "performance", "title": "GFLOP/s", "format": ".4g"},
+    {"field": "calls"},
+    {"field": "time_us", "title": "time (us)", "format": ",.1f"},
+]
+"""What a point tells where the pointer rests on it."""
+
+
+def _number_layer(points: Sequence[Spec]) -> Spec:
+    """In each point the number of its kernel, which is its row in table 4.2."""
+    return {
+        "data": {"values": list(points)},
+        "mark": {
+            "type": "text",
+            "fontSize": 9,
+            "fontWeight": "bold",
+            "color": "white",
+            "clip": True,
+        },
+        "encoding": _axes() | {"text": {"field": "number"}, "tooltip": _TOLD},
     }
 
 
@@ -153,17 +254,9 @@ def _point_layer(rows: Sequence[Spec], several: bool) -> Spec:
             "field": "time_us",
             "type": "quantitative",
             "title": "time (us)",
-            "scale": {"range": [60, 600]},
+            "scale": {"range": [110, 620]},
         },
-        "tooltip": [
-            {"field": "name", "title": "kernel"},
-            {"field": "run"},
-            {"field": "level"},
-            {"field": "intensity", "format": ".4g"},
-            {"field": "performance", "title": "GFLOP/s", "format": ".4g"},
-            {"field": "calls"},
-            {"field": "time_us", "title": "time (us)", "format": ",.1f"},
-        ],
+        "tooltip": _TOLD,
     }
     if several:
         encoding["shape"] = {"field": "run", "type": "nominal"}

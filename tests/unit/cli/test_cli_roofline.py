@@ -65,10 +65,11 @@ def test_the_page_needs_no_network_and_names_cannot_break_out(
     run("roofline", "-p", workload, "-o", target)
     page = target.read_text(encoding="utf-8")
 
-    assert page.count("</script>") == 2
-    assert "default-src 'none'" in page
+    assert page.count("</script>") == 4  # early, data, library, late
+    assert "default-src &#x27;none&#x27;" in page
+    assert "unsafe" not in page.partition("</head>")[0]
     assert '<script src="' not in page
-    assert "<link" not in page
+    assert page.count("<link") == page.count('<link rel="icon" href="data:')
 
 
 def test_a_description_of_the_plot_needs_no_package(

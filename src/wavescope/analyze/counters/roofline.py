@@ -181,13 +181,27 @@ def measured_peaks(table: CounterTable) -> dict[str, float]:
 
 def rate_lines(result: Roofline) -> list[Ceiling]:
     """The rates, those of equal value as one line: 'MFMA FP16, MFMA BF16'."""
-    merged: dict[float, Ceiling] = {}
+    return [
+        alike[0]._replace(name=", ".join(each.name for each in alike))
+        for alike in equal_rates(result)
+    ]
+
+
+def equal_rates(result: Roofline) -> list[list[Ceiling]]:
+    """The rates, those of equal value together."""
+    alike: dict[float, list[Ceiling]] = {}
     for ceiling in result.ceilings:
         if not ceiling.is_bandwidth:
-            known = merged.get(ceiling.value)
-            name = f"{known.name}, {ceiling.name}" if known else ceiling.name
-            merged[ceiling.value] = (known or ceiling)._replace(name=name)
-    return list(merged.values())
+            alike.setdefault(ceiling.value, []).append(ceiling)
+    return list(alike.values())
+
+
+def rate_unit(ceilings: Sequence[Ceiling]) -> str:
+    """The unit of ceilings that are shown as one: operations on integers are no FLOPs."""
+    if any(ceiling.is_bandwidth for ceiling in ceilings):
+        return "GB/s"
+    integers = [ceiling.data_type.startswith("I") for ceiling in ceilings]
+    return "GIOP/s" if all(integers) else "GOP/s" if any(integers) else "GFLOP/s"
 
 
 def _ceilings(

@@ -17,7 +17,7 @@ from wavescope.render.html.page import Page, Section
 from wavescope.render.html.report_page import SCRIPTS, phases_html
 from wavescope.render.html.tables import TableView, table_html
 from wavescope.render.html.timelines import LARGEST_BYTES, timeline_data, timeline_html
-from wavescope.units import count_text, duration_text
+from wavescope.units import counted, duration_text
 
 
 class ComparedTrace(NamedTuple):
@@ -164,8 +164,8 @@ def _trace_html(trace: ComparedTrace, timeline: Html, *, is_open: bool) -> Html:
     """One trace: its timeline, the hot kernels of its phases, its findings."""
     facts = trace.report.overview.facts
     words = (
-        f"{count_text(int(facts.get('op_count') or 0))} ops · "
-        f"{count_text(int(facts.get('kernel_name_count') or 0))} kernels"
+        f"{counted(int(facts.get('op_count') or 0), 'op')} · "
+        f"{counted(int(facts.get('kernel_name_count') or 0), 'kernel')}"
     )
     return element(
         "details",

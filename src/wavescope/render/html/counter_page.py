@@ -55,7 +55,7 @@ def counter_page(
         parts = by_panel.setdefault(table.name.rpartition(".")[0] or table.name, [])
         if table.name in pictures:
             parts.append(element("div", pictures[table.name], class_="scroll"))
-        parts.append(_table(table, numbers, words))
+        parts.append(metric_table_html(table, numbers, words))
     for panel, parts in by_panel.items():
         number = int(panel) if panel.isdecimal() else -1
         title = f"{panel} {words.panels.get(number, '')}".strip()
@@ -84,7 +84,8 @@ def _cards(result: Result) -> list[Card]:
     ]
 
 
-def _table(table: ResultTable, numbers: NumberStyle, words: CounterWords) -> Html:
+def metric_table_html(table: ResultTable, numbers: NumberStyle, words: CounterWords) -> Html:
+    """A table of metrics, and below it why values are not there."""
     if reason := common_reason(table):
         told = f"{reason} (all {count_text(len(table.rows))} rows)"
         heading = element("h3", bounded(table.title, 150))

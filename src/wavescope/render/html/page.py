@@ -49,16 +49,19 @@ class Page:
     """By the id of the element that carries it as JSON."""
     scripts: Sequence[str] = ("page", "tables")
     styles: Sequence[str] = ("page",)
+    library: str = ""
+    """A script that others need, such as one that draws plots."""
 
 
 def write_page(page: Page, stream: TextIO) -> None:
     """Write the whole page to `stream`."""
     early, late = _static("early.js"), "\n".join(_static(f"{name}.js") for name in page.scripts)
+    library = page.library.replace("</script", "<\\/script")
     style = "\n".join(_static(f"{name}.css") for name in page.styles)
     head = joined(
         [
             element("meta", charset="utf-8"),
-            _policy([early, late], style),
+            _policy([early, late], style, library),
             element("meta", name="viewport", content="width=device-width, initial-scale=1"),
             element("meta", name="generator", content=f"wavescope {__version__}"),
             element("title", page.title),
@@ -75,22 +78,24 @@ def write_page(page: Page, stream: TextIO) -> None:
     stream.write("</main>\n")
     for name, value in page.data.items():
         stream.write(_data(name, value))
+    if library:
+        stream.write(element("script", Html(library)))
     stream.write(element("script", Html(late)))
     stream.write("\n</body>\n</html>\n")
 
 
-def _policy(scripts: Sequence[str], style: str) -> Html:
-    allowed = " ".join(_hash(script) for script in scripts)
-    rules = (
+def _policy(scripts: Sequence[str], style: str, library: str) -> Html:
+    allowed = " ".join(_hash(script) for script in (*scripts, library) if script)
+    rules = [
         "default-src 'none'",
         f"script-src {allowed}",
         f"style-src {_hash(style)}",
         "img-src data:",
         "base-uri 'none'",
         "form-action 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
-    )
+    ]
+    if not library:  # those that draw set markup of their own
+        rules += ["require-trusted-types-for 'script'", "trusted-types 'none'"]
     return element("meta", http_equiv="Content-Security-Policy", content="; ".join(rules))
 
 

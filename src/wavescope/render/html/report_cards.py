@@ -5,7 +5,7 @@ from __future__ import annotations
 from wavescope.analyze.report.trace_report import TraceReport
 from wavescope.model.result import Result, Value
 from wavescope.render.html.cards import Card
-from wavescope.units import count_text, duration_text
+from wavescope.units import count_text, counted, duration_text
 
 _BUSY_GOOD_PERCENT = 80.0
 _BUSY_LOW_PERCENT = 50.0
@@ -20,7 +20,7 @@ def report_cards(report: TraceReport) -> list[Card]:
     busy = summary.facts.get("gpu_busy_percent")
     gpus = int(_number(summary.facts.get("gpu_count")))
     cards = [
-        Card("GPU span", duration_text(span_ns), f"on {gpus} GPU{'s' if gpus != 1 else ''}"),
+        Card("GPU span", duration_text(span_ns), f"on {counted(gpus, 'GPU')}"),
         _busy_card(busy),
         Card(
             "Ops",

@@ -18,7 +18,7 @@ from wavescope.render.html.page import Page, Section
 from wavescope.render.html.report_cards import report_cards
 from wavescope.render.html.tables import TableView, table_html
 from wavescope.render.html.timelines import timeline_data, timeline_html
-from wavescope.units import count_text, duration_text
+from wavescope.units import count_text, counted, duration_text
 
 SCRIPTS = ("page", "tables", "timeline_data", "timeline_drawing", "timeline")
 
@@ -71,7 +71,7 @@ def header_html(report: TraceReport, trace: Trace, title: str) -> Html:
     words = [
         trace.path,
         f"{trace.format} trace",
-        f"{count_text(int(report.overview.facts.get('op_count') or 0))} ops",
+        counted(int(report.overview.facts.get("op_count") or 0), "op"),
         *(facts[tag] for tag in ("recorded_at", "recorded_by") if tag in facts),
     ]
     return joined(
@@ -105,7 +105,7 @@ def _phase_title(phases: Sequence[HotKernels]) -> str:
 
 
 def _phase_head(phase: HotKernels) -> Html:
-    words = f"{count_text(phase.op_count)} ops · {duration_text(phase.compute_ns)} compute"
+    words = f"{counted(phase.op_count, 'op')} · {duration_text(phase.compute_ns)} compute"
     if phase.communication_ns:
         words += f" (excl. {duration_text(phase.communication_ns)} communication)"
     return joined(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.op_labels import NO_NAME
 from wavescope.analyze.report.timeline import Strip, Timeline, shares
 from wavescope.analyze.report.trace_report import OpNames
 from wavescope.model.strings import StringTable
@@ -49,7 +50,9 @@ _OPS = TimelineWords()
 
 
 def timeline_html(source_id: str, drawn: Timeline, words: TimelineWords = _OPS) -> Html:
-    """The place of a timeline whose data is in the element `source_id`."""
+    """The place of a timeline whose data is in the element `source_id`; nothing of no strips."""
+    if not drawn.strips:
+        return Html("")
     choices = [
         element("option", bounded(colouring.title, 60), value=str(number))
         for number, colouring in enumerate(drawn.colourings)
@@ -210,7 +213,7 @@ def _marker_data(drawn: Timeline, strings: StringTable) -> dict[str, Any]:
     codes, name = np.unique(markers.name, return_inverse=True)
     return {
         "lanes": [lane._asdict() for lane in markers.lanes],
-        "names": [bounded(strings[code], _LONGEST_NAME) for code in codes.tolist()],
+        "names": [bounded(strings[code] or NO_NAME, _LONGEST_NAME) for code in codes.tolist()],
         "lane": packed(markers.lane),
         "depth": packed(markers.depth),
         "start": packed_steps(markers.start_ns, restarts=_changes(markers.lane)),
