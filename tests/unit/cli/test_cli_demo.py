@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -33,12 +34,13 @@ def test_it_shows_a_summary_and_writes_two_files(run: Run, tmp_path: Path) -> No
         "trace.db",
         "trace.pftrace",
     ]
+    trace = shlex.quote(f"{folder}/trace.db")
     assert ran.out.startswith("Summary\n")
     assert "Findings\n" in ran.out
     assert "note: not recorded: this is a test; the trace is generated instead\n" in ran.err
-    assert f"$ wavescope summary {folder}/trace.db -n 12\n" in ran.err
+    assert f"$ wavescope summary {trace} -n 12\n" in ran.err
     assert f"wrote {folder}/trace.db, {folder}/trace.pftrace and {folder}/report.html\n" in ran.err
-    assert f"  wavescope query {folder}/trace.db 'SELECT * FROM top LIMIT 5'\n" in ran.err
+    assert f"  wavescope query {trace} 'SELECT * FROM top LIMIT 5'\n" in ran.err
 
 
 def test_the_commands_it_names_work(run: Run, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_convert_back_to_a_trace_file_keeps_the_ops(
 
     assert ran.code == 0
     assert ops(tmp_path / "copy.db") == ALL_OPS
-    assert ran.err.endswith(f"next: wavescope summary {tmp_path / 'copy.db'}\n")
+    assert ran.err.endswith(f"next: wavescope summary {shlex.quote(str(tmp_path / 'copy.db'))}\n")
 
 
 def test_convert_filters(run: Run, trace_file: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_a_trace_with_markers_is_said_to_have_phases(
 
     words = run("summary", trace_file).err.splitlines()
 
-    assert words[-1] == f"by marked phase: wavescope phases {trace_file}"
+    assert words[-1] == f"by marked phase: wavescope phases {shlex.quote(str(trace_file))}"
     assert "phases" not in run("summary", unmarked).err
 
 

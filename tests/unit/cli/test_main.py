@@ -6,6 +6,7 @@ import argparse
 import errno
 import io
 import os
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -241,7 +242,7 @@ def test_tracebacks_are_shown_on_request(
 
 def test_a_closed_pipe_is_no_error_worth_words(trace_file: Path) -> None:
     done = subprocess.run(
-        f"{sys.executable} -m wavescope query --quiet {trace_file} "
+        f"{sys.executable} -m wavescope query --quiet {shlex.quote(str(trace_file))} "
         "'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i FROM n' "
         "--format csv | head -n 2",
         shell=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -95,7 +96,8 @@ def test_a_missing_program_is_a_usage_error_and_restores_the_mask() -> None:
 def test_a_signal_to_the_recorder_alone_is_passed_on(tmp_path: Path) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         marker = tmp_path / number.name
-        program = f"trap 'echo got > {marker}; exit 5' {number.name[3:]}; echo ready; {FOREVER}"
+        trap = shlex.quote(f"echo got > {shlex.quote(str(marker))}; exit 5")
+        program = f"trap {trap} {number.name[3:]}; echo ready; {FOREVER}"
         end = _launched_elsewhere(program, [number])
         assert end.exit_code == 5
         assert marker.read_text() == "got\n"
@@ -103,7 +105,9 @@ def test_a_signal_to_the_recorder_alone_is_passed_on(tmp_path: Path) -> None:
 
 def test_the_second_interruption_kills_the_program_and_its_children(tmp_path: Path) -> None:
     child_file = tmp_path / "child"
-    stubborn = f"trap '' INT; sleep 3600 & echo $! > {child_file}; echo ready; {FOREVER}"
+    stubborn = (
+        f"trap '' INT; sleep 3600 & echo $! > {shlex.quote(str(child_file))}; echo ready; {FOREVER}"
+    )
     end = _launched_elsewhere(stubborn, [signal.SIGINT, signal.SIGINT])
 
     assert end.words == "ended by SIGKILL"

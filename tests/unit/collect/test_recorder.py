@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import textwrap
 from pathlib import Path
@@ -120,7 +121,7 @@ def test_a_failed_merge_keeps_the_records_and_says_where(
         record(options, os.environ)
     monkeypatch.undo()
     (session,) = names(tmp_path)
-    assert f"wavescope recover {tmp_path / session}" in caught.value.hint
+    assert f"wavescope recover {shlex.quote(str(tmp_path / session))}" in caught.value.hint
     with open_trace(tmp_path / session) as trace:
         assert len(trace.ops) == 1
 
