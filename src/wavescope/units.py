@@ -33,6 +33,11 @@ def count_text(count: int) -> str:
     return f"{count:,}"
 
 
+def counted(count: int, noun: str) -> str:
+    """A count with its noun: 1 op, 1,234 ops."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def _significant(value: float) -> str:
     magnitude = abs(value)
     if magnitude >= 100:

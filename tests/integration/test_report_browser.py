@@ -309,11 +309,13 @@ def test_without_scripts_tables_and_charts_are_still_there(
 
 
 def test_an_empty_trace_has_a_report_too(browser: Browser, tmp_path: Path) -> None:
-    view = opened(browser, report(write_as(a_trace(), tmp_path / "empty.db")))
+    view = browser.page(report(write_as(a_trace(), tmp_path / "empty.db")).as_uri())
+    view.wait("document.readyState === 'complete'")
 
     assert view.complaints() == []
     said = view.value("document.querySelector('#findings .none').textContent")
     assert said == "There are no GPU ops here to judge."
+    assert view.value("document.querySelectorAll('.timeline, #timeline').length") == 0
 
 
 def test_several_traces_are_compared_with_the_first(browser: Browser, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.op_labels import NO_NAME
 from wavescope.model.columns import MARKER_INSTANT, MARKER_UNCLOSED, QUEUES, TABLES
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
@@ -12,7 +13,6 @@ from wavescope.model.selection import trace_span
 from wavescope.model.trace import Trace, TraceTable
 
 Rows = list[tuple[Value, ...]]
-_UNKNOWN_NAME = "(no name)"
 
 
 def overview(trace: Trace) -> Result:
@@ -70,7 +70,7 @@ def marker_list(trace: Trace) -> ResultTable:
     unclosed = groups.sum((flags & MARKER_UNCLOSED != 0).astype(np.int64))
     rows: Rows = [
         (
-            trace.strings[int(groups.codes[i])] or _UNKNOWN_NAME,
+            trace.strings[int(groups.codes[i])] or NO_NAME,
             int(counts[i]),
             int(totals[i]),
             int(totals[i]) / int(counts[i]),
@@ -103,7 +103,7 @@ def kernel_list(trace: Trace) -> ResultTable:
     for index in np.argsort(-totals, kind="stable").tolist():
         code = int(groups.codes[index])
         known = symbols.get(code, (None,) * 5)
-        name = trace.strings[code] or _UNKNOWN_NAME
+        name = trace.strings[code] or NO_NAME
         rows.append((name, int(groups.counts[index]), int(totals[index]), *known))
     return ResultTable("kernels", "Kernels", columns, rows)
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 PARTS = ("operator", "category", "kernel", "phase", "step")
 _WATERFALL_ROWS = 12
-_CLOSING_ROWS = 4
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,17 +105,9 @@ def _compare_options(arguments: argparse.Namespace, output: OutputOptions) -> Co
         parts=arguments.by,
         figures=figure_options(arguments),
         match_renamed=not arguments.no_match,
-        waterfall_rows=_waterfall_rows(arguments, output) if people else 0,
+        waterfall_rows=min(_WATERFALL_ROWS, output.rows) if people else 0,
         step=arguments.step,
     )
-
-
-def _waterfall_rows(arguments: argparse.Namespace, output: OutputOptions) -> int:
-    """As many parts as leave room for the rows that begin and close the waterfall."""
-    if not output.rows:
-        return 0
-    rows = output.rows // (len(arguments.traces) - 1)
-    return max(1, min(_WATERFALL_ROWS, rows - _CLOSING_ROWS))
 
 
 def _said_elsewhere(result: Result) -> list[str]:

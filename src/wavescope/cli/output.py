@@ -77,7 +77,8 @@ def _chosen(result: Result, options: OutputOptions) -> list[ResultTable]:
 
 
 def _cut(table: ResultTable, rows: int) -> ResultTable:
-    return table.head(rows) if rows and len(table.rows) > rows else table
+    is_cut = rows and len(table.rows) > rows and not table.is_whole
+    return table.head(rows) if is_cut else table
 
 
 def _print_csv(result: Result) -> None:

@@ -19,7 +19,7 @@ from wavescope.cli.options import (
 from wavescope.cli.output import print_result
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
-from wavescope.units import count_text, duration_text
+from wavescope.units import counted, duration_text
 
 if TYPE_CHECKING:
     from wavescope.analyze.phases.phase_tables import PhaseTableOptions
@@ -196,11 +196,11 @@ def _has_page(record: dict[str, Value]) -> bool:
 
 
 def _title(scope: tuple[Value, ...], record: dict[str, Value]) -> str:
-    ops = count_text(int(record["op_count"] or 0))
+    ops = counted(int(record["op_count"] or 0), "op")
     gpu_time = duration_text(int(record["gpu_time_ns"] or 0))
     places = ", ".join(str(value) for value in scope if value is not None)
     prefix = f"[{places}] " if places else ""
-    return f"=== {prefix}{record['path']} ({ops} ops, {gpu_time} GPU time) ==="
+    return f"=== {prefix}{record['path']} ({ops}, {gpu_time} GPU time) ==="
 
 
 def _page(

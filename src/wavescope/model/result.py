@@ -48,6 +48,8 @@ class ResultTable:
     rows: list[tuple[Value, ...]] = field(default_factory=list)
     total_rows: int | None = None
     """How many rows there are when `rows` holds only the first of them."""
+    is_whole: bool = False
+    """Whether the rows mean something together only, as those of a sum do: none is left out."""
 
     def column(self, name: str) -> list[Value]:
         """All values of one column."""

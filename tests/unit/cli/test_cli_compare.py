@@ -175,3 +175,14 @@ def test_an_unreadable_run(
     assert main(["compare", runs["base"][0], str(damaged)]) == 3
     assert main(["compare", "--base", runs["base"][0], "--new", str(damaged)]) == 3
     assert str(damaged) in capfd.readouterr().err
+
+
+def test_rows_are_those_of_parts_and_the_sum_around_them_stays(
+    runs: dict[str, list[str]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", runs["base"][0], runs["slow"][0], "-n", "2", "-q"]) == 0
+
+    lines = capfd.readouterr().out.split("by category\n")[1].split("\n\n")[0].splitlines()
+    names = [line.split("  ")[0] for line in lines if not line.startswith(("-", " ", "Part"))]
+    assert names[0] == "(base)"
+    assert names[2:] == ["(2 others)", "(ran at once)", "(idle)", "(new)"]

@@ -48,7 +48,7 @@ def test_every_phase_has_a_page_with_its_kernels(run: Run, marked_file: Path) ->
     lines = ran.out.splitlines()
     assert "=== prefill (4 ops, 16.00 us GPU time) ===" in lines
     assert "=== step * (2 ops, 4.000 us GPU time) ===" in lines
-    assert "=== (outside any range) (1 ops, 1.000 us GPU time) ===" in lines
+    assert "=== (outside any range) (1 op, 1.000 us GPU time) ===" in lines
     gemm = next(line for line in lines if line.startswith("Cijk_Ailk_Bljk (MT64x64x256)"))
     assert gemm.split()[2:5] == ["3", "4.000", "75.0"]
     assert "hipBLASLt GEMM, tile 64x64x256" in gemm
@@ -132,3 +132,14 @@ def test_of_many_phases_the_largest_are_shown(run: Run, tmp_path: Path) -> None:
     assert "(20 of 60 rows)" in few
     assert f"=== phase {chr(65 + 59)} (" in few and "=== phase A (" not in few
     assert run("phases", path, "-n", "0").out.count("=== phase") == 60
+
+
+def test_markers_without_a_name_are_called_so(run: Run, tmp_path: Path) -> None:
+    maker = a_trace().with_process(42).with_marker("", 0, 100).with_marker("inner", 10, 90)
+    maker.with_kernel(_GEMM, 20, 30)
+    path = tmp_path / "unnamed.db"
+    write_trace([maker.builder], path)
+
+    found = tables(run("phases", path, "--json").out)["phases"]
+
+    assert [row["path"] for row in found] == ["(no name)", "(no name) > inner"]

@@ -236,7 +236,8 @@ def _version_table(
         ResultColumn("verdict", "Verdict", Unit.NAME, "on what changed since then"),
     )
     rows: list[tuple[Value, ...]] = []
-    for measurement in (*against, runs):
+    measurements = (*against, runs)
+    for measurement, label in zip(measurements, _told_apart(measurements), strict=True):
         for cost in mode_costs(measurement, check):
             since: tuple[Value, Value] = (None, None)
             if measurement is not runs and cost.mode in runs.modes:
@@ -245,7 +246,7 @@ def _version_table(
                 since = (effect.change_percent, verdict.value)
             rows.append(
                 (
-                    measurement.label,
+                    label,
                     cost.mode,
                     cost.baseline,
                     cost.traced,
@@ -254,6 +255,21 @@ def _version_table(
                 )
             )
     return ResultTable("versions", "Versions and modes", columns, rows)
+
+
+def _told_apart(measurements: Sequence[OverheadRuns]) -> list[str]:
+    """Labels; where several measurements share one, with the time of each, then with a number."""
+    labels = [each.label for each in measurements]
+    dated = [
+        f"{each.label} ({each.recorded_at})"
+        if labels.count(each.label) > 1 and each.recorded_at
+        else each.label
+        for each in measurements
+    ]
+    return [
+        f"{label} #{dated[:place].count(label) + 1}" if dated.count(label) > 1 else label
+        for place, label in enumerate(dated)
+    ]
 
 
 def _since(old: OverheadRuns, new: OverheadRuns, mode: str, check: OverheadCheck) -> Effect:
@@ -372,8 +388,11 @@ def _coverage_findings(runs: OverheadRuns, costs: Sequence[ModeCost]) -> list[Fi
 
 
 def _command_findings(runs: OverheadRuns, against: Sequence[OverheadRuns]) -> list[Finding]:
+    labels = _told_apart((*against, runs))
     others = [
-        other for other in against if (other.command, other.softgpu) != (runs.command, runs.softgpu)
+        f"{label}: {other.command}"
+        for label, other in zip(labels, against, strict=False)
+        if (other.command, other.softgpu) != (runs.command, runs.softgpu)
     ]
     if not others:
         return []
@@ -382,7 +401,7 @@ def _command_findings(runs: OverheadRuns, against: Sequence[OverheadRuns]) -> li
             "other-program",
             Severity.WARNING,
             "the stored measurements are of another program",
-            "; ".join(f"{other.label}: {other.command}" for other in others),
+            "; ".join(others),
             "compare measurements of one command on one machine",
         )
     ]

@@ -86,7 +86,8 @@ def waterfall_table(
     for comparison in comparisons:
         place = (comparison.number,) if many else ()
         found += [(*place, *row) for row in _rows(comparison, rows)]
-    return ResultTable(name, title, (*(TRACE_COLUMN if many else ()), *_COLUMNS), found)
+    columns = (*(TRACE_COLUMN if many else ()), *_COLUMNS)
+    return ResultTable(name, title, columns, found, is_whole=True)
 
 
 def _rows(comparison: Comparison, most: int) -> list[tuple[Value, ...]]:

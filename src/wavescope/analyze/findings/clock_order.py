@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.findings.evidence_sql import inversions_sql
 from wavescope.model.result import Finding, Severity
-from wavescope.units import duration_text
+from wavescope.units import counted, duration_text
 
 ID = "clock-inversion"
 
@@ -21,9 +21,9 @@ def clock_inversion(after_start_ns: npt.NDArray[np.int64]) -> list[Finding]:
         Finding(
             ID,
             Severity.WARNING,
-            f"{len(inverted):,} ops began before the call that launched them",
-            f"by up to {duration_text(-int(inverted.min()))}; {len(after_start_ns):,} ops have a "
-            f"call",
+            f"{counted(len(inverted), 'op')} began before the launching call",
+            f"by up to {duration_text(-int(inverted.min()))}; of "
+            f"{counted(len(after_start_ns), 'op')} with a call",
             "host and GPU clocks disagree: read launch latencies as differences only",
             sql=inversions_sql(),
             numbers={

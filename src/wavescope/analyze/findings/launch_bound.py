@@ -15,7 +15,7 @@ from wavescope.analyze.phases.marker_paths import NO_PATH
 from wavescope.model.coded_columns import code_counts, looked_up
 from wavescope.model.result import Finding, Severity
 from wavescope.model.source import Array
-from wavescope.units import duration_text
+from wavescope.units import counted, duration_text
 
 ID = "launch-bound"
 _EXPLAINED = 0.8
@@ -170,7 +170,8 @@ def _finding(context: FindingContext, each: _PhaseGaps, ops: _PhaseOps) -> Findi
         Severity.WARNING,
         f"{subject} is bound by launches: {each.gap_percent:.0f} % of its GPU time line is gaps "
         f"before short ops",
-        f"{each.op_count:,} ops, median {duration_text(ops.median_ns)}; {each.gap_count:,} gaps "
+        f"{counted(each.op_count, 'op')}, median {duration_text(ops.median_ns)}; "
+        f"{counted(each.gap_count, 'gap')} "
         f"before them of {duration_text(mean_gap_ns)} on average, together "
         f"{duration_text(each.gap_ns)} beside {duration_text(each.busy_ns)} of work",
         "launch them as one graph (hipGraph, CUDA graph, torch.compile with reduce-overhead), or "

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.op_labels import NO_NAME
 from wavescope.analyze.phases.marker_names import merged_names
 from wavescope.analyze.phases.marker_ranges import FoundRanges, MarkerRanges
 from wavescope.model.columns import UNKNOWN
@@ -80,7 +81,7 @@ def range_paths(
 ) -> RangePaths:
     """The paths of all ranges, merged over repetitions."""
     codes = sorted({*found.host.names.tolist(), *found.drawn.names.tolist()})
-    texts = [strings[code] for code in codes]
+    texts = [strings[code] or NO_NAME for code in codes]
     names = dict(zip(codes, merged_names(texts) if merge_numbers else texts, strict=True))
     tree = PathTree()
     return RangePaths(

@@ -167,6 +167,19 @@ def test_versions_and_modes_beside_one_another() -> None:
     ]
 
 
+def test_measurements_of_one_label_are_told_apart() -> None:
+    runs = measured(baseline=[100, 101], lite=[99, 100]).runs
+    same = [
+        OverheadRuns("v1", "./bench", TOKENS, runs, recorded_at=at)
+        for at in ("2026-01-01", "2026-01-02", "2026-01-02", "")
+    ]
+    now = OverheadRuns("now", "./bench", TOKENS, runs)
+
+    found = overhead_result(now, same).table("versions").column("version")
+
+    assert found == ["v1 (2026-01-01)", "v1 (2026-01-02) #1", "v1 (2026-01-02) #2", "v1", "now"]
+
+
 def test_measurements_of_other_metrics_or_programs() -> None:
     old = measured(WALL, label="v1", baseline=[100], lite=[100])
     other = OverheadRuns("v1", "./other", TOKENS, measured(baseline=[1.0], lite=[1.0]).runs)
