@@ -6,7 +6,7 @@ A formula is arithmetic on counters (`SQ_WAVES`, `TCC_HIT[channel]`), facts of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple, TypeAlias
 
 from wavescope.analyze.counters.measure import Measure
@@ -93,6 +93,19 @@ def walked(expression: Expression) -> Iterator[Expression]:
     yield expression
     for part in parts(expression):
         yield from walked(part)
+
+
+def without_terms(expression: Expression, names: Collection[str]) -> Expression:
+    """The expression without the names that are mere terms of its sums."""
+    if not isinstance(expression, Arithmetic):
+        return expression
+    left, right = (without_terms(part, names) for part in parts(expression))
+    if expression.operator == "+":
+        if isinstance(left, Name) and left.name in names:
+            return right
+        if isinstance(right, Name) and right.name in names:
+            return left
+    return Arithmetic(expression.operator, left, right)
 
 
 def expression_text(expression: Expression, rank: int = 0) -> str:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wavescope.analyze.counters.catalogue import Catalogue
+from wavescope.analyze.counters.expression import expression_text, without_terms
 from wavescope.analyze.counters.expression_parser import parsed
 from wavescope.analyze.counters.expression_value import Array, Scope, evaluated
 from wavescope.analyze.counters.measured import KernelScope, Measured
@@ -85,6 +86,11 @@ MATRIX_METRICS = {
     "FP64": "mfma_flops_f64",
     "I8": "mfma_iops_i8",
 }
+_LATER_OPERATIONS = {
+    "SQ_INSTS_VALU_MFMA_MOPS_F8": "FP8",
+    "SQ_INSTS_VALU_MFMA_MOPS_F6F4": "FP6 and FP4",
+}
+"""Counters that older collectors do not read, and whose operations few kernels have."""
 _VECTOR_RATES = {"FP32": 1.0, "FP64": 1.0}
 """Of the vector peak that the catalogue computes, for types without a measured rate."""
 
@@ -242,10 +248,15 @@ def _points(
     operations = catalogue.metrics["flops_total"].value
     if "flops_total" not in shown_metrics(catalogue):
         return [], [f"N/A: {catalogue.chip} does not count floating-point operations"]
+    notes = []
+    uncounted = [name for name in measured.missing(operations) if name in _LATER_OPERATIONS]
+    if uncounted:
+        operations = expression_text(without_terms(parsed(operations), uncounted))
+        types = " and ".join(_LATER_OPERATIONS[name] for name in uncounted)
+        notes.append(f"without matrix operations on {types} ({needs_text(uncounted)})")
     missing = measured.missing(f"({operations}) / duration")
     if missing:
         return [], [f"kernels cannot be placed: {needs_text(missing)}"]
-    notes = []
     usable = []
     for level in levels:
         lacking = measured.missing(BYTES[level])

@@ -11,6 +11,7 @@ from wavescope.analyze.counters.roofline import (
     MemoryLevel,
     PointKind,
     Roofline,
+    rate_unit,
     roofline,
 )
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
@@ -70,7 +71,7 @@ def roofline_tables(
                 average,
                 ceiling.value,
                 100 * average / ceiling.value if average is not None else None,
-                "GB/s" if ceiling.is_bandwidth else _rate_unit(ceiling.data_type),
+                rate_unit([ceiling]),
                 "benchmark" if ceiling.measured else "clocks",
                 (value.reason if value else "N/A: not counted by type") or None,
             )
@@ -109,7 +110,3 @@ def _metric_of(catalogue: Catalogue, ceiling: Ceiling) -> Metric | None:
     if width is None:
         return None
     return Metric(f"valu_f{width}", "GFLOP/s", f"64[FLOP] * valu_f{width} / duration", "")
-
-
-def _rate_unit(data_type: str) -> str:
-    return "GIOP/s" if data_type.startswith("I") else "GFLOP/s"

@@ -163,3 +163,27 @@ def test_types_of_chips() -> None:
     assert "FP8" not in supported_types("gfx90a")
     assert "FP8" in supported_types("gfx942")
     assert "FP4" in supported_types("gfx950")
+
+
+def test_operations_that_older_collectors_do_not_count_are_left_out_and_said(
+    tmp_path: Path,
+) -> None:
+    work = NO_WORK | MEMORY | {"SQ_INSTS_VALU_MFMA_MOPS_F16": 3, "SQ_INSTS_VALU_FMA_F32": 7}
+    del work["SQ_INSTS_VALU_MFMA_MOPS_F8"]
+    maker = a_workload(tmp_path).with_system(gpu_arch="gfx942").with_dispatch("k", 1_000, **work)
+
+    plotted = roofline(values_of(maker))
+    points = roofline_tables(values_of(maker))[1].records()
+
+    assert plotted.points[0].operations == 64 * 2 * 7 + 512 * 3
+    told = "without matrix operations on FP8 (N/A: needs SQ_INSTS_VALU_MFMA_MOPS_F8)"
+    assert told in plotted.notes
+    assert [point["note"] for point in points] == [told]
+
+
+def test_other_counters_of_operations_are_needed(tmp_path: Path) -> None:
+    work = NO_WORK | MEMORY
+    del work["SQ_INSTS_VALU_MFMA_MOPS_F16"]
+    maker = a_workload(tmp_path).with_system(gpu_arch="gfx942").with_dispatch("k", 1_000, **work)
+
+    assert roofline(values_of(maker)).points == ()
