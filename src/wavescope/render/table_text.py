@@ -91,7 +91,7 @@ def _least_widths(
     least = dict(natural)
     texts = [column for column in columns if not column.is_number]
     for place, column in enumerate(texts):
-        wanted = max(_NARROWEST_TEXT, width * 3 // 8) if place == 0 else _NARROWEST_TEXT
+        wanted = max(_NARROWEST_TEXT, width * 3 // 8 if place == 0 else width // 8)
         least[id(column)] = min(natural[id(column)], wanted)
     return least
 
@@ -107,17 +107,35 @@ def _least_wanted(columns: list[SpelledColumn]) -> SpelledColumn:
 
 
 def _widths(columns: list[SpelledColumn], natural: dict[int, int], width: int) -> tuple[int, ...]:
-    """Natural widths, the texts cut to one limit with which the table fits."""
-    texts = sorted(natural[id(column)] for column in columns if not column.is_number)
-    room = width - _total(natural[id(column)] for column in columns) + sum(texts)
-    limit = texts[-1] if texts else 0
-    for place, text_width in enumerate(texts):
-        share = max(room // (len(texts) - place), 1)
-        if text_width > share:
-            limit = share
-            break
-        room -= text_width
+    """Natural widths, the texts cut to one limit with which the table fits.
+
+    The first text, which names the row, is cut less: no more than `_least_widths` lets it.
+    """
+    texts = [column for column in columns if not column.is_number]
+    room = width - _total(natural[id(column)] for column in columns)
+    room += sum(natural[id(column)] for column in texts)
+    limit = _common_limit([natural[id(column)] for column in texts], room)
+    limits = {id(column): limit for column in texts}
+    if texts:
+        named, others = texts[0], texts[1:]
+        least = _least_widths(columns, natural, width)
+        needed = sum(least[id(column)] for column in texts)
+        if limit < least[id(named)] and needed <= room:
+            limits[id(named)] = least[id(named)]
+            rest = room - least[id(named)]
+            limit = _common_limit([natural[id(column)] for column in others], rest)
+            limits |= {id(column): limit for column in others}
     return tuple(
-        natural[id(column)] if column.is_number else min(natural[id(column)], limit)
-        for column in columns
+        min(natural[id(column)], limits.get(id(column), natural[id(column)])) for column in columns
     )
+
+
+def _common_limit(wanted: Sequence[int], room: int) -> int:
+    """The width to cut texts to, the longest ones only, so that all of them have room."""
+    ordered = sorted(wanted)
+    for place, text_width in enumerate(ordered):
+        share = max(room // (len(ordered) - place), 1)
+        if text_width > share:
+            return share
+        room -= text_width
+    return ordered[-1] if ordered else 0

@@ -147,3 +147,21 @@ def test_titles_split_where_both_lines_are_short(
     title: str, width: int, lines: tuple[str, str]
 ) -> None:
     assert title_lines(title, width) == lines
+
+
+def test_what_names_a_row_is_cut_less_than_other_texts_and_numbers_go_first() -> None:
+    columns = (
+        ResultColumn("name", "Instruction"),
+        ResultColumn("stall", "Stall", Unit.COUNT),
+        ResultColumn("source", "Source"),
+        ResultColumn("other", "Waits for"),
+        ResultColumn("idle", "Idle", Unit.COUNT),
+    )
+    row = ("global_load_dword v3, v[0:1], off", 1_264_020, "a" * 30, "b" * 30, 5_364)
+    result = Result("", [ResultTable("t", "T", columns, [row])])
+
+    wide, narrow = rendered(result, 96), rendered(result, 70)
+
+    assert "\nglobal_load_dword v3, v[0:1], off  1,264,020  aaaaaaaaaaaaa…aaaaaa  bbb" in wide
+    assert wide.splitlines()[-1].endswith("  5,364")
+    assert "(no room for: Idle; " in narrow
