@@ -97,7 +97,9 @@ void the_watch_keeps_what_signals_say() {
       CHECK(slots.take(slot, made[slot]));
       watch.published(slots.block);
     }
-    const auto is_kept = [&](uint32_t slot) { return value_of(slots.block->own[slot]) == 0; };
+    // The watch is done with a slot when it says so, which is after it has completed the kept signal.
+    const uint64_t taken = tag_of(slots.block->generation, kTaken);
+    const auto is_kept = [&](uint32_t slot) { return slots.block->tag[slot].load(std::memory_order_acquire) == taken; };
     for (uint32_t slot = 0; slot < kCount; ++slot) {
       if (slot != 7) finish_on_gpu(made[slot], use * 1000 + slot, use * 1000 + slot + 1);
     }
@@ -112,6 +114,7 @@ void the_watch_keeps_what_signals_say() {
     wait_until([&] { return is_kept(7); });
     const WavescopePendingBlock kept = block_in_use();
     CHECK(kept.signals[7].start_ticks == 5 && kept.signals[7].end_ticks == 6);
+    for (uint32_t slot = 0; slot < kCount; ++slot) CHECK(kept.signals[slot].value == 0);
     CHECK(kept.signals[39].start_ticks == use * 1000 + 39 && kept.signals[39].end_ticks == use * 1000 + 40);
     for (uint32_t slot = 0; slot < kCount; ++slot) slots.block->own[slot]->value = 1;
     slots.pool->give_back(slots.block);
