@@ -309,7 +309,8 @@ def test_outputs_are_never_overwritten_without_force() -> None:
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where compiled programs are kept; shared by all workers of a run."""
-    folder = tmp_path_factory.getbasetemp().parent / "gpu_programs"
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "gpu_programs"
     folder.mkdir(exist_ok=True)
     return folder
 
