@@ -107,12 +107,32 @@ def test_the_memory_chart_fits(width: int) -> None:
 
     assert max(map(cell_width, lines)) <= max(width, 23)
     text = "\n".join(lines)
-    assert all(f"─ {box.title} ─" in text for box in BOXES)
+    assert all(f"┌─ {box.title} " in text for box in BOXES)
     assert text.count("99") == sum(len(flows) for flows in FLOWS.values())
 
 
 def test_the_memory_chart_of_nothing_says_so() -> None:
-    assert "latency           N/A" in "\n".join(memory_chart_lines({}, 80))
+    assert "latency     N/A" in "\n".join(memory_chart_lines({}, 80))
+
+
+def test_all_first_level_caches_lead_into_the_l2() -> None:
+    lines = memory_chart_lines(CHART, 80)
+
+    top = next(at for at, line in enumerate(lines) if "┌─ L2 " in line)
+    left, right = lines[top].index("┌"), lines[top].index("┐")
+    arrows = [at for line in lines[top - 4 : top] for at, mark in enumerate(line) if mark == "▼"]
+    assert len(arrows) == 3
+    assert all(left < at < right for at in arrows)
+
+
+@pytest.mark.parametrize("width", [20, 48, 80, 120])
+def test_boxes_are_closed_whatever_is_in_them(width: int) -> None:
+    long = dict.fromkeys(CHART, "999,999")
+
+    lines = [line for line in memory_chart_lines(long, width) if "│ " in line and "▼" not in line]
+
+    assert all(line.count("│") % 2 == 0 for line in lines if line.rstrip().endswith("│"))
+    assert max(map(cell_width, lines)) <= max(width, 23)
 
 
 def test_the_drawing_is_sound_and_escapes() -> None:
