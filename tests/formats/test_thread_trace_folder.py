@@ -294,6 +294,23 @@ def test_truncated_names_match_and_an_agent_names_the_chip(tmp_path: Path) -> No
     assert trace.agents[0].cu_count == 304
 
 
+@pytest.mark.parametrize(
+    ("name", "chip"),
+    [
+        ("gfx90a_axpy_ui_output_agent_7_dispatch_1", "gfx90a"),
+        ("ui_output_agent_7_dispatch_1_GFX1201", "gfx1201"),
+        ("gfx942_or_gfx950_dispatch_1", ""),
+        ("mygfx942x_dispatch_1", ""),
+    ],
+)
+def test_a_chip_in_the_captures_name_is_known_where_no_file_says_it(
+    tmp_path: Path, name: str, chip: str
+) -> None:
+    folder = a_capture().with_code("s_nop 0").write(tmp_path).rename(tmp_path / name)
+
+    assert read(folder).capture.chip == chip
+
+
 def test_the_code_objects_name_states_the_chip(tmp_path: Path) -> None:
     folder = an_axpy().write(tmp_path)
     (tmp_path / "out_gfx950_code_object_id_2.out").write_bytes(b"\x7fELF")

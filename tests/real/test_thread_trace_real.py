@@ -42,6 +42,7 @@ def test_axpy_is_read_as_its_tool_wrote_it(captures: Path) -> None:
     trace = decoded(captures / AXPY).trace
 
     assert trace.kernel_name == "axpy(float*, float const*, float, int)"
+    assert (trace.capture.chip, trace.capture.chip_origin) == ("gfx90a", "the capture's name")
     assert trace.capture.dispatch_id == 1
     assert not trace.is_partial
     instructions = trace.instructions
@@ -87,6 +88,9 @@ def test_a_pc_sampling_report_names_the_barrier(captures: Path) -> None:
     result = report(captures / "pc_sampling_folder")
 
     assert result.facts["measure"] == "samples"
+    assert (result.facts["stall"], result.facts["samples"]) == (3_384, 4_690)
+    assert "hits" not in [column.name for column in result.table("lines").columns]
+    assert result.table("stall_types").column("stall")[0] == 766
     assert result.facts["chip"] == "gfx942"
     assert result.table("instructions").column("instruction")[0] == "s_barrier"
     assert result.table("instructions").column("stall")[0] == 153

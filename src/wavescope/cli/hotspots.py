@@ -38,6 +38,7 @@ _HEADER_FACTS = (
     "measure",
     "stall",
     "latency",
+    "samples",
     "stall_rate_percent",
     "executed_row_count",
     "row_count",

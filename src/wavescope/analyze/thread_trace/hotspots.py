@@ -15,6 +15,7 @@ from wavescope.analyze.thread_trace.coverage import (
 from wavescope.analyze.thread_trace.decoded import DecodedTrace
 from wavescope.analyze.thread_trace.entry_lines import EntryLine, entry_lines
 from wavescope.analyze.thread_trace.line_context import ContextSize, context_tables, line_heat
+from wavescope.analyze.thread_trace.sample_tables import in_samples
 from wavescope.analyze.thread_trace.source_lines import (
     NO_SOURCE,
     FrameChoice,
@@ -80,7 +81,7 @@ def hotspots(decoded: DecodedTrace, options: HotspotOptions | None = None) -> Re
         result.tables += [_instruction_table(decoded, view, options) for view in views]
     result.tables += [_pair_table(decoded), coverage_table(decoded, facts)]
     result.findings = [*_findings(decoded, entries), *coverage_findings(decoded, facts)]
-    return result
+    return in_samples(result) if decoded.instructions.measure is Measure.SAMPLES else result
 
 
 def _context(

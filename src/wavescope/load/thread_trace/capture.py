@@ -18,6 +18,7 @@ from wavescope.load.thread_trace.waves import MOST_EVENTS, Report, no_report, re
 from wavescope.model.thread_trace import AgentFacts, CaptureFacts, ThreadTrace, no_waves
 
 _CODE_OBJECT = re.compile(r"(gfx[0-9a-f]{3,5})_code_object_id_\d+\.out\Z")
+_CHIP_IN_NAME = re.compile(r"(?<![a-z0-9])gfx(?:9[0-9a-f]{2}|1[0-2][0-9]{2})(?![a-z0-9])")
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def _capture_facts(
 
 
 def _stated_chip(location: CaptureLocation, agents: list[AgentFacts]) -> tuple[str, str]:
-    """The chip that a code object's file name or a list of agents states, and which of them."""
+    """The chip that a code object's file name, a list of agents or the capture's name states."""
     chips = {
         found[1]
         for _, name in neighbours(location, _CODE_OBJECT)
@@ -98,4 +99,7 @@ def _stated_chip(location: CaptureLocation, agents: list[AgentFacts]) -> tuple[s
     if len(chips) == 1:
         return chips.pop(), "code object file name"
     listed = {agent.chip.partition(":")[0] for agent in agents}
-    return (listed.pop(), "agent information") if len(listed) == 1 else ("", "")
+    if len(listed) == 1:
+        return listed.pop(), "agent information"
+    named = set(_CHIP_IN_NAME.findall(location.name.lower()))
+    return (named.pop(), "the capture's name") if len(named) == 1 else ("", "")
