@@ -168,6 +168,8 @@ def test_baselines_show_exact_differences(run: Run, tmp_path: Path) -> None:
     assert missing["percent_2"] is None
     assert missing["note"] == "baseline N/A: needs TCC_READ_sum; run 2 N/A: needs TCC_READ_sum"
     assert table(out, "0.1")[0]["percent_2"] == 0
+    titles = [finding["title"] for finding in json.loads(out)["findings"]]
+    assert {title.partition(": ")[0] for title in titles} == {"baseline", "run 2"}
 
 
 def test_chips_are_compared_by_what_metrics_mean(run: Run, tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ def comparison_result(analyses: Sequence[Analysis], options: AnalysisOptions) ->
     """Tables of the baseline's metrics with each other workload's value and difference."""
     base, *others = analyses
     result = Result("Counter comparison")
-    for place, analysis in enumerate(analyses, 1):
-        name = "baseline" if place == 1 else f"run {place}"
+    names = ["baseline", *(f"run {place}" for place in range(2, len(analyses) + 1))]
+    for name, analysis in zip(names, analyses, strict=True):
         result.facts[name] = f"{analysis.workload.path} ({analysis.workload.chip})"
     result.facts["normal_unit"] = options.normal_unit.value
     result.facts["aggregation"] = options.aggregation.value
@@ -34,8 +34,9 @@ def comparison_result(analyses: Sequence[Analysis], options: AnalysisOptions) ->
     for table in base.tables:
         if not table.is_per_channel:
             result.tables.append(_compared_table(table, others))
-    for analysis in analyses:
-        result.findings += analysis_result(analysis, options).findings
+    for name, analysis in zip(names, analyses, strict=True):
+        found = analysis_result(analysis, options).findings
+        result.findings += [each._replace(title=f"{name}: {each.title}") for each in found]
     return result
 
 
