@@ -21,6 +21,8 @@ Batch = dict[str, Array]
 """Columns of equal length by name; STRING columns are codes into the source's string table."""
 
 BATCH_ROWS = 1 << 17
+NO_LAUNCH = "have no launch record"
+"""How a reader's note on ops without a known call ends; a finding of its own tells more of them."""
 _ROWS_AT_ONCE = 1 << 14
 """Small batches stay in the cache, and in the heap: larger ones go back to the system each time."""
 _ROWS_OF_ROOM = 1 << 26

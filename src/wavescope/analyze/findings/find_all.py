@@ -23,8 +23,10 @@ from wavescope.analyze.findings.queue_serialization import queue_serialization
 from wavescope.analyze.findings.slow_gpu import slow_gpu
 from wavescope.analyze.findings.thresholds import DEFAULT_THRESHOLDS, Thresholds
 from wavescope.analyze.findings.tiny_kernels import tiny_kernels
+from wavescope.analyze.findings.unknown_launches import ID as UNKNOWN_LAUNCHES
 from wavescope.analyze.findings.unknown_launches import unknown_launches
 from wavescope.model.result import Finding, Severity
+from wavescope.model.source import NO_LAUNCH
 from wavescope.model.trace import Trace
 
 Finder = Callable[[FindingContext], list[Finding]]
@@ -90,6 +92,8 @@ def findings_of(context: FindingContext) -> list[Finding]:
     if not len(context.trace.ops):
         return input_repaired(context.trace)
     found = [finding for finder in FINDERS for finding in _over_gpus(finder(context))]
+    if any(finding.id == UNKNOWN_LAUNCHES for finding in found):
+        found = [finding for finding in found if NO_LAUNCH not in finding.title]
     return sorted(found, key=_rank)
 
 

@@ -14,7 +14,7 @@ def input_repaired(trace: Trace) -> list[Finding]:
         Finding(
             ID,
             Severity.INFO,
-            f"{count:,} {sentence}",
+            f"{sentence}: {count:,}",
             f"{trace.format} reader, {trace.path}",
             "check the recording if these rows matter",
             numbers={"rows": count},

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wavescope.analyze.names.kernel_names import short_name
 from wavescope.analyze.serving.serving_phases import ServingPhase, ServingPhases, serving_phases
 from wavescope.analyze.steps.step_times import (
     LaneStepTimes,
@@ -189,7 +190,7 @@ def _outlier_rows(
 
 def _op_text(trace: Trace, row: int) -> str:
     name = trace.strings[int(trace.ops["name"][row])]
-    return name or trace.strings[int(trace.ops["type"][row])]
+    return short_name(name) if name else trace.strings[int(trace.ops["type"][row])]
 
 
 _STEP_COLUMNS = (

@@ -17,7 +17,7 @@ from wavescope.load.chrome.rows import EventRows
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import KERNELS, LINKS, OPS, UNKNOWN
 from wavescope.model.op_kinds import KERNEL_TYPE, OpKind, kind_of_type
-from wavescope.model.source import Array, Batch
+from wavescope.model.source import NO_LAUNCH, Array, Batch
 from wavescope.model.strings import StringTable
 
 _WAITING_BYTES = 32 << 20
@@ -108,7 +108,7 @@ class OpRows:
             builder.add(OPS, batch | _grid_in_work_items(batch, has_work_items) | taken_over)
             builder.add(LINKS, {"call": causes.call[is_linked], "op": ids[is_linked]})
         total = builder.row_count(OPS)
-        builder.notes.add(f"ops (of {total}) have no launch record", total - len(links))
+        builder.notes.add(f"ops (of {total}) {NO_LAUNCH}", total - len(links))
 
 
 class _OpTypes:

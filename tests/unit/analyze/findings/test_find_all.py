@@ -16,6 +16,7 @@ from wavescope.analyze.findings.thresholds import Thresholds
 from wavescope.errors import UsageError
 from wavescope.model.columns import MONITORS
 from wavescope.model.result import Finding, Result, Severity
+from wavescope.model.source import NO_LAUNCH
 from wavescope.store.read_only_query import ReadOnlyQuery
 from wavescope.store.sqlite_writer import write_trace
 
@@ -278,3 +279,13 @@ def test_drift_is_compared_with_the_clock_where_it_was_sampled() -> None:
     assert finding.numbers["clock_change_percent"] == pytest.approx(-7.674, abs=0.001)
     (without,) = found(traces.drifting, "duration-drift")
     assert without.numbers["clock_change_percent"] is None
+
+
+@pytest.mark.parametrize(
+    ("linked", "told_by"), [(10, ["unknown-launches"]), (20, ["input-repaired"])]
+)
+def test_ops_without_a_launch_are_told_once(linked: int, told_by: list[str]) -> None:
+    trace = traces.partly_launched(linked).build()
+    trace.notes.add(f"ops (of 20) {NO_LAUNCH}", 20 - linked or 1)
+
+    assert [each.id for each in find(trace) if "no launch" in each.title] == told_by
