@@ -16,6 +16,7 @@ import numpy.typing as npt
 from wavescope.analyze.findings.small_gaps import small_gaps
 from wavescope.analyze.findings.thresholds import DEFAULT_THRESHOLDS
 from wavescope.analyze.gpu_timelines import GpuTimeline, gpu_timelines
+from wavescope.analyze.op_labels import short_op_name
 from wavescope.analyze.rows_by_time import RowsByTime
 from wavescope.model.intervals import Times, elapsed_ns
 from wavescope.model.op_kinds import OpKind
@@ -265,15 +266,9 @@ def _largest_table(trace: Trace, largest: Sequence[Gap], gap_count: int) -> Resu
             gap.start_ns,
             gap.end_ns,
             gap.duration_ns,
-            _op_text(trace, gap.before),
-            _op_text(trace, gap.after),
+            short_op_name(trace, gap.before),
+            short_op_name(trace, gap.after),
         )
         for gap in largest
     ]
     return ResultTable("largest_gaps", "Largest gaps", _LARGEST_COLUMNS, rows, gap_count)
-
-
-def _op_text(trace: Trace, row: int) -> str:
-    """The op's name, or its type where it has none, as copies do."""
-    name = trace.strings[int(trace.ops["name"][row])]
-    return name or trace.strings[int(trace.ops["type"][row])]

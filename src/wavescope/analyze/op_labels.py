@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.names.kernel_names import short_name
 from wavescope.analyze.scopes import distinct, index_type
 from wavescope.model.coded_columns import looked_up
 from wavescope.model.op_kinds import OpKind, kind_of_type
@@ -69,3 +70,9 @@ def _labels_by_type_too(trace: Trace, ops: TraceTable) -> OpLabels:
 
 def _label_of_type(op_type: str) -> str:
     return NO_NAME if not op_type or kind_of_type(op_type) is OpKind.KERNEL else op_type
+
+
+def short_op_name(trace: Trace, row: int) -> str:
+    """What people call the op in a row of the trace's `ops`."""
+    name = trace.strings[int(trace.ops["name"][row])]
+    return short_name(name) if name else _label_of_type(trace.strings[int(trace.ops["type"][row])])

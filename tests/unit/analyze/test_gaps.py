@@ -61,7 +61,7 @@ def test_only_time_without_any_queue_running_is_a_gap() -> None:
 def test_the_largest_gaps_name_the_ops_around_them() -> None:
     trace = (
         a_trace()
-        .with_kernel("late", 500, 600)
+        .with_kernel("void vllm::late<float, 8>(float*, int)", 500, 600)
         .with_kernel("first", 0, 100)
         .with_copy(110, 200, queue=5)
         .with_kernel("same end", 150, 200)
@@ -75,7 +75,7 @@ def test_the_largest_gaps_name_the_ops_around_them() -> None:
     assert largest == [Gap(0, 200, 500, before=2, after=0), Gap(1, 1_300, 1_600, before=4, after=5)]
     table = gaps(trace, GapOptions(largest=2)).table("largest_gaps")
     assert table.rows == [
-        (0, 200, 500, 300, "CopyHostToDevice", "late"),
+        (0, 200, 500, 300, "CopyHostToDevice", "vllm::late"),
         (1, 1_300, 1_600, 300, "other", "another"),
     ]
     assert table.total_rows == 3

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.names.kernel_names import short_name
+from wavescope.analyze.op_labels import short_op_name
 from wavescope.analyze.serving.serving_phases import ServingPhase, ServingPhases, serving_phases
 from wavescope.analyze.steps.step_times import (
     LaneStepTimes,
@@ -184,13 +184,8 @@ def _outlier_rows(
             100 * (taken[step] / median_ns - 1) if median_ns else None,
             int(times.busy_ns[step]) - busy_ns,
             int(gaps.max(initial=0)),
-            _op_text(trace, int(ops.rows[widest])),
+            short_op_name(trace, int(ops.rows[widest])),
         )
-
-
-def _op_text(trace: Trace, row: int) -> str:
-    name = trace.strings[int(trace.ops["name"][row])]
-    return short_name(name) if name else trace.strings[int(trace.ops["type"][row])]
 
 
 _STEP_COLUMNS = (
