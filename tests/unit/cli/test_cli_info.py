@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.unit.cli.conftest import Run
 
 
-def test_the_page_shows_counts_gpus_processes_and_coverage(run: Run, trace_file: Path) -> None:
-    ran = run("info", trace_file)
+def test_the_page_shows_counts_gpus_processes_and_coverage(
+    run: Run, trace_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(trace_file.parent)
+    ran = run("info", "trace.db")
 
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
-    assert lines[0:3] == ["Trace", f"path             {trace_file}", "format           wavescope"]
+    assert lines[0:3] == ["Trace", "path             trace.db", "format           wavescope"]
     for line in (
         "span             7.500 us",
         "first timestamp  500 ns",
