@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wavescope.analyze.counters.joined_results import joined_results  # noqa: F401
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,12 @@ from pathlib import Path
 
 from tests.plan_contexts import decoded
 from tests.thread_trace_folders import CaptureBuilder, a_capture, step
-from wavescope.analyze.thread_trace.page.code_view import CodeViewOptions, Producer, code_view
+from wavescope.analyze.thread_trace.page.code_view import (
+    CodeViewOptions,
+    Producer,
+    Stall,
+    code_view,
+)
 from wavescope.analyze.thread_trace.page.wave_timeline import wave_timeline
 
 SOURCE = "@kernel\ndef k():\n    x = load()\n    y = x + 1\n"
@@ -35,17 +40,18 @@ def test_instructions_name_their_line_and_what_they_waited_for(tmp_path: Path) -
     assert [row.line for row in view.rows] == ["0:3", "0:4", "0:4", ""]
     assert wait.producers == (Producer(1, 90),)
     assert (load.producers, add.producers) == ((), ())
-    assert (wait.stall, wait.heat, add.heat, end.heat) == (90, 9, 1, 0)
-    assert wait.stall_percent == 90
-    assert (load.charged, wait.charged) == (90, 0)
-    assert (load.charged_percent, load.charged_heat, wait.charged_heat) == (90, 9, 0)
+    assert wait.stall == Stall(90, 90, 9, 0, 0, 0)
+    assert load.stall == Stall(0, 0, 0, 90, 90, 9)
+    assert (add.stall.raw_heat, end.stall.raw_heat) == (1, 0)
 
 
 def test_lines_have_the_stall_of_their_instructions(tmp_path: Path) -> None:
     (file,) = code_view(decoded(a_kernel(), tmp_path)).files
 
     assert file.path == "/k.py"
-    assert [(line.number, line.text, line.stall, line.charged) for line in file.lines] == [
+    assert [
+        (line.number, line.text, line.stall.raw, line.stall.charged) for line in file.lines
+    ] == [
         (1, "@kernel", 0, 0),
         (2, "def k():", 0, 0),
         (3, "    x = load()", 0, 90),

@@ -6,7 +6,13 @@ for.
 
 from __future__ import annotations
 
-from wavescope.analyze.thread_trace.page.code_view import CodeRow, CodeView, SourceLine, SourceView
+from wavescope.analyze.thread_trace.page.code_view import (
+    CodeRow,
+    CodeView,
+    SourceLine,
+    SourceView,
+    Stall,
+)
 from wavescope.render.html.markup import Html, bounded, element
 from wavescope.units import count_text
 
@@ -77,8 +83,7 @@ def _line(line: SourceLine, unit: str) -> Html:
     return element(
         "tr",
         element("td", element("button", str(line.number), type="button"), class_="number"),
-        _share(line.stall_percent, line.stall, line.heat, unit),
-        _share(line.charged_percent, line.charged, line.charged_heat, unit),
+        *_shares(line.stall, unit),
         element("td", bounded(line.text.expandtabs(4), _LONGEST_CODE), class_="text"),
         data_line=line.key,
     )
@@ -89,8 +94,7 @@ def _instruction(row: CodeRow, unit: str) -> Html:
     return element(
         "tr",
         element("td", element("button", str(row.row), type="button"), class_="number"),
-        _share(row.stall_percent, row.stall, row.heat, unit),
-        _share(row.charged_percent, row.charged, row.charged_heat, unit),
+        *_shares(row.stall, unit),
         element(
             "td",
             bounded(row.text, _LONGEST_CODE),
@@ -100,6 +104,13 @@ def _instruction(row: CodeRow, unit: str) -> Html:
         data_row=str(row.row),
         data_line=row.line or None,
         data_producers=waited or None,
+    )
+
+
+def _shares(stall: Stall, unit: str) -> tuple[Html, Html]:
+    return (
+        _share(stall.raw_percent, stall.raw, stall.raw_heat, unit),
+        _share(stall.charged_percent, stall.charged, stall.charged_heat, unit),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,6 +31,18 @@ class Producer(NamedTuple):
     stall: int
 
 
+class Stall(NamedTuple):
+    """The stall of an instruction or line: where it shows, and waits charged to their causes."""
+
+    raw: int
+    raw_percent: float
+    raw_heat: int
+    """0 for no stall, else 1 to 9 beside the largest."""
+    charged: int
+    charged_percent: float
+    charged_heat: int
+
+
 class CodeRow(NamedTuple):
     """One instruction; `line` is the key of its source line, '' where the source is not kept."""
 
@@ -37,12 +50,7 @@ class CodeRow(NamedTuple):
     text: str
     kind: str
     hits: int
-    stall: int
-    stall_percent: float
-    charged: int
-    charged_percent: float
-    heat: int
-    charged_heat: int
+    stall: Stall
     line: str
     producers: tuple[Producer, ...]
 
@@ -53,12 +61,7 @@ class SourceLine(NamedTuple):
     key: str
     number: int
     text: str
-    stall: int
-    stall_percent: float
-    charged: int
-    charged_percent: float
-    heat: int
-    charged_heat: int
+    stall: Stall
 
 
 class SourceView(NamedTuple):
@@ -133,22 +136,16 @@ def _shown_rows(decoded: DecodedTrace, most: int) -> list[int]:
 
 
 def _code_rows(decoded: DecodedTrace, shown: list[int], keys: list[str]) -> list[CodeRow]:
-    instructions, charged = decoded.instructions, decoded.charges.charged
+    instructions = decoded.instructions
     producers = _producers(decoded)
-    heat, charged_heat = _heat(instructions.stall), _heat(charged)
-    total = max(decoded.total_stall, 1)
+    stalls = _stalls(instructions.stall, decoded.charges.charged, decoded.total_stall)
     return [
         CodeRow(
             row,
             instructions.text[row].strip(),
             decoded.kind(row).value,
             int(instructions.hits[row]),
-            int(instructions.stall[row]),
-            100 * int(instructions.stall[row]) / total,
-            int(charged[row]),
-            100 * int(charged[row]) / total,
-            int(heat[row]),
-            int(charged_heat[row]),
+            stalls(row),
             keys[int(instructions.source_code[row])],
             producers.get(row, ()),
         )
@@ -187,23 +184,18 @@ def _file_view(
     used.update(line for line in line_of_code if line)
     first, last = _window(used, stall, count, options.lines_of_a_file)
     stall[0] = charged[0] = 0
-    heat, charged_heat = _heat(stall), _heat(charged)
-    total = max(decoded.total_stall, 1)
+    stalls = _stalls(stall, charged, decoded.total_stall)
     shown = [
         SourceLine(
             f"{number}:{line}",
             line,
             source.lines[line - 1].rstrip("\r\n"),
-            int(stall[line]),
-            100 * int(stall[line]) / total,
-            int(charged[line]),
-            100 * int(charged[line]) / total,
-            int(heat[line]),
-            int(charged_heat[line]),
+            stalls(line),
         )
         for line in range(first, last + 1)
     ]
-    return SourceView(source.path, 100 * int(stall[1:].sum()) / total, shown, count - len(shown))
+    share = 100 * int(stall[1:].sum()) / max(decoded.total_stall, 1)
+    return SourceView(source.path, share, shown, count - len(shown))
 
 
 def _line_in(key: str, file: int, count: int) -> int:
@@ -222,8 +214,25 @@ def _window(used: set[int], stall: Integers, count: int, most: int) -> tuple[int
     return first, first + most - 1
 
 
+def _stalls(raw: Integers, charged: Integers, total: int) -> Callable[[int], Stall]:
+    """What gives the stall of one row or line, with its shares of `total`."""
+    raw_heat, charged_heat = _heat(raw), _heat(charged)
+    whole = max(total, 1)
+
+    def stall(at: int) -> Stall:
+        return Stall(
+            int(raw[at]),
+            100 * int(raw[at]) / whole,
+            int(raw_heat[at]),
+            int(charged[at]),
+            100 * int(charged[at]) / whole,
+            int(charged_heat[at]),
+        )
+
+    return stall
+
+
 def _heat(stall: Integers) -> Integers:
-    """0 for no stall, else 1 to 9 beside the largest."""
     largest = max(int(stall.max(initial=0)), 1)
     level = np.minimum(stall * HEAT_LEVELS // largest, HEAT_LEVELS - 1)
     return np.where(stall > 0, np.maximum(level, 1), 0)
