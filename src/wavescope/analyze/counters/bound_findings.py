@@ -9,6 +9,7 @@ import numpy as np
 from wavescope.analyze.counters.catalogue import Metric
 from wavescope.analyze.counters.dispatch_choice import kernels_by_time
 from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.analyze.counters.pass_plan import lacked_counters
 from wavescope.analyze.counters.roofline import measured_peaks
 from wavescope.model.counters import Floats
 from wavescope.model.result import Finding, Severity, Value
@@ -96,7 +97,8 @@ def bound_findings(values: MetricValues) -> list[Finding]:
     total = float(spent.sum())
     if total <= 0:
         return []
-    shares = {limit.name: _shares(values, limit) for limit in _LIMITS}
+    limits = [limit for limit in _LIMITS if not _is_lacking(values, limit)]
+    shares = {limit.name: _shares(values, limit) for limit in limits}
     waiting = _percent(values, _WAITING)
     calls = np.bincount(table.kernel_codes, minlength=len(table.kernel_names))
     findings = []
@@ -114,6 +116,7 @@ def bound_findings(values: MetricValues) -> list[Finding]:
             share,
             float(spent[code]) / max(int(calls[code]), 1),
             reached,
+            [limit.name for limit in limits if limit.name not in reached],
             float(waiting[code]),
         )
         found = _finding(kernel)
@@ -127,6 +130,8 @@ class _Kernel(NamedTuple):
     share: float
     mean_ns: float
     reached: dict[str, float]
+    unknown: list[str]
+    """Units of which it is not known how much was reached."""
     waiting: float
 
 
@@ -155,6 +160,17 @@ def _finding(kernel: _Kernel) -> Finding | None:
             kernel.name,
             numbers=numbers,
         )
+    if kernel.unknown:
+        return Finding(
+            "counters.bound.unknown",
+            Severity.INFO,
+            "what bounds the kernel is not known: nothing that was measured is near its peak",
+            f"{evidence}; not known: {', '.join(kernel.unknown)}",
+            "collect panel 2 (-b sol); clocks that are missing can be given with "
+            "--specs-correction",
+            kernel.name,
+            numbers=numbers,
+        )
     if kernel.mean_ns < SHORT_KERNEL_NS:
         return Finding(
             "counters.bound.launch",
@@ -170,13 +186,19 @@ def _finding(kernel: _Kernel) -> Finding | None:
     return Finding(
         "counters.bound.latency",
         Severity.WARNING,
-        "bound by latency: no unit is near its peak"
+        f"bound by latency: no unit reaches {BOUND_PERCENT:.0f} % of its peak"
         + ("" if latency else ", and waves hardly wait"),
         evidence + waits,
         _HIDE_LATENCY if latency else _FIND_IMBALANCE,
         kernel.name,
         numbers=numbers,
     )
+
+
+def _is_lacking(values: MetricValues, limit: _Limit) -> bool:
+    """Whether the chip has no such unit, or does not count what it does."""
+    missing = values.measured.missing(limit.formula)
+    return bool(lacked_counters(values.measured.catalogue.chip, missing))
 
 
 def _shares(values: MetricValues, limit: _Limit) -> Floats:

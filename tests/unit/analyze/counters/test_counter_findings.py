@@ -79,6 +79,27 @@ def test_hbm_is_compared_with_its_measured_peak(tmp_path: Path) -> None:
     assert found.numbers["HBM_percent"] == pytest.approx(64.0)
 
 
+def test_nothing_is_concluded_while_a_unit_was_not_measured(tmp_path: Path) -> None:
+    counters = {name: count for name, count in QUIET.items() if not name.startswith("TCC_")}
+    maker = a_workload(tmp_path).with_dispatch("k", 5_000, **counters)
+
+    (finding,) = bound_findings(values_of(maker))
+
+    assert finding.id == "counters.bound.unknown"
+    assert finding.evidence.endswith("; not known: L2, HBM")
+
+
+def test_units_that_a_chip_lacks_are_not_missed(tmp_path: Path) -> None:
+    counters = {name: count for name, count in QUIET.items() if "MFMA" not in name}
+    maker = (
+        a_workload(tmp_path).with_system(gpu_arch="gfx908").with_dispatch("k", 5_000, **counters)
+    )
+
+    (finding,) = bound_findings(values_of(maker))
+
+    assert finding.id == "counters.bound.launch"
+
+
 def test_only_kernels_that_matter_are_spoken_of(tmp_path: Path) -> None:
     maker = a_workload(tmp_path)
     for name, duration_ns in (("a", 500_000), ("b", 400_000), ("c", 50_000), ("d", 50_000)):
