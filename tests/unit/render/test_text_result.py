@@ -149,6 +149,24 @@ def test_titles_split_where_both_lines_are_short(
     assert title_lines(title, width) == lines
 
 
+def test_the_first_numbers_and_the_first_share_stay_longest() -> None:
+    titles = ("Base", "New", "Delta", "Delta %", "Base calls", "New calls", "Mean %")
+    units = (*(Unit.NS,) * 3, Unit.PERCENT, *(Unit.COUNT,) * 2, Unit.PERCENT)
+    columns = (
+        ResultColumn("name", "Kernel", Unit.NAME),
+        *(ResultColumn(title, title, unit) for title, unit in zip(titles, units, strict=True)),
+        ResultColumn("was", "Was", Unit.NAME),
+    )
+    row = ("gemm", 16_860_000, 12_790_000, -4_070_000, -24.1, 1_234, 5_678, -23.8, "Cijk_Alik_Bljk")
+    result = Result("", [ResultTable("t", "T", columns, [row])])
+
+    assert "(no room for: New calls; " in rendered(result, 66)
+    assert "(no room for: Base calls, New calls, Mean %; " in rendered(result, 52)
+    narrow = rendered(result, 36)
+    assert "(no room for: Base calls, New calls, Mean %, Was; " in " ".join(narrow.split())
+    assert "gemm" in narrow and "16.86  12.79  -4.070" in narrow
+
+
 def test_what_names_a_row_is_cut_less_than_other_texts_and_numbers_go_first() -> None:
     columns = (
         ResultColumn("name", "Instruction"),
