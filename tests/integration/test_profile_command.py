@@ -142,6 +142,7 @@ def test_a_pass_that_counts_nothing_is_said_to(profiler: Profiler) -> None:
 
     assert done.returncode == 1
     assert "failed: the pass counted no dispatch" in done.stdout
+    assert "the same command again runs what is missing" in done.stdout
 
 
 def test_another_command_does_not_mix_with_what_is_there(profiler: Profiler) -> None:

@@ -52,18 +52,19 @@ def print_analysis(
 def _write_page(
     result: Result, arguments: argparse.Namespace, analyses: Sequence[Analysis], stream: TextIO
 ) -> None:
+    from wavescope.analyze.counters.catalogue import OTHER_PANELS  # noqa: PLC0415
     from wavescope.render.html.counter_page import CounterWords, counter_page  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415
     from wavescope.render.memory_chart_svg import memory_chart_html  # noqa: PLC0415
 
-    words, pictures = CounterWords(), {}
-    if analyses:
-        catalogue = analyses[0].values.measured.catalogue
-        words = CounterWords(
-            {panel.id: panel.title for panel in catalogue.all_panels},
-            {panel.id: panel.alias for panel in catalogue.all_panels},
-            {key: metric.meaning for key, metric in catalogue.metrics.items()},
-        )
+    catalogue = analyses[0].values.measured.catalogue if analyses else None
+    panels = catalogue.all_panels if catalogue else OTHER_PANELS
+    words = CounterWords(
+        {panel.id: panel.title for panel in panels},
+        {panel.id: panel.alias for panel in panels},
+        {key: metric.meaning for key, metric in catalogue.metrics.items()} if catalogue else {},
+    )
+    pictures = {}
     if len(analyses) == 1:
         pictures["3.1"] = memory_chart_html(_chart(analyses[0]))
     write_page(counter_page(result, _numbers(arguments), words, pictures), stream)

@@ -38,6 +38,8 @@ def profile_result(folder: Path, ends: list[PassEnd], notes: list[str]) -> Resul
         "passes": len(ends),
         "next": f"wavescope analyze -p {shlex.quote(str(folder))}",
     }
+    if not all(end.is_complete for end in ends):
+        result.facts["unfinished"] = "the same command again runs what is missing"
     result.findings = [_finding(note) for note in notes]
     return result
 

@@ -49,7 +49,8 @@ def counter_page(
     """The page; `pictures` are drawings by the table that they stand above."""
     cards = _cards(result)
     sections = [Section("figures", "", cards_html(cards), is_bare=True)] if cards else []
-    sections.append(Section("findings", "Findings", findings_html(result.findings)))
+    if result.findings:
+        sections.append(Section("findings", "Findings", findings_html(result.findings)))
     by_panel: dict[str, list[Html]] = {}
     for table in result.tables:
         parts = by_panel.setdefault(table.name.rpartition(".")[0] or table.name, [])
