@@ -32,7 +32,7 @@ _HEADER_FACTS = {
     "format": "format",
     "selection": "selection",
     "gpu_count": "gpu_count",
-    "gpu_span_ns": "span_ns",
+    "gpu_span_ns": "gpu_span_ns",
     "gpu_busy_percent": "gpu_busy_percent",
     "op_count": "op_count",
     "listed_op_count": "kernel_launch_count",

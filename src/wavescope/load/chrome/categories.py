@@ -31,6 +31,8 @@ class Role(enum.IntEnum):
     """A repetition of what other events say."""
 
 
+PROFILER_SPAN = "Trace"
+
 _CATEGORIES: dict[Role, tuple[str, ...]] = {
     Role.OP: ("kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset"),
     Role.TYPED_OP: (KERNEL_TYPE, *COPY_TYPES, FILL_TYPE, BARRIER_TYPE, "Task", "Copy"),
@@ -65,7 +67,7 @@ _CATEGORIES: dict[Role, tuple[str, ...]] = {
     Role.MARKER: ("user_annotation", MARKER_TYPE, "roctx", "nvtx", "marker", "user_scope"),
     Role.GPU_MARKER: ("gpu_user_annotation",),
     Role.SKIPPED: (
-        "Trace",
+        PROFILER_SPAN,
         "ac2g",
         "async_gpu",
         "async_cpu_to_gpu",

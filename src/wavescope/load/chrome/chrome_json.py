@@ -8,7 +8,8 @@ What becomes what:
 - begin and end events are paired per thread, then read like complete ones;
 - in files of other tools an event is an op when its category is an op type or its process is named
   as a GPU, else a call;
-- counters, asynchronous events and the profiler's own spans are counted in the notes, not imported.
+- counters and asynchronous events are counted in the notes, not imported; the profiler's own span,
+  which only says when it was on, is passed over.
 
 Times are kept as written; a file's `baseTimeNanoseconds`, from which they count, is in the metadata
 as `chrome.baseTimeNanoseconds`, with all other top-level members. Our own exports get back the
@@ -27,7 +28,7 @@ import numpy.typing as npt
 from wavescope.closing import Closing, on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.load.chrome.arrows import FLOW_END, FLOW_START, FlowArrows
-from wavescope.load.chrome.categories import DROPPED_ARGS, Role
+from wavescope.load.chrome.categories import DROPPED_ARGS, PROFILER_SPAN, Role
 from wavescope.load.chrome.event_batch import EventBatch
 from wavescope.load.chrome.events import EventFile
 from wavescope.load.chrome.host_rows import HostRows
@@ -166,6 +167,8 @@ class _Import(Closing):
 
     def _note_skipped(self, categories: Array) -> None:
         for code, count in zip(*np.unique(categories, return_counts=True), strict=True):
+            if code >= 0 and self.file.tables.texts[code] == PROFILER_SPAN:
+                continue
             shown = f"of category {self.file.tables.texts[code]!r}" if code >= 0 else "on a GPU"
             self.notes.add(f"events {shown} were not imported", count)
 
