@@ -24,6 +24,7 @@ from wavescope.model.thread_trace import Integers, Rows
 _MOST_STRIPS = 64
 _MOST_BINS = 1 << 14
 _MOST_PIECES = 60_000
+_EVENTS_AT_ONCE = 1 << 18
 _LABELS = (
     "matrix",
     "vector ALU",
@@ -70,6 +71,18 @@ class _Pieces(NamedTuple):
         return _Pieces(self.start[places], self.end[places], self.kind[places], self.row[places])
 
 
+class _Kept(NamedTuple):
+    """What is shown one by one of a slot that had `piece_count` pieces."""
+
+    strip: int
+    longest: _Pieces
+    piece_count: int
+
+
+_Lane = tuple[tuple[int, int, int], dict[int, list[int]]]
+"""A SIMD, and the waves of its slots."""
+
+
 def wave_timeline(decoded: DecodedTrace) -> WaveTimeline | None:
     """The waves over time; None without wave files."""
     waves = decoded.waves
@@ -78,10 +91,11 @@ def wave_timeline(decoded: DecodedTrace) -> WaveTimeline | None:
     first, last = int(waves.begin.min()), int(max(waves.end.max(), _last_event(decoded)))
     first = min(first, int(waves.time.min()))
     grid = TimeGrid.over(first, max(last, first + 1), _MOST_BINS)
-    lanes = _lanes(decoded)
     strips: list[Strip] = []
     labels: list[str] = []
-    pieces: list[_Pieces] = []
+    kept: list[_Kept] = []
+    lanes = _lanes(decoded)
+    share = _pieces_of_a_slot(lanes)
     for number, (simd, slots) in enumerate(lanes[:_MOST_STRIPS]):
         of_slots = {slot: _pieces(decoded, members) for slot, members in slots.items()}
         together = _joined(list(of_slots.values()))
@@ -89,10 +103,12 @@ def wave_timeline(decoded: DecodedTrace) -> WaveTimeline | None:
         for slot, found in [(None, together), *of_slots.items()]:
             if len(strips) >= _MOST_STRIPS:
                 break
+            if slot is not None:
+                # Of all pieces of a large trace at once there would be more than of its events.
+                kept.append(_Kept(len(strips), found.longest(share), len(found.start)))
             strips.append(_strip(grid, number, slot, name, found))
             labels.append(name if slot is None else f"slot {slot}")
-            pieces.append(found)
-    detail, names, classes = _detailed(decoded, strips, pieces, first)
+    detail, names, classes = _detailed(decoded, kept, first)
     colouring = Colouring("activity", "Activity", _LABELS, classes)
     timeline = Timeline(grid, max(last, first + 1), (colouring,), strips, detail, _no_markers(), 0)
     return WaveTimeline(timeline, names, labels)
@@ -100,10 +116,16 @@ def wave_timeline(decoded: DecodedTrace) -> WaveTimeline | None:
 
 def _last_event(decoded: DecodedTrace) -> int:
     waves = decoded.waves
-    return int((waves.time + np.maximum(waves.duration, waves.stall)).max())
+    pieces = [
+        slice(at, at + _EVENTS_AT_ONCE) for at in range(0, waves.event_count, _EVENTS_AT_ONCE)
+    ]
+    return max(
+        int((waves.time[piece] + np.maximum(waves.duration[piece], waves.stall[piece])).max())
+        for piece in pieces
+    )
 
 
-def _lanes(decoded: DecodedTrace) -> list[tuple[tuple[int, int, int], dict[int, list[int]]]]:
+def _lanes(decoded: DecodedTrace) -> list[_Lane]:
     """SIMDs in order, each with its slots and their waves."""
     waves = decoded.waves
     found: dict[tuple[int, int, int], dict[int, list[int]]] = {}
@@ -175,27 +197,31 @@ def _strip(grid: TimeGrid, simd: int, slot: int | None, name: str, pieces: _Piec
     )
 
 
+def _pieces_of_a_slot(lanes: list[_Lane]) -> int:
+    """How many pieces of each shown slot are kept one by one."""
+    strips = [slot for _, slots in lanes[:_MOST_STRIPS] for slot in (None, *slots)]
+    shown = [slot for slot in strips[:_MOST_STRIPS] if slot is not None]
+    return max(_MOST_PIECES // max(len(shown), 1), 1)
+
+
 def _detailed(
-    decoded: DecodedTrace, strips: list[Strip], pieces: list[_Pieces], first: int
+    decoded: DecodedTrace, kept: list[_Kept], first: int
 ) -> tuple[DetailedOps, OpNames, Classes]:
     """The longest pieces of the slots one by one, with the text of their instruction."""
-    of_slots = [number for number, strip in enumerate(strips) if strip.queue is not None]
-    share = max(_MOST_PIECES // max(len(of_slots), 1), 1)
-    kept = [(number, pieces[number].longest(share)) for number in of_slots]
-    left = sum(len(pieces[number].start) - len(part.start) for number, part in kept)
+    left = sum(each.piece_count - len(each.longest.start) for each in kept)
     longest_left = max(
         (
-            int(np.partition(part.end - part.start, 0)[0])
-            for number, part in kept
-            if len(part.start) < len(pieces[number].start)
+            int(np.partition(each.longest.end - each.longest.start, 0)[0])
+            for each in kept
+            if len(each.longest.start) < each.piece_count
         ),
         default=0,
     )
-    together = _joined([part for _, part in kept])
+    together = _joined([each.longest for each in kept])
     rows, place = np.unique(together.row, return_inverse=True)
     texts = [decoded.instructions.text[row].strip() if row >= 0 else "?" for row in rows.tolist()]
     detail = DetailedOps(
-        np.repeat([number for number, _ in kept], [len(part.start) for _, part in kept]).astype(
+        np.repeat([each.strip for each in kept], [len(each.longest.start) for each in kept]).astype(
             np.uint16
         ),
         together.start - first,
