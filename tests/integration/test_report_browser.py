@@ -353,6 +353,19 @@ def test_labels_are_one_for_each_trace(tmp_path: Path, capsys: pytest.CaptureFix
     assert "2 labels for 1 traces" in capsys.readouterr().err
 
 
+def test_files_of_one_name_are_called_by_what_tells_them_apart(tmp_path: Path) -> None:
+    paths = []
+    for folder in ("mi300/run", "h100/run"):
+        (tmp_path / folder).mkdir(parents=True)
+        paths.append(str(write_as(many_kernels(), tmp_path / folder / "trace.db")))
+
+    assert main(["report", *paths, "-o", str(tmp_path / "r.html"), "-q"]) == 0
+
+    text = (tmp_path / "r.html").read_text()
+    assert "<h1>mi300/run/trace.db and 1 more</h1>" in text
+    assert "h100/run/trace.db" in text
+
+
 def test_an_existing_page_is_replaced_only_when_asked(tmp_path: Path) -> None:
     trace, page = write_as(many_kernels(), tmp_path / "a.db"), tmp_path / "r.html"
     page.write_text("mine")

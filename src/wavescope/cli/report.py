@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from contextlib import ExitStack
+from itertools import takewhile
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -79,7 +80,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _labels(arguments: argparse.Namespace) -> list[str]:
-    """What the traces are called: as told, else by file, with the folder where files are alike."""
+    """What the traces are called: as told, else by file, with folders where files are alike."""
     paths = [PurePath(path) for path in arguments.traces]
     if arguments.label:
         if len(arguments.label) != len(paths):
@@ -89,7 +90,11 @@ def _labels(arguments: argparse.Namespace) -> list[str]:
             )
         return list(arguments.label)
     names = [path.name for path in paths]
-    return names if len(set(names)) == len(names) else [str(path) for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    levels = zip(*(path.parts[:-1] for path in paths), strict=False)
+    shared = sum(1 for _ in takewhile(lambda level: len(set(level)) == 1, levels))
+    return [str(PurePath(*path.parts[shared:])) for path in paths]
 
 
 def _added_results(paths: Sequence[Path]) -> list[Result]:

@@ -1,6 +1,7 @@
 """Spells the values of result columns and facts for people.
 
-A column of times or sizes gets one unit for all its rows, so that numbers can be compared by eye.
+A column of times or sizes gets one unit for all its rows, so that numbers can be compared by eye;
+so do two columns that are there to be compared, as base and new.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from wavescope.render.escape import visible
 from wavescope.units import NS_PER, bytes_text, count_text, duration_text
 
 ABSENT = "-"
+_COMPARED = (("base_", "new_"), ("baseline_", "traced_"))
+"""Beginnings of the names of columns that are compared with one another."""
 _BYTES_PER = {"B": 1, "kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000}
 
 
@@ -36,18 +39,30 @@ def spelled_columns(table: ResultTable) -> list[SpelledColumn]:
     """The columns of a table that hold anything; all of them when there are no rows."""
     by_column = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
     return [
-        spelled_column(column, values)
+        spelled_column(column, values, counterpart_of(table, column))
         for column, values in zip(table.columns, by_column, strict=True)
         if not values or any(value is not None for value in values)
     ]
 
 
-def spelled_column(column: ResultColumn, values: Sequence[Value]) -> SpelledColumn:
-    """The texts of one result column, in a unit that suits its values."""
-    scale = _scale(column.unit, values)
+def counterpart_of(table: ResultTable, column: ResultColumn) -> list[Value]:
+    """The values that those of a column are compared with: none for most columns."""
+    for one, other in (*_COMPARED, *(pair[::-1] for pair in _COMPARED)):
+        name = other + column.name.removeprefix(one)
+        if column.name.startswith(one) and any(name == each.name for each in table.columns):
+            return table.column(name)
+    return []
+
+
+def spelled_column(
+    column: ResultColumn, values: Sequence[Value], beside: Sequence[Value] = ()
+) -> SpelledColumn:
+    """The texts of one result column, in a unit that suits its values and those `beside` them."""
+    compared = [*values, *beside]
+    scale = _scale(column.unit, compared)
     if scale is not None:
         label, divisor = scale
-        decimals = _decimals(values, divisor)
+        decimals = _decimals(compared, divisor)
         cells = [_scaled(value, divisor, decimals) for value in values]
         return SpelledColumn(visible(column.title), label, cells, True)
     if column.unit is Unit.PERCENT:
@@ -122,11 +137,15 @@ def _decimals(values: Sequence[Value], divisor: int) -> int:
 
 
 def _scaled(value: Value, divisor: int, decimals: int) -> str:
-    return f"{value / divisor:,.{decimals}f}" if _is_number(value) else _plain(Unit.NONE, value)
+    return _number(value / divisor if _is_number(value) else value, decimals)
 
 
 def _number(value: Value, decimals: int) -> str:
-    return f"{value:,.{decimals}f}" if _is_number(value) else _plain(Unit.NONE, value)
+    if not _is_number(value):
+        return _plain(Unit.NONE, value)
+    text = f"{value:,.{decimals}f}"
+    is_zero = text.strip("-0.") == ""
+    return text.removeprefix("-") if is_zero else text
 
 
 def _plain(unit: Unit, value: Value) -> str:

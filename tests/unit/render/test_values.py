@@ -17,6 +17,8 @@ from wavescope.render.values import fact_label, fact_text, spelled_column, spell
         (Unit.NS, [0, 0], "ns", ["0", "0"]),
         (Unit.NS, [5_000_000_000_000, 2_000, 1], "ms", ["5,000,000.0", "0.0", "0.0"]),
         (Unit.BYTES, [4_096, 131_072], "kB", ["4.10", "131.07"]),
+        (Unit.NS, [-2, -1_500_000, 2_000_000], "ms", ["0.000", "-1.500", "2.000"]),
+        (Unit.PERCENT, [-0.04, -0.06, 0.0], "%", ["0.0", "-0.1", "0.0"]),
         (Unit.COUNT, [1_234_567, 0], "", ["1,234,567", "0"]),
         (Unit.PERCENT, [12.345, None], "%", ["12.3", "-"]),
         (Unit.GB_PER_S, [1234.56], "GB/s", ["1,234.6"]),
@@ -71,3 +73,14 @@ def test_columns_without_any_value_are_not_shown() -> None:
 )
 def test_a_facts_key_tells_its_unit(key: str, value: Value, label: str, text: str) -> None:
     assert (fact_label(key), fact_text(key, value)) == (label, text)
+
+
+def test_columns_that_are_compared_have_one_unit() -> None:
+    names = ("base_mean_ns", "new_mean_ns", "delta_ns")
+    columns = tuple(ResultColumn(name, name, Unit.NS) for name in names)
+    rows: list[tuple[Value, ...]] = [(900_000, 2_000_000, 1_100_000), (700_000, 1_000, -699_000)]
+
+    base, new, _ = spelled_columns(ResultTable("t", "T", columns, rows))
+
+    assert (base.unit, base.cells) == ("us", ["900.0", "700.0"])
+    assert (new.unit, new.cells) == ("us", ["2,000.0", "1.0"])
