@@ -51,6 +51,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-R",
         "--data-type",
+        "--roofline-data-type",
         choices=_TYPES,
         nargs="+",
         default=[],

@@ -29,6 +29,16 @@ def test_a_plot_in_the_terminal(run: Run, workload: Path) -> None:
     assert sum(line.count("A") for line in rows) == 1
 
 
+def test_data_types_have_the_name_of_the_other_profiler_too(run: Run, workload: Path) -> None:
+    ours, theirs = (
+        run("roofline", "-p", workload, "-q", flag, "FP16").out
+        for flag in ("--data-type", "--roofline-data-type")
+    )
+
+    assert ours == theirs
+    assert "MFMA FP16" in ours
+
+
 def test_json_of_several_runs_is_one_document(run: Run, workload: Path, tmp_path: Path) -> None:
     other = a_workload(tmp_path / "other").with_dispatch("k", 10).write()
 
