@@ -140,12 +140,12 @@ _LINE_COLUMNS = (
     _STALL,
     _SHARE,
     ResultColumn("type", "Main type", meaning="the kind of instruction with most of the stall"),
+    ResultColumn("text", "Source"),
     _RATE,
     _HITS,
     _LATENCY,
     _IDLE,
     ResultColumn("instructions", "Instr.", Unit.COUNT, "rows of the disassembly"),
-    ResultColumn("text", "Source"),
     ResultColumn("path", "Path", meaning="the whole path"),
 )
 _INSTRUCTION_COLUMNS = (
@@ -153,13 +153,13 @@ _INSTRUCTION_COLUMNS = (
     _STALL,
     _SHARE,
     ResultColumn("type", "Type"),
+    ResultColumn("source", "Source", meaning="inline chain, innermost first"),
+    ResultColumn("blame", "Waits for / waited for by", meaning="the other side with most stall"),
     _RATE,
     _HITS,
     ResultColumn("stall_per_hit", "Stall/hit", Unit.NONE, "mean stall of one execution"),
     _LATENCY,
     _IDLE,
-    ResultColumn("source", "Source", meaning="inline chain, innermost first"),
-    ResultColumn("blame", "Waits for / waited for by", meaning="the other side with most stall"),
     ResultColumn("row", "Row", Unit.NONE, "index in the disassembly"),
 )
 _ENTRY_COLUMNS = (
@@ -233,12 +233,12 @@ def _line_row(
         int(stall[line]),
         100 * int(stall[line]) / max(decoded.total_stall, 1),
         lines.main_kind(line, by_row).value,
+        (decoded.trace.source_line(frame) or "").strip() or None,
         100 * int(lines.stall[line]) / latency if latency else None,
         int(lines.hits[line]),
         latency,
         int(lines.idle[line]),
         int(lines.row_count[line]),
-        (decoded.trace.source_line(frame) or "").strip() or None,
         frame.path if frame != NO_SOURCE else None,
     )
 
@@ -269,13 +269,13 @@ def _instruction_row(
         int(stall[row]),
         100 * int(stall[row]) / max(decoded.total_stall, 1),
         decoded.kind(row).value,
+        chain_label(instructions.frames_of(row)),
+        _blame(decoded, row, view),
         100 * int(instructions.stall[row]) / latency if latency else None,
         hits,
         int(stall[row]) / hits if hits else None,
         latency,
         int(instructions.idle[row]),
-        chain_label(instructions.frames_of(row)),
-        _blame(decoded, row, view),
         row,
     )
 
