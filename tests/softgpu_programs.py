@@ -27,16 +27,19 @@ def require_softgpu() -> None:
         pytest.skip(f"{trouble} ({trouble.hint})")
 
 
+def shared_folder(factory: pytest.TempPathFactory) -> Path:
+    """A folder of this test run that all its workers share: the one above their own."""
+    own = factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
 def compiled(source: Path, factory: pytest.TempPathFactory, *flags: str) -> Path:
     """The program of `source`, compiled once per test run, or a skip when it cannot be."""
     is_hip = source.suffix == ".hip"
     compiler = "hipcc" if is_hip else "gcc"
     if shutil.which(compiler) is None or not Path("/usr/include/hsa/hsa.h").exists():
         pytest.skip(f"{source.name} cannot be compiled: {APT}")
-    shared = factory.getbasetemp()
-    if os.environ.get("PYTEST_XDIST_WORKER"):  # workers share the folder above their own
-        shared = shared.parent
-    program = shared / f"{source.stem}{''.join(flags).replace('/', '_')}"
+    program = shared_folder(factory) / f"{source.stem}{''.join(flags).replace('/', '_')}"
     if program.exists():
         return program
     unfinished = program.with_name(f"{program.name}.{os.getpid()}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from tests.executed import (
     traced_dispatches,
 )
 from tests.recorded import processes
+from tests.softgpu_programs import shared_folder
 from wavescope.load import open_trace
 
 KERNEL_NS = 2000
@@ -38,8 +38,7 @@ KERNEL_NS = 2000
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where compiled programs are kept; shared by all workers of a run."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "gpu_programs"
+    folder = shared_folder(tmp_path_factory) / "gpu_programs"
     folder.mkdir(exist_ok=True)
     return folder
 

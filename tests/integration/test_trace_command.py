@@ -16,6 +16,7 @@ import pytest
 
 from tests.executed import built, software_gpu
 from tests.recorded import PATIENCE_S, PROGRAMS, collector
+from tests.softgpu_programs import shared_folder
 from wavescope.load import open_trace
 from wavescope.model.columns import LAUNCHES, LINKS
 from wavescope.model.names.demangle import demangle
@@ -309,8 +310,7 @@ def test_outputs_are_never_overwritten_without_force() -> None:
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where compiled programs are kept; shared by all workers of a run."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "gpu_programs"
+    folder = shared_folder(tmp_path_factory) / "gpu_programs"
     folder.mkdir(exist_ok=True)
     return folder
 
