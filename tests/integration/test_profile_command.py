@@ -215,6 +215,12 @@ def test_one_run_may_count_something_else_at_every_launch(profiler: Profiler) ->
     assert kernel.startswith("vecCopy")
     assert (dispatches, groups, measured, fewest) == (60, 13, 13, 4)
     assert interval > 0
+    command = [*WAVESCOPE, "analyze", "-p", str(folder / "many" / "MI200"), "-b", "0.4", "--json"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    counters = {table["name"]: table for table in json.loads(shown)["tables"]}["0.4"]["rows"]
+    assert counters[0][4] == interval
+    assert {row[2] for row in counters} >= {4, 5}
+    assert [row[2:] for row in counters if row[1] == "SQ_WAVES"] == [[5, 16384, 0]]
 
 
 def test_kernels_with_too_few_launches_are_named(profiler: Profiler) -> None:

@@ -46,6 +46,17 @@ class PcSample(NamedTuple):
     stall_reasons: tuple[tuple[str, int], ...] = ()
 
 
+class MultiplexedCounter(NamedTuple):
+    """The mean of a counter over the launches of a kernel that it was counted in."""
+
+    kernel: str
+    counter: str
+    launches: int
+    mean: float
+    interval_percent: float
+    """Half of the mean's 95 % confidence interval, in percent of it."""
+
+
 class MultiplexedKernel(NamedTuple):
     """How well a kernel was measured by a run that counted something else at each launch."""
 
@@ -58,6 +69,7 @@ class MultiplexedKernel(NamedTuple):
     widest_interval_percent: float
     """Half of the widest 95 % confidence interval of a mean, in percent of that mean."""
     widest_counter: str
+    counters: tuple[MultiplexedCounter, ...] = ()
 
 
 @dataclass

@@ -45,7 +45,7 @@ def _known(catalogue: Catalogue) -> dict[str, set[str]]:
                     known[f"{table.id}.{at}"] = {f"{table.id}.{at}"}
                 place = table.id if table.is_per_channel else f"{table.id}.{at}"
                 known.setdefault(row.metric, set()).add(place)
-    for id_ in ("0.1", "0.2", "1.1", "4.1", "4.2", "21.1"):
+    for id_ in ("0.1", "0.2", "0.4", "1.1", "4.1", "4.2", "21.1"):
         known[id_] = {id_}
     return known
 

@@ -14,8 +14,13 @@ def multiplexing_table(workload: CounterTable) -> ResultTable:
         ResultColumn("groups", "groups", Unit.COUNT, "groups of counters in the run"),
         ResultColumn("measured_groups", "measured", Unit.COUNT, "groups that met a launch"),
         ResultColumn("fewest_samples", "fewest", Unit.COUNT, "launches behind the scarcest value"),
-        ResultColumn("interval_percent", "95 % +-", Unit.PERCENT, "widest interval of a mean"),
-        ResultColumn("interval_counter", "widest", Unit.NAME, "the counter it is of"),
+        ResultColumn(
+            "interval_percent",
+            "interval",
+            Unit.PERCENT,
+            "half of the widest 95 % interval of a mean",
+        ),
+        ResultColumn("interval_counter", "of counter", Unit.NAME, "whose interval it is"),
     )
     rows = [
         (
@@ -30,3 +35,23 @@ def multiplexing_table(workload: CounterTable) -> ResultTable:
         for each in sorted(workload.multiplexed, key=lambda each: -each.dispatches)
     ]
     return ResultTable("0.3", "0.3 Multiplexing", columns, list(rows))
+
+
+def multiplexed_counters(workload: CounterTable) -> ResultTable:
+    """By kernel and counter: the launches behind its mean and how sure that is, the least first."""
+    columns = (
+        ResultColumn("kernel", "kernel", Unit.NAME, "launches that are taken to be alike"),
+        ResultColumn("counter", "counter", Unit.NAME),
+        ResultColumn("launches", "launches", Unit.COUNT, "that it was counted in"),
+        ResultColumn("mean", "mean", Unit.NONE, "over them"),
+        ResultColumn(
+            "interval_percent", "interval", Unit.PERCENT, "half of the mean's 95 % interval"
+        ),
+    )
+    counters = [counter for kernel in workload.multiplexed for counter in kernel.counters]
+    counters.sort(key=lambda each: (-each.interval_percent, each.kernel, each.counter))
+    rows = [
+        (each.kernel, each.counter, each.launches, each.mean, round(each.interval_percent, 3))
+        for each in counters
+    ]
+    return ResultTable("0.4", "0.4 Multiplexed Counters", columns, list(rows))

@@ -14,7 +14,7 @@ from wavescope.analyze.counters.catalogue import Catalogue
 from wavescope.analyze.counters.dispatch_choice import chosen_rows
 from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
-from wavescope.analyze.counters.multiplexing import multiplexing_table
+from wavescope.analyze.counters.multiplexing import multiplexed_counters, multiplexing_table
 from wavescope.analyze.counters.panels import MetricTable, filled_tables
 from wavescope.analyze.counters.pc_sampling import SampleOrder, pc_samples
 from wavescope.analyze.counters.roofline_tables import roofline_tables
@@ -134,6 +134,8 @@ def _other_tables(analysis: Analysis, options: AnalysisOptions) -> list[ResultTa
         tables.append(dispatch_list(workload, analysis.chosen))
     if workload.multiplexed:
         tables.append(multiplexing_table(workload))
+        if blocks and "0.4" in blocks:  # long: a row for each counter of each kernel
+            tables.append(multiplexed_counters(workload))
     if wants(blocks, "1.1"):
         tables.append(system_info(workload))
     if wants(blocks, "4.1") or wants(blocks, "4.2"):

@@ -20,6 +20,7 @@ from wavescope.model.counters import (
     CounterTable,
     Floats,
     Integers,
+    MultiplexedCounter,
     MultiplexedKernel,
 )
 from wavescope.model.student_t import quantile
@@ -72,8 +73,8 @@ def _keys(table: CounterTable, *, by_launch: bool) -> Integers:
 def _completed(
     table: CounterTable, rows: Integers, groups: Sequence[Sequence[str]]
 ) -> MultiplexedKernel:
-    fewest, widest, widest_counter = len(rows), 0.0, ""
-    measured: set[str] = set()
+    kernel = table.kernel_names[int(table.kernel_codes[rows[0]])]
+    counters = []
     for name, values in table.columns.items():
         if name in LAUNCH_COLUMNS:
             continue
@@ -81,16 +82,21 @@ def _completed(
         known = own[np.isfinite(own)]
         if not len(known):
             continue
-        measured.add(name)
-        fewest = min(fewest, len(known))
-        spread = relative_interval(known)
-        if spread > widest:
-            widest, widest_counter = spread, name
-        values[rows] = np.where(np.isfinite(own), own, known.mean())
-    kernel = table.kernel_names[int(table.kernel_codes[rows[0]])]
-    met = sum(any(name in measured for name in group) for group in groups)
+        mean, interval = float(known.mean()), 100 * relative_interval(known)
+        counters.append(MultiplexedCounter(kernel, name, len(known), mean, interval))
+        values[rows] = np.where(np.isfinite(own), own, mean)
+    measured = {each.counter for each in counters}
+    widest = max(counters, key=lambda each: each.interval_percent, default=None)
+    is_known = widest is not None and widest.interval_percent > 0
     return MultiplexedKernel(
-        kernel, len(rows), met, len(groups), fewest, 100 * widest, widest_counter
+        kernel,
+        len(rows),
+        sum(any(name in measured for name in group) for group in groups),
+        len(groups),
+        min((each.launches for each in counters), default=len(rows)),
+        widest.interval_percent if widest else 0.0,
+        widest.counter if widest and is_known else "",
+        tuple(counters),
     )
 
 
