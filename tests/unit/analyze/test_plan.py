@@ -98,6 +98,8 @@ def test_without_wave_files_rows_are_used_and_it_is_said(tmp_path: Path) -> None
     result = plan_result(DecodedTrace(load_thread_trace(find_captures([folder])[0])))
 
     assert result.findings[-1].id == "plan-rows-only"
+    assert result.facts["exposed_stall_percent"] is None
+    assert "exposed of" not in result.findings[0].evidence
     assert "without wave files" in result.findings[0].gain_basis
     assert result.table("plan").column("pattern")[0] == "exposed-load"
 

@@ -134,7 +134,9 @@ def _facts(context: PlanContext) -> dict[str, Value]:
         "wave_count": len(trace.waves),
         "wave_cycles": context.lifetime,
         "stall_percent": context.share(int(pieces.stall.sum())),
-        "exposed_stall_percent": context.share(int(pieces.exposed.sum())),
+        "exposed_stall_percent": context.share(int(pieces.exposed.sum()))
+        if context.has_waves
+        else None,
         "partial": "; ".join(trace.missing) or None,
     }
 

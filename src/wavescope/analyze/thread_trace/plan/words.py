@@ -12,9 +12,10 @@ def stall_evidence(context: PlanContext, group: Group) -> str:
     count = len(group.pieces)
     if not context.has_waves:
         count = int(context.decoded.instructions.hits[list(group.wait_rows)].sum())
+    exposed = f"{group.exposed:,} exposed of " if context.has_waves else ""
     cost = (
-        f"{context.share(group.exposed):.1f} % of all wave time: {group.exposed:,} exposed of "
-        f"{group.stall:,} stalled cycles in {count:,} executions"
+        f"{context.share(group.exposed):.1f} % of all wave time: {exposed}{group.stall:,} stalled "
+        f"cycles in {count:,} executions"
     )
     words = [cost, "caused by " + quoted(context, group.cause_rows)]
     causes = set(group.cause_rows)
