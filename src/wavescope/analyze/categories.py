@@ -21,7 +21,6 @@ from wavescope.analyze.names.kernel_meaning import (
     meaning_of,
 )
 from wavescope.model.coded_columns import code_counts, looked_up
-from wavescope.model.intervals import lengths_ns
 from wavescope.model.op_kinds import OpKind, kind_of_type
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace
@@ -74,9 +73,7 @@ _COLUMNS = (
 def categories(trace: Trace, rules: CategoryRules | None = None) -> Result:
     """Table `categories`, largest total first; the share of "other" as a fact."""
     found = op_categories(trace, rules)
-    trace.ops.load("start_ns", "end_ns")
-    durations = lengths_ns(trace.ops["start_ns"], trace.ops["end_ns"])
-    codes = found.codes
+    codes, durations = found.codes, trace.op_length_ns
     working = trace.op_kind != OpKind.BARRIER
     if not working.all():
         codes, durations = codes[working], durations[working]

@@ -19,7 +19,6 @@ from wavescope.analyze.names.kernel_meaning import CategoryRules
 from wavescope.analyze.names.kernel_names import NamedKernel, NameRules, short_name
 from wavescope.analyze.op_labels import OpLabels, op_labels
 from wavescope.analyze.scopes import Scope, ScopeIndex, combine, index_type, scope_index
-from wavescope.model.intervals import lengths_ns
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.source import Array
@@ -119,9 +118,10 @@ def _listed_ops(trace: Trace, options: KernelSummaryOptions) -> _Ops:
         OpChoice.ALL: np.not_equal(kinds, OpKind.BARRIER),
     }
     listed = is_listed[options.ops]
-    table = trace.ops if listed.all() else trace.ops.take(listed)
+    are_all = bool(listed.all())
+    table = trace.ops if are_all else trace.ops.take(listed)
     return _Ops(
-        lengths_ns(table["start_ns"], table["end_ns"]),
+        trace.op_length_ns if are_all else trace.op_length_ns[listed],
         op_labels(trace, table),
         scope_index(trace, table, options.scope),
     )

@@ -20,6 +20,7 @@ from wavescope.closing import Closing
 from wavescope.model import columns as declared
 from wavescope.model.coded_columns import CodeCounts, counted_codes
 from wavescope.model.columns import ColumnType, Table
+from wavescope.model.intervals import lengths_ns
 from wavescope.model.op_kinds import op_classes, op_kinds
 from wavescope.model.source import (
     Array,
@@ -258,6 +259,12 @@ class Trace(Closing):
     def op_kind(self) -> npt.NDArray[np.int8]:
         """The `OpKind` of each op."""
         return op_kinds(self.strings, self.ops["type"], self.ops.code_counts("type"))
+
+    @cached_property
+    def op_length_ns(self) -> Array:
+        """End minus start of each op, in 32 bits if all fit."""
+        self.ops.load("start_ns", "end_ns")
+        return lengths_ns(self.ops["start_ns"], self.ops["end_ns"])
 
     @cached_property
     def op_class(self) -> npt.NDArray[np.int8]:

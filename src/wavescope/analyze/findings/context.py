@@ -20,7 +20,7 @@ from wavescope.analyze.op_links import OpLinks, op_links
 from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
 from wavescope.analyze.scopes import index_type
 from wavescope.analyze.utilization import GpuUtilization, gpu_utilizations
-from wavescope.model.intervals import lengths_ns, sum_of_lengths_ns
+from wavescope.model.intervals import sum_of_lengths_ns
 from wavescope.model.op_kinds import OpClass, OpKind
 from wavescope.model.source import Array
 from wavescope.model.trace import Trace
@@ -66,10 +66,10 @@ class FindingContext:
             return None
         return op_links(self.trace)
 
-    @cached_property
+    @property
     def durations_ns(self) -> Array:
         """Of every op, in 32 bits if all fit."""
-        return lengths_ns(self.trace.ops["start_ns"], self.trace.ops["end_ns"])
+        return self.trace.op_length_ns
 
     @cached_property
     def working(self) -> npt.NDArray[np.bool_]:

@@ -18,7 +18,6 @@ from wavescope.analyze.phases.marker_paths import NO_PATH, Path
 from wavescope.analyze.phases.marker_phases import MarkerPhases
 from wavescope.analyze.scopes import index_type
 from wavescope.model.coded_columns import code_counts
-from wavescope.model.intervals import lengths_ns
 from wavescope.model.op_kinds import OpKind
 
 _TABLE_CELLS = 1 << 22
@@ -96,7 +95,7 @@ def _own_kernels(phases: MarkerPhases, named: _NamedLabels) -> list[dict[int, Ke
     """For each path the ops for which it is the innermost; the last entry is for outside."""
     trace, name_count, path_count = phases.trace, len(named.names), len(phases.paths)
     found: list[dict[int, KernelTime]] = [{} for _ in range(path_count + 1)]
-    durations = lengths_ns(trace.ops["start_ns"], trace.ops["end_ns"])
+    durations = trace.op_length_ns
     # -1, outside, becomes the last path.
     places = np.where(phases.path_of_op == NO_PATH, path_count, phases.path_of_op)
     pairs = places.astype(np.int64) * name_count + named.of_op
