@@ -39,16 +39,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress_module, "time", Stopped)
 
 
-@pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
-    """Everything that was said on standard error so far."""
-    parts: list[str] = []
+def heard(monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
+    """Everything that is said on standard error from now on.
 
-    def all_parts() -> str:
-        parts.append(capsys.readouterr().err)
-        return "".join(parts)
-
-    return all_parts
+    pytest's own capture empties what it reads, and loses what another thread says meanwhile.
+    """
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    return stream.getvalue
 
 
 def wait_until(is_true: Callable[[], bool]) -> None:
@@ -59,14 +57,18 @@ def wait_until(is_true: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
-def test_short_work_says_nothing(said: Callable[[], str]) -> None:
+def test_short_work_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = heard(monkeypatch)
     with Progress("reading", quiet=False) as progress:
         progress(1, 2)
 
     assert said() == ""
 
 
-def test_long_work_prints_lines_without_a_terminal(quick: None, said: Callable[[], str]) -> None:
+def test_long_work_prints_lines_without_a_terminal(
+    quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = heard(monkeypatch)
     with Progress("reading a\x1b[2Jb", quiet=False) as progress:
         wait_until(lambda: said().count("\n") >= 2)
         progress(1, 4)
@@ -77,7 +79,8 @@ def test_long_work_prints_lines_without_a_terminal(quick: None, said: Callable[[
     assert lines[-1] == "reading a\\x1b[2Jb: 25 %, 0 s"
 
 
-def test_quiet_is_quiet(quick: None, said: Callable[[], str]) -> None:
+def test_quiet_is_quiet(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = heard(monkeypatch)
     before = set(threading.enumerate())
     with Progress("reading", quiet=True):
         assert set(threading.enumerate()) <= before
