@@ -119,7 +119,8 @@ def _without_markers(trace: Trace, kernels: int | None, arguments: argparse.Name
     if arguments.phase_rules:
         rules = rules.extended(arguments.phase_rules)
     result = serving_phases_result(trace, kernels, rules)
-    result.facts["range_count"] = 0
+    if not arguments.without_markers:
+        result.facts["range_count"] = 0
     return result
 
 
@@ -156,7 +157,7 @@ def _tell(result: Result, selection: Selection, arguments: argparse.Namespace) -
         return
     if not result.facts["op_count"]:
         tell_no_ops(selection, quiet=arguments.quiet)
-    elif not result.facts["range_count"] and not arguments.without_markers:
+    elif result.facts.get("range_count") == 0:
         say(_NO_RANGES, label="note")
     elif arguments.marker and not result.table("phases").rows:
         say(f"no phase matches '{arguments.marker}'", label="note")

@@ -64,8 +64,8 @@ def test_an_op_before_its_call_is_counted_and_told() -> None:
     assert result.facts["inverted_op_count"] == 1
     (finding,) = result.findings
     assert finding.id == "clock-inversion"
-    assert finding.title == "1 ops began before the call that launched them"
-    assert finding.evidence == "by up to 3.000 us; 1 ops have a call"
+    assert finding.title == "1 op began before the launching call"
+    assert finding.evidence == "by up to 3.000 us; of 1 op with a call"
 
 
 def test_ops_of_one_graph_launch_are_marked_as_sharing_it() -> None:

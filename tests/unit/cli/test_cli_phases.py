@@ -143,3 +143,10 @@ def test_markers_without_a_name_are_called_so(run: Run, tmp_path: Path) -> None:
     found = tables(run("phases", path, "--json").out)["phases"]
 
     assert [row["path"] for row in found] == ["(no name)", "(no name) > inner"]
+
+
+def test_ranges_that_are_not_looked_at_are_not_counted(run: Run, marked_file: Path) -> None:
+    told = run("phases", marked_file, "--without-markers").out
+
+    assert "\nranges " not in told
+    assert "\nattribution  by names and structure" in told
