@@ -107,6 +107,16 @@ Harvest AppSignals::harvest(SlotBlock* block, uint32_t slot, uint64_t generation
   return Harvest::kDone;
 }
 
+void AppSignals::let_go(SlotBlock* block, uint32_t slot) {
+  const uint64_t pending = tag_of(block->generation, kPending);
+  uint64_t expected = pending;
+  while (!block->tag[slot].compare_exchange_weak(expected, tag_of(block->generation, kTaken))) {
+    if (expected == tag_of(block->generation, kTaken)) return;
+    _mm_pause();
+    expected = pending;
+  }
+}
+
 // Whether the operation is complete; then these are its times.
 bool AppSignals::read_times(SlotBlock* block, uint32_t slot, Effort effort, Ticks& ticks) const {
   const amd_signal_t* signal = block->app[slot];

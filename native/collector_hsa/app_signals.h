@@ -37,6 +37,9 @@ class AppSignals {
   // from now on.
   bool take_in_place(hsa_signal_t handle, SlotBlock* block, uint32_t slot);
 
+  // The operation of a slot in place was given up: its signal is not looked at any more.
+  static void let_go(SlotBlock* block, uint32_t slot);
+
   // For an operation that has no signal that could carry times.
   static void take_without_times(SlotBlock* block, uint32_t slot);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kSpareBlocks = 2;
 constexpr std::size_t kSpareBlocksAtFirst = 8;
-constexpr uint64_t kFinishLimitNs = 2000000000;
+constexpr uint64_t kFinishLimitNs = 20000000000;
 
 // One ops stream and one numbering of queues per session, also when the runtime is loaded several times.
 struct SessionState {

@@ -107,7 +107,7 @@ void put_hooks(const HsaHooks& hooks) {
   if (hooks.async_copy_on_engine != nullptr) *hooks.async_copy_on_engine = async_copy_on_engine;
 }
 
-constexpr uint64_t kExitLimitNs = 2000000000;
+constexpr uint64_t kExitLimitNs = 20000000000;
 constexpr uint64_t kQuickExitLimitNs = 200000000;
 
 void finish_at_exit() {

@@ -77,7 +77,7 @@ bool PendingOps::sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swe
         free_signal(block, slot);
         continue;
       }
-      if (last) ++swept.given_up;
+      if (last) give_up(block, slot, swept);
       else if (oldest_sweeps_ < kPatientSweeps || ++swept.stepped_over > kMostSteppedOver) go_on = false;
     }
     write(block, run, slot, log, swept);
@@ -115,6 +115,13 @@ Harvest PendingOps::harvest_own(SlotBlock* block, uint32_t slot) {
 void PendingOps::free_signal(SlotBlock* block, uint32_t slot) {
   clear_ticks(block->own[slot]);
   __atomic_store_n(&block->own[slot]->value, int64_t{1}, __ATOMIC_RELEASE);
+}
+
+void PendingOps::give_up(SlotBlock* block, uint32_t slot, Swept& swept) {
+  ++swept.given_up;
+  if (!is_in_place(block->kind_of(slot))) return;
+  AppSignals::let_go(block, slot);
+  free_signal(block, slot);  // the watch may have found it complete after all
 }
 
 // Whether an in-place signal has long been complete, as far as its value tells, and still has no times.

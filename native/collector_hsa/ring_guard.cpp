@@ -9,7 +9,8 @@ namespace wavescope {
 namespace {
 
 constexpr uint32_t kSpins = 1000;
-constexpr uint64_t kNoProgressNs = 1000000000;
+constexpr uint64_t kPatienceNs = 1000000000;        // while there is room for what is on its way
+constexpr uint64_t kFullPatienceNs = 600000000000;  // when there may be none: kernels wait so long for other machines
 constexpr useconds_t kShortSleepUs = 5;
 constexpr useconds_t kLongSleepUs = 50;  // most of a large ring is still full then: the GPU does not run dry
 
@@ -18,7 +19,7 @@ constexpr useconds_t kLongSleepUs = 50;  // most of a large ring is still full t
 void RingGuard::mark(SlotBlock* block, uint32_t slot) {
   if (count_ == kMarks) return;
   marks_[(oldest_ + count_++) % kMarks] = Mark{packets_, block->generation, block, slot};
-  next_mark_ = packets_ + size_ / 4;
+  next_mark_ = packets_ + size_ / kMarksInRing;
 }
 
 bool RingGuard::complete(const Mark& mark) {
@@ -31,6 +32,8 @@ bool RingGuard::complete(const Mark& mark) {
   return value_of(block->own[mark.slot]) <= 0 || __atomic_load_n(&block->first_open, __ATOMIC_RELAXED) > mark.slot ||
          __atomic_load_n(&block->done[mark.slot], __ATOMIC_RELAXED) != 0;
 }
+
+uint64_t RingGuard::patience_ns() const { return packets_ - passed_ > size_ ? kFullPatienceNs : kPatienceNs; }
 
 void RingGuard::wait() {
   if (packets_ - gave_up_at_ < size_ && gave_up_at_ != 0) return;
@@ -52,7 +55,7 @@ void RingGuard::wait() {
     }
     const uint64_t now_ns = boottime_ns();
     if (since_ns == 0) since_ns = now_ns;
-    if (now_ns - since_ns > kNoProgressNs) {
+    if (now_ns - since_ns > patience_ns()) {
       gave_up_at_ = packets_;
       return;
     }

@@ -2,8 +2,8 @@
 //
 // The runtime puts each packet from the application's ring into a second one of the same size. Older runtimes lose the
 // order of packets or stop the process when the second ring is full while more than one packet is on its way. So the
-// submitting thread waits a little before that, as it would have waited for room in a queue that is not intercepted. It
-// never waits for a GPU that makes no progress: that is what an application may rely on.
+// submitting thread waits before that, as it would have waited for room in a queue that is not intercepted. Where there
+// is room it does not wait for a GPU that makes no progress: it may be this thread that is to let it go on.
 #ifndef WAVESCOPE_COLLECTOR_HSA_RING_GUARD_H
 #define WAVESCOPE_COLLECTOR_HSA_RING_GUARD_H
 
@@ -16,7 +16,7 @@ namespace wavescope {
 
 class RingGuard {
  public:
-  RingGuard(uint32_t size, AppSignals& signals) : signals_(signals), size_(size), next_mark_(size / 4) {}
+  RingGuard(uint32_t size, AppSignals& signals) : signals_(signals), size_(size), next_mark_(size / kMarksInRing) {}
 
   // Before `count` packets go into the ring.
   void before(uint64_t count) {
@@ -30,7 +30,8 @@ class RingGuard {
   }
 
  private:
-  static constexpr uint32_t kMarks = 8;
+  static constexpr uint32_t kMarksInRing = 64;  // what has left the ring is known as exactly as that
+  static constexpr uint32_t kMarks = 2 * kMarksInRing;
   static constexpr uint32_t kReserve = 4;
 
   struct Mark {
@@ -42,6 +43,7 @@ class RingGuard {
 
   void mark(SlotBlock* block, uint32_t slot);
   void wait();
+  uint64_t patience_ns() const;
   bool complete(const Mark& mark);
 
   AppSignals& signals_;

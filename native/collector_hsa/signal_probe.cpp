@@ -11,7 +11,7 @@ namespace wavescope {
 namespace {
 
 constexpr uint32_t kQueueSize = 256;
-constexpr uint64_t kPatienceNs = 3000000000;  // once in a process; GPUs that work take microseconds
+constexpr uint64_t kPatienceNs = 10000000000;  // once in a process; GPUs that work take microseconds
 constexpr useconds_t kPauseUs = 50;
 constexpr uint16_t kHeader = HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE | 1 << HSA_PACKET_HEADER_BARRIER |
                              HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
