@@ -2,6 +2,9 @@
 
 #include <immintrin.h>
 
+#include <cstdlib>
+#include <new>
+
 #include "core/clock.h"
 
 namespace wavescope {
@@ -10,6 +13,14 @@ namespace {
 constexpr uint64_t kForwardedBit = uint64_t{1} << 26;
 constexpr uint32_t kBlockMask = 0xffff;
 constexpr uint64_t kClockSlackNs = 1000;  // between the GPU's clock and ours
+
+// Memory that costs nothing until it is used.
+template <typename Element>
+Element* zeroed(std::size_t count) {
+  void* memory = std::calloc(count, sizeof(Element));
+  if (memory == nullptr) throw std::bad_alloc();
+  return static_cast<Element*>(memory);
+}
 
 uint64_t owner_of(const SlotBlock* block, uint32_t slot, bool forwarded) {
   return block->generation << 27 | (forwarded ? kForwardedBit : 0) | uint64_t{block->index} << kSlotBits | slot;
@@ -23,14 +34,17 @@ uint64_t generation_of(uint64_t owner) { return owner >> 27; }
 AppSignals::AppSignals(const HsaApi& api, SlotPool& pool)
     : api_(api),
       pool_(pool),
-      table_(new Entry[std::size_t{1} << kTableBits]),
-      times_(new Times[std::size_t{1} << kTableBits]) {}
+      table_(zeroed<Entry>(std::size_t{kPageSignals} << kTablePageBits)),
+      times_(zeroed<Times>(std::size_t{kPageSignals} << kTablePageBits)) {}
 
+// Signals of a page of memory are neighbours here as well, as they are often used in turn. The runtime's are 128 bytes
+// apart; others that lie between them follow. A place that is taken leads to the same one of another page.
 inline AppSignals::Entry* AppSignals::find(uint64_t signal, bool insert) const {
-  // Neighbours in memory are neighbours here, and often used in turn.
-  uint64_t place = signal >> 6 ^ signal >> (6 + kTableBits);
-  for (uint32_t probe = 0; probe < kProbes; ++probe, ++place) {
-    Entry& entry = table_[place & ((1u << kTableBits) - 1)];
+  const uint64_t hash = (signal >> kPageBits) * 0x9E3779B97F4A7C15u;
+  const uint64_t in_page = (signal >> 7 & 31) | (signal >> 6 & 1) << 5;
+  uint64_t page = hash >> (64 - kTablePageBits);
+  for (uint32_t probe = 0; probe < kProbes; ++probe, page += hash | 1) {
+    Entry& entry = table_[(page & ((1u << kTablePageBits) - 1)) * kPageSignals + in_page];
     uint64_t known = entry.signal.load(std::memory_order_acquire);
     if (known == signal) return &entry;
     if (known != 0) continue;
@@ -51,7 +65,7 @@ bool AppSignals::take_in_place(hsa_signal_t handle, SlotBlock* block, uint32_t s
   block->app[slot] = signal;
   block->tag[slot].store(tag_of(block->generation, kPending), std::memory_order_release);
   entry->owner.store(owner_of(block, slot, false), std::memory_order_release);
-  block->in_place.store(block->in_place.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  block->has_in_place.store(true, std::memory_order_relaxed);
   return true;
 }
 
@@ -88,6 +102,7 @@ bool AppSignals::is_open(uint64_t owner, Effort effort) {
 
 Harvest AppSignals::harvest(SlotBlock* block, uint32_t slot, uint64_t generation, Effort effort) {
   std::atomic<uint64_t>& tag = block->tag[slot];
+  if (tag.load(std::memory_order_acquire) == tag_of(generation, kTaken)) return Harvest::kDone;
   uint64_t expected = tag_of(generation, kPending);
   while (!tag.compare_exchange_weak(expected, tag_of(generation, kClaimed), std::memory_order_acquire)) {
     if (expected == tag_of(generation, kPending)) continue;

@@ -67,7 +67,9 @@ class AppSignals {
     std::atomic<uint64_t> start{0};
     std::atomic<uint64_t> end{0};
   };
-  static constexpr uint32_t kTableBits = 16;
+  static constexpr uint32_t kPageBits = 12;
+  static constexpr uint32_t kPageSignals = 1u << (kPageBits - 6);
+  static constexpr uint32_t kTablePageBits = 11;
   static constexpr uint32_t kProbes = 32;
 
   Entry* find(uint64_t signal, bool insert) const;

@@ -9,10 +9,11 @@ namespace wavescope {
 namespace {
 
 constexpr uint32_t kSpins = 1000;
-constexpr uint64_t kPatienceNs = 1000000000;        // while there is room for what is on its way
-constexpr uint64_t kFullPatienceNs = 600000000000;  // when there may be none: kernels wait so long for other machines
+constexpr uint64_t kPatienceNs = 600000000000;
 constexpr useconds_t kShortSleepUs = 5;
 constexpr useconds_t kLongSleepUs = 50;  // most of a large ring is still full then: the GPU does not run dry
+constexpr uint64_t kLongKernelNs = 100000000;
+constexpr useconds_t kLongKernelSleepUs = 1000;
 
 }  // namespace
 
@@ -32,8 +33,6 @@ bool RingGuard::complete(const Mark& mark) {
   return value_of(block->own[mark.slot]) <= 0 || __atomic_load_n(&block->first_open, __ATOMIC_RELAXED) > mark.slot ||
          __atomic_load_n(&block->done[mark.slot], __ATOMIC_RELAXED) != 0;
 }
-
-uint64_t RingGuard::patience_ns() const { return packets_ - passed_ > size_ ? kFullPatienceNs : kPatienceNs; }
 
 void RingGuard::wait() {
   if (packets_ - gave_up_at_ < size_ && gave_up_at_ != 0) return;
@@ -55,11 +54,12 @@ void RingGuard::wait() {
     }
     const uint64_t now_ns = boottime_ns();
     if (since_ns == 0) since_ns = now_ns;
-    if (now_ns - since_ns > patience_ns()) {
+    if (now_ns - since_ns > kPatienceNs) {
       gave_up_at_ = packets_;
       return;
     }
-    usleep(size_ > 1024 ? kLongSleepUs : kShortSleepUs);
+    if (now_ns - since_ns > kLongKernelNs) usleep(kLongKernelSleepUs);
+    else usleep(size_ > 1024 ? kLongSleepUs : kShortSleepUs);
   }
 }
 

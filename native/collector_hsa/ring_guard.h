@@ -2,8 +2,8 @@
 //
 // The runtime puts each packet from the application's ring into a second one of the same size. Older runtimes lose the
 // order of packets or stop the process when the second ring is full while more than one packet is on its way. So the
-// submitting thread waits before that, as it would have waited for room in a queue that is not intercepted. Where there
-// is room it does not wait for a GPU that makes no progress: it may be this thread that is to let it go on.
+// submitting thread waits before that, as it would have waited for room in a queue that is not intercepted. A kernel may
+// wait long for other machines; only a GPU that does nothing for minutes is given up, to the runtime's own devices.
 #ifndef WAVESCOPE_COLLECTOR_HSA_RING_GUARD_H
 #define WAVESCOPE_COLLECTOR_HSA_RING_GUARD_H
 
@@ -43,7 +43,6 @@ class RingGuard {
 
   void mark(SlotBlock* block, uint32_t slot);
   void wait();
-  uint64_t patience_ns() const;
   bool complete(const Mark& mark);
 
   AppSignals& signals_;

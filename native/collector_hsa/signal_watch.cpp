@@ -8,6 +8,12 @@ constexpr uint32_t kMostOpen = 64;
 
 }  // namespace
 
+void SignalWatch::begin(const SlotBlock* block) {
+  if (!block->keeps_signals) return;
+  worker_.start();
+  worker_.wake();
+}
+
 Worker::Activity SignalWatch::look(void* watch) {
   auto* self = static_cast<SignalWatch*>(watch);
   bool open = false;
@@ -17,7 +23,7 @@ Worker::Activity SignalWatch::look(void* watch) {
 
 // Whether slots in place are open. The block may be in other use at any moment, which harvesting notices.
 bool SignalWatch::look_at(SlotBlock* block) {
-  if (block->in_place.load(std::memory_order_relaxed) == 0) return false;
+  if (!block->has_in_place.load(std::memory_order_relaxed)) return false;
   const uint64_t generation = block->generation.load(std::memory_order_acquire);
   if (block->watched_generation != generation) {
     block->watched_generation = generation;

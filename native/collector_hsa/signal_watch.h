@@ -17,9 +17,7 @@ class SignalWatch {
 
   // After a slot in place of this block was published.
   void published(const SlotBlock* block) {
-    if (!block->keeps_signals) return;
-    if (__builtin_expect(!worker_.is_started(), 0)) worker_.start();
-    worker_.wake();
+    if (__builtin_expect(worker_.is_asleep(), 0)) begin(block);
   }
 
   // The application's signals are not looked at any more after this, unless it takes longer than the limit.
@@ -27,6 +25,7 @@ class SignalWatch {
   uint64_t cpu_ns() const { return worker_.cpu_ns(); }
 
  private:
+  void begin(const SlotBlock* block);
   static Worker::Activity look(void* watch);
   bool look_at(SlotBlock* block);
 

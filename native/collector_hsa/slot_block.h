@@ -45,7 +45,7 @@ struct SlotBlock {
   uint32_t index;                          // in the pool
   bool keeps_signals;                      // our signals are in pending
   uint32_t first_open;                     // worker: all slots before it are done
-  std::atomic<uint32_t> in_place;          // slots in place so far
+  std::atomic<bool> has_in_place;          // some slot is or was in place
   uint64_t watched_generation;             // watch: the use that `watched` is about
   uint32_t watched;                        // watch: all slots before it are taken
   std::atomic<SlotBlock*> next;

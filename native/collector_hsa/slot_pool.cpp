@@ -122,7 +122,7 @@ void SlotPool::prepare(SlotBlock* block) {
   block->set_head(0);  // first: what follows is about slots that are no longer in use
   block->generation = ++last_generation_;
   block->first_open = 0;
-  block->in_place.store(0, std::memory_order_relaxed);
+  block->has_in_place.store(false, std::memory_order_relaxed);
   block->next.store(nullptr, std::memory_order_relaxed);
   std::memset(block->done, 0, sizeof block->done);
   std::memset(block->overdue, 0, sizeof block->overdue);

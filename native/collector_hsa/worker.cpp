@@ -93,6 +93,7 @@ void* Worker::run(void* worker) {
 
 void Worker::loop() {
   long period_ns = kPeriodNs;
+  asleep_.store(0, std::memory_order_relaxed);
   while (!finishing_.load(std::memory_order_relaxed)) {
     sleep_ns(period_ns);
     const Activity activity = one_round();

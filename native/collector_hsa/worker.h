@@ -30,7 +30,6 @@ class Worker {
 
   // Any thread, any number of times.
   void start();
-  bool is_started() const { return started_.load(std::memory_order_relaxed); }
 
   // Lets the thread do its last work and waits until it has; false when it takes longer than the limit. Takes no lock, so
   // that it may be called wherever a process may end. Without a thread there is nothing to do.
@@ -38,8 +37,12 @@ class Worker {
 
   // Called for every dispatch, after it was published: costs one load unless the thread sleeps for lack of work.
   void wake() {
+    if (__builtin_expect(is_asleep(), 0)) wake_now();
+  }
+  // Also before it is started.
+  bool is_asleep() const {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // the processor's part of it is the sleeper's, see there
-    if (__builtin_expect(asleep_.load(std::memory_order_relaxed) != 0, 0)) wake_now();
+    return asleep_.load(std::memory_order_relaxed) != 0;
   }
 
   uint64_t cpu_ns() const { return cpu_ns_.load(std::memory_order_relaxed); }
@@ -56,7 +59,7 @@ class Worker {
   std::atomic<bool> started_{false};
   std::atomic<bool> running_{false};
   std::atomic<bool> finishing_{false};
-  std::atomic<int> asleep_{0};    // a futex
+  std::atomic<int> asleep_{1};    // a futex
   std::atomic<int> finished_{0};  // a futex
   std::atomic<uint64_t> cpu_ns_{0};
   std::atomic<uint64_t> rounds_{0};

@@ -1,5 +1,6 @@
 // Signals of the application under a runtime that the test plays: what they say is kept before it can be lost.
 #include <hsa/amd_hsa_signal.h>
+#include <sys/mman.h>
 
 #include <cstdlib>
 #include <memory>
@@ -84,6 +85,28 @@ void a_signal_is_read_before_it_is_used_again() {
   signal_destroy(signal);
 }
 
+// However many there are and wherever they lie, each signal is found again.
+void many_signals_have_their_place() {
+  SlotsInPlace slots;
+  constexpr uint32_t kRegions = 24;
+  constexpr uint32_t kInRegion = 1024;
+  constexpr uint64_t kApart = uint64_t{8} << 20;  // so that their addresses differ in few bits
+  void* memory = mmap(nullptr, kRegions * kApart, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  CHECK(memory != MAP_FAILED);
+  for (uint32_t region = 0; region < kRegions; ++region) {
+    const uint64_t stride = region % 2 == 0 ? 128 : 64;
+    const uint64_t first = reinterpret_cast<uint64_t>(memory) + region * kApart;
+    for (uint32_t slot = 0; slot < kInRegion; ++slot) {
+      const hsa_signal_t signal{first + slot * stride};
+      reinterpret_cast<amd_signal_t*>(signal.handle)->value = 1;
+      CHECK(slots.take(slot, signal));
+      CHECK(!slots.signals->take_in_place(signal, slots.block, slot));  // known to be in use
+    }
+    slots.block = slots.pool->take();
+  }
+  munmap(memory, kRegions * kApart);
+}
+
 // The watch keeps it, too, also behind dispatches that run on, and in every use of a block.
 void the_watch_keeps_what_signals_say() {
   SlotsInPlace slots;
@@ -131,6 +154,7 @@ int main() {
   folder = mkdtemp(pattern);
   setenv("WAVESCOPE_OUTPUT", folder.c_str(), 1);
   a_signal_is_read_before_it_is_used_again();
+  many_signals_have_their_place();
   the_watch_keeps_what_signals_say();
   Session::finish("exit");
   return std::system(("rm -r " + folder).c_str());

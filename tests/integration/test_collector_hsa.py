@@ -93,6 +93,24 @@ def test_several_threads_share_a_queue(programs: Path, tmp_path: Path) -> None:
     assert set(map(tuple, ops["group"].tolist())) == {(64, 1, 1)}
 
 
+def test_a_full_queue_behind_a_long_kernel(programs: Path, tmp_path: Path) -> None:
+    """Eight threads have more packets than the ring has room for, and nothing leaves it."""
+    run = run_on_gpu(
+        built("hsa_load.c", programs),
+        1,
+        8,
+        512,
+        "none",
+        "exit",
+        folder=tmp_path,
+        WAVESCOPE_SOFTGPU_FAULTS="hang,ms=1500,count=1",
+    )
+
+    assert run.code == 0, run.errors
+    assert_recorded_is_executed(run)
+    assert dispatch_coverage(run.process)["timed"] == 8 * 512
+
+
 @pytest.mark.parametrize("drift_ppm", [50, -50, 300])
 def test_a_drifting_clock(drift_ppm: int, programs: Path, tmp_path: Path) -> None:
     """Half a second of GPU time, over which an uncorrected clock would be off by 25 us or more."""
