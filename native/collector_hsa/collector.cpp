@@ -8,6 +8,7 @@
 namespace wavescope {
 namespace {
 
+constexpr long kSweepPeriodNs = 1000000;
 constexpr std::size_t kSpareBlocks = 2;
 constexpr std::size_t kSpareBlocksAtFirst = 8;
 constexpr uint64_t kFinishLimitNs = 20000000000;
@@ -47,7 +48,7 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
       op_log_(state_of(session).log),
       copies_(*this),
       watch_(pool_, app_signals_),
-      worker_({"wavescope", Urgency::kAsOthers, sweep_all, last_sweep, this}) {
+      worker_({"wavescope", Urgency::kAsOthers, kSweepPeriodNs, sweep_all, last_sweep, this}) {
   write_runtime_fact();
   if (api_.async_copy_enable != nullptr) api_.async_copy_enable(true);
 }

@@ -1,4 +1,4 @@
-// Looks at the application's signals once a millisecond while any of them is to carry times, and has what they say copied
+// Looks at the application's signals twice a millisecond while any of them is to carry times, and has what they say copied
 // to where it outlives the process. It waits for nobody, above all for no disk, and asks to be served before other threads:
 // so a program that is killed loses the last moment at most, also on a busy machine.
 #ifndef WAVESCOPE_COLLECTOR_HSA_SIGNAL_WATCH_H
@@ -13,7 +13,7 @@ namespace wavescope {
 class SignalWatch {
  public:
   SignalWatch(const SlotPool& pool, AppSignals& signals)
-      : pool_(pool), signals_(signals), worker_({"wavescope-watch", Urgency::kFirst, look, nullptr, this}) {}
+      : pool_(pool), signals_(signals), worker_({"wavescope-watch", Urgency::kFirst, kPeriodNs, look, nullptr, this}) {}
 
   // After a slot in place of this block was published.
   void published(const SlotBlock* block) {
@@ -25,6 +25,8 @@ class SignalWatch {
   uint64_t cpu_ns() const { return worker_.cpu_ns(); }
 
  private:
+  static constexpr long kPeriodNs = 500000;
+
   void begin(const SlotBlock* block);
   static Worker::Activity look(void* watch);
   bool look_at(SlotBlock* block);

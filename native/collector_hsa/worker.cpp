@@ -17,8 +17,7 @@
 namespace wavescope {
 namespace {
 
-constexpr long kPeriodNs = 1000000;
-constexpr long kLongestWaitNs = 2000000;
+constexpr long kFinishPollNs = 1000000;
 constexpr long kIdleSleepNs = 50000000;
 
 // The kernel's sched_attr, which the C library does not declare.
@@ -76,7 +75,7 @@ bool Worker::finish(uint64_t limit_ns) {
   const uint64_t deadline_ns = boottime_ns() + limit_ns;
   while (finished_.load() == 0) {
     if (boottime_ns() > deadline_ns) return false;
-    const timespec a_while{0, kPeriodNs};
+    const timespec a_while{0, kFinishPollNs};
     syscall(SYS_futex, &finished_, FUTEX_WAIT_PRIVATE, 0, &a_while, nullptr, 0);
   }
   return true;
@@ -92,12 +91,13 @@ void* Worker::run(void* worker) {
 }
 
 void Worker::loop() {
-  long period_ns = kPeriodNs;
+  long period_ns = task_.period_ns;
   asleep_.store(0, std::memory_order_relaxed);
   while (!finishing_.load(std::memory_order_relaxed)) {
     sleep_ns(period_ns);
     const Activity activity = one_round();
-    period_ns = activity == Activity::kWaiting ? std::min(period_ns + period_ns / 4, kLongestWaitNs) : kPeriodNs;
+    const bool is_waiting = activity == Activity::kWaiting;
+    period_ns = is_waiting ? std::min(period_ns + period_ns / 4, 2 * task_.period_ns) : task_.period_ns;
     if (activity == Activity::kIdle) sleep_until_work();
   }
   if (task_.last_work != nullptr) task_.last_work(task_.context);

@@ -1,4 +1,4 @@
-// A thread of the collector: sleeps, does its round, a millisecond later again, and sleeps longer when there is nothing to do.
+// A thread of the collector: sleeps, does its round, a moment later again, and sleeps longer when there is nothing to do.
 #ifndef WAVESCOPE_COLLECTOR_HSA_WORKER_H
 #define WAVESCOPE_COLLECTOR_HSA_WORKER_H
 
@@ -21,6 +21,7 @@ class Worker {
   struct Task {
     const char* name;
     Urgency urgency;
+    long period_ns;    // between rounds
     Round round;
     Finish last_work;  // may be null
     void* context;
