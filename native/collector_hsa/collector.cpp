@@ -115,6 +115,7 @@ void Collector::add_queue(hsa_queue_t* queue, Gpu& gpu) {
   const std::lock_guard<std::mutex> lock(sweep_mutex_);
   queues_.push_back(std::move(recorder));
   worker_.start();
+  watch_.begin(pool_.at(0));
 }
 
 hsa_status_t Collector::destroy_queue(hsa_queue_t* queue) {

@@ -9,7 +9,7 @@ constexpr uint32_t kMostOpen = 64;
 }  // namespace
 
 void SignalWatch::begin(const SlotBlock* block) {
-  if (!block->keeps_signals) return;
+  if (block == nullptr || !block->keeps_signals) return;
   worker_.start();
   worker_.wake();
 }

@@ -1,4 +1,4 @@
-// Looks at the application's signals twice a millisecond while any of them is to carry times, and has what they say copied
+// Looks at the application's signals once a millisecond while any of them is to carry times, and has what they say copied
 // to where it outlives the process. It waits for nobody, above all for no disk, and asks to be served before other threads:
 // so a program that is killed loses the last moment at most, also on a busy machine.
 #ifndef WAVESCOPE_COLLECTOR_HSA_SIGNAL_WATCH_H
@@ -15,6 +15,9 @@ class SignalWatch {
   SignalWatch(const SlotPool& pool, AppSignals& signals)
       : pool_(pool), signals_(signals), worker_({"wavescope-watch", Urgency::kFirst, kPeriodNs, look, nullptr, this}) {}
 
+  // Where blocks are like this one: a thread takes milliseconds to start, so this is best done before there is work.
+  void begin(const SlotBlock* block);
+
   // After a slot in place of this block was published.
   void published(const SlotBlock* block) {
     if (__builtin_expect(worker_.is_asleep(), 0)) begin(block);
@@ -25,9 +28,8 @@ class SignalWatch {
   uint64_t cpu_ns() const { return worker_.cpu_ns(); }
 
  private:
-  static constexpr long kPeriodNs = 500000;
+  static constexpr long kPeriodNs = 1000000;
 
-  void begin(const SlotBlock* block);
   static Worker::Activity look(void* watch);
   bool look_at(SlotBlock* block);
 

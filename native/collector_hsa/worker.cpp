@@ -44,8 +44,10 @@ void ask_to_be_served_first() {
   if (!schedule(first)) schedule(soon);
 }
 
-// Makes all threads of the process see and show what is in their store buffers, so that they need no fence of their own.
-void fence_all_threads() { syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); }
+// Makes all threads of the process see and show what is in their store buffers, so that they need no fence of their own;
+// false where the kernel cannot, or was not asked to be ready for it. To be ready takes it some milliseconds.
+bool fence_all_threads() { return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0; }
+void get_ready_to_fence() { syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0); }
 
 void sleep_ns(long nanoseconds) {
   const timespec duration{0, nanoseconds};
@@ -84,8 +86,8 @@ bool Worker::finish(uint64_t limit_ns) {
 void* Worker::run(void* worker) {
   auto* self = static_cast<Worker*>(worker);
   pthread_setname_np(pthread_self(), self->task_.name);
-  syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
   if (self->task_.urgency == Urgency::kFirst) ask_to_be_served_first();
+  else get_ready_to_fence();  // for all threads of the process; this one has the time
   self->loop();
   return nullptr;
 }
@@ -113,11 +115,10 @@ Worker::Activity Worker::one_round() {
 }
 
 // Who publishes work looks afterwards whether the thread sleeps. After the fence either that thread sees that it does, or
-// the work is seen here. Kernels without such a fence may miss a wake-up, and make up for it when the sleep is over.
+// the work is seen here. Without the fence a wake-up may be missed, and the sleep is as short as between rounds.
 void Worker::sleep_until_work() {
   asleep_.store(1);
-  fence_all_threads();
-  const timespec longest{0, kIdleSleepNs};
+  const timespec longest{0, fence_all_threads() ? kIdleSleepNs : task_.period_ns};
   if (!finishing_.load() && one_round() == Activity::kIdle) {
     syscall(SYS_futex, &asleep_, FUTEX_WAIT_PRIVATE, 1, &longest, nullptr, 0);
   }
