@@ -60,7 +60,7 @@ bool AppSignals::take_in_place(hsa_signal_t handle, SlotBlock* block, uint32_t s
   if (block->kind_of(slot) != SlotKind::kCopy && value_of(signal) != 1) return false;
   Entry* entry = find(handle.handle, true);
   if (entry == nullptr) return false;
-  if (is_open(entry->owner.load(std::memory_order_acquire), Effort::kAsk)) return false;
+  if (harvest_owner(entry->owner.load(std::memory_order_acquire), Effort::kAsk) == Harvest::kOpen) return false;
   clear_ticks(signal);
   block->app[slot] = signal;
   block->tag[slot].store(tag_of(block->generation, kPending), std::memory_order_release);
@@ -77,7 +77,7 @@ void AppSignals::take_without_times(SlotBlock* block, uint32_t slot) {
 bool AppSignals::forward(hsa_signal_t handle, SlotBlock* block, uint32_t slot) {
   Entry* entry = find(handle.handle, true);
   if (entry == nullptr) return false;
-  is_open(entry->owner.load(std::memory_order_acquire), Effort::kAsk);
+  harvest_owner(entry->owner.load(std::memory_order_acquire), Effort::kAsk);
   block->app[slot] = reinterpret_cast<amd_signal_t*>(handle.handle);
   entry->owner.store(owner_of(block, slot, true), std::memory_order_release);
   return true;
@@ -88,16 +88,16 @@ void AppSignals::settle(hsa_signal_t signal, bool destroyed) {
   if (entry == nullptr) return;
   const uint64_t owner = entry->owner.load(std::memory_order_acquire);
   if (owner == 0) return;
-  is_open(owner, destroyed ? Effort::kGiveUp : Effort::kAsk);
+  harvest_owner(owner, destroyed ? Effort::kGiveUp : Effort::kAsk);
   if (destroyed || (owner & kForwardedBit) != 0) entry->owner.store(0, std::memory_order_release);
 }
 
-// Whether the signal is still to carry the times of this owner; if they are there, they are taken.
-bool AppSignals::is_open(uint64_t owner, Effort effort) {
-  if (owner == 0 || (owner & kForwardedBit) != 0) return false;
+// Of the slot that the signal is to carry times for, if there is one.
+Harvest AppSignals::harvest_owner(uint64_t owner, Effort effort) {
+  if (owner == 0 || (owner & kForwardedBit) != 0) return Harvest::kDone;
   SlotBlock* block = pool_.at(block_of(owner));
-  if (block == nullptr || block->generation != generation_of(owner)) return false;
-  return harvest(block, slot_of(owner), generation_of(owner), effort) == Harvest::kOpen;
+  if (block == nullptr || block->generation != generation_of(owner)) return Harvest::kDone;
+  return harvest(block, slot_of(owner), generation_of(owner), effort);
 }
 
 Harvest AppSignals::harvest(SlotBlock* block, uint32_t slot, uint64_t generation, Effort effort) {

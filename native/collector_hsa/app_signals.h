@@ -74,7 +74,7 @@ class AppSignals {
 
   Entry* find(uint64_t signal, bool insert) const;
   Times& times_of(const Entry* entry) const { return times_[entry - table_]; }
-  bool is_open(uint64_t owner, Effort effort);
+  Harvest harvest_owner(uint64_t owner, Effort effort);
   bool read_times(SlotBlock* block, uint32_t slot, Effort effort, Ticks& ticks) const;
   bool read_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record, Ticks& ticks) const;
 
