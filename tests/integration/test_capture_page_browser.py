@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,18 +45,6 @@ def page(capture: CaptureBuilder, folder: Path) -> Path:
     target = folder / "capture.html"
     assert main(["report-att", str(capture.write(folder)), "-o", str(target), "--quiet"]) == 0
     return target
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Browser]:
-    with Browser.started() as started:
-        yield started
-
-
-@pytest.fixture
-def browser(running: Browser) -> Iterator[Browser]:
-    yield running
-    running.close_pages()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,18 +30,6 @@ HOSTILE_NAMES = (
     "]]>&lt;\x00\x1b[31m\ud800",
     "{{constructor.constructor('window.attacked=1')()}}",
 )
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Browser]:
-    with Browser.started() as started:
-        yield started
-
-
-@pytest.fixture
-def browser(running: Browser) -> Iterator[Browser]:
-    yield running
-    running.close_pages()
 
 
 def report(trace: Path, *more: str) -> Path:
