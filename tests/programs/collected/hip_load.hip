@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -26,6 +27,7 @@ template <typename Value, int Width>
 __global__ void gemm(Value* values) { values[threadIdx.x] += Width; }
 
 static int streams_each, launches, replays;
+static std::mutex graphs;  // HIP 5.2.3 adds and removes the streams that they have without a lock
 
 static void launch(int kind, float* values, hipStream_t stream) {
   switch (kind % 4) {
@@ -42,19 +44,28 @@ static void replay(float* values, hipStream_t stream) {
   MUST(hipStreamBeginCapture(stream, hipStreamCaptureModeThreadLocal));
   for (int i = 0; i < 20; i++) launch(i, values, stream);
   MUST(hipStreamEndCapture(stream, &graph));
-  MUST(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+  {
+    const std::lock_guard<std::mutex> lock(graphs);
+    MUST(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+  }
   for (int i = 0; i < replays; i++) MUST(hipGraphLaunch(executable, stream));
   MUST(hipStreamSynchronize(stream));
+  const std::lock_guard<std::mutex> lock(graphs);
   MUST(hipGraphExecDestroy(executable));
   MUST(hipGraphDestroy(graph));
 }
 
-static void use_stream(hipStream_t stream, int first) {
-  const size_t bytes = 64 << 10;
+struct Stream {
+  hipStream_t stream;
   float* values;
+};
+static const size_t bytes = 64 << 10;
+
+static void use_stream(const Stream& mine, int first) {
+  float* const values = mine.values;
+  const hipStream_t stream = mine.stream;
   hipEvent_t before, after;
   std::vector<char> from(bytes, static_cast<char>(first)), to(bytes);
-  MUST(hipMalloc(reinterpret_cast<void**>(&values), bytes));
   MUST(hipEventCreate(&before));
   MUST(hipEventCreate(&after));
   MUST(hipMemcpyAsync(values, from.data(), bytes, hipMemcpyHostToDevice, stream));
@@ -70,22 +81,23 @@ static void use_stream(hipStream_t stream, int first) {
   MUST(hipEventElapsedTime(&milliseconds, before, after));
   if (milliseconds <= 0) std::exit(4);
   if (replays > 0) replay(values, stream);
-  MUST(hipFree(values));
 }
 
-using Streams = std::vector<hipStream_t>;
+using Streams = std::vector<Stream>;
 
 static Streams new_streams(int device) {
   Streams streams(streams_each);
   MUST(hipSetDevice(device));
-  for (hipStream_t& stream : streams) MUST(hipStreamCreate(&stream));
+  for (Stream& mine : streams) {
+    MUST(hipStreamCreate(&mine.stream));
+    MUST(hipMalloc(reinterpret_cast<void**>(&mine.values), bytes));
+  }
   return streams;
 }
 
 static void use_streams(int device, int thread, const Streams& streams) {
   MUST(hipSetDevice(device));
   for (int i = 0; i < streams_each; i++) use_stream(streams[i], thread + i);
-  MUST(hipDeviceSynchronize());
 }
 
 int main(int count, char** arguments) {
@@ -96,7 +108,8 @@ int main(int count, char** arguments) {
   replays = std::atoi(arguments[4]);
   int devices = 0;
   MUST(hipGetDeviceCount(&devices));
-  // HIP 5.2.3 walks through its streams in hipMalloc and hipFree without a lock: none comes or goes meanwhile.
+  // It walks through all streams without a lock, too, in hipMalloc, hipFree and hipDeviceSynchronize: these calls are made
+  // while there is but one thread.
   std::vector<Streams> streams;
   for (int i = 0; i < devices * thread_count; i++) streams.push_back(new_streams(i / thread_count));
   std::vector<std::thread> threads;
@@ -104,8 +117,13 @@ int main(int count, char** arguments) {
     threads.emplace_back(use_streams, i / thread_count, i % thread_count, std::cref(streams[i]));
   }
   for (std::thread& thread : threads) thread.join();
-  for (Streams& mine : streams) {
-    for (hipStream_t stream : mine) MUST(hipStreamDestroy(stream));
+  for (int i = 0; i < devices * thread_count; i++) {
+    MUST(hipSetDevice(i / thread_count));
+    MUST(hipDeviceSynchronize());
+    for (const Stream& mine : streams[i]) {
+      MUST(hipFree(mine.values));
+      MUST(hipStreamDestroy(mine.stream));
+    }
   }
   std::puts("done");
   return 0;
