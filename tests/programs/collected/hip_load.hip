@@ -27,7 +27,7 @@ template <typename Value, int Width>
 __global__ void gemm(Value* values) { values[threadIdx.x] += Width; }
 
 static int streams_each, launches, replays;
-static std::mutex graphs;  // HIP 5.2.3 adds and removes the streams that they have without a lock
+static std::mutex graphs;  // HIP 5.2.3 keeps what is captured, and the streams of graphs, without a lock
 
 static void launch(int kind, float* values, hipStream_t stream) {
   switch (kind % 4) {
@@ -39,18 +39,15 @@ static void launch(int kind, float* values, hipStream_t stream) {
 }
 
 static void replay(float* values, hipStream_t stream) {
+  const std::lock_guard<std::mutex> lock(graphs);
   hipGraph_t graph;
   hipGraphExec_t executable;
   MUST(hipStreamBeginCapture(stream, hipStreamCaptureModeThreadLocal));
   for (int i = 0; i < 20; i++) launch(i, values, stream);
   MUST(hipStreamEndCapture(stream, &graph));
-  {
-    const std::lock_guard<std::mutex> lock(graphs);
-    MUST(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
-  }
+  MUST(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
   for (int i = 0; i < replays; i++) MUST(hipGraphLaunch(executable, stream));
   MUST(hipStreamSynchronize(stream));
-  const std::lock_guard<std::mutex> lock(graphs);
   MUST(hipGraphExecDestroy(executable));
   MUST(hipGraphDestroy(graph));
 }
