@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "collector_hip/call.h"
+#include "collector_hip/driver_copy.h"
 #include "collector_hip/functions.h"
 #include "collector_hip/hip_types.h"
 #include "collector_hip/kernel_names.h"
@@ -30,6 +31,8 @@ template <>
 struct Afterwards<Function::hipModuleUnload> {
   ~Afterwards() { kernel_names().forget(); }
 };
+template <>
+struct Afterwards<Function::hipLibraryUnload> : Afterwards<Function::hipModuleUnload> {};
 
 // Calls the function between the two halves of its record.
 template <typename Keep, typename Real>
@@ -71,7 +74,7 @@ int recorded(WavescopeCallRecord* record, const Keep& keep, const Real& real) {
     return recorded(record_, [&]([[maybe_unused]] auto& kept_) { kept }, [&] { return real_ passed; });           \
   }
 #define HIP_FUNCTION(kind, name, parameters, passed, stream, kept) HIP_SYMBOL(name, #name, parameters, passed, stream, kept)
-#define HIP_NEWER_FUNCTION HIP_FUNCTION
+#define HIP_NEWER_FUNCTION(since, ...) HIP_FUNCTION(__VA_ARGS__)
 #define HIP_CXX_FUNCTION(kind, name, parameters, passed, stream, kept, symbol) \
   HIP_SYMBOL(name##_cxx, symbol, parameters, passed, stream, kept)
 
