@@ -1,7 +1,9 @@
 #include "collector_hip/functions.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -65,6 +67,11 @@ std::vector<std::string> words(const char* text) {
 }  // namespace
 
 const char* symbol_of(Function function) { return row_of(function).symbol; }
+
+bool has_row(const char* symbol) {
+  return std::any_of(std::begin(kRows), std::end(kRows),
+                     [&](const Row& row) { return std::strcmp(row.symbol, symbol) == 0; });
+}
 
 Fact function_fact(Function function) {
   const Row& row = row_of(function);

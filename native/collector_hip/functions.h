@@ -22,6 +22,9 @@ enum class Function : uint16_t {
 // The symbol that the HIP runtime exports it by.
 const char* symbol_of(Function function);
 
+// Whether one of them is exported by this symbol.
+bool has_row(const char* symbol);
+
 Fact function_fact(Function function);
 
 }  // namespace wavescope::hip
