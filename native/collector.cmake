@@ -16,7 +16,7 @@ add_library(wavescope_collector_roctx OBJECT ${collector_roctx_sources})
 target_include_directories(wavescope_collector_roctx PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 file(GLOB collector_calls_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/collector_hip/*.cpp)
 # A program that has dlsym itself, as the tests would, cannot be built with sanitizers: they need the linker's.
-set(collector_dlsym_source ${CMAKE_CURRENT_SOURCE_DIR}/collector_hip/looked_up.cpp)
+set(collector_dlsym_source ${CMAKE_CURRENT_SOURCE_DIR}/collector_hip/dlsym.cpp)
 list(REMOVE_ITEM collector_calls_sources ${collector_dlsym_source})
 add_library(wavescope_collector_calls OBJECT ${collector_calls_sources})
 target_include_directories(wavescope_collector_calls PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})

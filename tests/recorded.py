@@ -153,9 +153,9 @@ class ProcessFiles:
 
     def calls(self) -> list[Call]:
         """All API calls in the order of their correlation ids."""
+        rows = self.records("calls", 2, _CALL)  # first: what they name was written before them
         functions = {fact["function"]: fact for fact in self.facts("function")}
         texts = self.texts()
-        rows = self.records("calls", 2, _CALL)
         return [_call(row, functions, texts) for row in np.sort(rows, order="correlation")]
 
 

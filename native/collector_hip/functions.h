@@ -10,7 +10,7 @@ namespace wavescope::hip {
 
 enum class Function : uint16_t {
 #define HIP_FUNCTION(kind, name, parameters, passed, stream, kept) name,
-#define HIP_NEWER_FUNCTION HIP_FUNCTION
+#define HIP_NEWER_FUNCTION(since, ...) HIP_FUNCTION(__VA_ARGS__)
 #define HIP_CXX_FUNCTION(kind, name, parameters, passed, stream, kept, symbol) name##_cxx,
 #include "collector_hip/hip_functions.def"
 #undef HIP_FUNCTION
@@ -21,6 +21,9 @@ enum class Function : uint16_t {
 
 // The symbol that the HIP runtime exports it by.
 const char* symbol_of(Function function);
+
+// Whether one of them is exported by this symbol.
+bool has_row(const char* symbol);
 
 Fact function_fact(Function function);
 

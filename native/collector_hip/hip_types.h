@@ -52,20 +52,39 @@ struct DriverCopy2D {
   size_t width, height;
 };
 
+// HIP 6 made all of its numbers wider (see driver_copy.h).
+template <typename Number>
 struct DriverCopy3D {
-  uint32_t source_x, source_y, source_z, source_level;
+  Number source_x, source_y, source_z, source_level;
   int source_type;
   const void* source_host;
   void* source_device;
   void* source_array;
-  uint32_t source_pitch, source_height;
-  uint32_t target_x, target_y, target_z, target_level;
+  Number source_pitch, source_height;
+  Number target_x, target_y, target_z, target_level;
   int target_type;
   void* target_host;
   void* target_device;
   void* target_array;
-  uint32_t target_pitch, target_height;
-  uint32_t width, height, depth;
+  Number target_pitch, target_height;
+  Number width, height, depth;
+};
+
+struct PeerCopy3D {
+  void* source_array;
+  Position source_position;
+  PitchedPointer source;
+  int source_device;
+  void* target_array;
+  Position target_position;
+  PitchedPointer target;
+  int target_device;
+  Extent extent;
+};
+
+struct MemoryLocation {
+  int type;
+  int device;
 };
 
 struct LaunchParameters {
@@ -115,14 +134,40 @@ struct MemsetParameters {
   size_t width;
 };
 
+// What the driver's functions take is another structure in HIP 7 than before; both begin with the target.
+struct AnyMemsetParameters {
+  void* target;
+};
+
+struct AllocationNodeParameters {
+  char pool_properties[88];
+  const void* access;
+  size_t access_count, bytes;
+  void* address;
+};
+
+struct NodeParameters {
+  int type;
+  int reserved[3];
+  union {
+    KernelNodeParameters kernel;
+    long long room[29];
+  };
+  long long reserved_last;
+};
+
 struct IpcHandle {
   char reserved[64];
 };
 
 inline uint64_t bytes_of(const Extent& extent) { return extent.width * extent.height * extent.depth; }
-inline uint64_t bytes_of(const DriverCopy2D& copy) { return copy.width * copy.height; }
-inline uint64_t bytes_of(const DriverCopy3D& copy) { return uint64_t{copy.width} * copy.height * copy.depth; }
 inline uint64_t bytes_of(const MemsetParameters& fill) { return fill.element_bytes * fill.width * fill.height; }
+
+// The host stub of a node that launches a kernel; null for the others.
+inline const void* kernel_of(const NodeParameters* node) {
+  constexpr int kKernel = 0;  // hipGraphNodeTypeKernel
+  return node != nullptr && node->type == kKernel ? node->kernel.function : nullptr;
+}
 
 }  // namespace wavescope::hip
 

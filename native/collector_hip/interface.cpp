@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "collector_hip/call.h"
+#include "collector_hip/driver_copy.h"
 #include "collector_hip/functions.h"
 #include "collector_hip/hip_types.h"
 #include "collector_hip/kernel_names.h"
@@ -23,6 +24,13 @@ constexpr int kDefault = 4;
 // Workgroups along one side of a grid that is given in work-items.
 uint64_t blocks(uint64_t work, uint64_t block) { return block == 0 ? 0 : (work + block - 1) / block; }
 
+// Whether a row is of the function of this name, or of its twin `name_spt`.
+bool is_or_twin(const char* row_symbol, const char* symbol) {
+  const std::size_t length = std::strlen(symbol);
+  if (std::strncmp(row_symbol, symbol, length) != 0) return false;
+  return row_symbol[length] == '\0' || std::strcmp(row_symbol + length, "_spt") == 0;
+}
+
 // What follows a call of some functions, recorded or not.
 template <Function>
 struct Afterwards {};
@@ -30,6 +38,8 @@ template <>
 struct Afterwards<Function::hipModuleUnload> {
   ~Afterwards() { kernel_names().forget(); }
 };
+template <>
+struct Afterwards<Function::hipLibraryUnload> : Afterwards<Function::hipModuleUnload> {};
 
 // Calls the function between the two halves of its record.
 template <typename Keep, typename Real>
@@ -71,7 +81,7 @@ int recorded(WavescopeCallRecord* record, const Keep& keep, const Real& real) {
     return recorded(record_, [&]([[maybe_unused]] auto& kept_) { kept }, [&] { return real_ passed; });           \
   }
 #define HIP_FUNCTION(kind, name, parameters, passed, stream, kept) HIP_SYMBOL(name, #name, parameters, passed, stream, kept)
-#define HIP_NEWER_FUNCTION HIP_FUNCTION
+#define HIP_NEWER_FUNCTION(since, ...) HIP_FUNCTION(__VA_ARGS__)
 #define HIP_CXX_FUNCTION(kind, name, parameters, passed, stream, kept, symbol) \
   HIP_SYMBOL(name##_cxx, symbol, parameters, passed, stream, kept)
 
@@ -82,13 +92,13 @@ int recorded(WavescopeCallRecord* record, const Keep& keep, const Real& real) {
 #define HIP_FUNCTION(kind, name, parameters, passed, stream, kept) reinterpret_cast<void*>(&name),
 #define HIP_CXX_FUNCTION(kind, name, parameters, passed, stream, kept, symbol) reinterpret_cast<void*>(&name##_cxx),
 
-void* hook_of(const char* symbol, void* found) {
+void* row_hook_of(const char* symbol, void* found) {
   static void* const kHooks[] = {
 #include "collector_hip/hip_functions.def"
   };
   for (std::size_t at = 0; at < static_cast<std::size_t>(Function::kCount); ++at) {
-    const auto function = static_cast<Function>(at);
-    if (std::strcmp(symbol_of(function), symbol) == 0) return real_functions.get(function) == found ? kHooks[at] : found;
+    const char* const row_symbol = symbol_of(static_cast<Function>(at));
+    if (is_or_twin(row_symbol, symbol) && find_hip_symbol(row_symbol) == found) return kHooks[at];
   }
   return found;
 }

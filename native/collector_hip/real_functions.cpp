@@ -10,7 +10,8 @@ namespace wavescope::hip {
 RealFunctions real_functions;
 
 void* find_hip_symbol(const char* symbol) {
-  static constexpr const char* kLibraries[] = {"libamdhip64.so", nullptr};
+  // HIP's compiler is part of its library or, in later versions, a library of its own.
+  static constexpr const char* kLibraries[] = {"libamdhip64.so", "libhiprtc.so", nullptr};
   return next_symbol(symbol, kLibraries);
 }
 

@@ -31,24 +31,27 @@ ARCHITECTURE = "gfx90a"
 
 @dataclass(frozen=True)
 class HipProgram:
-    """tests/programs/hip_calls.hip, built."""
+    """A program of tests/programs, built, and the code object of its kernels."""
 
     program: Path
     code_object: Path
 
 
-@pytest.fixture(scope="module")
-def hip_program(tmp_path_factory: pytest.TempPathFactory) -> HipProgram:
+def built_program(name: str, folder: Path) -> HipProgram:
     if shutil.which("hipcc") is None:
         pytest.skip("hipcc is not installed (Debian: apt-get install hipcc libamdhip64-dev)")
-    folder = tmp_path_factory.mktemp("hip")
-    built = HipProgram(folder / "hip_calls", folder / "hip_calls.hsaco")
-    source = str(PROGRAMS / "hip_calls.hip")
+    built = HipProgram(folder / name, folder / f"{name}.hsaco")
+    source = str(PROGRAMS / f"{name}.hip")
     common = ["hipcc", f"--offload-arch={ARCHITECTURE}", "-O1", "-w", source]
     environment = os.environ | {"HIP_PLATFORM": "amd"}
     for extra in (["-o", str(built.program), "-ldl"], ["--genco", "-o", str(built.code_object)]):
         subprocess.run([*common, *extra], env=environment, check=True, capture_output=True)
     return built
+
+
+@pytest.fixture(scope="module")
+def hip_program(tmp_path_factory: pytest.TempPathFactory) -> HipProgram:
+    return built_program("hip_calls", tmp_path_factory.mktemp("hip"))
 
 
 def on_software_gpu(folder: Path, **settings: str) -> dict[str, str]:
@@ -244,12 +247,14 @@ def test_a_killed_process_keeps_the_call_it_was_in(tmp_path: Path, hip_program: 
         [str(hip_program.program), "waits"], env=environment, stdout=subprocess.PIPE, text=True
     ) as program:
         assert program.stdout is not None
-        assert "waiting\n" in iter(program.stdout.readline, "")
-        process = only_process(session)
-        deadline = time.monotonic() + PATIENCE_S
-        while len(process.calls()) < 3 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        program.kill()
+        try:
+            assert "waiting\n" in iter(program.stdout.readline, "")
+            process = only_process(session)
+            deadline = time.monotonic() + PATIENCE_S
+            while len(process.calls()) < 3 and time.monotonic() < deadline:
+                time.sleep(0.01)
+        finally:
+            program.kill()
         assert program.wait() == -signal.SIGKILL
 
     process.forget_shared_memory()
@@ -284,10 +289,13 @@ def test_without_an_output_programs_run_the_same(tmp_path: Path, hip_program: Hi
 
 @pytest.fixture
 def plain_caller(tmp_path: Path) -> Path:
-    """A library that calls a stand-in for the HIP runtime."""
+    """A library that calls a stand-in for the HIP runtime, bound to versions as HIP's are."""
     runtime, caller = tmp_path / "libamdhip64.so.5", tmp_path / "caller.so"
+    versions = tmp_path / "versions.map"
+    versions.write_text("hip_4.2 { global: hip*; };\n")
+    named = ["-Wl,-soname,libamdhip64.so.5", f"-Wl,--version-script={versions}"]
     commands = [
-        ["-Wl,-soname,libamdhip64.so.5", "-o", str(runtime), str(PROGRAMS / "plain_runtime.c")],
+        [*named, "-o", str(runtime), str(PROGRAMS / "plain_runtime.c")],
         ["-o", str(caller), str(PROGRAMS / "plain_caller.c"), str(runtime)],
     ]
     if shutil.which("cc") is None:
@@ -353,6 +361,75 @@ print(own.dlsym(None, b"hipMemcpyAsync") is not None, own.dlsym(None, b"no such 
         ("hipMemcpyAsync", 1, 13),
         ("hipMemcpyAsync", 0, 14),
     ]
+
+
+def test_the_global_list_has_what_the_runtime_has(tmp_path: Path, plain_caller: Path) -> None:
+    """Programs ask it whether the runtime has a function; ours of other versions do not answer."""
+    session = tmp_path / "session"
+    program = f"""
+import ctypes
+own = ctypes.CDLL(None)
+own.dlsym.restype = ctypes.c_void_p
+own.dlerror.restype = ctypes.c_char_p
+def found(*names):
+    print(*(own.dlsym(None, name) is not None for name in names))
+names = b"hipMemcpyAsync", b"hipGetProcAddress", b"hipLaunchKernelExC", b"hipGetDriverEntryPoint"
+found(*names)
+lib = ctypes.CDLL({str(plain_caller)!r})
+found(*names)
+print(b"undefined symbol: hipGetDriverEntryPoint" in own.dlerror())
+"""
+
+    said = run_python(program, recording_environment(session, WAVESCOPE_MODE="hip"))
+
+    assert said.splitlines() == ["False False False False", "True True False False", "True"]
+    assert processes(session) == []
+
+
+def test_a_lookup_by_version_goes_past_the_collector(tmp_path: Path, plain_caller: Path) -> None:
+    """Bound symbols have versions too, and are recorded: ours have none, which fits all."""
+    session = tmp_path / "session"
+    program = f"""
+import ctypes
+lib = ctypes.CDLL({str(plain_caller)!r})
+runtime = ctypes.CDLL({str(plain_caller.parent / "libamdhip64.so.5")!r})
+own = ctypes.CDLL(None)
+own.dlvsym.restype = ctypes.c_void_p
+handle = ctypes.c_void_p(runtime._handle)
+found = own.dlvsym(handle, b"hipMemcpyAsync", b"hip_4.2")
+kind = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_size_t] * 5)
+print(kind(found)(16, 32, 13, 3, 48), own.dlvsym(handle, b"hipMemcpyAsync", b"hip_6.4"))
+print(lib.copy_async(12))
+"""
+
+    said = run_python(program, recording_environment(session, WAVESCOPE_MODE="hip"))
+
+    assert said.split() == ["1", "None", "0"]
+    assert [call.arguments["bytes"] for call in only_process(session).calls()] == [12]
+
+
+def test_copies_of_the_driver_are_read_as_the_runtime_has_them(
+    tmp_path: Path, plain_caller: Path
+) -> None:
+    """The stand-in is of HIP 5, where the numbers of HIP_MEMCPY3D have 32 bits."""
+    session = tmp_path / "session"
+    program = f"""
+import ctypes, struct
+runtime = ctypes.CDLL({str(plain_caller.parent / "libamdhip64.so.5")!r})
+end = "4Iixxxx3P2I"
+copy = struct.pack("=" + end.replace("P", "Q") * 2 + "3I4x",
+                   0, 0, 0, 0, 2, 0, 0x51, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0xd1, 0, 0, 0, 2, 3, 4)
+print(runtime.hipDrvMemcpy3D(copy), runtime.hipDrvMemcpy3D(None))
+"""
+
+    said = run_python(program, recording_environment(session, WAVESCOPE_MODE="hip"))
+
+    assert said.split() == ["0", "1"]
+    copied, refused = only_process(session).calls()
+    assert copied.arguments == {
+        "dst": 0xD1, "src": 0x51, "bytes": 24, "kind": 4, "width": 2, "height": 3,
+    }  # fmt: skip
+    assert set(refused.arguments.values()) == {0, 4}
 
 
 def test_a_function_that_nobody_has_is_refused(tmp_path: Path) -> None:
