@@ -18,6 +18,7 @@ from wavescope.model.source import Array
 from wavescope.model.trace import Trace, TraceTable
 
 Rows = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,10 @@ class Lanes:
 
 MOST_LABELS = 8_192
 MAIN_SHARE = 0.1
-"""A lane with this share of its GPU's compute time is looked at by itself, not beside another."""
+"""A lane with this share of what its GPU computes while the lane is in use, from its first op to
+its last, is looked at by itself, not beside another."""
+FEWEST_OPS = 8
+"""Fewer ops are no step of a model: such a lane is compared with all that its GPU computes."""
 
 
 def lanes_of(trace: Trace) -> Lanes:
@@ -158,20 +162,44 @@ def _lane(ops: TraceTable, labels: Array, rows: Rows, place: tuple[int, int, int
 
 
 def _are_main(trace: Trace, lanes: Sequence[Lane]) -> tuple[bool, ...]:
-    compute_ns = [_compute_ns(trace, lane) for lane in lanes]
-    of_gpu: dict[int, int] = {}
-    for lane, lane_ns in zip(lanes, compute_ns, strict=True):
-        of_gpu[lane.gpu] = of_gpu.get(lane.gpu, 0) + lane_ns
-    return tuple(
-        lane_ns > 0 and lane_ns >= MAIN_SHARE * of_gpu[lane.gpu]
-        for lane, lane_ns in zip(lanes, compute_ns, strict=True)
-    )
+    by_gpu: dict[int, list[int]] = {}
+    for number, lane in enumerate(lanes):
+        by_gpu.setdefault(lane.gpu, []).append(number)
+    main = [False] * len(lanes)
+    for numbers in by_gpu.values():
+        of_gpu = [lanes[number] for number in numbers]
+        for number, is_main in zip(numbers, _are_main_of_gpu(trace, of_gpu), strict=True):
+            main[number] = is_main
+    return tuple(main)
 
 
-def _compute_ns(trace: Trace, lane: Lane) -> int:
-    """The durations of kernels that neither communicate nor copy, added up."""
+def _are_main_of_gpu(trace: Trace, lanes: Sequence[Lane]) -> list[bool]:
+    computed = [_compute_until(trace, lane) for lane in lanes]
+    own = np.array([until[-1] for until in computed])
+    has_a_step = np.array([len(lane) >= FEWEST_OPS for lane in lanes])
+    of_all = np.where(has_a_step, _compute_of_all_meanwhile(lanes, computed), own.sum())
+    is_main: list[bool] = ((own > 0) & (own >= MAIN_SHARE * of_all)).tolist()
+    return is_main
+
+
+def _compute_of_all_meanwhile(lanes: Sequence[Lane], computed: Sequence[Reals]) -> Reals:
+    """For each lane of a GPU, what all of them computed from its first to its last start."""
+    firsts = np.array([lane.starts[0] for lane in lanes])
+    lasts = np.array([lane.starts[-1] for lane in lanes])
+    total = np.zeros(len(lanes))
+    for lane, until in zip(lanes, computed, strict=True):
+        total += until[np.searchsorted(lane.starts, lasts, side="right")]
+        total -= until[np.searchsorted(lane.starts, firsts, side="left")]
+    return total
+
+
+def _compute_until(trace: Trace, lane: Lane) -> Reals:
+    """The durations of kernels that neither communicate nor copy, added up before each op; then
+    all of them. Shares are computed from them, so that sums need not be exact."""
     classes = trace.op_class[lane.rows]
     lengths = elapsed_ns(lane.starts, lane.ends)
-    if classes.min() == classes.max() == OpClass.COMPUTE:
-        return int(lengths.sum())
-    return int(lengths[classes == OpClass.COMPUTE].sum())
+    if not classes.min() == classes.max() == OpClass.COMPUTE:
+        lengths = np.where(classes == OpClass.COMPUTE, lengths, 0)
+    until = np.zeros(len(lane) + 1)
+    np.cumsum(lengths, dtype=np.float64, out=until[1:])
+    return until

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.steps.lanes import Lane
+from wavescope.analyze.steps.lanes import FEWEST_OPS, Lane
 from wavescope.analyze.steps.repetition import (
     FEWEST_REPEATS,
     LabelPositions,
@@ -31,8 +31,6 @@ LEAST_COVERED_SHARE = 0.5
 GAP_CONTRAST = 4.0
 """A gap this many times the usual one, in every period, is the host between two steps."""
 LEAST_GAP_NS = 2_000
-FEWEST_OPS = 8
-"""Fewer ops are no step of a model."""
 ALIKE_LENGTHS = 2.0
 """Steps that end by name but all differ: nine tenths of them are at most so many times as long as
 the shortest tenth."""

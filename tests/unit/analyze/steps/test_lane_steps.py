@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_trace
+from wavescope.analyze.steps.lanes import FEWEST_OPS
 from wavescope.analyze.steps.trace_steps import trace_steps
 from wavescope.model.trace import Trace
 
@@ -105,6 +106,27 @@ def test_queues_with_little_work_are_no_lanes_of_steps() -> None:
     trace = a_trace().with_kernel("gemm", 0, 1_000).with_kernel("fill", 2_000, 2_010, queue=5)
 
     (steps,) = trace_steps(trace.build()).of_lane
+
+    assert steps.lane.queue == 0
+
+
+def test_a_queue_that_works_while_others_rest_is_a_lane_of_steps() -> None:
+    maker = a_trace()
+    for op in range(FEWEST_OPS):
+        maker.with_kernel("prompt", 100 * op, 100 * op + 50, queue=5)
+    maker.with_kernel("gemm", 10_000, 20_000)
+
+    lanes = trace_steps(maker.build()).of_lane
+
+    assert [steps.lane.queue for steps in lanes] == [0, 5]
+
+
+def test_a_queue_that_works_beside_another_needs_a_share_of_what_both_do() -> None:
+    maker = a_trace().with_kernel("gemm", 0, 4_000)
+    for op in range(FEWEST_OPS):
+        maker.with_kernel("fill", 100 * op, 100 * op + 50, queue=5)
+
+    (steps,) = trace_steps(maker.build()).of_lane
 
     assert steps.lane.queue == 0
 
