@@ -152,7 +152,7 @@ void make_graph_by_newer_functions(Arguments& arguments, hipStream_t stream) {
   CALL(hipStreamSynchronize, stream);
 }
 
-// The function by hipGetProcAddress: the plain one, and the one whose null stream is the thread's own.
+// By hipGetProcAddress; from some version on the flag 2 gives the twin whose null stream is the thread's own.
 void launch_by_address(Arguments& arguments) {
   using GetProcAddress = hipError_t(const char*, void**, int, uint64_t, int*);
   using Launch = hipError_t(const void*, dim3, dim3, void**, size_t, hipStream_t);
@@ -162,7 +162,9 @@ void launch_by_address(Arguments& arguments) {
     void* found = nullptr;
     int status = -1;
     if (get("hipLaunchKernel", &found, 600, flags, &status) != hipSuccess || status != 0) continue;
-    said(flags == 0 ? "hipLaunchKernel" : "hipLaunchKernel_spt",
+    Dl_info function;
+    if (dladdr(found, &function) == 0) continue;
+    said(function.dli_sname,
          reinterpret_cast<Launch*>(found)(kStub, kGrid, kBlock, arguments.addresses, kShared, nullptr));
   }
   CALL(hipDeviceSynchronize);
