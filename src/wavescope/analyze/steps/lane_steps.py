@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.steps.lanes import Lane
+from wavescope.analyze.steps.lanes import FEWEST_OPS, Lane
 from wavescope.analyze.steps.repetition import (
     LabelPositions,
     Positions,
@@ -22,7 +22,6 @@ from wavescope.analyze.steps.repetition import (
     running_signatures,
 )
 from wavescope.analyze.steps.step_level import (
-    FEWEST_OPS,
     LaneIndex,
     StepLevel,
     sampled_periods,
