@@ -1,0 +1,141 @@
+"""A runtime in its folder: what it holds, and how a program is started on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from wavescope.collect.program_files import (
+    ProgramKind,
+    found_program,
+    kind_of,
+    program_and_arguments,
+)
+from wavescope.collect.runtimes.manifest import Manifest, read_manifest
+from wavescope.errors import MachineError, UsageError
+
+ROOT = "root"
+_LIBRARY_FOLDERS = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "lib64", "usr/lib64")
+_LOADER = "ld-linux-x86-64.so.2"
+_HSA_RUNTIME = "libhsa-runtime64.so.1"
+_SHOWN_PACKAGES = (("ROCr", "libhsa-runtime64"), ("HIP", "libamdhip64"))
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """An unpacked runtime that was found whole."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def name(self) -> str:
+        """What it is asked for by: `6.4`, `6.4+llama`."""
+        return self.manifest.name
+
+    @property
+    def root(self) -> Path:
+        """The folder that is `/` to its packages."""
+        return self.folder / ROOT
+
+    @cached_property
+    def library_folders(self) -> tuple[Path, ...]:
+        """Where its libraries are, in the order of the search."""
+        return library_folders(self.root)
+
+    @property
+    def loader(self) -> Path:
+        """Its dynamic linker."""
+        return next(folder / _LOADER for folder in self.library_folders if _has_loader(folder))
+
+    @property
+    def versions(self) -> str:
+        """Its versions for people: `ROCr 6.4.3, HIP 6.4.3`."""
+        return ", ".join(
+            f"{title} {package.upstream_version}"
+            for title, start in _SHOWN_PACKAGES
+            for package in self.manifest.packages
+            if package.name.startswith(start)
+        )
+
+    def program(self, name: str, environment: Mapping[str, str]) -> Path | None:
+        """The program that `name` means: one of the runtime's own before those on PATH."""
+        if "/" not in name:
+            own = self.root / "usr/bin" / name
+            if own.is_file() and os.access(own, os.X_OK):
+                return own
+        return found_program(name, environment)
+
+    def command(self, command: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+        """What to execute so that `command` runs on this runtime.
+
+        Its dynamic linker is started and told the program. Variables would reach the program's
+        children as well, whose own linker these libraries are not made for.
+        """
+        program = self.program(command[0], environment)
+        if program is None:
+            raise UsageError(
+                f"there is no program '{command[0]}'",
+                hint="check the spelling and PATH; a program here needs ./ before its name",
+            )
+        path, arguments = program_and_arguments(program, command, environment)
+        if kind_of(path) is not ProgramKind.DYNAMIC:
+            reason = "is statically linked" if kind_of(path) is ProgramKind.STATIC else "is no ELF"
+            raise UsageError(
+                f"{path} cannot run on the runtime {self.name}: it {reason} program",
+                hint="only dynamically linked programs, and scripts of such, load another runtime",
+            )
+        folders = ":".join([*map(str, self.library_folders), *_given_folders(environment)])
+        loader = [str(self.loader), "--library-path", folders]
+        return [*loader, "--argv0", arguments[0], str(path), *arguments[1:]]
+
+
+def opened_runtime(folder: Path) -> Runtime:
+    """The runtime in `folder`; ValueError says what is missing or damaged."""
+    manifest = read_manifest(folder)
+    root = folder / ROOT
+    if manifest.name != folder.name:
+        raise ValueError(f"its manifest is that of {manifest.name!r}")
+    for name, size in manifest.file_bytes.items():
+        path = root / name
+        if not path.is_file():
+            raise ValueError(f"{name} is missing")
+        if path.stat().st_size != size:
+            raise ValueError(f"{name} has not the size it had")
+    require_whole(root)
+    return Runtime(folder, manifest)
+
+
+def require_whole(root: Path) -> None:
+    """ValueError when `root` has no dynamic linker or no HSA runtime."""
+    folders = library_folders(root)
+    for name in (_LOADER, _HSA_RUNTIME):
+        if not any((folder / name).is_file() for folder in folders):
+            raise ValueError(f"{name} is missing")
+
+
+def require_searchable(folder: Path) -> None:
+    """An error when the dynamic linker would take the path of `folder` for several."""
+    if any(character in str(folder) for character in ":;$"):
+        raise MachineError(
+            f"the dynamic linker cannot search {folder}: its name has a colon, ';' or '$'",
+            hint="set WAVESCOPE_RUNTIMES to a folder without",
+        )
+
+
+def library_folders(root: Path) -> tuple[Path, ...]:
+    """The folders below `root` where the dynamic linker of a system looks."""
+    return tuple(root / name for name in _LIBRARY_FOLDERS if (root / name).is_dir())
+
+
+def _has_loader(folder: Path) -> bool:
+    return (folder / _LOADER).is_file()
+
+
+def _given_folders(environment: Mapping[str, str]) -> list[str]:
+    """What the user has the dynamic linker search; --library-path would replace it."""
+    given = environment.get("LD_LIBRARY_PATH", "").replace(";", ":")
+    return [folder for folder in given.split(":") if folder]
