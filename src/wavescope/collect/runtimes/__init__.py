@@ -4,18 +4,17 @@ A runtime is a folder of unpacked packages of the distribution, in a cache of th
 is run on it by the dynamic linker in that folder; nothing of the machine is changed.
 """
 
-from wavescope.collect.runtimes.cache import CachedRuntime, cached_runtimes, remove_runtime
-from wavescope.collect.runtimes.catalogue import catalogue
-from wavescope.collect.runtimes.chosen import chosen_runtime, fetched_runtime, machine_version
-from wavescope.collect.runtimes.runtime import Runtime
+from wavescope.collect.runtimes.cache import remove_runtime
+from wavescope.collect.runtimes.chosen import chosen_runtime, fetched_runtime
+from wavescope.collect.runtimes.listing import RuntimeState, listed_runtimes
+from wavescope.collect.runtimes.runtime import Runtime, command_on
 
 __all__ = [
-    "CachedRuntime",
     "Runtime",
-    "cached_runtimes",
-    "catalogue",
+    "RuntimeState",
     "chosen_runtime",
+    "command_on",
     "fetched_runtime",
-    "machine_version",
+    "listed_runtimes",
     "remove_runtime",
 ]

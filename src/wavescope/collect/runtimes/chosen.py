@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from wavescope.collect.machine import Machine
 from wavescope.collect.runtimes.archive import archive_of
 from wavescope.collect.runtimes.cache import cache_folder, cached_runtime
-from wavescope.collect.runtimes.catalogue import WantedRuntime, catalogue
+from wavescope.collect.runtimes.catalogue import catalogue
 from wavescope.collect.runtimes.fetch import Told, fetch, fetching_alone, writable_cache
+from wavescope.collect.runtimes.machine_runtime import machine_version
 from wavescope.collect.runtimes.runtime import Runtime
 
 MACHINE = "machine"
-_PACKAGE = "libhsa-runtime64-1"
-
-
-def no_words(_: str) -> None:
-    """Tells nobody."""
 
 
 def chosen_runtime(
     name: str | None,
     environment: Mapping[str, str],
     *,
-    told: Told = no_words,
+    told: Told | None = None,
     machine: Machine | None = None,
 ) -> Runtime | None:
     """The runtime of that name, fetched when it is not there; None is the machine's own."""
@@ -46,39 +41,22 @@ def fetched_runtime(
     *,
     mirror: str | None = None,
     again: bool = False,
-    told: Told = no_words,
+    told: Told | None = None,
     machine: Machine | None = None,
 ) -> Runtime:
     """The runtime of that name in the cache; fetched when it is not there, damaged or `again`."""
     wanted = catalogue().wanted(name)
+    tell = told or _nobody
     cache = writable_cache(cache_folder(environment))
-    with fetching_alone(cache, wanted.name, told):
+    with fetching_alone(cache, wanted.name, tell):
         found = cached_runtime(cache, wanted.name)
         if found.runtime is not None and not again:
             return found.runtime
         if found.runtime is None and found.folder.exists():
-            told(f"runtime {wanted.name}: {found.trouble}; it is fetched again")
-        return _fetched(wanted, environment, mirror, told, machine)
+            tell(f"runtime {wanted.name}: {found.trouble}; it is fetched again")
+        here = machine or Machine(environment=environment)
+        return fetch(wanted, archive_of(here, catalogue(), mirror), cache, tell)
 
 
-def _fetched(
-    wanted: WantedRuntime,
-    environment: Mapping[str, str],
-    mirror: str | None,
-    told: Told,
-    machine: Machine | None,
-) -> Runtime:
-    archive = archive_of(machine or Machine(environment=environment), catalogue(), mirror)
-    return fetch(wanted, archive, cache_folder(environment), told)
-
-
-def machine_version(machine: Machine) -> str:
-    """The version of the machine's own ROCm, or nothing where that cannot be told."""
-    installed = machine.text("opt/rocm/.info/version")
-    if installed:
-        return installed.partition("-")[0]
-    stanza = re.search(
-        rf"^Package: {_PACKAGE}\n(?:.+\n)*", machine.text("var/lib/dpkg/status"), re.MULTILINE
-    )
-    found = stanza and re.search(r"^Version: (?:\d+:)?([\d.]+)", stanza[0], re.MULTILINE)
-    return found[1].rstrip(".") if found else ""
+def _nobody(_: str) -> None:
+    """Hears nothing."""

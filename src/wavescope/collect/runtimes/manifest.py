@@ -1,4 +1,4 @@
-"""What a runtime's folder says about itself: the packages in it, and the files that must be there."""
+"""What a runtime's folder says about itself: its packages, and the files that must be there."""
 
 from __future__ import annotations
 

@@ -93,6 +93,13 @@ class Runtime:
         return [*loader, "--argv0", arguments[0], str(path), *arguments[1:]]
 
 
+def command_on(
+    runtime: Runtime | None, command: Sequence[str], environment: Mapping[str, str]
+) -> Sequence[str]:
+    """What to execute so that `command` runs on `runtime`; None is the machine's own."""
+    return command if runtime is None else runtime.command(command, environment)
+
+
 def opened_runtime(folder: Path) -> Runtime:
     """The runtime in `folder`; ValueError says what is missing or damaged."""
     manifest = read_manifest(folder)

@@ -35,7 +35,7 @@ def keep_links_inside(root: Path) -> None:
     Links that climb out of the folder by `..` are what no package has a use for.
     """
     for link in list(_links(root)):
-        target = os.readlink(link)
+        target = str(link.readlink())
         folder = link.parent.relative_to(root)
         inside = _lexical(Path("/") / folder, target)
         if inside is None:
