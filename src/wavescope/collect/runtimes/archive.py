@@ -135,8 +135,8 @@ def _keyrings(
     machine: Machine, catalogue: Catalogue, signed_by: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Debian's keys, and those by which the machine trusts this address."""
-    debian = [name for name in catalogue.keyrings if _exists(machine, name)][:1]
-    others = [name for name in signed_by if name not in debian and _exists(machine, name)]
+    debian = _existing(machine, catalogue.keyrings)[:1]
+    others = [path for path in _existing(machine, signed_by) if path not in debian]
     if not debian and not others:
         raise MachineError(
             "the keys of Debian's archive are not on this machine, so nothing can be verified",
@@ -145,8 +145,9 @@ def _keyrings(
     return (*debian, *others)
 
 
-def _exists(machine: Machine, name: str) -> bool:
-    return (machine.root / name.lstrip("/")).is_file()
+def _existing(machine: Machine, names: tuple[str, ...]) -> list[str]:
+    paths = (machine.root / name.lstrip("/") for name in names)
+    return [str(path) for path in paths if path.is_file()]
 
 
 def _text(path: Path) -> str:

@@ -42,11 +42,11 @@ def cached_runtimes(environment: Mapping[str, str]) -> list[CachedRuntime]:
         names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
     except OSError:
         return []
-    return [cached_runtime(folder, name) for name in names if (folder / name).is_dir()]
+    return [_shown(folder, name) for name in names if (folder / name).is_dir()]
 
 
 def cached_runtime(cache: Path, name: str) -> CachedRuntime:
-    """The runtime called `name`, or what is wrong with it."""
+    """The runtime called `name`, or what is wrong with it; an error where it may be a trap."""
     folder = cache / name
     if not folder.is_dir():
         return CachedRuntime(name, folder, None, "it is not there")
@@ -55,6 +55,13 @@ def cached_runtime(cache: Path, name: str) -> CachedRuntime:
         return CachedRuntime(name, folder, opened_runtime(folder))
     except ValueError as error:
         return CachedRuntime(name, folder, None, str(error))
+
+
+def _shown(cache: Path, name: str) -> CachedRuntime:
+    try:
+        return cached_runtime(cache, name)
+    except MachineError as error:
+        return CachedRuntime(name, cache / name, None, str(error))
 
 
 def remove_runtime(name: str, environment: Mapping[str, str]) -> Path:

@@ -87,17 +87,21 @@ def _filled(
 def fetching_alone(cache: Path, name: str, told: Told) -> Iterator[None]:
     """Keep other processes from fetching the same runtime; waits while another one does."""
     with (cache / f".{name}.lock").open("a") as lock:
-        began = time.monotonic()
-        while not _is_locked(lock.fileno()):
-            if time.monotonic() - began > _LOCK_LIMIT_S:
-                raise MachineError(
-                    f"another process has been fetching the runtime {name} for an hour",
-                    hint="end it, then try again",
-                )
-            if time.monotonic() - began < _LOOK_AGAIN_S:
-                told(f"runtime {name}: waiting for another process that fetches it")
-            time.sleep(_LOOK_AGAIN_S)
+        if not _is_locked(lock.fileno()):
+            told(f"runtime {name}: waiting for another process that fetches it")
+            _wait_for(lock.fileno(), name)
         yield
+
+
+def _wait_for(descriptor: int, name: str) -> None:
+    began = time.monotonic()
+    while not _is_locked(descriptor):
+        if time.monotonic() - began > _LOCK_LIMIT_S:
+            raise MachineError(
+                f"another process has been fetching the runtime {name} for an hour",
+                hint="end it, then try again",
+            )
+        time.sleep(_LOOK_AGAIN_S)
 
 
 def _is_locked(descriptor: int) -> bool:

@@ -89,10 +89,28 @@ def read_manifest(folder: Path) -> Manifest:
         if document.pop("format") != _FORMAT:
             raise ValueError("it was written by another version of wavescope")
         packages = tuple(Package(**package) for package in document.pop("packages"))
-        return Manifest(packages=packages, **document)
+        manifest = Manifest(packages=packages, **document)
+        _require_types(manifest)
     except OSError as error:
         raise ValueError(f"its manifest cannot be read: {error.strerror}") from error
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError("its manifest lacks something") from error
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError("its manifest is not JSON") from error
+    return manifest
+
+
+def _require_types(manifest: Manifest) -> None:
+    """TypeError when a value is not of the type that the manifest declares."""
+    texts = [manifest.name, manifest.suite, manifest.archive, manifest.fetched_at]
+    for package in manifest.packages:
+        texts += [package.name, package.version, package.architecture, package.sha256]
+    numbers = [package.bytes for package in manifest.packages]
+    if not isinstance(manifest.file_bytes, dict):
+        raise TypeError("file_bytes")
+    texts += list(manifest.file_bytes)
+    numbers += list(manifest.file_bytes.values())
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("text")
+    if not all(isinstance(number, int) for number in numbers):
+        raise TypeError("number")

@@ -120,9 +120,11 @@ class PrivateApt:
 
 
 def _source(archive: Archive, suite: str) -> str:
+    # Of `file:` apt would use the packages where they are, and put none into its cache.
+    address = re.sub(r"^file:", "copy:", archive.address)
     return (
         "Types: deb\n"
-        f"URIs: {archive.address}\n"
+        f"URIs: {address}\n"
         f"Suites: {suite}\n"
         "Components: main\n"
         f"Architectures: {ARCHITECTURE}\n"
