@@ -48,6 +48,19 @@ def test_a_program_has_the_libraries_of_its_runtime_and_children_their_own(
 
 
 @each_runtime
+def test_a_hip_program_copies_and_fills(
+    runtime: TestedRuntime, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    require_softgpu()
+    source = PROGRAMS / "hip_features.hip"
+    program = compiled_for(source, runtime, tmp_path_factory, "--offload-arch=gfx90a")
+
+    for subject in ("copies", "fills", "graphs"):
+        ran = run_on(runtime, tmp_path, ["--gpus", "2"], program, subject)
+        assert ran.code == 0, ran.out + ran.err
+
+
+@each_runtime
 def test_versions_are_what_the_runtime_is_called(runtime: TestedRuntime) -> None:
     other = runtime.require()
 

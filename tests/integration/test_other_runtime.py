@@ -78,6 +78,18 @@ def test_a_recorded_program_runs_on_the_runtime_and_keeps_its_name(
         assert trace.processes.strings("command") == [f"{sys.executable} program.py"]
 
 
+def test_overhead_is_measured_on_the_runtime_in_each_arm(cache: Path) -> None:
+    collector()
+    Path("program.py").write_text(
+        f"import sys\nsys.exit({str(cache)!r} not in open('/proc/self/maps').read())\n"
+    )
+    measure = ["overhead", "--softgpu=runtime=6.4", "--rounds", "2", "--warm-up", "0", "--json"]
+
+    done = wavescope(*measure, "--modes", "lite", "--", sys.executable, "program.py")
+
+    assert json.loads(done.stdout)["facts"]["softgpu"] == "runtime=6.4"
+
+
 def test_a_program_that_records_nothing_is_not_called_static() -> None:
     collector()
 

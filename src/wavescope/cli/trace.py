@@ -111,7 +111,7 @@ def _run(arguments: argparse.Namespace) -> int:
         from wavescope.store.output import require_free  # noqa: PLC0415
 
         require_free(timeline, [options.output], force=options.force)
-    run = run_recorded(options, os.environ, say)
+    run = run_recorded(options, os.environ, None if arguments.quiet else say)
     with Progress(f"writing {options.output.name}", quiet=arguments.quiet) as progress:
         recording = merged(options, run, progress)
     if recording.output is None:

@@ -315,7 +315,7 @@ def _runtime_checks(machine: Machine) -> list[Check]:
     enables = "running programs on this ROCm: `wavescope softgpu --runtime`"
     checks = []
     for runtime in listed_runtimes(machine.environment, machine):
-        name = f"runtime {runtime.name}"
+        name = f"ROCm {runtime.name}"
         if runtime.state is RuntimeState.READY:
             found = f"{runtime.versions} in {runtime.folder}"
             checks.append(Check(name, enables, CheckState.OK, found))

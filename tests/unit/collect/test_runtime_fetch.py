@@ -287,6 +287,12 @@ def test_what_is_no_runtime_is_not_removed(name: str, cached: Path, tmp_path: Pa
 def test_programs_are_not_run_from_a_folder_that_everybody_may_write(
     cached: Path, tmp_path: Path
 ) -> None:
+    cached.parent.chmod(0o1777)
+    assert chosen_runtime("6.4", cache_in(tmp_path)) is not None
+    cached.parent.chmod(0o777)
+    with pytest.raises(MachineError, match="cache can be written by everybody"):
+        chosen_runtime("6.4", cache_in(tmp_path))
+    cached.parent.chmod(0o755)
     cached.chmod(0o777)
 
     with pytest.raises(MachineError, match="can be written by everybody"):

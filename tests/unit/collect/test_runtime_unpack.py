@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.apt_repository import require_tools
+from wavescope.collect.runtimes import bounded_command
 from wavescope.collect.runtimes.bounded_command import run_bounded
 from wavescope.collect.runtimes.unpack import keep_links_inside, unpack
 from wavescope.errors import MachineError
@@ -115,3 +116,14 @@ def _is_alive(pid: int) -> bool:
 def test_a_tool_that_is_not_there_is_named() -> None:
     with pytest.raises(MachineError, match="there is no no-such-tool on this machine"):
         run_bounded(["no-such-tool"], 1)
+
+
+def test_somebody_hears_of_a_tool_that_takes_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_command, "_WAITED_S", 0.05)
+    go = tmp_path / "go"
+
+    end = run_bounded(["sh", "-c", f"echo a; until [ -e {go} ]; do :; done; exit 3"], 300, go.touch)
+
+    assert (end.output, end.status) == ("a\n", 3)

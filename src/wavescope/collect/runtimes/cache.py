@@ -80,13 +80,16 @@ def remove_runtime(name: str, environment: Mapping[str, str]) -> Path:
 
 def _require_own(folder: Path) -> None:
     """An error when others could have put programs into a folder that is to be run from."""
-    found = folder.stat()
-    is_foreign = found.st_uid not in {os.getuid(), 0}
-    if is_foreign or found.st_mode & stat.S_IWOTH:
-        whose = "belongs to somebody else" if is_foreign else "can be written by everybody"
-        raise MachineError(
-            f"{folder} {whose}: programs are not run from it", hint=f"set {VARIABLE} to your own"
-        )
+    for place in (folder, folder.parent):
+        found = place.stat()
+        is_foreign = found.st_uid not in {os.getuid(), 0}
+        is_sticky = place != folder and found.st_mode & stat.S_ISVTX
+        if is_foreign or (found.st_mode & stat.S_IWOTH and not is_sticky):
+            whose = "belongs to somebody else" if is_foreign else "can be written by everybody"
+            raise MachineError(
+                f"{place} {whose}: programs are not run from it",
+                hint=f"set {VARIABLE} to your own",
+            )
 
 
 def _home(environment: Mapping[str, str]) -> Path:

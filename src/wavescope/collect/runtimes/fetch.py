@@ -65,7 +65,9 @@ def _filled(
     apt.update()
     sizes = apt.sizes(wanted.packages)
     told(f"runtime {wanted.name}: fetching {len(sizes)} packages, {bytes_text(sum(sizes))}")
-    files = apt.download(wanted.packages)
+    files = apt.download(
+        wanted.packages, lambda n: told(f"runtime {wanted.name}: {bytes_text(n)} are there")
+    )
     packages = tuple(map(package_of, files))
     told(f"runtime {wanted.name}: unpacking")
     unpack(files, root)

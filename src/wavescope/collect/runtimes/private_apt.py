@@ -7,7 +7,8 @@ credentials). What it says about trust does not: unsigned archives are refused i
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from wavescope.collect.runtimes.archive import Archive
@@ -79,12 +80,19 @@ class PrivateApt:
         found = re.findall(r"^'[^']*' \S+\.deb (\d+)", output, re.MULTILINE)
         return [int(size) for size in found]
 
-    def download(self, packages: Sequence[str]) -> list[Path]:
-        """Fetch `packages` and what they need; apt checks each against the signed lists."""
-        self._run(["install", "--download-only", "-q", *packages], _PACKAGES_LIMIT_S)
-        return sorted((self._folder / "cache/archives").glob("*.deb"))
+    def download(self, packages: Sequence[str], fetched: Callable[[int], None]) -> list[Path]:
+        """Fetch `packages` and what they need; apt checks each against the signed lists.
 
-    def _run(self, arguments: Sequence[str], limit_s: float) -> str:
+        `fetched` hears every few seconds how many bytes are there.
+        """
+        folder = self._folder / "cache/archives"
+        arguments = ["install", "--download-only", "-q", *packages]
+        self._run(arguments, _PACKAGES_LIMIT_S, lambda: fetched(_bytes_below(folder)))
+        return sorted(folder.glob("*.deb"))
+
+    def _run(
+        self, arguments: Sequence[str], limit_s: float, waited: Callable[[], None] | None = None
+    ) -> str:
         places = {
             "Dir::Etc::sourcelist": "/dev/null",
             "Dir::Etc::sourceparts": str(self._folder / "sources"),
@@ -97,7 +105,7 @@ class PrivateApt:
         }
         options = [f"-o{name}={value}" for name, value in {**places, **_SETTINGS}.items()]
         command = ["apt-get", "-c", str(self._folder / "apt.conf"), *options, "--yes", *arguments]
-        end = run_bounded(command, limit_s)
+        end = run_bounded(command, limit_s, waited)
         if end.status:
             raise self._error(end.output)
         return end.output
@@ -117,6 +125,14 @@ class PrivateApt:
         reasons = [line[3:] for line in output.splitlines() if line.startswith("E: ")]
         reason = reasons[0] if reasons else "apt-get failed"
         return MachineError(f"{place} cannot be fetched: {reason}", hint="is the network there?")
+
+
+def _bytes_below(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*.deb"):
+        with suppress(FileNotFoundError):  # apt moves a package when it is whole
+            total += path.stat().st_size
+    return total
 
 
 def _source(archive: Archive, suite: str) -> str:
