@@ -10,6 +10,7 @@ from tests.unit.collect.test_program_files import a_program, elf
 from wavescope.collect.runtimes import Runtime, command_on
 from wavescope.collect.runtimes.manifest import Manifest, Package
 from wavescope.collect.runtimes.runtime import opened_runtime
+from wavescope.collect.softgpu import SoftGpuOptions
 from wavescope.errors import UsageError
 
 LIBRARIES = "root/usr/lib/x86_64-linux-gnu"
@@ -104,3 +105,10 @@ def test_versions_are_those_of_the_vendor(tmp_path: Path) -> None:
 def test_a_folder_without_a_manifest_is_no_runtime(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="its manifest cannot be read"):
         opened_runtime(tmp_path)
+
+
+def test_a_specification_of_gpus_names_a_runtime_that_is_no_variable() -> None:
+    options = SoftGpuOptions.parse("gpus=8,runtime=6.4+llama")
+
+    assert options.runtime == "6.4+llama"
+    assert options.variables() == {"WAVESCOPE_SOFTGPU_GPUS": "8"}

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,34 @@ def test_a_suite_or_package_that_is_not_there_is_named(
         MachineError, match=r"has no package (llama\.cpp-tools|libggml0-backend-hip)"
     ):
         fetched_runtime("6.4+llama", cache_in(tmp_path), machine=machine)
+    assert left_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("answer", ["400 Bad Request", "404 Not Found", "503 Too Much"])
+def test_what_a_server_refuses_is_not_taken_for_unsigned(
+    answer: str, repository: Repository, tmp_path: Path
+) -> None:
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            code, reason = answer.split(" ", 1)
+            self.send_response(int(code), reason)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        mirror = f"http://127.0.0.1:{server.server_port}/debian"
+        with pytest.raises(MachineError, match=r"is not there|cannot be fetched: .*InRelease"):
+            fetched_runtime(
+                "6.4",
+                cache_in(tmp_path),
+                mirror=mirror,
+                machine=repository.machine(tmp_path / "machine"),
+            )
+        server.shutdown()
     assert left_in(tmp_path) == []
 
 

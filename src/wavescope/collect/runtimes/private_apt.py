@@ -48,9 +48,11 @@ _SETTINGS = {
     "Acquire::https::Timeout": "60",
     **dict.fromkeys(_REFUSED, "false"),
 }
-_UNSIGNED = re.compile(
-    r"NO_PUBKEY|EXPKEYSIG|REVKEYSIG|BADSIG|Missing key|is not signed|n.t be verified"
+_BAD_SIGNATURE = re.compile(
+    r"NO_PUBKEY|EXPKEYSIG|REVKEYSIG|BADSIG|Missing key|couldn.t be verified|could not be verified"
 )
+_UNSIGNED = re.compile(r"^(?!.*^E: Failed to fetch).*is not signed", re.DOTALL | re.MULTILINE)
+"""What cannot be fetched has no signature either: then that is not the trouble."""
 _NO_SUITE = re.compile(r"does not have a Release file|404 +Not Found", re.IGNORECASE)
 _NO_PACKAGE = re.compile(r"Unable to locate package (\S+)|Package '?(\S+?)'? has no installation")
 
@@ -112,7 +114,7 @@ class PrivateApt:
 
     def _error(self, output: str) -> MachineError:
         place = f"the suite {self._suite} of {self._archive.address}"
-        if _UNSIGNED.search(output):
+        if _BAD_SIGNATURE.search(output) or _UNSIGNED.match(output):
             keyrings = ", ".join(self._archive.keyrings)
             return MachineError(
                 f"the signature of {place} cannot be verified by {keyrings}",
