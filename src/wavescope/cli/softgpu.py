@@ -15,6 +15,7 @@ from typing import NoReturn
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_force_flag, add_json_flag
 from wavescope.cli.softgpu_runtimes import add_runtime_arguments, runtime_of, runtime_only
+from wavescope.cli.terminal import say
 from wavescope.collect.machine import Machine
 from wavescope.collect.runtimes import command_on
 from wavescope.collect.softgpu import CHIPS, SoftGpuOptions, child_variables
@@ -85,7 +86,7 @@ def _run(arguments: argparse.Namespace) -> int:
         _print_variables(variables, as_json=arguments.json)
         return 0
     environment = {**os.environ, **variables}
-    execute = command_on(runtime_of(arguments), command, environment)
+    execute = command_on(runtime_of(arguments), command, environment, say)
     if arguments.truth is not None:
         _make_room(arguments.truth, force=arguments.force)
     return _become(execute, environment)

@@ -92,9 +92,14 @@ def program_and_arguments(
         found = found_program(words[0], environment)
         if found is None:
             raise UsageError(f"the interpreter '{words[0]}' of {program} is not there")
-        arguments = [*words, str(program), *arguments[1:]]
+        arguments = [*words, spelled(program), *arguments[1:]]
         program = found
     raise UsageError(f"{command[0]} is a script of a script of a script, without an end")
+
+
+def spelled(program: Path) -> str:
+    """The path of a program with a slash in it, so that nobody searches for the name."""
+    return str(program) if program.is_absolute() else f"./{program}"
 
 
 def _interpreter_words(script: Path) -> list[str]:

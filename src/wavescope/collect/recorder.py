@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -36,7 +36,7 @@ from wavescope.store.sqlite_writer import Progress, no_progress, write_trace
 from wavescope.version import __version__
 
 Told = Callable[[str], None]
-"""Called with a sentence when something takes long."""
+"""Called with a sentence for the person who waits."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +74,19 @@ def run_recorded(
 ) -> RecordedRun:
     """Run the command of `options`; refused when its trace could not be written.
 
-    `told` hears what takes long before the program starts: fetching the runtime it is to run on.
+    `told` hears of the runtime that the program is to run on: that it is fetched, and what it is
+    not for.
     """
     collector = required_collector(options.mode)
     require_free(options.output, [], force=options.force)
     runtime = softgpu_runtime(options.softgpu, environment, told)
     if runtime is None:
         _require_program(options.command[0], environment)
+    command = command_on(runtime, options.command, environment, told)
     remove_forgotten()
     session = _make_session(options)
     try:
-        end = _run(options, environment, collector, session, runtime)
+        end = _run(options, environment, collector, session, command)
     except WavescopeError:
         _remove_session(session)
         raise
@@ -148,7 +150,7 @@ def _run(
     environment: Mapping[str, str],
     collector: Path,
     session: Path,
-    runtime: Runtime | None,
+    command: Sequence[str],
 ) -> ProgramEnd:
     with ExitStack() as stack:
         if not is_loadable(collector):
@@ -158,7 +160,7 @@ def _run(
         injection = Injection(collector, session, softgpu)
         child_environment = injected_environment(options, environment, injection)
         stack.enter_context(registered(session, environment))
-        return launch(command_on(runtime, options.command, child_environment), child_environment)
+        return launch(command, child_environment)
 
 
 def _softgpu_environment(

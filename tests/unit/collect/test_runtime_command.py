@@ -47,6 +47,18 @@ def test_what_the_user_had_searched_comes_after_the_runtime(tmp_path: Path) -> N
     assert command[3:] == ["--argv0", "app", str(tmp_path / "app")]
 
 
+def test_the_linker_searches_for_no_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = a_runtime(tmp_path / "6.4")
+    a_program(tmp_path / "app", elf(3))
+    a_program(tmp_path / "script", b"#!./app\n")
+    monkeypatch.chdir(tmp_path)
+
+    assert runtime.command(["./app"], {})[3:] == ["--argv0", "./app", "./app"]
+    assert runtime.command(["./script", "1"], {})[4:] == ["./app", "./app", "./script", "1"]
+
+
 def test_programs_of_the_runtime_come_first(tmp_path: Path) -> None:
     runtime = a_runtime(tmp_path / "6.4")
     a_program(tmp_path / "rocminfo", elf(3))
@@ -67,6 +79,31 @@ def test_of_a_script_the_interpreter_is_loaded(tmp_path: Path) -> None:
     command = runtime.command(["run.py", "1"], {"PATH": str(tmp_path)})
 
     assert command[3:] == ["--argv0", "python3", str(tmp_path / "python3"), str(script), "1"]
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "told"),
+    [
+        (
+            "bash",
+            [
+                (
+                    "'app' is run by bash: the programs that it starts run on the machine's own "
+                    "ROCm, not on 6.4; name such a program itself"
+                )
+            ],
+        ),
+        ("python3", []),
+    ],
+)
+def test_what_only_starts_others_is_told(interpreter: str, told: list[str], tmp_path: Path) -> None:
+    a_program(tmp_path / interpreter, elf(3))
+    a_program(tmp_path / "app", f"#!/usr/bin/env {interpreter}\n".encode())
+    heard: list[str] = []
+
+    a_runtime(tmp_path / "6.4").command(["app"], {"PATH": str(tmp_path)}, heard.append)
+
+    assert heard == told
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from wavescope.collect.program_files import (
     found_program,
     kind_of,
     program_and_arguments,
+    spelled,
 )
 from wavescope.collect.runtimes.manifest import Manifest, read_manifest
 from wavescope.errors import MachineError, UsageError
@@ -21,6 +22,7 @@ ROOT = "root"
 _LIBRARY_FOLDERS = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "lib64", "usr/lib64")
 _LOADER = "ld-linux-x86-64.so.2"
 _HSA_RUNTIME = "libhsa-runtime64.so.1"
+_STARTERS = frozenset({"bash", "dash", "env", "fish", "ksh", "mpirun", "sh", "srun", "zsh"})
 _SHOWN_PACKAGES = (("ROCr", "libhsa-runtime64"), ("HIP", "libamdhip64"))
 
 
@@ -69,11 +71,17 @@ class Runtime:
                 return own
         return found_program(name, environment)
 
-    def command(self, command: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    def command(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        told: Callable[[str], None] | None = None,
+    ) -> list[str]:
         """What to execute so that `command` runs on this runtime.
 
         Its dynamic linker is started and told the program. Variables would reach the program's
-        children as well, whose own linker these libraries are not made for.
+        children as well, whose own linker these libraries are not made for. `told` hears when
+        the program is one that only starts others.
         """
         program = self.program(command[0], environment)
         if program is None:
@@ -88,16 +96,24 @@ class Runtime:
                 f"{path} cannot run on the runtime {self.name}: it {reason} program",
                 hint="only dynamically linked programs, and scripts of such, load another runtime",
             )
+        if told and path.name in _STARTERS:
+            told(
+                f"'{command[0]}' is run by {path.name}: the programs that it starts run on the "
+                f"machine's own ROCm, not on {self.name}; name such a program itself"
+            )
         folders = ":".join([*map(str, self.library_folders), *_given_folders(environment)])
         loader = [str(self.loader), "--library-path", folders]
-        return [*loader, "--argv0", arguments[0], str(path), *arguments[1:]]
+        return [*loader, "--argv0", arguments[0], spelled(path), *arguments[1:]]
 
 
 def command_on(
-    runtime: Runtime | None, command: Sequence[str], environment: Mapping[str, str]
+    runtime: Runtime | None,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    told: Callable[[str], None] | None = None,
 ) -> Sequence[str]:
     """What to execute so that `command` runs on `runtime`; None is the machine's own."""
-    return command if runtime is None else runtime.command(command, environment)
+    return command if runtime is None else runtime.command(command, environment, told)
 
 
 def opened_runtime(folder: Path) -> Runtime:
