@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from tests.recorded import PATIENCE_S, PROGRAMS, ProcessFiles, Rows, collector, only_process
+from tests.softgpu_programs import softgpu_variables
+from wavescope.collect.libraries import with_word
 from wavescope.load import open_trace
-from wavescope.native import library_path
 
 DISPATCH, COPY = 1, 2
 RAW_TICKS, APP_SIGNAL, TIMES_LOST = 1, 2, 4
@@ -40,16 +41,6 @@ _COUNTER = np.dtype(
         ("lost", "<u8", 6),
     ]
 )
-
-
-def software_gpu() -> Path:
-    """The folder of the software GPU; skips the test where this build has none."""
-    found = library_path("wavescope_columns")
-    folders = [found.parent / "softgpu"] if found else []
-    for folder in folders:
-        if (folder / "libhsakmt.so.1").exists():
-            return folder
-    pytest.skip("this build has no software GPU: libhsakmt-dev was missing when it was built")
 
 
 def built(name: str, folder: Path) -> Path:
@@ -127,20 +118,20 @@ def gpu_environment(
     folder: Path, mode: str | None, gpus: int, settings: dict[str, str]
 ) -> dict[str, str]:
     """The environment of a program on the software GPU; without a mode it is not recorded."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WAVESCOPE_")}
-    environment = kept | {
-        "LD_LIBRARY_PATH": str(software_gpu()),
-        "WAVESCOPE_SOFTGPU_GPUS": str(gpus),
-        "WAVESCOPE_SOFTGPU_TRUTH": str(folder / "truth.csv"),
-    }
-    if mode is not None:
-        environment |= {
-            "HSA_TOOLS_LIB": str(collector(mode)),
-            "LD_PRELOAD": str(collector(mode)),
-            "WAVESCOPE_OUTPUT": str(folder / "session"),
-            "WAVESCOPE_MODE": mode,
-        }
-    return environment | settings
+    environment = softgpu_variables(
+        WAVESCOPE_SOFTGPU_GPUS=str(gpus),
+        WAVESCOPE_SOFTGPU_TRUTH=str(folder / "truth.csv"),
+        **settings,
+    )
+    return environment if mode is None else with_collector(environment, mode, folder / "session")
+
+
+def with_collector(environment: dict[str, str], mode: str, session: Path) -> dict[str, str]:
+    """The environment with the collector in it, after what is preloaded already."""
+    library = str(collector(mode))
+    variables = {"HSA_TOOLS_LIB": library, "WAVESCOPE_OUTPUT": str(session), "WAVESCOPE_MODE": mode}
+    preloaded = with_word(environment.get("LD_PRELOAD", ""), library, ":")
+    return variables | environment | {"LD_PRELOAD": preloaded}
 
 
 def run_on_gpu(

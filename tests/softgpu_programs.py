@@ -14,18 +14,26 @@ from pathlib import Path
 import pytest
 
 from wavescope.collect.machine import Machine
-from wavescope.collect.softgpu import softgpu_trouble
+from wavescope.collect.softgpu import softgpu_environment, softgpu_trouble
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-APT = (
-    "apt-get install --no-install-recommends libhsa-runtime-dev libhsakmt-dev libamdhip64-dev hipcc"
-)
+CHIPS_OF_ROCR_5 = ("gfx900", "gfx906", "gfx908", "gfx90a", "gfx1030")
+"""Those of the software GPU's chips that the oldest runtime knows."""
+APT = "apt-get install --no-install-recommends libhsa-runtime-dev libamdhip64-dev hipcc"
 
 
 def require_softgpu() -> None:
     """Skip with the reason when programs cannot run on the software GPU here."""
     if trouble := softgpu_trouble(Machine()):
         pytest.skip(f"{trouble} ({trouble.hint})")
+
+
+def softgpu_variables(**settings: str) -> dict[str, str]:
+    """The environment of a program on the software GPU with these variables set."""
+    require_softgpu()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WAVESCOPE_")}
+    environment = kept | settings
+    return environment | softgpu_environment("", environment)
 
 
 def shared_folder(factory: pytest.TempPathFactory) -> Path:

@@ -23,6 +23,8 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from wavescope.collect.libraries import with_word
+from wavescope.collect.softgpu import softgpu_environment
 from wavescope.native import library_path
 
 HERE = Path(__file__).resolve().parent
@@ -62,9 +64,8 @@ def required(name: str) -> Path:
 
 def environment(arm: str, session: Path, tool: Path, kernel_ns: int) -> dict[str, str]:
     """The environment of one run of an arm."""
-    software_gpu = required("wavescope_columns").parent / "softgpu"
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WAVESCOPE_")}
-    kept |= {"LD_LIBRARY_PATH": str(software_gpu), "WAVESCOPE_SOFTGPU_KERNEL_NS": str(kernel_ns)}
+    kept |= softgpu_environment(f"kernel_ns={kernel_ns}", kept)
     if arm == "none":
         return kept
     if arm == "bare":
@@ -73,7 +74,7 @@ def environment(arm: str, session: Path, tool: Path, kernel_ns: int) -> dict[str
     collector = str(required(library))
     return kept | {
         "HSA_TOOLS_LIB": collector,
-        "LD_PRELOAD": collector,
+        "LD_PRELOAD": with_word(kept["LD_PRELOAD"], collector, ":"),
         "WAVESCOPE_OUTPUT": str(session),
         "WAVESCOPE_MODE": "standard" if arm == "runtime" else arm,
         "WAVESCOPE_SIGNALS": "runtime" if arm == "runtime" else "",

@@ -12,7 +12,7 @@ namespace {
 class Arguments {
  public:
   Arguments(const DispatchPacket& dispatch, const Memory& memory)
-      : first_(reinterpret_cast<const char*>(dispatch.kernel_arguments)), memory_(memory) {}
+      : first_(reinterpret_cast<const char*>(memory.translate(dispatch.kernel_arguments))), memory_(memory) {}
 
   template <class Value>
   Value get(size_t offset) const {
@@ -32,9 +32,15 @@ class Arguments {
   const Memory& memory_;
 };
 
-// (source, destination, source start, destination start, units of 4 bytes, bytes of the last unit)
+// HIP 5: (source, destination, source start, destination start, units of 4 bytes, bytes of the last unit)
+// HIP 6: (source, destination, bytes, bytes after the last unit, bytes of a unit, end of whole units, stride)
 BuiltInOutcome copy_bytes(const DispatchPacket& dispatch, const Memory& memory) {
   const Arguments arguments(dispatch, memory);
+  const bool is_of_hip6 = arguments.word(32) == arguments.word(8) + arguments.word(16) - arguments.get<uint32_t>(24);
+  if (is_of_hip6) {
+    std::memmove(arguments.pointer(arguments.word(8)), arguments.pointer(arguments.word(0)), arguments.word(16));
+    return BuiltInOutcome::done;
+  }
   const uint64_t bytes = (arguments.word(32) - 1) * 4 + arguments.get<uint32_t>(40);
   std::memmove(arguments.pointer(arguments.word(8) + arguments.word(24)),
                arguments.pointer(arguments.word(0) + arguments.word(16)), bytes);
@@ -92,8 +98,26 @@ void fill(const Arguments& arguments, FillShape shape) {
   }
 }
 
+// HIP 6: (destination, pattern, its units, bytes of a unit, end, stride)
+void fill_to_end(const Arguments& arguments, uint64_t unit) {
+  const uint64_t pattern_bytes = arguments.get<uint32_t>(16) * unit;
+  const char* pattern = arguments.pointer(arguments.word(8));
+  char* target = arguments.pointer(arguments.word(0));
+  const uint64_t bytes = arguments.word(24) - arguments.word(0);
+  for (uint64_t done = 0; pattern_bytes && done < bytes; done += pattern_bytes) {
+    std::memcpy(target + done, pattern, std::min(pattern_bytes, bytes - done));
+  }
+}
+
 BuiltInOutcome fill_line(const DispatchPacket& dispatch, const Memory& memory) {
   const Arguments arguments(dispatch, memory);
+  // In HIP 5 this is the upper half of an address or 0.
+  const uint32_t unit = arguments.get<uint32_t>(20);
+  const bool is_of_hip6 = unit && unit <= 16 && (unit & (unit - 1)) == 0;
+  if (is_of_hip6) {
+    fill_to_end(arguments, unit);
+    return BuiltInOutcome::done;
+  }
   fill(arguments, {arguments.word(56), 1, 0});
   return BuiltInOutcome::done;
 }

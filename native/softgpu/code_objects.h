@@ -9,7 +9,7 @@
 
 namespace softgpu {
 
-// The symbol of the kernel whose descriptor is at `kernel_object`, without its suffix ".kd"; empty when the
+// The symbol of the kernel whose descriptor the host sees at `kernel_object`, without its suffix ".kd"; empty when the
 // block holds no ELF image that has it.
 std::string kernel_symbol(const Block& block, uint64_t kernel_object);
 

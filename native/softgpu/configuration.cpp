@@ -2,8 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+
+#include "softgpu/file_text.h"
 
 namespace softgpu {
 
@@ -15,7 +15,7 @@ class Reader {
       : variable_(variable), result_(result) {}
 
   std::string text(const char* name, const char* otherwise) const {
-    const char* value = variable_((prefix + name).c_str());
+    const char* value = variable_((std::string(prefix) + name).c_str());
     return value && *value ? value : otherwise;
   }
 
@@ -37,11 +37,11 @@ class Reader {
   }
 
   void wrong(const char* name, const std::string& value, const std::string& reason) const {
-    if (result_.problem.empty()) result_.problem = prefix + name + "=" + value + ": " + reason;
+    if (result_.problem.empty()) result_.problem = std::string(prefix) + name + "=" + value + ": " + reason;
   }
 
  private:
-  inline static const std::string prefix = "WAVESCOPE_SOFTGPU_";
+  static constexpr const char* prefix = "WAVESCOPE_SOFTGPU_";
   const std::function<const char*(const char*)>& variable_;
   Configuration& result_;
 };
@@ -56,11 +56,9 @@ void read_durations(const Reader& reader, Configuration& result) {
   }
   const std::string path = reader.text("DURATIONS", "");
   if (path.empty()) return;
-  std::ifstream file(path);
-  if (!file) return reader.wrong("DURATIONS", path, std::strerror(errno));
-  std::ostringstream content;
-  content << file.rdbuf();
-  const std::string problem = result.durations.add_lines(content.str());
+  const auto content = file_text(path);
+  if (!content) return reader.wrong("DURATIONS", path, std::strerror(errno));
+  const std::string problem = result.durations.add_lines(*content);
   if (!problem.empty()) reader.wrong("DURATIONS", path, problem);
 }
 
@@ -81,22 +79,9 @@ void read_pacing(const Reader& reader, Pacing& pacing) {
 
 void read_configuration(const std::function<const char*(const char*)>& variable, Configuration& result) {
   const Reader reader(variable, result);
-  const std::string chip = reader.text("CHIP", "gfx90a");
-  result.chip = chip_named(chip);
-  if (!result.chip) {
-    reader.wrong("CHIP", chip, "expected one of " + chip_names());
-    result.chip = chip_named("gfx90a");
-  }
-  uint64_t gpu_count = result.gpu_count;
-  reader.number("GPUS", 1, maximum_gpu_count, gpu_count);
-  result.gpu_count = static_cast<uint32_t>(gpu_count);
   read_durations(reader, result);
   reader.number("SEED", 0, UINT64_MAX, result.seed);
   read_pacing(reader, result.pacing);
-  uint64_t memory_mib = uint64_t{result.chip->memory_gib} << 10;
-  reader.number("MEMORY_MIB", 64, 16U << 20, memory_mib);
-  result.memory_bytes = memory_mib << 20;
-  reader.flag("LARGE_BAR", result.has_large_bar);
   result.truth_path = reader.text("TRUTH", "");
   const std::string faults = reader.text("FAULTS", "");
   const std::string problem = result.faults.add(faults);

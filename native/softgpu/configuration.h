@@ -1,4 +1,4 @@
-// The WAVESCOPE_SOFTGPU_* variables as plain values.
+// How the GPUs behave: the WAVESCOPE_SOFTGPU_* variables as plain values.
 #ifndef WAVESCOPE_SOFTGPU_CONFIGURATION_H
 #define WAVESCOPE_SOFTGPU_CONFIGURATION_H
 
@@ -8,7 +8,6 @@
 
 #include "softgpu/durations.h"
 #include "softgpu/faults.h"
-#include "softgpu/topology.h"
 
 namespace softgpu {
 
@@ -23,13 +22,10 @@ struct Pacing {
 };
 
 struct Configuration {
-  const Chip* chip = nullptr;
-  uint32_t gpu_count = 1;
+  uint32_t gpu_count = 1;  // of the machine, which no variable tells
   DurationTable durations{Duration::constant(2000)};
   uint64_t seed = 1;
   Pacing pacing;
-  uint64_t memory_bytes = 0;
-  bool has_large_bar = true;
   std::string truth_path;
   FaultTable faults;
   std::string problem;  // what is wrong with a variable, or nothing

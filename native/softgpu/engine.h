@@ -3,6 +3,7 @@
 #define WAVESCOPE_SOFTGPU_ENGINE_H
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "softgpu/device.h"
@@ -19,6 +20,9 @@ class Engine {
 
   // Whether the truth log was asked for and cannot be written.
   bool lacks_truth_file() const { return truth_file_ && !truth_file_->is_open(); }
+
+  // The file of the truth log, or nothing.
+  std::string truth_path() const { return truth_file_ ? truth_file_->path() : std::string(); }
 
   Device& device(uint32_t gpu_index) { return *devices_[gpu_index]; }
 

@@ -18,13 +18,17 @@ class Interrupts {
 
 enum class WaitFor { any, all };
 
+struct AwaitedEvent {
+  uint32_t id;
+  uint64_t seen_age = 0;  // the age that the thread knows; 0 where ages are not used
+};
+
 class Events final : public Interrupts {
  public:
   static constexpr uint32_t limit = 4096;  // the driver's
   static constexpr uint32_t forever_ms = UINT32_MAX;
 
   Events();
-  ~Events() override;
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
 
@@ -35,32 +39,34 @@ class Events final : public Interrupts {
   void reset(uint32_t event_id);
   void raise(uint32_t event_id) override { set(event_id); }
 
-  // The place into which a GPU writes the number before it raises the event.
-  uint64_t mailbox(uint32_t event_id) const;
-
-  // Whether the events came about before the time was over.
-  bool wait(const std::vector<uint32_t>& event_ids, WaitFor wanted, uint32_t timeout_ms);
+  // Whether the events came about before the time was over; ages that are used become the present ones.
+  bool wait(std::vector<AwaitedEvent>& awaited, WaitFor wanted, uint32_t timeout_ms);
 
  private:
-  // As in the driver, setting an auto-reset event wakes all who wait, and with nobody waiting it is remembered. In the
-  // driver the first wait then takes it away from threads that were just about to wait, and ROCr hangs, if rarely.
-  // Here each thread gets each setting once; a wait that ends too early does no harm.
+  // An event starts at age 1 and gets a new one with every setting, so that threads that know its age miss none.
+  //
+  // Where ages are not used: as in the driver, setting an auto-reset event wakes all who wait, and with nobody waiting
+  // it is remembered. In the driver the first wait then takes it away from threads that were just about to wait, and
+  // ROCr hangs, if rarely. Here each thread gets each setting once; a wait that ends too early does no harm.
   struct Event {
     bool exists = false;
     bool is_manual_reset = false;
     bool is_signaled = false;  // of a manual-reset event
     uint32_t waiting = 0;
+    uint64_t age = 1;
     uint64_t last_set = 0;   // number of the setting, counted over all events
     uint64_t forgotten = 0;  // settings up to this number do not count
   };
 
+  void set_locked(Event& event);
   bool take(uint32_t event_id);
+  bool has_come(const AwaitedEvent& awaited);
+  void report_ages(std::vector<AwaitedEvent>& awaited) const;
 
   std::mutex mutex_;
   std::condition_variable woken_;
   std::vector<Event> events_;
   uint32_t next_ = 1;
-  uint64_t* mailboxes_;
 };
 
 }  // namespace softgpu

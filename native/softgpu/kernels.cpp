@@ -31,12 +31,13 @@ Kernel& KernelTable::of(uint64_t kernel_object) {
   }
   Kernel*& known = by_object_[kernel_object];
   if (known) return *known;
-  const auto block = memory_.find(reinterpret_cast<const void*>(kernel_object));
+  const auto block = memory_.find(kernel_object);
+  const uint64_t on_host = block ? kernel_object - block->gpu_address + block->host_address : 0;
   if (!block) {
     known = &named("", nullptr);
-  } else if (const std::string name = kernel_symbol(*block, kernel_object); !name.empty()) {
+  } else if (const std::string name = kernel_symbol(*block, on_host); !name.empty()) {
     known = &named(name, hip_built_in(name));
-  } else if (is_rocr_shader(*block, kernel_object)) {
+  } else if (is_rocr_shader(*block, on_host)) {
     known = &named(rocr_shader_name, run_rocr_shader);
   } else {
     known = &named("", nullptr);

@@ -1,5 +1,5 @@
 // What runtimes and GPUs share in memory: AQL packets, signals, AMD's vendor packets.
-// Declared here, and compared with the vendor's headers in thunk_5x, so that the engine builds without them.
+// Declared here, so that the engine builds without the vendor's headers; a test compares them where there are any.
 #ifndef WAVESCOPE_SOFTGPU_PACKETS_H
 #define WAVESCOPE_SOFTGPU_PACKETS_H
 

@@ -48,10 +48,12 @@ void add_field(std::string& line, std::string_view text) {
 
 }  // namespace
 
-TruthFile::TruthFile(const std::string& path) : owner_(::getpid()) {
-  const std::string wanted = with_process_id(path, owner_);
-  descriptor_ = create(wanted);
-  if (descriptor_ < 0 && errno == EEXIST) descriptor_ = create(wanted + "." + std::to_string(owner_));
+TruthFile::TruthFile(const std::string& path)
+    : owner_(::getpid()), path_(with_process_id(path, owner_)), descriptor_(create(path_)) {
+  if (descriptor_ < 0 && errno == EEXIST) {
+    path_ += "." + std::to_string(owner_);
+    descriptor_ = create(path_);
+  }
   if (descriptor_ >= 0) append(header);
 }
 

@@ -35,11 +35,13 @@ class TruthFile {
   TruthFile& operator=(const TruthFile&) = delete;
 
   bool is_open() const { return descriptor_ >= 0; }
+  const std::string& path() const { return path_; }
   void append(std::string_view text) const;
 
  private:
-  int descriptor_ = -1;
   pid_t owner_;
+  std::string path_;
+  int descriptor_;
 };
 
 // Collects the lines of one GPU and hands them over in blocks.

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -14,6 +15,7 @@
 #include "check.h"
 #include "softgpu/code_objects.h"
 #include "softgpu/events.h"
+#include "softgpu/kernels.h"
 #include "softgpu/memory.h"
 #include "softgpu/truth.h"
 
@@ -21,43 +23,33 @@ using namespace softgpu;
 
 namespace {
 
-constexpr size_t mebibyte = size_t{1} << 20;
-
-void test_allocation() {
+void test_memory() {
   Memory memory;
-  void* small = memory.allocate(1, 100, 7, false, false, mebibyte);
-  CHECK(small && memory.find(small)->bytes == 4096 && memory.find(small)->flags == 7);
-  CHECK(memory.find(static_cast<char*>(small) + 4095) && !memory.find(static_cast<char*>(small) + 4096));
-  CHECK(!memory.allocate(1, mebibyte, 0, false, false, mebibyte));
-  CHECK(memory.allocate(2, mebibyte, 0, false, false, mebibyte));  // another node has room
-  CHECK(memory.allocate(1, 64 * mebibyte, 0, false, true, mebibyte));
-  CHECK(!memory.allocate(1, SIZE_MAX, 0, false, false, SIZE_MAX));
-  CHECK(!memory.allocate(1, 0, 0, false, false, mebibyte));
-  CHECK(memory.release(small) && !memory.release(small) && !memory.find(small));
-  void* large = memory.allocate(1, mebibyte, 0, false, false, mebibyte);
-  CHECK(large);
+  CHECK(!memory.find(0x10000) && memory.translate(0x10000) == 0x10000);
+  memory.add({0x10000, 0x10000, 0x2000, false});
+  memory.add({0x40000, 0x90000, 0x1000, false});
+  memory.add({0x20000, 0x70000, 0x1000, true});
+  CHECK(memory.find(0x11fff)->gpu_address == 0x10000 && !memory.find(0x12000) && !memory.find(0xffff));
+  CHECK(memory.translate(0x11000) == 0x11000);
+  CHECK(memory.translate(0x20fff) == 0x70fff && memory.translate(0x21000) == 0x21000);
+  CHECK(memory.translate(0x40004) == 0x90004 && memory.translate(0x30000) == 0x30000);
+
+  memory.add({0x40000, 0xa0000, 0x2000, false});  // in the place of the older one
+  CHECK(memory.translate(0x41000) == 0xa1000);
   const uint64_t generation = memory.code_generation();
-  CHECK(memory.release(large) && memory.code_generation() == generation);
-  CHECK(memory.release(memory.allocate(1, 4096, 0, true, false, mebibyte)));
+  memory.remove(0x40000);
+  CHECK(memory.translate(0x40000) == 0x40000 && !memory.find(0x40000));
+  CHECK(memory.code_generation() == generation);
+  memory.remove(0x20000);
+  CHECK(memory.code_generation() == generation + 1);
+  memory.remove(0x20000);
   CHECK(memory.code_generation() == generation + 1);
 }
 
-void test_registration() {
-  Memory memory;
-  std::vector<char> host(100'000);
-  CHECK(memory.register_host(host.data() + 3, 90'000, 0));
-  const auto alias = memory.map(host.data() + 3, {1, 2});
-  CHECK(alias && *alias != reinterpret_cast<uintptr_t>(host.data() + 3));
-  CHECK(memory.translate(*alias + 5) == reinterpret_cast<uintptr_t>(host.data() + 8));
-  CHECK(memory.translate(reinterpret_cast<uintptr_t>(host.data())) == reinterpret_cast<uintptr_t>(host.data()));
-  CHECK(memory.find(reinterpret_cast<void*>(*alias))->host_address == reinterpret_cast<uintptr_t>(host.data() + 3));
-  CHECK(*memory.mapped_nodes(host.data() + 3) == (std::vector<uint32_t>{1, 2}));
-  CHECK(memory.register_host(host.data() + 3, 10, 0));
-  CHECK(memory.deregister_host(host.data() + 3) && memory.find(host.data() + 3));
-  CHECK(memory.deregister_host(host.data() + 3) && !memory.find(host.data() + 3));
-  CHECK(!memory.deregister_host(host.data() + 3));
-  CHECK(!memory.map(host.data(), {1}));
-  CHECK(!memory.register_host(host.data(), 0, 0));
+bool waits(Events& events, std::vector<uint32_t> ids, WaitFor wanted, uint32_t timeout_ms) {
+  std::vector<AwaitedEvent> awaited;
+  for (const uint32_t id : ids) awaited.push_back({id});
+  return events.wait(awaited, wanted, timeout_ms);
 }
 
 void test_events() {
@@ -65,19 +57,44 @@ void test_events() {
   const uint32_t automatic = events.create(false, false);
   const uint32_t manual = events.create(true, false);
   CHECK(automatic && manual && automatic != manual);
-  CHECK(!events.wait({automatic}, WaitFor::all, 0));
+  CHECK(!waits(events, {automatic}, WaitFor::all, 0));
   events.set(automatic);
-  CHECK(events.wait({automatic}, WaitFor::all, 0) && !events.wait({automatic}, WaitFor::all, 1));
+  CHECK(waits(events, {automatic}, WaitFor::all, 0) && !waits(events, {automatic}, WaitFor::all, 1));
   events.set(manual);
-  CHECK(events.wait({manual}, WaitFor::all, 0) && events.wait({automatic, manual}, WaitFor::any, 0));
-  CHECK(!events.wait({automatic, manual}, WaitFor::all, 1));
+  CHECK(waits(events, {manual}, WaitFor::all, 0) && waits(events, {automatic, manual}, WaitFor::any, 0));
+  CHECK(!waits(events, {automatic, manual}, WaitFor::all, 1));
   events.reset(manual);
-  CHECK(!events.wait({manual}, WaitFor::any, 0));
+  CHECK(!waits(events, {manual}, WaitFor::any, 0));
   events.destroy(automatic);
   events.set(automatic);
   events.set(Events::limit + 5);
   for (uint32_t index = 0; index < Events::limit - 2; ++index) CHECK(events.create(false, false));
   CHECK(events.create(false, false) == 0);
+}
+
+void test_ages_of_events() {
+  Events events;
+  const uint32_t event = events.create(false, false);
+  std::vector<AwaitedEvent> awaited{{event, 1}};
+  CHECK(!events.wait(awaited, WaitFor::any, 0) && awaited[0].seen_age == 1);
+  events.set(event);
+  CHECK(events.wait(awaited, WaitFor::any, 0) && awaited[0].seen_age == 2);
+  CHECK(!events.wait(awaited, WaitFor::any, 1) && awaited[0].seen_age == 2);
+  std::vector<AwaitedEvent> another{{event, 1}};  // whoever missed it sees it still, and again when it forgets
+  CHECK(events.wait(another, WaitFor::any, 0) && another[0].seen_age == 2);
+  another[0].seen_age = 1;
+  CHECK(events.wait(another, WaitFor::any, 0));
+
+  const uint32_t second = events.create(false, false);
+  std::vector<AwaitedEvent> both{{event, 2}, {second, 1}};
+  events.set(event);
+  CHECK(!events.wait(both, WaitFor::all, 1) && both[0].seen_age == 3 && both[1].seen_age == 1);
+  std::thread setter([&] { events.set(second); });
+  std::vector<AwaitedEvent> later{{second, 1}};
+  CHECK(events.wait(later, WaitFor::any, Events::forever_ms) && later[0].seen_age == 2);
+  setter.join();
+  std::vector<AwaitedEvent> wrong{{Events::limit, 1}};
+  CHECK(!events.wait(wrong, WaitFor::any, 0));
 }
 
 void test_event_reaches_every_thread_once() {
@@ -89,8 +106,8 @@ void test_event_reaches_every_thread_once() {
     threads.emplace_back([&, index] {
       // Some wait before the event is set, some after another thread has taken it.
       std::this_thread::sleep_for(std::chrono::milliseconds(4 * index));
-      woken += events.wait({event}, WaitFor::all, Events::forever_ms);
-      CHECK(!events.wait({event}, WaitFor::all, 1));
+      woken += waits(events, {event}, WaitFor::all, Events::forever_ms);
+      CHECK(!waits(events, {event}, WaitFor::all, 1));
     });
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -102,22 +119,23 @@ void test_event_reaches_every_thread_once() {
 void test_destroyed_event_wakes_and_is_forgotten() {
   Events events;
   const uint32_t event = events.create(false, false);
-  std::thread waiter([&] { CHECK(events.wait({event}, WaitFor::any, Events::forever_ms)); });
+  std::thread waiter([&] { CHECK(waits(events, {event}, WaitFor::any, Events::forever_ms)); });
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   events.destroy(event);
   waiter.join();
   for (uint32_t index = 0; index < Events::limit - 1; ++index) {
     const uint32_t another = events.create(false, false);
-    CHECK(another && !events.wait({another}, WaitFor::any, 0));
+    CHECK(another && !waits(events, {another}, WaitFor::any, 0));
   }
 }
 
 // A loaded image with one kernel descriptor, laid out by hand.
 struct Image {
   static constexpr uint64_t descriptor = 0x1040;
+  static constexpr size_t bytes = 3 * 4096;
 
-  explicit Image(Memory& memory)
-      : base(static_cast<char*>(memory.allocate(1, 3 * 4096, 0, true, false, mebibyte))) {
+  Image() : base(static_cast<char*>(std::aligned_alloc(4096, bytes))) {
+    std::memset(base, 0, bytes);
     Elf64_Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -141,14 +159,18 @@ struct Image {
     std::memcpy(base + 0x500, hash, sizeof hash);
   }
 
+  ~Image() { std::free(base); }
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  Block block() const { return {0x7000'0000, reinterpret_cast<uintptr_t>(base), bytes, true}; }
   uint64_t object() const { return reinterpret_cast<uint64_t>(base) + descriptor; }
   char* base;
 };
 
 void test_kernel_names() {
-  Memory memory;
-  const Image image(memory);
-  const Block block = *memory.find(image.base);
+  const Image image;
+  const Block block = image.block();
   CHECK(kernel_symbol(block, image.object()) == "_Z3foo");
   CHECK(kernel_symbol(block, image.object() + 64).empty());
 
@@ -161,6 +183,17 @@ void test_kernel_names() {
     }
     kernel_symbol(block, image.object());
   }
+}
+
+void test_kernels_are_found_where_the_gpu_sees_them() {
+  const Image image;
+  Memory memory;
+  memory.add(image.block());
+  Configuration configuration;
+  KernelTable kernels(0, configuration, memory);
+  CHECK(kernels.of(image.block().gpu_address + Image::descriptor).name == "_Z3foo");
+  CHECK(kernels.of(image.block().gpu_address + 64).name.empty());
+  CHECK(kernels.of(1).name.empty());
 }
 
 std::string content(const std::string& path) {
@@ -197,12 +230,13 @@ void test_truth() {
 }  // namespace
 
 int main() {
-  test_allocation();
-  test_registration();
+  test_memory();
   test_events();
+  test_ages_of_events();
   test_event_reaches_every_thread_once();
   test_destroyed_event_wakes_and_is_forgotten();
   test_kernel_names();
+  test_kernels_are_found_where_the_gpu_sees_them();
   test_truth();
   return 0;
 }

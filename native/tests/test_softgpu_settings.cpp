@@ -72,24 +72,18 @@ void test_duration_table() {
 void test_configuration() {
   const auto defaults = configured({});
   CHECK(defaults->problem.empty() && defaults->gpu_count == 1);
-  CHECK(std::string(defaults->chip->name) == "gfx90a");
   CHECK(defaults->durations.of("x").draw(0) == 2000);
-  const auto set = configured({{"WAVESCOPE_SOFTGPU_CHIP", "gfx1030"},
-                                        {"WAVESCOPE_SOFTGPU_GPUS", "16"},
-                                        {"WAVESCOPE_SOFTGPU_KERNEL_NS", "123"},
-                                        {"WAVESCOPE_SOFTGPU_SPIN_US", "5"},
-                                        {"WAVESCOPE_SOFTGPU_MEMORY_MIB", "128"},
-                                        {"WAVESCOPE_SOFTGPU_STRICT_DOORBELL", "1"}});
-  CHECK(set->problem.empty() && set->gpu_count == 16 && set->pacing.spin_ns == 5000);
-  CHECK(set->chip->wavefront_size == 32 && set->memory_bytes == uint64_t{128} << 20);
+  const auto set = configured({{"WAVESCOPE_SOFTGPU_KERNEL_NS", "123"},
+                               {"WAVESCOPE_SOFTGPU_SPIN_US", "5"},
+                               {"WAVESCOPE_SOFTGPU_STRICT_DOORBELL", "1"}});
+  CHECK(set->problem.empty() && set->pacing.spin_ns == 5000);
   CHECK(set->durations.of("x").draw(0) == 123 && set->pacing.needs_doorbell);
-  CHECK(problem_of("CHIP", "gfx1").find("gfx90a") != std::string::npos);
-  CHECK(problem_of("GPUS", "17").find("from 1 to 16") != std::string::npos);
-  CHECK(problem_of("GPUS", "two") == "WAVESCOPE_SOFTGPU_GPUS=two: expected a number from 1 to 16");
+  CHECK(problem_of("SLEEP_US", "0").find("from 1 to 1000000") != std::string::npos);
+  CHECK(problem_of("CONTENTION", "two") == "WAVESCOPE_SOFTGPU_CONTENTION=two: expected a number from 0 to 10000");
   CHECK(!problem_of("KERNEL_NS", "fast").empty());
   CHECK(!problem_of("DURATIONS", "/no/such/file").empty());
   CHECK(!problem_of("FAULTS", "explode").empty());
-  CHECK(!problem_of("LARGE_BAR", "2").empty());
+  CHECK(!problem_of("STRICT_DOORBELL", "2").empty());
 }
 
 void test_fault_specifications() {

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.executed import with_collector
 from tests.recorded import (
     PATIENCE_S,
     PROGRAMS,
     Call,
     ProcessFiles,
-    collector,
     only_process,
     processes,
     recording_environment,
 )
-from wavescope.package_files import package_file
+from tests.softgpu_programs import softgpu_variables
 
 ARCHITECTURE = "gfx90a"
 
@@ -53,16 +53,7 @@ def hip_program(tmp_path_factory: pytest.TempPathFactory) -> HipProgram:
 
 def on_software_gpu(folder: Path, **settings: str) -> dict[str, str]:
     """The environment of a program that is recorded on the software GPU."""
-    thunk = package_file("lib", "softgpu", "libhsakmt.so.1")
-    if thunk is None:
-        pytest.skip("this build has no software GPU: the headers of ROCr were not found")
-    return recording_environment(
-        folder,
-        HSA_TOOLS_LIB=str(collector("hip")),
-        LD_LIBRARY_PATH=str(thunk.parent),
-        WAVESCOPE_MODE="hip",
-        **settings,
-    )
+    return with_collector(softgpu_variables(**settings), "hip", folder)
 
 
 def calls_said(program: list[str], environment: dict[str, str]) -> dict[int, list[tuple[str, int]]]:
@@ -282,11 +273,10 @@ def test_other_modes_record_no_calls(tmp_path: Path, hip_program: HipProgram, mo
 def test_without_an_output_programs_run_the_same(tmp_path: Path, hip_program: HipProgram) -> None:
     recording = on_software_gpu(tmp_path)
     silent = {name: value for name, value in recording.items() if name != "WAVESCOPE_OUTPUT"}
-    bare = {name: value for name, value in silent.items() if name != "LD_PRELOAD"}
-    del bare["HSA_TOOLS_LIB"]
     command = [str(hip_program.program), "streams"]
 
-    said = [list(calls_said(command, environment).values()) for environment in (silent, bare)]
+    runs = (silent, softgpu_variables())
+    said = [list(calls_said(command, environment).values()) for environment in runs]
 
     assert said[0] == said[1]
     assert list(tmp_path.iterdir()) == []

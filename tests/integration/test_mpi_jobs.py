@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.executed import software_gpu
 from tests.recorded import PATIENCE_S, PROGRAMS, collector
+from tests.softgpu_programs import require_softgpu
 from wavescope.load import open_trace
 
 RANKS = 4
@@ -26,7 +26,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("mpicc") is None or shutil.which("mpirun") is None:
         pytest.skip("Open MPI is not installed (Debian: openmpi-bin libopenmpi-dev)")
     collector()
-    software_gpu()
+    require_softgpu()
     program = tmp_path_factory.mktemp("mpi") / "mpi_ranks"
     source = PROGRAMS / "collected" / "mpi_ranks.c"
     command = ["mpicc", "-O1", "-pthread", "-o", str(program), str(source), "-lhsa-runtime64"]

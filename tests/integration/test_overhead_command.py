@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.executed import built, software_gpu
+from tests.executed import built
 from tests.recorded import collector
+from tests.softgpu_programs import require_softgpu
 from wavescope.cli.main import main
 
 PRINTING = (sys.executable, "-c", "print('Throughput: 1,234.5 tok/s')")
@@ -44,7 +45,7 @@ def table(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
 def test_real_runs_on_the_software_gpu(
     tmp_path_factory: pytest.TempPathFactory, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    software_gpu()
+    require_softgpu()
     program = built("hsa_load.c", tmp_path_factory.getbasetemp())
 
     code = overhead(

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.executed import built, software_gpu
+from tests.executed import built
 from tests.recorded import PATIENCE_S, collector
+from tests.softgpu_programs import require_softgpu
 from wavescope.load import open_trace
 
 
 @pytest.fixture
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     collector()
-    software_gpu()
+    require_softgpu()
     folder = tmp_path_factory.getbasetemp() / "tree_program"
     folder.mkdir(exist_ok=True)
     return built("hsa_tree.c", folder)

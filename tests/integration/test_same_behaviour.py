@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.executed import software_gpu
-from tests.recorded import PATIENCE_S, collector
-from tests.softgpu_programs import PROGRAMS, compiled, require_softgpu
+from tests.executed import with_collector
+from tests.recorded import PATIENCE_S
+from tests.softgpu_programs import PROGRAMS, compiled, require_softgpu, softgpu_variables
 
 HIP_SUBJECTS = (
     "copies",
@@ -58,20 +57,11 @@ def hsa_ops(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def seen_of(program: Path, subject: str, folder: Path, mode: str | None) -> tuple[int, str]:
     """Exit code and output of a subject, recorded in a mode or not at all."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WAVESCOPE_")}
-    environment = kept | {
-        "LD_LIBRARY_PATH": str(software_gpu()),
-        "WAVESCOPE_SOFTGPU_GPUS": "2",
-        "WAVESCOPE_SOFTGPU_FAULTS": FAULTS.get(subject, ""),
-    }
+    environment = softgpu_variables(
+        WAVESCOPE_SOFTGPU_GPUS="2", WAVESCOPE_SOFTGPU_FAULTS=FAULTS.get(subject, "")
+    )
     if mode is not None:
-        library = str(collector(mode))
-        environment |= {
-            "HSA_TOOLS_LIB": library,
-            "LD_PRELOAD": library,
-            "WAVESCOPE_OUTPUT": str(folder / f"{subject}-{mode}"),
-            "WAVESCOPE_MODE": mode,
-        }
+        environment = with_collector(environment, mode, folder / f"{subject}-{mode}")
     done = subprocess.run(
         [str(program), subject, "300"],
         env=environment,

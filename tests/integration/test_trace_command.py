@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.executed import built, software_gpu
+from tests.executed import built
 from tests.recorded import PATIENCE_S, PROGRAMS, collector
-from tests.softgpu_programs import shared_folder
+from tests.softgpu_programs import require_softgpu, shared_folder
 from wavescope.load import open_trace
 from wavescope.model.columns import LAUNCHES, LINKS
 from wavescope.model.names.demangle import demangle
@@ -354,7 +354,7 @@ def assert_same_ops(found: list[Op], expected: list[Op]) -> None:
 def test_a_hip_program_on_the_software_gpu_is_traced_as_it_ran(
     mode: str, gpus: int, programs: Path
 ) -> None:
-    software_gpu()
+    require_softgpu()
     program = built("hip_load.hip", programs)
     truth = Path("truth.csv").absolute()
     specification = f"--softgpu=gfx90a,gpus={gpus},truth={truth}"
@@ -375,7 +375,7 @@ def test_a_hip_program_on_the_software_gpu_is_traced_as_it_ran(
 
 @pytest.mark.parametrize("mode", ["standard", "full"])
 def test_several_processes_are_traced_as_each_ran(mode: str, programs: Path) -> None:
-    software_gpu()
+    require_softgpu()
     program = built("hip_load.hip", programs)
     specification = f"--softgpu=gfx90a,gpus=2,truth={Path().absolute()}/truth_%p.csv"
     together = f"for i in 1 2 3; do {program} 2 1 40 3 & done; wait"

@@ -18,7 +18,7 @@ from wavescope.cli.softgpu_runtimes import add_runtime_arguments, runtime_of, ru
 from wavescope.cli.terminal import say
 from wavescope.collect.machine import Machine
 from wavescope.collect.runtimes import command_on
-from wavescope.collect.softgpu import CHIPS, SoftGpuOptions, child_variables
+from wavescope.collect.softgpu import CHIPS, PARTITIONS, SoftGpuOptions, child_variables
 from wavescope.errors import OutputExistsError, UsageError
 
 
@@ -32,6 +32,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--chip", metavar="CHIP", help=f"one of {', '.join(CHIPS)}")
     parser.add_argument("--gpus", metavar="N", type=int, help="number of GPUs, 1 to 16 (default 1)")
+    parser.add_argument(
+        "--partition",
+        metavar="MODE",
+        choices=PARTITIONS,
+        help="spx (default): a GPU is one device; cpx: each compute die of a gfx942 or gfx950 is",
+    )
     parser.add_argument(
         "--kernel-ns",
         metavar="NS",
@@ -98,6 +104,7 @@ def _options(arguments: argparse.Namespace) -> SoftGpuOptions:
     return SoftGpuOptions(
         chip=arguments.chip,
         gpus=arguments.gpus,
+        partition=arguments.partition,
         kernel_ns=arguments.kernel_ns,
         durations=_absolute(arguments.durations),
         seed=arguments.seed,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from wavescope.collect.libraries import with_word
 from wavescope.collect.options import RecordOptions
 from wavescope.collect.torch_ranges.environment import torch_ranges_environment
 
@@ -37,8 +38,8 @@ def injected_environment(
     result = {name: value for name, value in environment.items() if name not in _OWN_VARIABLES}
     result.update(injection.softgpu)
     collector = str(injection.collector)
-    result["LD_PRELOAD"] = _with_word(result.get("LD_PRELOAD", ""), collector, ":")
-    result["HSA_TOOLS_LIB"] = _with_word(result.get("HSA_TOOLS_LIB", ""), collector, " ")
+    result["LD_PRELOAD"] = with_word(result.get("LD_PRELOAD", ""), collector, ":")
+    result["HSA_TOOLS_LIB"] = with_word(result.get("HSA_TOOLS_LIB", ""), collector, " ")
     result.setdefault("NVTX_INJECTION64_PATH", collector)
     result.update(_settings(options, injection.session))
     if options.torch:
@@ -58,11 +59,3 @@ def _settings(options: RecordOptions, session: Path) -> dict[str, str]:
         "WAVESCOPE_DURATION_MS": "" if options.duration_ms is None else str(options.duration_ms),
     }
     return {name: value for name, value in given.items() if value}
-
-
-def _with_word(words: str, word: str, separator: str) -> str:
-    """`word` after what the user had: libraries such as AddressSanitizer insist on being first."""
-    present = [part for part in words.replace(":", " ").split() if part]
-    if word in present:
-        return words
-    return f"{words}{separator}{word}" if present else word

@@ -47,3 +47,11 @@ def linked(library: Path, folder: Path) -> Path:
         )
     link.symlink_to(library)
     return link
+
+
+def with_word(words: str, word: str, separator: str) -> str:
+    """`word` after what the user had: libraries such as AddressSanitizer insist on being first."""
+    present = [part for part in words.replace(":", " ").split() if part]
+    if word in present:
+        return words
+    return f"{words}{separator}{word}" if present else word

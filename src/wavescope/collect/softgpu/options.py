@@ -1,32 +1,18 @@
-"""Runs ROCm programs on the software GPU: a library in the place of `libhsakmt.so.1`.
-
-The program's own HSA and HIP runtimes stay as they are; only its environment differs.
-"""
+"""What software GPUs are like: options, and the variables of the environment that say the same."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from wavescope.collect.machine import Machine
-from wavescope.errors import MachineError, UsageError
-from wavescope.package_files import package_file
+from wavescope.errors import UsageError
 
-CHIPS = ("gfx900", "gfx906", "gfx908", "gfx90a", "gfx1030")
+CHIPS = ("gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100")
 MAXIMUM_GPUS = 16
 PREFIX = "WAVESCOPE_SOFTGPU_"
-THUNK = "libhsakmt.so.1"
-RUNTIME = "libhsa-runtime64.so.1"
-GET_RUNTIME = (
-    "on Debian 12: apt-get install --no-install-recommends libhsa-runtime64-1 libamdhip64-5"
-)
-_GET_LIBRARY = (
-    "apt-get install --no-install-recommends libhsakmt-dev libhsa-runtime-dev, then: "
-    "pip install --force-reinstall wavescope"
-)
+PARTITIONS = ("spx", "cpx")
 _DURATION = re.compile(
     r"\d{1,13}|uniform:[\d.e+]+:[\d.e+]+|exponential:[\d.e+]+|lognormal:[\d.e+]+:[\d.e+-]+",
     re.ASCII,
@@ -50,6 +36,9 @@ class SoftGpuOptions:
     copy_latency_ns: int | None = None
     memory_mib: int | None = None
     large_bar: int | None = None
+    """1: the host sees the GPU's memory; 0: only GPUs do."""
+    partition: str | None = None
+    """`spx`: a GPU is one device; `cpx`: each of its compute dies is."""
     spin_us: int | None = None
     sleep_us: int | None = None
     strict_doorbell: int | None = None
@@ -66,6 +55,15 @@ class SoftGpuOptions:
             )
         if self.gpus is not None and not 1 <= self.gpus <= MAXIMUM_GPUS:
             raise UsageError(f"{self.gpus} GPUs", hint=f"choose from 1 to {MAXIMUM_GPUS}")
+        if self.memory_mib is not None and not 64 <= self.memory_mib <= 16 << 20:
+            raise UsageError(f"{self.memory_mib} MiB of memory", hint="choose from 64 to 16777216")
+        if self.large_bar is not None and self.large_bar not in (0, 1):
+            raise UsageError(f"large_bar={self.large_bar}", hint="choose 0 or 1")
+        if self.partition is not None and self.partition not in PARTITIONS:
+            raise UsageError(
+                f"there is no partition mode '{self.partition}'",
+                hint="modes: " + ", ".join(PARTITIONS),
+            )
         if self.kernel_ns is not None and not _DURATION.fullmatch(self.kernel_ns):
             raise UsageError(
                 f"'{self.kernel_ns}' is not a duration of kernels",
@@ -87,6 +85,16 @@ class SoftGpuOptions:
                 values[_known(name)] = _typed(name, value)
         return cls(**values, faults=tuple(faults))
 
+    def of_machine(self, environment: Mapping[str, str]) -> SoftGpuOptions:
+        """These options, and those of the machine itself that only the environment tells."""
+        values: dict[str, Any] = {}
+        for name in _MACHINE_OPTIONS:
+            value = getattr(self, name)
+            if value is None and (text := environment.get(PREFIX + name.upper())):
+                value = _typed(name, text)
+            values[name] = value
+        return replace(self, **values)
+
     def variables(self) -> dict[str, str]:
         """The variables of the environment that say the same."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -95,67 +103,11 @@ class SoftGpuOptions:
         return {PREFIX + n.upper(): str(value) for n, value in given.items() if value is not None}
 
 
-_TEXT_OPTIONS = ("chip", "kernel_ns", "durations", "truth", "runtime")
+_TEXT_OPTIONS = ("chip", "kernel_ns", "durations", "partition", "truth", "runtime")
+_MACHINE_OPTIONS = ("chip", "gpus", "memory_mib", "large_bar", "partition")
 _NUMBER_OPTIONS = tuple(
     field.name for field in fields(SoftGpuOptions) if field.name not in {*_TEXT_OPTIONS, "faults"}
 )
-
-
-def softgpu_environment(
-    specification: str, environment: Mapping[str, str], machine: Machine | None = None
-) -> dict[str, str]:
-    """The variables that run a program of `environment` on the GPUs of `specification`."""
-    options = SoftGpuOptions.parse(specification)
-    return child_variables(options, environment, machine or Machine(environment=environment))
-
-
-def child_variables(
-    options: SoftGpuOptions, environment: Mapping[str, str], machine: Machine
-) -> dict[str, str]:
-    """The variables that run a program of `environment` on such GPUs; an error when it cannot."""
-    library = softgpu_library()
-    trouble = softgpu_trouble(machine)
-    if trouble and (library is None or options.runtime is None):
-        raise trouble
-    assert library is not None
-    if ":" in str(library):
-        raise MachineError(
-            f"{library} cannot be found by the linker: its path has a colon",
-            hint="install wavescope in another folder",
-        )
-    before = environment.get("LD_LIBRARY_PATH", "")
-    folders = str(library.parent) + (f":{before}" if before else "")
-    return {**options.variables(), "LD_LIBRARY_PATH": folders}
-
-
-def softgpu_library() -> Path | None:
-    """The installed library, or None when this build has none."""
-    return package_file("lib", "softgpu", THUNK)
-
-
-def softgpu_trouble(machine: Machine) -> MachineError | None:
-    """Why programs cannot run on the software GPU here, or None when they can."""
-    if softgpu_library() is None:
-        return MachineError(
-            "this installation has no software GPU: it was built without the HSA headers",
-            hint=_GET_LIBRARY,
-        )
-    runtime = machine.library(RUNTIME)
-    if not runtime:
-        return MachineError("the software GPU needs an HSA runtime", hint=GET_RUNTIME)
-    if not _uses_thunk(Path(runtime)):
-        return MachineError(
-            f"{runtime} does not load {THUNK}: the software GPU works below ROCm 5",
-            hint=GET_RUNTIME,
-        )
-    return None
-
-
-def _uses_thunk(runtime: Path) -> bool:
-    try:
-        return THUNK.encode() + b"\0" in runtime.read_bytes()
-    except OSError:
-        return False
 
 
 def _known(name: str) -> str:

@@ -1,0 +1,81 @@
+#include "softgpu/kfd/buffers.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "softgpu/kfd/kfd_abi.h"
+
+namespace softgpu::kfd {
+
+namespace {
+
+GpuFile::Kind kind_of(uint32_t flags) {
+  return flags & memory_vram ? GpuFile::Kind::vram : GpuFile::Kind::host;
+}
+
+}  // namespace
+
+Buffer::Buffer(GpuFile* owner, int descriptor, uint32_t gpu_index, uint64_t offset, uint64_t bytes, uint32_t flags)
+    : owner_(owner), descriptor_(descriptor), gpu_index_(gpu_index), offset_(offset), bytes_(bytes), flags_(flags) {}
+
+Buffer::~Buffer() {
+  if (owner_) {
+    owner_->release(offset_, bytes_, kind_of(flags_));
+  } else {
+    syscall(SYS_close, descriptor_);
+  }
+}
+
+std::shared_ptr<Buffer> Buffer::allocated(GpuFile& file, uint32_t gpu_index, uint64_t bytes, uint32_t flags) {
+  const auto offset = file.reserve(bytes, kind_of(flags));
+  if (!offset) return nullptr;
+  return std::shared_ptr<Buffer>(new Buffer(&file, file.file().descriptor(), gpu_index, *offset, bytes, flags));
+}
+
+std::shared_ptr<Buffer> Buffer::foreign(int descriptor, uint32_t gpu_index, uint64_t offset, uint64_t bytes,
+                                        uint32_t flags) {
+  return std::shared_ptr<Buffer>(new Buffer(nullptr, descriptor, gpu_index, offset, bytes, flags));
+}
+
+std::unique_ptr<View> View::of(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
+  if (bytes == 0 || offset > buffer.bytes() || bytes > buffer.bytes() - offset) return nullptr;
+  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, buffer.descriptor(),
+                       static_cast<off_t>(buffer.offset() + offset));
+  if (address == MAP_FAILED) return nullptr;
+  madvise(address, bytes, MADV_DONTFORK);  // a child of fork has no GPU
+  return std::unique_ptr<View>(new View(address, bytes));
+}
+
+View::~View() { munmap(address_, bytes_); }
+
+uint64_t Allocations::add(Allocation allocation) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const uint64_t handle = next_handle_++;
+  by_handle_.emplace(handle, std::move(allocation));
+  return handle;
+}
+
+std::optional<Allocation> Allocations::take(uint64_t handle) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = by_handle_.find(handle);
+  if (found == by_handle_.end()) return std::nullopt;
+  std::optional<Allocation> taken(std::move(found->second));
+  by_handle_.erase(found);
+  return taken;
+}
+
+bool Allocations::has(uint64_t handle) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return by_handle_.count(handle) != 0;
+}
+
+std::shared_ptr<Buffer> Allocations::buffer(uint64_t handle) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = by_handle_.find(handle);
+  return found == by_handle_.end() ? nullptr : found->second.buffer;
+}
+
+}  // namespace softgpu::kfd

@@ -1,0 +1,84 @@
+// What the driver's handles stand for: memory that was allocated, registered, imported or mapped.
+#ifndef WAVESCOPE_SOFTGPU_KFD_BUFFERS_H
+#define WAVESCOPE_SOFTGPU_KFD_BUFFERS_H
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "softgpu/kfd/device_file.h"
+
+namespace softgpu::kfd {
+
+// Pages of a GPU's file; they are given back when the last who uses them is gone.
+class Buffer {
+ public:
+  // nullptr when the GPU has no room.
+  static std::shared_ptr<Buffer> allocated(GpuFile& file, uint32_t gpu_index, uint64_t bytes, uint32_t flags);
+  // Pages of another process's GPU; takes the descriptor of its file.
+  static std::shared_ptr<Buffer> foreign(int descriptor, uint32_t gpu_index, uint64_t offset, uint64_t bytes,
+                                         uint32_t flags);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  uint32_t gpu_index() const { return gpu_index_; }
+  uint64_t offset() const { return offset_; }
+  uint64_t bytes() const { return bytes_; }
+  uint32_t flags() const { return flags_; }
+  bool is_foreign() const { return owner_ == nullptr; }
+
+ private:
+  Buffer(GpuFile* owner, int descriptor, uint32_t gpu_index, uint64_t offset, uint64_t bytes, uint32_t flags);
+
+  GpuFile* owner_;
+  int descriptor_;
+  uint32_t gpu_index_;
+  uint64_t offset_;
+  uint64_t bytes_;
+  uint32_t flags_;
+};
+
+// Where the engine sees pages of which the program's own mapping, if there is any, cannot be read.
+class View {
+ public:
+  // nullptr when it cannot be mapped.
+  static std::unique_ptr<View> of(const Buffer& buffer, uint64_t offset, uint64_t bytes);
+  ~View();
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+
+  uintptr_t address() const { return reinterpret_cast<uintptr_t>(address_); }
+
+ private:
+  View(void* address, uint64_t bytes) : address_(address), bytes_(bytes) {}
+  void* address_;
+  uint64_t bytes_;
+};
+
+struct Allocation {
+  uint64_t address = 0;  // 0: at none, only to be mapped
+  std::shared_ptr<Buffer> buffer;
+  std::unique_ptr<View> view;
+};
+
+// The handles of /dev/kfd.
+class Allocations {
+ public:
+  uint64_t add(Allocation allocation);
+  std::optional<Allocation> take(uint64_t handle);
+  bool has(uint64_t handle) const;
+  std::shared_ptr<Buffer> buffer(uint64_t handle) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<uint64_t, Allocation> by_handle_;
+  uint64_t next_handle_ = 1;
+};
+
+}  // namespace softgpu::kfd
+
+#endif

@@ -1,0 +1,62 @@
+// The files behind the device nodes: huge sparse memory files, so that what a program maps are plain pages and the
+// descriptors can be duplicated, passed on and closed by anybody.
+#ifndef WAVESCOPE_SOFTGPU_KFD_DEVICE_FILE_H
+#define WAVESCOPE_SOFTGPU_KFD_DEVICE_FILE_H
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+
+namespace softgpu::kfd {
+
+constexpr uint64_t device_file_bytes = uint64_t{1} << 47;
+
+class DeviceFile {
+ public:
+  explicit DeviceFile(const char* name);
+  ~DeviceFile();
+  DeviceFile(const DeviceFile&) = delete;
+  DeviceFile& operator=(const DeviceFile&) = delete;
+
+  bool is_open() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+  bool is_same(const struct stat& status) const {
+    return status.st_ino == inode_ && status.st_dev == device_;
+  }
+  // A descriptor for a program; -1 and errno when there is none left.
+  int duplicate(bool closes_on_exec) const;
+
+ private:
+  int descriptor_;
+  ino_t inode_ = 0;
+  dev_t device_ = 0;
+};
+
+// The memory of one GPU: ranges of its render node's file. Memory of the GPU itself is limited, host memory is not.
+class GpuFile {
+ public:
+  enum class Kind { vram, host };
+
+  explicit GpuFile(uint64_t vram_bytes);
+
+  const DeviceFile& file() const { return file_; }
+  // The offset of zeroed pages; nothing when there is no room.
+  std::optional<uint64_t> reserve(uint64_t bytes, Kind kind);
+  void release(uint64_t offset, uint64_t bytes, Kind kind);
+  uint64_t vram_bytes() const { return vram_bytes_; }
+  uint64_t used_vram_bytes() const;
+
+ private:
+  DeviceFile file_;
+  uint64_t vram_bytes_;
+  mutable std::mutex mutex_;
+  uint64_t used_vram_bytes_ = 0;
+  std::map<uint64_t, uint64_t> free_;  // offset to bytes
+};
+
+}  // namespace softgpu::kfd
+
+#endif
