@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.unit.collect.test_program_files import a_program, elf
 from wavescope.collect.runtimes import Runtime, command_on
-from wavescope.collect.runtimes.manifest import Manifest, Package
+from wavescope.collect.runtimes.manifest import Manifest, Package, write_manifest
 from wavescope.collect.runtimes.runtime import opened_runtime
 from wavescope.collect.softgpu import SoftGpuOptions
 from wavescope.errors import UsageError
@@ -57,6 +58,18 @@ def test_the_linker_searches_for_no_program(
 
     assert runtime.command(["./app"], {})[3:] == ["--argv0", "./app", "./app"]
     assert runtime.command(["./script", "1"], {})[4:] == ["./app", "./app", "./script", "1"]
+
+
+def test_folders_of_a_part_are_searched_too(tmp_path: Path) -> None:
+    folder = tmp_path / "6.4+llama"
+    made = a_runtime(folder)
+    (folder / LIBRARIES / "llama").mkdir()
+    write_manifest(folder, replace(made.manifest, name="6.4+llama"))
+
+    assert opened_runtime(folder).library_folders == (
+        folder / LIBRARIES,
+        folder / LIBRARIES / "llama",
+    )
 
 
 def test_programs_of_the_runtime_come_first(tmp_path: Path) -> None:

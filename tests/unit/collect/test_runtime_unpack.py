@@ -11,7 +11,7 @@ import pytest
 from tests.apt_repository import require_tools
 from wavescope.collect.runtimes import bounded_command
 from wavescope.collect.runtimes.bounded_command import run_bounded
-from wavescope.collect.runtimes.unpack import keep_links_inside, unpack
+from wavescope.collect.runtimes.unpack import keep_links_inside, link_plugins, unpack
 from wavescope.errors import MachineError
 
 
@@ -39,6 +39,19 @@ def test_links_lead_nowhere_else(
     keep_links_inside(root)
 
     assert (str(path.readlink()) if path.is_symlink() else None) == expected
+
+
+def test_plugins_are_found_beside_the_linker(tmp_path: Path) -> None:
+    linker = tmp_path / "usr/lib/ld.so"
+    (tmp_path / "usr/lib/app/plugins").mkdir(parents=True)
+    for name in ("ld.so", "here.so", "app/plugins/here.so", "app/plugins/a.so", "app/plugins/b"):
+        (linker.parent / name).touch()
+
+    link_plugins(tmp_path, ["usr/lib/app/plugins", "nowhere"], linker)
+
+    assert (linker.parent / "a.so").readlink() == Path("app/plugins/a.so")
+    assert not (linker.parent / "here.so").is_symlink()
+    assert not (linker.parent / "b").exists()
 
 
 def a_package(folder: Path, name: str) -> Path:

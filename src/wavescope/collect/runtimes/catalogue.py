@@ -34,6 +34,10 @@ class KnownPart:
 
     holds: str
     packages: tuple[str, ...]
+    library_folders: tuple[str, ...] = ()
+    """Folders that its programs name by absolute paths: searched besides the usual ones."""
+    plugin_folders: tuple[str, ...] = ()
+    """Folders of libraries that its programs look for beside their executable."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,13 @@ class WantedRuntime:
     @property
     def packages(self) -> tuple[str, ...]:
         """All packages to ask apt for."""
-        parts = (self.known.parts[part].packages for part in self.parts)
+        parts = (part.packages for part in self.known_parts)
         return self.known.packages + tuple(name for names in parts for name in names)
+
+    @property
+    def known_parts(self) -> tuple[KnownPart, ...]:
+        """What is known of the parts."""
+        return tuple(self.known.parts[part] for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -102,7 +111,12 @@ def _catalogue(document: dict[str, Any]) -> Catalogue:
 
 def _runtime(name: str, entry: dict[str, Any]) -> KnownRuntime:
     parts = {
-        part: KnownPart(values["holds"], tuple(values["packages"]))
+        part: KnownPart(
+            values["holds"],
+            tuple(values["packages"]),
+            tuple(values.get("library_folders", ())),
+            tuple(values.get("plugin_folders", ())),
+        )
         for part, values in entry.get("parts", {}).items()
     }
     return KnownRuntime(name, entry["suite"], entry["holds"], tuple(entry["packages"]), parts)

@@ -21,11 +21,12 @@ from wavescope.collect.runtimes.runtime import (
     ROOT,
     Runtime,
     library_folders,
+    loader_in,
     opened_runtime,
     require_searchable,
     require_whole,
 )
-from wavescope.collect.runtimes.unpack import unpack
+from wavescope.collect.runtimes.unpack import link_plugins, unpack
 from wavescope.errors import MachineError
 from wavescope.units import bytes_text
 
@@ -75,6 +76,8 @@ def _filled(
         require_whole(root)
     except ValueError as error:
         raise MachineError(f"the packages of {suite} make no runtime: {error}") from error
+    for part in wanted.known_parts:
+        link_plugins(root, part.plugin_folders, loader_in(root))
     return Manifest(
         wanted.name,
         suite,

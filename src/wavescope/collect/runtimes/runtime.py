@@ -15,6 +15,7 @@ from wavescope.collect.program_files import (
     program_and_arguments,
     spelled,
 )
+from wavescope.collect.runtimes.catalogue import catalogue
 from wavescope.collect.runtimes.manifest import Manifest, read_manifest
 from wavescope.errors import MachineError, UsageError
 
@@ -32,6 +33,8 @@ class Runtime:
 
     folder: Path
     manifest: Manifest
+    more_library_folders: tuple[str, ...] = ()
+    """Folders below the root that its parts have besides the usual ones."""
 
     @property
     def name(self) -> str:
@@ -46,12 +49,13 @@ class Runtime:
     @cached_property
     def library_folders(self) -> tuple[Path, ...]:
         """Where its libraries are, in the order of the search."""
-        return library_folders(self.root)
+        more = (self.root / name for name in self.more_library_folders)
+        return (*library_folders(self.root), *filter(Path.is_dir, more))
 
     @property
     def loader(self) -> Path:
         """Its dynamic linker."""
-        return next(folder / _LOADER for folder in self.library_folders if _has_loader(folder))
+        return loader_in(self.root)
 
     @property
     def versions(self) -> str:
@@ -129,7 +133,20 @@ def opened_runtime(folder: Path) -> Runtime:
         if path.stat().st_size != size:
             raise ValueError(f"{name} has not the size it had")
     require_whole(root)
-    return Runtime(folder, manifest)
+    return Runtime(folder, manifest, _more_library_folders(manifest.name))
+
+
+def _more_library_folders(name: str) -> tuple[str, ...]:
+    try:
+        parts = catalogue().wanted(name).known_parts
+    except UsageError:  # made by hand
+        return ()
+    return tuple(folder for part in parts for folder in part.library_folders)
+
+
+def loader_in(root: Path) -> Path:
+    """The dynamic linker of a runtime that is whole."""
+    return next(f / _LOADER for f in library_folders(root) if (f / _LOADER).is_file())
 
 
 def require_whole(root: Path) -> None:
@@ -152,10 +169,6 @@ def require_searchable(folder: Path) -> None:
 def library_folders(root: Path) -> tuple[Path, ...]:
     """The folders below `root` where the dynamic linker of a system looks."""
     return tuple(root / name for name in _LIBRARY_FOLDERS if (root / name).is_dir())
-
-
-def _has_loader(folder: Path) -> bool:
-    return (folder / _LOADER).is_file()
 
 
 def _given_folders(environment: Mapping[str, str]) -> list[str]:

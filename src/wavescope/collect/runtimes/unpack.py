@@ -29,6 +29,18 @@ def unpack(packages: Sequence[Path], root: Path) -> None:
     _take_rights(root)
 
 
+def link_plugins(root: Path, folders: Sequence[str], executable: Path) -> None:
+    """Let programs find the libraries in `folders` of `root` beside their executable.
+
+    That is the dynamic linker, when it is told to load them.
+    """
+    for folder in folders:
+        for library in sorted((root / folder).glob("*.so")):
+            link = executable.parent / library.name
+            if not link.exists():
+                link.symlink_to(os.path.relpath(library, link.parent))
+
+
 def keep_links_inside(root: Path) -> None:
     """Let absolute links in `root` mean what they would with `root` as `/`; remove the others.
 
