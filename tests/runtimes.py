@@ -49,6 +49,11 @@ class TestedRuntime:
         return chosen_runtime(self.name, _environment())
 
     @property
+    def environment(self) -> dict[str, str]:
+        """For `wavescope trace`: it says where the runtimes are."""
+        return _environment()
+
+    @property
     def options(self) -> list[str]:
         """For `wavescope softgpu`."""
         return ["--runtime", self.name]

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.recorded import PATIENCE_S, collector
 from tests.runtimes import TestedRuntime, compiled_for, each_runtime, run_on
 from tests.softgpu_programs import PROGRAMS, require_softgpu
+from wavescope.load import open_trace
 
 
 @each_runtime
@@ -58,6 +63,35 @@ def test_a_hip_program_copies_and_fills(
     for subject in ("copies", "fills", "graphs"):
         ran = run_on(runtime, tmp_path, ["--gpus", "2"], program, subject)
         assert ran.code == 0, ran.out + ran.err
+
+
+@each_runtime
+def test_every_launch_is_recorded_under_the_programs_own_name(
+    runtime: TestedRuntime, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    require_softgpu()
+    collector()
+    source = PROGRAMS / "hip_features.hip"
+    program = compiled_for(source, runtime, tmp_path_factory, "--offload-arch=gfx90a")
+    trace_file = tmp_path / "trace.db"
+
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "wavescope", "trace", "-m", "full", "-o", str(trace_file)),
+            *(f"--softgpu=gfx90a,gpus=2,runtime={runtime.name}", str(program), "threads"),
+        ],
+        env=runtime.environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    with open_trace(str(trace_file)) as trace:
+        names = Counter(trace.ops.strings("name"))
+        assert names["touch(int*)"] == 4000
+        assert trace.processes.strings("command") == [f"{program} threads"]
 
 
 @each_runtime

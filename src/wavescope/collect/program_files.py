@@ -110,7 +110,10 @@ def _interpreter_words(script: Path) -> list[str]:
     if not words or Path(words[0]).name != "env" or len(words) == 1:
         return words
     if words[1].startswith("-S"):
-        return shlex.split(words[1][2:])
+        try:
+            return shlex.split(words[1][2:])
+        except ValueError as error:
+            raise UsageError(f"the first line of {script} cannot be read: {error}") from error
     # An option or an assignment: env itself has to run, and starts the interpreter.
     return words if words[1].startswith("-") or "=" in words[1] else [words[1]]
 
