@@ -4,8 +4,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
+RUNTIMES ?= 6.1 6.4
 
-.PHONY: help demo test test-all explore test-torch lint native-test native-test-threads bench docs picture clean setup
+.PHONY: help demo test test-all explore test-torch test-runtimes lint native-test native-test-threads bench docs picture clean setup
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
@@ -26,17 +27,22 @@ demo: setup ## record a program on the software GPU and show its summary
 	$(BIN)/wavescope demo -o demo-output
 
 test: setup lint native-test native-test-threads ## everything CI checks
-	$(BIN)/pytest -n auto -m "not slow and not gpu and not torch"
+	$(BIN)/pytest -n auto -m "not slow and not gpu and not torch and not runtimes"
 
 test-all: setup lint native-test native-test-threads ## also the slow tests
-	$(BIN)/pytest -n auto -m "not gpu and not torch"
+	$(BIN)/pytest -n auto -m "not gpu and not torch and not runtimes"
 
 explore: setup ## the property tests with examples that no run had before
-	WAVESCOPE_TEST_EXAMPLES=untimed $(BIN)/pytest -n auto -m "not gpu and not torch" tests/unit tests/formats tests/integration/test_hotspots_hostile.py
+	WAVESCOPE_TEST_EXAMPLES=untimed $(BIN)/pytest -n auto -m "not gpu and not torch and not runtimes" tests/unit tests/formats tests/integration/test_hotspots_hostile.py
 
 test-torch: setup ## the tests with PyTorch, which is installed first
 	$(BIN)/pip install --quiet $(TORCH)
 	$(BIN)/pytest -m torch
+
+# A runtime that cannot be fetched is named here, and again by the tests that are skipped for it.
+test-runtimes: setup ## the tests that run on each ROCm at hand; other ones are fetched first
+	-for runtime in $(RUNTIMES); do $(BIN)/wavescope softgpu --fetch $$runtime; done
+	$(BIN)/pytest -n auto -rs -m runtimes
 
 lint: setup ## ruff, mypy, import layers
 	$(BIN)/ruff format --check .

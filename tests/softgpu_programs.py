@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,13 +122,18 @@ class Ran:
         return [[int(value) for value in line.split(",")] for line in self.out.splitlines()]
 
 
-def on_softgpu(folder: Path, options: list[str], *command: str | Path) -> Ran:
+def on_softgpu(
+    folder: Path,
+    options: list[str],
+    *command: str | Path,
+    variables: Mapping[str, str] | None = None,
+) -> Ran:
     """Run `wavescope softgpu OPTIONS -- COMMAND` with a truth log for each process in `folder`."""
     wavescope = [sys.executable, "-m", "wavescope", "softgpu", "--truth", f"{folder}/truth.%p.csv"]
     environment = {n: v for n, v in os.environ.items() if not n.startswith("WAVESCOPE_")}
     done = subprocess.run(
         [*wavescope, *options, "--", *map(str, command)],
-        env=environment,
+        env={**environment, **(variables or {})},
         capture_output=True,
         text=True,
         timeout=300,

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/command_line.h"
+
 extern char** environ;
 
 #ifndef WAVESCOPE_VERSION
@@ -64,27 +66,11 @@ std::string read_small_file(const char* path, std::size_t most) {
   return content;
 }
 
-// One argument as a shell would need it written.
-std::string quoted(const std::string& argument) {
-  const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:,+-%@";
-  if (!argument.empty() && argument.find_first_not_of(plain) == std::string::npos) return argument;
-  std::string out = "'";
-  for (const char character : argument) {
-    if (character == '\'') out += "'\\''";
-    else out += character;
-  }
-  return out + "'";
-}
-
 std::string command_line() {
-  const std::string arguments = read_small_file("/proc/self/cmdline", kLongestCommand);
-  std::string command;
-  for (std::size_t at = 0; at < arguments.size();) {
-    const std::string argument = arguments.c_str() + at;
-    command += (at == 0 ? "" : " ") + quoted(argument);
-    at += argument.size() + 1;
-  }
-  return command;
+  char executable[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable);
+  const std::string path(executable, length > 0 ? static_cast<std::size_t>(length) : 0);
+  return shell_command(program_arguments(split_arguments(read_small_file("/proc/self/cmdline", kLongestCommand)), path));
 }
 
 std::vector<std::string> environment_names() {

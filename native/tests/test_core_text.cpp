@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/command_line.h"
 #include "core/control.h"
 #include "core/environment.h"
 #include "core/facts_log.h"
@@ -149,6 +150,20 @@ void the_launcher_with_several_ranks_wins() {
   CHECK(launcher_rank(variable).rank == -1);
 }
 
+void a_command_names_the_program_and_not_its_loader() {
+  using Arguments = std::vector<std::string>;
+  CHECK(split_arguments(std::string("a\0\0b c\0", 7)) == Arguments({"a", "", "b c"}));
+  CHECK(shell_command({"a", "", "b c", "it's"}) == "a '' 'b c' 'it'\\''s'");
+  const Arguments loaded = {"/r/ld-linux-x86-64.so.2", "--library-path", "/r:/s", "--argv0", "app", "/bin/app", "--argv0", "x"};
+  CHECK(program_arguments(loaded, "/r/ld-linux-x86-64.so.2") == Arguments({"app", "--argv0", "x"}));
+  CHECK(program_arguments(loaded, "/usr/bin/other") == loaded);
+  CHECK(program_arguments({"ld.so", "--inhibit-cache", "./app", "1"}, "/usr/bin/ld.so") == Arguments({"./app", "1"}));
+  const Arguments asked = {"ld.so", "--list-diagnostics"};
+  CHECK(program_arguments(asked, "/lib64/ld-linux-x86-64.so.2") == asked);
+  CHECK(program_arguments({"ld-linux.so.2", "--argv0"}, "/lib/ld-linux.so.2").size() == 2);
+  CHECK(program_arguments({}, "/lib/ld.so").empty());
+}
+
 }  // namespace
 
 int main() {
@@ -161,5 +176,6 @@ int main() {
   settings_come_from_variables();
   recording_follows_the_page_and_the_window();
   the_launcher_with_several_ranks_wins();
+  a_command_names_the_program_and_not_its_loader();
   return std::system(("rm -r " + folder).c_str());
 }

@@ -8,12 +8,16 @@ import os
 import shlex
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_force_flag, add_json_flag
+from wavescope.cli.softgpu_runtimes import add_runtime_arguments, runtime_of, runtime_only
+from wavescope.cli.terminal import say
 from wavescope.collect.machine import Machine
+from wavescope.collect.runtimes import command_on
 from wavescope.collect.softgpu import CHIPS, PARTITIONS, SoftGpuOptions, child_variables
 from wavescope.errors import OutputExistsError, UsageError
 
@@ -66,22 +70,32 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="KIND[,key=value]..., may be repeated: hang, fail, queue_error, lost_timestamps, "
         "equal_timestamps, reversed_timestamps, slow_interrupt, clock_jump, clock_drift",
     )
+    add_runtime_arguments(parser)
     add_force_flag(parser)
     add_json_flag(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if runtime_only(arguments):
+        return 0
     options = _options(arguments)
     variables = child_variables(options, os.environ, Machine())
     command: list[str] = arguments.command
     if command[:1] == ["--"]:
         command = command[1:]
     if not command:
+        if options.runtime is not None:
+            raise UsageError(
+                "which program? no variables make programs run on another runtime",
+                hint=f"wavescope softgpu --runtime {options.runtime} -- rocminfo",
+            )
         _print_variables(variables, as_json=arguments.json)
         return 0
+    environment = {**os.environ, **variables}
+    execute = command_on(runtime_of(arguments), command, environment, say)
     if arguments.truth is not None:
         _make_room(arguments.truth, force=arguments.force)
-    return _become(command, {**os.environ, **variables})
+    return _become(execute, environment)
 
 
 def _options(arguments: argparse.Namespace) -> SoftGpuOptions:
@@ -96,6 +110,7 @@ def _options(arguments: argparse.Namespace) -> SoftGpuOptions:
         seed=arguments.seed,
         contention=arguments.contention,
         truth=_absolute(arguments.truth),
+        runtime=arguments.runtime,
         faults=tuple(arguments.fault or ()),
     )
 
@@ -121,13 +136,13 @@ def _make_room(truth: Path, *, force: bool) -> None:
     truth.unlink()
 
 
-def _become(command: list[str], environment: dict[str, str]) -> NoReturn:
+def _become(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
     """Replace this process by the program, so that exit code and signals are its own."""
     sys.stdout.flush()
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and exec keeps that
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execvpe(command[0], command, environment)  # noqa: S606  no shell is wanted
+        os.execvpe(command[0], list(command), environment)  # noqa: S606  no shell is wanted
     except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
         raise UsageError(f"cannot run {command[0]}: {error.strerror}") from error
 
@@ -136,7 +151,8 @@ COMMAND = Command(
     "softgpu",
     "Run a ROCm program (HSA or HIP) on GPUs made of software: queues, copies, streams, events and "
     "graphs run for real in the installed runtime, kernels take the time they are told to and "
-    "compute nothing. Needs no GPU, no driver and no privileges. docs/software-gpu.md tells more.",
+    "compute nothing. Needs no GPU, no driver and no privileges. docs/software-gpu.md tells more; "
+    "docs/runtimes.md how to run on another ROCm than the machine's.",
     (
         Example("wavescope softgpu -- ./hip_program", "on one gfx90a"),
         Example(
@@ -150,6 +166,8 @@ COMMAND = Command(
         Example(
             "wavescope softgpu --chip gfx1030", "variables to export, for all programs of a shell"
         ),
+        Example("wavescope softgpu --runtime 6.4 -- rocminfo", "on ROCm 6.4, fetched once"),
+        Example("wavescope softgpu --list-runtimes", "the versions of ROCm to choose from"),
     ),
     _add_arguments,
     _run,

@@ -51,7 +51,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SPEC",
         nargs="?",
         const="",
-        help="run on software GPUs; --softgpu=gfx90a,gpus=8 chooses chip and number",
+        help="run on software GPUs; --softgpu=gfx90a,gpus=8,runtime=6.4 chooses chip, number and "
+        "ROCm",
     )
     parser.add_argument(
         "--torch",
@@ -110,7 +111,7 @@ def _run(arguments: argparse.Namespace) -> int:
         from wavescope.store.output import require_free  # noqa: PLC0415
 
         require_free(timeline, [options.output], force=options.force)
-    run = run_recorded(options, os.environ)
+    run = run_recorded(options, os.environ, None if arguments.quiet else say)
     with Progress(f"writing {options.output.name}", quiet=arguments.quiet) as progress:
         recording = merged(options, run, progress)
     if recording.output is None:
@@ -183,11 +184,12 @@ def _timeline_path(asked: str | None, output: Path) -> Path | None:
 def _explain_nothing(options: RecordOptions, recording: Recording) -> None:
     from wavescope.collect.machine import Machine  # noqa: PLC0415  only when there is need
     from wavescope.collect.nothing_recorded import why_nothing  # noqa: PLC0415
+    from wavescope.collect.softgpu import SoftGpuOptions  # noqa: PLC0415
 
     say(f"nothing was recorded ({recording.end.words}); no trace was written", label="note")
-    reasons = why_nothing(
-        options.command, os.environ, Machine(), softgpu=options.softgpu is not None
-    )
+    runtime = SoftGpuOptions.parse(options.softgpu or "").runtime
+    softgpu = options.softgpu is not None
+    reasons = why_nothing(options.command, os.environ, Machine(), softgpu=softgpu, runtime=runtime)
     for reason in reasons:
         say(reason, label="note")
     say("`wavescope doctor` checks what recording needs", label="hint")
@@ -231,6 +233,7 @@ COMMAND = Command(
         Example("wavescope trace --mode full --perfetto ./server -p 80", "graph replays too"),
         Example("wavescope trace --torch python3 train.py", "with ranges around torch operators"),
         Example("wavescope trace --softgpu=gfx90a,gpus=2 ./hip_program", "without a GPU"),
+        Example("wavescope trace --softgpu=runtime=6.4 ./hip_program", "on ROCm 6.4, fetched once"),
         Example("wavescope trace -o t_%rank%.db ./app", "under mpirun or srun: a trace per rank"),
         Example("wavescope trace --start-paused ./server", "record between `start` and `stop`"),
     ),

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from wavescope.collect.launcher import ProgramEnd, launch
 from wavescope.collect.options import RecordMode, RecordOptions
-from wavescope.collect.recorder import merged, run_recorded
+from wavescope.collect.recorder import merged, run_recorded, softgpu_runtime
+from wavescope.collect.runtimes import command_on
 from wavescope.collect.softgpu import softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.model.overhead_runs import (
@@ -155,7 +156,8 @@ class _Runner:
         environment = dict(self.environment)
         if self.options.softgpu is not None:
             environment |= softgpu_environment(self.options.softgpu, environment)
-        return launch(self.options.command, environment)
+        runtime = softgpu_runtime(self.options.softgpu, environment)
+        return launch(command_on(runtime, self.options.command, environment), environment)
 
     def _recorded(self, mode: RecordMode) -> tuple[ProgramEnd, TraceFacts]:
         path = self.folder / "trace.db"

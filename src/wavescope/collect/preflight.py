@@ -14,6 +14,7 @@ from pathlib import Path
 from wavescope.collect.att_capture import DECODER, GET_DECODER, GET_ROCPROFV3
 from wavescope.collect.libraries import collector_library
 from wavescope.collect.machine import Machine
+from wavescope.collect.runtimes import RuntimeState, listed_runtimes
 from wavescope.collect.softgpu import softgpu_library, softgpu_trouble
 from wavescope.units import bytes_text
 
@@ -268,6 +269,7 @@ def _amd_checks(machine: Machine) -> list[Check]:
             "install ROCm's rocprofiler-sdk or roctracer package",
         ),
         _software_gpu(machine),
+        *_runtime_checks(machine),
     ]
 
 
@@ -306,6 +308,21 @@ def _software_gpu(machine: Machine) -> Check:
         return Check(name, enables, CheckState.OK, str(softgpu_library()))
     state = CheckState.MISSING if softgpu_library() is None else CheckState.NOT_USABLE
     return Check(name, enables, state, str(trouble), trouble.hint)
+
+
+def _runtime_checks(machine: Machine) -> list[Check]:
+    """A row per ROCm that programs can run on; those not fetched are no lack."""
+    enables = "running programs on this ROCm: `wavescope softgpu --runtime`"
+    checks = []
+    for runtime in listed_runtimes(machine.environment, machine):
+        name = f"ROCm {runtime.name}"
+        if runtime.state is RuntimeState.READY:
+            found = f"{runtime.versions} in {runtime.folder}"
+            checks.append(Check(name, enables, CheckState.OK, found))
+        elif runtime.state is RuntimeState.DAMAGED:
+            fix = f"wavescope softgpu --fetch {runtime.name}"
+            checks.append(Check(name, enables, CheckState.NOT_USABLE, runtime.versions, fix))
+    return checks
 
 
 def _amd_gpus(machine: Machine) -> Check:

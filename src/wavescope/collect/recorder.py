@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -17,7 +17,8 @@ from wavescope.collect.launcher import ProgramEnd, launch
 from wavescope.collect.libraries import is_loadable, linked, required_collector
 from wavescope.collect.options import RecordOptions
 from wavescope.collect.running_sessions import registered, sessions_folder
-from wavescope.collect.softgpu import softgpu_environment
+from wavescope.collect.runtimes import Runtime, chosen_runtime, command_on
+from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.store.chunk_reader import open_session
 from wavescope.store.chunks.layout import FACTS_SUFFIX
@@ -33,6 +34,9 @@ from wavescope.store.chunks.session import (
 from wavescope.store.output import replaced, require_free
 from wavescope.store.sqlite_writer import Progress, no_progress, write_trace
 from wavescope.version import __version__
+
+Told = Callable[[str], None]
+"""Called with a sentence for the person who waits."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +69,24 @@ def record(
     return merged(options, run_recorded(options, environment), progress)
 
 
-def run_recorded(options: RecordOptions, environment: Mapping[str, str]) -> RecordedRun:
-    """Run the command of `options`; refused when its trace could not be written."""
+def run_recorded(
+    options: RecordOptions, environment: Mapping[str, str], told: Told | None = None
+) -> RecordedRun:
+    """Run the command of `options`; refused when its trace could not be written.
+
+    `told` hears of the runtime that the program is to run on: that it is fetched, and what it is
+    not for.
+    """
     collector = required_collector(options.mode)
     require_free(options.output, [], force=options.force)
-    _require_program(options.command[0], environment)
+    runtime = softgpu_runtime(options.softgpu, environment, told)
+    if runtime is None:
+        _require_program(options.command[0], environment)
+    command = command_on(runtime, options.command, environment, told)
     remove_forgotten()
     session = _make_session(options)
     try:
-        end = _run(options, environment, collector, session)
+        end = _run(options, environment, collector, session, command)
     except WavescopeError:
         _remove_session(session)
         raise
@@ -123,8 +136,21 @@ def _describe(session: Path, options: RecordOptions, **more: str) -> None:
     write_session_facts(session, {tag: value for tag, value in {**facts, **more}.items() if value})
 
 
+def softgpu_runtime(
+    specification: str | None, environment: Mapping[str, str], told: Told | None = None
+) -> Runtime | None:
+    """The runtime that a specification of software GPUs names; None is the machine's own."""
+    if specification is None:
+        return None
+    return chosen_runtime(SoftGpuOptions.parse(specification).runtime, environment, told=told)
+
+
 def _run(
-    options: RecordOptions, environment: Mapping[str, str], collector: Path, session: Path
+    options: RecordOptions,
+    environment: Mapping[str, str],
+    collector: Path,
+    session: Path,
+    command: Sequence[str],
 ) -> ProgramEnd:
     with ExitStack() as stack:
         if not is_loadable(collector):
@@ -134,7 +160,7 @@ def _run(
         injection = Injection(collector, session, softgpu)
         child_environment = injected_environment(options, environment, injection)
         stack.enter_context(registered(session, environment))
-        return launch(options.command, child_environment)
+        return launch(command, child_environment)
 
 
 def _softgpu_environment(

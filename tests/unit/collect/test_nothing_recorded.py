@@ -3,34 +3,11 @@
 from __future__ import annotations
 
 import os
-import struct
-import sys
 from pathlib import Path
 
 from tests.unit.collect.test_preflight import a_machine
-from wavescope.collect.nothing_recorded import is_privileged, is_static, why_nothing
-
-
-def elf(*kinds: int) -> bytes:
-    header = b"\x7fELF\x02\x01" + bytes(10)
-    header += struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0, 64, 0, 0, 64, 56, len(kinds), 0, 0, 0)
-    return header + b"".join(struct.pack("<I", kind) + bytes(52) for kind in kinds)
-
-
-def test_static_programs_are_told_from_dynamic_ones(tmp_path: Path) -> None:
-    program = tmp_path / "program"
-    for content, expected in (
-        (elf(1, 2), True),
-        (elf(6, 3, 1), False),
-        (elf(), False),
-        (b"#!/bin/sh\n", False),
-        (b"", False),
-        (elf(1)[:50], False),
-    ):
-        program.write_bytes(content)
-        assert is_static(program) is expected, content
-    assert not is_static(Path(sys.executable).resolve())
-    assert not is_static(tmp_path / "absent")
+from tests.unit.collect.test_program_files import elf
+from wavescope.collect.nothing_recorded import is_privileged, why_nothing
 
 
 def test_reasons_name_what_keeps_the_collector_out(tmp_path: Path) -> None:
@@ -55,3 +32,28 @@ def test_with_a_runtime_the_missing_gpu_is_the_reason(tmp_path: Path) -> None:
 
     assert "--softgpu" in why_nothing(["sh"], os.environ, machine, softgpu=False)[1]
     assert len(why_nothing(["sh"], os.environ, machine, softgpu=True)) == 1
+
+
+def test_a_program_is_judged_and_not_the_linker_that_loads_it(tmp_path: Path) -> None:
+    machine = a_machine(tmp_path)
+    linker, program = tmp_path / "ld-linux-x86-64.so.2", tmp_path / "program"
+    linker.write_bytes(elf(1, 2))
+    program.write_bytes(elf(1, 3))
+    for path in (linker, program):
+        path.chmod(0o755)
+    command = [str(linker), "--library-path", "/r", "--argv0", "x", str(program)]
+
+    assert "no process" in why_nothing(command, {}, machine, softgpu=False)[0]
+    program.write_bytes(elf(1))
+    assert why_nothing(command, {}, machine, softgpu=False) == [
+        f"{program} is statically linked: no library can be loaded into it"
+    ]
+
+
+def test_with_another_runtime_the_machines_own_is_no_reason(tmp_path: Path) -> None:
+    machine = a_machine(tmp_path)
+
+    reasons = why_nothing(["sh"], os.environ, machine, softgpu=True, runtime="6.4")
+
+    assert reasons[1].startswith("only the program itself runs on the runtime 6.4")
+    assert "not installed" not in " ".join(reasons)

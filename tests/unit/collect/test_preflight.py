@@ -248,3 +248,19 @@ def test_a_collector_that_fails_its_test_is_not_usable(
     (check,) = [check for check in found if check.name == "collector"]
     assert check.state is CheckState.MISSING
     assert "libhsa-runtime-dev" in check.fix
+
+
+def test_each_runtime_at_hand_has_a_row_and_a_damaged_one_a_fix(tmp_path: Path) -> None:
+    (tmp_path / "cache/6.4/root").mkdir(parents=True)
+    (tmp_path / "usr/lib").mkdir(parents=True)
+    (tmp_path / "usr/lib/libhsa-runtime64.so.1").touch()
+    machine = a_machine(tmp_path, environment={"WAVESCOPE_RUNTIMES": str(tmp_path / "cache")})
+
+    checks = checks_of(machine)
+
+    rows = {name: check for name, check in checks.items() if name.startswith("ROCm ")}
+    assert list(rows) == ["ROCm machine", "ROCm 6.4"]
+    assert rows["ROCm machine"].found == f"version not known in {tmp_path / 'usr/lib'}"
+    assert rows["ROCm 6.4"].state is CheckState.NOT_USABLE
+    assert rows["ROCm 6.4"].found.startswith("its manifest cannot be read")
+    assert rows["ROCm 6.4"].fix == "wavescope softgpu --fetch 6.4"

@@ -37,7 +37,7 @@ def child_variables(
     options: SoftGpuOptions, environment: Mapping[str, str], machine: Machine
 ) -> dict[str, str]:
     """The variables that run a program of `environment` on such GPUs; an error when it cannot."""
-    if trouble := softgpu_trouble(machine):
+    if trouble := softgpu_trouble(machine, has_runtime=options.runtime is not None):
         raise trouble
     library = softgpu_library()
     assert library is not None
@@ -61,13 +61,16 @@ def softgpu_library() -> Path | None:
     return package_file("lib", "softgpu", LIBRARY)
 
 
-def softgpu_trouble(machine: Machine) -> MachineError | None:
-    """Why programs cannot run on the software GPU here, or None when they can."""
+def softgpu_trouble(machine: Machine, *, has_runtime: bool = False) -> MachineError | None:
+    """Why programs cannot run on the software GPU here, or None when they can.
+
+    `has_runtime`: they run on another runtime than the machine's own.
+    """
     if softgpu_library() is None:
         return MachineError(
             "this installation has no software GPU: it was built without a C++ compiler",
             hint=_GET_LIBRARY,
         )
-    if not machine.library(_RUNTIME):
+    if not has_runtime and not machine.library(_RUNTIME):
         return MachineError("the software GPU needs an HSA runtime", hint=_GET_RUNTIME)
     return None

@@ -44,6 +44,8 @@ class SoftGpuOptions:
     strict_doorbell: int | None = None
     truth: str | None = None
     """File for one line per executed op; `%p` in it becomes the process id."""
+    runtime: str | None = None
+    """ROCm runtime to run on, such as `6.4`; None is the machine's own."""
     faults: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -96,11 +98,12 @@ class SoftGpuOptions:
     def variables(self) -> dict[str, str]:
         """The variables of the environment that say the same."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
+        del given["runtime"]  # decides what is executed, not how the GPUs are
         given["faults"] = ";".join(fault.replace(":", ",") for fault in self.faults) or None
         return {PREFIX + n.upper(): str(value) for n, value in given.items() if value is not None}
 
 
-_TEXT_OPTIONS = ("chip", "kernel_ns", "durations", "partition", "truth")
+_TEXT_OPTIONS = ("chip", "kernel_ns", "durations", "partition", "truth", "runtime")
 _MACHINE_OPTIONS = ("chip", "gpus", "memory_mib", "large_bar", "partition")
 _NUMBER_OPTIONS = tuple(
     field.name for field in fields(SoftGpuOptions) if field.name not in {*_TEXT_OPTIONS, "faults"}

@@ -1,0 +1,20 @@
+"""ROCm runtimes beside the machine's own, for programs on the software GPU.
+
+A runtime is a folder of unpacked packages of the distribution, in a cache of the user's. A program
+is run on it by the dynamic linker in that folder; nothing of the machine is changed.
+"""
+
+from wavescope.collect.runtimes.cache import remove_runtime
+from wavescope.collect.runtimes.chosen import chosen_runtime, fetched_runtime
+from wavescope.collect.runtimes.listing import RuntimeState, listed_runtimes
+from wavescope.collect.runtimes.runtime import Runtime, command_on
+
+__all__ = [
+    "Runtime",
+    "RuntimeState",
+    "chosen_runtime",
+    "command_on",
+    "fetched_runtime",
+    "listed_runtimes",
+    "remove_runtime",
+]

@@ -1,0 +1,122 @@
+"""The runtimes that can be fetched, as `runtimes.toml` lists them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from wavescope.errors import UsageError
+from wavescope.package_files import package_file
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True)
+class KnownRuntime:
+    """A runtime of one suite: which packages to ask for; apt adds what they depend on."""
+
+    name: str
+    suite: str
+    holds: str
+    packages: tuple[str, ...]
+    parts: Mapping[str, KnownPart] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class KnownPart:
+    """Packages that are fetched with a runtime only when asked for."""
+
+    holds: str
+    packages: tuple[str, ...]
+    library_folders: tuple[str, ...] = ()
+    """Folders that its programs name by absolute paths: searched besides the usual ones."""
+    plugin_folders: tuple[str, ...] = ()
+    """Folders of libraries that its programs look for beside their executable."""
+
+
+@dataclass(frozen=True)
+class WantedRuntime:
+    """A runtime with the parts that were asked for: `6.4+llama`."""
+
+    known: KnownRuntime
+    parts: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """How it is written, and what its folder is called."""
+        return "+".join((self.known.name, *self.parts))
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """All packages to ask apt for."""
+        parts = (part.packages for part in self.known_parts)
+        return self.known.packages + tuple(name for names in parts for name in names)
+
+    @property
+    def known_parts(self) -> tuple[KnownPart, ...]:
+        """What is known of the parts."""
+        return tuple(self.known.parts[part] for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """What `runtimes.toml` says."""
+
+    runtimes: Mapping[str, KnownRuntime]
+    keyrings: tuple[str, ...]
+    """Where Debian's keys may lie; the first that exists counts."""
+    suites: frozenset[str]
+    assumed: tuple[str, ...]
+    """Packages that are not fetched, whatever depends on them."""
+
+    def wanted(self, name: str) -> WantedRuntime:
+        """The runtime of a name such as `6.4` or `6.4+llama`."""
+        base, *parts = name.split("+")
+        known = self.runtimes.get(base)
+        if known is None:
+            names = ", ".join(self.runtimes)
+            raise UsageError(f"there is no runtime {name!r} to fetch", hint=f"runtimes: {names}")
+        for part in parts:
+            if part not in known.parts:
+                having = ", ".join(f"{base}+{name}" for name in known.parts) or "none"
+                raise UsageError(
+                    f"the runtime {base} has no part {part!r}", hint=f"with parts: {having}"
+                )
+        return WantedRuntime(known, tuple(sorted(set(parts))))
+
+
+@cache
+def catalogue() -> Catalogue:
+    """The runtimes that wavescope knows."""
+    path = package_file("collect", "runtimes", "runtimes.toml")
+    assert path is not None, "runtimes.toml is installed with the package"
+    with path.open("rb") as stream:
+        return _catalogue(tomllib.load(stream))
+
+
+def _catalogue(document: dict[str, Any]) -> Catalogue:
+    return Catalogue(
+        {name: _runtime(name, entry) for name, entry in document["runtimes"].items()},
+        tuple(document["debian"]["keyrings"]),
+        frozenset(document["debian"]["suites"]),
+        tuple(document["assumed"]["packages"]),
+    )
+
+
+def _runtime(name: str, entry: dict[str, Any]) -> KnownRuntime:
+    parts = {
+        part: KnownPart(
+            values["holds"],
+            tuple(values["packages"]),
+            tuple(values.get("library_folders", ())),
+            tuple(values.get("plugin_folders", ())),
+        )
+        for part, values in entry.get("parts", {}).items()
+    }
+    return KnownRuntime(name, entry["suite"], entry["holds"], tuple(entry["packages"]), parts)
