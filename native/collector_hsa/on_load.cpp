@@ -5,6 +5,7 @@
 #include <string>
 
 #include "collector_hsa/collector.h"
+#include "collector_hsa/missed_runtime.h"
 
 namespace wavescope {
 namespace {
@@ -157,6 +158,7 @@ void forget_in_child() {
 }
 
 bool load(HsaApiTable& tables) {
+  runtime_came();
   Session* session = Session::current();
   if (session == nullptr) return true;
   HsaHooks hooks{};

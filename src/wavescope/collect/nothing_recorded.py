@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from wavescope.collect.machine import Machine
+from wavescope.collect.other_tools import registered_tools
 
 _ELF_HEADER = struct.Struct("<16xHHIQQQIHHH")
 _PROGRAM_HEADER_TYPE = struct.Struct("<I")
@@ -26,6 +27,8 @@ def why_nothing(
     if is_privileged(path):
         return [f"{path} runs with another user's rights: the system ignores LD_PRELOAD for it"]
     reasons = ["no process of the program used a GPU through ROCm's HSA runtime, or set a marker"]
+    if tools := registered_tools(environment):
+        reasons.append(f"another tool may have kept it: {', '.join(tools)}; try --other-tools off")
     if not machine.library(*_HSA_LIBRARIES):
         reasons.append("the HSA runtime (libhsa-runtime64.so.1) is not installed on this machine")
     elif not softgpu and not machine.gpu_nodes():

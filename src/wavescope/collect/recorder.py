@@ -16,6 +16,7 @@ from wavescope.collect.injection import Injection, injected_environment
 from wavescope.collect.launcher import ProgramEnd, launch
 from wavescope.collect.libraries import is_loadable, linked, required_collector
 from wavescope.collect.options import RecordOptions
+from wavescope.collect.other_tools import other_tools_sentences
 from wavescope.collect.running_sessions import registered, sessions_folder
 from wavescope.collect.softgpu import softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
@@ -56,6 +57,8 @@ class RecordedRun:
 
     session: Path
     end: ProgramEnd
+    other_tools: str = ""
+    """What there is to know of other tools."""
 
 
 def record(
@@ -71,13 +74,14 @@ def run_recorded(options: RecordOptions, environment: Mapping[str, str]) -> Reco
     require_free(options.output, [], force=options.force)
     _require_program(options.command[0], environment)
     remove_forgotten()
-    session = _make_session(options)
+    other_tools = "; ".join(other_tools_sentences(options.other_tools, environment))
+    session = _make_session(options, other_tools)
     try:
         end = _run(options, environment, collector, session)
     except WavescopeError:
         _remove_session(session)
         raise
-    return RecordedRun(session, end)
+    return RecordedRun(session, end, other_tools)
 
 
 def merge_session(
@@ -101,12 +105,12 @@ def _require_program(program: str, environment: Mapping[str, str]) -> None:
         )
 
 
-def _make_session(options: RecordOptions) -> Path:
+def _make_session(options: RecordOptions, other_tools: str) -> Path:
     """A private folder beside the output; programs may change their folder, so it is absolute."""
     parent = options.output.absolute().parent
     name = f"{options.output.name[:80]}.session-"
     session = Path(tempfile.mkdtemp(prefix=name, dir=parent))
-    _describe(session, options)
+    _describe(session, options, other_tools=other_tools)
     return session
 
 
@@ -152,7 +156,7 @@ def merged(options: RecordOptions, run: RecordedRun, progress: Progress = no_pro
     if not bases:
         _remove_session(session)
         return Recording(end, None)
-    _describe(session, options, program_end=end.words)
+    _describe(session, options, program_end=end.words, other_tools=run.other_tools)
     running = tuple(
         _pid_of(base)
         for base in bases
