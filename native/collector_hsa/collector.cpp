@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "collector_hsa/runtime_versions.h"
 #include "core/clock.h"
 
 namespace wavescope {
@@ -54,12 +55,15 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
 }
 
 void Collector::write_runtime_fact() {
-  uint16_t major = 0;
-  uint16_t minor = 0;
-  api_.system_get_info(HSA_SYSTEM_INFO_VERSION_MAJOR, &major);
-  api_.system_get_info(HSA_SYSTEM_INFO_VERSION_MINOR, &minor);
-  session_.facts().append(
-      Fact("runtime").add("name", "hsa").add("version", std::to_string(major) + "." + std::to_string(minor)));
+  const RuntimeVersion version = version_of_runtime(api_);
+  session_.facts().append(Fact("runtime")
+                              .add("name", "hsa")
+                              .add("version", version.hsa)
+                              .add("extension", version.extension)
+                              .add("library", version.library)
+                              .add("rocm", spelled_release(version.release))
+                              .add("path", version.path)
+                              .add("limits", limits_of(version.release)));
 }
 
 WavescopeCounterRecord& Collector::new_counters(uint16_t gpu, uint32_t queue) {
