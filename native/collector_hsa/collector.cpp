@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "collector_hsa/runtime_versions.h"
 #include "core/clock.h"
 
 namespace wavescope {
@@ -39,6 +38,7 @@ SessionState& state_of(Session& session) {
 
 Collector::Collector(const HsaApi& api, Session& session, const Settings& settings)
     : api_(api),
+      runtime_(version_of_runtime(api)),
       session_(session),
       mode_(settings.mode),
       agents_(api_, session.facts()),
@@ -55,15 +55,14 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
 }
 
 void Collector::write_runtime_fact() {
-  const RuntimeVersion version = version_of_runtime(api_);
   session_.facts().append(Fact("runtime")
                               .add("name", "hsa")
-                              .add("version", version.hsa)
-                              .add("extension", version.extension)
-                              .add("library", version.library)
-                              .add("rocm", spelled_release(version.release))
-                              .add("path", version.path)
-                              .add("limits", limits_of(version.release)));
+                              .add("version", runtime_.hsa)
+                              .add("extension", runtime_.extension)
+                              .add("library", runtime_.library)
+                              .add("rocm", spelled_release(runtime_.release))
+                              .add("path", runtime_.path)
+                              .add("limits", limits_of(runtime_.release)));
 }
 
 WavescopeCounterRecord& Collector::new_counters(uint16_t gpu, uint32_t queue) {

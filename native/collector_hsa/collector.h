@@ -17,6 +17,7 @@
 #include "collector_hsa/kernel_symbols.h"
 #include "collector_hsa/op_log.h"
 #include "collector_hsa/queue_recorder.h"
+#include "collector_hsa/runtime_versions.h"
 #include "collector_hsa/shared_queues.h"
 #include "collector_hsa/signal_watch.h"
 #include "collector_hsa/slot_pool.h"
@@ -39,6 +40,7 @@ class Collector {
   CopyRecorder& copies() { return copies_; }
   SignalWatch& watch() { return watch_; }
   Mode mode() const { return mode_; }
+  const RuntimeVersion& runtime() const { return runtime_; }
   bool recording() const { return session_.recording(); }
   void wake_worker() { worker_.wake(); }
   void start_worker() { worker_.start(); }
@@ -71,6 +73,7 @@ class Collector {
   void add_queue(hsa_queue_t* queue, Gpu& gpu);
 
   const HsaApi api_;
+  const RuntimeVersion runtime_;
   Session& session_;
   const Mode mode_;
   std::atomic<bool> active_{true};

@@ -32,7 +32,7 @@ QueueRecorder::QueueRecorder(Collector& collector, hsa_queue_t* queue, Gpu& gpu,
       queue_(queue),
       index_(index),
       pending_(collector.pool(), collector.app_signals(), &gpu, counters),
-      ring_(collector.api(), queue) {}
+      ring_(collector.api(), queue, may_have(RuntimeLimit::kFullQueue, collector.runtime().release)) {}
 
 inline void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Packet& packet, uint8_t flags) {
   const ThreadState& thread = thread_state();

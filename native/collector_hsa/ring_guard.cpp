@@ -21,11 +21,11 @@ constexpr uint64_t kLargeRing = 1024;
 constexpr uint64_t kLongKernelNs = 100000000;
 constexpr useconds_t kLongKernelSleepUs = 1000;
 
-// A kernel may wait long for other machines, so only a GPU that does nothing for minutes is given up. The last packet that
-// was announced may be set aside by every runtime: it waits a moment only, as the thread that submits it may be the one
-// that the GPU waits for.
+// A packet that the runtime can set aside waits a moment only, as the thread that submits it may be the one that the GPU
+// waits for; for every runtime the last packet that was announced is one. Others wait until the GPU has done nothing for
+// minutes: a kernel may wait long for other machines.
 constexpr uint64_t kPatienceNs = 600000000000;
-constexpr uint64_t kPatienceForLastNs = 1000000000;
+constexpr uint64_t kShortPatienceNs = 1000000000;
 
 constexpr uint64_t kFewPackets = 64;
 constexpr uint64_t kNoMark = UINT64_MAX;
@@ -36,6 +36,14 @@ hsa_kernel_dispatch_packet_t barrier_for_a_mark() {
   std::memset(static_cast<void*>(&packet), 0, sizeof packet);
   packet.header = HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE;
   return packet;
+}
+
+// Other kinds may keep something else where these have their signal.
+bool can_carry_mark(const hsa_kernel_dispatch_packet_t& packet) {
+  const int type = packet.header >> HSA_PACKET_HEADER_TYPE & 0xff;
+  const bool is_known =
+      type == HSA_PACKET_TYPE_KERNEL_DISPATCH || type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR;
+  return is_known && packet.completion_signal.handle == 0;
 }
 
 amd_signal_t* at(hsa_signal_t signal) { return reinterpret_cast<amd_signal_t*>(signal.handle); }
@@ -68,8 +76,12 @@ class Patience {
 
 }  // namespace
 
-RingGuard::RingGuard(const HsaApi& api, const hsa_queue_t* queue)
-    : api_(api), queue_(queue), size_(queue->size), next_mark_(std::max<uint64_t>(1, size_ / kMarksInRing)) {
+RingGuard::RingGuard(const HsaApi& api, const hsa_queue_t* queue, bool stops_when_full)
+    : api_(api),
+      queue_(queue),
+      size_(queue->size),
+      stops_when_full_(stops_when_full),
+      next_mark_(std::max<uint64_t>(1, size_ / kMarksInRing)) {
   for (Mark& mark : marks_) {
     if (api_.signal_create(1, 0, nullptr, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &mark.handle) != HSA_STATUS_SUCCESS) break;
     ++signal_count_;
@@ -97,12 +109,13 @@ bool RingGuard::take_oldest_mark() {
   return true;
 }
 
-void RingGuard::make_room(uint64_t count, bool is_last) {
+void RingGuard::make_room(uint64_t count, bool may_be_set_aside) {
+  const uint64_t limit_ns = may_be_set_aside ? kShortPatienceNs : kPatienceNs;
   Patience patience(size_);
   while (oldest_ != next_ && !has_room(count)) {
     if (take_oldest_mark()) {
       patience.renew();
-    } else if ((is_last && stuck_mark_ == oldest_) || !patience.wait(is_last ? kPatienceForLastNs : kPatienceNs)) {
+    } else if ((may_be_set_aside && stuck_mark_ == oldest_) || !patience.wait(limit_ns)) {
       stuck_mark_ = oldest_;
       reserve_ = 2;  // the runtime may put a barrier of its own into the ring
       return;
@@ -115,7 +128,7 @@ void RingGuard::make_room(uint64_t count, bool is_last) {
 uint64_t RingGuard::place_of_mark(const Packet* packets, uint64_t count) const {
   if (passed_ + count < next_mark_ || next_ - oldest_ == signal_count_) return kNoMark;
   for (uint64_t place = count; place-- > 0;) {
-    if (packets[place].completion_signal.handle == 0) return place;
+    if (can_carry_mark(packets[place])) return place;
   }
   return count + 1 + reserve_ < size_ / 2 ? count : kNoMark;
 }
@@ -129,12 +142,12 @@ void RingGuard::make_mark(Packet* packet, uint64_t packets_up_to_it) {
 
 void RingGuard::pass_checked(const Packet* packets, uint64_t count, uint64_t next_index, Writer writer) {
   if (is_retired_.load(std::memory_order_relaxed) || signal_count_ == 0) return writer(packets, count);
-  const bool is_last = api_.queue_load_write_index(queue_) <= next_index;
+  const bool may_be_set_aside = !stops_when_full_ || api_.queue_load_write_index(queue_) <= next_index;
   while (oldest_ != next_ && take_oldest_mark()) {
   }
   const uint64_t place = place_of_mark(packets, count);
   const uint64_t total = place == count ? count + 1 : count;
-  make_room(total, is_last);
+  make_room(total, may_be_set_aside);
   alignas(64) Packet few[kFewPackets];
   std::unique_ptr<Packet[]> many;
   if (place != kNoMark && total > kFewPackets) many.reset(new (std::nothrow) Packet[total]);

@@ -1,9 +1,9 @@
 // Keeps the ring below an intercepted queue from running full.
 //
 // The runtime puts each packet from the application's ring into a second one of the same size. When the second ring is full
-// it sets one packet aside and goes on when there is room; but older runtimes lose the order of packets, or stop the
+// it sets a packet aside and goes on when there is room; but older runtimes lose the order of packets, or stop the
 // process, when another packet follows that one at once. So the submitting thread waits before that, as it would have
-// waited for room in a queue that is not intercepted.
+// waited for room in a queue that is not intercepted; with newer runtimes, too, as it saves them and the GPU that work.
 //
 // What has left the ring is known by marks, which do not depend on what is recorded: from time to time a packet without a
 // completion signal gets one of the guard's, or a barrier with one follows it that waits for nothing.
@@ -25,7 +25,8 @@ class RingGuard {
   using Packet = hsa_kernel_dispatch_packet_t;
   using Writer = hsa_amd_queue_intercept_packet_writer;
 
-  RingGuard(const HsaApi& api, const hsa_queue_t* queue);
+  // `stops_when_full`: the runtime is of the older kind.
+  RingGuard(const HsaApi& api, const hsa_queue_t* queue, bool stops_when_full);
   RingGuard(const RingGuard&) = delete;
   RingGuard& operator=(const RingGuard&) = delete;
 
@@ -50,7 +51,7 @@ class RingGuard {
   };
 
   void pass_checked(const Packet* packets, uint64_t count, uint64_t next_index, Writer writer);
-  void make_room(uint64_t count, bool is_last);
+  void make_room(uint64_t count, bool may_be_set_aside);
   bool has_room(uint64_t count) const { return passed_ - left_ + count + reserve_ <= size_; }
   bool take_oldest_mark();
   uint64_t place_of_mark(const Packet* packets, uint64_t count) const;
@@ -60,6 +61,7 @@ class RingGuard {
   const HsaApi& api_;
   const hsa_queue_t* const queue_;
   const uint64_t size_;
+  const bool stops_when_full_;
   uint64_t reserve_ = 1;     // the runtime never fills the last place
   uint64_t checkpoint_ = 0;  // up to so many packets pass without a look
   uint64_t passed_ = 0;      // packets, marks of our own among them

@@ -20,14 +20,17 @@ constexpr LibraryOfRelease kLibraries[] = {
 };
 
 struct Limit {
+  RuntimeLimit limit;
   uint32_t first;  // release
   uint32_t end;    // the first release without it, as far as is known
   const char* what;
 };
 constexpr Limit kLimits[] = {
-    {1, 60000, "stops the process, or changes the order of packets, when an intercepted queue runs full; the collector keeps it from that"},
-    {60000, 71300, "may crash when more than 256 packets are submitted at once to an intercepted queue"},
-    {60300, UINT32_MAX, "where built with rocprofiler-register, a tool of rocprofiler takes the collector's place"},
+    {RuntimeLimit::kFullQueue, 1, 60000,
+     "stops the process, or changes the order of packets, when an intercepted queue runs full; the collector keeps it from that"},
+    {RuntimeLimit::kLargeBatch, 60000, 71300, "may crash when more than 256 packets are submitted at once to an intercepted queue"},
+    {RuntimeLimit::kRegistry, 60300, UINT32_MAX,
+     "where built with rocprofiler-register, a tool of rocprofiler takes the collector's place"},
 };
 
 constexpr uint32_t kFirstReleaseNumber = 10000;  // the last number of a version is a release from here on
@@ -60,6 +63,8 @@ std::string build_version(const HsaApi& api) {
   const bool is_told = api.system_get_info(HSA_AMD_SYSTEM_INFO_BUILD_VERSION, &text) == HSA_STATUS_SUCCESS;
   return is_told && text != nullptr ? text : "";
 }
+
+bool has(const Limit& limit, uint32_t release) { return release >= limit.first && release < limit.end; }
 
 bool is_digit(char character) { return std::isdigit(static_cast<unsigned char>(character)) != 0; }
 
@@ -100,10 +105,16 @@ std::string spelled_release(uint32_t release) {
   return release % 100 == 0 ? spelled : spelled + "." + std::to_string(release % 100);
 }
 
+bool may_have(RuntimeLimit limit, uint32_t release) {
+  bool found = release == 0;
+  for (const Limit& row : kLimits) found = found || (row.limit == limit && has(row, release));
+  return found;
+}
+
 std::vector<std::string> limits_of(uint32_t release) {
   std::vector<std::string> found;
   for (const Limit& limit : kLimits) {
-    if (release >= limit.first && release < limit.end) found.emplace_back(limit.what);
+    if (has(limit, release)) found.emplace_back(limit.what);
   }
   return found;
 }

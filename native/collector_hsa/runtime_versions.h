@@ -29,6 +29,15 @@ std::string version_within(const std::string& text);
 uint32_t release_of(const std::string& library_version);
 std::string spelled_release(uint32_t release);
 
+enum class RuntimeLimit {
+  kFullQueue,   // an intercepted queue must not run full
+  kLargeBatch,  // nor get too many packets at once
+  kRegistry,    // another tool may keep the runtime from loading the collector
+};
+
+// Whether it has to be reckoned with, which it has to where the release is not known.
+bool may_have(RuntimeLimit limit, uint32_t release);
+
 // What the runtime of a release does that a user may have to know.
 std::vector<std::string> limits_of(uint32_t release);
 

@@ -96,7 +96,7 @@ Packet a_packet(bool has_signal) {
 void a_ring_is_never_full(bool has_signals) {
   write_index = UINT64_MAX;  // more packets follow: none may be set aside
   Queue queue;
-  RingGuard guard(queue.api, &queue.queue);
+  RingGuard guard(queue.api, &queue.queue, true);
   against_the_gpu(kSize - 2, [&] {
     for (uint64_t i = 0; i < 2000; ++i) {
       const Packet packet = a_packet(has_signals);
@@ -112,7 +112,7 @@ void a_ring_is_never_full(bool has_signals) {
 void batches_of_any_size_pass() {
   write_index = UINT64_MAX;
   Queue queue;
-  RingGuard guard(queue.api, &queue.queue);
+  RingGuard guard(queue.api, &queue.queue, true);
   std::minstd_rand chance(7);
   uint64_t sent = 0;
   against_the_gpu(kSize / 2, [&] {
@@ -135,18 +135,35 @@ void batches_of_any_size_pass() {
   guard.give_back_signals();
 }
 
-// The last packet that was announced is the runtime's to set aside, so that a thread never waits for itself for long.
-void the_last_packet_passes() {
+// The last packet that was announced is the runtime's to set aside, and in newer ones all are, so that a thread never waits
+// for itself for long.
+void what_can_be_set_aside_passes(bool is_last, bool stops_when_full) {
   Queue queue;
-  RingGuard guard(queue.api, &queue.queue);
+  RingGuard guard(queue.api, &queue.queue, stops_when_full);
   ring.clear();
   written = 0;
   for (uint64_t i = 0; i < 3 * kSize; ++i) {
     const Packet packet = a_packet(true);
-    write_index = i + 1;
+    write_index = is_last ? i + 1 : UINT64_MAX;
     guard.pass(&packet, 1, i + 1, write);
   }
   CHECK(written == 3 * kSize);
+  guard.give_back_signals();
+}
+
+void packets_of_unknown_kinds_are_not_touched() {
+  write_index = UINT64_MAX;
+  Queue queue;
+  RingGuard guard(queue.api, &queue.queue, true);
+  ring.clear();
+  written = added = 0;
+  Packet packet{};
+  packet.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC;
+  for (uint64_t i = 0; i < kSize / 2; ++i) guard.pass(&packet, 1, i + 1, write);
+  CHECK(written == kSize / 2 && added > 0);
+  for (const Packet& passed : ring) {
+    CHECK((passed.header == HSA_PACKET_TYPE_VENDOR_SPECIFIC) == (passed.completion_signal.handle == 0));
+  }
   guard.give_back_signals();
 }
 
@@ -155,7 +172,7 @@ void without_signals_packets_pass_untouched() {
   queue.api.signal_create = [](hsa_signal_value_t, uint32_t, const hsa_agent_t*, uint64_t, hsa_signal_t*) {
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   };
-  RingGuard guard(queue.api, &queue.queue);
+  RingGuard guard(queue.api, &queue.queue, true);
   ring.clear();
   for (uint64_t i = 0; i < 3 * kSize; ++i) {
     const Packet packet = a_packet(false);
@@ -200,7 +217,9 @@ int main() {
   a_ring_is_never_full(false);
   a_ring_is_never_full(true);
   batches_of_any_size_pass();
-  the_last_packet_passes();
+  what_can_be_set_aside_passes(true, true);
+  what_can_be_set_aside_passes(false, false);
+  packets_of_unknown_kinds_are_not_touched();
   without_signals_packets_pass_untouched();
   char pattern[] = "/tmp/wavescope-ring-XXXXXX";
   folder = mkdtemp(pattern);

@@ -35,6 +35,12 @@ void limits_belong_to_releases() {
   CHECK(limits_with(71300, "256 packets") == 0 && limits_with(71300, "rocprofiler") == 1);
 }
 
+void unknown_releases_may_have_every_limit() {
+  CHECK(may_have(RuntimeLimit::kFullQueue, 0) && may_have(RuntimeLimit::kRegistry, 0));
+  CHECK(may_have(RuntimeLimit::kFullQueue, 50203) && !may_have(RuntimeLimit::kFullQueue, 60102));
+  CHECK(may_have(RuntimeLimit::kLargeBatch, 60403) && !may_have(RuntimeLimit::kLargeBatch, 71300));
+}
+
 hsa_status_t get_info(hsa_system_info_t attribute, void* value) {
   if (attribute == HSA_AMD_SYSTEM_INFO_BUILD_VERSION) {
     *static_cast<const char**>(value) = "1.14.60403-build";
@@ -63,6 +69,7 @@ int main() {
   versions_are_found_in_texts();
   releases_are_known_by_the_library();
   limits_belong_to_releases();
+  unknown_releases_may_have_every_limit();
   a_runtime_is_asked();
   return 0;
 }
