@@ -5,7 +5,8 @@
     .venv/bin/python benchmarks/overhead/run.py --signals each
 
 The arms take turns in one run: no tool, bare queue interception (a tool that only passes packets
-on), each mode, and standard mode with completion signals of the runtime. `submit` is CPU of the submitting thread per dispatch, `host` that of all
+on), each mode, standard mode with completion signals of the runtime, and standard mode while
+recording is paused. `submit` is CPU of the submitting thread per dispatch, `host` that of all
 threads but the software GPU's, `process` that of all, read 200 ms after each round so that a
 tool's backlog counts.
 Figures are lower quartiles over all rounds (of the rate the upper one), as who else uses the
@@ -28,7 +29,7 @@ from wavescope.collect.softgpu import softgpu_environment
 from wavescope.native import library_path
 
 HERE = Path(__file__).resolve().parent
-ARMS = ("none", "bare", "lite", "standard", "full", "hip", "runtime")
+ARMS = ("none", "bare", "lite", "standard", "full", "hip", "runtime", "paused")
 BUDGETS = {"submit": 1.4, "host": 1.6}
 
 
@@ -76,8 +77,9 @@ def environment(arm: str, session: Path, tool: Path, kernel_ns: int) -> dict[str
         "HSA_TOOLS_LIB": collector,
         "LD_PRELOAD": with_word(kept["LD_PRELOAD"], collector, ":"),
         "WAVESCOPE_OUTPUT": str(session),
-        "WAVESCOPE_MODE": "standard" if arm == "runtime" else arm,
+        "WAVESCOPE_MODE": "standard" if arm in ("runtime", "paused") else arm,
         "WAVESCOPE_SIGNALS": "runtime" if arm == "runtime" else "",
+        "WAVESCOPE_START_PAUSED": "1" if arm == "paused" else "",
     }
 
 

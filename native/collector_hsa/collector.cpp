@@ -38,6 +38,7 @@ SessionState& state_of(Session& session) {
 
 Collector::Collector(const HsaApi& api, Session& session, const Settings& settings)
     : api_(api),
+      runtime_(version_of_runtime(api)),
       session_(session),
       mode_(settings.mode),
       agents_(api_, session.facts()),
@@ -54,12 +55,14 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
 }
 
 void Collector::write_runtime_fact() {
-  uint16_t major = 0;
-  uint16_t minor = 0;
-  api_.system_get_info(HSA_SYSTEM_INFO_VERSION_MAJOR, &major);
-  api_.system_get_info(HSA_SYSTEM_INFO_VERSION_MINOR, &minor);
-  session_.facts().append(
-      Fact("runtime").add("name", "hsa").add("version", std::to_string(major) + "." + std::to_string(minor)));
+  session_.facts().append(Fact("runtime")
+                              .add("name", "hsa")
+                              .add("version", runtime_.hsa)
+                              .add("extension", runtime_.extension)
+                              .add("library", runtime_.library)
+                              .add("rocm", spelled_release(runtime_.release))
+                              .add("path", runtime_.path)
+                              .add("limits", limits_of(runtime_.release)));
 }
 
 WavescopeCounterRecord& Collector::new_counters(uint16_t gpu, uint32_t queue) {
@@ -71,18 +74,28 @@ WavescopeCounterRecord& Collector::new_counters(uint16_t gpu, uint32_t queue) {
   return *counters;
 }
 
-hsa_status_t Collector::create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
-                                     void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
-                                     uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) {
-  Gpu* gpu = agents_.gpu_of(agent);
-  if (gpu == nullptr) return api_.queue_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
-  const hsa_status_t status =
-      api_.queue_intercept_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+hsa_status_t Collector::intercept(const QueueRequest& request, InterceptedQueue& queue) const {
+  if (request.is_for_shared_queue()) {
+    const hsa_status_t status = request.make(api_.queue_create, &queue.below);
+    if (status != HSA_STATUS_SUCCESS) return status;
+  }
+  const hsa_status_t status = request.make(api_.queue_intercept_create, &queue.intercepting);
+  if (status != HSA_STATUS_SUCCESS && queue.below != nullptr) {
+    api_.queue_destroy(queue.below);
+    queue.below = nullptr;
+  }
+  return status;
+}
+
+hsa_status_t Collector::create_queue(const QueueRequest& request, InterceptedQueue& queue) {
+  Gpu* gpu = agents_.gpu_of(request.agent);
+  if (gpu == nullptr) return request.make(api_.queue_create, &queue.intercepting);
+  const hsa_status_t status = intercept(request, queue);
   if (status == HSA_STATUS_SUCCESS) {
-    add_queue(*queue, *gpu);
+    add_queue(queue.intercepting, *gpu);
     return status;
   }
-  const hsa_status_t plain = api_.queue_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+  const hsa_status_t plain = request.make(api_.queue_create, &queue.intercepting);
   if (plain == HSA_STATUS_SUCCESS) {
     session_.facts().note("a queue not recorded: the runtime cannot intercept it (status " + std::to_string(status) + ")");
   }
@@ -118,7 +131,7 @@ void Collector::add_queue(hsa_queue_t* queue, Gpu& gpu) {
   watch_.begin(pool_.at(0));
 }
 
-hsa_status_t Collector::destroy_queue(hsa_queue_t* queue) {
+hsa_status_t Collector::destroy_queue(hsa_queue_t* queue, const std::function<hsa_status_t()>& destroy) {
   const auto sweep = [&](bool last) {
     const std::lock_guard<std::mutex> lock(sweep_mutex_);
     for (auto& recorder : queues_) {
@@ -126,13 +139,14 @@ hsa_status_t Collector::destroy_queue(hsa_queue_t* queue) {
     }
   };
   sweep(false);  // the application may free its signals afterwards
-  const hsa_status_t status = api_.queue_destroy(queue);
+  const hsa_status_t status = destroy();
   if (status != HSA_STATUS_SUCCESS) return status;
   sweep(true);
   const std::lock_guard<std::mutex> lock(sweep_mutex_);
   const auto gone = std::find_if(queues_.begin(), queues_.end(), [&](auto& recorder) { return recorder->queue() == queue; });
   if (gone == queues_.end()) return status;
   (*gone)->pending().release();
+  (*gone)->ring().give_back_signals();
   past_queues_.push_back(std::move(*gone));
   queues_.erase(gone);
   return status;
@@ -165,11 +179,16 @@ void Collector::last_sweep(void* collector) {
   for (auto& pending : self->copies_.pending()) pending->sweep(self->op_log_, self->agents_, now_ns, true);
   self->op_log_.trim();
   self->agents_.finish_pairs();
-  self->deactivate();
+  self->active_.store(false, std::memory_order_relaxed);
   self->session_.facts().append(Fact("cost")
                                     .add("worker_cpu_ns", thread_cpu_ns() + self->watch_.cpu_ns())
                                     .add("sweeps", self->worker_.rounds())
                                     .add("bytes", self->session_.bytes_written()));
+}
+
+void Collector::forget_in_child() {
+  is_in_child_.store(true, std::memory_order_relaxed);
+  active_.store(false, std::memory_order_relaxed);
 }
 
 bool Collector::finish(uint64_t limit_ns) {
@@ -184,8 +203,10 @@ void Collector::remove_pending_file(const Session& session) {
 }
 
 void Collector::finish_with_runtime() {
-  if (finish(kFinishLimitNs)) pool_.destroy_signals();
-  else note_unfinished();
+  if (!finish(kFinishLimitNs)) return note_unfinished();
+  const std::lock_guard<std::mutex> lock(sweep_mutex_);
+  for (auto& recorder : queues_) recorder->ring().give_back_signals();
+  pool_.destroy_signals();
 }
 
 }  // namespace wavescope

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "collector_hsa/kernel_symbols.h"
 #include "collector_hsa/op_log.h"
 #include "collector_hsa/queue_recorder.h"
+#include "collector_hsa/runtime_versions.h"
+#include "collector_hsa/shared_queues.h"
 #include "collector_hsa/signal_watch.h"
 #include "collector_hsa/slot_pool.h"
 #include "collector_hsa/worker.h"
@@ -37,18 +40,19 @@ class Collector {
   CopyRecorder& copies() { return copies_; }
   SignalWatch& watch() { return watch_; }
   Mode mode() const { return mode_; }
+  const RuntimeVersion& runtime() const { return runtime_; }
   bool recording() const { return session_.recording(); }
   void wake_worker() { worker_.wake(); }
   void start_worker() { worker_.start(); }
 
-  // False in a forked child and after the end: packets then pass untouched.
+  // False in a forked child and after the end: nothing is recorded then.
   bool active() const { return active_.load(std::memory_order_relaxed); }
-  void deactivate() { active_.store(false, std::memory_order_relaxed); }
+  bool is_in_child() const { return is_in_child_.load(std::memory_order_relaxed); }
+  void forget_in_child();
 
-  hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
-                            void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data, uint32_t private_bytes,
-                            uint32_t group_bytes, hsa_queue_t** queue);
-  hsa_status_t destroy_queue(hsa_queue_t* queue);
+  hsa_status_t create_queue(const QueueRequest& request, InterceptedQueue& queue);
+  // Records what the queue has done before and after `destroy` destroys it.
+  hsa_status_t destroy_queue(hsa_queue_t* queue, const std::function<hsa_status_t()>& destroy);
 
   // Counters of a queue (or of the copies) of a GPU; never null, if need be without a file behind them.
   WavescopeCounterRecord& new_counters(uint16_t gpu, uint32_t queue);
@@ -65,12 +69,15 @@ class Collector {
   static Worker::Activity sweep_all(void* collector);
   static void last_sweep(void* collector);
   void write_runtime_fact();
+  hsa_status_t intercept(const QueueRequest& request, InterceptedQueue& queue) const;
   void add_queue(hsa_queue_t* queue, Gpu& gpu);
 
   const HsaApi api_;
+  const RuntimeVersion runtime_;
   Session& session_;
   const Mode mode_;
   std::atomic<bool> active_{true};
+  std::atomic<bool> is_in_child_{false};
   Agents agents_;
   SlotPool pool_;
   AppSignals app_signals_;

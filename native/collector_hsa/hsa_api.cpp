@@ -85,6 +85,7 @@ void take_core(CoreApiTable& core, HsaApi& api, HsaHooks& hooks) {
   api.agent_get_info = core.hsa_agent_get_info_fn;
   api.queue_create = core.hsa_queue_create_fn;
   api.queue_destroy = core.hsa_queue_destroy_fn;
+  api.queue_load_write_index = core.hsa_queue_load_write_index_scacquire_fn;
   api.queue_store_write_index = core.hsa_queue_store_write_index_screlease_fn;
   api.signal_store = core.hsa_signal_store_screlease_fn;
   api.signal_destroy = core.hsa_signal_destroy_fn;

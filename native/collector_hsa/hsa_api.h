@@ -25,6 +25,7 @@ struct HsaApi {
   decltype(hsa_agent_get_info)* agent_get_info;
   decltype(hsa_queue_create)* queue_create;
   decltype(hsa_queue_destroy)* queue_destroy;
+  decltype(hsa_queue_load_write_index_scacquire)* queue_load_write_index;
   decltype(hsa_queue_store_write_index_screlease)* queue_store_write_index;
   decltype(hsa_signal_store_screlease)* signal_store;
   decltype(hsa_signal_destroy)* signal_destroy;

@@ -5,27 +5,53 @@
 #include <string>
 
 #include "collector_hsa/collector.h"
+#include "collector_hsa/missed_runtime.h"
 
 namespace wavescope {
 namespace {
 
-// Both are leaked on purpose: at its end a process may still have threads inside these functions.
+// All are leaked on purpose: at its end a process may still have threads inside these functions.
 std::atomic<Collector*> current{nullptr};
+std::atomic<Collector*> ended{nullptr};  // finished with the process, of which the runtime may see the very end
 HsaApi original{};  // of the newest runtime, for calls without a collector: in a forked child, after the end
+
+// Of all collectors, as the program may release a queue after the recording has ended. Never destroyed.
+SharedQueues& shared_queues() {
+  static auto& queues = *new SharedQueues;
+  return queues;
+}
+
+hsa_status_t create_queue(const QueueRequest& request, InterceptedQueue& queue) {
+  Collector* collector = current.load(std::memory_order_acquire);
+  return collector == nullptr ? request.make(original.queue_create, &queue.intercepting)
+                              : collector->create_queue(request, queue);
+}
 
 hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                           void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data, uint32_t private_bytes,
                           uint32_t group_bytes, hsa_queue_t** queue) {
-  Collector* collector = current.load(std::memory_order_acquire);
-  if (collector == nullptr || queue == nullptr) {
-    return original.queue_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+  const QueueRequest request{agent, size, type, callback, data, private_bytes, group_bytes};
+  if (queue == nullptr) return request.make(original.queue_create, queue);
+  if (request.is_for_shared_queue()) {
+    return shared_queues().create(agent, queue, [&](InterceptedQueue& made) { return create_queue(request, made); });
   }
-  return collector->create_queue(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+  InterceptedQueue made;
+  const hsa_status_t status = create_queue(request, made);
+  if (status == HSA_STATUS_SUCCESS) *queue = made.intercepting;
+  return status;
 }
 
 hsa_status_t queue_destroy(hsa_queue_t* queue) {
+  const SharedQueues::Release release = shared_queues().release(queue);
+  if (release.is_in_use) return HSA_STATUS_SUCCESS;
+  const auto destroy = [&] {
+    if (release.below == nullptr) return original.queue_destroy(queue);
+    original.queue_destroy(release.below);
+    return original.queue_destroy(release.below);
+  };
   Collector* collector = current.load(std::memory_order_acquire);
-  return collector == nullptr ? original.queue_destroy(queue) : collector->destroy_queue(queue);
+  if (collector == nullptr) collector = ended.load(std::memory_order_acquire);
+  return collector == nullptr ? destroy() : collector->destroy_queue(queue, destroy);
 }
 
 hsa_status_t signal_destroy(hsa_signal_t signal) {
@@ -112,7 +138,10 @@ constexpr uint64_t kQuickExitLimitNs = 200000000;
 
 void finish_at_exit() {
   Collector* collector = current.exchange(nullptr);
-  if (collector != nullptr && !collector->finish(kExitLimitNs)) collector->note_unfinished();
+  if (collector != nullptr) {
+    if (collector->finish(kExitLimitNs)) ended.store(collector, std::memory_order_release);
+    else collector->note_unfinished();
+  }
   if (const Session* session = Session::if_open()) Collector::remove_pending_file(*session);
 }
 
@@ -124,10 +153,12 @@ void finish_at_quick_exit() {
 
 // The child has none of the runtime's threads and none of its queues.
 void forget_in_child() {
-  if (Collector* collector = current.exchange(nullptr)) collector->deactivate();
+  ended.store(nullptr);
+  if (Collector* collector = current.exchange(nullptr)) collector->forget_in_child();
 }
 
 bool load(HsaApiTable& tables) {
+  runtime_came();
   Session* session = Session::current();
   if (session == nullptr) return true;
   HsaHooks hooks{};
@@ -144,6 +175,7 @@ bool load(HsaApiTable& tables) {
     return true;
   }();
   static_cast<void>(registered);
+  shared_queues().forget_all();  // those of a runtime that was loaded before
   current.store(new Collector(original, *session, settings()), std::memory_order_release);
   put_hooks(hooks);
   return true;
@@ -157,7 +189,8 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(void* tables, uint
 }
 
 extern "C" __attribute__((visibility("default"))) void OnUnload() {
-  if (wavescope::Collector* collector = wavescope::current.exchange(nullptr)) {
-    collector->finish_with_runtime();
-  }
+  wavescope::Collector* collector = wavescope::current.exchange(nullptr);
+  wavescope::Collector* past = wavescope::ended.exchange(nullptr);
+  if (collector == nullptr) collector = past;
+  if (collector != nullptr) collector->finish_with_runtime();
 }

@@ -32,7 +32,7 @@ QueueRecorder::QueueRecorder(Collector& collector, hsa_queue_t* queue, Gpu& gpu,
       queue_(queue),
       index_(index),
       pending_(collector.pool(), collector.app_signals(), &gpu, counters),
-      ring_(queue->size, collector.app_signals()) {}
+      ring_(collector.api(), queue, may_have(RuntimeLimit::kFullQueue, collector.runtime().release)) {}
 
 inline void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Packet& packet, uint8_t flags) {
   const ThreadState& thread = thread_state();
@@ -55,65 +55,84 @@ inline void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Pa
 }
 
 // The usual packet, all in one piece: a dispatch without a signal of the application, or with one that it may keep.
-inline void QueueRecorder::on_one(const Packet& packet, hsa_amd_queue_intercept_packet_writer writer) {
+void QueueRecorder::on_one(const Packet& packet, uint64_t next_index, Writer writer) {
   const bool usual = is_dispatch(packet) && !collector_.filter().active();
-  if (__builtin_expect(!usual || !collector_.recording() || !pending_.reserve(), 0)) return on_unusual(packet, writer);
+  if (__builtin_expect(!usual || !pending_.reserve(), 0)) return on_unusual(packet, next_index, writer);
   SlotBlock* block = pending_.block();
   const uint32_t slot = pending_.slot();
   if (packet.completion_signal.handle != 0) {
     block->set_kind(slot, SlotKind::kInPlace);
     if (collector_.mode() == Mode::kLite || !collector_.app_signals().take_in_place(packet.completion_signal, block, slot)) {
-      return on_unusual(packet, writer);
+      return on_unusual(packet, next_index, writer);
     }
     wavescope::count(pending_.counters().seen);
     fill_record(block, slot, packet, WAVESCOPE_OP_RAW_TICKS | WAVESCOPE_OP_APP_SIGNAL);
-    publish(block, slot);
+    publish();
     collector_.watch().published(block);
-    ring_.before(1);
-    return writer(&packet, 1);
+    return ring_.pass(&packet, 1, next_index, writer);
   }
   wavescope::count(pending_.counters().seen);
   alignas(64) Packet copy = packet;
   copy.completion_signal.handle = block->handle[slot];
   block->set_kind(slot, SlotKind::kOwnSignal);
   fill_record(block, slot, packet, WAVESCOPE_OP_RAW_TICKS);
-  publish(block, slot);
-  ring_.before(1);
-  writer(&copy, 1);
+  publish();
+  ring_.pass(&copy, 1, next_index, writer);
 }
 
-inline void QueueRecorder::publish(SlotBlock* block, uint32_t slot) {
+inline void QueueRecorder::publish() {
   pending_.publish();
-  ring_.dispatched(block, slot);
   collector_.wake_worker();
 }
 
-void QueueRecorder::on_packets(const void* packets, uint64_t count, uint64_t, void* recorder,
+// Has no frame of its own: each of the ways a packet may go takes over where it ends.
+void QueueRecorder::on_packets(const void* packets, uint64_t count, uint64_t index, void* recorder,
                                hsa_amd_queue_intercept_packet_writer writer) {
   auto* self = static_cast<QueueRecorder*>(recorder);
-  if (__builtin_expect(!self->collector_.active(), 0)) return writer(packets, count);
   const auto* typed = static_cast<const Packet*>(packets);
+  const uint64_t next_index = index + count;
+  if (__builtin_expect(!self->collector_.active(), 0)) return self->after_the_end(typed, count, next_index, writer);
   wavescope::count(self->pending_.counters().packets, count);
-  if (__builtin_expect(count == 1, 1)) self->on_one(*typed, writer);
-  else self->on_batch(typed, count, writer);
+  if (__builtin_expect(!self->collector_.recording(), 0)) return self->while_paused(typed, count, next_index, writer);
+  if (__builtin_expect(count == 1, 1)) return self->on_one(*typed, next_index, writer);
+  self->on_batch(typed, count, next_index, writer);
 }
 
-void QueueRecorder::on_unusual(const Packet& packet, hsa_amd_queue_intercept_packet_writer writer) {
+void QueueRecorder::after_the_end(const Packet* packets, uint64_t count, uint64_t next_index, Writer writer) {
+  // In a forked child no GPU takes packets, so that there is nothing to wait for.
+  if (collector_.is_in_child()) return writer(packets, count);
+  ring_.pass(packets, count, next_index, writer);
+}
+
+void QueueRecorder::while_paused(const Packet* packets, uint64_t count, uint64_t next_index, Writer writer) {
+  uint64_t dispatches = 0;
+  for (uint64_t at = 0; at < count; ++at) {
+    dispatches += is_dispatch(packets[at]);
+    settle(packets[at]);
+  }
+  wavescope::count(pending_.counters().seen, dispatches);
+  wavescope::count(pending_.counters().skipped[WAVESCOPE_SKIP_PAUSED], dispatches);
+  ring_.pass(packets, count, next_index, writer);
+}
+
+// Of a packet that is not timed; the signal is at the same place in every kind of packet.
+inline void QueueRecorder::settle(const Packet& packet) {
+  if (packet.completion_signal.handle != 0) collector_.app_signals().settle(packet.completion_signal, false);
+}
+
+void QueueRecorder::on_unusual(const Packet& packet, uint64_t next_index, Writer writer) {
   if (!is_dispatch(packet) || !wanted(packet, false)) {
-    // The signal is at the same place in every kind of packet.
-    collector_.app_signals().settle(packet.completion_signal, false);
-    ring_.before(1);
-    return writer(&packet, 1);
+    settle(packet);
+    return ring_.pass(&packet, 1, next_index, writer);
   }
   alignas(64) Packet packets[2];
   packets[0] = packet;
   const uint32_t passed = instrument(packets, true, WAVESCOPE_OP_RAW_TICKS);
-  ring_.before(passed);
-  writer(packets, passed);
+  ring_.pass(packets, passed, next_index, writer);
 }
 
 // All packets with one call of the writer, as older runtimes allow no more; none is added, as their room is limited.
-void QueueRecorder::on_batch(const Packet* packets, uint64_t count, hsa_amd_queue_intercept_packet_writer writer) {
+void QueueRecorder::on_batch(const Packet* packets, uint64_t count, uint64_t next_index, Writer writer) {
   alignas(64) Packet few[kFewPackets];
   std::unique_ptr<Packet[]> many;
   if (count > kFewPackets) many.reset(new (std::nothrow) Packet[count]);
@@ -121,25 +140,20 @@ void QueueRecorder::on_batch(const Packet* packets, uint64_t count, hsa_amd_queu
   if (copies != nullptr) std::memcpy(copies, packets, count * sizeof(Packet));
   for (uint64_t at = 0; at < count; ++at) {
     if (!is_dispatch(packets[at]) || !wanted(packets[at], true)) {
-      collector_.app_signals().settle(packets[at].completion_signal, false);
+      settle(packets[at]);
     } else if (copies == nullptr) {
       wavescope::count(pending_.counters().lost[WAVESCOPE_LOSS_BUFFER_FULL]);
     } else {
       instrument(&copies[at], false, WAVESCOPE_OP_RAW_TICKS | WAVESCOPE_OP_GRAPH);
     }
   }
-  ring_.before(count);
-  writer(copies == nullptr ? packets : copies, count);
+  ring_.pass(copies == nullptr ? packets : copies, count, next_index, writer);
 }
 
 // Whether the dispatch is to be timed; counts it, and why not.
 bool QueueRecorder::wanted(const Packet& packet, bool in_batch) {
   WavescopeCounterRecord& counters = pending_.counters();
   wavescope::count(counters.seen);
-  if (__builtin_expect(!collector_.recording(), 0)) {
-    wavescope::count(counters.skipped[WAVESCOPE_SKIP_PAUSED]);
-    return false;
-  }
   if (in_batch && !times_batches(collector_.mode())) {
     wavescope::count(counters.skipped[WAVESCOPE_SKIP_GRAPH_BATCH]);
     return false;
@@ -161,7 +175,7 @@ uint32_t QueueRecorder::instrument(Packet* packet, bool may_add_packet, uint8_t 
   AppSignals& signals = collector_.app_signals();
   if (!pending_.reserve()) {
     wavescope::count(pending_.counters().lost[WAVESCOPE_LOSS_BUFFER_FULL]);
-    signals.settle(packet->completion_signal, false);
+    settle(*packet);
     return 1;
   }
   SlotBlock* block = pending_.block();
@@ -183,7 +197,7 @@ uint32_t QueueRecorder::instrument(Packet* packet, bool may_add_packet, uint8_t 
   if (kind == SlotKind::kForwarded) make_barrier(packet + 1, app);
   block->set_kind(slot, kind);
   fill_record(block, slot, *packet, flags);
-  publish(block, slot);
+  publish();
   if (kind == SlotKind::kInPlace) collector_.watch().published(block);
   return kind == SlotKind::kForwarded ? 2 : 1;
 }

@@ -1,59 +1,78 @@
 // Keeps the ring below an intercepted queue from running full.
 //
-// The runtime puts each packet from the application's ring into a second one of the same size. Older runtimes lose the
-// order of packets or stop the process when the second ring is full while more than one packet is on its way. So the
-// submitting thread waits before that, as it would have waited for room in a queue that is not intercepted. A kernel may
-// wait long for other machines; only a GPU that does nothing for minutes is given up, to the runtime's own devices.
+// The runtime puts each packet from the application's ring into a second one of the same size. When the second ring is full
+// it sets a packet aside and goes on when there is room; but older runtimes lose the order of packets, or stop the
+// process, when another packet follows that one at once. So the submitting thread waits before that, as it would have
+// waited for room in a queue that is not intercepted; with newer runtimes, too, as it saves them and the GPU that work.
+//
+// What has left the ring is known by marks, which do not depend on what is recorded: from time to time a packet without a
+// completion signal gets one of the guard's, or a barrier with one follows it that waits for nothing.
 #ifndef WAVESCOPE_COLLECTOR_HSA_RING_GUARD_H
 #define WAVESCOPE_COLLECTOR_HSA_RING_GUARD_H
 
+#include <hsa/amd_hsa_signal.h>
+#include <hsa/hsa_api_trace.h>
+
+#include <atomic>
 #include <cstdint>
 
-#include "collector_hsa/app_signals.h"
-#include "collector_hsa/slot_block.h"
+#include "collector_hsa/hsa_api.h"
 
 namespace wavescope {
 
 class RingGuard {
  public:
-  RingGuard(uint32_t size, AppSignals& signals) : signals_(signals), size_(size), next_mark_(size / kMarksInRing) {}
+  using Packet = hsa_kernel_dispatch_packet_t;
+  using Writer = hsa_amd_queue_intercept_packet_writer;
 
-  // Before `count` packets go into the ring.
-  void before(uint64_t count) {
-    packets_ += count;
-    if (__builtin_expect(packets_ - passed_ + kReserve > size_, 0)) wait();
+  // `stops_when_full`: the runtime is of the older kind.
+  RingGuard(const HsaApi& api, const hsa_queue_t* queue, bool stops_when_full);
+  RingGuard(const RingGuard&) = delete;
+  RingGuard& operator=(const RingGuard&) = delete;
+
+  // Passes packets on as soon as there is room. `next_index` is the place in the application's queue behind them. Called
+  // under the queue's lock.
+  void pass(const Packet* packets, uint64_t count, uint64_t next_index, Writer writer) {
+    if (__builtin_expect(passed_ + count > checkpoint_, 0)) return pass_checked(packets, count, next_index, writer);
+    passed_ += count;
+    writer(packets, count);
   }
 
-  // After a dispatch got its slot: from time to time it is remembered, so that its completion tells what has left.
-  void dispatched(SlotBlock* block, uint32_t slot) {
-    if (__builtin_expect(packets_ >= next_mark_, 0)) mark(block, slot);
-  }
+  // Gives the runtime back its signals: the queue is gone, or the runtime is about to be. Packets pass freely after this.
+  void give_back_signals();
 
  private:
-  static constexpr uint32_t kMarksInRing = 64;  // what has left the ring is known as exactly as that
+  static constexpr uint32_t kMarksInRing = 8;  // what has left the ring is known as exactly as that
   static constexpr uint32_t kMarks = 2 * kMarksInRing;
-  static constexpr uint32_t kReserve = 4;
 
   struct Mark {
-    uint64_t packet;
-    uint64_t generation;
-    SlotBlock* block;
-    uint32_t slot;
+    uint64_t packets;  // passed up to the one that completes the signal
+    hsa_signal_t handle;
   };
 
-  void mark(SlotBlock* block, uint32_t slot);
-  void wait();
-  bool complete(const Mark& mark);
+  void pass_checked(const Packet* packets, uint64_t count, uint64_t next_index, Writer writer);
+  void make_room(uint64_t count, bool may_be_set_aside);
+  bool has_room(uint64_t count) const { return passed_ - left_ + count + reserve_ <= size_; }
+  bool take_oldest_mark();
+  uint64_t place_of_mark(const Packet* packets, uint64_t count) const;
+  void make_mark(Packet* packet, uint64_t packets_up_to_it);
+  void set_checkpoint();
 
-  AppSignals& signals_;
-  const uint32_t size_;
-  uint64_t packets_ = 0;
-  uint64_t passed_ = 0;  // packets known to have left the ring
-  uint64_t next_mark_;
-  uint64_t gave_up_at_ = 0;  // packets_ when the GPU made no progress
+  const HsaApi& api_;
+  const hsa_queue_t* const queue_;
+  const uint64_t size_;
+  const bool stops_when_full_;
+  uint64_t reserve_ = 1;     // the runtime never fills the last place
+  uint64_t checkpoint_ = 0;  // up to so many packets pass without a look
+  uint64_t passed_ = 0;      // packets, marks of our own among them
+  uint64_t left_ = 0;        // packets known to have left the ring
+  uint64_t next_mark_;       // passed_ when a mark is due
+  uint64_t stuck_mark_ = UINT64_MAX;  // the oldest mark when waiting was of no use
+  uint64_t oldest_ = 0;      // marks are numbered in their order
+  uint64_t next_ = 0;
   Mark marks_[kMarks] = {};
-  uint32_t oldest_ = 0;
-  uint32_t count_ = 0;
+  uint64_t signal_count_ = 0;
+  std::atomic<bool> is_retired_{false};
 };
 
 }  // namespace wavescope

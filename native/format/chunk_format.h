@@ -43,7 +43,7 @@
 //   label     what (hip_device, hip_stream, hsa_agent), id, name   (how the program calls one of its things)
 //   clock     gpu, ticks, ns   (often at first, then a few times a second while there are ops); the first, of before the first
 //             op, with ticks_per_second
-//   runtime   name (hsa, hip), version, path
+//   runtime   name (hsa, hip), version, path; of hsa also extension, library, rocm, limits (a list of texts)
 //   note      text, count   (something was not recorded, and why)
 //   cost      worker_cpu_ns, sweeps, bytes   (the collector's own; one for each time that the runtime was loaded)
 //   end       ns, reason (exit, unload, signal)   absent when the process was killed

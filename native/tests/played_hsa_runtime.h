@@ -33,6 +33,7 @@ struct Extension {
 } extension{};
 
 hsa_queue_t application_queue{};
+uint64_t write_index = 0;  // of the application's queue
 hsa_amd_queue_intercept_handler handler = nullptr;
 void* handler_data = nullptr;
 std::vector<Packet> submitted;
@@ -46,7 +47,7 @@ hsa_status_t agent_get_info(hsa_agent_t, hsa_agent_info_t attribute, void* value
   else return HSA_STATUS_ERROR;
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t system_get_info(hsa_system_info_t, void*) { return HSA_STATUS_SUCCESS; }
+hsa_status_t system_get_info(hsa_system_info_t, void*) { return HSA_STATUS_ERROR_INVALID_ARGUMENT; }
 hsa_status_t intercept_create(hsa_agent_t, uint32_t size, hsa_queue_type32_t, void (*)(hsa_status_t, hsa_queue_t*, void*), void*,
                               uint32_t, uint32_t, hsa_queue_t** queue) {
   application_queue.size = size;
@@ -83,6 +84,7 @@ hsa_status_t memory_unlock(void* host) {
   locked.erase(locked.begin());
   return HSA_STATUS_SUCCESS;
 }
+uint64_t load_write_index(const hsa_queue_t*) { return write_index; }
 hsa_status_t queue_destroy(hsa_queue_t*) { return HSA_STATUS_SUCCESS; }
 
 // The queue on which the collector tries its signals.
@@ -122,6 +124,7 @@ void make_tables() {
   core.hsa_agent_get_info_fn = agent_get_info;
   core.hsa_system_get_info_fn = system_get_info;
   core.hsa_queue_destroy_fn = queue_destroy;
+  core.hsa_queue_load_write_index_scacquire_fn = load_write_index;
   core.hsa_signal_destroy_fn = signal_destroy;
   extension.table.version = ApiTableVersion{1, sizeof(AmdExtTable), 0, 0};
   extension.table.hsa_amd_profiling_set_profiler_enabled_fn = set_profiler_enabled;
@@ -139,7 +142,7 @@ void make_tables() {
   extension.table.hsa_amd_queue_intercept_register_fn = intercept_register;
 }
 
-Packet a_dispatch(uint32_t grid, hsa_signal_t completion = {0}) {
+inline Packet a_dispatch(uint32_t grid, hsa_signal_t completion = {0}) {
   Packet packet{};
   packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH;
   packet.grid_size_x = grid;
@@ -149,14 +152,14 @@ Packet a_dispatch(uint32_t grid, hsa_signal_t completion = {0}) {
 }
 
 // What the GPU does at the end of a dispatch.
-void complete(const Packet& packet, uint64_t start, uint64_t end) {
+inline void complete(const Packet& packet, uint64_t start, uint64_t end) {
   auto* signal = reinterpret_cast<amd_signal_t*>(packet.completion_signal.handle);
   __atomic_store_n(&signal->start_ts, start, __ATOMIC_RELAXED);
   __atomic_store_n(&signal->end_ts, end, __ATOMIC_RELAXED);
   __atomic_fetch_sub(&signal->value, 1, __ATOMIC_RELEASE);
 }
 
-void wait_until(const std::function<bool()>& done) {
+inline void wait_until(const std::function<bool()>& done) {
   const auto patience = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   while (!done()) {
     CHECK(std::chrono::steady_clock::now() < patience);
@@ -165,7 +168,7 @@ void wait_until(const std::function<bool()>& done) {
 }
 
 // Dispatches in flight, as another process finds them.
-std::vector<WavescopePendingBlock> pending_blocks() {
+inline std::vector<WavescopePendingBlock> pending_blocks() {
   const std::string path = "/dev/shm/wavescope-" + Session::if_open()->name() + ".pending";
   std::ifstream file(path, std::ios::binary);
   const std::string content(std::istreambuf_iterator<char>(file), {});
@@ -178,7 +181,7 @@ std::vector<WavescopePendingBlock> pending_blocks() {
   return blocks;
 }
 
-WavescopePendingBlock block_in_use() {
+inline WavescopePendingBlock block_in_use() {
   for (const WavescopePendingBlock& block : pending_blocks()) {
     if (block.filled != 0) return block;
   }

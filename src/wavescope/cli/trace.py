@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wavescope.collect.recorder import Recording
 
 _MODES = ("lite", "standard", "full", "hip")
+_OTHER_TOOLS = ("keep", "off")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +59,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--torch",
         action="store_true",
         help="put ranges around PyTorch's operators and modules, with the lines that called them",
+    )
+    parser.add_argument(
+        "--other-tools",
+        choices=_OTHER_TOOLS,
+        default="keep",
+        help="when another tool (rocprofv3, a library in HSA_TOOLS_LIB) is set up for the program: "
+        "leave the GPU's work to it (keep, the default), or run without it (off)",
     )
     _add_filters(parser)
     parser.add_argument(
@@ -103,6 +111,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from wavescope.collect.other_tools import other_tools_sentences  # noqa: PLC0415
     from wavescope.collect.recorder import merged, run_recorded  # noqa: PLC0415  slow to import
 
     options, all_ranks = _options(arguments)
@@ -111,6 +120,8 @@ def _run(arguments: argparse.Namespace) -> int:
         from wavescope.store.output import require_free  # noqa: PLC0415
 
         require_free(timeline, [options.output], force=options.force)
+    for sentence in other_tools_sentences(options.other_tools, os.environ):
+        say(sentence, label="note")
     run = run_recorded(options, os.environ, None if arguments.quiet else say)
     with Progress(f"writing {options.output.name}", quiet=arguments.quiet) as progress:
         recording = merged(options, run, progress)
@@ -128,7 +139,11 @@ def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
         expanded,
         pattern_of_all_ranks,
     )
-    from wavescope.collect.options import RecordMode, RecordOptions  # noqa: PLC0415
+    from wavescope.collect.options import (  # noqa: PLC0415
+        OtherTools,
+        RecordMode,
+        RecordOptions,
+    )
     from wavescope.collect.ranks import launcher_rank  # noqa: PLC0415
 
     command = tuple(arguments.command)
@@ -152,6 +167,7 @@ def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
         max_bytes=arguments.max_size,
         kernel=arguments.kernel,
         torch=arguments.torch,
+        other_tools=OtherTools(arguments.other_tools),
         keep_chunks=arguments.keep_chunks,
         force=arguments.force,
     )

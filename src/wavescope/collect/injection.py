@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wavescope.collect.libraries import with_word
-from wavescope.collect.options import RecordOptions
+from wavescope.collect.options import OtherTools, RecordOptions
+from wavescope.collect.other_tools import without_other_tools
 from wavescope.collect.torch_ranges.environment import torch_ranges_environment
 
 SESSION_VARIABLE = "WAVESCOPE_OUTPUT"
@@ -36,6 +37,8 @@ def injected_environment(
 ) -> dict[str, str]:
     """The environment to run `options.command` in."""
     result = {name: value for name, value in environment.items() if name not in _OWN_VARIABLES}
+    if options.other_tools is OtherTools.OFF:
+        result = without_other_tools(result)
     result.update(injection.softgpu)
     collector = str(injection.collector)
     result["LD_PRELOAD"] = with_word(result.get("LD_PRELOAD", ""), collector, ":")

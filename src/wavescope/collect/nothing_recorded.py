@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from wavescope.collect.machine import Machine
+from wavescope.collect.other_tools import registered_tools
 from wavescope.collect.program_files import ProgramKind, kind_of, loaded_program
 
 _HSA_LIBRARIES = ("libhsa-runtime64.so.1", "libhsa-runtime64.so")
@@ -28,6 +29,8 @@ def why_nothing(
     if is_privileged(path):
         return [f"{path} runs with another user's rights: the system ignores LD_PRELOAD for it"]
     reasons = ["no process of the program used a GPU through ROCm's HSA runtime, or set a marker"]
+    if tools := registered_tools(environment):
+        reasons.append(f"another tool may have kept it: {', '.join(tools)}; try --other-tools off")
     if runtime is not None:
         reasons.append(
             f"only the program itself runs on the runtime {runtime}: what it starts runs on the "

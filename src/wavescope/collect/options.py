@@ -20,6 +20,15 @@ class RecordMode(str, enum.Enum):
     """All dispatches, and the HIP calls that caused them."""
 
 
+class OtherTools(str, enum.Enum):
+    """What becomes of other tools that want the same program's GPU work."""
+
+    KEEP = "keep"
+    """They stay as the user set them up, and may keep it from this recording."""
+    OFF = "off"
+    """They are left out, so that this recording is whole."""
+
+
 @dataclass(frozen=True)
 class RecordOptions:
     """One recording: the command and how it is watched."""
@@ -39,5 +48,6 @@ class RecordOptions:
     """Only kernels whose name, readable or mangled, matches this regular expression."""
     torch: bool = False
     """Put ranges around the operators of torch."""
+    other_tools: OtherTools = OtherTools.KEEP
     keep_chunks: bool = False
     force: bool = False

@@ -16,6 +16,7 @@ from wavescope.collect.injection import Injection, injected_environment
 from wavescope.collect.launcher import ProgramEnd, launch
 from wavescope.collect.libraries import is_loadable, linked, required_collector
 from wavescope.collect.options import RecordOptions
+from wavescope.collect.other_tools import other_tools_sentences
 from wavescope.collect.running_sessions import registered, sessions_folder
 from wavescope.collect.runtimes import Runtime, chosen_runtime, command_on
 from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
@@ -60,6 +61,8 @@ class RecordedRun:
 
     session: Path
     end: ProgramEnd
+    other_tools: str = ""
+    """What there is to know of other tools."""
 
 
 def record(
@@ -84,13 +87,14 @@ def run_recorded(
         _require_program(options.command[0], environment)
     command = command_on(runtime, options.command, environment, told)
     remove_forgotten()
-    session = _make_session(options)
+    other_tools = "; ".join(other_tools_sentences(options.other_tools, environment))
+    session = _make_session(options, other_tools)
     try:
         end = _run(options, environment, collector, session, command)
     except WavescopeError:
         _remove_session(session)
         raise
-    return RecordedRun(session, end)
+    return RecordedRun(session, end, other_tools)
 
 
 def merge_session(
@@ -114,12 +118,12 @@ def _require_program(program: str, environment: Mapping[str, str]) -> None:
         )
 
 
-def _make_session(options: RecordOptions) -> Path:
+def _make_session(options: RecordOptions, other_tools: str) -> Path:
     """A private folder beside the output; programs may change their folder, so it is absolute."""
     parent = options.output.absolute().parent
     name = f"{options.output.name[:80]}.session-"
     session = Path(tempfile.mkdtemp(prefix=name, dir=parent))
-    _describe(session, options)
+    _describe(session, options, other_tools=other_tools)
     return session
 
 
@@ -178,7 +182,7 @@ def merged(options: RecordOptions, run: RecordedRun, progress: Progress = no_pro
     if not bases:
         _remove_session(session)
         return Recording(end, None)
-    _describe(session, options, program_end=end.words)
+    _describe(session, options, program_end=end.words, other_tools=run.other_tools)
     running = tuple(
         _pid_of(base)
         for base in bases

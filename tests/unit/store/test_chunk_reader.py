@@ -175,6 +175,29 @@ def test_labels_and_costs_are_metadata(tmp_path: Path) -> None:
         assert trace.metadata["hip stream 0x50"] == "decode"
         assert trace.metadata["collector_cost"] == "2.000 ms of CPU in 4 sweeps, 2.048 kB written"
         assert trace.metadata["runtime hsa"] == "1.5 /lib/libhsa.so"
+        assert "runtime hsa: limits" not in trace.metadata
+
+
+def test_a_runtime_is_spelled_with_its_release_and_its_limits(tmp_path: Path) -> None:
+    folder = (
+        simple(tmp_path / "s")
+        .with_fact(
+            "runtime",
+            name="hsa",
+            version="1.1",
+            extension="1.7",
+            library="1.14.60403",
+            rocm="6.4.3",
+            path="/lib/libhsa.so.1.14.60403",
+            limits=["does this", "does that"],
+        )
+        .write()
+    )
+    with open_trace(folder) as trace:
+        assert trace.metadata["runtime hsa"] == (
+            "ROCm 6.4.3, version 1.1 with AMD's extensions 1.7 /lib/libhsa.so.1.14.60403"
+        )
+        assert trace.metadata["runtime hsa: limits"] == "does this; does that"
 
 
 def test_what_is_not_a_row_is_left_out_the_same_way_in_every_pass(tmp_path: Path) -> None:

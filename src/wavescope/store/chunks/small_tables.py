@@ -225,8 +225,9 @@ def _process_facts(process: ProcessChunks) -> dict[str, str]:
         "environment_names": " ".join(sorted(words(facts, "environment"))),
     }
     for runtime in process.facts.runtimes:
-        spelled = " ".join(filter(None, (text(runtime, "version"), text(runtime, "path"))))
-        found[f"runtime {text(runtime, 'name')}"] = spelled
+        name = f"runtime {text(runtime, 'name')}"
+        found[name] = _spelled_runtime(runtime)
+        found[f"{name}: limits"] = "; ".join(words(runtime, "limits"))
     for label in process.facts.labels:
         what, identity = text(label, "what").replace("_", " "), address(label, "id")
         found[f"{what} {identity:#x}"] = text(label, "name")
@@ -235,6 +236,17 @@ def _process_facts(process: ProcessChunks) -> dict[str, str]:
     if process.facts.end:
         found["end"] = text(process.facts.end, "reason")
     return found
+
+
+def _spelled_runtime(runtime: Fact) -> str:
+    """Which one it is, as far as it is known: the release, the versions, the file."""
+    rocm, extension = text(runtime, "rocm"), text(runtime, "extension")
+    version = text(runtime, "version")
+    if extension:
+        version += f" with AMD's extensions {extension}"
+    if rocm:
+        version = f"ROCm {rocm}, version {version}"
+    return " ".join(filter(None, (version, text(runtime, "path"))))
 
 
 def _spelled_cost(costs: Sequence[Fact]) -> str:
