@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/memfd.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,10 +27,21 @@ int new_memory_file(const char* name) {
 
 }  // namespace
 
+bool grow_file(int descriptor, uint64_t bytes) {
+  rlimit before{};
+  if (getrlimit(RLIMIT_FSIZE, &before) != 0) return false;
+  const bool is_limited = before.rlim_cur < bytes;
+  const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
+  if (is_limited && setrlimit(RLIMIT_FSIZE, &unlimited) != 0) return false;
+  const bool is_done = syscall(SYS_ftruncate, descriptor, bytes) == 0;
+  if (is_limited) setrlimit(RLIMIT_FSIZE, &before);
+  return is_done;
+}
+
 DeviceFile::DeviceFile(const char* name) : descriptor_(new_memory_file(name)) {
   if (descriptor_ < 0) return;
   struct stat status {};
-  if (syscall(SYS_ftruncate, descriptor_, device_file_bytes) != 0 || syscall(SYS_fstat, descriptor_, &status) != 0) {
+  if (!grow_file(descriptor_, device_file_bytes) || syscall(SYS_fstat, descriptor_, &status) != 0) {
     syscall(SYS_close, descriptor_);
     descriptor_ = -1;
     return;

@@ -14,6 +14,10 @@ namespace softgpu::kfd {
 
 constexpr uint64_t device_file_bytes = uint64_t{1} << 47;
 
+// Whether the file could be made so long. A limit on the size of files is not meant for GPUs: it is lifted for a moment
+// where that is allowed; elsewhere the process would get a signal.
+bool grow_file(int descriptor, uint64_t bytes);
+
 class DeviceFile {
  public:
   explicit DeviceFile(const char* name);

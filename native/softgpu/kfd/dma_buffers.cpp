@@ -60,7 +60,7 @@ int DmaBuffers::exported(const std::shared_ptr<Buffer>& buffer, bool closes_on_e
   signature.offset = buffer->offset();
   signature.bytes = buffer->bytes();
   struct stat status {};
-  const bool is_written = syscall(SYS_ftruncate, descriptor, buffer->bytes()) == 0 &&
+  const bool is_written = grow_file(descriptor, buffer->bytes()) &&
                           syscall(SYS_pwrite64, descriptor, &signature, sizeof signature, 0) == sizeof signature &&
                           syscall(SYS_fstat, descriptor, &status) == 0;
   if (!is_written) {

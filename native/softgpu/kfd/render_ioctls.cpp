@@ -79,7 +79,7 @@ GpuMemoryInfo gpu_memory_info(const GpuFile& file) {
 // Answers of any length: what is not known is 0.
 int get_gpu_info(RenderNode& node, GpuInfoArguments& arguments) {
   constexpr uint32_t longest_answer = 1U << 16;
-  if (arguments.result_bytes > longest_answer) return EINVAL;
+  if (arguments.result_bytes == 0 || arguments.result_bytes > longest_answer) return EINVAL;
   std::vector<char> answer(arguments.result_bytes);
   const auto put = [&](const auto& value) { std::memcpy(answer.data(), &value, std::min(answer.size(), sizeof value)); };
   switch (arguments.query) {
