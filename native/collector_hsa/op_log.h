@@ -1,4 +1,4 @@
-// The ops stream: written by the worker, from where the records were filled in, many runs of them by one system call.
+// The ops stream: written by the worker, from where the records were filled in, many runs of them at once.
 #ifndef WAVESCOPE_COLLECTOR_HSA_OP_LOG_H
 #define WAVESCOPE_COLLECTOR_HSA_OP_LOG_H
 
@@ -34,14 +34,14 @@ class OpLog {
     const int count = run_count_;
     run_count_ = 0;
     if (count == 0) return;
-    if (log_ != nullptr && log_->append(runs_, count)) {
+    if (log_ != nullptr && log_->append(runs_, count, sizeof(WavescopeOpRecord))) {
       written_ = announced_;
       return;
     }
     for (int run = 0; run < count; ++run) {
       const auto records = static_cast<uint32_t>(runs_[run].iov_len / sizeof(WavescopeOpRecord));
       set_places(run, records, written_ + 1);
-      if (log_ != nullptr && count > 1 && log_->append(&runs_[run], 1)) {
+      if (log_ != nullptr && count > 1 && log_->append(&runs_[run], 1, sizeof(WavescopeOpRecord))) {
         written_ += records;
         continue;
       }
@@ -49,6 +49,12 @@ class OpLog {
       refused(static_cast<const WavescopeOpRecord*>(runs_[run].iov_base), records);
     }
     announced_ = written_;
+  }
+
+  // Of what was refused last.
+  WavescopeLossReason loss_reason() const {
+    if (log_ == nullptr || log_->refusal() == Refusal::kUnreachable) return WAVESCOPE_LOSS_UNREACHABLE;
+    return log_->refusal() == Refusal::kNoSpace ? WAVESCOPE_LOSS_NO_SPACE : WAVESCOPE_LOSS_SIZE_LIMIT;
   }
 
   void trim() {

@@ -81,6 +81,7 @@ class Session {
     const uint32_t record_bytes;
     std::atomic<StreamFile*> file{nullptr};
     std::atomic<uint64_t> refused{0};
+    Refusal why = Refusal::kNone;  // there is no file
     std::once_flag made{};
   };
 
@@ -90,6 +91,7 @@ class Session {
   static Session* to_finish();
   StreamFile* make(LazyStream& lazy);
   std::string path_of(const char* suffix) const { return folder_ + "/" + name() + "." + suffix; }
+  void trim();
   void note_losses(const LazyStream& lazy, const char* what);
 
   template <typename Record>

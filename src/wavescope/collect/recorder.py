@@ -22,7 +22,6 @@ from wavescope.errors import UsageError, WavescopeError
 from wavescope.store.chunk_reader import open_session
 from wavescope.store.chunks.layout import FACTS_SUFFIX
 from wavescope.store.chunks.pending import move_into_session, remove_forgotten
-from wavescope.store.chunks.process import BASE_NAME
 from wavescope.store.chunks.running import is_running
 from wavescope.store.chunks.session import (
     SESSION_FACTS,
@@ -153,11 +152,7 @@ def merged(options: RecordOptions, run: RecordedRun, progress: Progress = no_pro
         _remove_session(session)
         return Recording(end, None)
     _describe(session, options, program_end=end.words)
-    running = tuple(
-        _pid_of(base)
-        for base in bases
-        if is_running(session / f"{base}.{FACTS_SUFFIX}", _pid_of(base))
-    )
+    running = tuple(_pid_of(base) for base in bases if _is_running(base))
     fetch_pending(session)
     try:
         notes = merge_session(session, options.output, force=options.force, progress=progress)
@@ -176,7 +171,7 @@ def fetch_pending(session: Path) -> None:
     """
     with suppress(OSError):
         for base in process_bases(path.name for path in session.iterdir()):
-            if not is_running(session / f"{base}.{FACTS_SUFFIX}", _pid_of(base)):
+            if not _is_running(base):
                 move_into_session(session, base)
 
 
@@ -192,9 +187,11 @@ def _merge_error(session: Path, error: BaseException) -> WavescopeError:
 
 
 def _pid_of(base: str) -> int:
-    found = BASE_NAME.fullmatch(base)
-    assert found is not None
-    return int(found.group(1))
+    return int(base.partition("-")[0])
+
+
+def _is_running(base: str) -> bool:
+    return is_running(_pid_of(base), int(base.partition("-")[2]), f"{base}.{FACTS_SUFFIX}")
 
 
 def _remove_session(session: Path) -> None:
