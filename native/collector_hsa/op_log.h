@@ -1,4 +1,4 @@
-// The ops stream: written by the worker, from where the records were filled in, many runs of them at once.
+// The ops stream: written by the worker, from where the records were filled in, many runs of them by one system call.
 #ifndef WAVESCOPE_COLLECTOR_HSA_OP_LOG_H
 #define WAVESCOPE_COLLECTOR_HSA_OP_LOG_H
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/append_log.h"
+#include "core/record_log.h"
 #include "core/session.h"
 #include "format/chunk_format.h"
 
@@ -34,14 +34,14 @@ class OpLog {
     const int count = run_count_;
     run_count_ = 0;
     if (count == 0) return;
-    if (log_ != nullptr && log_->append(runs_, count, sizeof(WavescopeOpRecord))) {
+    if (log_ != nullptr && log_->append(runs_, count)) {
       written_ = announced_;
       return;
     }
     for (int run = 0; run < count; ++run) {
       const auto records = static_cast<uint32_t>(runs_[run].iov_len / sizeof(WavescopeOpRecord));
       set_places(run, records, written_ + 1);
-      if (log_ != nullptr && count > 1 && log_->append(&runs_[run], 1, sizeof(WavescopeOpRecord))) {
+      if (log_ != nullptr && count > 1 && log_->append(&runs_[run], 1)) {
         written_ += records;
         continue;
       }
@@ -71,7 +71,7 @@ class OpLog {
     }
   }
 
-  std::unique_ptr<AppendLog> log_;
+  std::unique_ptr<RecordLog> log_;
   uint64_t written_ = 0;    // records in the file
   uint64_t announced_ = 0;  // and those that are to follow
   int run_count_ = 0;

@@ -11,6 +11,7 @@ namespace wavescope {
 namespace {
 
 constexpr const char* kFolder = "/dev/shm/";
+constexpr uint32_t kMostBlocksAtOnce = 8;
 
 uint64_t end_of(uint32_t blocks) { return WAVESCOPE_PAGE_BYTES + uint64_t{blocks} * sizeof(WavescopePendingBlock); }
 
@@ -42,14 +43,19 @@ void PendingFile::describe(const Session& session) {
 
 WavescopePendingBlock* PendingFile::take() {
   if (!header_.is_mapped() || taken_ == kMostBlocks) return nullptr;
-  if (taken_ == mapped_) {
-    FileWindow window;
-    if (file_->map(end_of(mapped_), end_of(mapped_ + 1), window) != Refusal::kNone) return nullptr;
-    blocks_[mapped_++] = reinterpret_cast<WavescopePendingBlock*>(window.pages);
-  }
+  const uint32_t many = std::min({std::max(mapped_ / 2, 1u), kMostBlocksAtOnce, kMostBlocks - mapped_});
+  if (taken_ == mapped_ && !map_more(many) && !map_more(1)) return nullptr;
   WavescopePendingBlock* block = blocks_[taken_++];
   std::memset(static_cast<void*>(block), 0, sizeof *block);
   return block;
+}
+
+bool PendingFile::map_more(uint32_t blocks) {
+  FileWindow window;
+  if (file_->map(end_of(mapped_), end_of(mapped_ + blocks), window) != Refusal::kNone) return false;
+  auto* first = reinterpret_cast<WavescopePendingBlock*>(window.pages);
+  for (uint32_t index = 0; index < blocks; ++index) blocks_[mapped_++] = first + index;
+  return true;
 }
 
 void PendingFile::take_back_all() {

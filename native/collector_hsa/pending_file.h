@@ -36,6 +36,7 @@ class PendingFile {
   static constexpr std::size_t kNamespaceBytes = 64;
 
   void describe(const Session& session);
+  bool map_more(uint32_t blocks);
 
   std::optional<OwnFile> file_;
   FileWindow header_;

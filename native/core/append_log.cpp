@@ -34,33 +34,19 @@ AppendLog::AppendLog(const std::string& path, ByteBudget& budget, WhenCut when_c
 AppendLog::~AppendLog() { window_.unmap(); }
 
 bool AppendLog::append(const void* bytes, std::size_t count) {
-  const iovec piece{const_cast<void*>(bytes), count};
-  return append(&piece, 1, count);
-}
-
-bool AppendLog::append(const iovec* pieces, int piece_count, std::size_t unit_bytes) {
-  std::size_t count = 0;
-  for (int at = 0; at < piece_count; ++at) count += pieces[at].iov_len;
-  refusal_ = make_room(count);
-  if (refusal_ == Refusal::kNone && !budget_.take(count)) refusal_ = Refusal::kSizeLimit;
+  refusal_ = budget_.take(count) ? Refusal::kNone : Refusal::kSizeLimit;
   if (refusal_ != Refusal::kNone) return false;
-  if (append_once(pieces, piece_count, count, unit_bytes)) return true;
-  // It was cut while it was written to.
-  refusal_ = make_room(count);
-  return refusal_ == Refusal::kNone && append_once(pieces, piece_count, count, unit_bytes);
-}
-
-bool AppendLog::append_once(const iovec* pieces, int piece_count, std::size_t count, std::size_t unit_bytes) {
-  char* target = window_.pages + (length_ - window_.begin);
-  for (int at = 0; at < piece_count; ++at) {
-    const auto* units = static_cast<const char*>(pieces[at].iov_base);
-    for (std::size_t done = 0; done < pieces[at].iov_len; done += unit_bytes, target += unit_bytes) {
-      store_unit(target, units + done, unit_bytes);
-    }
+  for (int attempt = 0; attempt < 2; ++attempt) {  // it may be cut while it is written to
+    refusal_ = make_room(count);
+    if (refusal_ != Refusal::kNone) break;
+    store_unit(window_.pages + (length_ - window_.begin), static_cast<const char*>(bytes), count);
+    if (window_.was_cut()) continue;
+    length_ += count;
+    return true;
   }
-  if (window_.was_cut()) return false;
-  length_ += count;
-  return true;
+  budget_.give_back(count);
+  if (refusal_ == Refusal::kNone) refusal_ = Refusal::kUnreachable;
+  return false;
 }
 
 // Moves the window if need be. The new one is there before the old one goes: by a mapped file others tell who lives.

@@ -1,12 +1,10 @@
 // A file that only grows at its end, written through a mapped window that moves along with it.
 //
 // What is appended counts from the moment its first word is stored (last, with release order; the first byte where it does
-// not lie on a multiple of eight), which is never zero: what a killed process leaves is whole up to its last unit, and zeros
+// not lie on a multiple of eight), which is never zero: what a killed process leaves is whole up to its last piece, and zeros
 // follow.
 #ifndef WAVESCOPE_CORE_APPEND_LOG_H
 #define WAVESCOPE_CORE_APPEND_LOG_H
-
-#include <sys/uio.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +29,6 @@ class AppendLog {
 
   // Appends all of it or nothing; false when it was refused. One thread at a time.
   bool append(const void* bytes, std::size_t count);
-  // The same for pieces of units: each unit counts by itself, as soon as it is there.
-  bool append(const iovec* pieces, int piece_count, std::size_t unit_bytes);
 
   // Why the last one was refused.
   Refusal refusal() const { return refusal_; }
@@ -41,7 +37,6 @@ class AppendLog {
   void trim();
 
  private:
-  bool append_once(const iovec* pieces, int piece_count, std::size_t count, std::size_t unit_bytes);
   Refusal make_room(std::size_t count);
 
   OwnFile file_;

@@ -26,6 +26,13 @@ class KeptErrno {
   const int value_ = errno;
 };
 
+bool write_at(int file, const iovec* pieces, int piece_count, std::size_t count, uint64_t offset) {
+  for (;;) {
+    const ssize_t written = pwritev(file, pieces, piece_count, static_cast<off_t>(offset));
+    if (written >= 0 || errno != EINTR) return written == static_cast<ssize_t>(count);
+  }
+}
+
 }  // namespace
 
 const char* words_of(Refusal refusal) {
@@ -87,6 +94,25 @@ Refusal OwnFile::map(uint64_t begin, uint64_t end, FileWindow& window, const voi
   window = FileWindow{static_cast<char*>(pages), begin, end, CutOffGuard::kNobody};
   window.guard = CutOffGuard::watch(window.pages, end - begin, stand_in, stand_in_bytes);
   return Refusal::kNone;
+}
+
+Refusal OwnFile::write(uint64_t offset, const iovec* pieces, int piece_count, std::size_t count, uint64_t space_begin,
+                       uint64_t space_end) {
+  const KeptErrno kept;
+  if (!is_made()) return Refusal::kUnreachable;
+  if (offset + count > file_size_limit()) return Refusal::kNoSpace;
+  const int file = reopened();
+  if (file < 0) return Refusal::kUnreachable;
+  // Where that cannot be done, or not now, it is done without.
+  if (space_end > std::max(space_begin, offset + count)) {
+    fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(space_begin), static_cast<off_t>(space_end - space_begin));
+  }
+  const bool done = write_at(file, pieces, piece_count, count, offset);
+  // A part may be there when the disk became full: what follows must start where this piece started.
+  if (!done && ftruncate(file, static_cast<off_t>(offset)) == 0) size_ = std::min(size_, offset);
+  if (done) size_ = std::max(size_, offset + count);
+  close(file);
+  return done ? Refusal::kNone : Refusal::kNoSpace;
 }
 
 bool OwnFile::truncate(uint64_t length) {

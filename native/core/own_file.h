@@ -1,11 +1,13 @@
-// A file that this process made and writes through mapped windows. No descriptor of it is kept: the program may close any
-// number, and open its own files under it. To grow the file it is opened by its path for a moment, and used only if it is
-// still the file that was made: not after a chroot or a change of user, nor when somebody put another in its place.
+// A file that this process made. No descriptor of it is kept: the program may close any number, and open its own files
+// under it. For what needs one the file is opened by its path for a moment, and used only if it is still the file that was
+// made: not after a chroot or a change of user, nor when somebody put another in its place.
 #ifndef WAVESCOPE_CORE_OWN_FILE_H
 #define WAVESCOPE_CORE_OWN_FILE_H
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -45,6 +47,11 @@ class OwnFile {
   // Pages with space behind them, all whole pages; what the file had there it keeps. `stand_in` as for CutOffGuard.
   Refusal map(uint64_t begin, uint64_t end, FileWindow& window, const void* stand_in = nullptr,
               std::size_t stand_in_bytes = 0);
+
+  // Writes all of the pieces at `offset`, which no file is shorter than, or nothing. If there is to be space up to
+  // `space_end` and there is only up to `space_begin`, it is asked for before.
+  Refusal write(uint64_t offset, const iovec* pieces, int piece_count, std::size_t count, uint64_t space_begin,
+                uint64_t space_end);
 
   // Lets it go on after somebody shortened it; what was there stays lost.
   void accept_cut() { size_ = 0; }

@@ -56,7 +56,11 @@ std::mutex& open_mutex() {
 std::atomic<bool> refused{false};
 std::atomic<bool> finished{false};
 
-bool make_folder(const std::string& folder) { return mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST; }
+// For this user alone, whatever the program's umask is.
+bool make_folder(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0700) != 0) return errno == EEXIST;
+  return chmod(folder.c_str(), 0700) == 0;
+}
 
 // The program may change its folder at any time.
 std::string absolute(const std::string& folder) {
@@ -137,13 +141,14 @@ WavescopeCounterRecord* Session::new_counter() {
   return new_record<WavescopeCounterRecord>(counters_, counter_cursor_);
 }
 
-AppendLog* Session::create_ops_log() {
-  auto* log = new (std::nothrow) AppendLog(path_of("ops"), budget_);
+RecordLog* Session::create_ops_log() {
+  auto* log = new (std::nothrow) RecordLog(path_of("ops"), budget_);
   if (log == nullptr) return nullptr;
   char page[WAVESCOPE_PAGE_BYTES] = {};
   const WavescopeStreamHeader header = header_of(WAVESCOPE_STREAM_OPS, sizeof(WavescopeOpRecord));
   std::memcpy(page, &header, sizeof header);
-  if (log->append(page, sizeof page)) return log;
+  const iovec piece{page, sizeof page};
+  if (log->append(&piece, 1)) return log;
   delete log;
   return nullptr;
 }

@@ -47,7 +47,10 @@ Refusal StreamFile::take_block(RecordCursor& cursor) {
   if (!budget_.take(kBlockBytes)) return Refusal::kSizeLimit;
   if (taken_ == windows_.back().end) {
     const Refusal refusal = grow(kBlockBytes);
-    if (refusal != Refusal::kNone) return refusal;
+    if (refusal != Refusal::kNone) {
+      budget_.give_back(kBlockBytes);
+      return refusal;
+    }
   }
   char* block = windows_.back().pages + (taken_ - windows_.back().begin);
   cursor = RecordCursor{block, block + kBlockBytes};

@@ -19,7 +19,7 @@
 // A process keeps no descriptor of its files: it has them mapped. That it lives, and has not become another program, shows
 // in /proc/<pid>/maps, which then names its facts. Files are made for their user alone.
 //
-// Ops, text and facts grow at their end; where the process was killed, zeros follow what was written last.
+// Ops, text and facts grow at their end; where the process was killed, zeros may follow what was written last.
 //
 // The four record streams are a StreamHeader (one page) followed by fixed-size records. Every record starts with a byte
 // `kind`; 0 means empty: the file is grown in blocks, threads fill their own blocks, and a record counts from the moment

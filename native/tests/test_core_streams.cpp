@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/append_log.h"
+#include "core/record_log.h"
 #include "core/stream_file.h"
 #include "tests/check.h"
 
@@ -169,6 +170,45 @@ void a_log_that_grows_large_has_its_length_and_no_more() {
   CHECK(written_part(content_of(path_of("large"))).size() == 41 * piece.size());
 }
 
+bool append_to(RecordLog& log, const std::string& bytes) {
+  const iovec halves[] = {{const_cast<char*>(bytes.data()), bytes.size() / 2},
+                          {const_cast<char*>(bytes.data()) + bytes.size() / 2, bytes.size() - bytes.size() / 2}};
+  return log.append(halves, 2);
+}
+
+void records_are_appended_whole_or_not_at_all() {
+  ByteBudget budget(UINT64_MAX);
+  RecordLog log(path_of("records"), budget);
+  const std::string piece(100000, 'z');
+  for (int i = 0; i < 40; ++i) CHECK(append_to(log, piece));
+  CHECK(content_of(path_of("records")) == std::string(4000000, 'z'));
+  log.trim();
+  struct stat state {};
+  CHECK(stat(path_of("records").c_str(), &state) == 0);
+  CHECK(state.st_size == 4000000 && state.st_blocks * 512 < 4000000 + (1 << 20));
+  CHECK(truncate(path_of("records").c_str(), 100) == 0);
+  CHECK(!append_to(log, piece) && log.refusal() == Refusal::kUnreachable);
+  log.trim();
+  CHECK(content_of(path_of("records")).size() == 100);
+  CHECK(budget.used() == 4000000);
+}
+
+void records_beyond_a_limit_leave_the_file_as_it_was() {
+  rlimit before{};
+  CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  ByteBudget budget(250000);
+  RecordLog log(path_of("few_records"), budget);
+  const std::string piece(100000, 'z');
+  CHECK(append_to(log, piece));
+  const rlimit small{150000, before.rlim_max};
+  CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  CHECK(!append_to(log, piece) && log.refusal() == Refusal::kNoSpace);
+  CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  CHECK(append_to(log, piece));
+  CHECK(!append_to(log, piece) && log.refusal() == Refusal::kSizeLimit);
+  CHECK(content_of(path_of("few_records")) == std::string(200000, 'z'));
+}
+
 bool has_descriptor_of(const std::string& path) {
   for (int number = 0; number < 1024; ++number) {
     char target[4096] = {};
@@ -287,6 +327,8 @@ int main() {
   a_spent_budget_is_a_counted_loss();
   a_file_that_may_not_grow();
   a_log_that_grows_large_has_its_length_and_no_more();
+  records_are_appended_whole_or_not_at_all();
+  records_beyond_a_limit_leave_the_file_as_it_was();
   no_descriptor_is_kept();
   files_are_for_their_user_alone();
   a_file_in_the_place_of_a_log_is_left_alone();

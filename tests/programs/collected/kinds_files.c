@@ -84,7 +84,7 @@ static void meet(const char* kind) {
   else if (strcmp(kind, "chdir") == 0) require(chdir("/") == 0, "chdir");
   else if (strcmp(kind, "chroot") == 0) require(chroot(folder) == 0 && chdir("/") == 0, "chroot");
   else if (strcmp(kind, "setuid") == 0) require(setgid(65534) == 0 && setuid(65534) == 0, "setuid");
-  else require(strcmp(kind, "nothing") == 0, kind);
+  else require(strcmp(kind, "nothing") == 0 || strcmp(kind, "umask") == 0, kind);
 }
 
 static void open_own_files(int directory) {
@@ -122,6 +122,7 @@ int main(int count, char** arguments) {
   if (count != 3) return 2;
   folder = arguments[2];
   const char* kind = arguments[1];
+  if (strcmp(kind, "umask") == 0) umask(0777);
   int directory = open(folder, O_RDONLY | O_DIRECTORY);
   require(directory >= 0, folder);
   begin();

@@ -128,7 +128,7 @@ def test_shared_memory_is_read_where_it_is_and_moved_by_the_recorder(
 
 def test_forgotten_memory_is_freed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pending, "_SHARED_MEMORY", tmp_path)
-    removed, here = str(tmp_path / "removed"), os.readlink("/proc/self/ns/pid")
+    removed, here = str(tmp_path / "removed"), Path("/proc/self/ns/pid").readlink()
     (tmp_path / "wavescope-5-6.pending").write_bytes(PendingMaker("5-6").data(f"{removed}\0{here}"))
     elsewhere = PendingMaker("5-7").data(f"{removed}\0pid:[1]")
     (tmp_path / "wavescope-5-7.pending").write_bytes(elsewhere)

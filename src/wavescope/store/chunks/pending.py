@@ -25,6 +25,7 @@ from wavescope.store.chunks.layout import (
 from wavescope.store.chunks.record_file import DamagedStreamError, RecordFile, Records
 from wavescope.store.chunks.running import is_running
 
+_PID_NAMESPACE = Path("/proc/self/ns/pid")
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  the collector makes the file there
 
 
@@ -106,7 +107,7 @@ def _is_forgotten(path: Path) -> bool:
         session, namespace, *_ = file.rest_of_header().split(b"\0", 2)
         if not session or Path(os.fsdecode(session)).exists():
             return False
-        is_numbered_here = os.fsdecode(namespace) == os.readlink("/proc/self/ns/pid")
+        is_numbered_here = os.fsdecode(namespace) == str(_PID_NAMESPACE.readlink())
         return is_numbered_here and not is_running(file.pid, file.start_ns, path.name)
     except (OSError, DamagedStreamError):
         return False
