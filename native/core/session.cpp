@@ -94,6 +94,7 @@ Session* Session::open() {
   auto* session = new (std::nothrow) Session(settings().output);
   if (session == nullptr || !session->facts_.append(process_fact(settings(), session->start_ns_))) {
     refused = true;
+    if (session != nullptr) session->remove_files();
     if (settings().verbose) std::fprintf(stderr, "wavescope: cannot record into %s\n", settings().output.c_str());
     return nullptr;
   }
@@ -101,6 +102,11 @@ Session* Session::open() {
   std::call_once(fork_handled, [] { pthread_atfork(nullptr, nullptr, forget_in_child); });
   current_.store(session, std::memory_order_release);
   return session;
+}
+
+// Of a session that could not begin; nobody is to take it for one that recorded nothing.
+void Session::remove_files() const {
+  for (const char* suffix : {"facts", "text", "control"}) unlink(path_of(suffix).c_str());
 }
 
 void Session::forget_in_child() {

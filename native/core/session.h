@@ -91,6 +91,7 @@ class Session {
   static Session* to_finish();
   StreamFile* make(LazyStream& lazy);
   std::string path_of(const char* suffix) const { return folder_ + "/" + name() + "." + suffix; }
+  void remove_files() const;
   void trim();
   void note_losses(const LazyStream& lazy, const char* what);
 

@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -16,6 +16,7 @@ from wavescope.collect.injection import Injection, injected_environment
 from wavescope.collect.launcher import ProgramEnd, launch
 from wavescope.collect.libraries import is_loadable, linked, required_collector
 from wavescope.collect.options import RecordOptions
+from wavescope.collect.outliving import outliving
 from wavescope.collect.running_sessions import registered, sessions_folder
 from wavescope.collect.softgpu import softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
@@ -44,7 +45,7 @@ class Recording:
     kept_session: Path | None = None
     """The session folder, where it was asked for or is still written to."""
     running: tuple[int, ...] = ()
-    """Recorded processes that outlive the program."""
+    """Processes that outlive the program and go on recording into the kept session."""
     notes: tuple[tuple[str, int], ...] = field(default=())
     """What the reader of the records skipped or repaired."""
 
@@ -146,22 +147,32 @@ def _softgpu_environment(
 
 def merged(options: RecordOptions, run: RecordedRun, progress: Progress = no_progress) -> Recording:
     """Write the trace of a run; its session folder is removed unless it is still needed."""
+    try:
+        return _merged(options, run, progress)
+    except (Exception, KeyboardInterrupt) as error:  # whatever it is: nothing is lost
+        raise _merge_error(run.session, error) from error
+
+
+def _merged(options: RecordOptions, run: RecordedRun, progress: Progress) -> Recording:
     session, end = run.session, run.end
     bases = process_bases(path.name for path in session.iterdir())
-    if not bases:
-        _remove_session(session)
-        return Recording(end, None)
-    _describe(session, options, program_end=end.words)
-    running = tuple(_pid_of(base) for base in bases if _is_running(base))
-    fetch_pending(session)
-    try:
+    running = _running(session, bases)
+    kept = session if running or (options.keep_chunks and bases) else None
+    output, notes = None, tuple[tuple[str, int], ...]()
+    if bases:
+        _describe(session, options, program_end=end.words)
+        fetch_pending(session)
         notes = merge_session(session, options.output, force=options.force, progress=progress)
-    except (Exception, KeyboardInterrupt) as error:  # whatever it is: nothing is lost
-        raise _merge_error(session, error) from error
-    kept = session if options.keep_chunks or running else None
+        output = options.output
     if kept is None:
         _remove_session(session)
-    return Recording(end, options.output, kept, running, notes)
+    return Recording(end, output, kept, running, notes)
+
+
+def _running(session: Path, bases: Sequence[str]) -> tuple[int, ...]:
+    """Those that record, also as another user, and those that may begin to."""
+    recording = {_pid_of(base) for base in bases if _is_running(base)}
+    return tuple(sorted(recording | set(outliving(session))))
 
 
 def fetch_pending(session: Path) -> None:
@@ -176,6 +187,11 @@ def fetch_pending(session: Path) -> None:
 
 
 def _merge_error(session: Path, error: BaseException) -> WavescopeError:
+    if not session.exists():
+        return WavescopeError(
+            f"the program ran, but its records are gone: somebody removed {session}",
+            hint="record again, and leave the folder alone until the program has ended",
+        )
     if isinstance(error, KeyboardInterrupt):
         reason = "interrupted"
     else:
