@@ -23,7 +23,7 @@ from wavescope.load import open_trace
 DISPATCH, COPY = 1, 2
 RAW_TICKS, APP_SIGNAL, TIMES_LOST = 1, 2, 4
 SKIPPED = ("app_signal", "graph_batch", "paused", "filter", "not_intercepted")
-LOST = ("buffer_full", "pending_at_exit", "timestamps", "size_limit")
+LOST = ("buffer_full", "pending_at_exit", "timestamps", "size_limit", "no_space", "unreachable")
 COPIES = 0xFFFF
 _INTERNAL = "rocr_blit_shader"  # the runtime's own kernels, on queues that nobody sees
 _EARLY_TOLERANCE_NS = 1_000

@@ -103,7 +103,7 @@ class ProcessFiles:
         return int(self.base.name.partition("-")[0])
 
     def facts(self, kind: str) -> list[dict[str, Any]]:
-        lines = Path(f"{self.base}.facts").read_text(encoding="utf-8").splitlines()
+        lines = Path(f"{self.base}.facts").read_text(encoding="utf-8").strip("\0").splitlines()
         return [fact for fact in map(json.loads, lines) if fact["fact"] == kind]
 
     def texts(self) -> dict[int, str]:
@@ -112,6 +112,8 @@ class ProcessFiles:
         data, texts, at = path.read_bytes() if path.exists() else b"", {0: ""}, 0
         while at + 16 <= len(data):
             number, length = np.frombuffer(data, "<u8", 2, at).tolist()
+            if number == 0:  # space that a killed process did not fill
+                break
             texts[number] = data[at + 16 : at + 16 + length].decode("utf-8", "replace")
             at += 16 + (length + 7) // 8 * 8
         return texts

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/append_log.h"
+#include "core/record_log.h"
 #include "core/session.h"
 #include "format/chunk_format.h"
 
@@ -51,6 +51,12 @@ class OpLog {
     announced_ = written_;
   }
 
+  // Of what was refused last.
+  WavescopeLossReason loss_reason() const {
+    if (log_ == nullptr || log_->refusal() == Refusal::kUnreachable) return WAVESCOPE_LOSS_UNREACHABLE;
+    return log_->refusal() == Refusal::kNoSpace ? WAVESCOPE_LOSS_NO_SPACE : WAVESCOPE_LOSS_SIZE_LIMIT;
+  }
+
   void trim() {
     if (log_ != nullptr) log_->trim();
   }
@@ -65,7 +71,7 @@ class OpLog {
     }
   }
 
-  std::unique_ptr<AppendLog> log_;
+  std::unique_ptr<RecordLog> log_;
   uint64_t written_ = 0;    // records in the file
   uint64_t announced_ = 0;  // and those that are to follow
   int run_count_ = 0;

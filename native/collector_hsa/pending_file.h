@@ -7,8 +7,9 @@
 #define WAVESCOPE_COLLECTOR_HSA_PENDING_FILE_H
 
 #include <cstdint>
-#include <string>
+#include <optional>
 
+#include "core/own_file.h"
 #include "core/session.h"
 #include "format/chunk_format.h"
 
@@ -32,12 +33,15 @@ class PendingFile {
   void remove();
 
  private:
-  bool create(const Session& session);
+  static constexpr std::size_t kNamespaceBytes = 64;
 
-  const std::string path_;
-  int file_ = -1;
-  char* pages_ = nullptr;
-  uint32_t allocated_ = 0;  // blocks with space behind them
+  void describe(const Session& session);
+  bool map_more(uint32_t blocks);
+
+  std::optional<OwnFile> file_;
+  FileWindow header_;
+  WavescopePendingBlock* blocks_[kMostBlocks] = {};
+  uint32_t mapped_ = 0;  // blocks with memory behind them
   uint32_t taken_ = 0;
 };
 

@@ -158,6 +158,7 @@ void PendingOps::write(const SlotBlock* block, uint32_t first, uint32_t end, OpL
 void PendingOps::flush(OpLog& log, Swept& swept) {
   log.flush([&](const WavescopeOpRecord* records, uint32_t count_refused) {
     swept.refused += count_refused;
+    swept.refused_because = log.loss_reason();
     for (uint32_t at = 0; at < count_refused; ++at) {
       --((records[at].flags & WAVESCOPE_OP_TIMES_LOST) != 0 ? swept.times_lost : swept.timed);
     }
@@ -166,7 +167,7 @@ void PendingOps::flush(OpLog& log, Swept& swept) {
 
 void PendingOps::account(const Swept& swept) {
   if (swept.timed != 0) count(counters_.timed, swept.timed);
-  if (swept.refused != 0) count(counters_.lost[WAVESCOPE_LOSS_SIZE_LIMIT], swept.refused);
+  if (swept.refused != 0) count(counters_.lost[swept.refused_because], swept.refused);
   if (swept.times_lost != 0) count(counters_.lost[WAVESCOPE_LOSS_TIMESTAMPS], swept.times_lost);
   if (swept.given_up != 0) count(counters_.lost[WAVESCOPE_LOSS_PENDING_AT_EXIT], swept.given_up);
 }

@@ -48,6 +48,7 @@ class PendingOps {
     uint64_t timed = 0;
     uint64_t times_lost = 0;
     uint64_t refused = 0;
+    WavescopeLossReason refused_because = WAVESCOPE_LOSS_SIZE_LIMIT;
     uint64_t given_up = 0;
     uint64_t first_tick = 0;
     uint64_t last_tick = 0;

@@ -62,6 +62,7 @@ void Worker::start() {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
+  sigdelset(&all, SIGBUS);  // but a file that is cut off while the thread writes to it is
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread{};
   const bool created = pthread_create(&thread, nullptr, run, this) == 0;

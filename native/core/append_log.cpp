@@ -1,67 +1,79 @@
 #include "core/append_log.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
+#include <algorithm>
+#include <cstring>
 
-#include "core/file_space.h"
+#include "format/chunk_format.h"
 
 namespace wavescope {
 namespace {
 
-constexpr uint64_t kLargeFile = uint64_t{1} << 20;
-constexpr uint64_t kStep = uint64_t{8} << 20;
+constexpr uint64_t kSmallestStep = uint64_t{64} << 10;
+constexpr uint64_t kLargestStep = uint64_t{8} << 20;
+
+uint64_t page_of(uint64_t offset) { return offset / WAVESCOPE_PAGE_BYTES * WAVESCOPE_PAGE_BYTES; }
+uint64_t page_end(uint64_t offset) { return page_of(offset + WAVESCOPE_PAGE_BYTES - 1); }
+
+void store_unit(char* target, const char* unit, std::size_t bytes) {
+  uint64_t head = 0;
+  if (bytes >= sizeof head && reinterpret_cast<uintptr_t>(target) % sizeof head == 0) {
+    std::memcpy(&head, unit, sizeof head);
+    std::memcpy(target + sizeof head, unit + sizeof head, bytes - sizeof head);
+    __atomic_store_n(reinterpret_cast<uint64_t*>(target), head, __ATOMIC_RELEASE);
+    return;
+  }
+  std::memcpy(target + 1, unit + 1, bytes - 1);
+  __atomic_store_n(target, *unit, __ATOMIC_RELEASE);
+}
 
 }  // namespace
 
-AppendLog::AppendLog(const std::string& path, ByteBudget& budget)
-    : file_(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644)),
-      limit_(file_size_limit()),
-      budget_(budget) {}
+AppendLog::AppendLog(const std::string& path, ByteBudget& budget, WhenCut when_cut)
+    : file_(path), when_cut_(when_cut), budget_(budget) {}
 
-AppendLog::~AppendLog() {
-  if (file_ >= 0) close(file_);
-}
-
-void AppendLog::lock() {
-  if (file_ >= 0) flock(file_, LOCK_EX | LOCK_NB);
-}
+AppendLog::~AppendLog() { window_.unmap(); }
 
 bool AppendLog::append(const void* bytes, std::size_t count) {
-  const iovec piece{const_cast<void*>(bytes), count};
-  return append(&piece, 1);
-}
-
-bool AppendLog::append(const iovec* pieces, int piece_count) {
-  std::size_t count = 0;
-  for (int at = 0; at < piece_count; ++at) count += pieces[at].iov_len;
-  if (file_ < 0 || count > limit_ - length_ || !budget_.take(count)) return false;
-  allocate_ahead(count);
-  if (append_bytes(file_, pieces, piece_count, count)) {
+  refusal_ = budget_.take(count) ? Refusal::kNone : Refusal::kSizeLimit;
+  if (refusal_ != Refusal::kNone) return false;
+  for (int attempt = 0; attempt < 2; ++attempt) {  // it may be cut while it is written to
+    refusal_ = make_room(count);
+    if (refusal_ != Refusal::kNone) break;
+    store_unit(window_.pages + (length_ - window_.begin), static_cast<const char*>(bytes), count);
+    if (window_.was_cut()) continue;
     length_ += count;
     return true;
   }
-  // A part may have been written when the disk became full: what follows must start where this piece started. If not
-  // even that is possible, the file ends here.
-  if (ftruncate(file_, static_cast<off_t>(length_)) != 0) {
-    close(file_);
-    file_ = -1;
-  }
+  budget_.give_back(count);
+  if (refusal_ == Refusal::kNone) refusal_ = Refusal::kUnreachable;
   return false;
 }
 
-// Files that become large get their space in large steps, which makes writing them a third cheaper.
-void AppendLog::allocate_ahead(uint64_t count) {
-  if (length_ < kLargeFile || length_ + count <= allocated_) return;
-  const uint64_t from = length_ > allocated_ ? length_ : allocated_;
-  allocated_ = from + kStep > length_ + count ? from + kStep : length_ + count;
-  if (fallocate(file_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from), static_cast<off_t>(allocated_ - from)) != 0) {
-    allocated_ = UINT64_MAX;  // not on this file system, or not now: do without
+// Moves the window if need be. The new one is there before the old one goes: by a mapped file others tell who lives.
+Refusal AppendLog::make_room(std::size_t count) {
+  const uint64_t end = length_ + count;
+  const bool is_cut = window_.was_cut();
+  if (!is_cut && end <= room_end_) return Refusal::kNone;
+  if (is_cut && when_cut_ == WhenCut::kEnds) return Refusal::kUnreachable;
+  if (is_cut) file_.accept_cut();
+  const uint64_t begin = page_of(length_);
+  const uint64_t step = std::min(std::max(page_of(length_), kSmallestStep), kLargestStep);
+  FileWindow next;
+  Refusal refusal = Refusal::kNone;
+  for (const uint64_t wanted : {page_end(end) + step, page_end(end)}) {
+    refusal = file_.map(begin, wanted, next);
+    if (refusal != Refusal::kNoSpace) break;
   }
+  if (refusal != Refusal::kNone) return refusal;
+  window_.unmap();
+  window_ = next;
+  room_end_ = next.end;
+  return Refusal::kNone;
 }
 
 void AppendLog::trim() {
-  if (file_ >= 0 && allocated_ != 0 && ftruncate(file_, static_cast<off_t>(length_)) == 0) allocated_ = length_;
+  if (window_.was_cut() || room_end_ <= length_ || !file_.truncate(length_)) return;
+  room_end_ = length_;  // what follows needs a new window
 }
 
 }  // namespace wavescope

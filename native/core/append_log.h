@@ -1,44 +1,50 @@
-// A file that only grows at its end, each piece by one write(2): what a killed process leaves is whole up to its last piece.
+// A file that only grows at its end, written through a mapped window that moves along with it.
+//
+// What is appended counts from the moment its first word is stored (last, with release order; the first byte where it does
+// not lie on a multiple of eight), which is never zero: what a killed process leaves is whole up to its last piece, and zeros
+// follow.
 #ifndef WAVESCOPE_CORE_APPEND_LOG_H
 #define WAVESCOPE_CORE_APPEND_LOG_H
-
-#include <sys/uio.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "core/byte_budget.h"
+#include "core/own_file.h"
 
 namespace wavescope {
 
+// What becomes of a log that somebody else shortened.
+enum class WhenCut : uint8_t { kEnds, kGoesOn };
+
 class AppendLog {
  public:
-  AppendLog(const std::string& path, ByteBudget& budget);
+  AppendLog(const std::string& path, ByteBudget& budget, WhenCut when_cut = WhenCut::kEnds);
   ~AppendLog();
   AppendLog(const AppendLog&) = delete;
   AppendLog& operator=(const AppendLog&) = delete;
 
-  bool usable() const { return file_ >= 0; }
+  bool usable() const { return file_.is_made(); }
 
-  // Holds a lock on the file as long as the process lives, by which others can tell whether it does.
-  void lock();
-
-  // Appends all of it or nothing; false when the disk or the budget refuses. One thread at a time.
+  // Appends all of it or nothing; false when it was refused. One thread at a time.
   bool append(const void* bytes, std::size_t count);
-  // The same for at most IOV_MAX pieces, by one system call.
-  bool append(const iovec* pieces, int piece_count);
 
-  // Gives back space that was allocated ahead.
+  // Why the last one was refused.
+  Refusal refusal() const { return refusal_; }
+
+  // Gives back space that was allocated ahead. Safe in a signal handler.
   void trim();
 
  private:
-  void allocate_ahead(uint64_t count);
+  Refusal make_room(std::size_t count);
 
-  int file_;
-  const uint64_t limit_;
+  OwnFile file_;
+  const WhenCut when_cut_;
+  FileWindow window_;
   uint64_t length_ = 0;
-  uint64_t allocated_ = 0;
+  uint64_t room_end_ = 0;
+  Refusal refusal_ = Refusal::kNone;
   ByteBudget& budget_;
 };
 

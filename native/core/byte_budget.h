@@ -14,9 +14,11 @@ class ByteBudget {
   // Whether `bytes` more may be written; they count as written then.
   bool take(uint64_t bytes) {
     if (used_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= limit_) return true;
-    used_.fetch_sub(bytes, std::memory_order_relaxed);
+    give_back(bytes);
     return false;
   }
+  // They were not written after all.
+  void give_back(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
 
  private:

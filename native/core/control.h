@@ -23,13 +23,18 @@ class Control {
     if (__atomic_load_n(&page_->recording, __ATOMIC_RELAXED) == 0) return false;
     return !windowed_ || in_window(boottime_ns());
   }
-  void pause() { __atomic_store_n(&page_->recording, 0u, __ATOMIC_RELAXED); }
-  void resume() { __atomic_store_n(&page_->recording, 1u, __ATOMIC_RELAXED); }
+  void pause() { set_recording(0); }
+  void resume() { set_recording(1); }
 
   bool in_window(uint64_t now_ns) const { return now_ns >= first_ns_ && now_ns < last_ns_; }
 
  private:
-  WavescopeControlPage own_{};
+  void set_recording(uint32_t recording) {
+    __atomic_store_n(&own_.recording, recording, __ATOMIC_RELAXED);
+    __atomic_store_n(&page_->recording, recording, __ATOMIC_RELAXED);
+  }
+
+  WavescopeControlPage own_{};  // where there is no file, or when somebody cuts it off
   WavescopeControlPage* page_;
   uint64_t first_ns_;
   uint64_t last_ns_;

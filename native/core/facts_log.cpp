@@ -89,7 +89,7 @@ Fact& Fact::add(std::string_view member, const std::vector<std::string>& texts) 
   return *this;
 }
 
-FactsLog::FactsLog(const std::string& path, ByteBudget& budget) : log_(path, budget) { log_.lock(); }
+FactsLog::FactsLog(const std::string& path, ByteBudget& budget) : log_(path, budget, WhenCut::kGoesOn) {}
 
 bool FactsLog::append(const Fact& fact) {
   const std::string line = fact.line();

@@ -46,6 +46,9 @@ class FactsLog {
   // At the end of the process, where waiting for the lock might take for ever.
   bool append_unlocked(const char* line, std::size_t length) { return log_.append(line, length); }
 
+  // Gives back space that was allocated ahead. Safe in a signal handler.
+  void trim() { log_.trim(); }
+
   // A note fact: something was not recorded, and why.
   bool note(std::string_view text, uint64_t count = 1);
 

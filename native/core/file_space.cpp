@@ -41,12 +41,4 @@ uint64_t file_size_limit() {
   return limit.rlim_cur & ~uint64_t{4095};
 }
 
-bool append_bytes(int file, const iovec* pieces, int piece_count, std::size_t count) {
-  for (;;) {
-    const ssize_t written = writev(file, pieces, piece_count);
-    if (written < 0 && errno == EINTR) continue;
-    return written == static_cast<ssize_t>(count);
-  }
-}
-
 }  // namespace wavescope

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "core/clock.h"
+#include "core/cut_off_guard.h"
 #include "core/process_facts.h"
 
 namespace wavescope {
@@ -54,7 +56,18 @@ std::mutex& open_mutex() {
 std::atomic<bool> refused{false};
 std::atomic<bool> finished{false};
 
-bool make_folder(const std::string& folder) { return mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST; }
+// For this user alone, whatever the program's umask is.
+bool make_folder(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0700) != 0) return errno == EEXIST;
+  return chmod(folder.c_str(), 0700) == 0;
+}
+
+// The program may change its folder at any time.
+std::string absolute(const std::string& folder) {
+  char current[PATH_MAX];
+  if (folder.empty() || folder[0] == '/' || getcwd(current, sizeof current) == nullptr) return folder;
+  return std::string(current) + "/" + folder;
+}
 
 }  // namespace
 
@@ -63,7 +76,7 @@ std::atomic<Session*> Session::current_{nullptr};
 Session::Session(const std::string& folder)
     : start_ns_(boottime_ns()),
       pid_(static_cast<uint32_t>(getpid())),
-      folder_(folder),
+      folder_(absolute(folder)),
       budget_(settings().max_bytes),
       facts_(path_of("facts"), budget_),
       texts_(path_of("text"), budget_),
@@ -81,6 +94,7 @@ Session* Session::open() {
   auto* session = new (std::nothrow) Session(settings().output);
   if (session == nullptr || !session->facts_.append(process_fact(settings(), session->start_ns_))) {
     refused = true;
+    if (session != nullptr) session->remove_files();
     if (settings().verbose) std::fprintf(stderr, "wavescope: cannot record into %s\n", settings().output.c_str());
     return nullptr;
   }
@@ -88,6 +102,11 @@ Session* Session::open() {
   std::call_once(fork_handled, [] { pthread_atfork(nullptr, nullptr, forget_in_child); });
   current_.store(session, std::memory_order_release);
   return session;
+}
+
+// Of a session that could not begin; nobody is to take it for one that recorded nothing.
+void Session::remove_files() const {
+  for (const char* suffix : {"facts", "text", "control"}) unlink(path_of(suffix).c_str());
 }
 
 void Session::forget_in_child() {
@@ -115,8 +134,8 @@ WavescopeStreamHeader Session::header_of(WavescopeStream stream, uint32_t record
 
 StreamFile* Session::make(LazyStream& lazy) {
   std::call_once(lazy.made, [&] {
-    lazy.file.store(StreamFile::create(path_of(lazy.suffix), header_of(lazy.stream, lazy.record_bytes), budget_).release(),
-                    std::memory_order_release);
+    const WavescopeStreamHeader header = header_of(lazy.stream, lazy.record_bytes);
+    lazy.file.store(StreamFile::create(path_of(lazy.suffix), header, budget_, lazy.why).release(), std::memory_order_release);
   });
   StreamFile* file = lazy.file.load(std::memory_order_acquire);
   if (file == nullptr) lazy.refused.fetch_add(1, std::memory_order_relaxed);
@@ -128,13 +147,14 @@ WavescopeCounterRecord* Session::new_counter() {
   return new_record<WavescopeCounterRecord>(counters_, counter_cursor_);
 }
 
-AppendLog* Session::create_ops_log() {
-  auto* log = new (std::nothrow) AppendLog(path_of("ops"), budget_);
+RecordLog* Session::create_ops_log() {
+  auto* log = new (std::nothrow) RecordLog(path_of("ops"), budget_);
   if (log == nullptr) return nullptr;
   char page[WAVESCOPE_PAGE_BYTES] = {};
   const WavescopeStreamHeader header = header_of(WAVESCOPE_STREAM_OPS, sizeof(WavescopeOpRecord));
   std::memcpy(page, &header, sizeof header);
-  if (log->append(page, sizeof page)) return log;
+  const iovec piece{page, sizeof page};
+  if (log->append(&piece, 1)) return log;
   delete log;
   return nullptr;
 }
@@ -146,8 +166,14 @@ void Session::thread_ends(ThreadState& state) {
 
 void Session::note_losses(const LazyStream& lazy, const char* what) {
   const StreamFile* file = lazy.file.load(std::memory_order_acquire);
-  const uint64_t lost = lazy.refused.load() + (file == nullptr ? 0 : file->lost());
-  if (lost != 0) facts_.note(std::string(what) + " not recorded: no more room (disk or --max-size)", lost);
+  const auto note = [&](uint64_t lost, Refusal refusal) {
+    if (lost != 0) facts_.note(std::string(what) + " not recorded: " + words_of(refusal), lost);
+  };
+  if (file == nullptr) note(lazy.refused.load(), lazy.why);
+  if (file == nullptr) return;
+  for (const Refusal refusal : {Refusal::kSizeLimit, Refusal::kNoSpace, Refusal::kUnreachable}) {
+    note(file->lost(refusal), refusal);
+  }
 }
 
 // The session, if this is the first time that its end is seen. A child of vfork shares the memory, but the session is not
@@ -166,6 +192,12 @@ void Session::quick_finish(const char* reason) {
   const int length = std::snprintf(line, sizeof line, "{\"fact\":\"end\",\"ns\":%llu,\"reason\":\"%s\"}\n",
                                    static_cast<unsigned long long>(boottime_ns()), reason);
   if (length > 0) session->facts_.append_unlocked(line, static_cast<std::size_t>(length));
+  session->trim();
+}
+
+void Session::trim() {
+  facts_.trim();
+  texts_.trim();
 }
 
 void Session::finish(const char* reason) {
@@ -174,7 +206,11 @@ void Session::finish(const char* reason) {
   finish_hooks().run();
   session->note_losses(session->markers_, "markers");
   session->note_losses(session->calls_, "API calls");
+  if (const uint64_t cut = CutOffGuard::cut_count()) {
+    session->facts_.note("files of the session that somebody cut off: what was in them is lost", cut);
+  }
   session->facts_.append(Fact("end").add("ns", boottime_ns()).add("reason", reason));
+  session->trim();
 }
 
 namespace {

@@ -12,10 +12,10 @@
 #include <mutex>
 #include <string>
 
-#include "core/append_log.h"
 #include "core/byte_budget.h"
 #include "core/control.h"
 #include "core/facts_log.h"
+#include "core/record_log.h"
 #include "core/stream_file.h"
 #include "core/text_log.h"
 #include "core/thread_state.h"
@@ -54,7 +54,7 @@ class Session {
 
   // The file of op records without a mapping: they have one writer, which appends many at a time. Null when it cannot be
   // made. The caller owns it; ask once.
-  AppendLog* create_ops_log();
+  RecordLog* create_ops_log();
 
   uint32_t next_marker_id() { return last_marker_.fetch_add(1, std::memory_order_relaxed) + 1; }
   uint64_t next_correlation() { return last_correlation_.fetch_add(1, std::memory_order_relaxed) + 1; }
@@ -81,6 +81,7 @@ class Session {
     const uint32_t record_bytes;
     std::atomic<StreamFile*> file{nullptr};
     std::atomic<uint64_t> refused{0};
+    Refusal why = Refusal::kNone;  // there is no file
     std::once_flag made{};
   };
 
@@ -90,6 +91,8 @@ class Session {
   static Session* to_finish();
   StreamFile* make(LazyStream& lazy);
   std::string path_of(const char* suffix) const { return folder_ + "/" + name() + "." + suffix; }
+  void remove_files() const;
+  void trim();
   void note_losses(const LazyStream& lazy, const char* what);
 
   template <typename Record>

@@ -1,100 +1,85 @@
 #include "core/stream_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-
-#include "core/file_space.h"
 
 namespace wavescope {
 namespace {
 
-constexpr uint64_t kFirstGrowth = 16 * StreamFile::kBlockBytes;   // 192 KiB: most processes need no more
-constexpr uint64_t kLargestGrowth = 256 * StreamFile::kBlockBytes;  // 3 MiB
-constexpr uint64_t kLargestReach = uint64_t{1} << 36;
-constexpr uint64_t kSmallestReach = uint64_t{1} << 20;
-
-// Address space for the file; less of it where the process is limited.
-char* map_far(int file, uint64_t& reach) {
-  for (reach = std::min(kLargestReach, file_size_limit()); reach >= kSmallestReach; reach >>= 2) {
-    void* pages = mmap(nullptr, reach, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-    if (pages != MAP_FAILED) return static_cast<char*>(pages);
-  }
-  return nullptr;
-}
+constexpr uint64_t kSmallestGrowth = 16 * StreamFile::kBlockBytes;   // 192 KiB: most processes need no more
+constexpr uint64_t kLargestGrowth = 4096 * StreamFile::kBlockBytes;  // 48 MiB
 
 }  // namespace
 
 std::unique_ptr<StreamFile> StreamFile::create(const std::string& path, const WavescopeStreamHeader& header,
-                                               ByteBudget& budget) {
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (file < 0) return nullptr;
-  uint64_t reach = 0;
-  char* pages = map_far(file, reach);
-  if (pages == nullptr) {
-    close(file);
-    return nullptr;
-  }
-  std::unique_ptr<StreamFile> stream(new StreamFile(file, pages, reach, header.record_bytes, budget));
-  if (!stream->grow_to(WAVESCOPE_PAGE_BYTES)) return nullptr;
-  std::memcpy(pages, &header, sizeof header);
+                                               ByteBudget& budget, Refusal& why_not) {
+  std::unique_ptr<StreamFile> stream(new StreamFile(path, header.record_bytes, budget));
+  why_not = stream->grow(WAVESCOPE_PAGE_BYTES);
+  if (why_not != Refusal::kNone) return nullptr;
+  std::memcpy(stream->windows_.front().pages, &header, sizeof header);
+  stream->taken_ = WAVESCOPE_PAGE_BYTES;
   return stream;
 }
 
-StreamFile::StreamFile(int file, char* pages, uint64_t reach, uint32_t record_bytes, ByteBudget& budget)
-    : file_(file), pages_(pages), reach_(reach), record_bytes_(record_bytes), budget_(budget) {}
+StreamFile::StreamFile(const std::string& path, uint32_t record_bytes, ByteBudget& budget)
+    : file_(path), record_bytes_(record_bytes), budget_(budget) {}
 
 StreamFile::~StreamFile() {
-  munmap(pages_, reach_);
-  close(file_);
+  for (FileWindow& window : windows_) window.unmap();
 }
 
 bool StreamFile::refill(RecordCursor& cursor) {
-  {
-    const std::lock_guard<std::mutex> lock(spare_mutex_);
-    if (!spare_.empty()) {
-      cursor = spare_.back();
-      spare_.pop_back();
-      return true;
-    }
-  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Refusal refusal = take_block(cursor);
+  if (refusal == Refusal::kNone) return true;
   cursor = RecordCursor{nullptr, nullptr};
-  if (!budget_.take(kBlockBytes)) {
-    lost_.fetch_add(1, std::memory_order_relaxed);
-    return false;
-  }
-  uint64_t first = taken_.load(std::memory_order_relaxed);
-  do {
-    const uint64_t end = first + kBlockBytes;
-    if (end > allocated_.load(std::memory_order_acquire) && !grow_to(end)) {
-      lost_.fetch_add(1, std::memory_order_relaxed);
-      return false;
-    }
-  } while (!taken_.compare_exchange_weak(first, first + kBlockBytes, std::memory_order_relaxed));
-  cursor = RecordCursor{pages_ + first, pages_ + first + kBlockBytes};
-  return true;
+  lost_[static_cast<int>(refusal)].fetch_add(1, std::memory_order_relaxed);
+  return false;
 }
 
-bool StreamFile::grow_to(uint64_t bytes) {
-  const std::lock_guard<std::mutex> lock(grow_mutex_);
-  const uint64_t now = allocated_.load(std::memory_order_relaxed);
-  if (bytes <= now) return true;
-  const uint64_t growth = std::min(std::max(now, kFirstGrowth), kLargestGrowth);
-  for (const uint64_t wanted : {now + growth, bytes}) {
-    if (wanted < bytes || wanted > reach_ || !allocate_file_space(file_, now, wanted)) continue;
-    allocated_.store(wanted, std::memory_order_release);
-    return true;
+Refusal StreamFile::take_block(RecordCursor& cursor) {
+  if (was_cut()) return Refusal::kUnreachable;
+  if (!spare_.empty()) {
+    cursor = spare_.back();
+    spare_.pop_back();
+    return Refusal::kNone;
   }
-  return false;
+  if (!budget_.take(kBlockBytes)) return Refusal::kSizeLimit;
+  if (taken_ == windows_.back().end) {
+    const Refusal refusal = grow(kBlockBytes);
+    if (refusal != Refusal::kNone) {
+      budget_.give_back(kBlockBytes);
+      return refusal;
+    }
+  }
+  char* block = windows_.back().pages + (taken_ - windows_.back().begin);
+  cursor = RecordCursor{block, block + kBlockBytes};
+  taken_ += kBlockBytes;
+  return Refusal::kNone;
+}
+
+Refusal StreamFile::grow(uint64_t least_bytes) {
+  const uint64_t begin = windows_.empty() ? 0 : windows_.back().end;
+  const uint64_t quarter = begin / 4 / kBlockBytes * kBlockBytes;
+  const uint64_t growth = std::min(std::max(quarter, kSmallestGrowth), kLargestGrowth);
+  const uint64_t header_bytes = begin == 0 ? uint64_t{WAVESCOPE_PAGE_BYTES} : 0;
+  FileWindow window;
+  Refusal refusal = Refusal::kNone;
+  for (const uint64_t wanted : {header_bytes + growth, least_bytes}) {
+    refusal = file_.map(begin, begin + wanted, window);
+    if (refusal != Refusal::kNoSpace) break;
+  }
+  if (refusal == Refusal::kNone) windows_.push_back(window);
+  return refusal;
+}
+
+bool StreamFile::was_cut() const {
+  return std::any_of(windows_.begin(), windows_.end(), [](const FileWindow& window) { return window.was_cut(); });
 }
 
 void StreamFile::give_back(RecordCursor& cursor) {
   if (cursor.next == cursor.end) return;
-  const std::lock_guard<std::mutex> lock(spare_mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   spare_.push_back(cursor);
   cursor = RecordCursor{nullptr, nullptr};
 }

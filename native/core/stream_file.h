@@ -1,8 +1,8 @@
 // A stream of fixed-size records in mapped file pages, filled by many threads at once.
 //
-// The file is mapped once, far beyond its end; growing it only gives pages to addresses that exist already, so a record
-// never moves. A thread takes blocks of records with one atomic exchange and fills them without any lock. Disk space is
-// allocated before it is used: a full disk refuses a block and never kills the process.
+// The file grows by windows, each mapped where there is room and kept, so a record never moves and no more address space
+// is taken than there are records. A thread takes a block of records at a time and fills it without any lock. Disk space
+// is allocated before it is used: a full disk refuses a block and never kills the process.
 #ifndef WAVESCOPE_CORE_STREAM_FILE_H
 #define WAVESCOPE_CORE_STREAM_FILE_H
 
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/byte_budget.h"
+#include "core/own_file.h"
 #include "format/chunk_format.h"
 
 namespace wavescope {
@@ -28,9 +29,9 @@ class StreamFile {
  public:
   static constexpr uint64_t kBlockBytes = 3 * WAVESCOPE_PAGE_BYTES;  // a multiple of every record size
 
-  // A new file with its header, or null when it cannot be made.
+  // A new file with its header, or null when it cannot be made, and why.
   static std::unique_ptr<StreamFile> create(const std::string& path, const WavescopeStreamHeader& header,
-                                            ByteBudget& budget);
+                                            ByteBudget& budget, Refusal& why_not);
   ~StreamFile();
   StreamFile(const StreamFile&) = delete;
   StreamFile& operator=(const StreamFile&) = delete;
@@ -46,23 +47,23 @@ class StreamFile {
   // Lets another thread use what is left of a block; called when a thread ends.
   void give_back(RecordCursor& cursor);
 
-  uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+  // Records that were refused, by why.
+  uint64_t lost(Refusal refusal) const { return lost_[static_cast<int>(refusal)].load(std::memory_order_relaxed); }
 
  private:
-  StreamFile(int file, char* pages, uint64_t reach, uint32_t record_bytes, ByteBudget& budget);
+  StreamFile(const std::string& path, uint32_t record_bytes, ByteBudget& budget);
   bool refill(RecordCursor& cursor);
-  bool grow_to(uint64_t bytes);
+  Refusal take_block(RecordCursor& cursor);
+  Refusal grow(uint64_t least_bytes);
+  bool was_cut() const;
 
-  const int file_;
-  char* const pages_;
-  const uint64_t reach_;  // bytes of address space behind pages_
+  OwnFile file_;
   const uint32_t record_bytes_;
   ByteBudget& budget_;
-  std::atomic<uint64_t> taken_{WAVESCOPE_PAGE_BYTES};
-  std::atomic<uint64_t> allocated_{0};
-  std::atomic<uint64_t> lost_{0};
-  std::mutex grow_mutex_;
-  std::mutex spare_mutex_;
+  std::atomic<uint64_t> lost_[kRefusals] = {};
+  std::mutex mutex_;  // of all below
+  std::vector<FileWindow> windows_;
+  uint64_t taken_ = 0;  // bytes of the file that were given out
   std::vector<RecordCursor> spare_;
 };
 

@@ -21,6 +21,9 @@ class TextLog {
   // 64 KiB is cut. Memory is bounded: when very many different texts were seen, further ones are written each time.
   uint64_t intern(std::string_view text);
 
+  // Gives back space that was allocated ahead. Safe in a signal handler.
+  void trim() { log_.trim(); }
+
  private:
   uint64_t write(std::string_view text);
 

@@ -16,7 +16,10 @@
 //                                   and no disk sees. An orderly end removes it; of a killed process it has everything that
 //                                   was complete and not yet in <base>.ops. The recorder then moves it into the session.
 //
-// A process holds an exclusive flock on its facts and its pending file as long as it lives.
+// A process keeps no descriptor of its files: it has them mapped. That it lives, and has not become another program, shows
+// in /proc/<pid>/maps, which then names its facts. Files are made for their user alone.
+//
+// Ops, text and facts grow at their end; where the process was killed, zeros may follow what was written last.
 //
 // The four record streams are a StreamHeader (one page) followed by fixed-size records. Every record starts with a byte
 // `kind`; 0 means empty: the file is grown in blocks, threads fill their own blocks, and a record counts from the moment
@@ -182,7 +185,9 @@ enum WavescopeLossReason {
   WAVESCOPE_LOSS_BUFFER_FULL = 0,
   WAVESCOPE_LOSS_PENDING_AT_EXIT = 1,
   WAVESCOPE_LOSS_TIMESTAMPS = 2,
-  WAVESCOPE_LOSS_SIZE_LIMIT = 3,
+  WAVESCOPE_LOSS_SIZE_LIMIT = 3,   // --max-size
+  WAVESCOPE_LOSS_NO_SPACE = 4,     // of the disk, or for a file of the process
+  WAVESCOPE_LOSS_UNREACHABLE = 5,  // the session's file was gone, cut off or closed to the process
   WAVESCOPE_LOSS_REASONS = 6,
 };
 

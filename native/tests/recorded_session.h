@@ -50,6 +50,7 @@ class RecordedSession {
     for (std::size_t at = 0; at + sizeof(WavescopeTextEntry) <= bytes.size();) {
       WavescopeTextEntry entry;
       std::memcpy(&entry, bytes.data() + at, sizeof entry);
+      if (entry.id == 0) break;  // space that is not filled yet
       found[entry.id] = bytes.substr(at + sizeof entry, entry.bytes);
       at += sizeof entry + (entry.bytes + 7) / 8 * 8;
     }

@@ -42,6 +42,7 @@ std::map<uint64_t, std::string> texts_of(const std::string& path) {
   for (std::size_t at = 0; at < content.size();) {
     WavescopeTextEntry entry;
     std::memcpy(&entry, content.data() + at, sizeof entry);
+    if (entry.id == 0) break;  // space that is not filled yet
     CHECK(texts.emplace(entry.id, content.substr(at + sizeof entry, entry.bytes)).second);
     at += sizeof entry + (entry.bytes + 7) / 8 * 8;
   }
@@ -99,6 +100,7 @@ void facts_are_json_whatever_is_in_them() {
   CHECK(log.append(Fact("agent").add("gpu", 0).add("name", "gfx\"90a").add("big", UINT64_MAX)));
   CHECK(log.append(Fact("process").add("environment", std::vector<std::string>{"A", "B"}).add("none", std::vector<std::string>{})));
   CHECK(log.note("lost", 3));
+  log.trim();
   CHECK(content_of(path_of("facts")) ==
         "{\"fact\":\"agent\",\"gpu\":0,\"name\":\"gfx\\\"90a\",\"big\":18446744073709551615}\n"
         "{\"fact\":\"process\",\"environment\":[\"A\",\"B\"],\"none\":[]}\n"

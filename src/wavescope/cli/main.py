@@ -20,7 +20,7 @@ from types import FrameType
 from typing import NamedTuple, NoReturn
 
 from wavescope.cli.command import Command
-from wavescope.cli.terminal import drop_unwritable_output, prepare_streams, say
+from wavescope.cli.terminal import drop_unwritable_output, prepare_streams, say, say_error
 from wavescope.errors import MachineError, UnreadableInputError, UsageError, WavescopeError
 from wavescope.version import __version__
 
@@ -265,9 +265,7 @@ def _out_of_memory() -> MachineError:
 
 
 def _report(error: WavescopeError, cause: BaseException | None = None) -> int:
-    say(str(error), label="error")
-    if error.hint:
-        say(error.hint, label="hint")
+    say_error(error)
     _traceback_if_asked(cause or error)
     return error.exit_code
 

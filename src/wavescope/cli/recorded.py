@@ -122,8 +122,15 @@ def _tell_troubles(recording: Recording) -> None:
     for sentence, count in recording.notes:
         say(f"{sentence}: {count_text(count)}" if count > 1 else sentence, label="note")
     if recording.running:
-        pids = ", ".join(str(pid) for pid in recording.running)
-        say(f"still running, so the rest of their records is missing: process {pids}", label="note")
+        tell_running(recording)
+
+
+def tell_running(recording: Recording) -> None:
+    """Say which processes go on, where they record, and how to get at that."""
+    pids = ", ".join(str(pid) for pid in recording.running)
+    session = shlex.quote(str(recording.kept_session))
+    say(f"still running, and recorded into {session}: process {pids}", label="note")
+    say(f"wavescope recover {session} makes a trace of all there is, now or later", label="hint")
 
 
 def _tell_files(told: Told) -> None:

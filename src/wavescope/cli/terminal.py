@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TextIO, cast
 
+from wavescope.errors import WavescopeError
 from wavescope.render.escape import visible
 
 _PIPE_WIDTH = 120
@@ -35,6 +36,13 @@ def say(message: str, *, label: str = "") -> None:
             head = f"\x1b[{_COLOR_OF[label]}m{head}\x1b[0m"
         text = f"{head} {text}"
     print(text, file=sys.stderr, flush=True)
+
+
+def say_error(error: WavescopeError) -> None:
+    """What went wrong, and the next step."""
+    say(str(error), label="error")
+    if error.hint:
+        say(error.hint, label="hint")
 
 
 def data_stream() -> TextIO:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_force_flag, add_json_flag, add_quiet_flag, size_bytes
 from wavescope.cli.progress import Progress
-from wavescope.cli.terminal import say
-from wavescope.errors import UsageError
+from wavescope.cli.terminal import say, say_error
+from wavescope.errors import UsageError, WavescopeError
 from wavescope.units import parse_offset_ns
 
 if TYPE_CHECKING:
@@ -123,13 +123,16 @@ def _run(arguments: argparse.Namespace) -> int:
     for sentence in other_tools_sentences(options.other_tools, os.environ):
         say(sentence, label="note")
     run = run_recorded(options, os.environ, None if arguments.quiet else say)
-    with Progress(f"writing {options.output.name}", quiet=arguments.quiet) as progress:
-        recording = merged(options, run, progress)
-    if recording.output is None:
-        _explain_nothing(options, recording)
-    else:
-        _tell(arguments, options, recording, all_ranks, timeline)
-    return recording.end.exit_code
+    try:
+        with Progress(f"writing {options.output.name}", quiet=arguments.quiet) as progress:
+            recording = merged(options, run, progress)
+        if recording.output is None:
+            _explain_nothing(options, recording)
+        else:
+            _tell(arguments, options, recording, all_ranks, timeline)
+    except WavescopeError as error:  # the program has done its work: its exit code is what counts
+        say_error(error)
+    return run.end.exit_code
 
 
 def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
@@ -198,11 +201,15 @@ def _timeline_path(asked: str | None, output: Path) -> Path | None:
 
 
 def _explain_nothing(options: RecordOptions, recording: Recording) -> None:
-    from wavescope.collect.machine import Machine  # noqa: PLC0415  only when there is need
+    from wavescope.cli.recorded import tell_running  # noqa: PLC0415  only when there is need
+    from wavescope.collect.machine import Machine  # noqa: PLC0415
     from wavescope.collect.nothing_recorded import why_nothing  # noqa: PLC0415
     from wavescope.collect.softgpu import SoftGpuOptions  # noqa: PLC0415
 
     say(f"nothing was recorded ({recording.end.words}); no trace was written", label="note")
+    if recording.running:
+        tell_running(recording)
+        return
     runtime = SoftGpuOptions.parse(options.softgpu or "").runtime
     softgpu = options.softgpu is not None
     reasons = why_nothing(options.command, os.environ, Machine(), softgpu=softgpu, runtime=runtime)

@@ -17,6 +17,7 @@ from wavescope.collect.launcher import ProgramEnd, launch
 from wavescope.collect.libraries import is_loadable, linked, required_collector
 from wavescope.collect.options import RecordOptions
 from wavescope.collect.other_tools import other_tools_sentences
+from wavescope.collect.outliving import outliving
 from wavescope.collect.running_sessions import registered, sessions_folder
 from wavescope.collect.runtimes import Runtime, chosen_runtime, command_on
 from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
@@ -24,7 +25,6 @@ from wavescope.errors import UsageError, WavescopeError
 from wavescope.store.chunk_reader import open_session
 from wavescope.store.chunks.layout import FACTS_SUFFIX
 from wavescope.store.chunks.pending import move_into_session, remove_forgotten
-from wavescope.store.chunks.process import BASE_NAME
 from wavescope.store.chunks.running import is_running
 from wavescope.store.chunks.session import (
     SESSION_FACTS,
@@ -50,7 +50,7 @@ class Recording:
     kept_session: Path | None = None
     """The session folder, where it was asked for or is still written to."""
     running: tuple[int, ...] = ()
-    """Recorded processes that outlive the program."""
+    """Processes that outlive the program and go on recording into the kept session."""
     notes: tuple[tuple[str, int], ...] = field(default=())
     """What the reader of the records skipped or repaired."""
 
@@ -177,26 +177,32 @@ def _softgpu_environment(
 
 def merged(options: RecordOptions, run: RecordedRun, progress: Progress = no_progress) -> Recording:
     """Write the trace of a run; its session folder is removed unless it is still needed."""
+    try:
+        return _merged(options, run, progress)
+    except (Exception, KeyboardInterrupt) as error:  # whatever it is: nothing is lost
+        raise _merge_error(run.session, error) from error
+
+
+def _merged(options: RecordOptions, run: RecordedRun, progress: Progress) -> Recording:
     session, end = run.session, run.end
     bases = process_bases(path.name for path in session.iterdir())
-    if not bases:
-        _remove_session(session)
-        return Recording(end, None)
-    _describe(session, options, program_end=end.words, other_tools=run.other_tools)
-    running = tuple(
-        _pid_of(base)
-        for base in bases
-        if is_running(session / f"{base}.{FACTS_SUFFIX}", _pid_of(base))
-    )
-    fetch_pending(session)
-    try:
+    running = _running(session, bases)
+    kept = session if running or (options.keep_chunks and bases) else None
+    output, notes = None, tuple[tuple[str, int], ...]()
+    if bases:
+        _describe(session, options, program_end=end.words, other_tools=run.other_tools)
+        fetch_pending(session)
         notes = merge_session(session, options.output, force=options.force, progress=progress)
-    except (Exception, KeyboardInterrupt) as error:  # whatever it is: nothing is lost
-        raise _merge_error(session, error) from error
-    kept = session if options.keep_chunks or running else None
+        output = options.output
     if kept is None:
         _remove_session(session)
-    return Recording(end, options.output, kept, running, notes)
+    return Recording(end, output, kept, running, notes)
+
+
+def _running(session: Path, bases: Sequence[str]) -> tuple[int, ...]:
+    """Those that record, also as another user, and those that may begin to."""
+    recording = {_pid_of(base) for base in bases if _is_running(base)}
+    return tuple(sorted(recording | set(outliving(session))))
 
 
 def fetch_pending(session: Path) -> None:
@@ -206,11 +212,16 @@ def fetch_pending(session: Path) -> None:
     """
     with suppress(OSError):
         for base in process_bases(path.name for path in session.iterdir()):
-            if not is_running(session / f"{base}.{FACTS_SUFFIX}", _pid_of(base)):
+            if not _is_running(base):
                 move_into_session(session, base)
 
 
 def _merge_error(session: Path, error: BaseException) -> WavescopeError:
+    if not session.exists():
+        return WavescopeError(
+            f"the program ran, but its records are gone: somebody removed {session}",
+            hint="record again, and leave the folder alone until the program has ended",
+        )
     if isinstance(error, KeyboardInterrupt):
         reason = "interrupted"
     else:
@@ -222,9 +233,11 @@ def _merge_error(session: Path, error: BaseException) -> WavescopeError:
 
 
 def _pid_of(base: str) -> int:
-    found = BASE_NAME.fullmatch(base)
-    assert found is not None
-    return int(found.group(1))
+    return int(base.partition("-")[0])
+
+
+def _is_running(base: str) -> bool:
+    return is_running(_pid_of(base), int(base.partition("-")[2]), f"{base}.{FACTS_SUFFIX}")
 
 
 def _remove_session(session: Path) -> None:

@@ -154,18 +154,19 @@ def test_a_foreign_file_in_the_session_folder_survives(tmp_path: Path) -> None:
 
 def test_records_of_processes_that_outlive_the_program_stay(tmp_path: Path) -> None:
     body = """
-        import fcntl, time
-        locked, unlocked = os.pipe()
+        import mmap, time
+        heard, told = os.pipe()
         child = os.fork()
         if child == 0:
-            mine = a_process(process.folder, pid=os.getpid()).with_op(start=1, end=2)
-            mine.write(ended=False)
-            facts = open(mine.folder / f"{mine.base}.facts")
-            fcntl.flock(facts, fcntl.LOCK_EX)
-            os.write(unlocked, b"!")
+            now_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+            mine = a_process(process.folder, pid=os.getpid(), start_ns=now_ns)
+            mine.with_op(start=1, end=2).write(ended=False)
+            with open(mine.folder / f"{mine.base}.facts", "r+b") as facts:
+                mapped = mmap.mmap(facts.fileno(), 0)
+            os.write(told, b"!")
             time.sleep(3600)  # until it is killed below
             os._exit(0)
-        os.read(locked, 1)
+        os.read(heard, 1)
         Path(os.environ["CHILD"]).write_text(str(child))
     """
     environment = {**os.environ, "CHILD": str(tmp_path / "child")}

@@ -89,10 +89,11 @@ def _lines(path: Path, facts: Facts) -> Iterator[bytes]:
         return
     with path.open("rb") as file:
         while line := file.readline(_LONGEST_LINE_BYTES):
-            if not line.endswith(b"\n"):
-                facts.torn = True
+            written = line.strip(b"\0")  # space that was never filled, or whose facts were cut off
+            if not written.endswith(b"\n"):
+                facts.torn = bool(written)
                 return
-            yield line
+            yield written
 
 
 def _take(facts: Facts, fact: Fact) -> bool:

@@ -201,6 +201,6 @@ LOSS_REASONS = (
     "still running when the process ended",
     "for which the GPU left no times",
     "after the size limit was reached: raise --max-size",
-    "lost for a reason that this version does not know",
-    "lost for a reason that this version does not know",
+    "for which the disk, or the limit of a file's size, had no more room",
+    "whose file in the session folder was gone, cut off or closed to the process",
 )

@@ -20,13 +20,17 @@ class OpRecords:
 
     @property
     def written(self) -> int:
-        """Records that the file has room for."""
-        return self.file.slot_count if self.file else 0
+        """Records in the file; those that a killed process had no time for are zeros at its end."""
+        return self.file.filled_count if self.file else 0
 
     @property
     def slot_count(self) -> int:
         """Places, of which some may be empty."""
-        return self.written + len(self.rescued)
+        return self._places_in_file + len(self.rescued)
+
+    @property
+    def _places_in_file(self) -> int:
+        return self.file.slot_count if self.file else 0
 
     def blocks(self, rows: int = BLOCK_RECORDS) -> Iterator[Block]:
         """The completed records, at most `rows` at a time."""
@@ -34,4 +38,4 @@ class OpRecords:
             yield from self.file.blocks(rows)
         for start in range(0, len(self.rescued), rows):
             records = self.rescued[start : start + rows]
-            yield Block(np.arange(len(records)) + self.written + start, records)
+            yield Block(np.arange(len(records)) + self._places_in_file + start, records)

@@ -23,8 +23,9 @@ from wavescope.store.chunks.layout import (
     OpFlag,
 )
 from wavescope.store.chunks.record_file import DamagedStreamError, RecordFile, Records
-from wavescope.store.chunks.running import is_locked
+from wavescope.store.chunks.running import is_running
 
+_PID_NAMESPACE = Path("/proc/self/ns/pid")
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  the collector makes the file there
 
 
@@ -100,9 +101,13 @@ def remove_forgotten() -> None:
 
 def _is_forgotten(path: Path) -> bool:
     try:
-        if path.lstat().st_uid != os.getuid() or is_locked(path):
+        if path.lstat().st_uid != os.getuid():
             return False
-        session = RecordFile(path, PENDING).rest_of_header().partition(b"\0")[0]
-        return bool(session) and not Path(os.fsdecode(session)).exists()
+        file = RecordFile(path, PENDING)
+        session, namespace, *_ = file.rest_of_header().split(b"\0", 2)
+        if not session or Path(os.fsdecode(session)).exists():
+            return False
+        is_numbered_here = os.fsdecode(namespace) == str(_PID_NAMESPACE.readlink())
+        return is_numbered_here and not is_running(file.pid, file.start_ns, path.name)
     except (OSError, DamagedStreamError):
         return False

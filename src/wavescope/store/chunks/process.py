@@ -36,7 +36,9 @@ class ProcessChunks:
         self._notes = notes
         self.facts: Facts = read_facts(self._path(FACTS_SUFFIX))
         self.texts = Texts(self._path(TEXT_SUFFIX), strings)
-        self.is_running = self.facts.end is None and is_running(self._path(FACTS_SUFFIX), self.pid)
+        self.is_running = self.facts.end is None and is_running(
+            self.pid, self.start_ns, f"{base}.{FACTS_SUFFIX}"
+        )
         """Whether its recording goes on while it is read."""
         self._pending = None if self.is_running else pending_path(folder, base)
         self.ops = self._op_records()

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,20 @@ class RecordFile:
                     read = self._read(file, int(places[run[0]]), len(run))
                     found[run[0] : run[0] + len(read)] = read
         return found
+
+    @cached_property
+    def filled_count(self) -> int:
+        """Places before the first empty one, of a stream that is filled in the order of places."""
+        low, high = 0, self.slot_count
+        with _opened(self.path) as file:
+            while low < high:
+                middle = (low + high) // 2
+                records = self._read(file, middle, 1)
+                if len(records) and records["kind"][0] != EMPTY:
+                    low = middle + 1
+                else:
+                    high = middle
+        return low
 
     def rest_of_header(self) -> bytes:
         """What follows the header proper on its page."""

@@ -1,42 +1,41 @@
-"""Whether a recorded process still runs: it holds a lock on its facts as long as it does."""
+"""Whether a recorded process still runs: it has its facts mapped as long as it does."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 
+_PROCESSES = Path("/proc")
+_STATE, _STARTED = 0, 19
+"""Places in /proc/PID/stat, counted from behind the name."""
+_NS_PER_S = 1_000_000_000
 
-def is_running(facts: Path, pid: int) -> bool:
-    """Whether the process that writes `facts` is alive and has not become another program.
 
-    A forked child that outlives it keeps the lock, a program it became keeps the process id.
+def is_running(pid: int, start_ns: int, file_name: str) -> bool:
+    """Whether the process that maps `file_name` since `start_ns` lives and is the same program.
+
+    Neither a later process of the same number nor a program that the process became has it mapped.
+    Of a process that may not be looked into, as one that changed its user, the start must do.
     """
-    return _is_alive(pid) and is_locked(facts)
-
-
-def is_locked(path: Path) -> bool:
-    """Whether the process that made the file lives, or a forked child of it."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+    if not _has_lived_since(pid, start_ns):
         return False
     try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
+        maps = (_PROCESSES / str(pid) / "maps").read_bytes()
+    except PermissionError:
         return True
-    except OSError:  # a file system without locks
-        return False
-    finally:
-        os.close(file)
-    return False
-
-
-def _is_alive(pid: int) -> bool:
-    """Whether there is such a process: one that ended and was not yet waited for is none."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
         return False
-    state = text.rpartition(")")[2].split()
-    return bool(state) and state[0] not in {"Z", "X"}
+    return b"/" + os.fsencode(file_name) in maps
+
+
+def _has_lived_since(pid: int, start_ns: int) -> bool:
+    """Whether the process was there then; one that ended and was not yet waited for is none."""
+    try:
+        text = (_PROCESSES / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return False
+    fields = text.rpartition(")")[2].split()
+    if len(fields) <= _STARTED or fields[_STATE] in {"Z", "X"}:
+        return False
+    started_ns = int(fields[_STARTED]) * _NS_PER_S // os.sysconf("SC_CLK_TCK")
+    return started_ns <= start_ns

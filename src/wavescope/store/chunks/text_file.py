@@ -47,6 +47,8 @@ class Texts:
                 identity, text_bytes = TEXT_ENTRY.unpack(head)
                 padded_bytes = -(-text_bytes // 8) * 8
                 is_whole = padded_bytes <= min(_LONGEST_TEXT_BYTES, left_bytes - TEXT_ENTRY.size)
+                if identity == 0 and text_bytes == 0:  # space that was never filled
+                    return
                 if identity == 0 or not is_whole:
                     break
                 yield identity, file.read(padded_bytes)[:text_bytes]

@@ -1,0 +1,136 @@
+#include "core/own_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "core/cut_off_guard.h"
+#include "core/file_space.h"
+
+namespace wavescope {
+namespace {
+
+constexpr mode_t kForThisUserAlone = 0600;
+
+// What the program finds in errno is its own.
+class KeptErrno {
+ public:
+  ~KeptErrno() { errno = value_; }
+
+ private:
+  const int value_ = errno;
+};
+
+bool write_at(int file, const iovec* pieces, int piece_count, std::size_t count, uint64_t offset) {
+  for (;;) {
+    const ssize_t written = pwritev(file, pieces, piece_count, static_cast<off_t>(offset));
+    if (written >= 0 || errno != EINTR) return written == static_cast<ssize_t>(count);
+  }
+}
+
+}  // namespace
+
+const char* words_of(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::kSizeLimit: return "the size limit was reached: raise --max-size";
+    case Refusal::kNoSpace: return "the disk, or the limit of a file's size, had no more room";
+    case Refusal::kUnreachable: return "its file in the session folder was gone, cut off or closed to the process";
+    case Refusal::kNone: break;
+  }
+  return "";
+}
+
+bool FileWindow::was_cut() const { return CutOffGuard::was_cut(guard); }
+
+void FileWindow::unmap() {
+  if (pages == nullptr) return;
+  CutOffGuard::forget(guard);
+  munmap(pages, end - begin);
+  *this = FileWindow{};
+}
+
+OwnFile::OwnFile(std::string path) : path_(std::move(path)) {
+  const KeptErrno kept;
+  const int file = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kForThisUserAlone);
+  if (file < 0) return;
+  struct stat state {};
+  // The program's umask may have taken what is needed to open it again.
+  if (fchmod(file, kForThisUserAlone) == 0 && fstat(file, &state) == 0) {
+    device_ = state.st_dev;
+    inode_ = state.st_ino;
+  }
+  close(file);
+}
+
+int OwnFile::reopened() const {
+  const int file = open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return -1;
+  struct stat state {};
+  const bool is_ours = fstat(file, &state) == 0 && state.st_dev == device_ && state.st_ino == inode_ &&
+                       static_cast<uint64_t>(state.st_size) >= size_;
+  if (is_ours) return file;
+  close(file);
+  return -1;
+}
+
+Refusal OwnFile::map(uint64_t begin, uint64_t end, FileWindow& window, const void* stand_in, std::size_t stand_in_bytes) {
+  const KeptErrno kept;
+  if (!is_made()) return Refusal::kUnreachable;
+  if (end > file_size_limit()) return Refusal::kNoSpace;
+  const int file = reopened();
+  if (file < 0) return Refusal::kUnreachable;
+  void* pages = MAP_FAILED;
+  if (allocate_file_space(file, begin, end)) {
+    size_ = std::max(size_, end);
+    pages = mmap(nullptr, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(begin));
+  }
+  close(file);
+  if (pages == MAP_FAILED) return Refusal::kNoSpace;
+  window = FileWindow{static_cast<char*>(pages), begin, end, CutOffGuard::kNobody};
+  window.guard = CutOffGuard::watch(window.pages, end - begin, stand_in, stand_in_bytes);
+  return Refusal::kNone;
+}
+
+Refusal OwnFile::write(uint64_t offset, const iovec* pieces, int piece_count, std::size_t count, uint64_t space_begin,
+                       uint64_t space_end) {
+  const KeptErrno kept;
+  if (!is_made()) return Refusal::kUnreachable;
+  if (offset + count > file_size_limit()) return Refusal::kNoSpace;
+  const int file = reopened();
+  if (file < 0) return Refusal::kUnreachable;
+  // Where that cannot be done, or not now, it is done without.
+  if (space_end > std::max(space_begin, offset + count)) {
+    fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(space_begin), static_cast<off_t>(space_end - space_begin));
+  }
+  const bool done = write_at(file, pieces, piece_count, count, offset);
+  // A part may be there when the disk became full: what follows must start where this piece started.
+  if (!done && ftruncate(file, static_cast<off_t>(offset)) == 0) size_ = std::min(size_, offset);
+  if (done) size_ = std::max(size_, offset + count);
+  close(file);
+  return done ? Refusal::kNone : Refusal::kNoSpace;
+}
+
+bool OwnFile::truncate(uint64_t length) {
+  const KeptErrno kept;
+  const int file = is_made() ? reopened() : -1;
+  if (file < 0) return false;
+  const bool done = ftruncate(file, static_cast<off_t>(length)) == 0;
+  if (done) size_ = std::min(size_, length);
+  close(file);
+  return done;
+}
+
+void OwnFile::remove() {
+  const KeptErrno kept;
+  struct stat state {};
+  if (is_made() && lstat(path_.c_str(), &state) == 0 && state.st_dev == device_ && state.st_ino == inode_) {
+    unlink(path_.c_str());
+  }
+}
+
+}  // namespace wavescope

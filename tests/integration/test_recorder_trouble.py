@@ -1,0 +1,130 @@
+"""When the recorder is in trouble the program is not: its exit code, and what there is, survive."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.executed import built, software_gpu
+from tests.recorded import PATIENCE_S, collector
+from wavescope.load import open_trace
+
+WAVESCOPE = (sys.executable, "-m", "wavescope")
+MARKS = """
+import ctypes, sys
+roctx = ctypes.CDLL(None)
+for number in range(int(sys.argv[1])):
+    roctx.roctxMarkA(b"mark %d" % number)
+print("done", flush=True)
+sys.exit(7)
+"""
+REMOVES_ITS_SESSION = """
+import ctypes, os, shutil, sys
+ctypes.CDLL(None).roctxMarkA(b"mark")
+shutil.rmtree(os.environ["WAVESCOPE_OUTPUT"])
+sys.exit(7)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _collector_and_own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector()
+    runtime = tmp_path / "runtime"
+    runtime.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    monkeypatch.chdir(tmp_path)
+
+
+def finished(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+
+
+def on_small_disk(size: str, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command, in a shell of its own, where the folder `disk` is a disk of that size."""
+    apart = ("unshare", "--map-root-user", "--mount", "sh", "-c")
+    mount = f"mount -t tmpfs -o size={size} none disk"
+    Path("disk").mkdir()
+    if finished(*apart, mount).returncode:
+        pytest.skip("no small disk can be mounted here")
+    return finished(*apart, f"{mount} && {shlex.join(command)}; code=$?; ls disk; exit $code")
+
+
+def test_a_trace_that_does_not_fit_leaves_exit_code_and_records() -> None:
+    program = (sys.executable, "-c", MARKS, "2000")
+    done = on_small_disk("300k", *WAVESCOPE, "trace", "-q", "-o", "disk/trace.db", *program)
+
+    assert done.returncode == 7
+    first, second = done.stderr.splitlines()
+    assert first.startswith("error: the program was recorded, but its records could not be merged")
+    hint = re.fullmatch(r"hint: they are kept: wavescope recover (\S+)", second)
+    assert hint is not None
+    assert done.stdout.splitlines() == ["done", Path(hint.group(1)).name]
+
+
+def test_a_disk_without_any_room_leaves_the_exit_code() -> None:
+    program = (sys.executable, "-c", MARKS, "100")
+    done = on_small_disk("8k", *WAVESCOPE, "trace", "-q", "-o", "disk/trace.db", *program)
+
+    assert done.returncode == 7
+    assert (done.stdout, "nothing was recorded (exit code 7)" in done.stderr) == ("done\n", True)
+
+
+def test_a_session_that_the_program_removes_is_told(tmp_path: Path) -> None:
+    done = finished(*WAVESCOPE, "trace", "-q", sys.executable, "-c", REMOVES_ITS_SESSION)
+
+    assert done.returncode == 7
+    first, second = done.stderr.splitlines()
+    assert first.startswith("error: the program ran, but its records are gone: somebody removed ")
+    assert second.startswith("hint: ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["runtime"]
+
+
+def is_alive(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_daemon_goes_on_recording_where_the_user_was_told(tmp_path: Path) -> None:
+    software_gpu()
+    program = built("hsa_daemon.c", tmp_path)
+    said_pid, go = tmp_path / "pid", tmp_path / "go"
+    command = ("trace", "--softgpu=gfx90a", "-o", "trace.db", str(program), str(said_pid), str(go))
+    done = finished(*WAVESCOPE, *command)
+    deadline = time.monotonic() + PATIENCE_S
+    while not said_pid.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    pid = int(said_pid.read_text())
+    try:
+        (session,) = tmp_path.glob("trace.db.session-*")
+        assert done.returncode == 0
+        assert f"note: still running, and recorded into {session}: process" in done.stderr
+        assert f"hint: wavescope recover {session} makes a trace" in done.stderr
+        assert session.stat().st_mode & 0o777 == 0o700
+        go.touch()
+        while is_alive(pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not is_alive(pid)
+    finally:
+        if is_alive(pid):
+            os.kill(pid, signal.SIGKILL)
+    assert session.stat().st_mode & 0o777 == 0o700
+    modes = {path.suffix: path.stat().st_mode & 0o777 for path in session.iterdir()}
+    assert {suffix: mode for suffix, mode in modes.items() if suffix != ".json"} == dict.fromkeys(
+        (".control", ".counters", ".facts", ".ops", ".text"), 0o600
+    )
+
+    recovered = finished(*WAVESCOPE, "recover", "-q", str(session), "-o", "later.db")
+
+    assert recovered.returncode == 0, recovered.stderr
+    with open_trace("later.db") as trace:
+        assert len(trace.ops) == 100
+        assert trace.processes["pid"].tolist() == [pid]
+        assert trace.metadata["end"] == "exit"
