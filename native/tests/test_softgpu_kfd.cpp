@@ -1,6 +1,7 @@
 // The kernel driver's calls, made directly: answers, limits, and arguments that make no sense.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,6 +49,11 @@ void test_versions_and_apertures() {
   CHECK(test.call(0x21, xnack) == EPERM);
   ClockCountersArguments clocks{0, 0, 0, 0, gpu_ids[0], 0};
   CHECK(test.call(0x05, clocks) == 0 && clocks.system_hz == 1'000'000'000 && clocks.gpu_ticks > 0);
+  const ClockCountersArguments first = clocks;
+  for (int reading = 0; reading < 100; ++reading) {  // the rate is exact, from readings of any distance
+    CHECK(test.call(0x05, clocks) == 0);
+    CHECK((clocks.gpu_ticks - first.gpu_ticks) * ns_per_gpu_tick == clocks.system_ticks - first.system_ticks);
+  }
 }
 
 void test_memory_is_limited_and_reused() {
@@ -106,6 +112,31 @@ void test_addresses_that_only_gpus_see() {
   AllocateArguments registered{0x60'0000'0000, 8192, 0, reinterpret_cast<uint64_t>(host.data()), gpu_ids[1], memory_user};
   CHECK(test.call(0x16, registered) == 0);
   CHECK(test.machine->memory.translate(0x60'0000'0010) == reinterpret_cast<uintptr_t>(host.data()) + 16);
+}
+
+void test_a_limit_on_files_is_none_on_memory() {
+  rlimit before{};
+  CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small{mebibyte, before.rlim_max};
+  CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  {
+    TestMachine test;
+    const DeviceFile& file = test.machine->gpu_files[0]->file();
+    CHECK(!file.has_pages());
+    constexpr uint64_t hidden = 0x50'0000'0000;
+    uint64_t offset = 0;
+    const uint64_t handle = test.allocate(hidden, 4 * mebibyte, memory_vram, &offset);
+    CHECK(handle && offset == 0);
+    *reinterpret_cast<char*>(test.machine->memory.translate(hidden + 3 * mebibyte)) = 'z';
+    auto* mapped = static_cast<char*>(file.map(nullptr, 4 * mebibyte, PROT_READ | PROT_WRITE, offset));
+    CHECK(mapped != MAP_FAILED && mapped[3 * mebibyte] == 'z');
+    FreeArguments release{handle};
+    CHECK(test.call(0x17, release) == 0 && mapped[3 * mebibyte] == 0);
+    munmap(mapped, 4 * mebibyte);
+    ExportDmaBufferArguments exported{test.allocate(0, 4 * mebibyte, memory_vram), 0, 0};
+    CHECK(exported.handle && test.call(0x24, exported) == ENOMEM);
+  }
+  CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
 }
 
 // What a runtime keeps of a queue.
@@ -308,6 +339,7 @@ int main() {
   test_memory_is_limited_and_reused();
   test_freed_memory_comes_back_zeroed();
   test_addresses_that_only_gpus_see();
+  test_a_limit_on_files_is_none_on_memory();
   test_queues();
   test_sdma_queues_of_all_kinds();
   test_events_with_ages();
