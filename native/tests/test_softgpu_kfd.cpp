@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "machine_fixture.h"
+#include "softgpu/file_text.h"
 #include "softgpu/kfd/drm_abi.h"
 #include "softgpu/packets.h"
 
@@ -306,10 +307,24 @@ void test_render_nodes() {
   CHECK(test.render(0x7f, info) == EINVAL);
 }
 
-void test_unknown_calls() {
-  TestMachine test;
+void test_unknown_calls_are_noted_once() {
+  TestMachine test("truth.csv");
   uint64_t word = 0;
-  CHECK(test.call(0x60, word) == ENOTTY && test.call(0x81, word) == ENOTTY);
+  CHECK(test.call(0x60, word) == ENOTTY && test.call(0x60, word) == ENOTTY);
+  CHECK(test.call(0x81, word) == ENOTTY);  // known, and refused
+  CHECK(test.render(0x33, word) == EINVAL);
+  CHECK(*file_text(test.tree.path() + "/truth.csv.calls") ==
+        "wavescope softgpu: unknown call 0x60 of 8 bytes to /dev/kfd\n"
+        "wavescope softgpu: unknown call 0x33 of 8 bytes to a render node\n");
+}
+
+void test_a_truth_log_that_cannot_be_written() {
+  const TreeFolder tree;
+  std::string problem;
+  const auto variable = [](const char* name) {
+    return std::string(name) == "WAVESCOPE_SOFTGPU_TRUTH" ? "/no/such/folder/x" : nullptr;
+  };
+  CHECK(!Machine::open(tree.path(), variable, problem) && problem == "cannot write the truth log /no/such/folder/x");
 }
 
 // Nothing that a caller passes may end the process.
@@ -345,7 +360,8 @@ int main() {
   test_events_with_ages();
   test_buffers_are_shared_by_descriptor();
   test_render_nodes();
-  test_unknown_calls();
+  test_unknown_calls_are_noted_once();
+  test_a_truth_log_that_cannot_be_written();
   test_garbage();
   return 0;
 }
