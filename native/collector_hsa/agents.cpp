@@ -157,9 +157,16 @@ void Agents::finish_pairs() {
   for (Gpu& gpu : gpus_) write_pair(gpu, gpu.newest_tick);
 }
 
+bool Agents::can_ask_driver() {
+  if (driver_.is_there()) return true;
+  if (!is_cut_off_) facts_.note("the program closed the driver's descriptor: clocks are not read and no signals are made any more");
+  is_cut_off_ = true;
+  return false;
+}
+
 void Agents::write_pair(Gpu& gpu, uint64_t tick) {
   uint64_t ns = 0;
-  if (tick == 0 || tick == gpu.paired_tick || !driver_.is_there()) return;
+  if (tick == 0 || tick == gpu.paired_tick || !can_ask_driver()) return;
   if (api_.convert_tick(gpu.agent, tick, &ns) != HSA_STATUS_SUCCESS) return;
   facts_.append(Fact("clock").add("gpu", uint32_t{gpu.index}).add("ticks", tick).add("ns", ns));
   gpu.paired_tick = tick;

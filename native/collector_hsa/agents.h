@@ -46,10 +46,12 @@ class Agents {
   static hsa_status_t visit(hsa_agent_t agent, void* agents);
   void add(hsa_agent_t agent);
   void write_pair(Gpu& gpu, uint64_t tick);
+  bool can_ask_driver();
 
   const HsaApi& api_;
   FactsLog& facts_;
   const DriverLink driver_;
+  bool is_cut_off_ = false;  // from the driver, as was noted
   std::mutex mutex_;
   std::vector<Gpu> gpus_;  // complete after construction
 };

@@ -11,6 +11,7 @@
 
 #include "core/cut_off_guard.h"
 #include "core/file_space.h"
+#include "core/file_thread.h"
 
 namespace wavescope {
 namespace {
@@ -27,8 +28,8 @@ class KeptErrno {
   const int value_ = errno;
 };
 
-// Programs count on low numbers: they close 0 and open what is to be their standard input. So ours is high, if it may be,
-// for as long as it is there.
+// Programs count on low numbers: they close 0 and open what is to be their standard input. So ours, where it must be among
+// theirs, is high if it may be.
 int out_of_the_way(int file) {
   const int high = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, kHighNumber);
   if (high < 0) return file;
@@ -64,42 +65,65 @@ void FileWindow::unmap() {
   *this = FileWindow{};
 }
 
-OwnFile::OwnFile(std::string path) : path_(std::move(path)) {
+OwnFile::OwnFile(std::string path) : path_(std::move(path)), process_(getpid()) {
   const KeptErrno kept;
+  auto create_there = [&] { descriptor_ = create(); };
+  if (FileThread::run(create_there)) return;
+  const int file = create();
+  if (file >= 0) close(file);
+}
+
+OwnFile::~OwnFile() {
+  const int file = descriptor_;
+  auto close_there = [file] { close(file); };
+  if (file >= 0 && getpid() == process_) FileThread::run(close_there);
+}
+
+int OwnFile::create() {
   const int file = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kForThisUserAlone);
-  if (file < 0) return;
   struct stat state {};
   // The program's umask may have taken what is needed to open it again.
-  if (fchmod(file, kForThisUserAlone) == 0 && fstat(file, &state) == 0) {
+  if (file >= 0 && fchmod(file, kForThisUserAlone) == 0 && fstat(file, &state) == 0) {
     device_ = state.st_dev;
     inode_ = state.st_ino;
   }
-  close(file);
+  return file;
 }
 
-int OwnFile::reopened() const {
-  const int file = out_of_the_way(open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (file < 0) return -1;
+bool OwnFile::is_ours(int file) const {
   struct stat state {};
-  const bool is_ours = fstat(file, &state) == 0 && state.st_dev == device_ && state.st_ino == inode_ &&
-                       static_cast<uint64_t>(state.st_size) >= size_;
-  if (is_ours) return file;
+  return fstat(file, &state) == 0 && state.st_dev == device_ && state.st_ino == inode_ && state.st_nlink != 0 &&
+         static_cast<uint64_t>(state.st_size) >= size_;
+}
+
+// Calls `use` with a descriptor of the file; false when it cannot be reached.
+template <typename Use>
+bool OwnFile::use(Use use) const {
+  if (!is_made()) return false;
+  bool is_reached = false;
+  auto use_there = [&] {
+    is_reached = is_ours(descriptor_);
+    if (is_reached) use(descriptor_);
+  };
+  if (descriptor_ >= 0 && getpid() == process_ && FileThread::run(use_there)) return is_reached;
+  const int file = out_of_the_way(open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file < 0) return false;
+  is_reached = is_ours(file);
+  if (is_reached) use(file);
   close(file);
-  return -1;
+  return is_reached;
 }
 
 Refusal OwnFile::map(uint64_t begin, uint64_t end, FileWindow& window, const void* stand_in, std::size_t stand_in_bytes) {
   const KeptErrno kept;
-  if (!is_made()) return Refusal::kUnreachable;
-  if (end > file_size_limit()) return Refusal::kNoSpace;
-  const int file = reopened();
-  if (file < 0) return Refusal::kUnreachable;
+  if (end > file_size_limit()) return is_made() ? Refusal::kNoSpace : Refusal::kUnreachable;
   void* pages = MAP_FAILED;
-  if (allocate_file_space(file, begin, end)) {
+  const bool is_reached = use([&](int file) {
+    if (!allocate_file_space(file, begin, end)) return;
     size_ = std::max(size_, end);
     pages = mmap(nullptr, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(begin));
-  }
-  close(file);
+  });
+  if (!is_reached) return Refusal::kUnreachable;
   if (pages == MAP_FAILED) return Refusal::kNoSpace;
   window = FileWindow{static_cast<char*>(pages), begin, end, CutOffGuard::kNobody};
   window.guard = CutOffGuard::watch(window.pages, end - begin, stand_in, stand_in_bytes);
@@ -109,30 +133,30 @@ Refusal OwnFile::map(uint64_t begin, uint64_t end, FileWindow& window, const voi
 Refusal OwnFile::write(uint64_t offset, const iovec* pieces, int piece_count, std::size_t count, uint64_t space_begin,
                        uint64_t space_end) {
   const KeptErrno kept;
-  if (!is_made()) return Refusal::kUnreachable;
-  if (offset + count > file_size_limit()) return Refusal::kNoSpace;
-  const int file = reopened();
-  if (file < 0) return Refusal::kUnreachable;
-  // Where that cannot be done, or not now, it is done without.
-  if (space_end > std::max(space_begin, offset + count)) {
-    fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(space_begin), static_cast<off_t>(space_end - space_begin));
-  }
-  const bool done = write_at(file, pieces, piece_count, count, offset);
-  // A part may be there when the disk became full: what follows must start where this piece started.
-  if (!done && ftruncate(file, static_cast<off_t>(offset)) == 0) size_ = std::min(size_, offset);
-  if (done) size_ = std::max(size_, offset + count);
-  close(file);
-  return done ? Refusal::kNone : Refusal::kNoSpace;
+  if (offset + count > file_size_limit()) return is_made() ? Refusal::kNoSpace : Refusal::kUnreachable;
+  bool is_done = false;
+  const bool is_reached = use([&](int file) {
+    // Where that cannot be done, or not now, it is done without.
+    if (space_end > std::max(space_begin, offset + count)) {
+      fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(space_begin), static_cast<off_t>(space_end - space_begin));
+    }
+    is_done = write_at(file, pieces, piece_count, count, offset);
+    // A part may be there when the disk became full: what follows must start where this piece started.
+    if (is_done) size_ = std::max(size_, offset + count);
+    else if (ftruncate(file, static_cast<off_t>(offset)) == 0) size_ = std::min(size_, offset);
+  });
+  if (!is_reached) return Refusal::kUnreachable;
+  return is_done ? Refusal::kNone : Refusal::kNoSpace;
 }
 
 bool OwnFile::truncate(uint64_t length) {
   const KeptErrno kept;
-  const int file = is_made() ? reopened() : -1;
-  if (file < 0) return false;
-  const bool done = ftruncate(file, static_cast<off_t>(length)) == 0;
-  if (done) size_ = std::min(size_, length);
-  close(file);
-  return done;
+  bool is_done = false;
+  use([&](int file) {
+    is_done = ftruncate(file, static_cast<off_t>(length)) == 0;
+    if (is_done) size_ = std::min(size_, length);
+  });
+  return is_done;
 }
 
 void OwnFile::remove() {

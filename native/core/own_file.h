@@ -1,6 +1,6 @@
-// A file that this process made. No descriptor of it is kept: the program may close any number, and open its own files
-// under it. For what needs one the file is opened by its path for a moment, and used only if it is still the file that was
-// made: not after a chroot or a change of user, nor when somebody put another in its place.
+// A file that this process made. The program's threads have no descriptor of it: they may close any number, and open their
+// own files under it. It is open in the table of FileThread; where there is none it is opened by its path for a moment, and
+// used only if it is still the file that was made.
 #ifndef WAVESCOPE_CORE_OWN_FILE_H
 #define WAVESCOPE_CORE_OWN_FILE_H
 
@@ -41,6 +41,9 @@ class OwnFile {
  public:
   // Makes the file, which must not be there, for this user alone.
   explicit OwnFile(std::string path);
+  ~OwnFile();
+  OwnFile(const OwnFile&) = delete;
+  OwnFile& operator=(const OwnFile&) = delete;
 
   bool is_made() const { return inode_ != 0; }
 
@@ -61,9 +64,14 @@ class OwnFile {
   void remove();
 
  private:
-  int reopened() const;
+  int create();
+  bool is_ours(int file) const;
+  template <typename Use>
+  bool use(Use use) const;
 
   const std::string path_;
+  const pid_t process_;
+  int descriptor_ = -1;  // in the table of this process's FileThread
   dev_t device_ = 0;
   ino_t inode_ = 0;
   uint64_t size_ = 0;  // it was made so long

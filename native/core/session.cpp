@@ -13,6 +13,7 @@
 #include <new>
 
 #include "core/clock.h"
+#include "core/file_thread.h"
 #include "core/cut_off_guard.h"
 #include "core/process_facts.h"
 
@@ -111,6 +112,7 @@ void Session::remove_files() const {
 
 void Session::forget_in_child() {
   current_.store(nullptr, std::memory_order_release);
+  FileThread::forget_in_child();
   new (&open_mutex()) std::mutex;  // another thread of the parent may have held it
   finished = false;
   thread_storage = ThreadState{};
@@ -187,6 +189,7 @@ Session* Session::to_finish() {
 void Session::quick_finish(const char* reason) {
   Session* session = to_finish();
   if (session == nullptr) return;
+  FileThread::do_without();
   quick_hooks().run();
   char line[128];
   const int length = std::snprintf(line, sizeof line, "{\"fact\":\"end\",\"ns\":%llu,\"reason\":\"%s\"}\n",
