@@ -10,14 +10,16 @@ import pytest
 from tests.integration.test_collector_hip import (
     HipProgram,
     block,
-    built_program,
     calls_said,
+    hip_program_in,
     named,
     on_software_gpu,
     recorded,
 )
 from tests.recorded import Call, ProcessFiles
 from tests.softgpu_programs import softgpu_variables
+
+pytestmark = pytest.mark.recording
 
 KERNEL = "_Z5scalePff"
 SHAPE = {
@@ -29,7 +31,7 @@ SEVERAL_DEVICES = {"kernel": KERNEL, "count": 1, "flags": 0}
 
 @pytest.fixture(scope="module")
 def hip_launches(tmp_path_factory: pytest.TempPathFactory) -> HipProgram:
-    return built_program("hip_launches", tmp_path_factory.mktemp("hip"))
+    return hip_program_in(tmp_path_factory.mktemp("hip"), "hip_launches")
 
 
 def launched(folder: Path, built: HipProgram, scenario: str) -> ProcessFiles:

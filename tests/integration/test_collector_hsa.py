@@ -32,6 +32,8 @@ from tests.recorded import processes
 from tests.softgpu_programs import shared_folder
 from wavescope.load import open_trace
 
+pytestmark = pytest.mark.recording
+
 KERNEL_NS = 2000
 
 

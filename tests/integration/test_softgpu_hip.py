@@ -16,6 +16,8 @@ from tests.softgpu_programs import (
     require_softgpu,
 )
 
+pytestmark = pytest.mark.recording
+
 TOUCH = "_Z5touchPi"
 SECOND = "_Z13second_kernelPi"
 

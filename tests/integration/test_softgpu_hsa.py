@@ -16,6 +16,8 @@ from tests.softgpu_programs import (
     require_softgpu,
 )
 
+pytestmark = pytest.mark.recording
+
 CLOCK_TICK_NS = 10
 """The GPU's counter runs at 100 MHz; the runtime converts with floating point on top."""
 

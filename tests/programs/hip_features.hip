@@ -280,7 +280,7 @@ void processes() {
   OK(hipDeviceSynchronize());
   if (child == 0) std::exit(0);
   const pid_t idle_child = fork();
-  if (idle_child == 0) std::exit(0);
+  if (idle_child == 0) _exit(0);  // by exit HIP 6 waits for ever for a thread that only its parent has
   usleep(50000);
 }
 
