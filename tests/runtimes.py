@@ -1,14 +1,21 @@
 """The ROCm that tests run on: the machine's own, or the one that WAVESCOPE_TEST_RUNTIME names.
 
-`make test-runtimes` runs the tests marked `recording` once for each that can be fetched.
+`make test-runtimes` runs the tests marked `recording` once for each that can be fetched. What versions
+do differently, as far as tests see it, is a row here.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 
+import pytest
+
+from wavescope.collect.machine import Machine
 from wavescope.collect.runtimes import Runtime, chosen_runtime
+from wavescope.collect.runtimes.machine_runtime import machine_version
 
 MACHINE = "machine"
 TESTED = os.environ.get("WAVESCOPE_TEST_RUNTIME", MACHINE)
@@ -16,7 +23,72 @@ CACHE = {n: v for n, v in os.environ.items() if n == "WAVESCOPE_RUNTIMES"}
 """Tests see no settings of the machine; where its runtimes are is what these are about."""
 
 
+@dataclass(frozen=True)
+class Behaviour:
+    """What a version of ROCm does otherwise than its predecessor."""
+
+    chips: tuple[str, ...]
+    """Those of the software GPU's that its ROCr knows."""
+    copies_little_by_kernels: bool = False
+    """Copies between host and GPU of some KB are kernels, not the work of a copy engine."""
+    newer_launches: frozenset[str] = frozenset()
+    """Functions that launch kernels or make graphs of them and that HIP 5.2 lacks."""
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    """Why it cannot do what others can."""
+
+
+_CHIPS_OF_5_2 = ("gfx900", "gfx906", "gfx908", "gfx90a", "gfx1030")
+_CHIPS_OF_6_1 = (*_CHIPS_OF_5_2, "gfx942", "gfx1100")
+_NO_VMM = "HIP before 6 maps no memory at reserved addresses on Linux"
+_BEHAVIOURS = {
+    "5.2": Behaviour(
+        _CHIPS_OF_5_2,
+        lacks={
+            "ipc": "ROCr 5.2 shares memory by a call that only AMD's own kernel driver has",
+            "vmm": _NO_VMM,
+        },
+    ),
+    "6.1": Behaviour(
+        _CHIPS_OF_6_1,
+        newer_launches=frozenset({"hipModuleLaunchCooperativeKernel"}),
+        lacks={
+            "ipc": "ROCr 6.1 gives out handles of shared memory that name no process",
+            "vmm": _NO_VMM,
+        },
+    ),
+    "6.4": Behaviour(
+        (*_CHIPS_OF_6_1, "gfx950"),
+        copies_little_by_kernels=True,
+        newer_launches=frozenset(
+            {
+                "hipModuleLaunchCooperativeKernel",
+                "hipGraphAddNode",
+                "hipGraphExecNodeSetParams",
+                "hipLaunchKernel",  # by the address that hipGetProcAddress gives
+            }
+        ),
+    ),
+}
+
+
 @cache
 def runtime_under_test() -> Runtime | None:
     """The runtime that programs of tests are built for; None is the machine's own."""
     return chosen_runtime(TESTED, {**os.environ, **CACHE})
+
+
+def behaviour() -> Behaviour:
+    """The row of the tested version, or of the one before it that has a row."""
+    version = machine_version(Machine()) if TESTED == MACHINE else TESTED
+    rows = [row for name, row in _BEHAVIOURS.items() if _numbers(name) <= _numbers(version)]
+    return rows[-1] if rows else _BEHAVIOURS["5.2"]
+
+
+def require(subject: str) -> None:
+    """Skip, with the reason, what the tested version cannot do."""
+    if reason := behaviour().lacks.get(subject):
+        pytest.skip(f"runtime {TESTED}: {reason}")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in version.split(".")[:2] if number.isdigit())

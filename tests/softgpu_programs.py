@@ -17,8 +17,6 @@ from wavescope.collect.machine import Machine
 from wavescope.collect.softgpu import softgpu_environment, softgpu_trouble
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-CHIPS_OF_ROCR_5 = ("gfx900", "gfx906", "gfx908", "gfx90a", "gfx1030")
-"""Those of the software GPU's chips that the oldest runtime knows."""
 
 
 def require_softgpu() -> None:

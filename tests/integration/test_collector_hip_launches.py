@@ -17,6 +17,7 @@ from tests.integration.test_collector_hip import (
     recorded,
 )
 from tests.recorded import Call, ProcessFiles
+from tests.runtimes import behaviour
 from tests.softgpu_programs import softgpu_variables
 
 pytestmark = pytest.mark.recording
@@ -115,6 +116,7 @@ def test_newer_functions_where_the_runtime_has_them(
     process = launched(tmp_path / "session", hip_launches, "newer")
 
     by_call = kernels_by_call(process)
+    assert set(launches(process)) == behaviour().newer_launches
     for name, call in launches(process).items():
         if name in ("hipGraphAddNode", "hipGraphExecNodeSetParams"):
             assert (call.arguments["kernel"], call.arguments["type"]) == (KERNEL, 0)

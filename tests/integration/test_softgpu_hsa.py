@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.runtimes import behaviour
 from tests.softgpu_programs import (
-    CHIPS_OF_ROCR_5,
     PROGRAMS,
     Ran,
     compiled,
@@ -34,7 +34,7 @@ def run(folder: Path, options: list[str], *command: str | Path) -> Ran:
     return ran
 
 
-@pytest.mark.parametrize("chip", CHIPS_OF_ROCR_5)
+@pytest.mark.parametrize("chip", behaviour().chips)
 def test_every_chip_is_an_agent(hsa_ops: Path, tmp_path: Path, chip: str) -> None:
     ran = run(tmp_path, ["--chip", chip, "--gpus", "2"], hsa_ops, "agents")
 
