@@ -40,10 +40,15 @@ std::shared_ptr<Buffer> Buffer::foreign(int descriptor, uint32_t gpu_index, uint
   return std::shared_ptr<Buffer>(new Buffer(nullptr, descriptor, gpu_index, offset, bytes, flags));
 }
 
+void* Buffer::map(uint64_t offset, uint64_t bytes) const {
+  constexpr int protection = PROT_READ | PROT_WRITE;
+  if (owner_) return owner_->file().map(nullptr, bytes, protection, offset_ + offset);
+  return mmap(nullptr, bytes, protection, MAP_SHARED | MAP_NORESERVE, descriptor_, static_cast<off_t>(offset_ + offset));
+}
+
 std::unique_ptr<View> View::of(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
   if (bytes == 0 || offset > buffer.bytes() || bytes > buffer.bytes() - offset) return nullptr;
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, buffer.descriptor(),
-                       static_cast<off_t>(buffer.offset() + offset));
+  void* address = buffer.map(offset, bytes);
   if (address == MAP_FAILED) return nullptr;
   madvise(address, bytes, MADV_DONTFORK);  // a child of fork has no GPU
   return std::unique_ptr<View>(new View(address, bytes));

@@ -29,6 +29,8 @@ class Buffer {
   uint64_t offset() const { return offset_; }
   uint64_t bytes() const { return bytes_; }
   uint32_t flags() const { return flags_; }
+  // Another mapping of its pages; MAP_FAILED when there is none.
+  void* map(uint64_t offset, uint64_t bytes) const;
   bool is_foreign() const { return owner_ == nullptr; }
 
  private:

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 namespace softgpu::kfd {
 
@@ -69,6 +70,9 @@ int DmaBuffers::exported(const std::shared_ptr<Buffer>& buffer, bool closes_on_e
     return -1;
   }
   const std::lock_guard<std::mutex> guard(mutex_);
+  for (auto known = exported_.begin(); known != exported_.end();) {
+    known = known->second.expired() ? exported_.erase(known) : std::next(known);
+  }
   exported_[status.st_ino] = buffer;
   return descriptor;
 }
