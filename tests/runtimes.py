@@ -90,5 +90,11 @@ def require(subject: str) -> None:
         pytest.skip(f"runtime {TESTED}: {reason}")
 
 
+def require_chip(chip: str) -> None:
+    """Skip what needs a GPU that the tested version does not know."""
+    if chip not in behaviour().chips:
+        pytest.skip(f"runtime {TESTED}: its ROCr does not know {chip}")
+
+
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in version.split(".")[:2] if number.isdigit())

@@ -13,7 +13,7 @@ import pytest
 
 from tests.program_builds import built_for
 from tests.recorded import PATIENCE_S, collector
-from tests.runtimes import CACHE, TESTED, runtime_under_test
+from tests.runtimes import CACHE, TESTED, require_chip, runtime_under_test
 from tests.softgpu_programs import PROGRAMS, Ran, compiled, on_softgpu, require_softgpu
 from wavescope.load import open_trace
 
@@ -27,19 +27,35 @@ def run_by_name(folder: Path, options: list[str], *command: str | Path, **variab
     )
 
 
-def test_rocminfo_lists_the_gpus(tmp_path: Path) -> None:
-    # That of ROCm 5 asks lsmod for the driver, by a shell of its own.
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """A PATH with an lsmod that knows the driver: rocminfo of ROCm 5 asks it."""
     lsmod = tmp_path / "bin/lsmod"
     lsmod.parent.mkdir()
     lsmod.write_text("#!/bin/sh\necho amdgpu 1 0\n")
     lsmod.chmod(0o755)
+    return f"{lsmod.parent}:{os.environ['PATH']}"
 
+
+def test_rocminfo_lists_the_gpus(tmp_path: Path, path: str) -> None:
     gpus = ["--chip", "gfx90a", "--gpus", "2"]
-    path = f"{lsmod.parent}:{os.environ['PATH']}"
     ran = run_by_name(tmp_path, gpus, "rocminfo", PATH=path)
 
     assert ran.code == 0, ran.out + ran.err
     assert re.findall(r"^  Name: +(gfx\w+)", ran.out, re.MULTILINE) == ["gfx90a", "gfx90a"]
+
+
+def test_rocminfo_lists_each_compute_die_of_a_partitioned_gpu(tmp_path: Path, path: str) -> None:
+    require_chip("gfx942")
+    gpus = ["--chip", "gfx942", "--gpus", "2", "--partition", "cpx"]
+    ran = run_by_name(tmp_path, gpus, "rocminfo", PATH=path)
+
+    assert ran.code == 0, ran.out + ran.err
+    assert re.findall(r"^  Name: +(gfx\w+)", ran.out, re.MULTILINE) == ["gfx942"] * 16
+    units = re.findall(
+        r"^  Name: +gfx942.*?Compute Unit: +(\d+)", ran.out, re.MULTILINE | re.DOTALL
+    )
+    assert units == ["38"] * 16
 
 
 def test_a_program_has_the_libraries_of_the_runtime_and_children_their_own(tmp_path: Path) -> None:

@@ -125,6 +125,7 @@ void vmm() {
   hipMemAccessDesc access{own.location, hipMemAccessFlagsProtReadWrite};
   size_t granularity = 0;
   OK(hipMemGetAllocationGranularity(&granularity, &properties, hipMemAllocationGranularityRecommended));
+  require(granularity > 0, "memory can be mapped");
   const size_t size = (bytes + granularity - 1) / granularity * granularity;
   hipMemGenericAllocationHandle_t handle;
   void* memory = nullptr;
