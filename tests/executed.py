@@ -100,7 +100,7 @@ def gpu_environment(
         "WAVESCOPE_SOFTGPU_GPUS": str(gpus),
         "WAVESCOPE_SOFTGPU_TRUTH": str(folder / "truth.csv"),
     }
-    environment = softgpu_variables(**usual | settings)
+    environment = softgpu_variables(**(usual | settings))
     return environment if mode is None else with_collector(environment, mode, folder / "session")
 
 

@@ -47,15 +47,21 @@ DeviceFile::DeviceFile(const char* name, uint64_t stretch_bytes)
   has_pages_ = grow_file(descriptor_, device_file_bytes);
 }
 
+int DeviceFile::descriptor() const {
+  struct stat status {};
+  return descriptor_ >= 0 && syscall(SYS_fstat, descriptor_, &status) == 0 && is_same(status) ? descriptor_ : -1;
+}
+
 DeviceFile::~DeviceFile() {
-  if (descriptor_ >= 0) syscall(SYS_close, descriptor_);
+  const int own = descriptor();
+  if (own >= 0) syscall(SYS_close, own);
   for (const auto& [number, first] : stretches_) munmap(first, stretch_bytes_);
 }
 
 void* DeviceFile::map(void* address, uint64_t bytes, int protection, uint64_t offset) const {
   if (has_pages_) {
     const int flags = MAP_SHARED | MAP_NORESERVE | (address ? MAP_FIXED : 0);
-    return mmap(address, bytes, protection, flags, descriptor_, static_cast<off_t>(offset));
+    return mmap(address, bytes, protection, flags, descriptor(), static_cast<off_t>(offset));
   }
   char* page = anonymous_page(offset, bytes);
   if (!page) {
@@ -71,7 +77,7 @@ void* DeviceFile::map(void* address, uint64_t bytes, int protection, uint64_t of
 
 void DeviceFile::clear(uint64_t offset, uint64_t bytes) const {
   if (has_pages_) {
-    syscall(SYS_fallocate, descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);
+    syscall(SYS_fallocate, descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);
   } else if (char* page = anonymous_page(offset, bytes)) {
     madvise(page, bytes, MADV_REMOVE);
   }
@@ -93,7 +99,7 @@ char* DeviceFile::anonymous_page(uint64_t offset, uint64_t bytes) const {
 }
 
 int DeviceFile::duplicate(bool closes_on_exec) const {
-  return static_cast<int>(syscall(SYS_fcntl, descriptor_, closes_on_exec ? F_DUPFD_CLOEXEC : F_DUPFD, 0));
+  return static_cast<int>(syscall(SYS_fcntl, descriptor(), closes_on_exec ? F_DUPFD_CLOEXEC : F_DUPFD, 0));
 }
 
 GpuFile::GpuFile(uint64_t vram_bytes) : file_("softgpu-render", stretch_distance), vram_bytes_(vram_bytes) {

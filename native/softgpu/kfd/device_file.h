@@ -26,7 +26,8 @@ class DeviceFile {
   DeviceFile& operator=(const DeviceFile&) = delete;
 
   bool is_open() const { return descriptor_ >= 0; }
-  int descriptor() const { return descriptor_; }
+  // -1 when the program closed it, whatever it may have opened under the same number.
+  int descriptor() const;
   bool is_same(const struct stat& status) const {
     return status.st_ino == inode_ && status.st_dev == device_;
   }

@@ -91,7 +91,9 @@ std::shared_ptr<Buffer> DmaBuffers::imported(int descriptor) {
   }
   const int file = open_file_of(signature);
   if (file < 0) return nullptr;
-  return Buffer::foreign(file, signature.gpu_index, signature.offset, signature.bytes, signature.flags);
+  auto buffer = Buffer::foreign(file, signature.gpu_index, signature.offset, signature.bytes, signature.flags);
+  syscall(SYS_close, file);
+  return buffer;
 }
 
 }  // namespace softgpu::kfd
