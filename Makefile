@@ -39,10 +39,8 @@ test-torch: setup ## the tests with PyTorch, which is installed first
 	$(BIN)/pip install --quiet $(TORCH)
 	$(BIN)/pytest -m torch
 
-# A runtime that cannot be fetched is named here, and again by the tests that are skipped for it.
-test-runtimes: setup ## the tests that run on each ROCm at hand; other ones are fetched first
-	-for runtime in $(RUNTIMES); do $(BIN)/wavescope softgpu --fetch $$runtime; done
-	$(BIN)/pytest -n auto -rs -m runtimes
+test-runtimes: setup ## the tests of recording on each of RUNTIMES, which are fetched first
+	tools/test_runtimes $(BIN) $(RUNTIMES)
 
 lint: setup ## ruff, mypy, import layers
 	$(BIN)/ruff format --check .

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
-import shutil
 import subprocess
 import time
 from collections import defaultdict
@@ -13,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
+from tests.program_builds import built_program
 from tests.recorded import PATIENCE_S, PROGRAMS, ProcessFiles, Rows, collector, only_process
 from tests.softgpu_programs import softgpu_variables
 from wavescope.collect.libraries import with_word
@@ -44,30 +42,10 @@ _COUNTER = np.dtype(
 
 
 def built(name: str, folder: Path) -> Path:
-    """A program of tests/programs, compiled into `folder`; skips where a tool is missing."""
+    """A program of tests/programs/collected in `folder`; skips where a tool is missing."""
     source = PROGRAMS / "collected" / name
-    compiler = "hipcc" if source.suffix == ".hip" else "gcc"
-    if shutil.which(compiler) is None or not Path("/usr/include/hsa/hsa.h").exists():
-        pytest.skip(f"{compiler} or the HSA headers are not installed")
-    program = folder / source.stem
-    if program.exists():
-        return program
-    flags = ["--offload-arch=gfx90a"] if compiler == "hipcc" else ["-pthread"]
-    libraries = [] if compiler == "hipcc" else ["-lhsa-runtime64"]
-    draft = folder / f"{source.stem}.{os.getpid()}"
-    command = [compiler, "-O1", *flags, "-o", str(draft), str(source), *libraries]
-    done = subprocess.run(
-        command,
-        env=os.environ | {"HIP_PLATFORM": "amd"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0 and "cannot find -lhsa-runtime64" in done.stderr:
-        pytest.skip("the HSA runtime is not installed")
-    assert done.returncode == 0, done.stderr
-    draft.rename(program)
-    return program
+    flags = ["--offload-arch=gfx90a"] if source.suffix == ".hip" else []
+    return built_program(source, folder / source.stem, *flags)
 
 
 @dataclass(frozen=True)

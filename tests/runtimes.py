@@ -1,129 +1,100 @@
-"""Runs tests on every ROCm at hand: the machine's own, and those that were fetched.
+"""The ROCm that tests run on: the machine's own, or the one that WAVESCOPE_TEST_RUNTIME names.
 
-`@each_runtime` gives a test the parameter `runtime`. Such tests are marked `runtimes`: `make
-test-runtimes` fetches what can be fetched and runs them, a plain `make test` leaves them out.
+`make test-runtimes` runs the tests marked `recording` once for each that can be fetched. What versions
+do differently, as far as tests see it, is a row here.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
 
 import pytest
 
-from tests.softgpu_programs import APT, Ran, compiled, on_softgpu, shared_folder
 from wavescope.collect.machine import Machine
-from wavescope.collect.runtimes import Runtime, RuntimeState, chosen_runtime, listed_runtimes
+from wavescope.collect.runtimes import Runtime, chosen_runtime
+from wavescope.collect.runtimes.machine_runtime import machine_version
 
 MACHINE = "machine"
-MATRIX = (MACHINE, "6.1", "6.4")
-_CACHE = {n: v for n, v in os.environ.items() if n == "WAVESCOPE_RUNTIMES"}
+TESTED = os.environ.get("WAVESCOPE_TEST_RUNTIME", MACHINE)
+CACHE = {n: v for n, v in os.environ.items() if n == "WAVESCOPE_RUNTIMES"}
 """Tests see no settings of the machine; where its runtimes are is what these are about."""
 
 
-def _environment() -> dict[str, str]:
-    return {**os.environ, **_CACHE}
-
-
 @dataclass(frozen=True)
-class TestedRuntime:
-    """A runtime of the matrix by its name; whether it is there is asked when a test needs it."""
+class Behaviour:
+    """What a version of ROCm does otherwise than its predecessor."""
 
-    name: str
-
-    __test__ = False  # for pytest: the name begins with Test
-
-    def require(self) -> Runtime | None:
-        """The runtime, None for the machine's own; a skip with the reason where it is not there."""
-        at_hand = runtimes_at_hand()
-        if self.name not in at_hand:
-            way = (
-                "install ROCm" if self.name == MACHINE else f"wavescope softgpu --fetch {self.name}"
-            )
-            pytest.skip(f"the runtime {self.name} is not here: {way}")
-        return chosen_runtime(self.name, _environment())
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """For `wavescope trace`: it says where the runtimes are."""
-        return _environment()
-
-    @property
-    def options(self) -> list[str]:
-        """For `wavescope softgpu`."""
-        return ["--runtime", self.name]
+    chips: tuple[str, ...]
+    """Those of the software GPU's that its ROCr knows."""
+    copies_little_by_kernels: bool = False
+    """Copies between host and GPU of some KB are kernels, not the work of a copy engine."""
+    newer_launches: frozenset[str] = frozenset()
+    """Functions that launch kernels or make graphs of them and that HIP 5.2 lacks."""
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    """Why it cannot do what others can."""
 
 
-def runtimes_at_hand() -> list[str]:
-    """Names of the runtimes that programs can be run on now."""
-    environment = _environment()
-    listed = listed_runtimes(environment, Machine(environment=environment))
-    return [runtime.name for runtime in listed if runtime.state is RuntimeState.READY]
+_CHIPS_OF_5_2 = ("gfx900", "gfx906", "gfx908", "gfx90a", "gfx1030")
+_CHIPS_OF_6_1 = (*_CHIPS_OF_5_2, "gfx942", "gfx1100")
+_NO_VMM = "HIP before 6 maps no memory at reserved addresses on Linux"
+_BEHAVIOURS = {
+    "5.2": Behaviour(
+        _CHIPS_OF_5_2,
+        lacks={
+            "ipc": "ROCr 5.2 shares memory by a call that only AMD's own kernel driver has",
+            "vmm": _NO_VMM,
+        },
+    ),
+    "6.1": Behaviour(
+        _CHIPS_OF_6_1,
+        newer_launches=frozenset({"hipModuleLaunchCooperativeKernel"}),
+        lacks={
+            "ipc": "ROCr 6.1 gives out handles of shared memory that name no process",
+            "vmm": _NO_VMM,
+        },
+    ),
+    "6.4": Behaviour(
+        (*_CHIPS_OF_6_1, "gfx950"),
+        copies_little_by_kernels=True,
+        newer_launches=frozenset(
+            {
+                "hipModuleLaunchCooperativeKernel",
+                "hipGraphAddNode",
+                "hipGraphExecNodeSetParams",
+                "hipLaunchKernel",  # by the address that hipGetProcAddress gives
+            }
+        ),
+    ),
+}
 
 
-def each_runtime(test: Callable[..., Any]) -> Callable[..., Any]:
-    """Run a test with `runtime` once per ROCm of the matrix."""
-    parameters = [pytest.param(TestedRuntime(name), id=name) for name in MATRIX]
-    marked: Callable[..., Any] = pytest.mark.parametrize("runtime", parameters)(test)
-    return pytest.mark.runtimes(marked)
+@cache
+def runtime_under_test() -> Runtime | None:
+    """The runtime that programs of tests are built for; None is the machine's own."""
+    return chosen_runtime(TESTED, {**os.environ, **CACHE})
 
 
-def run_on(
-    runtime: TestedRuntime,
-    folder: Path,
-    options: list[str],
-    *command: str | Path,
-    variables: Mapping[str, str] | None = None,
-) -> Ran:
-    """Run a program on the software GPU below that runtime, with truth logs in `folder`."""
-    runtime.require()
-    given = {**_CACHE, **(variables or {})}
-    return on_softgpu(folder, [*runtime.options, *options], *command, variables=given)
+def behaviour() -> Behaviour:
+    """The row of the tested version, or of the one before it that has a row."""
+    version = machine_version(Machine()) if TESTED == MACHINE else TESTED
+    rows = [row for name, row in _BEHAVIOURS.items() if _numbers(name) <= _numbers(version)]
+    return rows[-1] if rows else _BEHAVIOURS["5.2"]
 
 
-def compiled_for(
-    source: Path, runtime: TestedRuntime, factory: pytest.TempPathFactory, *flags: str
-) -> Path:
-    """The program of `source`, linked to the libraries of that runtime, once per test run.
-
-    Debian 12's compiler serves all runtimes: only the library that is linked differs.
-    """
-    other = runtime.require()
-    if other is None:
-        return compiled(source, factory, *flags)
-    is_hip = source.suffix == ".hip"
-    compiler = "hipcc" if is_hip else "gcc"
-    if shutil.which(compiler) is None or not Path("/usr/include/hsa/hsa.h").exists():
-        pytest.skip(f"{source.name} cannot be compiled: {APT}")
-    program = (
-        shared_folder(factory) / f"{source.stem}-{runtime.name}{''.join(flags).replace('/', '_')}"
-    )
-    if program.exists():
-        return program
-    unfinished = program.with_name(f"{program.name}.{os.getpid()}")
-    own = ["-O1", "-w"] if is_hip else ["-std=gnu11", "-O1"]
-    _run([compiler, *own, *flags, "-c", "-o", f"{unfinished}.o", str(source)])
-    # What those libraries need themselves, such as a newer C library, is not on this machine.
-    link = ["-Wl,--allow-shlib-undefined", *_libraries(other, is_hip=is_hip), "-pthread"]
-    _run(["g++", "-o", str(unfinished), f"{unfinished}.o", *link])
-    unfinished.rename(program)
-    return program
+def require(subject: str) -> None:
+    """Skip, with the reason, what the tested version cannot do."""
+    if reason := behaviour().lacks.get(subject):
+        pytest.skip(f"runtime {TESTED}: {reason}")
 
 
-def _libraries(runtime: Runtime, *, is_hip: bool) -> list[str]:
-    for folder in runtime.library_folders:
-        found = sorted(folder.glob("libamdhip64.so.[0-9]" if is_hip else "libhsa-runtime64.so.1"))
-        if found:
-            return [f"-L{folder}", f"-l:{found[-1].name}"]
-    raise AssertionError(f"the runtime {runtime.name} lacks a library to link")
+def require_chip(chip: str) -> None:
+    """Skip what needs a GPU that the tested version does not know."""
+    if chip not in behaviour().chips:
+        pytest.skip(f"runtime {TESTED}: its ROCr does not know {chip}")
 
 
-def _run(command: list[str]) -> None:
-    environment = {**os.environ, "HIP_PLATFORM": "amd"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in version.split(".")[:2] if number.isdigit())

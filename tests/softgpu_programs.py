@@ -1,10 +1,9 @@
-"""Compiles the test programs, runs them on the software GPU and reads what it executed."""
+"""Runs the test programs on the software GPU and reads what it executed."""
 
 from __future__ import annotations
 
 import csv
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,13 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.program_builds import built_program
 from wavescope.collect.machine import Machine
 from wavescope.collect.softgpu import softgpu_environment, softgpu_trouble
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-CHIPS_OF_ROCR_5 = ("gfx900", "gfx906", "gfx908", "gfx90a", "gfx1030")
-"""Those of the software GPU's chips that the oldest runtime knows."""
-APT = "apt-get install --no-install-recommends libhsa-runtime-dev libamdhip64-dev hipcc"
 
 
 def require_softgpu() -> None:
@@ -44,27 +41,8 @@ def shared_folder(factory: pytest.TempPathFactory) -> Path:
 
 def compiled(source: Path, factory: pytest.TempPathFactory, *flags: str) -> Path:
     """The program of `source`, compiled once per test run, or a skip when it cannot be."""
-    is_hip = source.suffix == ".hip"
-    compiler = "hipcc" if is_hip else "gcc"
-    if shutil.which(compiler) is None or not Path("/usr/include/hsa/hsa.h").exists():
-        pytest.skip(f"{source.name} cannot be compiled: {APT}")
-    program = shared_folder(factory) / f"{source.stem}{''.join(flags).replace('/', '_')}"
-    if program.exists():
-        return program
-    unfinished = program.with_name(f"{program.name}.{os.getpid()}")
-    own = ["-O1", "-w"] if is_hip else ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
-    libraries = [] if is_hip else ["-lhsa-runtime64", "-pthread"]
-    command = [compiler, *own, *flags, "-o", str(unfinished), str(source), *libraries]
-    done = subprocess.run(
-        command,
-        env={**os.environ, "HIP_PLATFORM": "amd"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    unfinished.rename(program)
-    return program
+    name = f"{source.stem}{''.join(flags).replace('/', '_')}"
+    return built_program(source, shared_folder(factory) / name, *flags)
 
 
 @dataclass(frozen=True)

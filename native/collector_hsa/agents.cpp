@@ -1,6 +1,7 @@
 #include "collector_hsa/agents.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "core/clock.h"
@@ -18,7 +19,8 @@ uint64_t pair_period_ns(uint64_t pair_count) {
 constexpr uint64_t kFarFutureNs = uint64_t{1} << 61;
 constexpr uint64_t kSoonNs = 1000000000;
 constexpr uint64_t kLargestTick = uint64_t{1} << 60;
-constexpr uint64_t kRateTicks = 10000000;
+constexpr uint64_t kFarTicks = 10000000;
+constexpr uint64_t kRateTicks = 100000000;
 
 template <typename Value>
 Value agent_info(const HsaApi& api, hsa_agent_t agent, uint32_t attribute) {
@@ -59,6 +61,23 @@ uint64_t memory_bytes(const HsaApi& api, hsa_agent_t agent) {
   if (api.agent_iterate_memory_pools == nullptr || api.memory_pool_get_info == nullptr) return 0;
   api.agent_iterate_memory_pools(agent, add_pool, &memory);
   return memory.total;
+}
+
+// In ticks per second, 0: not known. The runtime reads its clocks before it converts a far tick, and the time that this takes is in the
+// result: the rate is that between two far ticks, and the median of several in case a thread is held up meanwhile.
+uint64_t rate_at(const HsaApi& api, hsa_agent_t agent, uint64_t tick) {
+  std::array<uint64_t, 5> rates{};
+  for (uint64_t& rate : rates) {
+    uint64_t near_ns = 0;
+    uint64_t far_ns = 0;
+    if (api.convert_tick(agent, tick + kFarTicks, &near_ns) != HSA_STATUS_SUCCESS ||
+        api.convert_tick(agent, tick + kFarTicks + kRateTicks, &far_ns) != HSA_STATUS_SUCCESS || far_ns <= near_ns) {
+      return 0;
+    }
+    rate = kRateTicks * 1000000000 / (far_ns - near_ns);
+  }
+  std::sort(rates.begin(), rates.end());
+  return rates[rates.size() / 2];
 }
 
 }  // namespace
@@ -130,16 +149,13 @@ void Agents::begin_pairs(Gpu& gpu) {
     if (step == 16) return;
     after += uint64_t{1000} << step;
   }
-  uint64_t later_ns = 0;
-  if (ns - now_ns > kSoonNs || api_.convert_tick(gpu.agent, after + kRateTicks, &later_ns) != HSA_STATUS_SUCCESS ||
-      later_ns <= ns) {
-    return;
-  }
+  const uint64_t ticks_per_second = ns - now_ns > kSoonNs ? 0 : rate_at(api_, gpu.agent, after);
+  if (ticks_per_second == 0) return;
   facts_.append(Fact("clock")
                     .add("gpu", uint32_t{gpu.index})
                     .add("ticks", after)
                     .add("ns", ns)
-                    .add("ticks_per_second", kRateTicks * 1000000000 / (later_ns - ns)));
+                    .add("ticks_per_second", ticks_per_second));
   gpu.paired_tick = after;
 }
 

@@ -10,14 +10,17 @@ import pytest
 from tests.integration.test_collector_hip import (
     HipProgram,
     block,
-    built_program,
     calls_said,
+    hip_program_in,
     named,
     on_software_gpu,
     recorded,
 )
 from tests.recorded import Call, ProcessFiles
+from tests.runtimes import behaviour
 from tests.softgpu_programs import softgpu_variables
+
+pytestmark = pytest.mark.recording
 
 KERNEL = "_Z5scalePff"
 SHAPE = {
@@ -29,7 +32,7 @@ SEVERAL_DEVICES = {"kernel": KERNEL, "count": 1, "flags": 0}
 
 @pytest.fixture(scope="module")
 def hip_launches(tmp_path_factory: pytest.TempPathFactory) -> HipProgram:
-    return built_program("hip_launches", tmp_path_factory.mktemp("hip"))
+    return hip_program_in(tmp_path_factory.mktemp("hip"), "hip_launches")
 
 
 def launched(folder: Path, built: HipProgram, scenario: str) -> ProcessFiles:
@@ -113,6 +116,7 @@ def test_newer_functions_where_the_runtime_has_them(
     process = launched(tmp_path / "session", hip_launches, "newer")
 
     by_call = kernels_by_call(process)
+    assert set(launches(process)) == behaviour().newer_launches
     for name, call in launches(process).items():
         if name in ("hipGraphAddNode", "hipGraphExecNodeSetParams"):
             assert (call.arguments["kernel"], call.arguments["type"]) == (KERNEL, 0)

@@ -32,6 +32,8 @@ from tests.recorded import processes
 from tests.softgpu_programs import shared_folder
 from wavescope.load import open_trace
 
+pytestmark = pytest.mark.recording
+
 KERNEL_NS = 2000
 
 
@@ -180,6 +182,15 @@ def test_an_application_sees_its_signals_as_without_a_tool(
         assert_recorded_is_executed(run)
         kept = np.count_nonzero(run.process.ops()["flags"] & APP_SIGNAL)
         assert kept >= 4 * 256 + 300  # in place, unless the signal is shared
+
+
+def test_the_first_reading_of_a_clock_tells_its_rate(programs: Path, tmp_path: Path) -> None:
+    """Which is all there is of a process that is killed before an op of its is collected."""
+    run = run_on_gpu(built("hsa_load.c", programs), 1, 1, 10, "none", "exit", folder=tmp_path)
+
+    first, *later = run.process.facts("clock")
+    assert abs(first["ticks_per_second"] - 100_000_000) <= 200  # 2 ppm
+    assert all("ticks_per_second" not in fact for fact in later)
 
 
 def test_forked_children_change_nothing(programs: Path, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from tests.executed import (
 )
 from tests.softgpu_programs import shared_folder
 
+pytestmark = pytest.mark.recording
+
 DISPATCHES = 50
 # What a runtime that was built with assertions says of a queue that must not be destroyed.
 LEAK = re.compile(

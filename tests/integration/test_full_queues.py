@@ -9,6 +9,8 @@ import pytest
 from tests.executed import built, dispatch_coverage, dispatches_by_queue, run_on_gpu
 from tests.softgpu_programs import shared_folder
 
+pytestmark = pytest.mark.recording
+
 SIZE = 64
 DISPATCHES = 512
 KERNEL = {"WAVESCOPE_SOFTGPU_KERNEL_NS": "200000"}

@@ -20,6 +20,8 @@ from tests.recorded import ProcessFiles, only_process
 from wavescope.model.columns import OPS
 from wavescope.store.chunk_reader import open_session
 
+pytestmark = pytest.mark.recording
+
 BEFORE, AFTER = 2_000, 40_000
 NO_SPACE = "the disk, or the limit of a file's size, had no more room"
 CUT_OFF = (

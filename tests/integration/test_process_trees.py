@@ -14,6 +14,8 @@ from tests.recorded import PATIENCE_S, collector
 from tests.softgpu_programs import require_softgpu
 from wavescope.load import open_trace
 
+pytestmark = pytest.mark.recording
+
 
 @pytest.fixture
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:

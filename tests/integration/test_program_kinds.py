@@ -17,6 +17,8 @@ from tests.recorded import PATIENCE_S, PROGRAMS, processes
 from wavescope.model.trace import Trace
 from wavescope.store.chunk_reader import open_session
 
+pytestmark = pytest.mark.recording
+
 DOCS = Path(__file__).parents[2] / "docs" / "recording.md"
 MANY = -1
 """Dispatches whose number the program leaves open."""

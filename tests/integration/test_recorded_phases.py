@@ -9,7 +9,8 @@ import pytest
 
 import wavescope
 from tests.phase_score import SCORED, classified, scores, truth_from_markers
-from tests.softgpu_programs import APT, require_softgpu
+from tests.program_builds import APT
+from tests.softgpu_programs import require_softgpu
 from wavescope.cli.main import main
 from wavescope.collect.demo_trace import demo_trace
 from wavescope.model.trace import Trace

@@ -93,6 +93,7 @@ def is_alive(pid: int) -> bool:
     return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
+@pytest.mark.recording
 def test_a_daemon_goes_on_recording_where_the_user_was_told(tmp_path: Path) -> None:
     require_softgpu()
     program = built("hsa_daemon.c", tmp_path)

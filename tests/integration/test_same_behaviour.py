@@ -11,6 +11,8 @@ from tests.executed import with_collector
 from tests.recorded import PATIENCE_S
 from tests.softgpu_programs import PROGRAMS, compiled, require_softgpu, softgpu_variables
 
+pytestmark = pytest.mark.recording
+
 HIP_SUBJECTS = (
     "copies",
     "fills",

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.runtimes import behaviour
 from tests.softgpu_programs import (
-    CHIPS_OF_ROCR_5,
     PROGRAMS,
     Ran,
     compiled,
     on_softgpu,
     require_softgpu,
 )
+
+pytestmark = pytest.mark.recording
 
 CLOCK_TICK_NS = 10
 """The GPU's counter runs at 100 MHz; the runtime converts with floating point on top."""
@@ -32,7 +34,7 @@ def run(folder: Path, options: list[str], *command: str | Path) -> Ran:
     return ran
 
 
-@pytest.mark.parametrize("chip", CHIPS_OF_ROCR_5)
+@pytest.mark.parametrize("chip", behaviour().chips)
 def test_every_chip_is_an_agent(hsa_ops: Path, tmp_path: Path, chip: str) -> None:
     ran = run(tmp_path, ["--chip", chip, "--gpus", "2"], hsa_ops, "agents")
 

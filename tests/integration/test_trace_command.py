@@ -350,6 +350,7 @@ def assert_same_ops(found: list[Op], expected: list[Op]) -> None:
         assert abs((ours[3] - ours[2]) - (theirs[3] - theirs[2])) <= 20, (ours, theirs)
 
 
+@pytest.mark.recording
 @pytest.mark.parametrize(("mode", "gpus"), [("standard", 1), ("full", 2), ("hip", 2)])
 def test_a_hip_program_on_the_software_gpu_is_traced_as_it_ran(
     mode: str, gpus: int, programs: Path
@@ -373,6 +374,7 @@ def test_a_hip_program_on_the_software_gpu_is_traced_as_it_ran(
     assert f"timed all {len(expected):,} dispatches" in done.stderr
 
 
+@pytest.mark.recording
 @pytest.mark.parametrize("mode", ["standard", "full"])
 def test_several_processes_are_traced_as_each_ran(mode: str, programs: Path) -> None:
     require_softgpu()

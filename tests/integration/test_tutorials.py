@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.softgpu_programs import APT, require_softgpu
+from tests.program_builds import APT
+from tests.softgpu_programs import require_softgpu
 from wavescope.collect.machine import Machine
 
 ROOT = Path(__file__).resolve().parents[2]

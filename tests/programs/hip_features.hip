@@ -160,6 +160,21 @@ void graphs() {
   OK(hipGraphDestroy(graph));
 }
 
+void large_graph() {
+  hipStream_t stream;
+  hipGraph_t graph;
+  hipGraphExec_t executable;
+  OK(hipStreamCreate(&stream));
+  OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+  for (int index = 0; index < 1500; ++index) touch<<<4, 64, 0, stream>>>(nullptr);
+  OK(hipStreamEndCapture(stream, &graph));
+  OK(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+  for (int index = 0; index < 3; ++index) OK(hipGraphLaunch(executable, stream));
+  OK(hipStreamSynchronize(stream));
+  OK(hipGraphExecDestroy(executable));
+  OK(hipGraphDestroy(graph));
+}
+
 void peers() {
   const int devices = device_count();
   REQUIRE(devices > 1);
@@ -280,7 +295,7 @@ void processes() {
   OK(hipDeviceSynchronize());
   if (child == 0) std::exit(0);
   const pid_t idle_child = fork();
-  if (idle_child == 0) std::exit(0);
+  if (idle_child == 0) _exit(0);  // by exit HIP 6 waits for ever for a thread that only its parent has
   usleep(50000);
 }
 
@@ -291,7 +306,7 @@ const struct {
     {"copies", copies},       {"fills", fills},       {"rectangles", rectangles},   {"symbols", symbols},
     {"streams", streams},     {"graphs", graphs},     {"peers", peers},             {"callbacks", callbacks},
     {"cooperative", cooperative}, {"host_memory", host_memory}, {"values", values}, {"threads", threads},
-    {"limits", limits},       {"processes", processes},
+    {"limits", limits},       {"processes", processes}, {"large_graph", large_graph},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 //   once      as many dispatches as the ring has room for, then one doorbell for all of them
 //   threads   dispatches of four threads
 //   pause     recording is paused by the program after a tenth of the dispatches
+//   resume    the same, and goes on after another tenth
 //   host      the ring is filled with barriers that wait for a signal which the same thread sets when it is full
 //   host-once the same with one doorbell for all of them
 // Prints the number of packets once all of them are done.
@@ -45,10 +46,15 @@ static int with_barriers(void) {
   return 8 * dispatch_count;
 }
 
-static int paused_by_the_program(void) {
-  int (*pause_recording)(uint64_t) = (int (*)(uint64_t))dlsym(RTLD_DEFAULT, "roctxProfilerPause");
+static void tell_recorder(const char* function) {
+  int (*found)(uint64_t) = (int (*)(uint64_t))dlsym(RTLD_DEFAULT, function);
+  if (found) found(0);
+}
+
+static int paused_by_the_program(int is_resumed) {
   for (int i = 0; i < dispatch_count; i++) {
-    if (i == dispatch_count / 10 && pause_recording) pause_recording(0);
+    if (i == dispatch_count / 10) tell_recorder("roctxProfilerPause");
+    if (i == dispatch_count / 5 && is_resumed) tell_recorder("roctxProfilerResume");
     dispatch(queue, 64, no_signal);
   }
   return dispatch_count;
@@ -99,7 +105,8 @@ static int put(const char* kind) {
   if (!strcmp(kind, "barriers")) return with_barriers();
   if (!strcmp(kind, "once")) return full_rings(dispatch_count, no_signal);
   if (!strcmp(kind, "threads")) return from_threads();
-  if (!strcmp(kind, "pause")) return paused_by_the_program();
+  if (!strcmp(kind, "pause")) return paused_by_the_program(0);
+  if (!strcmp(kind, "resume")) return paused_by_the_program(1);
   if (!strcmp(kind, "host")) return behind_the_host(0);
   if (!strcmp(kind, "host-once")) return behind_the_host(1);
   dispatch_some((void*)1L);

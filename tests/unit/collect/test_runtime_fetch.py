@@ -380,3 +380,15 @@ def test_the_cache_is_where_the_environment_says(tmp_path: Path) -> None:
         "/h/.cache/wavescope/runtimes"
     )
     assert cache_folder({"HOME": "/h", "WAVESCOPE_RUNTIMES": "/r"}) == Path("/r")
+
+
+def test_hip_is_also_found_by_the_name_that_it_opens_itself_by(
+    cached: Path, tmp_path: Path
+) -> None:
+    link = cached / "root" / LIBRARIES / "libamdhip64.so"
+    assert link.readlink() == Path("libamdhip64.so.6")
+    link.unlink()  # as in what an older version fetched
+
+    fetched_runtime("6.4", cache_in(tmp_path))
+
+    assert link.readlink() == Path("libamdhip64.so.6")

@@ -74,6 +74,8 @@ class Catalogue:
     suites: frozenset[str]
     assumed: tuple[str, ...]
     """Packages that are not fetched, whatever depends on them."""
+    links: Mapping[str, str]
+    """Names that libraries are also opened by, with the patterns of what these mean."""
 
     def wanted(self, name: str) -> WantedRuntime:
         """The runtime of a name such as `6.4` or `6.4+llama`."""
@@ -106,6 +108,7 @@ def _catalogue(document: dict[str, Any]) -> Catalogue:
         tuple(document["debian"]["keyrings"]),
         frozenset(document["debian"]["suites"]),
         tuple(document["assumed"]["packages"]),
+        document["links"],
     )
 
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from wavescope.collect.machine import Machine
 from wavescope.collect.runtimes.archive import archive_of
-from wavescope.collect.runtimes.cache import cache_folder, cached_runtime
+from wavescope.collect.runtimes.cache import VARIABLE, cache_folder, cached_runtime
 from wavescope.collect.runtimes.catalogue import catalogue
 from wavescope.collect.runtimes.fetch import Told, fetch, fetching_alone, writable_cache
 from wavescope.collect.runtimes.machine_runtime import machine_version
 from wavescope.collect.runtimes.runtime import Runtime
+from wavescope.collect.runtimes.unpack import link_libraries
+from wavescope.errors import MachineError
 
 MACHINE = "machine"
 
@@ -51,11 +53,23 @@ def fetched_runtime(
     with fetching_alone(cache, wanted.name, tell):
         found = cached_runtime(cache, wanted.name)
         if found.runtime is not None and not again:
-            return found.runtime
+            return _linked(found.runtime)
         if found.runtime is None and found.folder.exists():
             tell(f"runtime {wanted.name}: {found.trouble}; it is fetched again")
         here = machine or Machine(environment=environment)
-        return fetch(wanted, archive_of(here, catalogue(), mirror), cache, tell)
+        return _linked(fetch(wanted, archive_of(here, catalogue(), mirror), cache, tell))
+
+
+def _linked(runtime: Runtime) -> Runtime:
+    """The runtime, with the names that its libraries are opened by."""
+    try:
+        link_libraries(runtime.loader.parent, catalogue().links)
+    except OSError as error:
+        raise MachineError(
+            f"cannot write to {runtime.folder}: {error.strerror}",
+            hint=f"set {VARIABLE} to a folder of yours",
+        ) from error
+    return runtime
 
 
 def _nobody(_: str) -> None:

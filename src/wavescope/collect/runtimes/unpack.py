@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from wavescope.collect.runtimes.bounded_command import run_bounded
@@ -39,6 +39,14 @@ def link_plugins(root: Path, folders: Sequence[str], executable: Path) -> None:
             link = executable.parent / library.name
             if not link.exists():
                 link.symlink_to(os.path.relpath(library, link.parent))
+
+
+def link_libraries(folder: Path, links: Mapping[str, str]) -> None:
+    """Give libraries in `folder` the names that `links` has for patterns of theirs."""
+    for name, pattern in links.items():
+        for library in sorted(folder.glob(pattern)):
+            if not (folder / name).exists():
+                (folder / name).symlink_to(library.name)
 
 
 def keep_links_inside(root: Path) -> None:

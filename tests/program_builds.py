@@ -1,0 +1,87 @@
+"""Builds the test programs for the ROCm that is tested: the machine's own, or a fetched one.
+
+A program for a fetched one names that one's dynamic linker and libraries itself, so that it runs on it
+however it is started: by a shell, by `env`, by another program. What it starts is not affected.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.runtimes import runtime_under_test
+from wavescope.collect.runtimes import Runtime
+
+APT = "apt-get install --no-install-recommends libhsa-runtime-dev libamdhip64-dev hipcc"
+_HIP = ("hipcc", "-O1", "-w")
+_C = ("gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread")
+
+
+def built_program(source: Path, program: Path, *flags: str) -> Path:
+    """`program`, built of a source in C or HIP for the tested runtime; a skip where it cannot be."""
+    return built_for(runtime_under_test(), source, program, *flags)
+
+
+def built_for(runtime: Runtime | None, source: Path, program: Path, *flags: str) -> Path:
+    """`program`, built for a runtime unless it is there; None is the machine's own."""
+    compiler = _HIP if source.suffix == ".hip" else _C
+    if shutil.which(compiler[0]) is None or not Path("/usr/include/hsa/hsa.h").exists():
+        pytest.skip(f"{source.name} cannot be compiled: {APT}")
+    if program.exists():
+        return program
+    draft = program.with_name(f"{program.name}.{os.getpid()}")
+    if runtime is None:
+        own = [] if source.suffix == ".hip" else ["-lhsa-runtime64"]
+        _run(*compiler, *flags, "-o", str(draft), str(source), *own)
+    else:
+        # Debian 12's compiler serves all runtimes: only what is linked differs.
+        options = [flag for flag in flags if not flag.startswith("-l")]
+        _run(*compiler, *options, "-c", "-o", f"{draft}.o", str(source))
+        _run("g++", "-o", str(draft), f"{draft}.o", *linked_to(runtime, source.suffix == ".hip"))
+    draft.rename(program)
+    return program
+
+
+def linked_to(runtime: Runtime, is_hip: bool) -> list[str]:
+    """What the linker is told so that a program has the libraries of a runtime and no others."""
+    wanted = "libamdhip64.so.[0-9]" if is_hip else "libhsa-runtime64.so.1"
+    (library,) = (path for folder in runtime.library_folders for path in folder.glob(wanted))
+    folders = [f"-Wl,-rpath,{folder}" for folder in runtime.library_folders]
+    return [
+        f"-Wl,--dynamic-linker={runtime.loader}",
+        "-Wl,--disable-new-dtags",  # a path that holds for the libraries of libraries, too
+        *folders,
+        "-Wl,--allow-shlib-undefined",  # they need a newer C library than this machine has
+        str(library),
+        *(_found_only_by_others(runtime.loader.parent) if is_hip else ()),
+        "-pthread",
+    ]
+
+
+@cache
+def _found_only_by_others(folder: Path) -> tuple[str, ...]:
+    """What libraries with a RUNPATH of their own need: the program's path does not hold for them.
+
+    They find what is loaded already, so the program itself has to need it.
+    """
+    needed: set[str] = set()
+    for library in sorted(folder.glob("lib*.so.*")):
+        told = subprocess.run(
+            ["readelf", "-d", str(library)], capture_output=True, text=True, check=True
+        ).stdout
+        if "(RUNPATH)" in told:
+            needed.update(re.findall(r"\(NEEDED\).*\[(.+)\]", told))
+    paths = sorted(folder / name for name in needed if (folder / name).exists())
+    return ("-Wl,--no-as-needed", *map(str, paths))
+
+
+def _run(*command: str) -> None:
+    environment = os.environ | {"HIP_PLATFORM": "amd"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
