@@ -29,6 +29,7 @@ from wavescope.model.names.demangle import demangle
 RUNTIME = TestedRuntime("6.4+llama")
 WAVESCOPE = (sys.executable, "-m", "wavescope")
 LAYERS = TinyModel().layers
+FIRST_WORD = 259  # tokens below it stand for bytes and for control
 DURATIONS = Path(__file__).resolve().parents[1] / "examples" / "llama_bench.durations"
 
 
@@ -109,9 +110,9 @@ class Server:
     run: EngineRun
 
     def complete(self, prompt_tokens: int, answer_tokens: int) -> dict[str, Any]:
-        """The answer to a prompt of that many words of one token each."""
+        """The answer to a prompt of that many tokens."""
         question = {
-            "prompt": " ".join(f"w{index}" for index in range(prompt_tokens)),
+            "prompt": list(range(FIRST_WORD, FIRST_WORD + prompt_tokens)),
             "n_predict": answer_tokens,
             "ignore_eos": True,
             "cache_prompt": False,

@@ -166,6 +166,7 @@ def test_a_server_is_recorded_until_it_is_interrupted(
 
     assert code == 0, server.run.errors
     assert [answer["tokens_predicted"] for answer in answers] == [16, 17, 18, 19]
+    assert [answer["tokens_evaluated"] for answer in answers] == [200] * 4
     executed = server.run.dispatches()
     assert differences(executed, traced_dispatches(server.run.trace), READING_ERROR_NS) == []
     with open_trace(server.run.trace) as trace:
