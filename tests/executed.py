@@ -118,11 +118,11 @@ def gpu_environment(
     folder: Path, mode: str | None, gpus: int, settings: dict[str, str]
 ) -> dict[str, str]:
     """The environment of a program on the software GPU; without a mode it is not recorded."""
-    environment = softgpu_variables(
-        WAVESCOPE_SOFTGPU_GPUS=str(gpus),
-        WAVESCOPE_SOFTGPU_TRUTH=str(folder / "truth.csv"),
-        **settings,
-    )
+    usual = {
+        "WAVESCOPE_SOFTGPU_GPUS": str(gpus),
+        "WAVESCOPE_SOFTGPU_TRUTH": str(folder / "truth.csv"),
+    }
+    environment = softgpu_variables(**(usual | settings))
     return environment if mode is None else with_collector(environment, mode, folder / "session")
 
 

@@ -159,7 +159,7 @@ void Agents::finish_pairs() {
 
 void Agents::write_pair(Gpu& gpu, uint64_t tick) {
   uint64_t ns = 0;
-  if (tick == 0 || tick == gpu.paired_tick) return;
+  if (tick == 0 || tick == gpu.paired_tick || !driver_.is_there()) return;
   if (api_.convert_tick(gpu.agent, tick, &ns) != HSA_STATUS_SUCCESS) return;
   facts_.append(Fact("clock").add("gpu", uint32_t{gpu.index}).add("ticks", tick).add("ns", ns));
   gpu.paired_tick = tick;

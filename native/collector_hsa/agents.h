@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "collector_hsa/driver_link.h"
 #include "collector_hsa/hsa_api.h"
 #include "core/facts_log.h"
 
@@ -32,6 +33,7 @@ class Agents {
   // Its index, or kHost.
   uint32_t index_of(hsa_agent_t agent);
   std::vector<Gpu>& gpus() { return gpus_; }
+  const DriverLink& driver() const { return driver_; }
 
   // Writes a first pair, of about now, so that ticks can be converted even if nothing is seen to complete before the end.
   void begin_pairs(Gpu& gpu);
@@ -47,6 +49,7 @@ class Agents {
 
   const HsaApi& api_;
   FactsLog& facts_;
+  const DriverLink driver_;
   std::mutex mutex_;
   std::vector<Gpu> gpus_;  // complete after construction
 };

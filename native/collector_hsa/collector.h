@@ -17,6 +17,7 @@
 #include "collector_hsa/kernel_symbols.h"
 #include "collector_hsa/op_log.h"
 #include "collector_hsa/queue_recorder.h"
+#include "collector_hsa/queue_request.h"
 #include "collector_hsa/runtime_versions.h"
 #include "collector_hsa/shared_queues.h"
 #include "collector_hsa/signal_watch.h"

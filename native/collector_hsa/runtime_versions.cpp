@@ -28,7 +28,7 @@ struct Limit {
 constexpr Limit kLimits[] = {
     {RuntimeLimit::kFullQueue, 1, 60000,
      "stops the process, or changes the order of packets, when an intercepted queue runs full; the collector keeps it from that"},
-    {RuntimeLimit::kLargeBatch, 60000, 71300, "may crash when more than 256 packets are submitted at once to an intercepted queue"},
+    {RuntimeLimit::kLargeBatch, 70000, 71300, "may crash when more than 256 packets are submitted at once to an intercepted queue"},
     {RuntimeLimit::kRegistry, 60300, UINT32_MAX,
      "where built with rocprofiler-register, a tool of rocprofiler takes the collector's place"},
 };

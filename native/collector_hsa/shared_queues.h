@@ -15,24 +15,6 @@
 
 namespace wavescope {
 
-// What the application asks of hsa_queue_create.
-struct QueueRequest {
-  hsa_agent_t agent;
-  uint32_t size;
-  hsa_queue_type32_t type;
-  void (*callback)(hsa_status_t, hsa_queue_t*, void*);
-  void* data;
-  uint32_t private_bytes;
-  uint32_t group_bytes;
-
-  bool is_for_shared_queue() const { return type == HSA_QUEUE_TYPE_COOPERATIVE; }
-
-  // hsa_queue_create, or hsa_amd_queue_intercept_create, which takes the same.
-  hsa_status_t make(decltype(hsa_queue_create)* create, hsa_queue_t** queue) const {
-    return create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
-  }
-};
-
 // An intercepting queue and the plain reference to what it lies on, which is null where there is no such thing.
 struct InterceptedQueue {
   hsa_queue_t* intercepting = nullptr;

@@ -62,7 +62,7 @@ bool SlotPool::try_kept_signals(hsa_agent_t gpu) {
 }
 
 SlotBlock* SlotPool::make() {
-  if (made_ == kMostBlocks) return nullptr;
+  if (made_ == kMostBlocks || !agents_.driver().is_there()) return nullptr;
   void* memory = std::aligned_alloc(alignof(SlotBlock), sizeof(SlotBlock));
   if (memory == nullptr) return nullptr;
   auto* block = new (memory) SlotBlock{};

@@ -16,6 +16,7 @@ namespace wavescope {
 namespace {
 
 constexpr mode_t kForThisUserAlone = 0600;
+constexpr int kHighNumber = 960;  // below 1024, which is the most that many processes may have
 
 // What the program finds in errno is its own.
 class KeptErrno {
@@ -25,6 +26,15 @@ class KeptErrno {
  private:
   const int value_ = errno;
 };
+
+// Programs count on low numbers: they close 0 and open what is to be their standard input. So ours is high, if it may be,
+// for as long as it is there.
+int out_of_the_way(int file) {
+  const int high = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, kHighNumber);
+  if (high < 0) return file;
+  close(file);
+  return high;
+}
 
 bool write_at(int file, const iovec* pieces, int piece_count, std::size_t count, uint64_t offset) {
   for (;;) {
@@ -68,7 +78,7 @@ OwnFile::OwnFile(std::string path) : path_(std::move(path)) {
 }
 
 int OwnFile::reopened() const {
-  const int file = open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const int file = out_of_the_way(open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file < 0) return -1;
   struct stat state {};
   const bool is_ours = fstat(file, &state) == 0 && state.st_dev == device_ && state.st_ino == inode_ &&

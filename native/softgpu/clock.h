@@ -34,6 +34,8 @@ class GpuClock {
  public:
   GpuClock(uint64_t epoch_ticks, uint64_t start_ns, int64_t drift_ppb, std::vector<ClockJump> jumps);
   uint64_t ticks(uint64_t host_ns) const;
+  // When the counter last ticked: pairs of readings at ticks tell its rate exactly, however close they are.
+  uint64_t last_tick_ns(uint64_t host_ns) const { return host_ns - (host_ns - start_ns_) % ns_per_gpu_tick; }
 
  private:
   uint64_t epoch_ticks_;

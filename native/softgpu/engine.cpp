@@ -6,7 +6,7 @@ Engine::Engine(Configuration& configuration, const Clock& clock, const Memory& m
   if (!configuration.truth_path.empty()) {
     truth_file_ = std::make_unique<TruthFile>(configuration.truth_path);
   }
-  const bool logs = truth_file_ && truth_file_->is_open();
+  const bool logs = truth_file_ && truth_file_->is_made();
   const uint64_t start_ns = clock.now_ns();
   for (uint32_t index = 0; index < configuration.gpu_count; ++index) {
     const auto wake_others = [this, index] {

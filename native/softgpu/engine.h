@@ -19,7 +19,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Whether the truth log was asked for and cannot be written.
-  bool lacks_truth_file() const { return truth_file_ && !truth_file_->is_open(); }
+  bool lacks_truth_file() const { return truth_file_ && !truth_file_->is_made(); }
 
   // The file of the truth log, or nothing.
   std::string truth_path() const { return truth_file_ ? truth_file_->path() : std::string(); }

@@ -1,10 +1,13 @@
 #include "softgpu/truth.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
+#include <memory>
 
 namespace softgpu {
 
@@ -23,8 +26,10 @@ std::string with_process_id(std::string path, pid_t process) {
   return path;
 }
 
-int create(const std::string& path) {
-  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+// The program may go to another folder.
+std::string absolute(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> folder(path.front() == '/' ? nullptr : ::getcwd(nullptr, 0), &std::free);
+  return folder ? std::string(folder.get()) + "/" + path : path;
 }
 
 void add_number(std::string& line, uint64_t number) {
@@ -49,26 +54,39 @@ void add_field(std::string& line, std::string_view text) {
 }  // namespace
 
 TruthFile::TruthFile(const std::string& path)
-    : owner_(::getpid()), path_(with_process_id(path, owner_)), descriptor_(create(path_)) {
-  if (descriptor_ < 0 && errno == EEXIST) {
+    : owner_(::getpid()), path_(absolute(with_process_id(path, owner_))) {
+  if (!create() && errno == EEXIST) {
     path_ += "." + std::to_string(owner_);
-    descriptor_ = create(path_);
+    create();
   }
-  if (descriptor_ >= 0) append(header);
+  if (is_made()) append(header);
 }
 
-TruthFile::~TruthFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+bool TruthFile::create() {
+  const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (descriptor < 0) return false;
+  struct stat status {};
+  if (::fstat(descriptor, &status) == 0) {
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
+  }
+  ::close(descriptor);
+  return true;
 }
 
 void TruthFile::append(std::string_view text) const {
   if (::getpid() != owner_) return;
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor_, text.data(), text.size());
+  const int descriptor = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) return;
+  struct stat status {};
+  const bool is_ours = ::fstat(descriptor, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
+  while (is_ours && !text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
+    if (written <= 0) break;
     text.remove_prefix(static_cast<size_t>(written));
   }
+  ::close(descriptor);
 }
 
 void TruthBuffer::add(const ExecutedOp& op) {

@@ -25,23 +25,24 @@ struct ExecutedOp {
   const char* fault;
 };
 
-// The file of one process. Children of fork inherit it, but only the process that opened it writes.
+// The file of one process. Children of fork know it, but only the process that made it writes. No descriptor is kept: the
+// program may close any number and open a file of its own under it.
 class TruthFile {
  public:
   // `%p` in the path becomes the process id; a file that exists is left alone and the id added to the name.
   explicit TruthFile(const std::string& path);
-  ~TruthFile();
-  TruthFile(const TruthFile&) = delete;
-  TruthFile& operator=(const TruthFile&) = delete;
 
-  bool is_open() const { return descriptor_ >= 0; }
+  bool is_made() const { return inode_ != 0; }
   const std::string& path() const { return path_; }
   void append(std::string_view text) const;
 
  private:
+  bool create();
+
   pid_t owner_;
   std::string path_;
-  int descriptor_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
 };
 
 // Collects the lines of one GPU and hands them over in blocks.

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -60,9 +59,13 @@ class TreeFolder {
 
 class TestMachine {
  public:
-  TestMachine() {
+  explicit TestMachine(const std::string& truth_name = "") {
+    const std::string truth_path = tree.path() + "/" + truth_name;
+    const auto variable = [&](const char* name) {
+      return !truth_name.empty() && std::string(name) == "WAVESCOPE_SOFTGPU_TRUTH" ? truth_path.c_str() : nullptr;
+    };
     std::string problem;
-    machine = Machine::open(tree.path(), [this](const char* name) { return variable(name); }, problem);
+    machine = Machine::open(tree.path(), variable, problem);
     CHECK(machine && problem.empty());
   }
 
@@ -85,14 +88,7 @@ class TestMachine {
   }
 
   TreeFolder tree;
-  std::map<std::string, std::string> variables;
   std::unique_ptr<Machine> machine;
-
- private:
-  const char* variable(const char* name) const {
-    const auto found = variables.find(name);
-    return found == variables.end() ? nullptr : found->second.c_str();
-  }
 };
 
 }  // namespace softgpu::kfd

@@ -30,15 +30,16 @@ std::size_t limits_with(uint32_t release, const char* word) {
 void limits_belong_to_releases() {
   CHECK(limits_of(0).empty());
   CHECK(limits_of(50203).size() == 1 && limits_with(50203, "runs full") == 1);
-  CHECK(limits_with(60102, "256 packets") == 1 && limits_with(60102, "rocprofiler") == 0);
-  CHECK(limits_with(60403, "256 packets") == 1 && limits_with(60403, "rocprofiler") == 1);
+  CHECK(limits_of(60102).empty());
+  CHECK(limits_with(60403, "256 packets") == 0 && limits_with(60403, "rocprofiler") == 1);
+  CHECK(limits_with(70002, "256 packets") == 1 && limits_with(70002, "rocprofiler") == 1);
   CHECK(limits_with(71300, "256 packets") == 0 && limits_with(71300, "rocprofiler") == 1);
 }
 
 void unknown_releases_may_have_every_limit() {
   CHECK(may_have(RuntimeLimit::kFullQueue, 0) && may_have(RuntimeLimit::kRegistry, 0));
   CHECK(may_have(RuntimeLimit::kFullQueue, 50203) && !may_have(RuntimeLimit::kFullQueue, 60102));
-  CHECK(may_have(RuntimeLimit::kLargeBatch, 60403) && !may_have(RuntimeLimit::kLargeBatch, 71300));
+  CHECK(may_have(RuntimeLimit::kLargeBatch, 70002) && !may_have(RuntimeLimit::kLargeBatch, 71300));
 }
 
 hsa_status_t get_info(hsa_system_info_t attribute, void* value) {

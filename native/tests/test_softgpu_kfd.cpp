@@ -1,6 +1,7 @@
 // The kernel driver's calls, made directly: answers, limits, and arguments that make no sense.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "machine_fixture.h"
+#include "softgpu/file_text.h"
 #include "softgpu/kfd/drm_abi.h"
 #include "softgpu/packets.h"
 
@@ -48,6 +50,11 @@ void test_versions_and_apertures() {
   CHECK(test.call(0x21, xnack) == EPERM);
   ClockCountersArguments clocks{0, 0, 0, 0, gpu_ids[0], 0};
   CHECK(test.call(0x05, clocks) == 0 && clocks.system_hz == 1'000'000'000 && clocks.gpu_ticks > 0);
+  const ClockCountersArguments first = clocks;
+  for (int reading = 0; reading < 100; ++reading) {  // the rate is exact, from readings of any distance
+    CHECK(test.call(0x05, clocks) == 0);
+    CHECK((clocks.gpu_ticks - first.gpu_ticks) * ns_per_gpu_tick == clocks.system_ticks - first.system_ticks);
+  }
 }
 
 void test_memory_is_limited_and_reused() {
@@ -106,6 +113,31 @@ void test_addresses_that_only_gpus_see() {
   AllocateArguments registered{0x60'0000'0000, 8192, 0, reinterpret_cast<uint64_t>(host.data()), gpu_ids[1], memory_user};
   CHECK(test.call(0x16, registered) == 0);
   CHECK(test.machine->memory.translate(0x60'0000'0010) == reinterpret_cast<uintptr_t>(host.data()) + 16);
+}
+
+void test_a_limit_on_files_is_none_on_memory() {
+  rlimit before{};
+  CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small{mebibyte, before.rlim_max};
+  CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  {
+    TestMachine test;
+    const DeviceFile& file = test.machine->gpu_files[0]->file();
+    CHECK(!file.has_pages());
+    constexpr uint64_t hidden = 0x50'0000'0000;
+    uint64_t offset = 0;
+    const uint64_t handle = test.allocate(hidden, 4 * mebibyte, memory_vram, &offset);
+    CHECK(handle && offset == 0);
+    *reinterpret_cast<char*>(test.machine->memory.translate(hidden + 3 * mebibyte)) = 'z';
+    auto* mapped = static_cast<char*>(file.map(nullptr, 4 * mebibyte, PROT_READ | PROT_WRITE, offset));
+    CHECK(mapped != MAP_FAILED && mapped[3 * mebibyte] == 'z');
+    FreeArguments release{handle};
+    CHECK(test.call(0x17, release) == 0 && mapped[3 * mebibyte] == 0);
+    munmap(mapped, 4 * mebibyte);
+    ExportDmaBufferArguments exported{test.allocate(0, 4 * mebibyte, memory_vram), 0, 0};
+    CHECK(exported.handle && test.call(0x24, exported) == ENOMEM);
+  }
+  CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
 }
 
 // What a runtime keeps of a queue.
@@ -275,10 +307,24 @@ void test_render_nodes() {
   CHECK(test.render(0x7f, info) == EINVAL);
 }
 
-void test_unknown_calls() {
-  TestMachine test;
+void test_unknown_calls_are_noted_once() {
+  TestMachine test("truth.csv");
   uint64_t word = 0;
-  CHECK(test.call(0x60, word) == ENOTTY && test.call(0x81, word) == ENOTTY);
+  CHECK(test.call(0x60, word) == ENOTTY && test.call(0x60, word) == ENOTTY);
+  CHECK(test.call(0x81, word) == ENOTTY);  // known, and refused
+  CHECK(test.render(0x33, word) == EINVAL);
+  CHECK(*file_text(test.tree.path() + "/truth.csv.calls") ==
+        "wavescope softgpu: unknown call 0x60 of 8 bytes to /dev/kfd\n"
+        "wavescope softgpu: unknown call 0x33 of 8 bytes to a render node\n");
+}
+
+void test_a_truth_log_that_cannot_be_written() {
+  const TreeFolder tree;
+  std::string problem;
+  const auto variable = [](const char* name) {
+    return std::string(name) == "WAVESCOPE_SOFTGPU_TRUTH" ? "/no/such/folder/x" : nullptr;
+  };
+  CHECK(!Machine::open(tree.path(), variable, problem) && problem == "cannot write the truth log /no/such/folder/x");
 }
 
 // Nothing that a caller passes may end the process.
@@ -308,12 +354,14 @@ int main() {
   test_memory_is_limited_and_reused();
   test_freed_memory_comes_back_zeroed();
   test_addresses_that_only_gpus_see();
+  test_a_limit_on_files_is_none_on_memory();
   test_queues();
   test_sdma_queues_of_all_kinds();
   test_events_with_ages();
   test_buffers_are_shared_by_descriptor();
   test_render_nodes();
-  test_unknown_calls();
+  test_unknown_calls_are_noted_once();
+  test_a_truth_log_that_cannot_be_written();
   test_garbage();
   return 0;
 }

@@ -221,7 +221,7 @@ void test_truth() {
   CHECK(content(path) ==
         "gpu,queue,packet,kind,name,start_ns,end_ns,completed_ns,bytes,signal,fault\n"
         "2,5,77,dispatch,\"odd,\"\"name\",100,250,300,0,4096,hang\n");
-  CHECK(!TruthFile("/no/such/folder/x").is_open());
+  CHECK(!TruthFile("/no/such/folder/x").is_made());
   unlink(path.c_str());
   unlink(second_path.c_str());
   rmdir(folder);

@@ -1,7 +1,7 @@
 """A program's descriptors, files and limits are its own: the collector keeps none and changes none.
 
 Each kind of trouble is met in the middle of a run. The program ends as it does alone, its files have
-the same bytes under the same descriptors, and what could not be recorded is counted with its reason.
+the same bytes, and what could not be recorded is counted with its reason.
 """
 
 from __future__ import annotations
@@ -108,9 +108,10 @@ def test_a_limit_of_file_sizes_is_a_counted_loss(program: Path, tmp_path: Path) 
 def test_a_session_that_is_closed_to_the_program_is_a_counted_loss(
     program: Path, kind: str, tmp_path: Path
 ) -> None:
-    session = recorded_beside(program, kind, tmp_path)
+    process = only_process(recorded_beside(program, kind, tmp_path))
 
-    assert_losses(only_process(session), "unreachable", UNREACHABLE)
+    process.forget_shared_memory()  # out of the program's reach, too
+    assert_losses(process, "unreachable", UNREACHABLE)
 
 
 def test_a_deleted_session_harms_nobody(program: Path, tmp_path: Path) -> None:

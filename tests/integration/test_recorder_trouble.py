@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.executed import built, software_gpu
+from tests.executed import built
 from tests.recorded import PATIENCE_S, collector
+from tests.softgpu_programs import require_softgpu
 from wavescope.load import open_trace
 
 WAVESCOPE = (sys.executable, "-m", "wavescope")
@@ -93,7 +94,7 @@ def is_alive(pid: int) -> bool:
 
 
 def test_a_daemon_goes_on_recording_where_the_user_was_told(tmp_path: Path) -> None:
-    software_gpu()
+    require_softgpu()
     program = built("hsa_daemon.c", tmp_path)
     said_pid, go = tmp_path / "pid", tmp_path / "go"
     command = ("trace", "--softgpu=gfx90a", "-o", "trace.db", str(program), str(said_pid), str(go))

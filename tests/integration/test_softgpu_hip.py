@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.softgpu_programs import (
     compiled,
     on_softgpu,
     require_softgpu,
+    softgpu_variables,
 )
 
 TOUCH = "_Z5touchPi"
@@ -53,6 +55,28 @@ def names(ran: Ran) -> Counter[str]:
 )
 def test_results_are_right(hip_features: Path, tmp_path: Path, subject: str, gpus: int) -> None:
     run(tmp_path, ["--gpus", str(gpus)], hip_features, subject)
+
+
+@pytest.mark.parametrize("subject", ["copies", "fills", "rectangles", "symbols", "graphs"])
+@pytest.mark.parametrize("limit", ["hidden memory", "small files"])
+def test_results_are_right_where_the_host_has_less(
+    hip_features: Path, tmp_path: Path, subject: str, limit: str
+) -> None:
+    is_hidden = limit == "hidden memory"
+    settings = {"WAVESCOPE_SOFTGPU_LARGE_BAR": "0"} if is_hidden else {}
+    limits = [] if is_hidden else ["sh", "-c", 'ulimit -f 40000; exec "$@"', "sh"]
+
+    done = subprocess.run(
+        [*limits, str(hip_features), subject],
+        env=softgpu_variables(WAVESCOPE_SOFTGPU_GPUS="2", **settings),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_stream_waits_for_an_event_of_another(hip_features: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.executed import built, software_gpu
+from tests.executed import built, gpu_environment
 from tests.recorded import PATIENCE_S, collector
 from tests.softgpu_programs import shared_folder
 from wavescope.load import open_trace
@@ -24,9 +24,9 @@ IGNORED = ("env", "-u", "HSA_TOOLS_LIB")
 
 
 @pytest.fixture
-def program(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def program(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> list[str]:
     collector()
-    software_gpu()
+    gpu_environment(tmp_path, None, 1, {})  # skips where there is no software GPU
     folder = shared_folder(tmp_path_factory) / "gpu_programs"
     folder.mkdir(exist_ok=True)
     return [str(built("hsa_load.c", folder)), "1", "1", str(DISPATCHES), "none", "exit"]

@@ -1,8 +1,6 @@
 #include "softgpu/kfd/buffers.h"
 
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <utility>
 
@@ -18,32 +16,39 @@ GpuFile::Kind kind_of(uint32_t flags) {
 
 }  // namespace
 
-Buffer::Buffer(GpuFile* owner, int descriptor, uint32_t gpu_index, uint64_t offset, uint64_t bytes, uint32_t flags)
-    : owner_(owner), descriptor_(descriptor), gpu_index_(gpu_index), offset_(offset), bytes_(bytes), flags_(flags) {}
+Buffer::Buffer(GpuFile* owner, char* pages, uint32_t gpu_index, uint64_t offset, uint64_t bytes, uint32_t flags)
+    : owner_(owner), pages_(pages), gpu_index_(gpu_index), offset_(offset), bytes_(bytes), flags_(flags) {}
 
 Buffer::~Buffer() {
   if (owner_) {
     owner_->release(offset_, bytes_, kind_of(flags_));
   } else {
-    syscall(SYS_close, descriptor_);
+    munmap(pages_, bytes_);
   }
 }
 
 std::shared_ptr<Buffer> Buffer::allocated(GpuFile& file, uint32_t gpu_index, uint64_t bytes, uint32_t flags) {
   const auto offset = file.reserve(bytes, kind_of(flags));
   if (!offset) return nullptr;
-  return std::shared_ptr<Buffer>(new Buffer(&file, file.file().descriptor(), gpu_index, *offset, bytes, flags));
+  return std::shared_ptr<Buffer>(new Buffer(&file, nullptr, gpu_index, *offset, bytes, flags));
 }
 
 std::shared_ptr<Buffer> Buffer::foreign(int descriptor, uint32_t gpu_index, uint64_t offset, uint64_t bytes,
                                         uint32_t flags) {
-  return std::shared_ptr<Buffer>(new Buffer(nullptr, descriptor, gpu_index, offset, bytes, flags));
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, static_cast<off_t>(offset));
+  if (pages == MAP_FAILED) return nullptr;
+  madvise(pages, bytes, MADV_DONTFORK);  // a child of fork has no GPU
+  return std::shared_ptr<Buffer>(new Buffer(nullptr, static_cast<char*>(pages), gpu_index, offset, bytes, flags));
+}
+
+void* Buffer::map(uint64_t offset, uint64_t bytes) const {
+  if (owner_) return owner_->file().map(nullptr, bytes, PROT_READ | PROT_WRITE, offset_ + offset);
+  return mremap(pages_ + offset, 0, bytes, MREMAP_MAYMOVE);  // of nothing becomes another mapping of the same shared pages
 }
 
 std::unique_ptr<View> View::of(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
   if (bytes == 0 || offset > buffer.bytes() || bytes > buffer.bytes() - offset) return nullptr;
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, buffer.descriptor(),
-                       static_cast<off_t>(buffer.offset() + offset));
+  void* address = buffer.map(offset, bytes);
   if (address == MAP_FAILED) return nullptr;
   madvise(address, bytes, MADV_DONTFORK);  // a child of fork has no GPU
   return std::unique_ptr<View>(new View(address, bytes));

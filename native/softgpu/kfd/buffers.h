@@ -17,25 +17,28 @@ class Buffer {
  public:
   // nullptr when the GPU has no room.
   static std::shared_ptr<Buffer> allocated(GpuFile& file, uint32_t gpu_index, uint64_t bytes, uint32_t flags);
-  // Pages of another process's GPU; takes the descriptor of its file.
+  // Pages of another process's GPU, of whose file this is a descriptor; nullptr when they cannot be mapped.
   static std::shared_ptr<Buffer> foreign(int descriptor, uint32_t gpu_index, uint64_t offset, uint64_t bytes,
                                          uint32_t flags);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  int descriptor() const { return descriptor_; }
+  // Of the GPU's file in this process; -1 when it has none.
+  int descriptor() const { return owner_ ? owner_->file().descriptor() : -1; }
   uint32_t gpu_index() const { return gpu_index_; }
   uint64_t offset() const { return offset_; }
   uint64_t bytes() const { return bytes_; }
   uint32_t flags() const { return flags_; }
+  // Another mapping of its pages; MAP_FAILED when there is none.
+  void* map(uint64_t offset, uint64_t bytes) const;
   bool is_foreign() const { return owner_ == nullptr; }
 
  private:
-  Buffer(GpuFile* owner, int descriptor, uint32_t gpu_index, uint64_t offset, uint64_t bytes, uint32_t flags);
+  Buffer(GpuFile* owner, char* pages, uint32_t gpu_index, uint64_t offset, uint64_t bytes, uint32_t flags);
 
   GpuFile* owner_;
-  int descriptor_;
+  char* pages_;  // of another process
   uint32_t gpu_index_;
   uint64_t offset_;
   uint64_t bytes_;

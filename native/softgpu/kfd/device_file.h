@@ -14,29 +14,43 @@ namespace softgpu::kfd {
 
 constexpr uint64_t device_file_bytes = uint64_t{1} << 47;
 
-// Whether the file could be made so long. A limit on the size of files is not meant for GPUs: it is lifted for a moment
-// where that is allowed; elsewhere the process would get a signal.
+// Whether the file could be made so long. Where files are limited in size the process would get a signal instead.
 bool grow_file(int descriptor, uint64_t bytes);
 
 class DeviceFile {
  public:
-  explicit DeviceFile(const char* name);
+  // Of each stretch of 2^40 bytes only the first `stretch_bytes` are used.
+  DeviceFile(const char* name, uint64_t stretch_bytes);
   ~DeviceFile();
   DeviceFile(const DeviceFile&) = delete;
   DeviceFile& operator=(const DeviceFile&) = delete;
 
   bool is_open() const { return descriptor_ >= 0; }
-  int descriptor() const { return descriptor_; }
+  // -1 when the program closed it, whatever it may have opened under the same number.
+  int descriptor() const;
   bool is_same(const struct stat& status) const {
     return status.st_ino == inode_ && status.st_dev == device_;
   }
   // A descriptor for a program; -1 and errno when there is none left.
   int duplicate(bool closes_on_exec) const;
 
+  // Where a process may not have large files, the pages are none of the file's: a program's mmap needs help then.
+  bool has_pages() const { return has_pages_; }
+  // As mmap does it, of shared pages: at `address` when it is not null.
+  void* map(void* address, uint64_t bytes, int protection, uint64_t offset) const;
+  // Makes pages zeros again and gives their memory back.
+  void clear(uint64_t offset, uint64_t bytes) const;
+
  private:
+  char* anonymous_page(uint64_t offset, uint64_t bytes) const;
+
   int descriptor_;
+  bool has_pages_ = false;
   ino_t inode_ = 0;
   dev_t device_ = 0;
+  uint64_t stretch_bytes_;
+  mutable std::mutex mutex_;
+  mutable std::map<uint64_t, char*> stretches_;  // shared memory without a file, by the number of the stretch
 };
 
 // The memory of one GPU: ranges of its render node's file. Memory of the GPU itself is limited, host memory is not.

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 namespace softgpu::kfd {
 
@@ -69,6 +70,9 @@ int DmaBuffers::exported(const std::shared_ptr<Buffer>& buffer, bool closes_on_e
     return -1;
   }
   const std::lock_guard<std::mutex> guard(mutex_);
+  for (auto known = exported_.begin(); known != exported_.end();) {
+    known = known->second.expired() ? exported_.erase(known) : std::next(known);
+  }
   exported_[status.st_ino] = buffer;
   return descriptor;
 }
@@ -87,7 +91,9 @@ std::shared_ptr<Buffer> DmaBuffers::imported(int descriptor) {
   }
   const int file = open_file_of(signature);
   if (file < 0) return nullptr;
-  return Buffer::foreign(file, signature.gpu_index, signature.offset, signature.bytes, signature.flags);
+  auto buffer = Buffer::foreign(file, signature.gpu_index, signature.offset, signature.bytes, signature.flags);
+  syscall(SYS_close, file);
+  return buffer;
 }
 
 }  // namespace softgpu::kfd

@@ -52,11 +52,15 @@ int acquire_vm(Machine& machine, AcquireVmArguments& arguments) {
 
 int get_clock_counters(Machine& machine, ClockCountersArguments& counters) {
   const auto gpu_index = machine.gpu_index(counters.gpu_id);
-  const uint64_t now = machine.clock.now_ns();
+  uint64_t now = machine.clock.now_ns();
+  counters.gpu_ticks = 0;
+  if (gpu_index) {  // of the same moment: runtimes convert timestamps by such pairs
+    const GpuClock& gpu_clock = machine.engine.device(*gpu_index).gpu_clock();
+    now = gpu_clock.last_tick_ns(now);
+    counters.gpu_ticks = gpu_clock.ticks(now);
+  }
   counters.system_ticks = counters.cpu_ticks = now;
   counters.system_hz = 1'000'000'000;
-  // Of the same moment: runtimes convert timestamps by such pairs.
-  counters.gpu_ticks = gpu_index ? machine.engine.device(*gpu_index).gpu_clock().ticks(now) : 0;
   return 0;
 }
 

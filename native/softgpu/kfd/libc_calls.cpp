@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -90,6 +91,14 @@ mode_t mode_argument(int flags, va_list arguments) {
   return has_mode ? va_arg(arguments, mode_t) : 0;
 }
 
+// The file of the device that a program maps, where it cannot be mapped as it is.
+const DeviceFile* file_without_pages(int descriptor, int flags) {
+  const Machine* here = descriptor >= 0 && (flags & MAP_TYPE) == MAP_SHARED ? machine() : nullptr;
+  if (!here || here->kfd_file.has_pages()) return nullptr;
+  const DeviceKind device = here->kind_of(descriptor);
+  return device.type == DeviceKind::Type::none ? nullptr : &here->file_of(device);
+}
+
 // What a path of the tree is called outside of it.
 char* as_shown(char* real_path) {
   const char* shown = real_path ? shown_path(real_path) : nullptr;
@@ -114,6 +123,17 @@ WAVESCOPE_LIBC int ioctl(int descriptor, unsigned long request, ...) noexcept {
   const int error = is_kfd ? kfd_ioctl(*here, request, user) : render_ioctl(*here, device.gpu_index, request, user);
   return error ? failed(error) : 0;
 }
+
+#define WAVESCOPE_MMAP(name, offset_type)                                                                        \
+  WAVESCOPE_LIBC void* name(void* address, size_t bytes, int protection, int flags, int descriptor,              \
+                            offset_type offset) noexcept {                                                       \
+    WAVESCOPE_NEXT(#name, void* (*)(void*, size_t, int, int, int, offset_type));                                 \
+    const DeviceFile* file = file_without_pages(descriptor, flags);                                              \
+    if (!file) return next(address, bytes, protection, flags, descriptor, offset);                               \
+    return file->map(flags & MAP_FIXED ? address : nullptr, bytes, protection, static_cast<uint64_t>(offset));   \
+  }
+WAVESCOPE_MMAP(mmap, off_t)
+WAVESCOPE_MMAP(mmap64, off64_t)
 
 #define WAVESCOPE_OPEN(name)                                                \
   WAVESCOPE_LIBC int name(const char* path, int flags, ...) {               \

@@ -33,7 +33,7 @@ std::unique_ptr<Machine> Machine::open(const std::string& tree_folder, const Var
   if (machine->engine.lacks_truth_file()) {
     problem = "cannot write the truth log " + machine->configuration->truth_path;
   } else if (!machine->has_all_files()) {
-    problem = "the GPUs' memory cannot be made: is there a limit on the size of files or on descriptors (ulimit -f, -n)?";
+    problem = "there is no memory or no descriptor left for the GPUs";
   }
   return problem.empty() ? std::move(machine) : nullptr;
 }

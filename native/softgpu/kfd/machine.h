@@ -36,13 +36,16 @@ class Machine {
   std::optional<uint32_t> gpu_index(uint32_t gpu_id) const;
   DeviceKind kind_of(const struct stat& status) const;
   DeviceKind kind_of(int descriptor) const;
+  const DeviceFile& file_of(const DeviceKind& device) const {
+    return device.type == DeviceKind::Type::kfd ? kfd_file : gpu_files[device.gpu_index]->file();
+  }
 
   const MachineTree tree;
   const std::unique_ptr<Configuration> configuration;
   SystemClock clock;
   Memory memory;
   Events events;
-  DeviceFile kfd_file{"softgpu-kfd"};
+  DeviceFile kfd_file{"softgpu-kfd", uint64_t{1} << 20};
   std::vector<std::unique_ptr<GpuFile>> gpu_files;
   QueueSlots queues;
   Allocations allocations;

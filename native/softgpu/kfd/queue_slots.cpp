@@ -8,8 +8,7 @@ namespace softgpu::kfd {
 
 QueueSlots::QueueSlots(const DeviceFile& file, uint32_t gpu_count) : is_used_(gpu_count) {
   for (uint32_t gpu_index = 0; gpu_index < gpu_count; ++gpu_index) {
-    void* page = mmap(nullptr, doorbell_page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor(),
-                      static_cast<off_t>(doorbell_offset(gpu_index)));
+    void* page = file.map(nullptr, doorbell_page_bytes, PROT_READ | PROT_WRITE, doorbell_offset(gpu_index));
     doorbells_.push_back(page == MAP_FAILED ? nullptr : static_cast<uint64_t*>(page));
   }
 }
