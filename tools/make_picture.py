@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wavescope.cli.main import main
-from wavescope.collect.demo_trace import demo_trace
+from wavescope.collect.demo import demo_trace
 from wavescope.store.sqlite_writer import write_trace
 
 ROOT = Path(__file__).resolve().parent.parent

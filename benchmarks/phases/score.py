@@ -101,7 +101,8 @@ def _real() -> Iterator[Row]:
 
 def _recorded() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "wavescope", "demo", "-q", "-o", folder]
+        demo = ["demo", "--program", "hip", "-q", "-o", folder]  # the one with ranges
+        command = [sys.executable, "-m", "wavescope", *demo]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         yield _by_ranges(Path(folder) / "trace.db", "wavescope demo")
 

@@ -43,7 +43,7 @@ EVENTS_SHARE = 5
 
 def write_serving_trace(path: Path, ops: int) -> None:
     """Repeat the demo's inference until there are `ops` ops."""
-    from wavescope.collect.demo_trace import demo_trace
+    from wavescope.collect.demo import demo_trace
     from wavescope.model.columns import MARKERS, OPS
     from wavescope.model.source import read_columns
     from wavescope.store.sqlite_writer import write_trace

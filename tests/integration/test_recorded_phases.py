@@ -12,7 +12,7 @@ from tests.phase_score import SCORED, classified, scores, truth_from_markers
 from tests.program_builds import APT
 from tests.softgpu_programs import require_softgpu
 from wavescope.cli.main import main
-from wavescope.collect.demo_trace import demo_trace
+from wavescope.collect.demo import demo_trace
 from wavescope.model.trace import Trace
 
 LEAST = 0.9
@@ -24,11 +24,11 @@ def least_score(trace: Trace) -> float:
     return min(value or 0.0 for phase in SCORED for value in found[phase])
 
 
-def test_the_recorded_demo(tmp_path: Path) -> None:
+def test_the_recorded_demo_program(tmp_path: Path) -> None:
     require_softgpu()
     if shutil.which("hipcc") is None:
         pytest.skip(f"the demo cannot be compiled: {APT}")
-    assert main(["demo", "-q", "-o", str(tmp_path / "demo")]) == 0
+    assert main(["demo", "--program", "hip", "-q", "-o", str(tmp_path / "demo")]) == 0
 
     with wavescope.open(tmp_path / "demo" / "trace.db") as trace:
         assert trace.metadata.get("generated_by") is None

@@ -394,14 +394,14 @@ def test_several_processes_are_traced_as_each_ran(mode: str, programs: Path) -> 
 
 
 def test_the_demo_records_inference_on_two_software_gpus() -> None:
-    from wavescope.collect.demo_program import why_not_recordable
+    from wavescope.collect.demo import DEMO_PROGRAMS
     from wavescope.collect.machine import Machine
 
-    if missing := why_not_recordable(Machine()):
+    (program,) = [program for program in DEMO_PROGRAMS if program.name == "hip"]
+    if missing := program.why_not_recordable(Machine()):
         pytest.skip(missing)
-    done = subprocess.run(
-        [*WAVESCOPE, "demo", "-o", "tour", "--json"], capture_output=True, text=True, check=False
-    )
+    command = [*WAVESCOPE, "demo", "--program", "hip", "-o", "tour", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)["facts"]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.llama import RUNTIME, require_llama
 from tests.program_builds import APT
 from tests.softgpu_programs import require_softgpu
 from wavescope.collect.machine import Machine
@@ -34,13 +38,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_in(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+def run_in(
+    folder: Path, script: str, variables: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     binaries = Path(sys.executable).parent
     environment = {
         **os.environ,
         "PATH": f"{binaries}:{os.environ['PATH']}",
         "XDG_CACHE_HOME": str(folder / "cache"),
         "COLUMNS": "160",
+        **(variables or {}),
     }
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
@@ -106,6 +113,28 @@ def test_is_tracing_free_here(folder: Path) -> None:
     assert (folder / "overhead.html").exists()
 
 
+@pytest.mark.runtimes
+@pytest.mark.engine
+def test_record_an_llm_engine(folder: Path) -> None:
+    require_llama()
+    runtime = RUNTIME.require()
+    assert runtime is not None
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+
+    variables = {"WAVESCOPE_RUNTIMES": str(runtime.folder.parent)}
+    done = run_in(folder, script_of("record-an-llm-engine"), variables)
+
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^prefill +6 .* 738 ", done.stdout, re.MULTILINE)
+    assert re.search(r"^decode +81 .* 7,554 ", done.stdout, re.MULTILINE)
+    assert re.search(r"^mul_mat_vec_q \(q4_0\) +2,025 ", done.stdout, re.MULTILINE)
+    assert re.search(r"timed all 8,239 dispatches$", done.stderr, re.MULTILINE)
+    assert (folder / "engine.html").read_text().startswith("<!DOCTYPE html>")
+    assert json.loads((folder / "answer.json").read_text())["tokens_predicted"] == 32
+    assert re.search(r"\bpaused\b", done.stdout)
+
+
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_links_of_tutorials_lead_somewhere(page: Path) -> None:
     targets = [link for link in LINK.findall(page.read_text()) if "://" not in link]
@@ -119,4 +148,5 @@ def test_every_tutorial_is_run() -> None:
         "find-the-regression",
         "is-tracing-free-here",
         "prefill-vs-decode",
+        "record-an-llm-engine",
     ]

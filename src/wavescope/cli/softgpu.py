@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_force_flag, add_json_flag
+from wavescope.cli.softgpu_model import add_model_arguments, model_only
 from wavescope.cli.softgpu_runtimes import add_runtime_arguments, runtime_of, runtime_only
 from wavescope.cli.terminal import say
 from wavescope.collect.machine import Machine
@@ -71,12 +72,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "equal_timestamps, reversed_timestamps, slow_interrupt, clock_jump, clock_drift",
     )
     add_runtime_arguments(parser)
+    add_model_arguments(parser)
     add_force_flag(parser)
     add_json_flag(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    if runtime_only(arguments):
+    if runtime_only(arguments) or model_only(arguments):
         return 0
     options = _options(arguments)
     variables = child_variables(options, os.environ, Machine())
@@ -167,6 +169,7 @@ COMMAND = Command(
             "wavescope softgpu --chip gfx1030", "variables to export, for all programs of a shell"
         ),
         Example("wavescope softgpu --runtime 6.4 -- rocminfo", "on ROCm 6.4, fetched once"),
+        Example("wavescope softgpu --tiny-model model.gguf", "a model for llama.cpp to run"),
         Example("wavescope softgpu --list-runtimes", "the versions of ROCm to choose from"),
     ),
     _add_arguments,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -14,13 +16,17 @@ from tests.unit.cli.conftest import Run
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A demo of a few thousand ops is enough here."""
-    from wavescope.collect import demo_program, demo_trace
+    """A demo of a few thousand ops is enough here, and no program is recorded."""
+    from wavescope.collect import demo
 
-    small = demo_trace.DemoOptions(layers=4, requests=1, decode_steps=12)
-    whole = demo_trace.demo_trace
-    monkeypatch.setattr(demo_trace, "demo_trace", lambda: whole(small))
-    monkeypatch.setattr(demo_program, "why_not_recordable", lambda _: "this is a test")
+    small = demo.DemoOptions(layers=4, requests=1, decode_steps=12)
+    whole = demo.demo_trace
+    monkeypatch.setattr(demo, "demo_trace", lambda: whole(small))
+    programs = [
+        replace(program, why_not_recordable=lambda _: "this is a test")
+        for program in demo.DEMO_PROGRAMS
+    ]
+    monkeypatch.setattr(demo, "DEMO_PROGRAMS", programs)
 
 
 def test_it_shows_a_summary_and_writes_two_files(run: Run, tmp_path: Path) -> None:
@@ -37,7 +43,9 @@ def test_it_shows_a_summary_and_writes_two_files(run: Run, tmp_path: Path) -> No
     trace = shlex.quote(f"{folder}/trace.db")
     assert ran.out.startswith("Summary\n")
     assert "Findings\n" in ran.out
-    assert "note: not recorded: this is a test; the trace is generated instead\n" in ran.err
+    assert "note: not recorded: llama.cpp's llama-bench with a small random model" in ran.err
+    assert "LLM inference on two software GPUs: this is a test\n" in ran.err
+    assert "note: the trace is generated instead\n" in ran.err
     assert f"$ wavescope summary {trace} -n 12\n" in ran.err
     assert f"wrote {folder}/trace.db, {folder}/trace.pftrace and {folder}/report.html\n" in ran.err
     assert f"  wavescope query {trace} 'SELECT * FROM top LIMIT 5'\n" in ran.err
@@ -85,3 +93,37 @@ def test_a_file_in_the_way(run: Run, tmp_path: Path) -> None:
 
     assert ran.code == 2
     assert "is not a folder" in ran.err
+
+
+def test_a_chosen_program_that_cannot_run_is_an_error(run: Run, tmp_path: Path) -> None:
+    ran = run("demo", "--program", "llama", "-o", tmp_path / "tour")
+
+    assert ran.code == 4
+    assert "the demo cannot record llama.cpp's llama-bench" in ran.err
+    assert ": this is a test\n" in ran.err
+    assert not (tmp_path / "tour" / "trace.db").exists()
+
+
+@pytest.mark.parametrize("recordable", ["llama", "hip"])
+def test_the_first_program_that_runs_here_is_recorded(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recordable: str
+) -> None:
+    from wavescope.collect import demo
+    from wavescope.errors import MachineError
+
+    def prepared(_: Path) -> NoReturn:
+        raise MachineError(f"{recordable} was tried")
+
+    programs = [
+        replace(program, why_not_recordable=lambda _: "", prepared=prepared)
+        if program.name == recordable
+        else program
+        for program in demo.DEMO_PROGRAMS
+    ]
+    monkeypatch.setattr(demo, "DEMO_PROGRAMS", programs)
+
+    ran = run("demo", "-o", tmp_path / "tour")
+
+    assert ran.code == 0
+    assert f": {recordable} was tried\n" in ran.err
+    assert ran.err.count("this is a test") == 1

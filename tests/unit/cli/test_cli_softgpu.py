@@ -67,3 +67,33 @@ def test_wrong_values_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["softgpu", "--durations", "/no/such/file", "--", "true"]) == 2
     assert main(["softgpu", "--gpus", "two"]) == 2
     assert "there is no software GPU 'gfx1'" in capsys.readouterr().err
+
+
+def test_a_tiny_model_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "model.gguf"
+
+    assert main(["softgpu", "--tiny-model", str(model)]) == 0
+    size = model.stat().st_size
+    assert model.read_bytes()[:4] == b"GGUF"
+    assert (
+        f"wrote {model}: a llama model of 4 layers, {size / 1e6:.1f} MB" in capsys.readouterr().out
+    )
+    assert main(["softgpu", "--tiny-model", str(model), "--weights", "f16"]) == 2
+    assert model.stat().st_size == size
+    assert main(["softgpu", "--tiny-model", str(model), "--weights", "f16", "--force"]) == 0
+    assert model.stat().st_size > 3 * size
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--weights", "f16"], "--weights is for a model"),
+        (["--tiny-model", "model.gguf", "--", "./program"], "writing a model runs no program"),
+        (["--tiny-model", "/no/such/folder/model.gguf"], "cannot write /no/such/folder/model.gguf"),
+    ],
+)
+def test_models_that_cannot_be_written(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["softgpu", *arguments]) in {2, 4}
+    assert words in capsys.readouterr().err

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from wavescope.collect.tiny_model import TinyModel, WeightType, write_tiny_model
+from wavescope.collect.demo import TinyModel, WeightType, write_tiny_model
 
 SMALL = TinyModel(layers=1, width=64, heads=2, key_heads=1, hidden=96, vocabulary=320)
 LAYOUTS = {4: "<I", 5: "<i", 6: "<f"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wavescope.collect.demo_trace import DemoOptions, demo_trace
+from wavescope.collect.demo import DemoOptions, demo_trace
 from wavescope.model.op_kinds import OpClass, OpKind
 from wavescope.model.trace import Trace
 

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from wavescope.collect.demo_kernels import DemoKernel
+from wavescope.collect.demo.kernels import DemoKernel
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
     AGENTS,

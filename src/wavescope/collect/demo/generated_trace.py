@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavescope.collect.demo_kernels import (
+from wavescope.collect.demo.kernels import (
     DECODE_LAYER,
     PREFILL_LAYER,
     SAMPLING,
     DemoKernel,
 )
-from wavescope.collect.demo_rank import DemoRank
+from wavescope.collect.demo.rank import DemoRank
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import METADATA
 

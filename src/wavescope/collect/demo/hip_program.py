@@ -6,47 +6,48 @@ import os
 import subprocess
 from pathlib import Path
 
+from wavescope.collect.demo.prepared import PreparedDemo, example_file, with_durations
 from wavescope.collect.libraries import collector_library
 from wavescope.collect.machine import Machine
+from wavescope.collect.options import RecordMode
 from wavescope.collect.softgpu import softgpu_trouble
-from wavescope.package_files import package_file
+from wavescope.errors import MachineError
 
-DEMO_NAME = "llm_inference"
-GPU_COUNT = 2
+_NAME = "llm_inference"
 _CHIP = "gfx90a"
+_GPU_COUNT = 2
 _BUILD_SECONDS = 300
 
 
-def demo_source() -> Path | None:
-    """The program's source, or None when it was not installed."""
-    return package_file("lib", "examples", f"{DEMO_NAME}.hip")
-
-
-def demo_specification() -> str:
-    """The software GPUs that the demo runs on, with the durations of its kernels."""
-    durations = package_file("lib", "examples", f"{DEMO_NAME}.durations")
-    parts = [_CHIP, f"gpus={GPU_COUNT}"]
-    if durations is not None and "," not in str(durations):
-        parts.append(f"durations={durations}")
-    return ",".join(parts)
-
-
 def why_not_recordable(machine: Machine) -> str:
-    """What the demo lacks to be recorded on this machine, or nothing."""
+    """What the program lacks to be recorded on this machine, or nothing."""
     if collector_library() is None:
         return "this installation has no collector"
     if trouble := softgpu_trouble(machine):
         return str(trouble)
     if not machine.program("hipcc"):
         return "hipcc is not installed"
-    return "" if demo_source() else "the demo's program is not installed"
+    return "" if example_file(f"{_NAME}.hip") else "the demo's program is not installed"
 
 
-def build_demo(folder: Path) -> tuple[Path | None, str]:
-    """The program compiled into `folder`; or None and what the compiler said."""
-    source = demo_source()
+def is_its_command(command: str) -> bool:
+    """Whether a recorded command was this program's."""
+    return command.endswith(f"/{_NAME}")
+
+
+def prepared(folder: Path) -> PreparedDemo:
+    """The program compiled into `folder`."""
+    return PreparedDemo(
+        command=(str(_built(folder)),),
+        softgpu=with_durations(f"{_CHIP},gpus={_GPU_COUNT}", f"{_NAME}.durations"),
+        mode=RecordMode.HIP,
+    )
+
+
+def _built(folder: Path) -> Path:
+    source = example_file(f"{_NAME}.hip")
     assert source is not None
-    program = folder / DEMO_NAME
+    program = folder / _NAME
     command = ["hipcc", "-O1", f"--offload-arch={_CHIP}", "-o", str(program), str(source), "-ldl"]
     try:
         done = subprocess.run(
@@ -59,8 +60,8 @@ def build_demo(folder: Path) -> tuple[Path | None, str]:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return None, str(error)
+        raise MachineError(str(error)) from error
     if done.returncode or not program.is_file():
         lines = done.stderr.strip().splitlines()
-        return None, lines[-1] if lines else f"hipcc ended with exit code {done.returncode}"
-    return program, ""
+        raise MachineError(lines[-1] if lines else f"hipcc ended with exit code {done.returncode}")
+    return program

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Record ten seconds of a JAX program, after its first compilation.
+# Usage: examples/record_jax.sh SECONDS_TO_SKIP PROGRAM.py [ARGUMENTS]
+set -euo pipefail
+skipped=${1:?usage: record_jax.sh SECONDS_TO_SKIP PROGRAM.py [ARGUMENTS]}
+shift
+
+# XLA launches what it can as graphs (command buffers): --mode full times them.
+wavescope trace --mode full --delay "$skipped" --duration 10 -o jax.db python3 "$@"
+wavescope summary jax.db

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Record a benchmark of a vLLM server, without its start-up.
+# Usage: examples/record_vllm.sh MODEL [GPUS]
+set -euo pipefail
+model=${1:?usage: record_vllm.sh MODEL [GPUS]}
+gpus=${2:-1}
+port=8000
+
+# Decode steps are replayed as HIP graphs: --mode full times them.
+wavescope trace --mode full --start-paused -o vllm.db \
+    vllm serve "$model" --tensor-parallel-size "$gpus" --port "$port" &
+recorder=$!
+
+until curl -sf "http://127.0.0.1:$port/health"; do
+    kill -0 "$recorder" # the server has ended: so does this script
+    sleep 2
+done
+
+benchmark() {
+    vllm bench serve --model "$model" --port "$port" --dataset-name random \
+        --random-input-len 512 --random-output-len 64 --num-prompts "$1"
+}
+
+benchmark 8 # what is compiled and captured at the first request is not recorded
+wavescope start "$recorder"
+benchmark 64
+wavescope stop "$recorder"
+
+# Not Ctrl-C's signal: programs that a script starts in the background ignore that one.
+kill -TERM "$recorder"
+wait "$recorder" || echo "the server ended with exit code $?"
+wavescope phases vllm.db
+wavescope report vllm.db -o vllm.html
