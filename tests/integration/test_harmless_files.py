@@ -1,7 +1,7 @@
 """A program's descriptors, files and limits are its own: the collector keeps none and changes none.
 
 Each kind of trouble is met in the middle of a run. The program ends as it does alone, its files have
-the same bytes, and what could not be recorded is counted with its reason.
+the same bytes under the same descriptors, and what could not be recorded is counted with its reason.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ static unsigned long checksum_of(int file) {
 static void say_own_files(void) {
   for (int i = 0; i < OWN_FILES; i++) {
     if (own[i] < 0) continue;
-    dprintf(result_file, "own file %d: %lx\n", i, checksum_of(own[i]));
+    dprintf(result_file, "own file %d is descriptor %d: %lx\n", i, own[i], checksum_of(own[i]));
   }
 }
 
