@@ -211,12 +211,12 @@ void test_truth() {
   const std::string second_path = path + "." + std::to_string(getpid());
   {
     const TruthFile file(pattern);
-    CHECK(file.is_open());
+    CHECK(file.is_made());
     TruthBuffer buffer(&file);
     buffer.add({2, 5, 77, "dispatch", "odd,\"name", 100, 250, 300, 0, 4096, "hang"});
     buffer.flush();
     const TruthFile second(pattern);
-    CHECK(second.is_open() && access(second_path.c_str(), F_OK) == 0);
+    CHECK(second.is_made() && access(second_path.c_str(), F_OK) == 0);
   }
   CHECK(content(path) ==
         "gpu,queue,packet,kind,name,start_ns,end_ns,completed_ns,bytes,signal,fault\n"
