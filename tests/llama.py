@@ -21,12 +21,12 @@ import pytest
 
 from tests.executed import Truth, dispatches_by_queue
 from tests.recorded import PATIENCE_S, collector
-from tests.runtimes import TestedRuntime
+from tests.runtimes import NamedRuntime
 from tests.softgpu_programs import executed_ops, shared_folder
 from wavescope.collect.demo import TinyModel, WeightType, write_tiny_model
 from wavescope.model.names.demangle import demangle
 
-RUNTIME = TestedRuntime("6.4+llama")
+RUNTIME = NamedRuntime("6.4+llama")
 WAVESCOPE = (sys.executable, "-m", "wavescope")
 LAYERS = TinyModel().layers
 FIRST_WORD = 259  # tokens below it stand for bytes and for control

@@ -15,6 +15,7 @@ import pytest
 
 from wavescope.collect.machine import Machine
 from wavescope.collect.runtimes import Runtime, chosen_runtime
+from wavescope.collect.runtimes.cache import cache_folder, cached_runtime
 from wavescope.collect.runtimes.machine_runtime import machine_version
 
 MACHINE = "machine"
@@ -71,6 +72,27 @@ _BEHAVIOURS = {
 }
 
 
+@dataclass(frozen=True)
+class NamedRuntime:
+    """A fetched runtime that a test needs, whatever others run on; nothing is fetched for it."""
+
+    name: str
+
+    def require(self) -> Runtime:
+        """The runtime, or a skip where it is not there."""
+        found = cached_runtime(cache_folder(self.environment), self.name)
+        if found.runtime is None:
+            pytest.skip(
+                f"runtime {self.name}: it is not here: wavescope softgpu --fetch {self.name}"
+            )
+        return found.runtime
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """For `wavescope trace`: it says where the runtimes are."""
+        return {**os.environ, **CACHE}
+
+
 @cache
 def runtime_under_test() -> Runtime | None:
     """The runtime that programs of tests are built for; None is the machine's own."""
@@ -97,4 +119,5 @@ def require_chip(chip: str) -> None:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in version.split(".")[:2] if number.isdigit())
+    numbers = version.partition("+")[0].split(".")[:2]
+    return tuple(int(number) for number in numbers if number.isdigit())

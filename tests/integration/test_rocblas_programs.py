@@ -10,8 +10,8 @@ import pytest
 
 from tests.executed import differences, traced_dispatches
 from tests.llama import RUNTIME, EngineRun, require_llama, trace_command
+from tests.program_builds import built_for
 from tests.recorded import PATIENCE_S
-from tests.runtimes import compiled_for
 from tests.softgpu_programs import PROGRAMS
 
 pytestmark = [pytest.mark.runtimes, pytest.mark.engine]
@@ -21,12 +21,12 @@ TENSILE = re.compile(r"Cijk_(\w+?)_(\w+?)_S\w*_MT\d+x\d+x\d+_")
 
 
 @pytest.mark.parametrize("mode", ["standard", "full"])
-def test_tensile_kernels_are_recorded_by_name(
-    mode: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_tensile_kernels_are_recorded_by_name(mode: str, tmp_path: Path) -> None:
     require_llama()
     source = PROGRAMS / "rocblas_products.hip"
-    program = compiled_for(source, RUNTIME, tmp_path_factory, "--offload-arch=gfx90a")
+    program = built_for(
+        RUNTIME.require(), source, tmp_path / "rocblas_products", "--offload-arch=gfx90a"
+    )
 
     done = subprocess.run(
         [*trace_command(tmp_path, mode), str(program), str(PRODUCTS), "256"],

@@ -51,8 +51,15 @@ def test_a_failure_on_a_runtime_fails_after_the_others_were_tested(tools: Path) 
     assert tested == ["failing", "6.4"]
 
 
-def test_tests_of_recording_are_chosen(tools: Path) -> None:
-    done = run(tools, "6.4")
+@pytest.mark.parametrize(
+    ("runtime", "tests"),
+    [
+        ("6.4", "(recording or runtimes) and not engine and not slow and not gpu and not torch"),
+        ("6.4+llama", "engine"),
+    ],
+)
+def test_the_tests_of_a_runtime_are_chosen(tools: Path, runtime: str, tests: str) -> None:
+    done = run(tools, runtime)
 
     assert done.returncode == 0
-    assert "-m (recording or runtimes) and not slow and not gpu and not torch" in done.stdout
+    assert f"{runtime}: -n auto -rs -m {tests} tests/integration\n" in done.stdout
