@@ -11,6 +11,8 @@ from typing import NoReturn
 
 import pytest
 
+from tests.recorded import collector
+from tests.softgpu_programs import require_softgpu
 from tests.unit.cli.conftest import Run
 
 
@@ -127,3 +129,28 @@ def test_the_first_program_that_runs_here_is_recorded(
     assert ran.code == 0
     assert f": {recordable} was tried\n" in ran.err
     assert ran.err.count("this is a test") == 1
+
+
+def test_a_program_that_fails_is_named_with_its_last_words(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wavescope.collect import demo
+    from wavescope.collect.demo.prepared import PreparedDemo
+    from wavescope.collect.options import RecordMode
+
+    require_softgpu()
+    collector()
+    command = ("sh", "-c", "echo to the user; echo the reason >&2; exit 3")
+    failing = replace(
+        demo.DEMO_PROGRAMS[1],
+        why_not_recordable=lambda _: "",
+        prepared=lambda _: PreparedDemo(command, "gfx90a", RecordMode.STANDARD),
+    )
+    monkeypatch.setattr(demo, "DEMO_PROGRAMS", [failing])
+
+    ran = run("demo", "-o", tmp_path / "tour", "--json")
+
+    assert ran.code == 0
+    assert "to the user\n" in ran.err
+    assert ": the program failed (exit code 3): the reason\n" in ran.err
+    assert json.loads(ran.out)["facts"]["gpu_count"] == 2

@@ -206,10 +206,13 @@ def _graph_sign(ops: KindOps) -> Reals:
 
 
 def _tokens_sign(ops: KindOps, signs: LabelSigns) -> Reals:
+    """How many rows normalizations work on.
+
+    The upper quartile counts: of a prompt, engines normalize its last token alone before the head.
+    """
     usable = signs.row_per_group[ops.labels] & ~np.isnan(ops.groups)
-    count = ops.summed(usable)
-    mean = ops.summed(np.where(usable, ops.groups, 0.0)) / np.maximum(count, 1)
-    sign: Reals = np.where(count > 0, np.clip((mean - LOG2_TOKENS) / 2, -1, 1), 0.0)
+    rows = _quantiles(ops.groups[usable], ops.kind_of_op[usable], len(ops), 0.75)
+    sign: Reals = np.where(ops.summed(usable) > 0, np.clip((rows - LOG2_TOKENS) / 2, -1, 1), 0.0)
     return sign
 
 

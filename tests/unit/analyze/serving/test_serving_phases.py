@@ -16,13 +16,16 @@ from tests.serving_traces import (
     HOME_MADE,
     LAYERS,
     PLAIN_TORCH,
+    PREFILL,
     VLLM_ROCM,
     WAYS_OF_SERVING,
     Labelled,
     Layer,
+    Server,
     chunked_prefill,
     eager_decode,
     graph_decode,
+    labelled,
     short_prompts,
     tensor_parallel_decode,
 )
@@ -132,6 +135,21 @@ def test_segments_carry_confidence_and_signs() -> None:
     assert first.confidence > 0.99
     assert first.signs["names"] == 3.0
     assert first.signs["graph"] == 0.0
+
+
+def test_normalizing_the_last_token_alone_does_not_hide_the_prompt() -> None:
+    server = Server(PLAIN_TORCH, layers=4)
+    for _ in range(6):
+        first = len(server.rows)
+        server.step(512, PREFILL)
+        norms = [row for row in server.rows[first:] if row["name"] == PLAIN_TORCH.norm]
+        for row in norms[-2:]:
+            row["grid_x"] = row["workgroup_x"]
+
+    (segment,) = serving_phases(labelled(server).trace).segments
+
+    assert segment.phase is ServingPhase.PREFILL
+    assert segment.signs["tokens"] == pytest.approx(1.5 * (9 - 7.3) / 2)
 
 
 def test_training_is_not_serving() -> None:
