@@ -113,6 +113,11 @@ def attached(pid: int, output: str, duration: str = "200ms") -> dict[str, Any]:
 def executed_since(start_ns: int, end_ns: int) -> dict[int, list[Truth]]:
     """What each queue executed, as soon as the log has what started after `end_ns`."""
     until(lambda: last_start_ns() > end_ns)
+    return by_queue(start_ns)
+
+
+def by_queue(start_ns: int) -> dict[int, list[Truth]]:
+    """What each queue executed since `start_ns`, in order of time."""
     queues: dict[int, list[Truth]] = defaultdict(list)
     for op in executed():
         if op.start_ns >= start_ns:
@@ -411,12 +416,14 @@ def test_the_newest_part_is_kept_and_the_rest_is_counted_and_gives_its_space_bac
         queues = traced_dispatches(Path(output))
         starts = [op.start_ns for ops in queues.values() for op in ops]
         assert max(starts) - min(starts) <= 1_000_000_000
-        ran = executed_since(min(starts) - TOLERANCE_NS, max(starts))
+        ran = by_queue(min(starts) - KILLED_TOLERANCE_NS)
         for ops in queues.values():  # nothing is missing between the first and the last
             queue = min(ran, key=lambda queue: nearest(ran[queue], ops[0]))
             last_ns = ops[-1].start_ns + KILLED_TOLERANCE_NS
             first_ns = ops[0].start_ns - KILLED_TOLERANCE_NS
-            assert len([op for op in ran[queue] if first_ns < op.start_ns < last_ns]) == len(ops)
+            known = [op for op in ran[queue] if first_ns < op.start_ns < last_ns]
+            logged = [op for op in ops if op.start_ns < known[-1].start_ns + KILLED_TOLERANCE_NS]
+            assert len(known) == len(logged)
         with open_trace(output) as trace:
             trace.coverage.load("seen", "timed", "skipped", "lost")
             seen, timed, skipped, lost = (
