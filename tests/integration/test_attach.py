@@ -433,3 +433,51 @@ def test_the_newest_part_is_kept_and_the_rest_is_counted_and_gives_its_space_bac
             assert seen == timed + skipped + lost
             assert skipped >= 1024
             assert fell_out in trace.coverage.strings("reason")
+
+
+def test_recording_ends_with_a_marker_and_a_slow_step_leaves_a_snapshot() -> None:
+    script = Path("program.py")
+    script.write_text(
+        "import sys, time\n"
+        "import wavescope\n"
+        "for line in sys.stdin:\n"
+        "    name, seconds = line.split()\n"
+        "    with wavescope.range(name):\n"
+        "        time.sleep(float(seconds))\n"
+        "    print(name, flush=True)\n"
+    )
+    recorder = subprocess.Popen(
+        command_line(
+            *("trace", "-q", "--until-marker", "^last$", "--when", "step > 100x median"),
+            *(sys.executable, script),
+        ),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert recorder.stdin is not None and recorder.stdout is not None
+
+    def step(line: str) -> None:
+        assert recorder.stdin is not None and recorder.stdout is not None
+        recorder.stdin.write(line + "\n")
+        recorder.stdin.flush()
+        assert recorder.stdout.readline() == line.split(maxsplit=1)[0] + "\n"
+
+    for _ in range(12):
+        step("step 0")
+    until(lambda: any(Path().glob("*.session-*/*.control")))
+    step("step 2")
+    until(Path("trace_slow_1.db").exists)
+    step("last 0")
+    (control,) = Path().glob("*.session-*/*.control")
+    until(lambda: control.read_bytes()[RECORDING_OFFSET] == 0)
+    step("unseen 0")
+    recorder.stdin.close()
+    assert recorder.wait(timeout=PATIENCE_S) == 0
+    recorder.stdout.close()
+    with open_trace("trace_slow_1.db") as trace:  # of an earlier step, where the machine was slow
+        names = trace.markers.strings("name")
+        assert names == ["step"] * len(names)
+        assert 11 <= len(names) <= 13
+    with open_trace("trace.db") as trace:
+        assert trace.markers.strings("name") == ["step"] * 13 + ["last"]

@@ -81,6 +81,18 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
         help="keep only the newest part, so long before the end or a `wavescope snapshot`: 30s",
     )
     group.add_argument(
+        "--until-marker",
+        metavar="REGEX",
+        default="",
+        help="stop recording when a marker closes whose text matches; the program goes on",
+    )
+    group.add_argument(
+        "--when",
+        metavar="CONDITION",
+        default="",
+        help="write a snapshot when a marked step is slow: 'step > 2x median'",
+    )
+    group.add_argument(
         "--max-size", metavar="BYTES", type=size_bytes, help="most that a process writes: 500M, 2G"
     )
     add_kernel_filter(group)
@@ -126,6 +138,7 @@ def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
     from wavescope.collect.ranks import launcher_rank  # noqa: PLC0415
 
     command = program_command(arguments, "trace -o trace.db")
+    _require_conditions(arguments)
     rank = launcher_rank(os.environ)
     values = NameValues(os.getpid(), socket.gethostname(), rank, os.environ)
     options = RecordOptions(
@@ -137,6 +150,8 @@ def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
         delay_ms=arguments.delay or 0,
         duration_ms=arguments.duration,
         last_ms=arguments.last,
+        until_marker=arguments.until_marker,
+        when=arguments.when,
         max_bytes=arguments.max_size,
         kernel=arguments.kernel,
         torch=arguments.torch,
@@ -146,6 +161,15 @@ def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
     )
     is_first_of_many = rank.world_size > 1 and rank.rank <= 0
     return options, pattern_of_all_ranks(arguments.output, values) if is_first_of_many else ""
+
+
+def _require_conditions(arguments: argparse.Namespace) -> None:
+    """Refuse what would be understood only when the program runs."""
+    from wavescope.collect.triggers import SlowStep, marker_pattern  # noqa: PLC0415
+
+    marker_pattern(arguments.until_marker)
+    if arguments.when:
+        SlowStep.parse(arguments.when)
 
 
 def _timeline_path(asked: str | None, output: Path) -> Path | None:

@@ -31,10 +31,13 @@ _LOOKS_PER_PERIOD = 8
 
 @dataclass
 class RecentPart:
-    """The newest `last_ns` of every process of a session."""
+    """The newest `last_ns` of every process of a session, up to its end."""
 
     session: Path
-    last_ns: int
+    last_ns: int | None = None
+    """None keeps all."""
+    end_ns: int | None = None
+    """When recording ended; None while it goes on."""
     _looked_ns: int = 0
     _seen: dict[str, deque[tuple[int, int]]] = field(default_factory=dict)
     """By process: when there were how many op records, the oldest look first."""
@@ -45,6 +48,11 @@ class RecentPart:
     def __post_init__(self) -> None:
         self._write(boottime_ns())
 
+    def end_at(self, end_ns: int) -> None:
+        """What starts from then on is not wanted; the first such moment counts."""
+        self.end_ns = end_ns if self.end_ns is None else min(end_ns, self.end_ns)
+        self._write(boottime_ns())
+
     def finish(self) -> None:
         """The program has ended: the newest part is what came before now."""
         self._write(boottime_ns())
@@ -52,6 +60,8 @@ class RecentPart:
     def keep(self, now_ns: int | None = None) -> None:
         """Forget what is too old by now; most calls have nothing to do."""
         now_ns = boottime_ns() if now_ns is None else now_ns
+        if self.last_ns is None or self.end_ns is not None:
+            return
         if now_ns - self._looked_ns < self.last_ns // _LOOKS_PER_PERIOD:
             return
         self._looked_ns = now_ns
@@ -90,7 +100,8 @@ class RecentPart:
     def _write(self, until_ns: int) -> None:
         state = {
             "last_ns": self.last_ns,
-            "until_ns": until_ns,
+            "until_ns": until_ns if self.end_ns is None else self.end_ns,
+            "end_ns": _MOST_TIME if self.end_ns is None else self.end_ns,
             "fallen_out": {
                 base: {str(key): count for key, count in counts.items()}
                 for base, counts in self._fallen_out.items()
@@ -126,14 +137,13 @@ def recent_windows(
     """
     try:
         state = orjson.loads((session / RECENT_PART).read_bytes())
-        until_ns = int(state["until_ns"]) if until_ns is None else until_ns
-        start_ns = until_ns - int(state["last_ns"])
+        end_ns = int(state["end_ns"])
+        until_ns = min(end_ns, int(state["until_ns"]) if until_ns is None else until_ns)
+        start_ns = 0 if state["last_ns"] is None else until_ns - int(state["last_ns"])
         fallen_out = {
             base: {int(key): int(count) for key, count in counts.items()}
             for base, counts in state["fallen_out"].items()
         }
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
         return None
-    return {
-        base: Window(start_ns, _MOST_TIME, fallen_out=fallen_out.get(base, {})) for base in bases
-    }
+    return {base: Window(start_ns, end_ns, fallen_out=fallen_out.get(base, {})) for base in bases}

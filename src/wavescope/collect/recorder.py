@@ -22,6 +22,7 @@ from wavescope.collect.recent_part import RecentPart, recent_windows
 from wavescope.collect.running_sessions import registered, sessions_folder, wait_until_released
 from wavescope.collect.runtimes import Runtime, chosen_runtime, command_on
 from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
+from wavescope.collect.triggers import SlowStep, Triggers, marker_pattern
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.store.chunk_reader import open_session
 from wavescope.store.chunks.layout import FACTS_SUFFIX
@@ -96,10 +97,22 @@ def run_recorded(
 
 def _run_watched(session: Path, program: PreparedProgram) -> ProgramEnd:
     """Run the program; what is to be done about its records meanwhile is done."""
-    if program.options.last_ms is None:
+    options = program.options
+    if options.last_ms is None and not options.until_marker and not options.when:
         return run_into(session, program)
-    recent = RecentPart(session, program.options.last_ms * 1_000_000)
-    end = run_into(session, program, recent.keep)
+    last_ns = None if options.last_ms is None else options.last_ms * 1_000_000
+    recent = RecentPart(session, last_ns)
+    until_marker = marker_pattern(options.until_marker) if options.until_marker else None
+    slow_step = SlowStep.parse(options.when) if options.when else None
+    triggers = Triggers(recent, until_marker, slow_step, options.output)
+
+    def meanwhile() -> None:
+        triggers.look()
+        recent.keep()
+
+    end = run_into(session, program, meanwhile)
+    triggers.look()
+    triggers.finish()
     recent.finish()
     return end
 

@@ -60,6 +60,11 @@ def test_a_session_without_a_limit_is_whole(tmp_path: Path) -> None:
 def test_a_damaged_note_of_what_is_kept_is_no_limit(tmp_path: Path) -> None:
     process = a_process(tmp_path).with_agent(0).with_op(start=1, end=2)
     process.write()
-    for text in ("", "[]", '{"last_ns": "x"}', '{"last_ns":1,"until_ns":2,"fallen_out":[]}'):
+    for text in (
+        "",
+        "[]",
+        '{"last_ns": "x"}',
+        '{"last_ns":1,"until_ns":2,"end_ns":3,"fallen_out":[]}',
+    ):
         (tmp_path / "recent.json").write_text(text)
         assert recent_windows(tmp_path, [process.base]) is None
