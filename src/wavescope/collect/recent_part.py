@@ -21,7 +21,7 @@ import orjson
 
 from wavescope.store.chunks.layout import OPS, OpRecordKind
 from wavescope.store.chunks.op_survey import lane_keys
-from wavescope.store.chunks.session import RECENT_PART, process_bases
+from wavescope.store.chunks.session import RECENT_PART, RECENT_PART_DRAFT, process_bases
 from wavescope.store.chunks.spent_records import forget_finished, forget_ops, opened_stream
 from wavescope.store.chunks.window import Window
 
@@ -66,7 +66,7 @@ class RecentPart:
             return
         self._looked_ns = now_ns
         before_ns = now_ns - self.last_ns
-        with suppress(OSError), kept_still(self.session):
+        with suppress(OSError), kept_still(self.session, wait=False):
             for base in process_bases(path.name for path in self.session.iterdir()):
                 self._keep_ops(base, now_ns, before_ns)
                 forget_finished(self.session, base, before_ns)
@@ -107,7 +107,7 @@ class RecentPart:
                 for base, counts in self._fallen_out.items()
             },
         }
-        draft = self.session / f"{RECENT_PART}.new"
+        draft = self.session / RECENT_PART_DRAFT
         draft.write_bytes(orjson.dumps(state))
         draft.replace(self.session / RECENT_PART)
 
@@ -118,11 +118,14 @@ def boottime_ns() -> int:
 
 
 @contextmanager
-def kept_still(session: Path) -> Iterator[None]:
-    """Nothing is taken out of the session's files by others while the block runs."""
+def kept_still(session: Path, *, wait: bool = True) -> Iterator[None]:
+    """Nothing is taken out of the session's files by others while the block runs.
+
+    Without `wait` an error where others need them to be still.
+    """
     folder = os.open(session, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+        fcntl.flock(folder, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(folder)

@@ -30,6 +30,7 @@ from wavescope.store.chunks.pending import move_into_session, remove_forgotten
 from wavescope.store.chunks.running import is_running
 from wavescope.store.chunks.session import (
     RECENT_PART,
+    RECENT_PART_DRAFT,
     SESSION_FACTS,
     files_of,
     process_bases,
@@ -293,7 +294,7 @@ def remove_session(session: Path) -> None:
     names = [path.name for path in session.iterdir()]
     for path in files_of(session, names):
         path.unlink(missing_ok=True)
-    for name in (SESSION_FACTS, RECENT_PART):
+    for name in (SESSION_FACTS, RECENT_PART, RECENT_PART_DRAFT):
         (session / name).unlink(missing_ok=True)
     try:
         session.rmdir()
