@@ -64,6 +64,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if run.running:
         pids = ", ".join(map(str, run.running))
         say(f"still running, and to be recorded no more: process {pids}", label="note")
+    if run.end.trouble:
+        say(f"nobody looked after attachers that died: {run.end.trouble}", label="note")
     if arguments.json:
         from wavescope.model.result import Result  # noqa: PLC0415
         from wavescope.render.json_text import write_json  # noqa: PLC0415

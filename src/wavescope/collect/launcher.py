@@ -35,6 +35,8 @@ class ProgramEnd:
     """How often it was asked to stop from outside."""
     wall_ns: int = field(default=0, compare=False)
     """How long it ran, from its start until its end was noticed."""
+    trouble: str = field(default="", compare=False)
+    """Why what was to be done meanwhile was given up, or nothing."""
 
     @property
     def exit_code(self) -> int:
@@ -64,7 +66,8 @@ def launch(
 ) -> ProgramEnd:
     """Run `command` to its end; an error when it cannot be started.
 
-    `meanwhile` is called about twice a second, and is to be back soon: signals wait for it.
+    `meanwhile` is called about twice a second, and is to be back soon: signals wait for it. When it
+    fails it is not called again, and the program goes on.
     """
     watched = {signal.SIGCHLD, *_FORWARDED, *_ALSO_FORWARDED}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
@@ -103,12 +106,16 @@ def _started(command: Sequence[str], environment: Mapping[str, str], mask: Itera
 def _watched(
     child: int, watched: Iterable[int], witness: SignalWitness, meanwhile: Callable[[], None]
 ) -> ProgramEnd:
-    interruptions = 0
+    interruptions, trouble = 0, ""
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            return ProgramEnd(os.waitstatus_to_exitcode(status), interruptions)
-        meanwhile()
+            code = os.waitstatus_to_exitcode(status)
+            return ProgramEnd(code, interruptions, trouble=trouble)
+        try:
+            meanwhile()
+        except Exception as error:  # noqa: BLE001  whatever it is, the program must not suffer
+            meanwhile, trouble = do_nothing, str(error) or type(error).__name__
         info = signal.sigtimedwait(watched, _LOOK_AGAIN_S)
         if info is None or info.si_signo == signal.SIGCHLD:
             continue

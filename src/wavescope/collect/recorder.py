@@ -27,6 +27,7 @@ from wavescope.errors import UsageError, WavescopeError
 from wavescope.store.chunk_reader import open_session
 from wavescope.store.chunks.layout import FACTS_SUFFIX
 from wavescope.store.chunks.pending import move_into_session, remove_forgotten
+from wavescope.store.chunks.record_file import DamagedStreamError
 from wavescope.store.chunks.running import is_running
 from wavescope.store.chunks.session import (
     RECENT_PART,
@@ -112,9 +113,10 @@ def _run_watched(session: Path, program: PreparedProgram) -> ProgramEnd:
         recent.keep()
 
     end = run_into(session, program, meanwhile)
-    triggers.look()
-    triggers.finish()
-    recent.finish()
+    with suppress(OSError, DamagedStreamError):  # the program's exit code counts more
+        triggers.look()
+        triggers.finish()
+        recent.finish()
     return end
 
 
@@ -242,6 +244,8 @@ def _merged(options: RecordOptions, run: RecordedRun, progress: Progress) -> Rec
         fetch_pending(session)
         notes = merge_session(session, options.output, force=options.force, progress=progress)
         output = options.output
+    if end.trouble:
+        notes += ((f"records were not looked after while the program ran: {end.trouble}", 1),)
     if kept is None:
         wait_until_released(session)
         remove_session(session)
