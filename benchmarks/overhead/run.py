@@ -140,6 +140,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--alternations", type=int, default=5)
+    parser.add_argument(
+        "--arms", default=",".join(ARMS), help="which of them (bare is always one): paused,standard"
+    )
     parser.add_argument("--rounds", type=int, default=4, help="rounds of each run")
     parser.add_argument("--dispatches", type=int, default=81920, help="of each round")
     parser.add_argument("--kernel-ns", type=int, default=100)
@@ -152,7 +155,7 @@ def main() -> int:
     parser.add_argument("--cpus", choices=("one", "all"), default="one")
     options = parser.parse_args()
     options.dispatches -= options.dispatches % 8192
-    figures = {arm: Figures() for arm in ARMS}
+    figures = {arm: Figures() for arm in ARMS if arm == "bare" or arm in options.arms.split(",")}
     with tempfile.TemporaryDirectory() as folder:
         build(Path(folder))
         for _ in range(options.alternations):

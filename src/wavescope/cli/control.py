@@ -6,9 +6,10 @@ import argparse
 import os
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.options import add_json_flag, add_quiet_flag
+from wavescope.cli.options import add_json_flag, add_quiet_flag, process_id
 from wavescope.cli.output import stdout_bytes
 from wavescope.cli.terminal import say
+from wavescope.errors import UsageError
 
 
 def control_command(name: str, description: str, *, recording: bool) -> Command:
@@ -31,23 +32,26 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "pid",
         metavar="PID",
-        type=_process_id,
+        type=process_id,
         help="a recorded process, one above it, or `wavescope trace` itself for all it records",
     )
     add_quiet_flag(parser)
     add_json_flag(parser)
 
 
-def _process_id(text: str) -> int:
-    if not text.isdecimal() or len(text) > 10:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a process id")
-    return int(text)
-
-
 def _set(arguments: argparse.Namespace, *, recording: bool) -> int:
-    from wavescope.collect.running_sessions import pages_of, set_recording  # noqa: PLC0415
+    from wavescope.collect.running_sessions import (  # noqa: PLC0415
+        is_dormant,
+        pages_of,
+        set_recording,
+    )
 
     pages = pages_of(arguments.pid, os.environ)
+    if recording and is_dormant(pages[0].session):
+        raise UsageError(
+            f"process {pages[0].pid} runs dormant: it is recorded only while somebody is attached",
+            hint=f"wavescope attach {pages[0].pid} --duration 10s",
+        )
     for page in pages:
         set_recording(page, recording=recording)
     pids = ", ".join(str(page.pid) for page in pages)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.errors import UsageError
+from wavescope.units import parse_offset_ns
 
 if TYPE_CHECKING:
     from wavescope.model.selection import Selection
@@ -187,3 +188,22 @@ def size_bytes(text: str) -> int:
     whole, part, unit = found.groups()
     factor = _SIZE_UNITS[unit]
     return int(whole) * factor + int((part or "").ljust(3, "0") or "0") * factor // 1000
+
+
+def milliseconds(text: str) -> int:
+    """Milliseconds of '10' (seconds), '2.5', '500ms' or '3s'."""
+    spelled = f"{text}s" if re.fullmatch(r"\d+(\.\d*)?", text, re.ASCII) else text
+    try:
+        value_ns = parse_offset_ns(spelled)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(f"{error}; write for example 10, 2.5s or 500ms") from error
+    if value_ns < 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is negative")
+    return -(-value_ns // 1_000_000)
+
+
+def process_id(text: str) -> int:
+    """The number of a process."""
+    if not text.isdecimal() or len(text) > 10:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a process id")
+    return int(text)

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.options import add_force_flag, add_json_flag, add_quiet_flag, size_bytes
+from wavescope.cli.options import (
+    add_force_flag,
+    add_json_flag,
+    add_quiet_flag,
+    milliseconds,
+    size_bytes,
+)
+from wavescope.cli.program_options import (
+    add_command,
+    add_kernel_filter,
+    add_program_options,
+    program_command,
+)
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say, say_error
-from wavescope.errors import UsageError, WavescopeError
-from wavescope.units import parse_offset_ns
+from wavescope.errors import WavescopeError
 
 if TYPE_CHECKING:
     from wavescope.collect.options import RecordOptions
     from wavescope.collect.recorder import Recording
 
-_MODES = ("lite", "standard", "full", "hip")
-_OTHER_TOOLS = ("keep", "off")
-
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "command",
-        metavar="CMD",
-        nargs=argparse.REMAINDER,
-        help="program to run with its arguments; -- before it is allowed",
-    )
+    add_command(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -39,34 +41,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="trace file to write (default trace.db); %%p is the process id, %%h the host, "
         "%%rank%% the rank, %%env{NAME}%% a variable",
     )
-    parser.add_argument(
-        "-m",
-        "--mode",
-        choices=_MODES,
-        default="standard",
-        help="what is timed: dispatches without a signal of the program (lite), all but graph "
-        "replays (standard, the default), all (full), all with the HIP calls (hip)",
-    )
-    parser.add_argument(
-        "--softgpu",
-        metavar="SPEC",
-        nargs="?",
-        const="",
-        help="run on software GPUs; --softgpu=gfx90a,gpus=8,runtime=6.4 chooses chip, number and "
-        "ROCm",
-    )
-    parser.add_argument(
-        "--torch",
-        action="store_true",
-        help="put ranges around PyTorch's operators and modules, with the lines that called them",
-    )
-    parser.add_argument(
-        "--other-tools",
-        choices=_OTHER_TOOLS,
-        default="keep",
-        help="when another tool (rocprofv3, a library in HSA_TOOLS_LIB) is set up for the program: "
-        "leave the GPU's work to it (keep, the default), or run without it (off)",
-    )
+    add_program_options(parser)
     _add_filters(parser)
     parser.add_argument(
         "--perfetto",
@@ -93,21 +68,34 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--delay",
         metavar="TIME",
-        type=_milliseconds,
+        type=milliseconds,
         help="begin so long after each process's start",
     )
     group.add_argument(
-        "--duration", metavar="TIME", type=_milliseconds, help="record for so long: 10 (s), 500ms"
+        "--duration", metavar="TIME", type=milliseconds, help="record for so long: 10 (s), 500ms"
+    )
+    group.add_argument(
+        "--last",
+        metavar="TIME",
+        type=milliseconds,
+        help="keep only the newest part, so long before the end or a `wavescope snapshot`: 30s",
+    )
+    group.add_argument(
+        "--until-marker",
+        metavar="REGEX",
+        default="",
+        help="stop recording when a marker closes whose text matches; the program goes on",
+    )
+    group.add_argument(
+        "--when",
+        metavar="CONDITION",
+        default="",
+        help="write a snapshot when a marked step is slow: 'step > 2x median'",
     )
     group.add_argument(
         "--max-size", metavar="BYTES", type=size_bytes, help="most that a process writes: 500M, 2G"
     )
-    group.add_argument(
-        "--kernel",
-        metavar="REGEX",
-        default="",
-        help="only kernels whose name matches somewhere, as it is read or as it is mangled",
-    )
+    add_kernel_filter(group)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -149,14 +137,8 @@ def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
     )
     from wavescope.collect.ranks import launcher_rank  # noqa: PLC0415
 
-    command = tuple(arguments.command)
-    if command[:1] == ("--",):
-        command = command[1:]
-    if not command:
-        raise UsageError("which program?", hint="wavescope trace -o trace.db python3 my_model.py")
-    _require_expression(arguments.kernel)
-    if arguments.torch:
-        _require_ranges(command)
+    command = program_command(arguments, "trace -o trace.db")
+    _require_conditions(arguments)
     rank = launcher_rank(os.environ)
     values = NameValues(os.getpid(), socket.gethostname(), rank, os.environ)
     options = RecordOptions(
@@ -167,6 +149,9 @@ def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
         start_paused=arguments.start_paused,
         delay_ms=arguments.delay or 0,
         duration_ms=arguments.duration,
+        last_ms=arguments.last,
+        until_marker=arguments.until_marker,
+        when=arguments.when,
         max_bytes=arguments.max_size,
         kernel=arguments.kernel,
         torch=arguments.torch,
@@ -178,20 +163,13 @@ def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
     return options, pattern_of_all_ranks(arguments.output, values) if is_first_of_many else ""
 
 
-def _require_expression(pattern: str) -> None:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"--kernel '{pattern}' is not a regular expression: {error}") from error
+def _require_conditions(arguments: argparse.Namespace) -> None:
+    """Refuse what would be understood only when the program runs."""
+    from wavescope.collect.triggers import SlowStep, marker_pattern  # noqa: PLC0415
 
-
-def _require_ranges(command: tuple[str, ...]) -> None:
-    from wavescope.collect.torch_ranges.environment import (  # noqa: PLC0415  only for --torch
-        without_ranges_because,
-    )
-
-    if reason := without_ranges_because(command):
-        raise UsageError(f"--torch would have no effect: {reason}", hint="leave that option out")
+    marker_pattern(arguments.until_marker)
+    if arguments.when:
+        SlowStep.parse(arguments.when)
 
 
 def _timeline_path(asked: str | None, output: Path) -> Path | None:
@@ -234,18 +212,6 @@ def _tell(
     )
 
 
-def _milliseconds(text: str) -> int:
-    """Milliseconds of '10' (seconds), '2.5', '500ms' or '3s'."""
-    spelled = f"{text}s" if re.fullmatch(r"\d+(\.\d*)?", text, re.ASCII) else text
-    try:
-        value_ns = parse_offset_ns(spelled)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(f"{error}; write for example 10, 2.5s or 500ms") from error
-    if value_ns < 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is negative")
-    return -(-value_ns // 1_000_000)
-
-
 COMMAND = Command(
     "trace",
     "Run a program and record its kernels, copies and markers with exact times, at little cost. "
@@ -258,6 +224,7 @@ COMMAND = Command(
         Example("wavescope trace --softgpu=gfx90a,gpus=2 ./hip_program", "without a GPU"),
         Example("wavescope trace --softgpu=runtime=6.4 ./hip_program", "on ROCm 6.4, fetched once"),
         Example("wavescope trace -o t_%rank%.db ./app", "under mpirun or srun: a trace per rank"),
+        Example("wavescope trace --last 30s ./server", "the newest 30 seconds, now and at the end"),
         Example("wavescope trace --start-paused ./server", "record between `start` and `stop`"),
     ),
     _add_arguments,

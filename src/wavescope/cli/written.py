@@ -20,12 +20,15 @@ _NEXT = {
 
 def tell_written(path: Path, format_name: str, arguments: argparse.Namespace) -> None:
     """Name the file on standard error with the next step; as JSON on standard output if asked."""
-    size_bytes = size_of(path)
     if arguments.json:
-        _print_json(path, format_name, size_bytes)
-    if arguments.quiet:
-        return
-    say(f"wrote {path} ({format_name}, {bytes_text(size_bytes)})")
+        _print_json(path, format_name, size_of(path))
+    if not arguments.quiet:
+        tell_file(path, format_name)
+
+
+def tell_file(path: Path, format_name: str) -> None:
+    """Name the file on standard error with the next step."""
+    say(f"wrote {path} ({format_name}, {bytes_text(size_of(path))})")
     if format_name in _NEXT:
         say(f"next: {_NEXT[format_name].format(path=shlex.quote(str(path)))}")
 

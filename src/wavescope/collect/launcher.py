@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -35,6 +35,8 @@ class ProgramEnd:
     """How often it was asked to stop from outside."""
     wall_ns: int = field(default=0, compare=False)
     """How long it ran, from its start until its end was noticed."""
+    trouble: str = field(default="", compare=False)
+    """Why what was to be done meanwhile was given up, or nothing."""
 
     @property
     def exit_code(self) -> int:
@@ -53,14 +55,27 @@ class ProgramEnd:
         return f"ended by {name}"
 
 
-def launch(command: Sequence[str], environment: Mapping[str, str]) -> ProgramEnd:
-    """Run `command` to its end; an error when it cannot be started."""
+def do_nothing() -> None:
+    """What there is to do while most programs run."""
+
+
+def launch(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    meanwhile: Callable[[], None] = do_nothing,
+) -> ProgramEnd:
+    """Run `command` to its end; an error when it cannot be started.
+
+    `meanwhile` is called about twice a second, and is to be back soon: signals wait for it. When it
+    fails it is not called again, and the program goes on.
+    """
     watched = {signal.SIGCHLD, *_FORWARDED, *_ALSO_FORWARDED}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
         began_ns = time.monotonic_ns()
         with SignalWitness(watched) as witness:
-            end = _watched(_started(command, environment, before), watched, witness)
+            child = _started(command, environment, before)
+            end = _watched(child, watched, witness, meanwhile)
         return replace(end, wall_ns=time.monotonic_ns() - began_ns)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -88,12 +103,19 @@ def _started(command: Sequence[str], environment: Mapping[str, str], mask: Itera
         raise MachineError(f"'{command[0]}' cannot be started: {error.strerror}") from error
 
 
-def _watched(child: int, watched: Iterable[int], witness: SignalWitness) -> ProgramEnd:
-    interruptions = 0
+def _watched(
+    child: int, watched: Iterable[int], witness: SignalWitness, meanwhile: Callable[[], None]
+) -> ProgramEnd:
+    interruptions, trouble = 0, ""
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            return ProgramEnd(os.waitstatus_to_exitcode(status), interruptions)
+            code = os.waitstatus_to_exitcode(status)
+            return ProgramEnd(code, interruptions, trouble=trouble)
+        try:
+            meanwhile()
+        except Exception as error:  # noqa: BLE001  whatever it is, the program must not suffer
+            meanwhile, trouble = do_nothing, str(error) or type(error).__name__
         info = signal.sigtimedwait(watched, _LOOK_AGAIN_S)
         if info is None or info.si_signo == signal.SIGCHLD:
             continue

@@ -42,6 +42,12 @@ class RecordOptions:
     delay_ms: int = 0
     duration_ms: int | None = None
     """How long to record; None until the end."""
+    last_ms: int | None = None
+    """Keep only the newest part of so long; None keeps all."""
+    until_marker: str = ""
+    """End when a marker closes whose text matches this regular expression."""
+    when: str = ""
+    """Write a snapshot when this happens; see `SlowStep`."""
     max_bytes: int | None = None
     """Most bytes that each process may write."""
     kernel: str = ""

@@ -13,20 +13,25 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from wavescope.collect.injection import Injection, injected_environment
-from wavescope.collect.launcher import ProgramEnd, launch
+from wavescope.collect.launcher import ProgramEnd, do_nothing, launch
 from wavescope.collect.libraries import is_loadable, linked, required_collector
 from wavescope.collect.options import RecordOptions
 from wavescope.collect.other_tools import other_tools_sentences
 from wavescope.collect.outliving import outliving
-from wavescope.collect.running_sessions import registered, sessions_folder
+from wavescope.collect.recent_part import RecentPart, recent_windows
+from wavescope.collect.running_sessions import registered, sessions_folder, wait_until_released
 from wavescope.collect.runtimes import Runtime, chosen_runtime, command_on
 from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
+from wavescope.collect.triggers import SlowStep, Triggers, marker_pattern
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.store.chunk_reader import open_session
 from wavescope.store.chunks.layout import FACTS_SUFFIX
 from wavescope.store.chunks.pending import move_into_session, remove_forgotten
+from wavescope.store.chunks.record_file import DamagedStreamError
 from wavescope.store.chunks.running import is_running
 from wavescope.store.chunks.session import (
+    RECENT_PART,
+    RECENT_PART_DRAFT,
     SESSION_FACTS,
     files_of,
     process_bases,
@@ -80,28 +85,74 @@ def run_recorded(
     `told` hears of the runtime that the program is to run on: that it is fetched, and what it is
     not for.
     """
-    collector = required_collector(options.mode)
     require_free(options.output, [], force=options.force)
+    other_tools = "; ".join(other_tools_sentences(options.other_tools, environment))
+    prepared = prepare(options, environment, told)
+    session = _make_session(options, other_tools)
+    try:
+        end = _run_watched(session, prepared)
+    except WavescopeError:
+        remove_session(session)
+        raise
+    return RecordedRun(session, end, other_tools)
+
+
+def _run_watched(session: Path, program: PreparedProgram) -> ProgramEnd:
+    """Run the program; what is to be done about its records meanwhile is done."""
+    options = program.options
+    if options.last_ms is None and not options.until_marker and not options.when:
+        return run_into(session, program)
+    last_ns = None if options.last_ms is None else options.last_ms * 1_000_000
+    recent = RecentPart(session, last_ns)
+    until_marker = marker_pattern(options.until_marker) if options.until_marker else None
+    slow_step = SlowStep.parse(options.when) if options.when else None
+    triggers = Triggers(recent, until_marker, slow_step, options.output)
+
+    def meanwhile() -> None:
+        triggers.look()
+        recent.keep()
+
+    end = run_into(session, program, meanwhile)
+    with suppress(OSError, DamagedStreamError):  # the program's exit code counts more
+        triggers.look()
+        triggers.finish()
+        recent.finish()
+    return end
+
+
+@dataclass(frozen=True)
+class PreparedProgram:
+    """A program that can be run with the collector in it."""
+
+    options: RecordOptions
+    environment: Mapping[str, str]
+    collector: Path
+    command: tuple[str, ...]
+    """As it is started on its runtime."""
+
+
+def prepare(
+    options: RecordOptions, environment: Mapping[str, str], told: Told | None = None
+) -> PreparedProgram:
+    """Find everything that the program of `options` needs; refused when something is missing."""
+    collector = required_collector(options.mode)
     runtime = softgpu_runtime(options.softgpu, environment, told)
     if runtime is None:
         _require_program(options.command[0], environment)
     command = command_on(runtime, options.command, environment, told)
     remove_forgotten()
-    other_tools = "; ".join(other_tools_sentences(options.other_tools, environment))
-    session = _make_session(options, other_tools)
-    try:
-        end = _run(options, environment, collector, session, command)
-    except WavescopeError:
-        _remove_session(session)
-        raise
-    return RecordedRun(session, end, other_tools)
+    return PreparedProgram(options, environment, collector, tuple(command))
 
 
 def merge_session(
     session: Path, output: Path, *, force: bool, progress: Progress = no_progress
 ) -> tuple[tuple[str, int], ...]:
     """Write the records in `session` as one trace file; what the reader skipped or repaired."""
-    with open_session(session) as source, replaced(output, [session], force=force) as temporary:
+    windows = recent_windows(session, process_bases(path.name for path in session.iterdir()))
+    with (
+        open_session(session, windows) as source,
+        replaced(output, [session], force=force) as temporary,
+    ):
         write_trace([source], temporary, progress)
         return tuple(source.notes)
 
@@ -123,11 +174,12 @@ def _make_session(options: RecordOptions, other_tools: str) -> Path:
     parent = options.output.absolute().parent
     name = f"{options.output.name[:80]}.session-"
     session = Path(tempfile.mkdtemp(prefix=name, dir=parent))
-    _describe(session, options, other_tools=other_tools)
+    describe_session(session, options, other_tools=other_tools)
     return session
 
 
-def _describe(session: Path, options: RecordOptions, **more: str) -> None:
+def describe_session(session: Path, options: RecordOptions, **more: str) -> None:
+    """Leave what is known of a recording in its session."""
     facts = {
         "recorded_by": f"wavescope {__version__}",
         "recorded_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -149,13 +201,11 @@ def softgpu_runtime(
     return chosen_runtime(SoftGpuOptions.parse(specification).runtime, environment, told=told)
 
 
-def _run(
-    options: RecordOptions,
-    environment: Mapping[str, str],
-    collector: Path,
-    session: Path,
-    command: Sequence[str],
+def run_into(
+    session: Path, program: PreparedProgram, meanwhile: Callable[[], None] = do_nothing
 ) -> ProgramEnd:
+    """Run the program; its processes record into `session`."""
+    options, environment, collector = program.options, program.environment, program.collector
     with ExitStack() as stack:
         if not is_loadable(collector):
             links = tempfile.TemporaryDirectory(dir=sessions_folder(environment))
@@ -164,7 +214,7 @@ def _run(
         injection = Injection(collector, session, softgpu)
         child_environment = injected_environment(options, environment, injection)
         stack.enter_context(registered(session, environment))
-        return launch(command, child_environment)
+        return launch(program.command, child_environment, meanwhile)
 
 
 def _softgpu_environment(
@@ -190,12 +240,15 @@ def _merged(options: RecordOptions, run: RecordedRun, progress: Progress) -> Rec
     kept = session if running or (options.keep_chunks and bases) else None
     output, notes = None, tuple[tuple[str, int], ...]()
     if bases:
-        _describe(session, options, program_end=end.words, other_tools=run.other_tools)
+        describe_session(session, options, program_end=end.words, other_tools=run.other_tools)
         fetch_pending(session)
         notes = merge_session(session, options.output, force=options.force, progress=progress)
         output = options.output
+    if end.trouble:
+        notes += ((f"records were not looked after while the program ran: {end.trouble}", 1),)
     if kept is None:
-        _remove_session(session)
+        wait_until_released(session)
+        remove_session(session)
     return Recording(end, output, kept, running, notes)
 
 
@@ -240,12 +293,13 @@ def _is_running(base: str) -> bool:
     return is_running(_pid_of(base), int(base.partition("-")[2]), f"{base}.{FACTS_SUFFIX}")
 
 
-def _remove_session(session: Path) -> None:
+def remove_session(session: Path) -> None:
     """Remove what this recording made; a folder that holds anything else stays."""
     names = [path.name for path in session.iterdir()]
     for path in files_of(session, names):
         path.unlink(missing_ok=True)
-    (session / SESSION_FACTS).unlink(missing_ok=True)
+    for name in (SESSION_FACTS, RECENT_PART, RECENT_PART_DRAFT):
+        (session / name).unlink(missing_ok=True)
     try:
         session.rmdir()
     except OSError:

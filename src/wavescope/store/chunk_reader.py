@@ -7,7 +7,7 @@ tails, damaged headers, records of unknown kinds) is left out and noted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 import numpy as np
@@ -38,13 +38,22 @@ from wavescope.store.chunks.small_tables import (
     add_processes,
     add_queues,
 )
+from wavescope.store.chunks.window import Window
 
 FORMAT = "wavescope session"
 _STREAMED = (OPS, MARKERS, CALLS, LINKS, LAUNCHES, COPIES)
 
 
-def open_session(folder: Path) -> ChunkSource:
-    """The trace of the processes that left their records in `folder`."""
+def open_session(
+    folder: Path,
+    windows: Mapping[str, Window] | None = None,
+    facts: Mapping[str, str] | None = None,
+) -> ChunkSource:
+    """The trace of the processes that left their records in `folder`.
+
+    With `windows` (by `<pid>-<start>`) a trace of these parts of these processes alone. `facts` are
+    metadata beside what the recorder left, or instead of it.
+    """
     try:
         bases = process_bases(path.name for path in folder.iterdir())
     except OSError as error:
@@ -55,7 +64,10 @@ def open_session(folder: Path) -> ChunkSource:
             "no process left records in it",
             hint="`wavescope trace` writes such folders while it records",
         )
-    return ChunkSource(folder, bases)
+    if windows is not None:
+        bases = [base for base in bases if base in windows]
+    session = {**read_session_facts(folder), **(facts or {})}
+    return ChunkSource(folder, bases, windows or {}, session)
 
 
 class _ProcessRows:
@@ -86,13 +98,22 @@ class _ProcessRows:
 class ChunkSource(Closing):
     """The trace of a session folder."""
 
-    def __init__(self, folder: Path, bases: Sequence[str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        bases: Sequence[str],
+        windows: Mapping[str, Window],
+        session: dict[str, str],
+    ) -> None:
         self.path = str(folder)
         self.format = FORMAT
         self._small = TraceBuilder(self.path, FORMAT)
         self.strings: StringTable = self._small.strings
         self.notes: Notes = self._small.notes
-        processes = [ProcessChunks(folder, base, self.notes, self.strings) for base in bases]
+        processes = [
+            ProcessChunks(folder, base, self.notes, self.strings, windows.get(base))
+            for base in bases
+        ]
         surveys = [survey_ops(process) for process in processes]
         for survey in surveys:
             for sentence, count in survey.left_out.items():
@@ -103,7 +124,6 @@ class ChunkSource(Closing):
             self._rows_of(index, process, survey, numbering)
             for index, (process, survey) in enumerate(zip(processes, surveys, strict=True))
         ]
-        session = read_session_facts(folder)
         origin = PurePath(session.pop("output", self.path)).name
         add_processes(self._small, processes, origin)
         add_agents(self._small, processes, numbering)

@@ -196,3 +196,15 @@ def test_descendants_are_found_through_their_parents() -> None:
     finally:
         os.killpg(family.pid, signal.SIGKILL)
         family.wait()
+
+
+def test_the_program_goes_on_when_what_is_done_meanwhile_fails() -> None:
+    calls = []
+
+    def fails() -> None:
+        calls.append(1)
+        raise ValueError("no good")
+
+    end = launch(["sh", "-c", "sleep 0.2; exit 7"], dict(os.environ), fails)
+    assert (end.exit_code, end.trouble) == (7, "no good")
+    assert len(calls) == 1

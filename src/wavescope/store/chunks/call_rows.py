@@ -18,6 +18,7 @@ from wavescope.store.chunks.layout import CALL_KIND, CALL_OPEN
 from wavescope.store.chunks.op_survey import LARGEST_TIME
 from wavescope.store.chunks.process import ProcessChunks
 from wavescope.store.chunks.record_file import Block, Records
+from wavescope.store.chunks.window import Window
 
 _UNKNOWN_FUNCTION = CallFunction("(unknown function)", "", ())
 _BLOCK_BITS = 21
@@ -33,20 +34,25 @@ class CallSurvey:
     """Calls that ops may refer to."""
 
 
-def counted(records: Records) -> Array:
-    """Which records are rows."""
+def is_whole(records: Records) -> Array:
+    """Which records can be rows."""
     is_possible = (records["start"] <= LARGEST_TIME) & (records["end"] <= LARGEST_TIME)
     kept: Array = (records["kind"] == CALL_KIND) & is_possible
     return kept
+
+
+def counted(records: Records, window: Window | None) -> Array:
+    """Which records are rows."""
+    kept = is_whole(records)
+    return kept if window is None else kept & window.overlapping(records, is_unreturned(records))
 
 
 def survey_calls(process: ProcessChunks, notes: Notes) -> CallSurvey:
     """Read all call records of `process` once."""
     last_event_ns, open_count, linked_count, left_out = -1, 0, 0, 0
     for block in process.calls.blocks() if process.calls else ():
-        kept = counted(block.records)
-        left_out += int((~kept).sum())
-        records = block.records[kept]
+        left_out += int((~is_whole(block.records)).sum())
+        records = block.records[counted(block.records, process.window)]
         open_count += int(is_unreturned(records).sum())
         linked_count += int((records["correlation"] > 0).sum())
         for member in ("start", "end"):
@@ -85,7 +91,7 @@ class CallRows:
     def blocks(self, rows: int) -> Iterator[Block]:
         """The records that are rows, in file order."""
         for block in self.process.calls.blocks(rows) if self.process.calls else ():
-            keep = counted(block.records)
+            keep = counted(block.records, self.process.window)
             if keep.any():
                 yield Block(block.places[keep], block.records[keep])
 

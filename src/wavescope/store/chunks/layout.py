@@ -196,6 +196,7 @@ SKIP_REASONS = (
     "skipped for a reason that this version does not know",
 )
 """By place in a counter record; each reads on after a number of dispatches."""
+SKIP_PAUSED = 2
 LOSS_REASONS = (
     "lost because the buffers were full",
     "still running when the process ended",

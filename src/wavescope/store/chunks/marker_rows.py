@@ -46,6 +46,8 @@ def index_markers(process: ProcessChunks, notes: Notes) -> MarkerIndex:
         unknown += int((~is_known).sum())
         impossible += int((is_known & ~is_possible).sum())
         kept = is_known & is_possible
+        if process.window is not None:
+            kept &= process.window.overlapping(records, is_unclosed(records))
         ids.append(records["id"][kept].astype(np.int64))
         places.append(block.places[kept])
         for member in ("start", "end"):

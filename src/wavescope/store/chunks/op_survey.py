@@ -45,7 +45,11 @@ class OpSurvey:
     lanes: set[int] = field(default_factory=set)
     """See `lane_keys`."""
     timed: Counter[int] = field(default_factory=Counter)
-    """Dispatches with times by queue (see `lane_keys`), of a process that is not settled."""
+    """Dispatches with times by queue (see `lane_keys`), unless the counters are to be trusted."""
+    before: Counter[int] = field(default_factory=Counter)
+    """Dispatches by queue that start before the window."""
+    beyond: Counter[int] = field(default_factory=Counter)
+    """Dispatches by queue that start when the window is over."""
     last_event_ns: int = -1
     left_out: Counter[str] = field(default_factory=Counter)
 
@@ -105,9 +109,12 @@ def survey_ops(process: ProcessChunks) -> OpSurvey:
     survey = OpSurvey()
     for block in process.ops.blocks():
         reasons = _reasons(process, block.records)
-        for reason, count in enumerate(np.bincount(reasons, minlength=len(_SENTENCES)).tolist()):
-            if reason and count:
-                survey.left_out[_SENTENCES[reason]] += count
+        for reason, sentence in enumerate(_SENTENCES):
+            if sentence and (count := int((reasons == reason).sum())):
+                survey.left_out[sentence] += count
+        if process.window is not None:
+            _count_dispatches(block.records[reasons == _BEFORE], survey.before)
+            _count_dispatches(block.records[reasons == _BEYOND], survey.beyond)
         records = block.records[reasons == 0]
         if len(records):
             _survey_block(process, records, survey)
@@ -129,10 +136,8 @@ def times_ns(process: ProcessChunks, records: Records, member: str) -> Array:
 def _survey_block(process: ProcessChunks, records: Records, survey: OpSurvey) -> None:
     is_dispatch = records["kind"] == OpRecordKind.DISPATCH
     survey.dispatches += int(is_dispatch.sum())
-    if not process.is_settled:
-        queues, counts = np.unique(lane_keys(records[is_dispatch]), return_counts=True)
-        for queue, count in zip(queues.tolist(), counts.tolist(), strict=True):
-            survey.timed[queue] += count
+    if not process.is_settled or process.window is not None:
+        _count_dispatches(records, survey.timed)
     if len(survey.lanes) < _MOST_LANES:
         survey.lanes.update(np.unique(lane_keys(records)).tolist()[:_MOST_LANES])
     ends = times_ns(process, records, "end")
@@ -142,6 +147,13 @@ def _survey_block(process: ProcessChunks, records: Records, survey: OpSurvey) ->
         survey.left_out["ops that end before they start: given no duration"] += backwards
 
 
+def _count_dispatches(records: Records, totals: Counter[int]) -> None:
+    is_dispatch = records["kind"] == OpRecordKind.DISPATCH
+    queues, counts = np.unique(lane_keys(records[is_dispatch]), return_counts=True)
+    for queue, count in zip(queues.tolist(), counts.tolist(), strict=True):
+        totals[queue] += count
+
+
 _SENTENCES = (
     "",
     "ops of a kind that this version does not know, left out",
@@ -149,10 +161,14 @@ _SENTENCES = (
     "ops with GPU ticks but without clock readings to convert them, left out",
     "ops with impossible times, left out",
 )
+_BEFORE, _BEYOND = len(_SENTENCES), len(_SENTENCES) + 1
+"""Reasons that need no sentence: outside of the window."""
 
 
 def _reasons(process: ProcessChunks, records: Records) -> Array:
-    """By record: 0 when it counts, else the place of the sentence that says why not."""
+    """By record: 0 when it counts, else the place of the sentence that says why not, or one of
+    the two that have none.
+    """
     kinds, flags = records["kind"], records["flags"]
     unconvertible = (flags & OpFlag.RAW_TICKS != 0) & ~process.clock_works[records["gpu"]]
     beyond = (records["start"] > LARGEST_TIME) | (records["end"] > LARGEST_TIME)
@@ -161,4 +177,9 @@ def _reasons(process: ProcessChunks, records: Records) -> Array:
     reasons[unconvertible] = 3
     reasons[flags & OpFlag.TIMES_LOST != 0] = 2
     reasons[(kinds < OpRecordKind.DISPATCH) | (kinds > OpRecordKind.BARRIER)] = 1
+    if process.window is not None:
+        timed = np.flatnonzero(reasons == 0)
+        starts = times_ns(process, records[timed], "start")
+        reasons[timed[process.window.starts_before(starts)]] = _BEFORE
+        reasons[timed[process.window.starts_beyond(starts)]] = _BEYOND
     return reasons

@@ -19,6 +19,7 @@ from wavescope.store.chunks.pending import completed_records, pending_path
 from wavescope.store.chunks.record_file import DamagedStreamError, RecordFile
 from wavescope.store.chunks.running import is_running
 from wavescope.store.chunks.text_file import Texts
+from wavescope.store.chunks.window import Window
 
 BASE_NAME = re.compile(r"(\d{1,10})-(\d{1,20})", re.ASCII)
 """Pid and start of recording: what the names of a process's files begin with."""
@@ -27,13 +28,22 @@ BASE_NAME = re.compile(r"(\d{1,10})-(\d{1,20})", re.ASCII)
 class ProcessChunks:
     """The files of one process."""
 
-    def __init__(self, folder: Path, base: str, notes: Notes, strings: StringTable) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        base: str,
+        notes: Notes,
+        strings: StringTable,
+        window: Window | None = None,
+    ) -> None:
         found = BASE_NAME.fullmatch(base)
         assert found is not None
         self.pid, self.start_ns = int(found.group(1)), min(int(found.group(2)), (1 << 63) - 1)
         self._folder = folder
         self._base = base
         self._notes = notes
+        self.window = window
+        """The part of it that is wanted; None for all."""
         self.facts: Facts = read_facts(self._path(FACTS_SUFFIX))
         self.texts = Texts(self._path(TEXT_SUFFIX), strings)
         self.is_running = self.facts.end is None and is_running(

@@ -79,9 +79,12 @@ class RecordFile:
 
     @cached_property
     def filled_count(self) -> int:
-        """Places before the first empty one, of a stream that is filled in the order of places."""
-        low, high = 0, self.slot_count
+        """Places up to the last filled one, of a stream that is filled in the order of places.
+
+        Records that were given back (see `spent_records`) count: they lie before the others.
+        """
         with _opened(self.path) as file:
+            low, high = self._first_kept(file), self.slot_count
             while low < high:
                 middle = (low + high) // 2
                 records = self._read(file, middle, 1)
@@ -95,6 +98,16 @@ class RecordFile:
         """What follows the header proper on its page."""
         with _opened(self.path) as file:
             return os.pread(file, PAGE_BYTES - HEADER.size, HEADER.size)
+
+    def _first_kept(self, file: int) -> int:
+        """The place of a filled record with nothing but filled ones up to the last; 0 if none."""
+        kept = 0
+        for first, last in self._extents(file):
+            at = min(first + 1, last - 1)  # the first may be cut in half by a hole
+            records = self._read(file, at, 1)
+            if len(records) and records["kind"][0] != EMPTY:
+                kept = at
+        return kept
 
     def _read(self, file: int, place: int, count: int) -> Records:
         data = os.pread(file, count * self.record_bytes, PAGE_BYTES + place * self.record_bytes)

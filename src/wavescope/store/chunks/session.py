@@ -18,6 +18,11 @@ from wavescope.store.chunks.layout import (
 from wavescope.store.chunks.process import BASE_NAME
 
 SESSION_FACTS = "session.json"
+RECENT_PART = "recent.json"
+"""What of a recording is kept; see wavescope.collect.recent_part."""
+RECENT_PART_DRAFT = f"{RECENT_PART}.new"
+DORMANT = "dormant"
+"""The fact of a session that records only while somebody is attached."""
 _FACTS_HEAD = b'{"fact":'
 _LARGEST_FACTS_BYTES = 1 << 20
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 import numpy as np
@@ -29,6 +29,7 @@ from wavescope.units import bytes_text, duration_text
 _CUT_OFF_REASON = "not finished when the process was killed"
 _RUNNING_REASON = "not finished yet"
 _UNANSWERED_REASON = "not noted before the process ended: its machine was too busy"
+_FALLEN_OUT_REASON = "older than the newest part, which is all that was to be kept"
 _MOST_COUNT = (1 << 62) - 1
 
 
@@ -105,19 +106,21 @@ def add_coverage(
     """
     for index, (process, survey) in enumerate(zip(processes, surveys, strict=True)):
         timed = 0
-        for block in process.counters.blocks() if process.counters else ():
-            for record in block.records[block.records["kind"] == COUNTER_KIND].copy():
-                if int(record["queue"]) == COPY_QUEUE:
-                    _note_copies(builder, process, record)
-                    continue
-                gpu = numbering.gpus[index].get(int(record["gpu"]), int(record["gpu"]))
-                key = lane_key(int(record["gpu"]), int(record["queue"]))
-                queue = numbering.lanes[index].get(key, UNKNOWN)
-                if not process.is_settled:
-                    # Counters are brought up to date after the records.
-                    record["timed"] = survey.timed[key]
-                timed += _count(record["timed"])
-                _add_counter(builder, process, record, process_row=index, gpu=gpu, queue=queue)
+        for record in _counter_records(process):
+            if int(record["queue"]) == COPY_QUEUE:
+                _note_copies(builder, process, record)
+                continue
+            gpu = numbering.gpus[index].get(int(record["gpu"]), int(record["gpu"]))
+            key = lane_key(int(record["gpu"]), int(record["queue"]))
+            queue = numbering.lanes[index].get(key, UNKNOWN)
+            if not process.is_settled or process.window is not None:
+                # Counters are brought up to date after the records, and know of no window.
+                record["timed"] = survey.timed[key]
+            record["seen"] = max(0, int(record["seen"]) - survey.beyond[key])
+            timed += _count(record["timed"])
+            missing = _missing(process, record, _fallen_out(process, survey, key))
+            place: Place = {"process": index, "gpu": gpu, "queue": queue, "mode": process.mode}
+            _add_counter(builder, record, missing, place)
         if timed > survey.dispatches:
             builder.notes.add(
                 "dispatches that were timed, but whose records are not in the files",
@@ -125,14 +128,35 @@ def add_coverage(
             )
 
 
+def _counter_records(process: ProcessChunks) -> Iterator[np.void]:
+    window = process.window
+    if window is not None and window.counters is not None:
+        yield from window.counters[window.counters["kind"] == COUNTER_KIND].copy()
+        return
+    for block in process.counters.blocks() if process.counters else ():
+        yield from block.records[block.records["kind"] == COUNTER_KIND].copy()
+
+
+def _fallen_out(process: ProcessChunks, survey: OpSurvey, key: int) -> int:
+    """Dispatches of a queue that were counted and recorded, but before the window."""
+    if process.window is None or process.window.counters is not None:
+        return 0
+    return survey.before[key] + process.window.fallen_out.get(key, 0)
+
+
 def _note_copies(builder: TraceBuilder, process: ProcessChunks, record: np.void) -> None:
-    for skipped, lost, reason in _missing(process, record):
+    if process.window is not None:
+        return  # which of them are of the window is not known
+    for skipped, lost, reason in _missing(process, record, 0):
         builder.notes.add(f"copies that are not in the trace: {reason}", skipped + lost)
 
 
-def _missing(process: ProcessChunks, record: np.void) -> list[tuple[int, int, str]]:
+def _missing(
+    process: ProcessChunks, record: np.void, fallen_out: int
+) -> list[tuple[int, int, str]]:
     """How many were skipped and lost, by reason."""
-    rows = [(count, 0, reason) for count, reason in _counts(record, "skipped", SKIP_REASONS)]
+    rows = [(fallen_out, 0, _FALLEN_OUT_REASON)] if fallen_out else []
+    rows += [(count, 0, reason) for count, reason in _counts(record, "skipped", SKIP_REASONS)]
     rows += [(0, count, reason) for count, reason in _counts(record, "lost", LOSS_REASONS)]
     accounted = _count(record["timed"]) + sum(skipped + lost for skipped, lost, _ in rows)
     unfinished = _count(record["seen"]) - accounted
@@ -151,22 +175,17 @@ def _count(value: np.uint64) -> int:
     return min(int(value), _MOST_COUNT)
 
 
+Place = dict[str, int | str]
+"""Process, GPU and queue of a row, and how it was recorded."""
+
+
 def _add_counter(
     builder: TraceBuilder,
-    process: ProcessChunks,
     record: np.void,
-    *,
-    process_row: int,
-    gpu: int,
-    queue: int,
+    missing: Sequence[tuple[int, int, str]],
+    place: Place,
 ) -> None:
-    place: dict[str, int | str] = {
-        "process": process_row,
-        "gpu": gpu,
-        "queue": queue,
-        "mode": process.mode,
-    }
-    first, *more = _missing(process, record) or [(0, 0, "")]
+    first, *more = missing or [(0, 0, "")]
     builder.add_row(
         COVERAGE,
         **place,
@@ -205,7 +224,7 @@ def add_metadata(
     if cut_off:
         known["cut_off_processes"] = ", ".join(cut_off)
     for process in processes:
-        if process.is_running:
+        if process.is_running and process.window is None:
             builder.notes.add(f"process {process.pid} is still being recorded")
     for process, gpus in zip(processes, numbering.gpus, strict=True):
         for local, clock in process.clocks.items():

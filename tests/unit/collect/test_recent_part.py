@@ -1,0 +1,70 @@
+"""The newest part of a recording: what is older gives its space back and is counted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.chunks import ProcessMaker, a_process
+from wavescope.collect.recent_part import RecentPart, recent_windows
+from wavescope.model.columns import COVERAGE
+from wavescope.store.chunk_reader import open_session
+
+
+def first_data(process: ProcessMaker) -> int:
+    with process.path("ops").open("rb") as file:
+        return os.lseek(file.fileno(), 4096, os.SEEK_DATA)
+
+
+def grown(process: ProcessMaker, first: int, last: int) -> None:
+    """What a process appends to its file."""
+    for start in range(first, last):
+        process.with_op(start=start, end=start + 1)
+    data = process.stream_bytes("ops")
+    with process.path("ops").open("r+b") as file:
+        file.seek(4096 + first * 64)
+        file.write(data[4096 + first * 64 :])
+
+
+def test_records_that_were_there_a_whole_period_ago_are_forgotten_and_counted(
+    tmp_path: Path,
+) -> None:
+    process = a_process(tmp_path).with_agent(0).with_counter(seen=900, timed=900)
+    process.with_op(start=0, end=1).write(ended=False)
+    recent = RecentPart(tmp_path, last_ns=800)
+    grown(process, 1, 320)
+    recent.keep(now_ns=10_000)
+    grown(process, 320, 900)
+    recent.keep(now_ns=10_050)  # too soon to look
+    recent.keep(now_ns=10_799)
+    assert first_data(process) == 4096
+    recent.keep(now_ns=10_900)
+    assert first_data(process) == 4096 + 320 * 64
+    windows = recent_windows(tmp_path, [process.base], until_ns=1_200)
+    assert windows is not None
+    window = windows[process.base]
+    assert (window.start_ns, window.fallen_out) == (400, {0: 320})
+    with open_session(tmp_path, windows) as source:
+        (small,) = source.batches(COVERAGE)
+        assert small["seen"].tolist() == [900]
+        assert small["timed"].tolist() == [500]
+        assert small["skipped"].tolist() == [400]
+
+
+def test_a_session_without_a_limit_is_whole(tmp_path: Path) -> None:
+    process = a_process(tmp_path).with_agent(0).with_op(start=1, end=2)
+    process.write()
+    assert recent_windows(tmp_path, [process.base]) is None
+
+
+def test_a_damaged_note_of_what_is_kept_is_no_limit(tmp_path: Path) -> None:
+    process = a_process(tmp_path).with_agent(0).with_op(start=1, end=2)
+    process.write()
+    for text in (
+        "",
+        "[]",
+        '{"last_ns": "x"}',
+        '{"last_ns":1,"until_ns":2,"end_ns":3,"fallen_out":[]}',
+    ):
+        (tmp_path / "recent.json").write_text(text)
+        assert recent_windows(tmp_path, [process.base]) is None
