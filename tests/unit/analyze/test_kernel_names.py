@@ -9,8 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from wavescope.analyze.names.kernel_meaning import meaning_of
 from wavescope.analyze.names.kernel_names import (
     LONGEST_MATCHED,
+    LONGEST_SHORT,
     NameRules,
     _built_in,
     short_name,
@@ -163,6 +165,25 @@ def test_a_million_characters_take_no_time(piece: str) -> None:
         start = time.process_time()
         short_name(name)
         assert time.process_time() - start < FAR_TOO_LONG_S
+
+
+def test_names_of_many_fused_operators_lose_their_middle_and_stay_apart() -> None:
+    fused = "_".join(["arange", "cat", "clone", "cos", "div", "expand", "mul", "pow"] * 3)
+    names = [f"triton_poi_fused_{fused}_{middle}_{fused}_11" for middle in ("sin", "tan")]
+
+    first, second = map(short_name, names)
+
+    assert first.startswith("triton_poi (arange_cat_clone_cos_")
+    assert first.endswith("_mul_pow #11)")
+    assert len(first) == len(second) == LONGEST_SHORT
+    assert first != second
+    assert short_name(first) == first
+
+
+def test_what_a_kernel_is_does_not_depend_on_the_cut() -> None:
+    fused = "_".join(["arange", "cat", "clone"] * 6)
+
+    assert meaning_of(f"triton_red_fused_{fused}_rsqrt_{fused}_3").category == "normalization"
 
 
 class TestUserRules:

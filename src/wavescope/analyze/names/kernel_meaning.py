@@ -17,7 +17,7 @@ from wavescope.analyze.names.kernel_names import (
     LONGEST_MATCHED,
     NameRules,
     built_in_rules,
-    short_name,
+    readable_name,
 )
 from wavescope.model.names.demangle import demangle
 from wavescope.model.op_kinds import is_collective
@@ -139,7 +139,7 @@ class CategoryRules:
 
 
 def _meaning(full_name: str) -> KernelMeaning:
-    demangled, short = demangle(full_name), short_name(full_name)
+    demangled, short = demangle(full_name), readable_name(full_name)
     rules, collective_rules, _ = _built_in()
     communicates = is_collective(full_name)
     for rule in collective_rules if communicates else rules:

@@ -9,6 +9,7 @@ import functools
 import os
 import re
 import sys
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,7 @@ else:
 # A pattern sees at most so much of a name, which bounds its time on hostile ones.
 LONGEST_MATCHED = 4_096
 LARGEST_RULES_FILE_BYTES = 1 << 20
+LONGEST_SHORT = 84
 RULE_KEYS = ("match", "name", "category", "note")
 
 
@@ -100,11 +102,26 @@ class NameRules:
 
 def short_name(full: str) -> str:
     """Return the name people know a kernel by; a name that is short already stays as it is."""
+    name = readable_name(full)
+    return name if name == full else _cut(name)
+
+
+def readable_name(full: str) -> str:
+    """The same, however long: a compiler may have fused dozens of operators into a kernel."""
     # Hostile names may be of any length: they are not kept.
-    return _remembered_short_name(full) if len(full) <= LONGEST_NAME else _short_name(full)
+    return _remembered_name(full) if len(full) <= LONGEST_NAME else _readable_name(full)
 
 
-def _short_name(full: str) -> str:
+def _cut(name: str) -> str:
+    """A name that rules made, without its middle if it is long; those that differ there still do."""
+    if len(name) <= LONGEST_SHORT:
+        return name
+    mark = f"…{zlib.crc32(name.encode(errors='replace')) & 0xFFFF:04x}…"
+    room = LONGEST_SHORT - len(mark)
+    return name[: room - room // 3] + mark + name[-(room // 3) :]
+
+
+def _readable_name(full: str) -> str:
     demangled = demangle(full)
     rules, templates = _built_in()
     for rule in rules:
@@ -114,7 +131,7 @@ def _short_name(full: str) -> str:
     return templates.short(demangled) or full
 
 
-_remembered_short_name = functools.lru_cache(maxsize=4_096)(_short_name)
+_remembered_name = functools.lru_cache(maxsize=4_096)(_readable_name)
 
 
 @functools.lru_cache(maxsize=1)
