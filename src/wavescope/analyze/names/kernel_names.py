@@ -113,7 +113,7 @@ def readable_name(full: str) -> str:
 
 
 def _cut(name: str) -> str:
-    """A name that rules made, without its middle if it is long; those that differ there still do."""
+    """A name that rules made without its middle, if it is long; others stay different from it."""
     if len(name) <= LONGEST_SHORT:
         return name
     mark = f"…{zlib.crc32(name.encode(errors='replace')) & 0xFFFF:04x}…"
