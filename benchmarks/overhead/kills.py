@@ -1,6 +1,7 @@
 """Kills: what a trace lacks of a busy program that is killed at a random moment.
 
     .venv/bin/python benchmarks/overhead/kills.py --kills 200
+    .venv/bin/python benchmarks/overhead/kills.py --kills 200 --runtime 6.4
 
 A program keeps software GPUs busy and is killed with SIGKILL. The software GPUs' own log says what
 was executed and when the program could have noticed; it is written once a millisecond, so what was
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 import random
 import statistics
 import subprocess
@@ -27,6 +29,8 @@ from typing import NamedTuple
 
 from run import HERE, environment
 
+from tests.program_builds import built_for
+from wavescope.collect.runtimes import chosen_runtime
 from wavescope.load import open_trace
 from wavescope.store.chunks.pending import move_into_session
 
@@ -134,6 +138,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--runtime", default="", help="such as 6.4 (default: the machine's own)")
     parser.add_argument(
         "--arm", choices=ARMS, action="append", help="only this one; repeat for more"
     )
@@ -142,9 +147,9 @@ def main() -> int:
     print(f"{'arm':<20}{'kills':>6}{'with loss':>11}", end="")
     print(f"{'missing: median':>17}{'most':>7}{'oldest us: median':>19}{'most':>10}{'late':>6}")
     with tempfile.TemporaryDirectory() as work:
+        runtime = chosen_runtime(options.runtime or None, os.environ)
         for name in {arm.program for arm in ARMS.values()}:
-            flags = ["-O1", "-pthread", "-o", f"{work}/{name}", f"{PROGRAMS}/{name}.c"]
-            subprocess.run(["gcc", *flags, "-lhsa-runtime64"], check=True)
+            built_for(runtime, PROGRAMS / f"{name}.c", Path(work) / name)
         for name in options.arm or ARMS:
             losses = []
             for _ in range(options.kills):
