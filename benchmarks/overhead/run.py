@@ -54,12 +54,20 @@ class Figures:
 
 def build(folder: Path, runtime: str = "") -> tuple[Path, Path]:
     """Compile the program, for a runtime or the machine's own, and the bare tool."""
-    program, tool = folder / "dispatch_rate", folder / "bare_interception.so"
+    program = folder / "dispatch_rate"
     built_for(chosen_runtime(runtime or None, os.environ), HERE / "dispatch_rate.c", program, "-O2")
-    tool_flags = ["-O2", "-std=c++17", "-shared", "-fPIC", "-DAMD_INTERNAL_BUILD"]
-    tool_files = ["-I/usr/include/hsa", "-o", str(tool), str(HERE / "bare_interception.cpp")]
-    subprocess.run(["g++", *tool_flags, *tool_files], check=True)
-    return program, tool
+    return program, bare_tool(folder)
+
+
+def bare_tool(folder: Path) -> Path:
+    """The tool that only passes packets on, compiled."""
+    tool = folder / "bare_interception.so"
+    native = HERE.parents[1] / "native"
+    sources = [str(HERE / "bare_interception.cpp"), str(native / "collector_hsa" / "hsa_api.cpp")]
+    flags = ["-O2", "-std=c++17", "-shared", "-fPIC", "-DAMD_INTERNAL_BUILD"]
+    folders = ["-I/usr/include/hsa", f"-I{native}"]
+    subprocess.run(["g++", *flags, *folders, "-o", str(tool), *sources, "-ldl"], check=True)
+    return tool
 
 
 def required(name: str) -> Path:

@@ -20,6 +20,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from run import bare_tool
+
 from wavescope.collect.libraries import with_word
 from wavescope.collect.softgpu import softgpu_environment
 from wavescope.native import library_path
@@ -32,11 +34,9 @@ def build(folder: Path) -> None:
     """Compile the program, the bare tool and the counter of locks into `folder`."""
     scaling = ["-pthread", "-o", str(folder / "scaling"), str(HERE / "dispatch_scaling.c")]
     locks = ["-shared", "-fPIC", "-o", str(folder / "lock_count.so"), str(HERE / "lock_count.c")]
-    bare = ["-std=c++17", "-shared", "-fPIC", "-DAMD_INTERNAL_BUILD", "-I/usr/include/hsa"]
-    bare += ["-o", str(folder / "bare.so"), str(HERE / "bare_interception.cpp")]
     subprocess.run(["gcc", "-O2", *scaling, "-lhsa-runtime64"], check=True)
     subprocess.run(["gcc", "-O2", *locks], check=True)
-    subprocess.run(["g++", "-O2", *bare], check=True)
+    bare_tool(folder)
 
 
 def environment(arm: str, folder: Path, session: Path, gpus: int) -> dict[str, str]:
@@ -46,7 +46,7 @@ def environment(arm: str, folder: Path, session: Path, gpus: int) -> dict[str, s
     if arm == "none":
         return kept
     if arm == "bare":
-        return kept | {"HSA_TOOLS_LIB": str(folder / "bare.so")}
+        return kept | {"HSA_TOOLS_LIB": str(folder / "bare_interception.so")}
     collector = library_path("wavescope_collector")
     if collector is None:
         raise SystemExit("this build has no collector")
