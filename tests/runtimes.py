@@ -18,9 +18,14 @@ import pytest
 
 from tests.softgpu_programs import APT, Ran, compiled, on_softgpu, shared_folder
 from wavescope.collect.machine import Machine
-from wavescope.collect.runtimes import Runtime, RuntimeState, chosen_runtime, listed_runtimes
+from wavescope.collect.runtimes import (
+    MACHINE,
+    Runtime,
+    RuntimeState,
+    chosen_runtime,
+    listed_runtimes,
+)
 
-MACHINE = "machine"
 MATRIX = (MACHINE, "6.1", "6.4")
 _CACHE = {n: v for n, v in os.environ.items() if n == "WAVESCOPE_RUNTIMES"}
 """Tests see no settings of the machine; where its runtimes are is what these are about."""

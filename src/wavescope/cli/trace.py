@@ -187,7 +187,7 @@ def _explain_nothing(options: RecordOptions, recording: Recording) -> None:
     from wavescope.collect.softgpu import SoftGpuOptions  # noqa: PLC0415
 
     say(f"nothing was recorded ({recording.end.words}); no trace was written", label="note")
-    runtime = SoftGpuOptions.parse(options.softgpu or "").runtime
+    runtime = SoftGpuOptions.parse(options.softgpu or "").other_runtime
     softgpu = options.softgpu is not None
     reasons = why_nothing(options.command, os.environ, Machine(), softgpu=softgpu, runtime=runtime)
     for reason in reasons:
