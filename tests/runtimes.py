@@ -14,11 +14,10 @@ from functools import cache
 import pytest
 
 from wavescope.collect.machine import Machine
-from wavescope.collect.runtimes import Runtime, chosen_runtime
+from wavescope.collect.runtimes import MACHINE, Runtime, chosen_runtime
 from wavescope.collect.runtimes.cache import cache_folder, cached_runtime
 from wavescope.collect.runtimes.machine_runtime import machine_version
 
-MACHINE = "machine"
 TESTED = os.environ.get("WAVESCOPE_TEST_RUNTIME", MACHINE)
 CACHE = {n: v for n, v in os.environ.items() if n == "WAVESCOPE_RUNTIMES"}
 """Tests see no settings of the machine; where its runtimes are is what these are about."""

@@ -63,6 +63,11 @@ def test_a_program_of_the_runtime_is_run(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("one two\n", "")
 
 
+def test_the_machines_own_runtime_can_be_named() -> None:
+    assert wavescope("softgpu", "--runtime", "machine").stdout == wavescope("softgpu").stdout
+    assert wavescope("softgpu", "--runtime", "machine", "--", "echo", "1").stdout == "1\n"
+
+
 def test_a_recorded_program_runs_on_the_runtime_and_keeps_its_name(
     cache: Path, tmp_path: Path
 ) -> None:

@@ -86,10 +86,10 @@ def _run(arguments: argparse.Namespace) -> int:
     if command[:1] == ["--"]:
         command = command[1:]
     if not command:
-        if options.runtime is not None:
+        if options.other_runtime is not None:
             raise UsageError(
                 "which program? no variables make programs run on another runtime",
-                hint=f"wavescope softgpu --runtime {options.runtime} -- rocminfo",
+                hint=f"wavescope softgpu --runtime {options.other_runtime} -- rocminfo",
             )
         _print_variables(variables, as_json=arguments.json)
         return 0

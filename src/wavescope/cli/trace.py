@@ -188,7 +188,7 @@ def _explain_nothing(options: RecordOptions, recording: Recording) -> None:
     if recording.running:
         tell_running(recording)
         return
-    runtime = SoftGpuOptions.parse(options.softgpu or "").runtime
+    runtime = SoftGpuOptions.parse(options.softgpu or "").other_runtime
     softgpu = options.softgpu is not None
     reasons = why_nothing(options.command, os.environ, Machine(), softgpu=softgpu, runtime=runtime)
     for reason in reasons:

@@ -160,5 +160,6 @@ def test_a_folder_without_a_manifest_is_no_runtime(tmp_path: Path) -> None:
 def test_a_specification_of_gpus_names_a_runtime_that_is_no_variable() -> None:
     options = SoftGpuOptions.parse("gpus=8,runtime=6.4+llama")
 
-    assert options.runtime == "6.4+llama"
+    assert options.other_runtime == "6.4+llama"
+    assert SoftGpuOptions.parse("runtime=machine").other_runtime is None
     assert options.variables() == {"WAVESCOPE_SOFTGPU_GPUS": "8"}

@@ -5,11 +5,12 @@ is run on it by the dynamic linker in that folder; nothing of the machine is cha
 """
 
 from wavescope.collect.runtimes.cache import remove_runtime
-from wavescope.collect.runtimes.chosen import chosen_runtime, fetched_runtime
+from wavescope.collect.runtimes.chosen import MACHINE, chosen_runtime, fetched_runtime
 from wavescope.collect.runtimes.listing import RuntimeState, listed_runtimes
 from wavescope.collect.runtimes.runtime import Runtime, command_on
 
 __all__ = [
+    "MACHINE",
     "Runtime",
     "RuntimeState",
     "chosen_runtime",

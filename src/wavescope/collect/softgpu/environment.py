@@ -37,7 +37,7 @@ def child_variables(
     options: SoftGpuOptions, environment: Mapping[str, str], machine: Machine
 ) -> dict[str, str]:
     """The variables that run a program of `environment` on such GPUs; an error when it cannot."""
-    if trouble := softgpu_trouble(machine, has_runtime=options.runtime is not None):
+    if trouble := softgpu_trouble(machine, has_runtime=options.other_runtime is not None):
         raise trouble
     library = softgpu_library()
     assert library is not None

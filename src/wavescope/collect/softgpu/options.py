@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from wavescope.collect.runtimes import MACHINE
 from wavescope.errors import UsageError
 
 CHIPS = ("gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100")
@@ -45,7 +46,7 @@ class SoftGpuOptions:
     truth: str | None = None
     """File for one line per executed op; `%p` in it becomes the process id."""
     runtime: str | None = None
-    """ROCm runtime to run on, such as `6.4`; None is the machine's own."""
+    """ROCm runtime to run on, such as `6.4`; None or `machine` is the machine's own."""
     faults: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -94,6 +95,11 @@ class SoftGpuOptions:
                 value = _typed(name, text)
             values[name] = value
         return replace(self, **values)
+
+    @property
+    def other_runtime(self) -> str | None:
+        """The runtime when it is not to be the machine's own."""
+        return None if self.runtime == MACHINE else self.runtime
 
     def variables(self) -> dict[str, str]:
         """The variables of the environment that say the same."""
