@@ -282,6 +282,12 @@ def test_an_attacher_that_is_killed_does_not_leave_the_program_recording(load: P
         assert assert_is_what_ran("next.db", attached(program.runner.pid, "next.db")) > 0
 
 
+def test_a_program_that_is_not_there_is_not_said_to_be_dormant() -> None:
+    errors = refused("run", "--dormant", "./nosuch")
+
+    assert errors.startswith("error: there is no program './nosuch'\nhint: ")
+
+
 def test_a_program_without_the_collector_is_refused() -> None:
     with subprocess.Popen(["sleep", "1000"]) as program:
         errors = refused("attach", program.pid)

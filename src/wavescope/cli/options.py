@@ -202,6 +202,16 @@ def milliseconds(text: str) -> int:
     return -(-value_ns // 1_000_000)
 
 
+def positive_milliseconds(text: str) -> int:
+    """The same, where nothing at all cannot be meant."""
+    value_ms = milliseconds(text)
+    if value_ms == 0:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is no time; write for example 10, 2.5s or 500ms"
+        )
+    return value_ms
+
+
 def process_id(text: str) -> int:
     """The number of a process."""
     if not text.isdecimal() or len(text) > 10:

@@ -58,8 +58,6 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     for sentence in other_tools_sentences(options.other_tools, os.environ):
         say(sentence, label="note")
-    if not arguments.quiet:
-        say(f"dormant: `wavescope attach {os.getpid()} --duration 10s` records it for 10 seconds")
     run = run_dormant(options, os.environ, None if arguments.quiet else say)
     if run.running:
         pids = ", ".join(map(str, run.running))

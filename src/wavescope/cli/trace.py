@@ -14,6 +14,7 @@ from wavescope.cli.options import (
     add_json_flag,
     add_quiet_flag,
     milliseconds,
+    positive_milliseconds,
     size_bytes,
 )
 from wavescope.cli.program_options import (
@@ -77,7 +78,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--last",
         metavar="TIME",
-        type=milliseconds,
+        type=positive_milliseconds,
         help="keep only the newest part, so long before the end or a `wavescope snapshot`: 30s",
     )
     group.add_argument(

@@ -201,7 +201,10 @@ def _not_attachable(process: int) -> UsageError | MachineError:
     try:
         has_collector = _COLLECTOR_LIBRARY in maps.read_bytes()
     except FileNotFoundError:
-        return UsageError(f"there is no process {process}")
+        return UsageError(
+            f"there is no process {process}",
+            hint="`wavescope run --dormant CMD` prints the process id to attach to",
+        )
     except PermissionError:
         return MachineError(
             f"process {process} is somebody else's", hint="attach as the user who started it"

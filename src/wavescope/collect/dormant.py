@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -38,6 +39,8 @@ def run_dormant(
 ) -> DormantRun:
     """Run the command of `options`, whose output is not used; nothing is left of its session."""
     program = prepare(replace(options, start_paused=True), environment, told)
+    if told is not None:
+        told(f"dormant: `wavescope attach {os.getpid()} --duration 10s` records it for 10 seconds")
     session = Path(tempfile.mkdtemp(prefix="wavescope-dormant-"))
     try:
         describe_session(session, options, **{DORMANT: "yes"})

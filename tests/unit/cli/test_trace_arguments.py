@@ -84,6 +84,7 @@ def test_sizes(text: str, size_bytes: int) -> None:
         ("--mode", "fast", "prog"),
         ("--delay", "-1", "prog"),
         ("--duration", "soon", "prog"),
+        ("--last", "0", "prog"),
         ("--max-size", "big", "prog"),
         ("--kernel", "(", "prog"),
         ("--nonesuch", "prog"),
