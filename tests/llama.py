@@ -24,7 +24,7 @@ from tests.recorded import PATIENCE_S, collector
 from tests.runtimes import NamedRuntime
 from tests.softgpu_programs import executed_ops, shared_folder
 from wavescope.collect.demo import TinyModel, WeightType, write_tiny_model
-from wavescope.model.names.demangle import demangle
+from wavescope.names.demangle import demangle
 
 RUNTIME = NamedRuntime("6.4+llama")
 WAVESCOPE = (sys.executable, "-m", "wavescope")

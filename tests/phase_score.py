@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from wavescope.analyze.phases.marker_phases import marker_phases
-from wavescope.analyze.serving.phase_rules import NamedPhase, PhaseRules, built_in_rules
-from wavescope.analyze.serving.serving_phases import ServingPhase, ServingPhases, serving_phases
+from wavescope.analyze.phases.phase_rules import NamedPhase, PhaseRules, built_in_rules
+from wavescope.analyze.phases.serving_phases import ServingPhase, ServingPhases, serving_phases
 from wavescope.model.trace import Trace
 
 SCORED = (ServingPhase.PREFILL, ServingPhase.DECODE)

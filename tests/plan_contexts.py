@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from tests.thread_trace_folders import CaptureBuilder
-from wavescope.analyze.thread_trace.decoded import DecodedTrace
-from wavescope.analyze.thread_trace.plan.context import Counters, PlanContext
-from wavescope.analyze.thread_trace.plan.opportunity import Opportunity
-from wavescope.load.thread_trace import find_captures, load_thread_trace
-from wavescope.model.thread_trace import Flags
+from wavescope.analyze.capture.decoded import DecodedTrace
+from wavescope.analyze.capture.plan.context import Counters, PlanContext
+from wavescope.analyze.capture.plan.opportunity import Opportunity
+from wavescope.formats.captures import find_captures, load_thread_trace
+from wavescope.model.capture import Flags
 
 Find = Callable[[PlanContext, Flags], list[Opportunity]]
 

@@ -10,8 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wavescope.store.sqlite_columns import ColumnKind, ColumnRequest, TextColumn, open_cursor
-from wavescope.store.sqlite_pages import pages_library
+from wavescope.formats.sqlite.sqlite_columns import (
+    ColumnKind,
+    ColumnRequest,
+    TextColumn,
+    open_cursor,
+)
+from wavescope.formats.sqlite.sqlite_pages import pages_library
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 

@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 from tests.thread_trace_folders import CaptureBuilder
-from wavescope.analyze.thread_trace.decoded import DecodedTrace
-from wavescope.load.thread_trace import find_captures, load_thread_trace
+from wavescope.analyze.capture.decoded import DecodedTrace
+from wavescope.formats.captures import find_captures, load_thread_trace
 
 
 def traced(builder: CaptureBuilder) -> DecodedTrace:

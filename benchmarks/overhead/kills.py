@@ -31,8 +31,8 @@ from run import HERE, environment
 
 from tests.program_builds import built_for
 from wavescope.collect.runtimes import chosen_runtime
-from wavescope.load import open_trace
-from wavescope.store.chunks.pending import move_into_session
+from wavescope.formats import open_trace
+from wavescope.formats.session.pending import move_into_session
 
 PROGRAMS = HERE.parents[1] / "tests" / "programs" / "collected"
 

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from run import bare_tool
 
-from wavescope.collect.libraries import with_word
+from wavescope.collect.recording.libraries import with_word
 from wavescope.collect.softgpu import softgpu_environment
-from wavescope.native import library_path
+from wavescope.native.library import library_path
 
 HERE = Path(__file__).resolve().parent
 ARMS = ("none", "bare", "standard", "paused")

@@ -37,8 +37,8 @@ from tests.phase_score import (
     truth_from_markers,
 )
 from tests.serving_traces import LAYERS, WAYS_OF_SERVING, continuous_batching
-from wavescope.analyze.serving.phase_rules import PhaseRules, built_in_rules
-from wavescope.analyze.serving.serving_phases import ServingPhase, serving_phases
+from wavescope.analyze.phases.phase_rules import PhaseRules, built_in_rules
+from wavescope.analyze.phases.serving_phases import ServingPhase, serving_phases
 from wavescope.analyze.steps.trace_steps import trace_steps
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import OPS

@@ -44,9 +44,9 @@ EVENTS_SHARE = 5
 def write_serving_trace(path: Path, ops: int) -> None:
     """Repeat the demo's inference until there are `ops` ops."""
     from wavescope.collect.demo import demo_trace
+    from wavescope.formats.wavescope.writer import write_trace
     from wavescope.model.columns import MARKERS, OPS
     from wavescope.model.source import read_columns
-    from wavescope.store.sqlite_writer import write_trace
 
     with closing(demo_trace()) as builder:
         rows = {spec: read_columns(builder, spec, spec.column_names) for spec in (OPS, MARKERS)}

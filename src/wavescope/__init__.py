@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
-    from wavescope.api import (
+    from wavescope.api.traces import (
         compare,
         convert,
         find,
@@ -83,7 +83,7 @@ def __getattr__(name: str) -> Any:
         globals().update({public: getattr(markers, public) for public in _MARKERS})
         return globals()[name]
     if name in __all__:
-        from wavescope import api  # noqa: PLC0415
+        from wavescope.api import traces as api  # noqa: PLC0415
 
         return getattr(api, name)
     raise AttributeError(f"module 'wavescope' has no attribute '{name}'")

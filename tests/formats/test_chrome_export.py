@@ -20,8 +20,8 @@ from tests.formats.timelines import (
     varied_values,
 )
 from tests.formats.trace_processor import ask
-from wavescope.export.chrome.chrome_json import EXPORTER
-from wavescope.export.exporter import ExportOptions
+from wavescope.formats.chrome.writer import EXPORTER
+from wavescope.formats.exporter import ExportOptions
 
 
 def document(maker: TraceMaker, path: Path) -> dict[str, Any]:

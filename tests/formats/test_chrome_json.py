@@ -11,10 +11,10 @@ import pytest
 
 from tests.builders import a_trace
 from wavescope.errors import UnreadableInputError
-from wavescope.export.chrome import chrome_json as chrome_exporter
-from wavescope.export.exporter import ExportOptions
-from wavescope.load.chrome.chrome_json import IMPORTER, open_chrome_json
-from wavescope.load.importer import Probe
+from wavescope.formats.chrome import writer as chrome_exporter
+from wavescope.formats.chrome.reader import IMPORTER, open_chrome_json
+from wavescope.formats.exporter import ExportOptions
+from wavescope.formats.importer import Probe
 from wavescope.model.columns import MARKER_INSTANT, QUEUES, THREADS
 from wavescope.model.trace import Trace
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.builders import a_trace
-from wavescope.export.chrome.chrome_json import EXPORTER
-from wavescope.export.exporter import ExportOptions
-from wavescope.load.chrome import arrows, touched_slices
-from wavescope.load.chrome import links as links_module
-from wavescope.load.chrome.chrome_json import open_chrome_json
+from wavescope.formats.chrome import arrows, touched_slices
+from wavescope.formats.chrome import links as links_module
+from wavescope.formats.chrome.reader import open_chrome_json
+from wavescope.formats.chrome.writer import EXPORTER
+from wavescope.formats.exporter import ExportOptions
 from wavescope.model import time_sample
 from wavescope.model.trace import Trace
 
@@ -67,7 +67,7 @@ def test_our_own_arrows_link(
 def test_arrows_link_when_the_batch_ends_between_them_and_their_slice(
     exported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wavescope.load.chrome import events_native, events_python
+    from wavescope.formats.chrome import events_native, events_python
 
     for read in (events_native.native_batches, events_python.python_batches):
         monkeypatch.setattr(read, "__defaults__", (7,))

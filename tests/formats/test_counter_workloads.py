@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.counters_builder import a_workload, write_csv
 from wavescope.analyze.counters.pc_sampling import SampleOrder, pc_samples
 from wavescope.errors import UnreadableInputError
-from wavescope.load.counters.workload import read_workload
+from wavescope.formats.counters.workload import read_workload
 from wavescope.model.counters import ACCUMULATED
 
 

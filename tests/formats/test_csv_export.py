@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_trace, random_ops
-from wavescope.export.csv_tables import EXPORTER, FOLDER_EXPORTER
-from wavescope.export.exporter import ExportOptions
+from wavescope.formats.csv_tables import EXPORTER, FOLDER_EXPORTER
+from wavescope.formats.exporter import ExportOptions
 from wavescope.model.columns import OPS
 
 

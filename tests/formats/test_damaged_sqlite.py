@@ -16,9 +16,10 @@ from tests.formats.test_rpd import make_file as make_rpd
 from tests.formats.test_rtl import make_file as make_rtl
 from tests.formats.test_rtl import marker, op
 from wavescope.errors import UnreadableInputError
-from wavescope.load.importer import Importer
-from wavescope.load.rocpd import rocpd_file as rocpd
-from wavescope.load.sqlite import rpd, rtl
+from wavescope.formats.importer import Importer
+from wavescope.formats.rocpd import reader as rocpd
+from wavescope.formats.rpd import reader as rpd
+from wavescope.formats.rtl import reader as rtl
 from wavescope.model.columns import CALLS, MARKERS, OPS, TABLES, ColumnType
 
 

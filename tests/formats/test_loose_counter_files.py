@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load.counters.loose_files import is_counter_csv, read_counter_csv
+from wavescope.formats.counters.loose_files import is_counter_csv, read_counter_csv
 from wavescope.model.dispatch_counters import DispatchCounters, counter_name, united
 
 LONG = """"Correlation_Id","Dispatch_Id","Agent_Id","Kernel_Name","Counter_Name","Counter_Value","Start_Timestamp","End_Timestamp"

@@ -12,8 +12,8 @@ import pytest
 
 from tests.builders import a_trace, random_ops
 from wavescope.errors import MachineError
-from wavescope.export.exporter import Exporter, ExportOptions
-from wavescope.export.parquet import (
+from wavescope.formats.exporter import Exporter, ExportOptions
+from wavescope.formats.parquet import (
     ARROW_EXPORTER,
     ARROW_FOLDER_EXPORTER,
     EXPORTER,

@@ -19,9 +19,9 @@ from tests.formats.timelines import (
     varied_values,
 )
 from tests.formats.trace_processor import ask
-from wavescope.export.exporter import ExportOptions
-from wavescope.export.perfetto.perfetto_file import EXPORTER
-from wavescope.export.timeline import bodies, counter_series, host_slices
+from wavescope.formats.exporter import ExportOptions
+from wavescope.formats.perfetto.writer import EXPORTER
+from wavescope.formats.timeline import bodies, counter_series, host_slices
 
 SLICES = "SELECT ts, dur, name, category, depth FROM slice ORDER BY ts, -dur, name"
 ARGUMENTS = """

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.formats.timelines import python_only
-from wavescope.export.perfetto.protobuf import fixed64, integer, message, text
-from wavescope.load.perfetto.perfetto_file import open_perfetto
+from wavescope.formats.perfetto.protobuf import fixed64, integer, message, text
+from wavescope.formats.perfetto.reader import open_perfetto
 from wavescope.model.trace import Trace
 
 
@@ -87,7 +87,7 @@ def test_slices_of_other_producers_are_host_calls(
 
 
 def test_slices_may_end_in_a_later_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wavescope.load.perfetto.perfetto_file._BLOCK_BYTES", 16)
+    monkeypatch.setattr("wavescope.formats.perfetto.reader._BLOCK_BYTES", 16)
     trace = foreign(
         tmp_path / "t",
         THREAD,

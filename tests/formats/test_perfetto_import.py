@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.builders import TraceMaker, a_trace
 from tests.formats.timelines import crowded_trace, exported, python_only, small_trace
 from wavescope.errors import UnreadableInputError
-from wavescope.export.perfetto.perfetto_file import EXPORTER
-from wavescope.export.perfetto.protobuf import integer, message
-from wavescope.load.perfetto.perfetto_file import IMPORTER, open_perfetto
-from wavescope.load.sniff import probe
+from wavescope.formats.perfetto.protobuf import integer, message
+from wavescope.formats.perfetto.reader import IMPORTER, open_perfetto
+from wavescope.formats.perfetto.writer import EXPORTER
+from wavescope.formats.sniff import probe
 from wavescope.model.trace import Trace, TraceTable
 
 

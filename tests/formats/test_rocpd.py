@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load.importer import Probe
-from wavescope.load.rocpd import arguments as rocpd_arguments
-from wavescope.load.rocpd import links as rocpd_links
-from wavescope.load.rocpd.rocpd_file import IMPORTER
-from wavescope.load.sniff import probe
-from wavescope.load.sqlite import lookup as sqlite_lookup
+from wavescope.formats.importer import Probe
+from wavescope.formats.rocpd import arguments as rocpd_arguments
+from wavescope.formats.rocpd import links as rocpd_links
+from wavescope.formats.rocpd.reader import IMPORTER
+from wavescope.formats.sniff import probe
+from wavescope.formats.sqlite import lookup as sqlite_lookup
 from wavescope.model.columns import (
     AGENTS,
     CALLS,

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load.rocprofv3.rocprofv3_csv import IMPORTER
-from wavescope.load.sniff import probe
+from wavescope.formats.rocprofv3.csv_reader import IMPORTER
+from wavescope.formats.sniff import probe
 from wavescope.model.columns import QUEUES
 from wavescope.model.trace import Trace
 

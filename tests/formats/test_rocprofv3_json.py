@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load.rocprofv3.rocprofv3_json import IMPORTER
-from wavescope.load.sniff import probe
+from wavescope.formats.rocprofv3.json_reader import IMPORTER
+from wavescope.formats.sniff import probe
 from wavescope.model.trace import Trace
 
 OPERATIONS = [

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import TraceMaker, a_trace, random_ops
-from wavescope.export.exporter import ExportOptions
-from wavescope.export.rocprofv3.rocprofv3_json import EXPORTER
-from wavescope.export.rocprofv3.symbols import truncated_name
-from wavescope.load.rocprofv3.rocprofv3_json import IMPORTER
-from wavescope.load.sniff import probe
+from wavescope.formats.exporter import ExportOptions
+from wavescope.formats.rocprofv3.json_reader import IMPORTER
+from wavescope.formats.rocprofv3.json_writer import EXPORTER
+from wavescope.formats.rocprofv3.symbols import truncated_name
+from wavescope.formats.sniff import probe
 from wavescope.model.columns import KERNELS, MARKER_INSTANT
 from wavescope.model.trace import Trace
 

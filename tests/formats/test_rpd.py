@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from wavescope.load.importer import Probe
-from wavescope.load.sniff import probe
-from wavescope.load.sqlite import rpd
-from wavescope.load.sqlite.rpd import IMPORTER
+from wavescope.formats.importer import Probe
+from wavescope.formats.rpd import reader as rpd
+from wavescope.formats.rpd.reader import IMPORTER
+from wavescope.formats.sniff import probe
 from wavescope.model.columns import (
     CALLS,
     COPIES,

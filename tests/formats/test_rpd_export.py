@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from tests.builders import TraceMaker, a_trace, random_ops
-from wavescope.export.exporter import ExportOptions
-from wavescope.export.rpd.rpd_file import EXPORTER
-from wavescope.export.timeline.id_index import IdIndex
-from wavescope.load.sniff import probe
-from wavescope.load.sqlite.rpd import IMPORTER
+from wavescope.formats.exporter import ExportOptions
+from wavescope.formats.rpd.reader import IMPORTER
+from wavescope.formats.rpd.writer import EXPORTER
+from wavescope.formats.sniff import probe
+from wavescope.formats.timeline.id_index import IdIndex
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, MARKER_INSTANT, MONITORS, OPS
 from wavescope.model.trace import Trace
 

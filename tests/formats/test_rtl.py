@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
-from wavescope.load.importer import Probe
-from wavescope.load.sniff import probe
-from wavescope.load.sqlite.rtl import IMPORTER
+from wavescope.formats.importer import Probe
+from wavescope.formats.rtl.reader import IMPORTER
+from wavescope.formats.sniff import probe
 from wavescope.model.columns import (
     CALLS,
     MARKER_INSTANT,
@@ -287,7 +287,7 @@ def test_damaged_rows_are_repaired_or_skipped_and_counted(
     tmp_path: Path, native: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not native:
-        monkeypatch.setattr("wavescope.store.sqlite_columns.pages_library", lambda: None)
+        monkeypatch.setattr("wavescope.formats.sqlite.sqlite_columns.pages_library", lambda: None)
     path = make_file(
         tmp_path / "trace.db",
         [

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.thread_trace_folders import a_capture, step
 from wavescope.errors import UnreadableInputError
-from wavescope.load.thread_trace import archive_tree, find_captures, load_thread_trace
-from wavescope.load.thread_trace.file_tree import safe_name
+from wavescope.formats.captures import archive_tree, find_captures, load_thread_trace
+from wavescope.formats.captures.file_tree import safe_name
 
 
 def a_folder(tmp_path: Path) -> Path:

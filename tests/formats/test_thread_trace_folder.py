@@ -14,9 +14,14 @@ from hypothesis import strategies as st
 
 from tests.thread_trace_folders import HEADER, CaptureBuilder, a_capture, step, write_json
 from wavescope.errors import UnreadableInputError
-from wavescope.load.thread_trace import code_table, find_captures, load_thread_trace, occupancy_file
-from wavescope.load.thread_trace.code_rows import frames_of
-from wavescope.model.thread_trace import Frame, Measure, ThreadTrace
+from wavescope.formats.captures import (
+    code_table,
+    find_captures,
+    load_thread_trace,
+    occupancy_file,
+)
+from wavescope.formats.captures.code_rows import frames_of
+from wavescope.model.capture import Frame, Measure, ThreadTrace
 
 
 def read(*paths: Path) -> ThreadTrace:

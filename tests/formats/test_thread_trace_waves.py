@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.thread_trace_folders import a_capture, step, write_json
-from wavescope.load.thread_trace import ReadOptions, find_captures, load_thread_trace, wave_columns
-from wavescope.load.thread_trace.wave_columns import Status, WaveColumns
-from wavescope.model.thread_trace import ThreadTrace
-from wavescope.native import columns_library
+from wavescope.formats.captures import ReadOptions, find_captures, load_thread_trace, wave_columns
+from wavescope.formats.captures.wave_columns import Status, WaveColumns
+from wavescope.model.capture import ThreadTrace
+from wavescope.native.library import columns_library
 
 needs_native = pytest.mark.skipif(columns_library() is None, reason="built without native code")
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.export.exporter import Exporter, ExportOptions
-from wavescope.export.timeline.encoder_library import encoder_library
-from wavescope.load.perfetto.events import native_reader
+from wavescope.formats.exporter import Exporter, ExportOptions
+from wavescope.formats.perfetto.events import native_reader
+from wavescope.formats.timeline.encoder_library import encoder_library
 from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS
-from wavescope.native import columns_library
+from wavescope.native.library import columns_library
 
 
 def exported(

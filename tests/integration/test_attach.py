@@ -20,7 +20,7 @@ import pytest
 
 from tests.executed import Truth, built, traced_dispatches
 from tests.recorded import PATIENCE_S, collector
-from wavescope.load import open_trace
+from wavescope.formats import open_trace
 
 WAVESCOPE = [sys.executable, "-m", "wavescope"]
 TOLERANCE_NS = 20

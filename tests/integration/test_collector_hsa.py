@@ -30,7 +30,7 @@ from tests.executed import (
 )
 from tests.recorded import processes
 from tests.softgpu_programs import shared_folder
-from wavescope.load import open_trace
+from wavescope.formats import open_trace
 
 pytestmark = pytest.mark.recording
 

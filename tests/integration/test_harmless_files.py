@@ -17,8 +17,8 @@ import pytest
 
 from tests.executed import built, dispatch_coverage, run_on_gpu
 from tests.recorded import ProcessFiles, only_process
+from wavescope.formats.session.reader import open_session
 from wavescope.model.columns import OPS
-from wavescope.store.chunk_reader import open_session
 
 pytestmark = pytest.mark.recording
 

@@ -22,9 +22,9 @@ from tests.llama import (
     require_llama,
     tiny_model,
 )
-from wavescope.analyze.serving.serving_phases import ServingPhase, serving_phases
+from wavescope.analyze.phases.serving_phases import ServingPhase, serving_phases
 from wavescope.collect.demo import WeightType
-from wavescope.load import open_trace
+from wavescope.formats import open_trace
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 

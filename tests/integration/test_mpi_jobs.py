@@ -13,7 +13,7 @@ import pytest
 
 from tests.recorded import PATIENCE_S, PROGRAMS, collector
 from tests.softgpu_programs import require_softgpu
-from wavescope.load import open_trace
+from wavescope.formats import open_trace
 
 RANKS = 4
 DISPATCHES = {rank: 200 + 10 * rank for rank in range(RANKS)}

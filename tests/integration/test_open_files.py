@@ -10,8 +10,8 @@ import pytest
 import wavescope
 from tests.builders import random_ops
 from wavescope.cli.main import main
-from wavescope.export.exporter import ExportOptions
-from wavescope.export.trace_file import EXPORTER
+from wavescope.formats.exporter import ExportOptions
+from wavescope.formats.wavescope.exporter import EXPORTER
 
 
 def open_files() -> int:

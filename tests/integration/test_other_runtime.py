@@ -14,7 +14,7 @@ from tests.recorded import PATIENCE_S, collector
 from tests.softgpu_programs import require_softgpu
 from tests.unit.collect.test_program_files import a_program, elf
 from wavescope.collect.runtimes import fetched_runtime
-from wavescope.load import open_trace
+from wavescope.formats import open_trace
 
 MARKING = """
 import ctypes, sys

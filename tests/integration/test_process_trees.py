@@ -12,7 +12,7 @@ import pytest
 from tests.executed import built
 from tests.recorded import PATIENCE_S, collector
 from tests.softgpu_programs import require_softgpu
-from wavescope.load import open_trace
+from wavescope.formats import open_trace
 
 pytestmark = pytest.mark.recording
 

@@ -15,12 +15,15 @@ import pytest
 from tests.softgpu_programs import PROGRAMS, require_softgpu
 from wavescope.analyze.counters.torch_operators import chosen_operators
 from wavescope.errors import UsageError
-from wavescope.export.torch_operators_csv import CONSOLIDATED_COLUMNS, write_consolidated
-from wavescope.load.counters.torch_operators import (
+from wavescope.formats.counters.torch_operators import (
     NO_OPERATOR,
     dispatch_operators,
     operator_dispatches,
     passes_with_operators,
+)
+from wavescope.formats.counters.torch_operators_csv import (
+    CONSOLIDATED_COLUMNS,
+    write_consolidated,
 )
 
 WAVESCOPE = [sys.executable, "-m", "wavescope"]

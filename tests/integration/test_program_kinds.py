@@ -14,8 +14,8 @@ import pytest
 
 from tests.executed import built, dispatch_coverage, gpu_environment
 from tests.recorded import PATIENCE_S, PROGRAMS, processes
+from wavescope.formats.session.reader import open_session
 from wavescope.model.trace import Trace
-from wavescope.store.chunk_reader import open_session
 
 pytestmark = pytest.mark.recording
 

@@ -15,7 +15,7 @@ from tests.program_builds import built_for
 from tests.recorded import PATIENCE_S, collector
 from tests.runtimes import CACHE, TESTED, require_chip, runtime_under_test
 from tests.softgpu_programs import PROGRAMS, Ran, compiled, on_softgpu, require_softgpu
-from wavescope.load import open_trace
+from wavescope.formats import open_trace
 
 pytestmark = pytest.mark.recording
 

@@ -12,7 +12,7 @@ from tests.executed import built, run_on_gpu
 from tests.recorded import PATIENCE_S
 from tests.runtimes import runtime_under_test
 from tests.softgpu_programs import shared_folder
-from wavescope.load import open_trace
+from wavescope.formats import open_trace
 
 pytestmark = pytest.mark.recording
 

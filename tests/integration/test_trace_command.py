@@ -17,10 +17,10 @@ import pytest
 from tests.executed import built
 from tests.recorded import PATIENCE_S, PROGRAMS, collector
 from tests.softgpu_programs import require_softgpu, shared_folder
-from wavescope.load import open_trace
+from wavescope.formats import open_trace
 from wavescope.model.columns import LAUNCHES, LINKS
-from wavescope.model.names.demangle import demangle
 from wavescope.model.trace import Trace
+from wavescope.names.demangle import demangle
 
 WAVESCOPE = (sys.executable, "-m", "wavescope")
 MARKING = """

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import wavescope
-from wavescope.analyze.categories import categories
-from wavescope.analyze.names.kernel_meaning import OTHER, meaning_of
+from wavescope.analyze.ops.categories import categories
+from wavescope.names.kernel_meaning import OTHER, meaning_of
 
 MOST_OTHER_PERCENT = 1.0
 

@@ -15,7 +15,7 @@ from wavescope.analyze.compare.figures import FigureOptions, TraceFigures
 from wavescope.analyze.compare.operators import NOT_RECORDED
 from wavescope.analyze.compare.renames import renames
 from wavescope.cli.main import main
-from wavescope.load import open_trace
+from wavescope.formats import open_trace
 from wavescope.model.result import Result, Value
 
 QWEN = "Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz"

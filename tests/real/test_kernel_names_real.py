@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.analyze.names.kernel_names import short_name
-from wavescope.model.names.demangle import demangle
+from wavescope.names.demangle import demangle
+from wavescope.names.kernel_names import short_name
 
 
 @pytest.fixture(scope="module")

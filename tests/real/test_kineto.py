@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wavescope import native
-from wavescope.load.chrome.chrome_json import open_chrome_json
+from wavescope.formats.chrome.reader import open_chrome_json
 from wavescope.model.trace import Trace
 
 TRACES = (

@@ -11,8 +11,8 @@ import wavescope
 from wavescope.analyze.findings.find_all import find
 from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
 from wavescope.analyze.phases.op_ranges import Basis
-from wavescope.store.read_only_query import ReadOnlyQuery
-from wavescope.store.sqlite_writer import write_trace
+from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery
+from wavescope.formats.wavescope.writer import write_trace
 
 TRACES = (
     "kineto/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",

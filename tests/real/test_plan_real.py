@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from wavescope.analyze.capture.decoded import DecodedTrace
+from wavescope.analyze.capture.plan.plan import plan_result
 from wavescope.analyze.occupancy.traced_kernel import StatedResources, traced_occupancy
-from wavescope.analyze.thread_trace.decoded import DecodedTrace
-from wavescope.analyze.thread_trace.plan.plan import plan_result
-from wavescope.load.thread_trace import find_captures, load_thread_trace
+from wavescope.formats.captures import find_captures, load_thread_trace
 from wavescope.model.chips.catalogue import chip_named
 
 

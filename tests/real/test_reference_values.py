@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import wavescope
-from wavescope.analyze.gaps import gaps, gpu_gaps
-from wavescope.analyze.gpu_timelines import gpu_timelines
-from wavescope.analyze.utilization import gpu_utilizations, utilization
+from wavescope.analyze.ops.gpu_timelines import gpu_timelines
+from wavescope.analyze.summary.gaps import gaps, gpu_gaps
+from wavescope.analyze.summary.utilization import gpu_utilizations, utilization
 from wavescope.model.trace import Trace
 
 TRACES = (

@@ -9,11 +9,11 @@ import numpy as np
 import orjson
 import pytest
 
-from wavescope.export.exporter import ExportOptions
-from wavescope.export.rocprofv3.rocprofv3_json import write_rocprofv3_json
-from wavescope.load.rocprofv3.rocprofv3_csv import IMPORTER as CSV_IMPORTER
-from wavescope.load.rocprofv3.rocprofv3_json import IMPORTER as JSON_IMPORTER
-from wavescope.load.sniff import probe
+from wavescope.formats.exporter import ExportOptions
+from wavescope.formats.rocprofv3.csv_reader import IMPORTER as CSV_IMPORTER
+from wavescope.formats.rocprofv3.json_reader import IMPORTER as JSON_IMPORTER
+from wavescope.formats.rocprofv3.json_writer import write_rocprofv3_json
+from wavescope.formats.sniff import probe
 from wavescope.model.columns import AGENTS, KERNELS, OPS, PROCESSES
 from wavescope.model.trace import Trace
 

@@ -9,7 +9,7 @@ import pytest
 
 import wavescope
 from tests.phase_score import SCORED, classified, scores, truth_from_markers
-from wavescope.analyze.serving.serving_phases import ServingPhase
+from wavescope.analyze.phases.serving_phases import ServingPhase
 from wavescope.analyze.steps.step_times import LaneStepTimes, nearest_rank
 
 LEAST = 0.9

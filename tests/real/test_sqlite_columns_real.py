@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wavescope.store.sqlite_columns import (
+from wavescope.formats.sqlite.sqlite_columns import (
     ColumnKind,
     ColumnRequest,
     open_cursor,
     parse_dispatch_info,
 )
-from wavescope.store.sqlite_open import quoted
-from wavescope.store.sqlite_pages import pages_library
+from wavescope.formats.sqlite.sqlite_open import quoted
+from wavescope.formats.sqlite.sqlite_pages import pages_library
 
 FILES = ["rtl/hip_4gpu.db", "rtl/ctypes_markers.db", "rpd/synthetic_v3.rpd"]
 

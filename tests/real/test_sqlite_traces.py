@@ -13,10 +13,11 @@ import numpy as np
 import orjson
 import pytest
 
-from wavescope.load.importer import Importer
-from wavescope.load.rocpd import rocpd_file as rocpd
-from wavescope.load.sniff import probe
-from wavescope.load.sqlite import rpd, rtl
+from wavescope.formats.importer import Importer
+from wavescope.formats.rocpd import reader as rocpd
+from wavescope.formats.rpd import reader as rpd
+from wavescope.formats.rtl import reader as rtl
+from wavescope.formats.sniff import probe
 from wavescope.model.columns import LAUNCHES, MARKER_INSTANT, TABLES
 from wavescope.model.trace import Trace
 

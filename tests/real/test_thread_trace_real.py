@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.thread_trace_folders import a_capture, step
-from wavescope.analyze.thread_trace.decoded import DecodedTrace
-from wavescope.analyze.thread_trace.hotspots import HotspotOptions, hotspots
-from wavescope.analyze.thread_trace.instruction_kinds import Kind
-from wavescope.load.thread_trace import find_captures, load_thread_trace
+from wavescope.analyze.capture.decoded import DecodedTrace
+from wavescope.analyze.capture.hotspots import HotspotOptions, hotspots
+from wavescope.analyze.capture.instruction_kinds import Kind
+from wavescope.formats.captures import find_captures, load_thread_trace
+from wavescope.model.capture import Measure
 from wavescope.model.result import Result
-from wavescope.model.thread_trace import Measure
 
 AXPY = "gfx90a_axpy_ui_output_agent_14537_dispatch_1"
 

@@ -8,9 +8,9 @@ import pytest
 
 import wavescope
 from tests.formats.trace_processor import ask
-from wavescope.export.chrome import chrome_json
-from wavescope.export.exporter import ExportOptions
-from wavescope.export.perfetto import perfetto_file as perfetto
+from wavescope.formats.chrome import writer as chrome_json
+from wavescope.formats.exporter import ExportOptions
+from wavescope.formats.perfetto import writer as perfetto
 from wavescope.model.trace import Trace
 
 TRACES = (

@@ -156,7 +156,7 @@ def _operators(
         of_operators,
         operators_result,
     )
-    from wavescope.load.counters.torch_operators import dispatch_operators  # noqa: PLC0415
+    from wavescope.formats.counters.torch_operators import dispatch_operators  # noqa: PLC0415
 
     if len(workloads) > 1:
         raise UsageError("operators are shown of one workload at a time: give one -p")

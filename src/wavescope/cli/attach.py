@@ -46,7 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from wavescope.cli.recorded_part import RecordedPart, tell_part  # noqa: PLC0415  slow
-    from wavescope.collect.attach import AttachOptions, attach  # noqa: PLC0415
+    from wavescope.collect.windows.attach import AttachOptions, attach  # noqa: PLC0415
     from wavescope.units import duration_text  # noqa: PLC0415
 
     output = arguments.output or _DEFAULT_OUTPUT

@@ -26,7 +26,7 @@ from wavescope.cli.terminal import say
 from wavescope.errors import MachineError, OutputExistsError, UsageError
 
 if TYPE_CHECKING:
-    from wavescope.collect.att_capture import AttOptions
+    from wavescope.collect.capture import AttOptions
     from wavescope.model.result import Result
 
 _SIZE = re.compile(r"(\d{1,12})([KMG]?)(?:i?B)?|0x([0-9a-f]{1,10})", re.ASCII | re.IGNORECASE)
@@ -76,7 +76,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.collect.att_capture import capture, nothing_traced_hint  # noqa: PLC0415
+    from wavescope.collect.capture import capture, nothing_traced_hint  # noqa: PLC0415
 
     output = OutputOptions.from_arguments(arguments)
     options = _options(arguments)
@@ -117,7 +117,7 @@ def program_output_apart() -> Iterator[None]:
 
 
 def _options(arguments: argparse.Namespace) -> AttOptions:
-    from wavescope.collect.att_capture import AttOptions  # noqa: PLC0415  only what is asked for
+    from wavescope.collect.capture import AttOptions  # noqa: PLC0415  only what is asked for
 
     command = tuple(arguments.command)
     if command[:1] == ("--",):
@@ -140,11 +140,7 @@ def _options(arguments: argparse.Namespace) -> AttOptions:
 
 
 def _print_plan(options: AttOptions, output: OutputOptions) -> None:
-    from wavescope.collect.att_capture import (  # noqa: PLC0415
-        INPUT_NAME,
-        command_line,
-        input_text,
-    )
+    from wavescope.collect.capture import INPUT_NAME, command_line, input_text  # noqa: PLC0415
     from wavescope.model.result import Result  # noqa: PLC0415
 
     text, line = input_text(options), shlex.join(command_line(options))

@@ -93,7 +93,7 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
 def figure_options(arguments: argparse.Namespace) -> FigureOptions:
     """How ops are named and grouped, as the flags say."""
     from wavescope.analyze.compare.figures import FigureOptions  # noqa: PLC0415
-    from wavescope.analyze.names.kernel_meaning import CategoryRules  # noqa: PLC0415
+    from wavescope.names.kernel_meaning import CategoryRules  # noqa: PLC0415
 
     return FigureOptions(
         full_names=arguments.full_names,
@@ -191,8 +191,8 @@ def _shorten(result: Result, options: CheckOptions) -> None:
 def _check_options(arguments: argparse.Namespace) -> tuple[RunOptions, CheckOptions]:
     from wavescope.analyze.compare.check_options import CheckOptions, Gate  # noqa: PLC0415
     from wavescope.analyze.compare.run_values import Metric, RunOptions  # noqa: PLC0415
-    from wavescope.analyze.statistics.step_noise import Statistic  # noqa: PLC0415
-    from wavescope.analyze.statistics.two_arms import TestOptions  # noqa: PLC0415
+    from wavescope.analyze.compare.statistics.step_noise import Statistic  # noqa: PLC0415
+    from wavescope.analyze.compare.statistics.two_arms import TestOptions  # noqa: PLC0415
 
     test = TestOptions(arguments.significance, Statistic(arguments.statistic), arguments.seed)
     return (

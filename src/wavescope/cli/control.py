@@ -40,11 +40,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _set(arguments: argparse.Namespace, *, recording: bool) -> int:
-    from wavescope.collect.running_sessions import (  # noqa: PLC0415
-        is_dormant,
-        pages_of,
-        set_recording,
-    )
+    from wavescope.collect.recording.running_sessions import is_dormant, pages_of, set_recording  # noqa: PLC0415
 
     pages = pages_of(arguments.pid, os.environ)
     if recording and is_dormant(pages[0].session):

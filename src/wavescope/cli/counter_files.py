@@ -17,7 +17,7 @@ def memory_counters(paths: Sequence[str], *, quiet: bool) -> DispatchCounters:
     """The dispatches of all files with the counters that memory traffic needs."""
     from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS  # noqa: PLC0415
     from wavescope.analyze.traffic.trace_counters import counters_of_trace  # noqa: PLC0415
-    from wavescope.load.counters.loose_files import read_counter_files  # noqa: PLC0415
+    from wavescope.formats.counters.loose_files import read_counter_files  # noqa: PLC0415
 
     def of_trace(path: Path) -> DispatchCounters:
         with opened_trace(str(path), quiet=quiet) as trace:

@@ -79,7 +79,7 @@ def analysis_options(arguments: argparse.Namespace) -> AnalysisOptions:
 
 def read_workloads(arguments: argparse.Namespace) -> list[CounterTable]:
     """The workloads of -p with the corrections applied, each folder once."""
-    from wavescope.load.counters.workload import read_workload  # noqa: PLC0415  slow to import
+    from wavescope.formats.counters.workload import read_workload  # noqa: PLC0415  slow to import
 
     paths = [Path(path) for group in arguments.path for path in group]
     seen: set[Path] = set()

@@ -125,7 +125,7 @@ def write_files(
     options: AnalysisOptions,
 ) -> None:
     """Write the files that the flags ask for: the memory chart, and a page or a database."""
-    from wavescope.store.output import replaced  # noqa: PLC0415  slow to import
+    from wavescope.formats.output import replaced  # noqa: PLC0415  slow to import
 
     inputs = [Path(analysis.workload.path) for analysis in analyses]
     if arguments.memory_chart:
@@ -142,9 +142,7 @@ def write_files(
                 with temporary.open("w", encoding="utf-8") as stream:
                     _write_page(result, arguments, analyses, stream)
             else:
-                from wavescope.export.metric_database import (  # noqa: PLC0415
-                    write_metric_database,
-                )
+                from wavescope.render.metric_database import write_metric_database  # noqa: PLC0415
 
                 write_metric_database(temporary, analyses, options)
         _tell(arguments, arguments.output)

@@ -21,7 +21,7 @@ from wavescope.units import count_text
 
 if TYPE_CHECKING:
     from wavescope.collect.demo import DemoProgram
-    from wavescope.collect.options import RecordOptions
+    from wavescope.collect.recording.options import RecordOptions
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +83,7 @@ def _prepare(trace: Path, others: Sequence[Path]) -> None:
 
 def _is_earlier_demo(trace: Path) -> bool:
     from wavescope.collect.demo import DEMO_PROGRAMS, GENERATED_BY  # noqa: PLC0415  slow to import
-    from wavescope.load import open_trace  # noqa: PLC0415
+    from wavescope.formats import open_trace  # noqa: PLC0415
 
     try:
         with open_trace(trace) as earlier:
@@ -139,7 +139,7 @@ def _recorded(options: RecordOptions, *, quiet: bool) -> str:
     What the program prints is shown on standard error: standard output is the summary's. Of its
     errors the last line is kept for when it fails.
     """
-    from wavescope.collect.recorder import record  # noqa: PLC0415  slow to import
+    from wavescope.collect.recording.recorder import record  # noqa: PLC0415  slow to import
 
     with tempfile.TemporaryFile() as errors, Path(os.devnull).open("wb") as nowhere:
         output = nowhere.fileno() if quiet else STDERR
@@ -154,9 +154,9 @@ def _recorded(options: RecordOptions, *, quiet: bool) -> str:
 
 def _generate(path: Path, *, quiet: bool) -> None:
     from wavescope.collect.demo import demo_trace  # noqa: PLC0415  slow to import
+    from wavescope.formats.output import replaced  # noqa: PLC0415
+    from wavescope.formats.wavescope.writer import write_trace  # noqa: PLC0415
     from wavescope.model.columns import OPS  # noqa: PLC0415
-    from wavescope.store.output import replaced  # noqa: PLC0415
-    from wavescope.store.sqlite_writer import write_trace  # noqa: PLC0415
 
     with (
         Progress("generating a trace", quiet=quiet) as progress,

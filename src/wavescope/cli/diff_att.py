@@ -37,8 +37,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def compared(paths: Sequence[str], *, quiet: bool) -> Result:
     """What changed from the first capture to the second."""
-    from wavescope.analyze.thread_trace.decoded import DecodedTrace  # noqa: PLC0415  slow
-    from wavescope.analyze.thread_trace.diff.capture_diff import capture_diff  # noqa: PLC0415
+    from wavescope.analyze.capture.decoded import DecodedTrace  # noqa: PLC0415  slow
+    from wavescope.analyze.capture.diff.capture_diff import capture_diff  # noqa: PLC0415
 
     if len(paths) != 2:
         raise UsageError(f"two captures are compared, not {len(paths)}", hint="name A, then B")

@@ -17,7 +17,7 @@ from wavescope.errors import MachineError
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
-    from wavescope.collect.preflight import Check
+    from wavescope.collect.doctor.preflight import Check
     from wavescope.model.result import Finding, Result
 
 
@@ -26,8 +26,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from wavescope.collect.doctor.preflight import analysis_works, preflight  # noqa: PLC0415
     from wavescope.collect.machine import Machine  # noqa: PLC0415  only the chosen command imports
-    from wavescope.collect.preflight import analysis_works, preflight  # noqa: PLC0415
 
     options = replace(OutputOptions.from_arguments(arguments), rows=0)
     checks = preflight(Machine(), _native_self_test, _collector_self_test)
@@ -41,7 +41,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def checks_result(checks: list[Check], *, is_ready: bool) -> Result:
     """The checks as a table, and a finding for each that names a fix."""
-    from wavescope.collect.preflight import profiling_states, recording_state  # noqa: PLC0415
+    from wavescope.collect.doctor.preflight import profiling_states, recording_state  # noqa: PLC0415
     from wavescope.model.result import Result, ResultColumn, ResultTable, Unit  # noqa: PLC0415
 
     columns = (
@@ -94,7 +94,7 @@ def _leave_fixes_to_findings(result: Result) -> None:
 
 def _native_self_test() -> str:
     try:
-        from wavescope.collect.native_self_test import native_self_test  # noqa: PLC0415
+        from wavescope.collect.doctor.native_self_test import native_self_test  # noqa: PLC0415
     except ImportError as error:
         return str(error)
     return native_self_test()
@@ -102,7 +102,7 @@ def _native_self_test() -> str:
 
 def _collector_self_test() -> str:
     try:
-        from wavescope.collect.collector_self_test import collector_self_test  # noqa: PLC0415
+        from wavescope.collect.doctor.collector_self_test import collector_self_test  # noqa: PLC0415
     except ImportError as error:
         return str(error)
     return collector_self_test()

@@ -25,10 +25,10 @@ from wavescope.errors import UnreadableInputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wavescope.analyze.thread_trace.hotspots import HotspotOptions
-    from wavescope.load.thread_trace import CaptureLocation
+    from wavescope.analyze.capture.hotspots import HotspotOptions
+    from wavescope.formats.captures import CaptureLocation
+    from wavescope.model.capture import ThreadTrace
     from wavescope.model.result import Result
-    from wavescope.model.thread_trace import ThreadTrace
 
 _HEADER_FACTS = (
     "kernel",
@@ -130,7 +130,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return 0
     pattern = _compiled(arguments.kernel)
     options = _hotspot_options(arguments)
-    from wavescope.load.thread_trace import find_captures  # noqa: PLC0415  slow to import
+    from wavescope.formats.captures import find_captures  # noqa: PLC0415  slow to import
 
     captures = find_captures(arguments.traces)
     if len(captures) > 1 or pattern is not None:
@@ -165,12 +165,8 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
 
 
 def _hotspot_options(arguments: argparse.Namespace) -> HotspotOptions:
-    from wavescope.analyze.thread_trace.hotspots import (  # noqa: PLC0415  slow to import
-        HotspotOptions,
-        Mode,
-        View,
-    )
-    from wavescope.analyze.thread_trace.source_lines import FrameChoice  # noqa: PLC0415
+    from wavescope.analyze.capture.hotspots import HotspotOptions, Mode, View  # noqa: PLC0415  slow to import
+    from wavescope.analyze.capture.source_lines import FrameChoice  # noqa: PLC0415
 
     return HotspotOptions(
         topk=arguments.topk,
@@ -185,9 +181,9 @@ def _hotspot_options(arguments: argparse.Namespace) -> HotspotOptions:
 def _report(
     capture: CaptureLocation, options: HotspotOptions, arguments: argparse.Namespace
 ) -> Result:
-    from wavescope.analyze.thread_trace.decoded import DecodedTrace  # noqa: PLC0415
-    from wavescope.analyze.thread_trace.hotspots import hotspots  # noqa: PLC0415
-    from wavescope.load.thread_trace import ReadOptions, load_thread_trace  # noqa: PLC0415
+    from wavescope.analyze.capture.decoded import DecodedTrace  # noqa: PLC0415
+    from wavescope.analyze.capture.hotspots import hotspots  # noqa: PLC0415
+    from wavescope.formats.captures import ReadOptions, load_thread_trace  # noqa: PLC0415
 
     with Progress(f"reading {capture.name}", quiet=arguments.quiet) as progress:
         trace = load_thread_trace(
@@ -197,7 +193,7 @@ def _report(
         decoded = DecodedTrace(trace)
         result = hotspots(decoded, options)
         if arguments.timeline:
-            from wavescope.analyze.thread_trace.timeline import timeline_facts  # noqa: PLC0415
+            from wavescope.analyze.capture.timeline import timeline_facts  # noqa: PLC0415
 
             result.extend([timeline_facts(decoded)])
     if arguments.plan:
@@ -213,8 +209,8 @@ def _overview(
     arguments: argparse.Namespace,
 ) -> tuple[list[CaptureLocation], Result]:
     """The captures whose kernel matches, and a table of them."""
-    from wavescope.analyze.thread_trace.capture_overview import capture_overview  # noqa: PLC0415
-    from wavescope.load.thread_trace import ReadOptions, load_thread_trace  # noqa: PLC0415
+    from wavescope.analyze.capture.capture_overview import capture_overview  # noqa: PLC0415
+    from wavescope.formats.captures import ReadOptions, load_thread_trace  # noqa: PLC0415
 
     kept: list[CaptureLocation] = []
     traces: list[ThreadTrace] = []

@@ -51,8 +51,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _described(trace: Trace, arguments: argparse.Namespace) -> Result:
-    from wavescope.analyze.coverage import coverage  # noqa: PLC0415
-    from wavescope.analyze.overview import kernel_list, marker_list, overview  # noqa: PLC0415
+    from wavescope.analyze.summary.coverage import coverage  # noqa: PLC0415
+    from wavescope.analyze.summary.overview import kernel_list, marker_list, overview  # noqa: PLC0415
 
     found = overview(trace)
     coverage_found = coverage(trace)
@@ -74,8 +74,8 @@ def _described(trace: Trace, arguments: argparse.Namespace) -> Result:
 
 
 def _formats() -> Result:
-    from wavescope.export.registry import exporters  # noqa: PLC0415
-    from wavescope.load.registry import importers  # noqa: PLC0415
+    from wavescope.formats.exporters import exporters  # noqa: PLC0415
+    from wavescope.formats.importers import importers  # noqa: PLC0415
     from wavescope.model.result import Result, ResultColumn, ResultTable, Unit  # noqa: PLC0415
 
     readable = ResultTable(

@@ -23,7 +23,7 @@ _NO_OPS = "there are no GPU ops in the trace: `wavescope info` shows what it hol
 @contextmanager
 def opened_source(path: str, *, quiet: bool) -> Iterator[TraceSource]:
     """The source of the trace at `path`, closed afterwards."""
-    from wavescope.load import open_source  # noqa: PLC0415  slow to import
+    from wavescope.formats import open_source  # noqa: PLC0415  slow to import
 
     with Progress(f"opening {PurePath(path).name}", quiet=quiet):
         source = open_source(path)

@@ -23,7 +23,7 @@ from wavescope.units import duration_text
 
 if TYPE_CHECKING:
     from wavescope.analyze.compare.overhead_table import OverheadCheck
-    from wavescope.collect.overhead_arms import OverheadOptions
+    from wavescope.collect.overhead.arms import OverheadOptions
     from wavescope.model.overhead_runs import ArmRun, OverheadRuns, TraceFacts
     from wavescope.model.result import Result
 
@@ -129,7 +129,7 @@ def _run(arguments: argparse.Namespace) -> int:
         OverheadCheck,
         overhead_result,
     )
-    from wavescope.collect.overhead_file import load_runs, save_runs  # noqa: PLC0415
+    from wavescope.collect.overhead.file import load_runs, save_runs  # noqa: PLC0415
 
     against = [load_runs(path) for path in arguments.against or ()]
     runs = _stored(arguments) if arguments.load else _measured(arguments)
@@ -150,7 +150,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _require_free(arguments: argparse.Namespace) -> None:
     """Refuse outputs that exist before hours of runs, not after."""
-    from wavescope.store.output import require_free  # noqa: PLC0415
+    from wavescope.formats.output import require_free  # noqa: PLC0415
 
     for path in (arguments.save, arguments.html):
         if path is not None:
@@ -158,7 +158,7 @@ def _require_free(arguments: argparse.Namespace) -> None:
 
 
 def _stored(arguments: argparse.Namespace) -> OverheadRuns:
-    from wavescope.collect.overhead_file import load_runs  # noqa: PLC0415
+    from wavescope.collect.overhead.file import load_runs  # noqa: PLC0415
 
     if arguments.command:
         raise UsageError("--load shows a kept measurement: no program is run")
@@ -166,7 +166,7 @@ def _stored(arguments: argparse.Namespace) -> OverheadRuns:
 
 
 def _measured(arguments: argparse.Namespace) -> OverheadRuns:
-    from wavescope.collect.overhead_arms import measured_arms  # noqa: PLC0415  slow to import
+    from wavescope.collect.overhead.arms import measured_arms  # noqa: PLC0415  slow to import
 
     options = _options(arguments)
 
@@ -178,8 +178,8 @@ def _measured(arguments: argparse.Namespace) -> OverheadRuns:
 
 
 def _options(arguments: argparse.Namespace) -> OverheadOptions:
-    from wavescope.collect.options import RecordMode  # noqa: PLC0415
-    from wavescope.collect.overhead_arms import OverheadOptions  # noqa: PLC0415
+    from wavescope.collect.overhead.arms import OverheadOptions  # noqa: PLC0415
+    from wavescope.collect.recording.options import RecordMode  # noqa: PLC0415
     from wavescope.model.overhead_runs import CPU, WALL, MetricKind  # noqa: PLC0415
 
     command = tuple(arguments.command)
@@ -214,7 +214,7 @@ def _trace_facts(path: Path) -> TraceFacts:
     """What the trace of a run holds."""
     import numpy as np  # noqa: PLC0415
 
-    from wavescope.load import open_trace  # noqa: PLC0415  slow to import
+    from wavescope.formats import open_trace  # noqa: PLC0415  slow to import
     from wavescope.model.op_kinds import OpKind  # noqa: PLC0415
     from wavescope.model.overhead_runs import TraceFacts  # noqa: PLC0415
 
@@ -237,9 +237,9 @@ def _shorten(result: Result, check: OverheadCheck) -> None:
 
 
 def _write_page(result: Result, path: Path, *, force: bool) -> None:
+    from wavescope.formats.output import replaced  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415
     from wavescope.render.overhead_page import overhead_page  # noqa: PLC0415
-    from wavescope.store.output import replaced  # noqa: PLC0415
 
     with (
         replaced(path, [], force=force) as temporary,

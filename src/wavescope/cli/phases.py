@@ -112,8 +112,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _without_markers(trace: Trace, kernels: int | None, arguments: argparse.Namespace) -> Result:
-    from wavescope.analyze.serving.phase_rules import built_in_rules  # noqa: PLC0415
-    from wavescope.analyze.serving.phases_result import serving_phases_result  # noqa: PLC0415
+    from wavescope.analyze.phases.phase_rules import built_in_rules  # noqa: PLC0415
+    from wavescope.analyze.phases.phases_result import serving_phases_result  # noqa: PLC0415
 
     rules = built_in_rules()
     if arguments.phase_rules:
@@ -133,10 +133,10 @@ def _selection(arguments: argparse.Namespace) -> Selection:
 
 
 def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseTableOptions:
-    from wavescope.analyze.names.kernel_meaning import CategoryRules  # noqa: PLC0415
     from wavescope.analyze.phases.marker_paths import PhaseScope  # noqa: PLC0415
     from wavescope.analyze.phases.marker_phases import PhaseOptions  # noqa: PLC0415
     from wavescope.analyze.phases.phase_tables import PhaseTableOptions  # noqa: PLC0415
+    from wavescope.names.kernel_meaning import CategoryRules  # noqa: PLC0415
 
     asked = arguments.rows
     kernels = asked if asked is not None else _KERNELS_SHOWN if for_people else 0

@@ -15,8 +15,8 @@ from wavescope.cli.progress import Progress
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wavescope.analyze.thread_trace.decoded import DecodedTrace
-    from wavescope.analyze.thread_trace.plan.context import Counters
+    from wavescope.analyze.capture.decoded import DecodedTrace
+    from wavescope.analyze.capture.plan.context import Counters
     from wavescope.model.result import Result
 
 
@@ -48,9 +48,7 @@ def kernel_counters(
     decoded: DecodedTrace, counters: Sequence[str], *, quiet: bool
 ) -> Counters | None:
     """The counters of the traced kernel in files of other runs, None where there are no files."""
-    from wavescope.analyze.thread_trace.plan.kernel_counters import (  # noqa: PLC0415
-        counters_of_trace_kernel,
-    )
+    from wavescope.analyze.capture.plan.kernel_counters import counters_of_trace_kernel  # noqa: PLC0415
 
     if not counters:
         return None
@@ -59,7 +57,7 @@ def kernel_counters(
 
 def planned(decoded: DecodedTrace, counters: Sequence[str], *, quiet: bool) -> Result:
     """The plan of a trace, with the counters in files of other runs."""
-    from wavescope.analyze.thread_trace.plan.plan import plan_result  # noqa: PLC0415
+    from wavescope.analyze.capture.plan.plan import plan_result  # noqa: PLC0415
 
     found = kernel_counters(decoded, counters, quiet=quiet)
     with Progress(f"planning {decoded.trace.capture.name}", quiet=quiet):
@@ -67,10 +65,8 @@ def planned(decoded: DecodedTrace, counters: Sequence[str], *, quiet: bool) -> R
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.analyze.thread_trace.capture_findings import (  # noqa: PLC0415
-        capture_findings,
-    )
-    from wavescope.analyze.thread_trace.decoded import DecodedTrace  # noqa: PLC0415
+    from wavescope.analyze.capture.capture_findings import capture_findings  # noqa: PLC0415
+    from wavescope.analyze.capture.decoded import DecodedTrace  # noqa: PLC0415
 
     output = OutputOptions.from_arguments(arguments)
     trace = chosen_capture(arguments.traces[0], reads_waves=True, quiet=arguments.quiet)

@@ -16,7 +16,7 @@ from wavescope.analyze.counters.profile_plan import ProfileChoice, profile_passe
 from wavescope.cli.profile_result import profile_result, write_down
 from wavescope.cli.profile_runs import ProfileRuns
 from wavescope.cli.terminal import say
-from wavescope.collect.att_capture import find_rocprofv3
+from wavescope.collect.capture import find_rocprofv3
 from wavescope.collect.ceilings.gpu_runtime import opened_gpu
 from wavescope.collect.ceilings.measurements import MeasureOptions, measure
 from wavescope.collect.ceilings.roofline_csv import roofline_csv
@@ -40,13 +40,13 @@ from wavescope.collect.counters.workload_folder import (
 )
 from wavescope.collect.counters.workload_path import Surroundings, workload_folder
 from wavescope.collect.machine import Machine
-from wavescope.collect.ranks import launcher_rank
+from wavescope.collect.recording.ranks import launcher_rank
 from wavescope.collect.torch_ranges.environment import without_ranges_because
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
-from wavescope.export.torch_operators_csv import write_consolidated
-from wavescope.export.workload_csv import write_joined
-from wavescope.load.counters.torch_operators import passes_with_operators
-from wavescope.load.counters.workload import read_workload
+from wavescope.formats.counters.torch_operators import passes_with_operators
+from wavescope.formats.counters.torch_operators_csv import write_consolidated
+from wavescope.formats.counters.workload import read_workload
+from wavescope.formats.counters.workload_csv import write_joined
 from wavescope.model.result import Result
 from wavescope.model.workload_layout import CEILINGS_FILE, JOINED_FILE, RECORD_FILE, SYSTEM_FILE
 

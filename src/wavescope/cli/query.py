@@ -24,7 +24,7 @@ from wavescope.cli.progress import Progress
 from wavescope.cli.query_output import write_query
 
 if TYPE_CHECKING:
-    from wavescope.load.importer import Probe
+    from wavescope.formats.importer import Probe
 
 _FORMATS = ("table", *(choice.value for choice in OutputFormat))
 
@@ -46,7 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.store.read_only_query import ReadOnlyQuery  # noqa: PLC0415  slow to import
+    from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery  # noqa: PLC0415  slow to import
 
     if arguments.format == "table":
         arguments.format = OutputFormat.TEXT.value
@@ -64,8 +64,8 @@ def _run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _database(path: Path, *, raw: bool, quiet: bool) -> Iterator[Path]:
     """The SQLite file to query: the trace itself, or a temporary one made from it."""
-    from wavescope.load.sniff import probe  # noqa: PLC0415  slow to import
-    from wavescope.store.read_only_query import require_sqlite  # noqa: PLC0415
+    from wavescope.formats.sniff import probe  # noqa: PLC0415  slow to import
+    from wavescope.formats.sqlite.read_only_query import require_sqlite  # noqa: PLC0415
 
     seen = probe(path)
     if raw:
@@ -79,13 +79,13 @@ def _database(path: Path, *, raw: bool, quiet: bool) -> Iterator[Path]:
 
 
 def _is_own_file(seen: Probe) -> bool:
-    from wavescope.load.wavescope_file import IMPORTER  # noqa: PLC0415  slow to import
+    from wavescope.formats.wavescope.importer import IMPORTER  # noqa: PLC0415  slow to import
 
     return IMPORTER.matches(seen)
 
 
 def _converted(path: Path, folder: Path, *, quiet: bool) -> Path:
-    from wavescope.store.sqlite_writer import write_trace  # noqa: PLC0415  slow to import
+    from wavescope.formats.wavescope.writer import write_trace  # noqa: PLC0415  slow to import
 
     target = folder / "trace.db"
     with (

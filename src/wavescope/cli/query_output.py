@@ -12,8 +12,8 @@ from wavescope.cli.terminal import data_stream, terminal_width
 from wavescope.render.escape import visible
 
 if TYPE_CHECKING:
+    from wavescope.formats.sqlite.read_only_query import SqlRow, SqlValue
     from wavescope.render.values import SpelledColumn
-    from wavescope.store.read_only_query import SqlRow, SqlValue
 
 _MEASURED_ROWS = 500
 _NULL = "NULL"

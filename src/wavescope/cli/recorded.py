@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wavescope.analyze.coverage_sentence import coverage_sentence
-from wavescope.analyze.kernel_summary import KernelSummaryOptions, kernel_summary
-from wavescope.analyze.overview import marker_list
-from wavescope.analyze.utilization import utilization
+from wavescope.analyze.summary.coverage_sentence import coverage_sentence
+from wavescope.analyze.summary.kernel_summary import KernelSummaryOptions, kernel_summary
+from wavescope.analyze.summary.overview import marker_list
+from wavescope.analyze.summary.utilization import utilization
 from wavescope.cli.output import stdout_bytes
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say, terminal_width, wants_color
 from wavescope.cli.written import size_of
-from wavescope.collect.options import RecordOptions
-from wavescope.collect.recorder import Recording
-from wavescope.export.exporter import ExportOptions
-from wavescope.export.output import write_output
-from wavescope.export.registry import exporter_for
-from wavescope.load import open_source, open_trace
+from wavescope.collect.recording.options import RecordOptions
+from wavescope.collect.recording.recorder import Recording
+from wavescope.formats import open_source, open_trace
+from wavescope.formats.exporter import ExportOptions
+from wavescope.formats.exporters import exporter_for
+from wavescope.formats.write_output import write_output
 from wavescope.model.result import Result, ResultTable
 from wavescope.render.json_text import write_json
 from wavescope.render.text import TextStyle, write_text

@@ -6,11 +6,11 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from wavescope.analyze.coverage_sentence import coverage_sentence
+from wavescope.analyze.summary.coverage_sentence import coverage_sentence
 from wavescope.cli.output import stdout_bytes
 from wavescope.cli.terminal import say
 from wavescope.cli.written import tell_file
-from wavescope.load import open_trace
+from wavescope.formats import open_trace
 from wavescope.model.result import Result
 from wavescope.render.json_text import write_json
 from wavescope.units import count_text

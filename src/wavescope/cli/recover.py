@@ -30,10 +30,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.collect.recorder import (  # noqa: PLC0415  slow to import
-        fetch_pending,
-        merge_session,
-    )
+    from wavescope.collect.recording.recorder import fetch_pending, merge_session  # noqa: PLC0415  slow to import
 
     output = arguments.output or _DEFAULT_OUTPUT
     fetch_pending(Path(arguments.trace))

@@ -145,8 +145,8 @@ def _print_text(result: Result, plotted: Roofline, arguments: argparse.Namespace
 def _write(
     arguments: argparse.Namespace, runs: list[tuple[str, Roofline]], results: list[Result]
 ) -> None:
+    from wavescope.formats.output import replaced  # noqa: PLC0415
     from wavescope.render.roofline_files import write_roofline  # noqa: PLC0415
-    from wavescope.store.output import replaced  # noqa: PLC0415
 
     target: Path = arguments.output
     inputs = [Path(name) for name, _ in runs]

@@ -33,13 +33,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.collect.dormant import run_dormant  # noqa: PLC0415  slow to import
-    from wavescope.collect.options import (  # noqa: PLC0415
-        OtherTools,
-        RecordMode,
-        RecordOptions,
-    )
-    from wavescope.collect.other_tools import other_tools_sentences  # noqa: PLC0415
+    from wavescope.collect.recording.options import OtherTools, RecordMode, RecordOptions  # noqa: PLC0415
+    from wavescope.collect.recording.other_tools import other_tools_sentences  # noqa: PLC0415
+    from wavescope.collect.windows.dormant import run_dormant  # noqa: PLC0415  slow to import
 
     command = program_command(arguments, "run --dormant")
     if not arguments.dormant:

@@ -36,7 +36,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from wavescope.cli.recorded_part import RecordedPart, tell_part  # noqa: PLC0415  slow
-    from wavescope.collect.snapshot import snapshot  # noqa: PLC0415
+    from wavescope.collect.windows.snapshot import snapshot  # noqa: PLC0415
 
     output = arguments.output or _DEFAULT_OUTPUT
     with Progress(f"writing {output.name}", quiet=arguments.quiet) as progress:

@@ -28,8 +28,8 @@ from wavescope.cli.terminal import say, say_error
 from wavescope.errors import WavescopeError
 
 if TYPE_CHECKING:
-    from wavescope.collect.options import RecordOptions
-    from wavescope.collect.recorder import Recording
+    from wavescope.collect.recording.options import RecordOptions
+    from wavescope.collect.recording.recorder import Recording
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,13 +100,13 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.collect.other_tools import other_tools_sentences  # noqa: PLC0415
-    from wavescope.collect.recorder import merged, run_recorded  # noqa: PLC0415  slow to import
+    from wavescope.collect.recording.other_tools import other_tools_sentences  # noqa: PLC0415
+    from wavescope.collect.recording.recorder import merged, run_recorded  # noqa: PLC0415  slow to import
 
     options, all_ranks = _options(arguments)
     timeline = _timeline_path(arguments.perfetto, options.output)
     if timeline is not None:
-        from wavescope.store.output import require_free  # noqa: PLC0415
+        from wavescope.formats.output import require_free  # noqa: PLC0415
 
         require_free(timeline, [options.output], force=options.force)
     for sentence in other_tools_sentences(options.other_tools, os.environ):
@@ -126,17 +126,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
     """What to record, and how to spell the traces of all ranks (nothing for one alone)."""
-    from wavescope.collect.names import (  # noqa: PLC0415  slow to import
-        NameValues,
-        expanded,
-        pattern_of_all_ranks,
-    )
-    from wavescope.collect.options import (  # noqa: PLC0415
-        OtherTools,
-        RecordMode,
-        RecordOptions,
-    )
-    from wavescope.collect.ranks import launcher_rank  # noqa: PLC0415
+    from wavescope.collect.recording.names import NameValues, expanded, pattern_of_all_ranks  # noqa: PLC0415  slow to import
+    from wavescope.collect.recording.options import OtherTools, RecordMode, RecordOptions  # noqa: PLC0415
+    from wavescope.collect.recording.ranks import launcher_rank  # noqa: PLC0415
 
     command = program_command(arguments, "trace -o trace.db")
     _require_conditions(arguments)
@@ -166,7 +158,7 @@ def _options(arguments: argparse.Namespace) -> tuple[RecordOptions, str]:
 
 def _require_conditions(arguments: argparse.Namespace) -> None:
     """Refuse what would be understood only when the program runs."""
-    from wavescope.collect.triggers import SlowStep, marker_pattern  # noqa: PLC0415
+    from wavescope.collect.windows.triggers import SlowStep, marker_pattern  # noqa: PLC0415
 
     marker_pattern(arguments.until_marker)
     if arguments.when:
@@ -182,7 +174,7 @@ def _timeline_path(asked: str | None, output: Path) -> Path | None:
 def _explain_nothing(options: RecordOptions, recording: Recording) -> None:
     from wavescope.cli.recorded import tell_running  # noqa: PLC0415  only when there is need
     from wavescope.collect.machine import Machine  # noqa: PLC0415
-    from wavescope.collect.nothing_recorded import why_nothing  # noqa: PLC0415
+    from wavescope.collect.recording.nothing_recorded import why_nothing  # noqa: PLC0415
     from wavescope.collect.softgpu import SoftGpuOptions  # noqa: PLC0415
 
     say(f"nothing was recorded ({recording.end.words}); no trace was written", label="note")

@@ -31,8 +31,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.store.output import replaced  # noqa: PLC0415  slow to import
-    from wavescope.store.sqlite_writer import write_trace  # noqa: PLC0415
+    from wavescope.formats.output import replaced  # noqa: PLC0415  slow to import
+    from wavescope.formats.wavescope.writer import write_trace  # noqa: PLC0415
 
     selection = selection_from(arguments)
     if selection.is_everything:

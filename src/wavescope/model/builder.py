@@ -12,16 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.arrays.array_types import Array
+from wavescope.arrays.spool import Spool
 from wavescope.closing import Closing
 from wavescope.model.columns import TABLES, Table
-from wavescope.model.source import (
-    BATCH_ROWS,
-    Array,
-    Batch,
-    Notes,
-    full_batch,
-)
-from wavescope.model.spool import Spool
+from wavescope.model.source import BATCH_ROWS, Batch, Notes, full_batch
 from wavescope.model.strings import StringTable
 
 MEMORY_LIMIT_BYTES = 96 << 20

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.model.coded_columns import CodeCounts, counted_codes, looked_up
+from wavescope.arrays.coded_columns import CodeCounts, counted_codes, looked_up
 from wavescope.model.strings import StringTable
 
 Codes = npt.NDArray[np.int32]

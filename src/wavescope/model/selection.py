@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.arrays.array_types import Array
+from wavescope.arrays.intervals import Intervals
 from wavescope.errors import UsageError
 from wavescope.model.columns import UNKNOWN
-from wavescope.model.intervals import Intervals
-from wavescope.model.source import Array
 from wavescope.model.strings import StringTable
 from wavescope.model.trace import Trace, TraceTable
 from wavescope.units import parse_offset_ns

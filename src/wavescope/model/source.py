@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.arrays.array_types import Array
 from wavescope.model.columns import METADATA, Column, ColumnType, Table
 from wavescope.model.strings import StringTable
 
-Array = npt.NDArray[Any]
 Batch = dict[str, Array]
 """Columns of equal length by name; STRING columns are codes into the source's string table."""
 

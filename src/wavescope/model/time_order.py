@@ -15,8 +15,8 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.arrays.partitioned_rows import PartitionedRows
 from wavescope.model.columns import Table
-from wavescope.model.partitioned_rows import PartitionedRows
 from wavescope.model.source import Batch, TraceSource
 from wavescope.model.time_sample import BUCKET_ROWS, TimeSample
 

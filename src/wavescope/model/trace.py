@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.arrays.array_types import Array
+from wavescope.arrays.coded_columns import CodeCounts, counted_codes
+from wavescope.arrays.intervals import lengths_ns
 from wavescope.closing import Closing
 from wavescope.model import columns as declared
-from wavescope.model.coded_columns import CodeCounts, counted_codes
 from wavescope.model.columns import ColumnType, Table
-from wavescope.model.intervals import lengths_ns
 from wavescope.model.op_kinds import op_classes, op_kinds
 from wavescope.model.source import (
-    Array,
     Batch,
     Derivation,
     Notes,

@@ -136,7 +136,7 @@ def test_a_program_that_fails_is_named_with_its_last_words(
 ) -> None:
     from wavescope.collect import demo
     from wavescope.collect.demo.prepared import PreparedDemo
-    from wavescope.collect.options import RecordMode
+    from wavescope.collect.recording.options import RecordMode
 
     require_softgpu()
     collector()

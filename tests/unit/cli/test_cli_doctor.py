@@ -8,9 +8,9 @@ import pytest
 
 from tests.unit.cli.conftest import Run
 from wavescope.cli.doctor import checks_result
-from wavescope.collect import preflight
-from wavescope.collect.preflight import Check, CheckState
-from wavescope.native import library_path
+from wavescope.collect.doctor import preflight
+from wavescope.collect.doctor.preflight import Check, CheckState
+from wavescope.native.library import library_path
 
 
 def test_this_machine_can_analyse(run: Run) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.serving_traces import DECODE, PREFILL, VLLM_ROCM, Server, labelled
 from tests.unit.cli.conftest import Run
+from wavescope.formats.wavescope.writer import write_trace
 from wavescope.model.trace import Trace
-from wavescope.store.sqlite_writer import write_trace
 
 
 def written(trace: Trace, path: Path) -> Path:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from wavescope.cli.trace import COMMAND, _options, _timeline_path
-from wavescope.collect.options import RecordMode, RecordOptions
+from wavescope.collect.recording.options import RecordMode, RecordOptions
 from wavescope.errors import UsageError
 
 
 @pytest.fixture(autouse=True)
 def _no_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
-    from wavescope.collect.ranks import LAUNCHER_VARIABLES
+    from wavescope.collect.recording.ranks import LAUNCHER_VARIABLES
 
     for name in (variable for pair in LAUNCHER_VARIABLES for variable in pair if variable):
         monkeypatch.delenv(name, raising=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.collect.att_capture import (
+from wavescope.collect.capture import (
     AttOptions,
     capture,
     command_line,
@@ -18,7 +18,7 @@ from wavescope.collect.att_capture import (
     nothing_traced_hint,
     trace_folders,
 )
-from wavescope.collect.launcher import ProgramEnd
+from wavescope.collect.recording.launcher import ProgramEnd
 from wavescope.errors import MachineError, UsageError
 
 

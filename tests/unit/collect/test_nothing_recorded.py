@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.unit.collect.test_preflight import a_machine
 from tests.unit.collect.test_program_files import elf
-from wavescope.collect.nothing_recorded import is_privileged, why_nothing
+from wavescope.collect.recording.nothing_recorded import is_privileged, why_nothing
 
 
 def test_reasons_name_what_keeps_the_collector_out(tmp_path: Path) -> None:

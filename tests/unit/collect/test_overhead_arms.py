@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.recorded import collector
-from wavescope.collect.options import RecordMode
-from wavescope.collect.overhead_arms import (
+from wavescope.collect.overhead.arms import (
     OverheadOptions,
     arm_schedule,
     compiled_metric,
     measured_arms,
     value_in,
 )
+from wavescope.collect.recording.options import RecordMode
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.model.overhead_runs import ArmRun, MetricKind, OverheadRuns, TraceFacts
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.collect.machine import GpuNode, Machine
-from wavescope.collect.preflight import (
+from wavescope.collect.doctor.preflight import (
     Check,
     CheckState,
     analysis_works,
@@ -16,6 +15,7 @@ from wavescope.collect.preflight import (
     profiling_states,
     recording_state,
 )
+from wavescope.collect.machine import GpuNode, Machine
 
 
 def a_machine(root: Path, **values: object) -> Machine:
@@ -157,8 +157,8 @@ def test_without_numpy_analysis_does_not_work(tmp_path: Path) -> None:
 
 
 def test_the_native_self_test_passes_here() -> None:
-    from wavescope.collect.native_self_test import native_self_test
-    from wavescope.native import columns_library
+    from wavescope.collect.doctor.native_self_test import native_self_test
+    from wavescope.native.library import columns_library
 
     if columns_library() is None:
         pytest.skip("this build has no native library")
@@ -237,7 +237,7 @@ def test_what_plots_and_jobs_need_comes_with_the_command_that_adds_it(tmp_path: 
 def test_a_collector_that_fails_its_test_is_not_usable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wavescope.collect import preflight as module
+    from wavescope.collect.doctor import preflight as module
 
     monkeypatch.setattr(module, "collector_library", lambda: tmp_path / "libc.so")
     found = preflight(a_machine(tmp_path), lambda: "", lambda: "0 marks were recorded")

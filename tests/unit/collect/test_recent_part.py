@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from tests.chunks import ProcessMaker, a_process
-from wavescope.collect.recent_part import RecentPart, recent_windows
+from wavescope.collect.windows.recent_part import RecentPart, recent_windows
+from wavescope.formats.session.reader import open_session
 from wavescope.model.columns import COVERAGE
-from wavescope.store.chunk_reader import open_session
 
 
 def first_data(process: ProcessMaker) -> int:

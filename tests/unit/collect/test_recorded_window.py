@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.collect.recorded_window import counted_between
-from wavescope.store.chunks.layout import COUNTERS, SKIP_PAUSED
+from wavescope.collect.windows.recorded_window import counted_between
+from wavescope.formats.session.layout import COUNTERS, SKIP_PAUSED
 
 
 def counters(*rows: tuple[int, int, int]) -> npt.NDArray[np.void]:

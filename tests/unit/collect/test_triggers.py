@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.chunks import ProcessMaker, a_process
-from wavescope.collect import triggers as triggers_module
-from wavescope.collect.closed_markers import ClosedMarkers
-from wavescope.collect.recent_part import RecentPart, recent_windows
-from wavescope.collect.triggers import SlowStep, Triggers, marker_pattern
+from wavescope.collect.windows import triggers as triggers_module
+from wavescope.collect.windows.closed_markers import ClosedMarkers
+from wavescope.collect.windows.recent_part import RecentPart, recent_windows
+from wavescope.collect.windows.triggers import SlowStep, Triggers, marker_pattern
 from wavescope.errors import UsageError
 
 

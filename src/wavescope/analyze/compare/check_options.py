@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from wavescope.analyze.statistics.two_arms import TestOptions
+from wavescope.analyze.compare.statistics.two_arms import TestOptions
 
 FEWEST_RUNS_FOR_ANY_NOISE = 3
 MOST_OUTSIDE_PERCENT = 10.0

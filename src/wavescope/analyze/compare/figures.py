@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.categories import op_categories
 from wavescope.analyze.compare.operators import (
     NO_OPERATOR,
     NOT_RECORDED,
@@ -19,17 +18,18 @@ from wavescope.analyze.compare.operators import (
     op_operators,
     op_sequence,
 )
-from wavescope.analyze.group_sums import group_sums
-from wavescope.analyze.names.kernel_meaning import CategoryRules
-from wavescope.analyze.names.kernel_names import short_name
-from wavescope.analyze.op_labels import op_labels
+from wavescope.analyze.ops.categories import op_categories
+from wavescope.analyze.ops.op_labels import op_labels
+from wavescope.analyze.ops.scopes import index_type
 from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
-from wavescope.analyze.scopes import index_type
-from wavescope.model.coded_columns import code_counts
-from wavescope.model.intervals import lengths_ns
+from wavescope.arrays.array_types import Array
+from wavescope.arrays.coded_columns import code_counts
+from wavescope.arrays.group_sums import group_sums
+from wavescope.arrays.intervals import lengths_ns
 from wavescope.model.op_kinds import OpKind
-from wavescope.model.source import Array
 from wavescope.model.trace import Trace, TraceTable
+from wavescope.names.kernel_meaning import CategoryRules
+from wavescope.names.kernel_names import short_name
 
 _COLUMNS = ("gpu", "queue", "start_ns", "end_ns", "name", "type")
 _PHASE_COLUMNS = ("process", "thread", "marker")

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.op_links import op_links
-from wavescope.analyze.scopes import distinct
-from wavescope.model.source import Array
+from wavescope.analyze.ops.op_links import op_links
+from wavescope.analyze.ops.scopes import distinct
+from wavescope.arrays.array_types import Array
 from wavescope.model.trace import Trace, TraceTable
 
 Numbers = npt.NDArray[np.int64]

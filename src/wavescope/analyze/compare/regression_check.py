@@ -28,9 +28,9 @@ from wavescope.analyze.compare.regression_words import (
 )
 from wavescope.analyze.compare.renames import Rename
 from wavescope.analyze.compare.run_values import FloatArray, RunValues
-from wavescope.analyze.statistics.many_tests import holm
-from wavescope.analyze.statistics.two_arms import Effect, effect_between
-from wavescope.analyze.statistics.verdict import Verdict, verdict_of
+from wavescope.analyze.compare.statistics.many_tests import holm
+from wavescope.analyze.compare.statistics.two_arms import Effect, effect_between
+from wavescope.analyze.compare.statistics.verdict import Verdict, verdict_of
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
 

@@ -13,8 +13,8 @@ from wavescope.analyze.compare.check_options import (
     CheckOptions,
 )
 from wavescope.analyze.compare.run_values import FloatArray, RunValues
-from wavescope.analyze.statistics.two_arms import Effect, runs_needed
-from wavescope.analyze.statistics.verdict import Verdict
+from wavescope.analyze.compare.statistics.two_arms import Effect, runs_needed
+from wavescope.analyze.compare.statistics.verdict import Verdict
 from wavescope.model.result import (
     Finding,
     ResultColumn,

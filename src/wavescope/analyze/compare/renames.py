@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from wavescope.analyze.compare.figures import Figures, TraceFigures
 from wavescope.analyze.compare.kernel_profiles import KernelProfiles, common_shares
-from wavescope.analyze.names.kernel_meaning import OTHER
 from wavescope.model.trace import Trace
+from wavescope.names.kernel_meaning import OTHER
 
 WEIGHTS = {
     "position": 0.3,

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from wavescope.analyze.compare.differences import TRACE_COLUMN, Difference
 from wavescope.analyze.compare.figures import TraceFigures, total_of
-from wavescope.analyze.gpu_timelines import gpu_timelines
-from wavescope.analyze.utilization import percent_of
-from wavescope.model.intervals import Times
+from wavescope.analyze.ops.gpu_timelines import gpu_timelines
+from wavescope.analyze.summary.utilization import percent_of
+from wavescope.arrays.intervals import Times
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
 
 BASE_ROW = "(base)"

@@ -9,21 +9,21 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.categories import OpCategories, op_categories
 from wavescope.analyze.findings.idle_gaps import IdleGaps, idle_gaps
 from wavescope.analyze.findings.thresholds import DEFAULT_THRESHOLDS, Thresholds
-from wavescope.analyze.gpu_timelines import GpuTimeline, gpu_timelines
-from wavescope.analyze.group_statistics import GroupStatistics, group_statistics
-from wavescope.analyze.names.kernel_names import short_name
-from wavescope.analyze.op_labels import OpLabels, op_labels
-from wavescope.analyze.op_links import OpLinks, op_links
+from wavescope.analyze.ops.categories import OpCategories, op_categories
+from wavescope.analyze.ops.gpu_timelines import GpuTimeline, gpu_timelines
+from wavescope.analyze.ops.op_labels import OpLabels, op_labels
+from wavescope.analyze.ops.op_links import OpLinks, op_links
+from wavescope.analyze.ops.scopes import index_type
 from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
-from wavescope.analyze.scopes import index_type
-from wavescope.analyze.utilization import GpuUtilization, gpu_utilizations
-from wavescope.model.intervals import sum_of_lengths_ns
+from wavescope.analyze.summary.utilization import GpuUtilization, gpu_utilizations
+from wavescope.arrays.array_types import Array
+from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
+from wavescope.arrays.intervals import sum_of_lengths_ns
 from wavescope.model.op_kinds import OpClass, OpKind
-from wavescope.model.source import Array
 from wavescope.model.trace import Trace
+from wavescope.names.kernel_names import short_name
 
 _OP_COLUMNS = ("id", "gpu", "queue", "start_ns", "end_ns", "name", "type", "process", "marker")
 

@@ -6,12 +6,12 @@ import enum
 import re
 from typing import NamedTuple
 
-from wavescope.analyze.categories import meaning_of_label
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import labelled_ops_sql
-from wavescope.analyze.names.kernel_meaning import COPY_FILL
-from wavescope.analyze.names.kernel_names import short_name
+from wavescope.analyze.ops.categories import meaning_of_label
 from wavescope.model.result import Finding, Severity
+from wavescope.names.kernel_meaning import COPY_FILL
+from wavescope.names.kernel_names import short_name
 from wavescope.units import count_text, duration_text
 
 ID = "copy-storm"

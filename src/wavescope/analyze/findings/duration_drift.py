@@ -12,8 +12,8 @@ from wavescope.analyze.findings.clock_samples import clock_change
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import over_time_sql
 from wavescope.analyze.findings.like_calls import by_launch_size, calls_of, nearest_rank_median
-from wavescope.analyze.names.kernel_names import short_name
 from wavescope.model.result import Finding, Severity
+from wavescope.names.kernel_names import short_name
 from wavescope.units import duration_text
 
 ID = "duration-drift"

@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.categories import meaning_of_label
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import longest_calls_sql
 from wavescope.analyze.findings.like_calls import by_launch_size, calls_of, nearest_rank_median
-from wavescope.analyze.names.kernel_meaning import COPY_FILL
-from wavescope.analyze.names.kernel_names import short_name
-from wavescope.model.coded_columns import blocks, looked_up
+from wavescope.analyze.ops.categories import meaning_of_label
+from wavescope.arrays.coded_columns import blocks, looked_up
 from wavescope.model.result import Finding, Severity
+from wavescope.names.kernel_meaning import COPY_FILL
+from wavescope.names.kernel_names import short_name
 from wavescope.units import duration_text
 
 ID = "duration-outliers"

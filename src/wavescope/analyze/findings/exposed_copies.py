@@ -6,7 +6,7 @@ import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import copies_sql
-from wavescope.analyze.utilization import GpuUtilization
+from wavescope.analyze.summary.utilization import GpuUtilization
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Finding, Severity
 from wavescope.units import duration_text

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wavescope.analyze.coverage import coverage
 from wavescope.analyze.findings.find_all import find
 from wavescope.analyze.findings.thresholds import DEFAULT_THRESHOLDS, Thresholds
+from wavescope.analyze.summary.coverage import coverage
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace
 

@@ -11,7 +11,7 @@ from wavescope.model.result import Finding, Severity
 from wavescope.units import duration_text
 
 if TYPE_CHECKING:
-    from wavescope.analyze.utilization import GpuUtilization
+    from wavescope.analyze.summary.utilization import GpuUtilization
 
 ID = "gpu-idle"
 

@@ -11,7 +11,7 @@ from wavescope.analyze.findings.gap_causes import (
 )
 from wavescope.analyze.findings.gpu_idle import idle_finding, idle_share_percent
 from wavescope.analyze.findings.idle_gaps import IdleGaps, longest_gaps
-from wavescope.analyze.utilization import GpuUtilization
+from wavescope.analyze.summary.utilization import GpuUtilization
 from wavescope.model.result import Finding, Value
 from wavescope.units import duration_text
 

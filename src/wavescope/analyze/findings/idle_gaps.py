@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.gpu_timelines import GpuTimeline
-from wavescope.analyze.rows_by_time import RowsByTime
-from wavescope.model.intervals import Times, is_sorted, lengths_ns
+from wavescope.analyze.ops.gpu_timelines import GpuTimeline
+from wavescope.analyze.ops.rows_by_time import RowsByTime
+from wavescope.arrays.array_types import Array
+from wavescope.arrays.intervals import Times, is_sorted, lengths_ns
 from wavescope.model.op_kinds import OpKind
-from wavescope.model.source import Array
 from wavescope.model.trace import Trace
 
 _FEW_GAPS = 2_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.analyze.coverage_sentence import coverage_sentence
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import coverage_sql
+from wavescope.analyze.summary.coverage_sentence import coverage_sentence
 from wavescope.model.result import Finding, Severity
 
 ID = "low-coverage"

@@ -6,7 +6,7 @@ import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import queues_sql
-from wavescope.analyze.gpu_timelines import GpuTimeline, QueueTimeline, SortedOps
+from wavescope.analyze.ops.gpu_timelines import GpuTimeline, QueueTimeline, SortedOps
 from wavescope.model.result import Finding, Severity
 from wavescope.units import duration_text
 

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import by_gpu_sql
-from wavescope.analyze.group_sums import group_sums
-from wavescope.analyze.names.kernel_names import short_name
-from wavescope.analyze.scopes import distinct, paired
-from wavescope.model.coded_columns import code_counts
+from wavescope.analyze.ops.scopes import distinct, paired
+from wavescope.arrays.coded_columns import code_counts
+from wavescope.arrays.group_sums import group_sums
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.result import Finding, Severity
+from wavescope.names.kernel_names import short_name
 from wavescope.units import duration_text
 
 ID = "slow-gpu"

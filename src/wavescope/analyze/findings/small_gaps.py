@@ -11,7 +11,7 @@ from wavescope.model.result import Finding, Severity
 from wavescope.units import count_text, duration_text
 
 if TYPE_CHECKING:
-    from wavescope.analyze.gaps import GpuGaps
+    from wavescope.analyze.summary.gaps import GpuGaps
 
 ID = "small-gaps"
 

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import short_kernels_sql
-from wavescope.analyze.names.kernel_names import short_name
-from wavescope.analyze.row_groups import grouped_rows
-from wavescope.analyze.scopes import paired
-from wavescope.model.coded_columns import code_counts
+from wavescope.analyze.ops.scopes import paired
+from wavescope.arrays.coded_columns import code_counts
+from wavescope.arrays.row_groups import grouped_rows
 from wavescope.model.result import Finding, Severity
+from wavescope.names.kernel_names import short_name
 from wavescope.units import count_text, duration_text
 
 ID = "tiny-kernels"

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from wavescope.model.capture import ThreadTrace
 from wavescope.model.chips.catalogue import find_chip
 from wavescope.model.chips.chip import Chip
-from wavescope.model.thread_trace import ThreadTrace
 
 
 class ChipEvidence(NamedTuple):

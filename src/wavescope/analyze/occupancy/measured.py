@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.model.thread_trace import WaveOccupancy
+from wavescope.model.capture import WaveOccupancy
 
 
 class MeasuredOccupancy(NamedTuple):

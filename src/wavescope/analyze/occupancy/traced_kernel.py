@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from wavescope.analyze.capture.capture_findings import capture_findings
 from wavescope.analyze.occupancy.chip_evidence import chip_of
 from wavescope.analyze.occupancy.limits import Occupancy, occupancy_of
 from wavescope.analyze.occupancy.measured import MeasuredOccupancy, measured_occupancy
 from wavescope.analyze.occupancy.report import occupancy_result
 from wavescope.analyze.occupancy.resources import KernelResources
 from wavescope.analyze.occupancy.used_registers import named_registers, register_counts
-from wavescope.analyze.thread_trace.capture_findings import capture_findings
 from wavescope.errors import UsageError
+from wavescope.model.capture import ThreadTrace
 from wavescope.model.chips.chip import Chip
 from wavescope.model.result import Finding, Result, Severity
-from wavescope.model.thread_trace import ThreadTrace
 
 _ASSUMED_WORKGROUP = 256
 

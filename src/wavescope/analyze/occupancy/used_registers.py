@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from wavescope.model.capture import KernelFacts
 from wavescope.model.chips.chip import Accumulators, Chip
-from wavescope.model.thread_trace import KernelFacts
 
 _SINGLE = {kind: re.compile(rf"\b{kind}(\d{{1,3}})\b", re.ASCII) for kind in "va"}
 _RANGE_END = {kind: re.compile(rf"\b{kind}\[\d{{1,3}}:(\d{{1,3}})\]", re.ASCII) for kind in "va"}

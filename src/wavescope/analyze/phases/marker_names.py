@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Sequence
 
-from wavescope.analyze.names.kernel_names import LONGEST_MATCHED, built_in_rules
+from wavescope.names.kernel_names import LONGEST_MATCHED, built_in_rules
 
 # A number that stands by itself or ends the text; `fp8` and `bf16` are no counters.
 _NUMBER = re.compile(
@@ -48,5 +48,5 @@ def _name_by_rule(text: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _rules() -> tuple[tuple[re.Pattern[str], str], ...]:
-    document = built_in_rules("phases", "rules", "marker_names.toml")
+    document = built_in_rules("analyze", "phases", "rules", "marker_names.toml")
     return tuple((re.compile(rule["match"]), rule["name"]) for rule in document["rule"])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.op_labels import NO_NAME
+from wavescope.analyze.ops.op_labels import NO_NAME
 from wavescope.analyze.phases.marker_names import merged_names
 from wavescope.analyze.phases.marker_ranges import FoundRanges, MarkerRanges
 from wavescope.model.columns import UNKNOWN

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.group_unions import group_unions_ns
 from wavescope.analyze.phases.marker_paths import (
     NO_PATH,
     Path,
@@ -24,7 +23,8 @@ from wavescope.analyze.phases.marker_paths import (
 )
 from wavescope.analyze.phases.marker_ranges import FoundRanges, found_ranges
 from wavescope.analyze.phases.op_ranges import Basis, OpRanges, op_ranges
-from wavescope.model.coded_columns import code_counts, looked_up
+from wavescope.arrays.coded_columns import code_counts, looked_up
+from wavescope.arrays.group_unions import group_unions_ns
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 

@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.arrays.array_types import Array
+from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays.intervals import Times
+from wavescope.arrays.nesting import FlatRanges, Nesting, flatten, nest
 from wavescope.model.columns import MARKER_INSTANT, UNKNOWN
-from wavescope.model.distinct_rows import DistinctRows
-from wavescope.model.intervals import Times
-from wavescope.model.nesting import FlatRanges, Nesting, flatten, nest
-from wavescope.model.source import Array
 from wavescope.model.trace import Trace
 
 Rows = npt.NDArray[np.int64]

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.op_links import op_links, rows_of_ids
+from wavescope.analyze.ops.op_links import op_links, rows_of_ids
 from wavescope.analyze.phases.marker_ranges import FoundRanges, MarkerRanges
-from wavescope.model.coded_columns import blocks
+from wavescope.arrays.coded_columns import blocks
+from wavescope.arrays.intervals import Times
 from wavescope.model.columns import UNKNOWN
-from wavescope.model.intervals import Times
 from wavescope.model.trace import Trace
 
 Rows = npt.NDArray[np.int64]

@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.categories import meaning_of_label
-from wavescope.analyze.group_sums import group_sums
-from wavescope.analyze.names.kernel_meaning import CategoryRules, KernelMeaning
-from wavescope.analyze.names.kernel_names import short_name
-from wavescope.analyze.op_labels import op_labels
+from wavescope.analyze.ops.categories import meaning_of_label
+from wavescope.analyze.ops.op_labels import op_labels
+from wavescope.analyze.ops.scopes import index_type
 from wavescope.analyze.phases.marker_paths import NO_PATH, Path
 from wavescope.analyze.phases.marker_phases import MarkerPhases
-from wavescope.analyze.scopes import index_type
-from wavescope.model.coded_columns import code_counts
+from wavescope.arrays.coded_columns import code_counts
+from wavescope.arrays.group_sums import group_sums
 from wavescope.model.op_kinds import OpKind
+from wavescope.names.kernel_meaning import CategoryRules, KernelMeaning
+from wavescope.names.kernel_names import short_name
 
 _TABLE_CELLS = 1 << 22
 """Up to so many pairs of path and kernel are counted in a table, more are found by sorting."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from wavescope.analyze.names.kernel_meaning import CategoryRules
 from wavescope.analyze.phases.kernel_rows import KERNEL_COLUMNS, kernel_rows
 from wavescope.analyze.phases.marker_paths import Path, PhaseScope
 from wavescope.analyze.phases.marker_phases import (
@@ -20,6 +19,7 @@ from wavescope.analyze.phases.phase_kernels import PhaseKernels, depth_first, ph
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace
+from wavescope.names.kernel_meaning import CategoryRules
 
 OUTSIDE = "(outside any range)"
 

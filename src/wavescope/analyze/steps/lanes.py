@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.op_labels import OpLabels, op_labels
-from wavescope.analyze.row_groups import RowGroups, grouped_rows
-from wavescope.analyze.scopes import distinct, paired
-from wavescope.model.intervals import Times, elapsed_ns, is_sorted
+from wavescope.analyze.ops.op_labels import OpLabels, op_labels
+from wavescope.analyze.ops.scopes import distinct, paired
+from wavescope.arrays.array_types import Array
+from wavescope.arrays.intervals import Times, elapsed_ns, is_sorted
+from wavescope.arrays.row_groups import RowGroups, grouped_rows
 from wavescope.model.op_kinds import OpClass, OpKind
-from wavescope.model.source import Array
 from wavescope.model.trace import Trace, TraceTable
 
 Rows = npt.NDArray[np.int64]

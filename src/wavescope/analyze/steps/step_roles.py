@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.names.kernel_names import LONGEST_MATCHED, built_in_rules
-from wavescope.model.names.demangle import demangle
+from wavescope.names.demangle import demangle
+from wavescope.names.kernel_names import LONGEST_MATCHED, built_in_rules
 
 
 class StepRole(enum.IntEnum):
@@ -30,7 +30,7 @@ class _RoleRule(NamedTuple):
 
 @functools.lru_cache(maxsize=1)
 def _rules() -> tuple[_RoleRule, ...]:
-    document = built_in_rules("steps", "rules", "step_roles.toml")
+    document = built_in_rules("analyze", "steps", "rules", "step_roles.toml")
     return tuple(
         _RoleRule(re.compile(rule["match"]), StepRole[rule["role"].upper()])
         for rule in document["role"]

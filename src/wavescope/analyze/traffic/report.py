@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wavescope.analyze.names.kernel_names import short_name
 from wavescope.analyze.traffic.decisions import Conclusion, Verdict, conclude
 from wavescope.analyze.traffic.kernel_traffic import (
     KernelTraffic,
@@ -21,6 +20,7 @@ from wavescope.model.result import (
     Unit,
     Value,
 )
+from wavescope.names.kernel_names import short_name
 
 _FINDING_KERNELS = 5
 _METRICS = (

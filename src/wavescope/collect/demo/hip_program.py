@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 from wavescope.collect.demo.prepared import PreparedDemo, example_file, with_durations
-from wavescope.collect.libraries import collector_library
 from wavescope.collect.machine import Machine
-from wavescope.collect.options import RecordMode
+from wavescope.collect.recording.libraries import collector_library
+from wavescope.collect.recording.options import RecordMode
 from wavescope.collect.softgpu import softgpu_trouble
 from wavescope.errors import MachineError
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from wavescope.collect.demo.prepared import PreparedDemo, with_durations
 from wavescope.collect.demo.tiny_model import TinyModel, WeightType, write_tiny_model
-from wavescope.collect.libraries import collector_library
 from wavescope.collect.machine import Machine
-from wavescope.collect.options import RecordMode
+from wavescope.collect.recording.libraries import collector_library
+from wavescope.collect.recording.options import RecordMode
 from wavescope.collect.runtimes import RuntimeState, listed_runtimes
 from wavescope.collect.softgpu import softgpu_trouble
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from wavescope.collect.options import RecordMode, RecordOptions
+from wavescope.collect.recording.options import RecordMode, RecordOptions
 from wavescope.package_files import package_file
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from wavescope.collect.program_files import (
+from wavescope.collect.recording.program_files import (
     ProgramKind,
     found_program,
     kind_of,

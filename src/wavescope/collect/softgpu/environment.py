@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from wavescope.collect.libraries import is_loadable, with_word
 from wavescope.collect.machine import Machine
+from wavescope.collect.recording.libraries import is_loadable, with_word
 from wavescope.collect.softgpu.machine_settings import HostFacts, machine_settings
 from wavescope.collect.softgpu.machine_tree import written_tree
 from wavescope.collect.softgpu.options import PREFIX, SoftGpuOptions

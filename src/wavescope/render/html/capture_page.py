@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wavescope.analyze.thread_trace.page.capture_report import CaptureReport
+from wavescope.analyze.capture.page.capture_report import CaptureReport
 from wavescope.model.result import Finding, Result, ResultTable, Value
 from wavescope.model.strings import StringTable
 from wavescope.render.html.cards import Card, cards_html

@@ -6,7 +6,7 @@ for.
 
 from __future__ import annotations
 
-from wavescope.analyze.thread_trace.page.code_view import (
+from wavescope.analyze.capture.page.code_view import (
     CodeRow,
     CodeView,
     SourceLine,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wavescope.analyze.names.kernel_names import short_name
-from wavescope.analyze.report.hot_kernels import HotKernels
-from wavescope.analyze.report.trace_report import KernelDurations, TraceReport
+from wavescope.analyze.page.hot_kernels import HotKernels
+from wavescope.analyze.page.trace_report import KernelDurations, TraceReport
 from wavescope.model.result import Result, ResultTable, Value
 from wavescope.model.trace import Trace
+from wavescope.names.kernel_names import short_name
 from wavescope.render.html.cards import cards_html
 from wavescope.render.html.charts import BarRow, histogram, sparkline, stacked_bars
 from wavescope.render.html.findings import findings_html

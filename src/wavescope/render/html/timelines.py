@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.op_labels import NO_NAME
-from wavescope.analyze.report.timeline import Strip, Timeline, shares
-from wavescope.analyze.report.trace_report import OpNames
+from wavescope.analyze.ops.op_labels import NO_NAME
+from wavescope.analyze.page.timeline import Strip, Timeline, shares
+from wavescope.analyze.page.trace_report import OpNames
 from wavescope.model.strings import StringTable
 from wavescope.render.html.charts import legend
 from wavescope.render.html.markup import Html, bounded, element

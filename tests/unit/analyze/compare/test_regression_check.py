@@ -10,7 +10,7 @@ from wavescope.analyze.compare.check_options import CheckOptions, Gate, Per
 from wavescope.analyze.compare.regression_check import check_regression, only_in_one_arm
 from wavescope.analyze.compare.renames import Rename
 from wavescope.analyze.compare.run_values import Metric, RunOptions, RunValues, run_values
-from wavescope.analyze.statistics.verdict import Verdict
+from wavescope.analyze.compare.statistics.verdict import Verdict
 from wavescope.errors import UnreadableInputError, UsageError
 
 

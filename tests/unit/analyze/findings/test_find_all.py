@@ -14,11 +14,11 @@ from tests.unit.analyze.findings import traces
 from wavescope.analyze.findings.find_all import FINDING_IDS, find
 from wavescope.analyze.findings.thresholds import Thresholds
 from wavescope.errors import UsageError
+from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery
+from wavescope.formats.wavescope.writer import write_trace
 from wavescope.model.columns import MONITORS
 from wavescope.model.result import Finding, Result, Severity
 from wavescope.model.source import NO_LAUNCH
-from wavescope.store.read_only_query import ReadOnlyQuery
-from wavescope.store.sqlite_writer import write_trace
 
 Make = Callable[[], TraceMaker]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.builders import a_trace
 from wavescope.analyze.findings import idle_gaps as idle_gaps_module
 from wavescope.analyze.findings.idle_gaps import IdleGaps, idle_gaps, longest_gaps
-from wavescope.analyze.gpu_timelines import gpu_timelines
+from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 
 TYPES = ("KernelExecution", "CopyHostToDevice", "Barrier")
 

@@ -1,0 +1,193 @@
+"""The taxonomy of instructions by mnemonic: what one does, and so what its stall means."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from wavescope.analyze.capture.isa_family import IsaFamily
+from wavescope.analyze.capture.waits import Wait, parsed_wait
+from wavescope.model.capture import Codes, Instructions
+
+
+class Kind(str, enum.Enum):
+    """A class of instructions, as reports spell it."""
+
+    LABEL = "label"
+    VMEM_WAIT = "VMEM-wait"
+    STORE_WAIT = "store-wait"
+    LDS_WAIT = "LDS-wait"
+    SMEM_WAIT = "SMEM-wait"
+    LDS_SMEM_WAIT = "LDS/SMEM-wait"
+    EXPORT_WAIT = "EXP-wait"
+    MIXED_WAIT = "mixed-wait"
+    ALU_WAIT = "ALU-wait"
+    BARRIER = "barrier"
+    VMEM_LOAD = "VMEM-load"
+    LOAD_TO_LDS = "load-to-LDS"
+    VMEM_STORE = "VMEM-store"
+    ATOMIC = "atomic"
+    SCRATCH = "scratch"
+    LDS = "LDS"
+    LDS_ATOMIC = "LDS-atomic"
+    LDS_PERMUTE = "LDS-permute"
+    SMEM = "SMEM"
+    MATRIX = "MFMA/WMMA"
+    VALU_TRANSCENDENTAL = "VALU-trans"
+    VALU_PERMUTE = "DPP-permute"
+    VALU = "VALU"
+    SALU = "SALU"
+    BRANCH = "branch"
+    NOP = "nop"
+    SLEEP = "sleep"
+    END = "end"
+    MESSAGE = "message"
+    CACHE = "cache-control"
+    EXPORT = "export"
+    OTHER = "other"
+
+
+KINDS = tuple(Kind)
+CODE_OF = {kind: code for code, kind in enumerate(KINDS)}
+WAIT_KINDS = (
+    Kind.VMEM_WAIT,
+    Kind.STORE_WAIT,
+    Kind.LDS_WAIT,
+    Kind.SMEM_WAIT,
+    Kind.LDS_SMEM_WAIT,
+    Kind.EXPORT_WAIT,
+    Kind.MIXED_WAIT,
+)
+MEMORY_KINDS = (
+    Kind.VMEM_LOAD,
+    Kind.LOAD_TO_LDS,
+    Kind.VMEM_STORE,
+    Kind.ATOMIC,
+    Kind.SCRATCH,
+    Kind.LDS,
+    Kind.LDS_ATOMIC,
+    Kind.LDS_PERMUTE,
+    Kind.SMEM,
+)
+_BY_MNEMONIC: tuple[tuple[str, Kind], ...] = (
+    (r"s_waitcnt_depctr|s_wait_alu|s_wait_event|s_delay_alu", Kind.ALU_WAIT),
+    (r"s_wait_idle", Kind.MIXED_WAIT),
+    (r"s_barrier|s_get_barrier", Kind.BARRIER),
+    (r"(global_load_(async_to_)?lds|global_load_async|\w+_load_\w*_lds\b)", Kind.LOAD_TO_LDS),
+    (r"scratch_", Kind.SCRATCH),
+    (r"(buffer|global|flat|image)_atomic|(global|flat)_\w*atomic", Kind.ATOMIC),
+    (r"buffer_(wb|inv|gl)|global_(wb|inv)|s_(dcache|icache|gl1)|s_\w*_inv\b", Kind.CACHE),
+    (
+        r"t?buffer_load|global_load|flat_load|image_(load|sample|gather|msaa|get|bvh)",
+        Kind.VMEM_LOAD,
+    ),
+    (r"t?buffer_store|global_store|flat_store|image_store", Kind.VMEM_STORE),
+    (r"ds_(b?permute|swizzle)", Kind.LDS_PERMUTE),
+    (r"ds_(read|write|load|store|param_load|direct)|lds_", Kind.LDS),
+    (r"ds_nop", Kind.NOP),
+    (r"ds_(bvh|consume|append|ordered|gws)|ds_", Kind.LDS_ATOMIC),
+    (
+        r"s_(buffer_|scratch_)?(load|store)|s_(buffer_)?atomic|s_mem(real)?time|s_prefetch|s_atc_probe",
+        Kind.SMEM,
+    ),
+    (r"v_(mfma|smfmac|wmma|swmmac)", Kind.MATRIX),
+    (r"v_(exp|log|rcp|rsq|sqrt|sin|cos|tanh|s_)\w*_[bf]?f?(16|32|64)", Kind.VALU_TRANSCENDENTAL),
+    (r"v_(permlane|readlane|readfirstlane|writelane)|v_\w+_dpp", Kind.VALU_PERMUTE),
+    (r"v_", Kind.VALU),
+    (r"s_(cbranch|branch|setpc|swappc|getpc|call|subvector_loop)", Kind.BRANCH),
+    (r"s_(nop|clause|set_inst_prefetch|inst_prefetch|ttrace|setprio|code_end)", Kind.NOP),
+    (r"s_(sleep|sethalt|trap|wakeup)", Kind.SLEEP),
+    (r"s_endpgm", Kind.END),
+    (r"s_sendmsg", Kind.MESSAGE),
+    (r"exp\b|export", Kind.EXPORT),
+    (r"s_", Kind.SALU),
+)
+"""The first pattern that the mnemonic begins with says its kind."""
+_RULES = tuple((re.compile(pattern, re.ASCII), kind) for pattern, kind in _BY_MNEMONIC)
+_TO_LDS = re.compile(r"\blds\b", re.ASCII)
+_STACK = re.compile(r"\boff, s\[0:3\], s3[23]\b", re.ASCII)
+_WAIT_KIND_OF = {
+    "vmcnt": Kind.VMEM_WAIT,
+    "loadcnt": Kind.VMEM_WAIT,
+    "samplecnt": Kind.VMEM_WAIT,
+    "bvhcnt": Kind.VMEM_WAIT,
+    "asynccnt": Kind.VMEM_WAIT,
+    "vscnt": Kind.STORE_WAIT,
+    "storecnt": Kind.STORE_WAIT,
+    "lgkmcnt": Kind.LDS_SMEM_WAIT,
+    "dscnt": Kind.LDS_WAIT,
+    "kmcnt": Kind.SMEM_WAIT,
+    "expcnt": Kind.EXPORT_WAIT,
+}
+
+
+def kind_of_text(text: str, family: IsaFamily) -> Kind:
+    """The kind of one instruction."""
+    text = text.strip().lower()
+    if not text or text.startswith(";"):
+        return Kind.LABEL
+    kind = kind_of_mnemonic(text.partition(" ")[0])
+    return _refined(kind, text, family)
+
+
+def kind_of_mnemonic(mnemonic: str) -> Kind:
+    """The kind as far as the mnemonic alone tells."""
+    for pattern, kind in _RULES:
+        if pattern.match(mnemonic):
+            return kind
+    return Kind.OTHER
+
+
+def wait_kind(wait: Wait) -> Kind:
+    """The kind of a wait for memory by the counters that it names."""
+    kinds = {_WAIT_KIND_OF[name] for name in wait.limits if name in _WAIT_KIND_OF}
+    if len(kinds) == 1:
+        return kinds.pop()
+    return Kind.MIXED_WAIT
+
+
+def instruction_kinds(instructions: Instructions, family: IsaFamily) -> Codes:
+    """For each row the index of its kind in `KINDS`."""
+    by_mnemonic = [kind_of_mnemonic(mnemonic) for mnemonic in instructions.mnemonics]
+    codes = np.array([CODE_OF[kind] for kind in by_mnemonic], np.uint8)
+    found = codes[instructions.mnemonic_code] if len(instructions) else np.empty(0, np.uint8)
+    found[instructions.is_label] = CODE_OF[Kind.LABEL]
+    needs_text = [
+        mnemonic.startswith("s_wait") or kind in {Kind.VMEM_LOAD, Kind.VMEM_STORE}
+        for mnemonic, kind in zip(instructions.mnemonics, by_mnemonic, strict=True)
+    ]
+    rows = np.flatnonzero(np.array(needs_text, np.bool_)[instructions.mnemonic_code])
+    known: dict[str, int] = {}
+    for row in rows.tolist():
+        text = instructions.text[row]
+        code = known.get(text)
+        if code is None:
+            code = known[text] = CODE_OF[_refined(KINDS[found[row]], text.lower(), family)]
+        found[row] = code
+    return found
+
+
+def rows_of_kinds(
+    codes: Codes, kinds: Sequence[Kind]
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which rows are of one of `kinds`."""
+    wanted = np.zeros(len(KINDS), np.bool_)
+    wanted[[CODE_OF[kind] for kind in kinds]] = True
+    return wanted[codes]
+
+
+def _refined(kind: Kind, text: str, family: IsaFamily) -> Kind:
+    """`kind` where the operands do not say otherwise."""
+    if text.startswith("s_wait") and kind is not Kind.ALU_WAIT:
+        wait = parsed_wait(text, family)
+        return wait_kind(wait) if wait is not None else Kind.ALU_WAIT
+    if kind in {Kind.VMEM_LOAD, Kind.VMEM_STORE}:
+        operands = text.partition(" ")[2]
+        if kind is Kind.VMEM_LOAD and _TO_LDS.search(operands):
+            return Kind.LOAD_TO_LDS
+        if _STACK.search(operands):
+            return Kind.SCRATCH
+    return kind

@@ -1,0 +1,64 @@
+"""LDS reads whose matrix instruction follows at once: their latency is exposed each time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavescope.analyze.capture.instruction_kinds import Kind
+from wavescope.analyze.capture.plan.context import Group, PlanContext
+from wavescope.analyze.capture.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
+from wavescope.analyze.capture.plan.words import distinct_lines, stall_evidence
+from wavescope.model.capture import Flags, Integers, Rows
+
+_SOON = 4
+_FEW_MATRIX = 1
+
+
+def find(context: PlanContext, free: Flags) -> list[Opportunity]:
+    """Waits for LDS reads with at most one matrix instruction in between and one right after."""
+    pieces = context.pieces
+    chosen = free & pieces.is_wait & context.cause_is(Kind.LDS)
+    if not chosen.any():
+        return []
+    reads = np.flatnonzero(chosen)
+    event, cause = pieces.waits_of(reads)
+    between = context.matrix_between(cause, event)
+    is_direct = (between <= _FEW_MATRIX) & (_matrix_events_after(context, event) > 0)
+    chosen[reads[~is_direct]] = False
+    return [_opportunity(context, group) for group in context.groups(chosen, LEAST_PERCENT)]
+
+
+def _matrix_events_after(context: PlanContext, events: Rows) -> Integers:
+    """How many of the next few events of the same wave are matrix instructions."""
+    executed = context.decoded.executed
+    wave = np.searchsorted(executed.offsets, events, side="right")
+    last = np.minimum(events + 1 + _SOON, executed.offsets[wave])
+    return context.matrix_between(np.minimum(events + 1, last), last)
+
+
+def _opportunity(context: PlanContext, group: Group) -> Opportunity:
+    hidden, matrix, latency = context.hiding(group.pieces)
+    read = distinct_lines(context, group.cause_rows, 1)[0]
+    use = context.line_text(_next_matrix_row(context, group.wait_rows[0]))
+    return Opportunity(
+        pattern="lds-before-matrix",
+        title="LDS is read directly before the matrix instruction that needs it",
+        evidence=f"{stall_evidence(context, group)}; {hidden:,} cycles and {matrix} matrix "
+        f"instructions lie between read and wait, the data takes {latency:,} cycles",
+        cause="read and use are in the same step, so that each step waits for its own read",
+        fix="issue all reads of the step first and its matrix instructions after them, or read for "
+        "the next step during this one",
+        where=group.where,
+        pieces=group.pieces,
+        sketch=Sketch(
+            ("for each step:", f"    {read}", f"    {use}  # waits for the read above"),
+            ("for each step:", f"    {read}  # all reads first", "for each step:", f"    {use}"),
+        ),
+        numbers={"hidden_cycles": hidden, "latency_cycles": latency, "matrix_between": matrix},
+    )
+
+
+def _next_matrix_row(context: PlanContext, row: int) -> int:
+    later = np.flatnonzero(context.decoded.is_of(Kind.MATRIX))
+    later = later[later > row]
+    return int(later[0]) if len(later) else row

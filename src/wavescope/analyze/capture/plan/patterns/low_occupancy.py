@@ -1,0 +1,63 @@
+"""Few waves at once and stall that nothing hides: what keeps more waves away."""
+
+from __future__ import annotations
+
+import math
+
+from wavescope.analyze.capture.plan.context import PlanContext
+from wavescope.analyze.capture.plan.opportunity import Opportunity, Sketch
+from wavescope.analyze.occupancy.next_step import next_step, waves_text
+from wavescope.model.capture import Flags
+
+_FEW_WAVES = 4
+_EXPOSED_PERCENT = 10.0
+
+
+def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG001  claims nothing
+    """One opportunity where a resource limits occupancy and much stall is exposed."""
+    traced = context.occupancy
+    exposed = int(context.pieces.exposed.sum())
+    if traced is None or context.share(exposed) < _EXPOSED_PERCENT:
+        return []
+    occupancy = traced.occupancy
+    step = next_step(occupancy)
+    if step.obstacle or not step.changes or not 0 < occupancy.waves_per_simd < _FEW_WAVES:
+        return []
+    measured = traced.measured
+    if measured is not None and not _agrees(measured.peak, occupancy.waves_per_simd):
+        return []
+    limiter = " and ".join(each.value for each in occupancy.bound_by)
+    added = 1 - occupancy.waves_per_simd / step.waves_per_simd
+    bound = min(exposed, round(context.lifetime * added))
+    seen = f", {measured.mean_while_busy:.2f} measured on average" if measured else ""
+    used = occupancy.resources
+    return [
+        Opportunity(
+            pattern="low-occupancy",
+            title=f"only {waves_text(occupancy.waves_per_simd)} per SIMD, limited by {limiter}",
+            evidence=f"{waves_text(occupancy.waves_per_simd)} of "
+            f"{occupancy.chip.waves_per_simd} fit{seen}; {context.share(exposed):.1f} % of all "
+            "wave time is stall that nothing hides",
+            cause=f"{limiter}: VGPR {used.vgprs}, AGPR {used.agprs}, LDS {used.lds_bytes} bytes, "
+            f"workgroup {used.workgroup_size} ({traced.register_origin})",
+            fix=f"{step.words()}; never by a register cap that spills",
+            where="whole kernel",
+            gain_cycles=bound,
+            gain_basis=f"upper bound: the smaller of all exposed stall and of what "
+            f"{waves_text(step.waves_per_simd)} instead of {waves_text(occupancy.waves_per_simd)} "
+            "can add, if each wave ran as fast as now",
+            sketch=Sketch(
+                tuple(f"{change.limiter.value}: {change.used:,}" for change in step.changes),
+                tuple(f"{change.limiter.value}: {change.allowed:,}" for change in step.changes),
+            ),
+            numbers={
+                "waves_per_simd": occupancy.waves_per_simd,
+                "next_waves_per_simd": step.waves_per_simd,
+            },
+        )
+    ]
+
+
+def _agrees(peak: int, fitting: float) -> bool:
+    """Whether as many waves were there as fit: fewer have another cause, more another kernel."""
+    return int(fitting) <= peak <= math.ceil(fitting)

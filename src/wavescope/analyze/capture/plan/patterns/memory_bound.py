@@ -1,0 +1,62 @@
+"""A kernel that memory bounds: clean traffic leaves nothing to gain in loads."""
+
+from __future__ import annotations
+
+from wavescope.analyze.capture.instruction_kinds import Kind
+from wavescope.analyze.capture.plan.context import PlanContext
+from wavescope.analyze.capture.plan.opportunity import Opportunity
+from wavescope.analyze.traffic.decisions import Verdict, conclude
+from wavescope.model.capture import Flags
+
+_MEMORY = (Kind.VMEM_LOAD, Kind.LOAD_TO_LDS, Kind.VMEM_STORE, Kind.ATOMIC)
+_BOUND_PERCENT = 40.0
+
+
+def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG001  claims nothing
+    """What counters say about a kernel whose stall is mostly memory, or how to get them."""
+    pieces = context.pieces
+    total = int(pieces.stall.sum())
+    of_memory = int(pieces.stall[context.cause_is(*_MEMORY)].sum())
+    if not total or 100 * of_memory < _BOUND_PERCENT * total:
+        return []
+    evidence = f"{100 * of_memory / total:.0f} % of all stall is caused by memory accesses"
+    traffic = context.counters.traffic if context.counters else None
+    if traffic is None:
+        return [
+            Opportunity(
+                pattern="memory-bound-why",
+                title="the kernel is bound by memory; counters would tell why",
+                evidence=evidence,
+                cause="a thread trace has no cache counters",
+                fix="collect the counters that docs/traffic.md lists, give them with --counters: "
+                "only they tell waste (fix the pattern) from a full bus (read less)",
+                where="whole kernel",
+            )
+        ]
+    conclusion = conclude(traffic)
+    words = "; ".join(answer.words for answer in conclusion.answers)
+    if conclusion.verdict is Verdict.CLEAN:
+        return [
+            Opportunity(
+                pattern="memory-bound-clean",
+                title="nothing is left to gain in loads: the traffic is clean",
+                evidence=f"{evidence}; {words}",
+                cause="every byte is needed, and memory delivers what such a pattern reaches",
+                fix=conclusion.words
+                + " Gains of load patterns above can then only hide latency, not "
+                "add bandwidth",
+                where="whole kernel",
+                numbers={"verdict": conclusion.verdict.value},
+            )
+        ]
+    return [
+        Opportunity(
+            pattern="memory-bound",
+            title=f"the kernel is bound by memory, and its traffic is: {conclusion.verdict.value}",
+            evidence=f"{evidence}; {words}",
+            cause=words or "the counters do not decide",
+            fix=conclusion.words,
+            where="whole kernel",
+            numbers={"verdict": conclusion.verdict.value},
+        )
+    ]

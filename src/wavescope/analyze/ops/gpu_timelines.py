@@ -1,0 +1,171 @@
+"""The ops of each GPU and queue as sorted times: what utilization and gaps are computed from.
+
+Grouping and sorting are most of the work of both, so it is done once and shared. Barriers are left
+out: a barrier packet waits, it does not work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.arrays.array_types import Array
+from wavescope.arrays.interval_union import covered_ns, stretches_of_runs
+from wavescope.arrays.intervals import Times, sorted_times, sum_of_lengths_ns
+from wavescope.arrays.row_groups import grouped_rows
+from wavescope.model.op_kinds import OpClass, OpKind, kind_of_type
+from wavescope.model.trace import Trace
+
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class SortedOps:
+    """Starts and ends of some ops, each sorted on its own (they do not pair up by position)."""
+
+    starts: Times
+    ends: Times
+
+    @classmethod
+    def of(cls, starts: Times, ends: Times) -> SortedOps:
+        return cls(sorted_times(starts), sorted_times(ends))
+
+    @classmethod
+    def joined(cls, parts: Sequence[SortedOps]) -> SortedOps:
+        """The ops of all parts."""
+        filled = [part for part in parts if len(part)]
+        if len(filled) <= 1:
+            return filled[0] if filled else NO_OPS
+        return cls.of(
+            np.concatenate([part.starts for part in filled]),
+            np.concatenate([part.ends for part in filled]),
+        )
+
+    @classmethod
+    def stretches(cls, parts: Sequence[SortedOps]) -> SortedOps:
+        """Gapless stretches of the ops of all parts: often far fewer, covering the same time."""
+        return cls(*stretches_of_runs([(part.starts, part.ends) for part in parts]))
+
+    def __len__(self) -> int:
+        return int(self.starts.size)
+
+    @cached_property
+    def union_ns(self) -> int:
+        """The time during which at least one of the ops ran."""
+        return covered_ns((self.starts, self.ends))
+
+    @cached_property
+    def duration_sum_ns(self) -> int:
+        """The durations of all ops added up."""
+        return sum_of_lengths_ns(self.starts, self.ends)
+
+
+NO_OPS = SortedOps(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+class QueueTimeline(NamedTuple):
+    """The ops of one queue."""
+
+    gpu: int
+    queue: int
+    ops: SortedOps
+
+
+class ClassTimes(NamedTuple):
+    """The time during which ops of some classes ran, on any queue of a GPU."""
+
+    compute_ns: int
+    communication_ns: int
+    copy_ns: int
+    compute_or_communication_ns: int
+
+
+@dataclass(frozen=True)
+class GpuTimeline:
+    """The ops of one GPU."""
+
+    gpu: int
+    queues: tuple[QueueTimeline, ...]
+    busy: SortedOps
+    """Gapless stretches of any work on any queue: between two of them lies an idle gap."""
+    class_times: ClassTimes
+
+    @property
+    def op_count(self) -> int:
+        return sum(len(queue.ops) for queue in self.queues)
+
+    @property
+    def duration_sum_ns(self) -> int:
+        """The durations of all ops added up."""
+        return sum(queue.ops.duration_sum_ns for queue in self.queues)
+
+    @cached_property
+    def ops(self) -> SortedOps:
+        """All ops of the GPU."""
+        return SortedOps.joined([queue.ops for queue in self.queues])
+
+
+def gpu_timelines(trace: Trace) -> list[GpuTimeline]:
+    """The timelines of all GPUs that ran anything, in order of GPU number."""
+    trace.ops.load("gpu", "queue", "start_ns", "end_ns", "type", "name")
+    gpus, queues, starts, ends = (
+        trace.ops[name] for name in ("gpu", "queue", "start_ns", "end_ns")
+    )
+    classes = trace.op_class
+    working = _working_rows(trace)
+    if working is not None:
+        gpus, queues, classes = gpus[working], queues[working], classes[working]
+        starts, ends = starts[working], ends[working]
+    if not len(classes) or classes.min() == classes.max():
+        groups = grouped_rows(gpus, queues, (starts, ends))
+        starts, ends = groups.columns  # and the classes are equal in any order
+    else:
+        groups = grouped_rows(gpus, queues, (starts, ends, classes))
+        starts, ends, classes = groups.columns
+    timelines = []
+    for gpu, members in groups.by_major():
+        lanes = [
+            QueueTimeline(gpu, queue, SortedOps.of(starts[lane], ends[lane]))
+            for queue, lane in members
+        ]
+        by_class = [
+            _by_class(queue.ops, starts[lane], ends[lane], classes[lane])
+            for queue, (_, lane) in zip(lanes, members, strict=True)
+        ]
+        timelines.append(GpuTimeline(gpu, tuple(lanes), *_united(by_class)))
+    return timelines
+
+
+def _by_class(ops: SortedOps, starts: Times, ends: Times, classes: Array) -> list[SortedOps]:
+    """Of the ops of one queue those of each class."""
+    if classes.min() == classes.max():
+        return [ops if op_class == classes[0] else NO_OPS for op_class in OpClass]
+    members = [classes == op_class for op_class in OpClass]
+    return [SortedOps.of(starts[mask], ends[mask]) for mask in members]
+
+
+def _united(by_class: Sequence[Sequence[SortedOps]]) -> tuple[SortedOps, ClassTimes]:
+    """What all queues of a GPU did together, given the ops of each class on each queue.
+
+    There may be as many stretches as ops: those of classes are let go once they are added up.
+    """
+    compute, communication, copies = (
+        SortedOps.stretches([queue[op_class] for queue in by_class])
+        for op_class in (OpClass.COMPUTE, OpClass.COMMUNICATION, OpClass.COPY)
+    )
+    no_copies = SortedOps.stretches((compute, communication))
+    lengths_ns = (each.union_ns for each in (compute, communication, copies, no_copies))
+    return SortedOps.stretches((no_copies, copies)), ClassTimes(*lengths_ns)
+
+
+def _working_rows(trace: Trace) -> Rows | None:
+    """Rows of all ops but barriers; None when there are no barriers."""
+    used = trace.ops.code_counts("type").codes.tolist()
+    if not any(kind_of_type(trace.strings[code]) is OpKind.BARRIER for code in used):
+        return None
+    return np.flatnonzero(trace.op_kind != OpKind.BARRIER)

@@ -1,1 +1,0 @@
-"""Statistics of measurements: how far a difference can be believed."""

@@ -1,0 +1,170 @@
+"""How long after its call an op began: from the call's start, and from its return.
+
+An op may begin before its call returns; that is normal and counted apart. An op that begins before
+its call was even entered shows that the clocks of host and GPU disagree: such values stay in the
+percentiles, are counted, and lead to a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.findings.clock_order import clock_inversion
+from wavescope.analyze.ops.op_labels import op_labels
+from wavescope.analyze.ops.op_links import op_links
+from wavescope.analyze.ops.scopes import distinct
+from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
+from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+from wavescope.model.trace import Trace, TraceTable
+from wavescope.names.kernel_names import short_name
+
+
+@dataclass(frozen=True)
+class LaunchLatencyOptions:
+    """Whether kernels are listed by short or by full name."""
+
+    full_names: bool = False
+
+
+@dataclass(frozen=True)
+class _Latencies:
+    """One entry for each linked op."""
+
+    ops: TraceTable
+    after_start_ns: npt.NDArray[np.int64]
+    after_return_ns: npt.NDArray[np.int64]
+    shares_call: npt.NDArray[np.bool_]
+
+
+def launch_latency(trace: Trace, options: LaunchLatencyOptions | None = None) -> Result:
+    """Tables `launch_gpus` and `launch_kernels`; how many ops have no call as a fact."""
+    options = options or LaunchLatencyOptions()
+    trace.ops.load("id", "start_ns", "gpu", "name", "type")
+    trace.calls.load("id", "start_ns", "end_ns")
+    links = op_links(trace)
+    starts_ns = trace.ops["start_ns"][links.op_rows]
+    ops_of_call = np.bincount(links.call_rows, minlength=len(trace.calls))
+    latencies = _Latencies(
+        ops=trace.ops.take(links.op_rows),
+        after_start_ns=starts_ns - trace.calls["start_ns"][links.call_rows],
+        after_return_ns=starts_ns - trace.calls["end_ns"][links.call_rows],
+        shares_call=ops_of_call[links.call_rows] > 1,
+    )
+    return Result(
+        "Launch to start",
+        [_gpu_table(trace, latencies), _kernel_table(trace, latencies, options)],
+        clock_inversion(latencies.after_start_ns),
+        {
+            "linked_op_count": len(links.op_rows),
+            "unlinked_op_count": len(trace.ops) - len(links.op_rows),
+            "dangling_link_count": links.dangling_count,
+            "repeated_link_count": links.repeated_count,
+            "inverted_op_count": int(np.count_nonzero(latencies.after_start_ns < 0)),
+        },
+    )
+
+
+_LATENCY_COLUMNS = (
+    ResultColumn("linked_count", "Linked ops", Unit.COUNT, "ops whose call is known"),
+    ResultColumn(
+        "shared_call_count", "Of shared calls", Unit.COUNT, "ops of calls that caused several"
+    ),
+    ResultColumn("inverted_count", "Inverted", Unit.COUNT, "ops that began before their call"),
+    ResultColumn(
+        "before_return_count",
+        "Before return",
+        Unit.COUNT,
+        "ops that began before the call returned",
+    ),
+    ResultColumn("start_p50_ns", "Start p50", Unit.NS, "op start - call start, median"),
+    ResultColumn("start_p95_ns", "Start p95", Unit.NS, "op start - call start, 95th percentile"),
+    ResultColumn("start_max_ns", "Start max", Unit.NS, "op start - call start, largest"),
+    ResultColumn("return_p50_ns", "Return p50", Unit.NS, "op start - call end, median"),
+    ResultColumn("return_p95_ns", "Return p95", Unit.NS, "op start - call end, 95th percentile"),
+    ResultColumn("return_max_ns", "Return max", Unit.NS, "op start - call end, largest"),
+)
+
+
+def _latency_rows(
+    latencies: _Latencies, groups: npt.NDArray[np.integer], group_count: int
+) -> tuple[list[int], list[tuple[Value, ...]]]:
+    """The groups that have linked ops, and for each the values of `_LATENCY_COLUMNS`."""
+    after_start = group_statistics(groups, latencies.after_start_ns, group_count)
+    after_return = group_statistics(groups, latencies.after_return_ns, group_count)
+    flags = (
+        latencies.shares_call,
+        latencies.after_start_ns < 0,
+        latencies.after_return_ns < 0,
+    )
+    counts = [
+        np.bincount(groups[flag], minlength=group_count)[after_start.groups] for flag in flags
+    ]
+    rows = zip(
+        after_start.counts.tolist(),
+        *(count.tolist() for count in counts),
+        *_points(after_start),
+        *_points(after_return),
+        strict=True,
+    )
+    return after_start.groups.tolist(), list(rows)
+
+
+def _points(statistics: GroupStatistics) -> Sequence[list[int]]:
+    return (
+        statistics.percentiles(50).tolist(),
+        statistics.percentiles(95).tolist(),
+        statistics.maxima.tolist(),
+    )
+
+
+def _gpu_table(trace: Trace, latencies: _Latencies) -> ResultTable:
+    gpus, gpu_of_op = distinct(trace.ops["gpu"])
+    op_counts = np.bincount(gpu_of_op, minlength=len(gpus)).tolist()
+    number = {gpu: index for index, gpu in enumerate(gpus)}
+    linked_gpus, gpu_of_latency = distinct(latencies.ops["gpu"])
+    groups, values = _latency_rows(latencies, gpu_of_latency, len(linked_gpus))
+    rows: list[tuple[Value, ...]] = []
+    for group, row in zip(groups, values, strict=True):
+        linked_count = row[0]
+        assert isinstance(linked_count, int)
+        gpu = linked_gpus[group]
+        rows.append((gpu, op_counts[number[gpu]] - linked_count, *row))
+    columns = (
+        ResultColumn("gpu", "GPU", meaning="GPU number in the trace"),
+        ResultColumn("unlinked_count", "Unlinked ops", Unit.COUNT, "ops without a known call"),
+        *_LATENCY_COLUMNS,
+    )
+    return ResultTable("launch_gpus", "Launch to start by GPU", columns, rows)
+
+
+def _kernel_table(
+    trace: Trace, latencies: _Latencies, options: LaunchLatencyOptions
+) -> ResultTable:
+    labels = op_labels(trace, latencies.ops)
+    names = labels.texts if options.full_names else [short_name(text) for text in labels.texts]
+    distinct_names = sorted(set(names))
+    number = {name: index for index, name in enumerate(distinct_names)}
+    groups, values = _latency_rows(
+        latencies,
+        labels.for_each_op(np.array([number[name] for name in names], np.int64)),
+        len(distinct_names),
+    )
+    rows: list[tuple[Value, ...]] = [
+        (distinct_names[group], *row) for group, row in zip(groups, values, strict=True)
+    ]
+    # Where most time may be won: many ops that begin late.
+    rows.sort(key=lambda row: (-_as_int(row[1]) * _as_int(row[5]), str(row[0])))
+    columns = (
+        ResultColumn("name", "Name", Unit.NAME, "kernel, or type of a copy or fill"),
+        *_LATENCY_COLUMNS,
+    )
+    return ResultTable("launch_kernels", "Launch to start by kernel", columns, rows)
+
+
+def _as_int(value: Value) -> int:
+    assert isinstance(value, int)
+    return value

@@ -1,0 +1,310 @@
+"""Records a program: prepares a session folder, runs the command, merges what it left."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+
+from wavescope.collect.recording.injection import Injection, injected_environment
+from wavescope.collect.recording.launcher import ProgramEnd, do_nothing, launch
+from wavescope.collect.recording.libraries import is_loadable, linked, required_collector
+from wavescope.collect.recording.options import RecordOptions
+from wavescope.collect.recording.other_tools import other_tools_sentences
+from wavescope.collect.recording.outliving import outliving
+from wavescope.collect.recording.running_sessions import (
+    registered,
+    sessions_folder,
+    wait_until_released,
+)
+from wavescope.collect.runtimes import Runtime, chosen_runtime, command_on
+from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
+from wavescope.collect.windows.recent_part import RecentPart, recent_windows
+from wavescope.collect.windows.triggers import SlowStep, Triggers, marker_pattern
+from wavescope.errors import UsageError, WavescopeError
+from wavescope.formats.output import replaced, require_free
+from wavescope.formats.session.layout import FACTS_SUFFIX
+from wavescope.formats.session.pending import move_into_session, remove_forgotten
+from wavescope.formats.session.reader import open_session
+from wavescope.formats.session.record_file import DamagedStreamError
+from wavescope.formats.session.running import is_running
+from wavescope.formats.session.session import (
+    RECENT_PART,
+    RECENT_PART_DRAFT,
+    SESSION_FACTS,
+    files_of,
+    process_bases,
+    write_session_facts,
+)
+from wavescope.formats.wavescope.writer import Progress, no_progress, write_trace
+from wavescope.version import __version__
+
+Told = Callable[[str], None]
+"""Called with a sentence for the person who waits."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What came of a recording."""
+
+    end: ProgramEnd
+    output: Path | None
+    """The trace; None when no process left any record."""
+    kept_session: Path | None = None
+    """The session folder, where it was asked for or is still written to."""
+    running: tuple[int, ...] = ()
+    """Processes that outlive the program and go on recording into the kept session."""
+    notes: tuple[tuple[str, int], ...] = field(default=())
+    """What the reader of the records skipped or repaired."""
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """A program that ran and left its records in a session folder."""
+
+    session: Path
+    end: ProgramEnd
+    other_tools: str = ""
+    """What there is to know of other tools."""
+
+
+def record(
+    options: RecordOptions, environment: Mapping[str, str], progress: Progress = no_progress
+) -> Recording:
+    """Run the command of `options` and write its trace."""
+    return merged(options, run_recorded(options, environment), progress)
+
+
+def run_recorded(
+    options: RecordOptions, environment: Mapping[str, str], told: Told | None = None
+) -> RecordedRun:
+    """Run the command of `options`; refused when its trace could not be written.
+
+    `told` hears of the runtime that the program is to run on: that it is fetched, and what it is
+    not for.
+    """
+    require_free(options.output, [], force=options.force)
+    other_tools = "; ".join(other_tools_sentences(options.other_tools, environment))
+    prepared = prepare(options, environment, told)
+    session = _make_session(options, other_tools)
+    try:
+        end = _run_watched(session, prepared)
+    except WavescopeError:
+        remove_session(session)
+        raise
+    return RecordedRun(session, end, other_tools)
+
+
+def _run_watched(session: Path, program: PreparedProgram) -> ProgramEnd:
+    """Run the program; what is to be done about its records meanwhile is done."""
+    options = program.options
+    if options.last_ms is None and not options.until_marker and not options.when:
+        return run_into(session, program)
+    last_ns = None if options.last_ms is None else options.last_ms * 1_000_000
+    recent = RecentPart(session, last_ns)
+    until_marker = marker_pattern(options.until_marker) if options.until_marker else None
+    slow_step = SlowStep.parse(options.when) if options.when else None
+    triggers = Triggers(recent, until_marker, slow_step, options.output)
+
+    def meanwhile() -> None:
+        triggers.look()
+        recent.keep()
+
+    end = run_into(session, program, meanwhile)
+    with suppress(OSError, DamagedStreamError):  # the program's exit code counts more
+        triggers.look()
+        triggers.finish()
+        recent.finish()
+    return end
+
+
+@dataclass(frozen=True)
+class PreparedProgram:
+    """A program that can be run with the collector in it."""
+
+    options: RecordOptions
+    environment: Mapping[str, str]
+    collector: Path
+    command: tuple[str, ...]
+    """As it is started on its runtime."""
+
+
+def prepare(
+    options: RecordOptions, environment: Mapping[str, str], told: Told | None = None
+) -> PreparedProgram:
+    """Find everything that the program of `options` needs; refused when something is missing."""
+    collector = required_collector(options.mode)
+    runtime = softgpu_runtime(options.softgpu, environment, told)
+    if runtime is None:
+        _require_program(options.command[0], environment)
+    command = command_on(runtime, options.command, environment, told)
+    remove_forgotten()
+    return PreparedProgram(options, environment, collector, tuple(command))
+
+
+def merge_session(
+    session: Path, output: Path, *, force: bool, progress: Progress = no_progress
+) -> tuple[tuple[str, int], ...]:
+    """Write the records in `session` as one trace file; what the reader skipped or repaired."""
+    windows = recent_windows(session, process_bases(path.name for path in session.iterdir()))
+    with (
+        open_session(session, windows) as source,
+        replaced(output, [session], force=force) as temporary,
+    ):
+        write_trace([source], temporary, progress)
+        return tuple(source.notes)
+
+
+def _require_program(program: str, environment: Mapping[str, str]) -> None:
+    if Path(program).is_file() and "/" in program and not os.access(program, os.X_OK):
+        raise UsageError(
+            f"'{program}' cannot be executed", hint="chmod +x, or name its interpreter"
+        )
+    if shutil.which(program, path=environment.get("PATH")) is None:
+        raise UsageError(
+            f"there is no program '{program}'",
+            hint="check the spelling and PATH; a program here needs ./ before its name",
+        )
+
+
+def _make_session(options: RecordOptions, other_tools: str) -> Path:
+    """A private folder beside the output; programs may change their folder, so it is absolute."""
+    parent = options.output.absolute().parent
+    name = f"{options.output.name[:80]}.session-"
+    session = Path(tempfile.mkdtemp(prefix=name, dir=parent))
+    describe_session(session, options, other_tools=other_tools)
+    return session
+
+
+def describe_session(session: Path, options: RecordOptions, **more: str) -> None:
+    """Leave what is known of a recording in its session."""
+    facts = {
+        "recorded_by": f"wavescope {__version__}",
+        "recorded_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "recorded_command": shlex.join(options.command),
+        "output": str(options.output.absolute()),
+        "mode": options.mode.value,
+        "kernel_filter": options.kernel,
+        "softgpu": "" if options.softgpu is None else options.softgpu or "default",
+    }
+    write_session_facts(session, {tag: value for tag, value in {**facts, **more}.items() if value})
+
+
+def softgpu_runtime(
+    specification: str | None, environment: Mapping[str, str], told: Told | None = None
+) -> Runtime | None:
+    """The runtime that a specification of software GPUs names; None is the machine's own."""
+    if specification is None:
+        return None
+    return chosen_runtime(SoftGpuOptions.parse(specification).runtime, environment, told=told)
+
+
+def run_into(
+    session: Path, program: PreparedProgram, meanwhile: Callable[[], None] = do_nothing
+) -> ProgramEnd:
+    """Run the program; its processes record into `session`."""
+    options, environment, collector = program.options, program.environment, program.collector
+    with ExitStack() as stack:
+        if not is_loadable(collector):
+            links = tempfile.TemporaryDirectory(dir=sessions_folder(environment))
+            collector = linked(collector, Path(stack.enter_context(links)))
+        softgpu = _softgpu_environment(options, environment)
+        injection = Injection(collector, session, softgpu)
+        child_environment = injected_environment(options, environment, injection)
+        stack.enter_context(registered(session, environment))
+        return launch(program.command, child_environment, meanwhile)
+
+
+def _softgpu_environment(
+    options: RecordOptions, environment: Mapping[str, str]
+) -> Mapping[str, str]:
+    if options.softgpu is None:
+        return {}
+    return softgpu_environment(options.softgpu, environment)
+
+
+def merged(options: RecordOptions, run: RecordedRun, progress: Progress = no_progress) -> Recording:
+    """Write the trace of a run; its session folder is removed unless it is still needed."""
+    try:
+        return _merged(options, run, progress)
+    except (Exception, KeyboardInterrupt) as error:  # whatever it is: nothing is lost
+        raise _merge_error(run.session, error) from error
+
+
+def _merged(options: RecordOptions, run: RecordedRun, progress: Progress) -> Recording:
+    session, end = run.session, run.end
+    bases = process_bases(path.name for path in session.iterdir())
+    running = _running(session, bases)
+    kept = session if running or (options.keep_chunks and bases) else None
+    output, notes = None, tuple[tuple[str, int], ...]()
+    if bases:
+        describe_session(session, options, program_end=end.words, other_tools=run.other_tools)
+        fetch_pending(session)
+        notes = merge_session(session, options.output, force=options.force, progress=progress)
+        output = options.output
+    if end.trouble:
+        notes += ((f"records were not looked after while the program ran: {end.trouble}", 1),)
+    if kept is None:
+        wait_until_released(session)
+        remove_session(session)
+    return Recording(end, output, kept, running, notes)
+
+
+def _running(session: Path, bases: Sequence[str]) -> tuple[int, ...]:
+    """Those that record, also as another user, and those that may begin to."""
+    recording = {_pid_of(base) for base in bases if _is_running(base)}
+    return tuple(sorted(recording | set(outliving(session))))
+
+
+def fetch_pending(session: Path) -> None:
+    """Move what processes that are gone had in flight into the session, where that is possible.
+
+    What stays in memory is read from there.
+    """
+    with suppress(OSError):
+        for base in process_bases(path.name for path in session.iterdir()):
+            if not _is_running(base):
+                move_into_session(session, base)
+
+
+def _merge_error(session: Path, error: BaseException) -> WavescopeError:
+    if not session.exists():
+        return WavescopeError(
+            f"the program ran, but its records are gone: somebody removed {session}",
+            hint="record again, and leave the folder alone until the program has ended",
+        )
+    if isinstance(error, KeyboardInterrupt):
+        reason = "interrupted"
+    else:
+        reason = str(error) or type(error).__name__
+    return WavescopeError(
+        f"the program was recorded, but its records could not be merged: {reason}",
+        hint=f"they are kept: wavescope recover {shlex.quote(str(session))}",
+    )
+
+
+def _pid_of(base: str) -> int:
+    return int(base.partition("-")[0])
+
+
+def _is_running(base: str) -> bool:
+    return is_running(_pid_of(base), int(base.partition("-")[2]), f"{base}.{FACTS_SUFFIX}")
+
+
+def remove_session(session: Path) -> None:
+    """Remove what this recording made; a folder that holds anything else stays."""
+    names = [path.name for path in session.iterdir()]
+    for path in files_of(session, names):
+        path.unlink(missing_ok=True)
+    for name in (SESSION_FACTS, RECENT_PART, RECENT_PART_DRAFT):
+        (session / name).unlink(missing_ok=True)
+    try:
+        session.rmdir()
+    except OSError:
+        return

@@ -1,0 +1,167 @@
+"""Turns track events into rows: strings looked up, arguments in columns, tracks as places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.arrays.array_types import Array
+from wavescope.formats.perfetto.events import (
+    INTERNED_ARGUMENT,
+    NUMBER_ARGUMENT,
+    TEXT_ARGUMENT,
+    TrackEvents,
+)
+from wavescope.formats.perfetto.fields import Interned
+from wavescope.formats.perfetto.protobuf_fields import text_of
+from wavescope.formats.perfetto.sequences import Sequence
+from wavescope.formats.perfetto.tracks import Tracks
+from wavescope.model.builder import TraceBuilder
+from wavescope.model.columns import CALLS, OPS, UNKNOWN, ColumnType
+
+Int64s = npt.NDArray[np.int64]
+Rows = dict[str, Array]
+
+_AXES = ("x", "y", "z")
+_SIZES = ("grid", "workgroup")
+_NUMBERS = {
+    column.name: column.type
+    for table in (OPS, CALLS)
+    for column in table.columns
+    if column.type in (ColumnType.INT64, ColumnType.INT32)
+    and column.name not in ("id", "gpu", "queue", "start_ns", "end_ns", "pid", "kernel", "marker")
+} | {"unclosed": ColumnType.INT32}
+_STRINGS = ("full_name", "domain", "type")
+_PLACE = ("is_queue", "gpu", "queue", "process", "pid", "thread")
+_LARGEST_INT32 = (1 << 31) - 1
+
+
+class RowResolver:
+    """Makes rows of events, with the strings and tracks known when it is asked."""
+
+    def __init__(
+        self, builder: TraceBuilder, sequences: Mapping[int, Sequence], tracks: Tracks
+    ) -> None:
+        self._builder = builder
+        self._sequences = sequences
+        self._tracks = tracks
+
+    def rows(self, events: TrackEvents) -> Rows:
+        """Columns with a value for each event; absent columns are unknown for all."""
+        rows: Rows = {"start_ns": events["timestamp"].copy(), "track": events["track"].copy()}
+        rows |= self._places(events["track"])
+        rows["name"] = self._names(events)
+        rows["category"] = self._interned(events, Interned.EVENT_CATEGORIES, "category")
+        rows["second_category"] = self._interned(
+            events, Interned.EVENT_CATEGORIES, "second_category"
+        )
+        self._add_arguments(events, rows)
+        return rows
+
+    def _places(self, tracks: Int64s) -> Rows:
+        uuids, which = np.unique(tracks, return_inverse=True)
+        places = [self._tracks.place(uuid) for uuid in uuids.tolist()]
+        return {
+            name: np.array([getattr(place, name) for place in places], np.int64)[which]
+            for name in _PLACE
+        }
+
+    def _names(self, events: TrackEvents) -> Int64s:
+        names = self._interned(events, Interned.EVENT_NAMES, "name")
+        given = np.flatnonzero(events["name_offset"] >= 0)
+        code = self._builder.strings.code
+        for row in given.tolist():
+            text = events.text(int(events["name_offset"][row]), int(events["name_size"][row]))
+            names[row] = code(text_of(text))
+        return names
+
+    def _interned(self, events: TrackEvents, kind: int, column: str) -> Int64s:
+        code = self._builder.strings.code
+        return self._looked_up(events["sequence"], events[column], kind, code)
+
+    def _looked_up(
+        self,
+        sequences: Int64s,
+        numbers: Int64s,
+        kind: int,
+        meaning: Callable[[str], int],
+    ) -> Int64s:
+        """The meaning of the strings that `numbers` stand for in their sequences; 0 is none."""
+        values = np.full(len(numbers), UNKNOWN, np.int64)
+        for sequence in np.unique(sequences).tolist():
+            state = self._sequences.get(sequence)
+            mine = np.flatnonzero((sequences == sequence) & (numbers != 0))
+            if state is None or not len(mine):
+                continue
+            strings = state.strings[kind]
+            iids, which = np.unique(numbers[mine], return_inverse=True)
+            meanings = [meaning(strings.get(iid, "")) for iid in iids.tolist()]
+            values[mine] = np.array(meanings, np.int64)[which]
+        return values
+
+    def _add_arguments(self, events: TrackEvents, rows: Rows) -> None:
+        row_of = events["argument_row"]
+        if not len(row_of):
+            return
+        names = self._looked_up(
+            events["sequence"][row_of],
+            events["argument_name"],
+            Interned.DEBUG_ANNOTATION_NAMES,
+            self._builder.strings.code,
+        )
+        kinds = events["argument_kind"]
+        for code in np.unique(names).tolist():
+            name = self._builder.strings[code]
+            for kind in (NUMBER_ARGUMENT, INTERNED_ARGUMENT, TEXT_ARGUMENT):
+                chosen = np.flatnonzero((names == code) & (kinds == kind))
+                if len(chosen):
+                    self._add_argument(events, rows, name, kind, chosen)
+
+    def _add_argument(
+        self, events: TrackEvents, rows: Rows, name: str, kind: int, chosen: npt.NDArray[np.intp]
+    ) -> None:
+        at, values = events["argument_row"][chosen], events["argument_value"][chosen]
+        strings = Interned.DEBUG_ANNOTATION_STRING_VALUES
+        sequences = events["sequence"][at]
+        if kind == NUMBER_ARGUMENT and name in _NUMBERS:
+            if _NUMBERS[name] is ColumnType.INT32:
+                values = np.where(np.abs(values) <= _LARGEST_INT32, values, UNKNOWN)
+            if name in _PLACE:
+                # Ops state the process and thread they come from; others are on their track's.
+                on_queue = rows["is_queue"][at] != 0
+                at, values = at[on_queue], values[on_queue]
+            _column(rows, name)[at] = values
+        elif kind == INTERNED_ARGUMENT and name in _STRINGS:
+            _column(rows, name)[at] = self._looked_up(
+                sequences, values, strings, self._builder.strings.code
+            )
+        elif kind == INTERNED_ARGUMENT and name in _SIZES:
+            for index, axis in enumerate(_AXES):
+                _column(rows, f"{name}_{axis}")[at] = self._looked_up(
+                    sequences, values, strings, partial(_size, index=index)
+                )
+        elif kind == TEXT_ARGUMENT and name == "args":
+            sizes = events["argument_size"][chosen]
+            texts = map(events.text, values.tolist(), sizes.tolist())
+            _column(rows, name)[at] = self._builder.add_texts(list(texts))
+
+
+def _column(rows: Rows, name: str) -> Array:
+    if name not in rows:
+        rows[name] = np.full(len(rows["start_ns"]), UNKNOWN, np.int64)
+    return rows[name]
+
+
+def _size(text: str, index: int) -> int:
+    """The part of a text such as '256,1,1' at `index`, unknown where it is no such text."""
+    parts = text.split(",")
+    if len(parts) != len(_AXES) or len(text) > 64:
+        return UNKNOWN
+    try:
+        value = int(parts[index])
+    except ValueError:
+        return UNKNOWN
+    return value if abs(value) <= _LARGEST_INT32 << 31 else UNKNOWN

@@ -1,0 +1,190 @@
+"""Collects what a Perfetto file holds into the tables of a trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.arrays.array_types import Array
+from wavescope.formats.perfetto.links import FlowLinks
+from wavescope.formats.perfetto.pairs import Slices
+from wavescope.formats.perfetto.rows import Rows
+from wavescope.formats.perfetto.tracks import Tracks
+from wavescope.model.builder import TraceBuilder
+from wavescope.model.columns import (
+    AGENTS,
+    CALLS,
+    MARKER_INSTANT,
+    MARKER_UNCLOSED,
+    MARKERS,
+    METADATA,
+    OPS,
+    PROCESSES,
+    QUEUES,
+    THREADS,
+    UNKNOWN,
+    ColumnType,
+    Table,
+)
+
+Int64s = npt.NDArray[np.int64]
+
+_LARGEST = {ColumnType.INT64: (1 << 63) - 1, ColumnType.INT32: (1 << 31) - 1}
+
+
+class PerfettoTrace:
+    """The tables that grow while a file is read; `finish` adds what is known only at its end."""
+
+    def __init__(self, builder: TraceBuilder, tracks: Tracks) -> None:
+        self.builder = builder
+        self.is_ours = False
+        """Whether wavescope wrote the file: its tracks and categories then say what slices are."""
+        self._base_ns = 0
+        self._tracks = tracks
+        self._process_ids: dict[int, int] = {}
+        self._pids: dict[int, int] = {}
+        self._links = FlowLinks(builder)
+        self._marker_code = builder.strings.code("marker")
+
+    def take_details(self, details: dict[str, Any]) -> None:
+        """Take in what our own exporter says of the whole trace."""
+        if self.is_ours or not isinstance(details.get("wavescope"), int):
+            return
+        self.is_ours = True
+        base_ns = details.get("base_ns")
+        if isinstance(base_ns, int) and abs(base_ns) < 1 << 63:
+            self._base_ns = base_ns
+        tables = details.get("tables")
+        for table in (PROCESSES, THREADS, AGENTS, QUEUES, METADATA):
+            rows = tables.get(table.name) if isinstance(tables, dict) else None
+            for row in rows if isinstance(rows, list) else ():
+                if isinstance(row, dict):
+                    self._add_row(table, row)
+
+    def add(self, slices: Slices) -> None:
+        """Append slices as ops, calls and markers."""
+        rows = slices.rows
+        if not len(rows["start_ns"]):
+            return
+        for column in ("start_ns", "end_ns"):
+            rows[column] = rows[column] + np.int64(self._base_ns)
+        backwards = rows["end_ns"] < rows["start_ns"]
+        self.builder.notes.add("slices ended before they began: taken as empty", backwards.sum())
+        rows["end_ns"] = np.where(backwards, rows["start_ns"], rows["end_ns"])
+        if not self.is_ours:
+            self._add_calls(slices, np.arange(len(backwards)), category="category")
+            return
+        is_op = rows["is_queue"] != 0
+        is_marker = ~is_op & (rows["category"] == self._marker_code)
+        self._add_ops(slices, np.flatnonzero(is_op))
+        self._add_markers(rows, np.flatnonzero(is_marker))
+        self._add_calls(slices, np.flatnonzero(~is_op & ~is_marker), category="second_category")
+
+    def finish(self) -> None:
+        """Add links, and the processes and threads of other producers' files."""
+        self._links.finish()
+        if self.is_ours:
+            return
+        code = self.builder.strings.code
+        for pid in self._process_ids:
+            self.builder.add_row(PROCESSES, pid=pid, name=self._tracks.process_names.get(pid, ""))
+        for (pid, thread), name in self._tracks.thread_names.items():
+            if pid in self._process_ids and name:
+                process = self._process_ids[pid]
+                self.builder.add_row(THREADS, process=process, thread=thread, name=code(name))
+
+    def _add_row(self, table: Table, row: dict[str, Any]) -> None:
+        values: dict[str, int | str] = {}
+        for column in table.columns:
+            value = row.get(column.name)
+            if column.type is ColumnType.STRING:
+                if isinstance(value, str):
+                    values[column.name] = value
+            elif isinstance(value, int) and abs(value) <= _LARGEST.get(column.type, -1):
+                values[column.name] = value
+        if table is PROCESSES:
+            number = len(self._process_ids)
+            self._process_ids.setdefault(int(values.pop("id", number)), number)
+            self._pids[number] = int(values.get("pid", UNKNOWN))
+            values.setdefault("pid", UNKNOWN)
+        elif "process" in values:
+            values["process"] = self._process_ids.get(int(values["process"]), UNKNOWN)
+        if values:
+            self.builder.add_row(table, **values)
+
+    def _add_ops(self, slices: Slices, chosen: npt.NDArray[np.intp]) -> None:
+        if not len(chosen):
+            return
+        rows = slices.rows
+        columns = _chosen(rows, OPS, chosen)
+        columns["type"] = rows["second_category"][chosen]
+        columns["process"] = self._processes(columns["process"])
+        name = columns["name"]
+        name = np.where(name == columns["type"], self.builder.strings.code(""), name)
+        full_name = _argument(rows, "full_name", chosen)
+        columns["name"] = np.where(full_name != UNKNOWN, full_name, name)
+        columns["sequence"] = np.maximum(_argument(rows, "sequence", chosen), 0)
+        ids = self.builder.add(OPS, columns)
+        self._links.add_ops(*_flows(slices, chosen, ids))
+
+    def _add_markers(self, rows: Rows, chosen: npt.NDArray[np.intp]) -> None:
+        if not len(chosen):
+            return
+        columns = _chosen(rows, MARKERS, chosen)
+        columns["process"] = self._processes(columns["process"])
+        columns["category"] = rows["second_category"][chosen]
+        unclosed = _argument(rows, "unclosed", chosen) > 0
+        columns["flags"] = rows["is_instant"][chosen] * MARKER_INSTANT + unclosed * MARKER_UNCLOSED
+        self.builder.add(MARKERS, columns)
+
+    def _add_calls(self, slices: Slices, chosen: npt.NDArray[np.intp], category: str) -> None:
+        if not len(chosen):
+            return
+        rows = slices.rows
+        columns = _chosen(rows, CALLS, chosen)
+        columns["category"] = rows[category][chosen]
+        if self.is_ours:
+            processes = self._processes(columns["process"])
+            columns["process"] = processes
+            known = np.array([UNKNOWN, *self._pids.values()], np.int64)
+            columns["pid"] = np.where(processes >= 0, known[processes + 1], columns["pid"])
+        else:
+            columns["process"] = self._processes_by_pid(columns["pid"])
+        ids = self.builder.add(CALLS, columns)
+        self._links.add_calls(*_flows(slices, chosen, ids))
+
+    def _processes(self, given: Array) -> Int64s:
+        """Process ids as this trace numbers them."""
+        numbers, which = np.unique(given, return_inverse=True)
+        known = [self._process_ids.get(number, UNKNOWN) for number in numbers.tolist()]
+        return np.array(known, np.int64)[which]
+
+    def _processes_by_pid(self, pids: Array) -> Int64s:
+        numbers, which = np.unique(pids, return_inverse=True)
+        ids = [
+            self._process_ids.setdefault(pid, len(self._process_ids)) if pid >= 0 else UNKNOWN
+            for pid in numbers.tolist()
+        ]
+        return np.array(ids, np.int64)[which]
+
+
+def _chosen(rows: Rows, table: Table, chosen: npt.NDArray[np.intp]) -> dict[str, Array]:
+    return {name: rows[name][chosen] for name in table.column_names if name in rows}
+
+
+def _argument(rows: Rows, name: str, chosen: npt.NDArray[np.intp]) -> Int64s:
+    if name not in rows:
+        return np.full(len(chosen), UNKNOWN, np.int64)
+    column: Int64s = rows[name][chosen]
+    return column
+
+
+def _flows(slices: Slices, chosen: npt.NDArray[np.intp], ids: range) -> tuple[Int64s, Int64s]:
+    """Flow ids of the chosen rows, and the row id each belongs to."""
+    new_row = np.full(len(slices.rows["start_ns"]), UNKNOWN, np.int64)
+    new_row[chosen] = np.arange(ids.start, ids.stop)
+    row_ids = new_row[slices.flow_row]
+    known = row_ids >= 0
+    return slices.flow_id[known], row_ids[known]

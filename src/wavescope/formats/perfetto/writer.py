@@ -1,0 +1,178 @@
+"""Writes Perfetto protobuf traces (.pftrace), which ui.perfetto.dev opens.
+
+Every GPU is a top-level track with its queues, their depth and the GPU's busy time below it; every
+process has its threads with calls and markers nested; arrows lead from calls to the ops they
+launched. Times are the trace's own nanoseconds. Only when one of them is negative, which Perfetto
+cannot hold, all are moved so that the first is zero, and the file says by how much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import orjson
+
+from wavescope.formats.compressed_output import opened_output
+from wavescope.formats.exporter import Exporter, ExportOptions, Progress
+from wavescope.formats.perfetto.encoder import (
+    InternTable,
+    argument_label,
+    counter_body,
+    encoded_slices,
+    event_body,
+    packet,
+)
+from wavescope.formats.perfetto.fields import (
+    WAVESCOPE_DETAILS,
+    ChromeEvents,
+    Counter,
+    Merge,
+    Ordering,
+    Packet,
+    Process,
+    Thread,
+)
+from wavescope.formats.perfetto.fields import Track as TrackField
+from wavescope.formats.perfetto.protobuf import integer, message, text
+from wavescope.formats.timeline.bodies import EventBody
+from wavescope.formats.timeline.counter_series import Samples, Span
+from wavescope.formats.timeline.slice_columns import Pieces, SliceColumns
+from wavescope.formats.timeline.timeline import write_timeline
+from wavescope.formats.timeline.trace_details import trace_details, track_details
+from wavescope.formats.timeline.tracks import Track, TrackKind
+from wavescope.model.source import TraceSource, read_metadata
+from wavescope.names.kernel_names import short_name
+
+_LONGEST_FACT = 4096
+
+
+class PerfettoWriter:
+    """A `TimelineWriter` that makes TracePackets; a track's uuid is its index plus one."""
+
+    unique_flows = False
+    op_place = ()
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._interned = InternTable()
+        self._base_ns = 0
+
+    def begin(self, source: TraceSource, span: Span) -> None:
+        """Write facts about the trace, and that tracks come in the order of their ranks."""
+        self._base_ns = min(span.first_ns, 0)
+        self._out.write(self._interned.definitions())
+        details = trace_details(source, self._base_ns)
+        self._out.write(packet(message(WAVESCOPE_DETAILS, orjson.dumps(details))))
+        facts = [
+            message(
+                ChromeEvents.METADATA,
+                text(ChromeEvents.NAME, tag[:_LONGEST_FACT]),
+                text(ChromeEvents.STRING_VALUE, value[:_LONGEST_FACT]),
+            )
+            for tag, value in read_metadata(source).items()
+        ]
+        if facts:
+            self._out.write(packet(message(Packet.CHROME_EVENTS, *facts)))
+        root = (
+            integer(TrackField.UUID, 0),
+            integer(TrackField.CHILD_ORDERING, Ordering.CHILDREN_EXPLICIT),
+            integer(TrackField.PROCESS_ORDERING, Ordering.PROCESSES_EXPLICIT),
+            integer(TrackField.THREAD_ORDERING, Ordering.THREADS_EXPLICIT),
+        )
+        self._out.write(packet(message(Packet.TRACK_DESCRIPTOR, *root)))
+
+    def track(self, track: Track) -> None:
+        """Write a TrackDescriptor, with what our own reader needs to know beside it."""
+        descriptor = message(Packet.TRACK_DESCRIPTOR, *_descriptor(track))
+        details = message(WAVESCOPE_DETAILS, orjson.dumps(track_details(track)))
+        self._out.write(packet(descriptor, details))
+
+    def body(self, event: EventBody) -> bytes:
+        """The repeating fields of an event."""
+        return event_body(event, self._interned)
+
+    def label(self, name: str) -> bytes:
+        """The name of an argument."""
+        return argument_label(name, self._interned)
+
+    def forget(self) -> None:
+        """Void all interned strings."""
+        self._interned.forget()
+
+    def slices(self, columns: SliceColumns) -> None:
+        """Write begin and end packets."""
+        self._out.write(self._interned.definitions())
+        for piece in encoded_slices(
+            replace(columns, track=columns.track + 1, base_ns=self._base_ns)
+        ):
+            self._out.write(piece)
+
+    def counter(self, track: Track, samples: Samples) -> None:
+        """Write counter packets; equal values share a body."""
+        values, body = np.unique(samples.values, return_inverse=True)
+        rows = len(samples.times_ns)
+        columns = SliceColumns(
+            start_ns=samples.times_ns,
+            end_ns=samples.times_ns,
+            track=np.full(rows, track.index, np.int64),
+            body=body.astype(np.int32),
+            bodies=Pieces.of([counter_body(value) for value in values.tolist()]),
+            instant=np.ones(rows, np.uint8),
+        )
+        self.slices(columns)
+
+    def end(self) -> None:
+        """Nothing: packets need no trailer."""
+
+
+def _descriptor(track: Track) -> list[bytes]:
+    fields = [
+        integer(TrackField.UUID, track.index + 1),
+        integer(TrackField.SIBLING_ORDER_RANK, track.rank),
+    ]
+    if track.kind is TrackKind.PROCESS:
+        process = integer(Process.PID, track.pid), text(Process.PROCESS_NAME, track.name)
+        return [*fields, message(TrackField.PROCESS, *process)]
+    if track.kind is TrackKind.THREAD and track.lane == 0:
+        thread = (
+            integer(Thread.PID, track.pid),
+            integer(Thread.TID, track.tid),
+            text(Thread.THREAD_NAME, track.name),
+        )
+        return [*fields, message(TrackField.THREAD, *thread)]
+    if track.parent >= 0:
+        fields.append(integer(TrackField.PARENT_UUID, track.parent + 1))
+    if track.kind is TrackKind.GPU_BUSY:
+        fields.append(message(TrackField.COUNTER, text(Counter.UNIT_NAME, "%")))
+    elif track.kind is TrackKind.QUEUE_DEPTH:
+        fields.append(message(TrackField.COUNTER, integer(Counter.UNIT, Counter.COUNT_UNIT)))
+    return [*fields, text(TrackField.NAME, track.name), *_child_fields(track)]
+
+
+def _child_fields(track: Track) -> list[bytes]:
+    """How the children of a track are ordered, and that the lanes of one queue are shown as one."""
+    if track.kind is TrackKind.GPU:
+        return [integer(TrackField.CHILD_ORDERING, Ordering.CHILDREN_EXPLICIT)]
+    key = f"{track.kind.value} {track.gpu} {track.queue} {track.process} {track.thread}"
+    return [
+        integer(TrackField.SIBLING_MERGE_BEHAVIOR, Merge.BY_KEY),
+        text(TrackField.SIBLING_MERGE_KEY, key),
+    ]
+
+
+def write(source: TraceSource, path: Path, options: ExportOptions, progress: Progress) -> None:
+    """Write `source` as a Perfetto trace to `path`."""
+    with opened_output(path, gzip=options.gzip) as out:
+        shown_name = short_name if options.short_names else str
+        write_timeline(source, PerfettoWriter(out), shown_name, progress)
+
+
+EXPORTER = Exporter(
+    name="perfetto",
+    suffixes=(".pftrace", ".pftrace.gz", ".perfetto-trace", ".perfetto-trace.gz"),
+    meaning="Perfetto protobuf trace for ui.perfetto.dev",
+    write=write,
+)

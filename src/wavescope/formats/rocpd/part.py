@@ -1,0 +1,191 @@
+"""One recorded process of a rocpd file: the tables that share a suffix, and what their ids mean."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from wavescope.formats.rocprofv3.rows import plain_kernel_name
+from wavescope.formats.sqlite.lookup import ValueByKey, ValuesByRowid
+from wavescope.formats.sqlite.rows import Field, ForeignSqliteSource, Given, Reading
+from wavescope.formats.sqlite.sqlite_columns import ColumnKind, ColumnRequest, open_cursor
+from wavescope.formats.sqlite.strings import StringCodes
+from wavescope.model.columns import UNKNOWN
+
+DISPATCHES, MEMORY_COPIES = "rocpd_kernel_dispatch", "rocpd_memory_copy"
+REGIONS, SAMPLES, ALLOCATIONS = "rocpd_region", "rocpd_sample", "rocpd_memory_allocate"
+EVENTS, ARGUMENTS, COUNTER_VALUES = "rocpd_event", "rocpd_arg", "rocpd_pmc_event"
+KERNEL_SYMBOLS, CODE_OBJECTS = "rocpd_info_kernel_symbol", "rocpd_info_code_object"
+PROCESS_FACTS, THREAD_NAMES, QUEUE_NAMES = (
+    "rocpd_info_process",
+    "rocpd_info_thread",
+    "rocpd_info_queue",
+)
+NODES, AGENT_FACTS, COUNTER_NAMES = "rocpd_info_node", "rocpd_info_agent", "rocpd_info_pmc"
+STRINGS, TRACKS, METADATA_VALUES = "rocpd_string", "rocpd_track", "rocpd_metadata"
+
+_EVENT_COLUMNS = ("stack_id", "category_id")
+_MARKER_CATEGORY = "MARKER"
+
+
+class Part:
+    """The tables `<name><suffix>` of one process; every id is only unique among them."""
+
+    def __init__(self, source: ForeignSqliteSource, suffix: str, first_process: int) -> None:
+        self.source = source
+        self.suffix = suffix
+        self.first_process = first_process
+        self.first_id: dict[tuple[str, str], int] = {}
+        """By trace table and file table: what is added to the file's ids."""
+        self.first_queue = 0
+        self.gpus = ValueByKey.of({})
+        """Number of each GPU by agent id; agents that are no GPUs have none."""
+
+    def table(self, name: str) -> str:
+        """The file's table that holds `name` for this process."""
+        return name + self.suffix
+
+    def rows(self, name: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of a small table."""
+        return self.source.small_table(self.table(name), columns)
+
+    def read(self, table: str, fields: Mapping[str, Field], reading: Reading) -> Iterator[Given]:
+        """Timed rows of one of the tables."""
+        return self.source.timed_rows(self.table(table), fields, reading, self.codes)
+
+    @cached_property
+    def codes(self) -> StringCodes:
+        """Codes of this process's string ids."""
+        return StringCodes(self.source.texts_in(self.table(STRINGS)), self.source.strings)
+
+    @cached_property
+    def processes(self) -> list[tuple[int, dict[str, int | str]]]:
+        """(id in the file, row of the trace) of each process; its environment is not read."""
+        found: list[tuple[int, dict[str, int | str]]] = []
+        columns = ("id", "pid", "ppid", "nid", "command", "start", "end", "init", "fini")
+        for own_id, pid, parent, node, command, start, end, init, fini in self.rows(
+            PROCESS_FACTS, *columns
+        ):
+            arguments = _arguments(command)
+            row: dict[str, int | str] = {
+                "id": self.first_process + len(found),
+                "pid": whole(pid),
+                "parent_pid": whole(parent),
+                "host": self.hosts.get(whole(node), ""),
+                "name": arguments[0].rpartition("/")[2] if arguments else "",
+                "command": shlex.join(arguments),
+                "start_ns": whole(init if start is None else start),
+                "end_ns": whole(fini if end is None else end),
+            }
+            found.append((whole(own_id), row))
+        return found
+
+    @cached_property
+    def process_numbers(self) -> ValueByKey:
+        """Number of each process by its id in the file."""
+        return ValueByKey.of(self._process_numbers)
+
+    @cached_property
+    def _process_numbers(self) -> dict[int, int]:
+        return {own_id: int(row["id"]) for own_id, row in self.processes}
+
+    def process_number(self, own_id: object) -> int:
+        """Number of the process that has this id in the file."""
+        return self._process_numbers.get(whole(own_id), UNKNOWN)
+
+    @cached_property
+    def pids(self) -> ValueByKey:
+        """The operating system's number of each process by its id in the file."""
+        return ValueByKey.of({own_id: int(row["pid"]) for own_id, row in self.processes})
+
+    @cached_property
+    def hosts(self) -> dict[int, str]:
+        """Host names by node id."""
+        rows = self.rows(NODES, "id", "hostname")
+        return {whole(node): text(name) for node, name in rows}
+
+    @cached_property
+    def threads(self) -> ValueByKey:
+        """The operating system's number of each thread by its id in the file."""
+        rows = self.rows(THREAD_NAMES, "id", "tid")
+        return ValueByKey.of({whole(own_id): whole(tid) for own_id, tid in rows})
+
+    @cached_property
+    def kernel_names(self) -> ValueByKey:
+        """The code of each kernel's name by its id in the file."""
+        rows = self.rows(KERNEL_SYMBOLS, "id", "display_name", "kernel_name")
+        strings = self.source.strings
+        return ValueByKey.of(
+            {
+                whole(own_id): strings.code(text(shown) or plain_kernel_name(text(mangled)))
+                for own_id, shown, mangled in rows
+            }
+        )
+
+    @cached_property
+    def events(self) -> ValuesByRowid:
+        """Correlation and category of events by id."""
+        columns = ("rowid", *_EVENT_COLUMNS)
+        requests = [ColumnRequest(name, ColumnKind.INTEGER) for name in columns]
+        database = self.source.database
+        return ValuesByRowid(
+            lambda: open_cursor(database.connection, database.file, self.table(EVENTS), requests),
+            _EVENT_COLUMNS,
+            self.source.largest_id(self.table(EVENTS)),
+        )
+
+    def event_values(self, events: npt.NDArray[np.int64], column: str) -> npt.NDArray[np.int64]:
+        """A column of the events, -1 where there is no such event."""
+        if not self.source.has_table(self.table(EVENTS)):
+            return np.full(len(events), UNKNOWN, np.int64)
+        return self.events.find(events, column)
+
+    @cached_property
+    def marker_categories(self) -> npt.NDArray[np.int64]:
+        """Ids of the categories whose events are markers."""
+        if not self.source.has_column(self.table(STRINGS), "string"):
+            return np.empty(0, np.int64)
+        rows = self.rows(STRINGS, "id", "string")
+        ids = [whole(own_id) for own_id, name in rows if text(name).startswith(_MARKER_CATEGORY)]
+        return np.array(ids, np.int64)
+
+    def is_marker(self, events: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Which events are roctx ranges and marks rather than calls."""
+        if not len(self.marker_categories):
+            return np.zeros(len(events), bool)
+        return np.isin(self.event_values(events, "category_id"), self.marker_categories)
+
+    def close(self) -> None:
+        """Gives files back."""
+        if "events" in self.__dict__:
+            self.events.close()
+
+
+def whole(value: object) -> int:
+    """`value` when it is a whole number that the trace can hold, else unknown."""
+    return value if isinstance(value, int) else UNKNOWN
+
+
+def text(value: object) -> str:
+    """`value` as text, NULL as the empty text."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return "" if value is None else str(value)
+
+
+def _arguments(command: object) -> list[str]:
+    """The words of a command that is stored as a JSON list, or as it is."""
+    stored = text(command)
+    try:
+        words = orjson.loads(stored)
+    except orjson.JSONDecodeError:
+        words = None
+    if isinstance(words, list):
+        return [str(word) for word in words]
+    return [stored] if stored else []

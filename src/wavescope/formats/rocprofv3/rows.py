@@ -1,0 +1,271 @@
+"""Rows of rocprofv3 output, CSV or JSON, gathered into one trace.
+
+Both spellings share how processes, GPUs and queues are numbered, how names become op types, which
+rows are repaired or left out, and how correlation ids become links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.arrays.array_types import Array
+from wavescope.model.builder import TraceBuilder
+from wavescope.model.columns import (
+    AGENTS,
+    CALLS,
+    KERNELS,
+    LINKS,
+    MARKER_INSTANT,
+    MARKERS,
+    OPS,
+    PROCESSES,
+    QUEUES,
+    UNKNOWN,
+    Table,
+)
+from wavescope.model.op_kinds import MARKER_TYPE
+
+MARKER_CATEGORY = "roctx"
+
+_COPY_PREFIX = "MEMORY_COPY_"
+_API_OF_KIND = (
+    ("HIP", "HIP"),
+    ("HSA", "HSA"),
+    ("RCCL", "RCCL"),
+    ("MARKER", "ROCTX"),
+    ("MEMORY_ALLOCATION", "MEMORY"),
+    ("SCRATCH_MEMORY", "MEMORY"),
+    ("ROCDECODE", "ROCDECODE"),
+    ("ROCJPEG", "ROCJPEG"),
+    ("OMPT", "OMPT"),
+)
+
+
+def copy_type(direction: str) -> str:
+    """The op type of a copy: MEMORY_COPY_HOST_TO_DEVICE or HOST_TO_DEVICE is CopyHostToDevice.
+
+    Any other name is a type already.
+    """
+    words = direction.strip().removeprefix(_COPY_PREFIX)
+    if not words.isupper():
+        return words or "Copy"
+    return "Copy" + "".join(word.capitalize() for word in words.split("_"))
+
+
+def api_of_kind(kind: str) -> str:
+    """The API that a rocprofv3 kind such as HIP_RUNTIME_API_EXT belongs to."""
+    for prefix, api in _API_OF_KIND:
+        if kind.startswith(prefix):
+            return api
+    return kind
+
+
+def plain_kernel_name(name: str) -> str:
+    """A kernel's name without what marks its descriptor: `.kd` or `[clone .kd]`."""
+    return name.removesuffix(".kd").removesuffix(" [clone .kd]").rstrip()
+
+
+@dataclass
+class ProcessFacts:
+    """What is known of one process; filled while its rows are read."""
+
+    pid: int = UNKNOWN
+    rank: int = UNKNOWN
+    host: str = ""
+    name: str = ""
+    command: str = ""
+    start_ns: int = UNKNOWN
+    end_ns: int = UNKNOWN
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class GpuFacts:
+    """What is known of one GPU; `identity` tells it from others of its host."""
+
+    host: str
+    identity: int | str
+    number: int
+    chip: str = ""
+    model: str = ""
+    uuid: str = ""
+    cu_count: int = UNKNOWN
+    clock_mhz: int = UNKNOWN
+    wave_size: int = UNKNOWN
+    memory_bytes: int = UNKNOWN
+
+
+class Rocprofv3Rows:
+    """Takes blocks of rows; `finished` writes what only the whole input tells, such as links."""
+
+    def __init__(self, path: str, format_name: str) -> None:
+        self.builder = TraceBuilder(path, format_name)
+        self.processes: list[ProcessFacts] = []
+        self._gpus: dict[tuple[str, int | str], int] = {}
+        self._queues: dict[tuple[int, int], dict[int, int]] = {}
+        self._calls: dict[int, list[tuple[Array, Array]]] = {}
+        self._ops: dict[int, list[tuple[Array, Array]]] = {}
+
+    def add_process(self, facts: ProcessFacts) -> int:
+        """The number of a new process, whose facts may still grow."""
+        self.processes.append(facts)
+        return len(self.processes) - 1
+
+    def gpu(self, facts: GpuFacts) -> int:
+        """The trace's number of a GPU: its own where that is free, else the next one."""
+        key = (facts.host, facts.identity)
+        if key not in self._gpus:
+            taken = set(self._gpus.values())
+            number = facts.number if facts.number not in taken else max(taken) + 1
+            self._gpus[key] = number
+            self.builder.add_row(
+                AGENTS,
+                gpu=number,
+                local_index=facts.number,
+                host=facts.host,
+                uuid=facts.uuid,
+                chip=facts.chip,
+                model=facts.model,
+                cu_count=facts.cu_count,
+                clock_mhz=facts.clock_mhz,
+                wave_size=facts.wave_size,
+                memory_bytes=facts.memory_bytes,
+            )
+        return self._gpus[key]
+
+    def queues(self, process: int, gpus: Array, queues: Array) -> Array:
+        """Queue numbers that are unique within each GPU, though processes number their own."""
+        numbers = queues.copy()
+        pairs, inverse = np.unique(np.stack((gpus, queues)), axis=1, return_inverse=True)
+        for index, (gpu, queue) in enumerate(pairs.T.tolist()):
+            number = self._queue(process, gpu, queue)
+            if number != queue:
+                numbers[inverse.reshape(-1) == index] = number
+        return numbers
+
+    def _queue(self, process: int, gpu: int, queue: int) -> int:
+        owners = self._queues.setdefault((gpu, queue), {})
+        if process not in owners:
+            if owners and queue >= 0:
+                used = {n for (g, _), o in self._queues.items() if g == gpu for n in o.values()}
+                owners[process] = max(used) + 1
+                pid = self.processes[process].pid
+                self.builder.add_row(
+                    QUEUES,
+                    gpu=gpu,
+                    queue=owners[process],
+                    name=f"queue {queue} of process {pid if pid >= 0 else process}",
+                )
+            else:
+                owners[process] = queue
+        return owners[process]
+
+    def add_ops(self, process: int, columns: Mapping[str, Array]) -> tuple[Array, Array]:
+        """Append ops; their ids and which of the given rows they are."""
+        ids, kept = self._add_timed(OPS, "ops", process, columns)
+        self._remember(self._ops, process, columns, ids, kept)
+        return ids, kept
+
+    def add_calls(
+        self, process: int, columns: Mapping[str, Array], *, causes_ops: bool = True
+    ) -> None:
+        """Append host calls; those that cause ops are found again by their correlation id."""
+        pid = self.processes[process].pid
+        given = {"pid": np.full(len(columns["start_ns"]), pid), **columns}
+        ids, kept = self._add_timed(CALLS, "calls", process, given)
+        if causes_ops:
+            self._remember(self._calls, process, columns, ids, kept)
+
+    def add_markers(self, process: int, columns: Mapping[str, Array], is_mark: Array) -> None:
+        """Append markers; `is_mark` tells marks from ranges, as do equal times."""
+        strings = self.builder.strings
+        rows = len(is_mark)
+        instant = is_mark | (columns["start_ns"] == columns["end_ns"])
+        shared = {
+            "type": np.full(rows, strings.code(MARKER_TYPE)),
+            "category": np.full(rows, strings.code(MARKER_CATEGORY)),
+            "flags": np.where(instant, MARKER_INSTANT, 0),
+            **columns,
+        }
+        self._add_timed(MARKERS, "markers", process, shared)
+
+    def add_kernels(self, process: int, columns: Mapping[str, Array]) -> Array:
+        """Append kernel symbols; their ids."""
+        rows = len(columns["name"])
+        given = {"process": np.full(rows, process), **columns}
+        return np.array(self.builder.add(KERNELS, given), np.int64)
+
+    def finished(self) -> TraceBuilder:
+        """The trace, after its processes and links were written."""
+        for facts in self.processes:
+            self.builder.add_row(
+                PROCESSES,
+                pid=facts.pid,
+                rank=facts.rank,
+                host=facts.host,
+                name=facts.name,
+                command=facts.command,
+                start_ns=facts.start_ns,
+                end_ns=facts.end_ns,
+                origin=facts.origin,
+            )
+        for process, ops in self._ops.items():
+            self._link(self._calls.get(process, []), ops)
+        return self.builder
+
+    def _add_timed(
+        self, table: Table, what: str, process: int, columns: Mapping[str, Array]
+    ) -> tuple[Array, Array]:
+        start, end = columns["start_ns"], columns["end_ns"]
+        timed = (start >= 0) & (end >= 0) & ((start > 0) | (end > 0))
+        kept = np.flatnonzero(timed)
+        notes = self.builder.notes
+        notes.add(f"{what} without times, left out", len(start) - len(kept))
+        rows = {name: column[kept] for name, column in columns.items()}
+        backwards = rows["end_ns"] < rows["start_ns"]
+        notes.add(f"{what} that end before they start, given a length of zero", backwards.sum())
+        rows["end_ns"] = np.maximum(rows["start_ns"], rows["end_ns"])
+        rows["process"] = np.full(len(kept), process)
+        ids = self.builder.add(table, rows)
+        return np.arange(ids.start, ids.stop), kept
+
+    def _remember(
+        self,
+        index: dict[int, list[tuple[Array, Array]]],
+        process: int,
+        columns: Mapping[str, Array],
+        ids: Array,
+        kept: Array,
+    ) -> None:
+        correlation = columns.get("correlation")
+        if correlation is not None:
+            known = correlation[kept] > 0
+            index.setdefault(process, []).append((correlation[kept][known], ids[known]))
+
+    def _link(self, calls: list[tuple[Array, Array]], ops: list[tuple[Array, Array]]) -> None:
+        if not calls:
+            return
+        correlations = np.concatenate([correlation for correlation, _ in calls])
+        ids = np.concatenate([ids for _, ids in calls])
+        order = np.argsort(correlations, kind="stable")
+        correlations, ids = correlations[order], ids[order]
+        if not len(ids):
+            return
+        for wanted, op_ids in ops:
+            places = np.searchsorted(correlations, wanted)
+            places[places == len(correlations)] = 0
+            found = correlations[places] == wanted
+            self.builder.add(LINKS, {"call": ids[places[found]], "op": op_ids[found]})
+
+
+def looked_up(
+    keys: npt.NDArray[np.int64], values: Mapping[int, int], missing: int = UNKNOWN
+) -> npt.NDArray[np.int64]:
+    """`values[key]` for each key, `missing` where there is none; quick when keys repeat."""
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    found = np.array([values.get(key, missing) for key in distinct.tolist()], np.int64)
+    return found[inverse.reshape(-1)] if len(distinct) else np.empty(0, np.int64)

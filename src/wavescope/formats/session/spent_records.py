@@ -1,0 +1,83 @@
+"""Gives back the disk space of records that nobody needs any more, while their process runs on.
+
+The space is taken out of the middle of a file (a hole, which reads as zeros, and zeros are no
+records), so that neither the places of other records nor the process that writes them notice.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from wavescope.arrays.array_types import Array
+from wavescope.formats.session.call_rows import is_unreturned
+from wavescope.formats.session.layout import CALLS, EMPTY, MARKERS, OPS, PAGE_BYTES, Stream
+from wavescope.formats.session.marker_rows import is_unclosed
+from wavescope.formats.session.record_file import DamagedStreamError, RecordFile, Records
+
+_BLOCK_BYTES = 3 * PAGE_BYTES
+"""What a thread takes at a time: a multiple of every record's size."""
+_KEEP_SIZE_AND_PUNCH_HOLE = 1 | 2
+_fallocate = ctypes.CDLL(None, use_errno=True).fallocate
+_fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+
+
+def forget_ops(folder: Path, base: str, end_place: int) -> None:
+    """Give back the op records before `end_place`; those on its page stay."""
+    file = opened_stream(folder, base, OPS)
+    if file is not None:
+        end = (PAGE_BYTES + end_place * file.record_bytes) // PAGE_BYTES * PAGE_BYTES
+        _give_back(file.path, PAGE_BYTES, end)
+
+
+def forget_finished(folder: Path, base: str, before_ns: int) -> None:
+    """Give back blocks of markers and calls that all ended before `before_ns`.
+
+    A range that is still open is written to once more when it closes, and so is a block with room.
+    """
+    for stream in (MARKERS, CALLS):
+        file = opened_stream(folder, base, stream)
+        for block, records in _blocks(file) if file else ():
+            is_over = (records["kind"] != EMPTY) & ~_is_open(stream, records)
+            if np.all(is_over & (records["end"] < before_ns)):
+                start = PAGE_BYTES + block * _BLOCK_BYTES
+                assert file is not None
+                _give_back(file.path, start, start + _BLOCK_BYTES)
+
+
+def opened_stream(folder: Path, base: str, stream: Stream) -> RecordFile | None:
+    """A stream of a process, or None where it has none that can be read."""
+    try:
+        return RecordFile(folder / f"{base}.{stream.suffix}", stream)
+    except (DamagedStreamError, OSError):
+        return None
+
+
+def _blocks(file: RecordFile) -> Iterator[tuple[int, Records]]:
+    """Full blocks by their number; those that were given back are stepped over."""
+    in_block = _BLOCK_BYTES // file.record_bytes
+    for found in file.blocks(in_block):
+        if len(found.records) == in_block and found.places[0] % in_block == 0:
+            yield int(found.places[0]) // in_block, found.records
+
+
+def _is_open(stream: Stream, records: Records) -> Array:
+    return is_unclosed(records) if stream is MARKERS else is_unreturned(records)
+
+
+def _give_back(path: Path, start: int, end: int) -> None:
+    """Where the file system cannot, the space stays taken."""
+    if start >= end:
+        return
+    try:
+        file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        _fallocate(file, _KEEP_SIZE_AND_PUNCH_HOLE, start, end - start)
+    finally:
+        os.close(file)

@@ -1,0 +1,145 @@
+"""Host calls and markers as nested slices on their threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.formats.timeline.bodies import BodyTable, EventBody
+from wavescope.formats.timeline.counter_series import StepSeries
+from wavescope.formats.timeline.lane_tracks import LaneTracks
+from wavescope.formats.timeline.launches import Launches
+from wavescope.formats.timeline.merged_order import merged_in_time_order
+from wavescope.formats.timeline.slice_columns import Flows, Pieces, SliceColumns
+from wavescope.formats.timeline.survey import Survey
+from wavescope.formats.timeline.tracks import TrackLayout
+from wavescope.formats.timeline.writer import TimelineWriter
+from wavescope.model.columns import CALLS, MARKER_INSTANT, MARKER_UNCLOSED, MARKERS, Table
+from wavescope.model.source import Batch, TraceSource
+from wavescope.model.time_order import time_ordered
+
+_COMMON = ("id", "process", "thread", "start_ns", "end_ns", "name", "category")
+_OF_CALLS = ("pid", "domain", "args", "correlation", "stream", "return_code")
+_OF_MARKERS = ("type", "flags")
+_OF_BOTH = (*_OF_CALLS, *_OF_MARKERS)
+_REPEATING = ("is_marker", "name", "category", "domain", "type", "flags")
+_PER_ROW = ("correlation", "stream", "return_code")
+_TEXT_ROWS = 4096
+_TEXT_BYTES = 16 << 20
+
+
+class HostSlices:
+    """Writes all calls and markers of a source."""
+
+    def __init__(
+        self,
+        source: TraceSource,
+        survey: Survey,
+        layout: TrackLayout,
+        launches: Launches | None,
+        depth: StepSeries,
+    ) -> None:
+        self._source = source
+        self._survey = survey
+        self._layout = layout
+        self._launches = launches
+        self._depth = depth
+
+    def write(self, writer: TimelineWriter) -> Iterator[int]:
+        """Write batch by batch; yields how many calls and markers each had."""
+        lanes = LaneTracks(self._layout, writer, nested=True)
+        bodies = BodyTable(self._describe, writer.body, writer.forget)
+        # Markers first: a range that a call fills exactly encloses the call.
+        streams = (self._rows(MARKERS, _OF_MARKERS), self._rows(CALLS, _OF_CALLS))
+        for batch, texts in self._with_texts(merged_in_time_order(streams)):
+            start_ns, end_ns = batch["start_ns"], batch["end_ns"]
+            tracks = self._layout.thread_tracks[batch["place"]]
+            body, pieces = bodies.bodies_of(
+                {name: batch[name] for name in _REPEATING}, always=_REPEATING
+            )
+            instant = (batch["flags"] & MARKER_INSTANT) != 0
+            writer.slices(
+                SliceColumns(
+                    start_ns=start_ns,
+                    end_ns=end_ns,
+                    track=lanes.assign(tracks, start_ns, end_ns),
+                    body=body,
+                    bodies=pieces,
+                    instant=instant.astype(np.uint8) if np.any(instant) else None,
+                    flows=self._flows(batch),
+                    integers=tuple(
+                        (writer.label(name), np.ascontiguousarray(batch[name], np.int64))
+                        for name in _PER_ROW
+                        if np.any(batch[name] != -1)
+                    ),
+                    text=None if texts is None else (writer.label("args"), Pieces.of(texts)),
+                )
+            )
+            yield len(start_ns)
+
+    def _rows(self, table: Table, columns: tuple[str, ...]) -> Iterator[Batch]:
+        """Rows of `table` in time order, with the columns of both tables."""
+        for batch in time_ordered(self._source, table, (*_COMMON, *columns)):
+            rows = len(batch["id"])
+            full: Batch = {name: np.full(rows, -1, np.int64) for name in _OF_BOTH}
+            full["flags"] = np.zeros(rows, np.int64)
+            full.update({name: np.ascontiguousarray(values) for name, values in batch.items()})
+            # Only what has no duration can be shown as an instant.
+            lasting = full["start_ns"] != full["end_ns"]
+            full["flags"] = np.where(lasting, full["flags"] & ~MARKER_INSTANT, full["flags"])
+            full["place"] = self._survey.thread_numbers(batch)
+            full["is_marker"] = np.full(rows, table is MARKERS, np.int64)
+            yield full
+
+    def _flows(self, batch: Batch) -> Flows | None:
+        """Outgoing arrows from calls to the ops they launched."""
+        if self._launches is None:
+            return None
+        calls = batch["is_marker"] == 0
+        offsets, op_ids = self._launches.ops_of(batch["id"][calls])
+        series, times = self._launches.first_launches(offsets, op_ids, batch["start_ns"][calls])
+        self._depth.add(series, np.ascontiguousarray(times), 1)
+        counts = np.zeros(len(calls), np.int64)
+        counts[calls] = np.diff(offsets)
+        all_offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+        return Flows(all_offsets, np.ascontiguousarray(op_ids), incoming=False)
+
+    def _with_texts(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[bytes] | None]]:
+        """Batches with the texts of their rows, cut where the texts would take too much memory."""
+        for batch in batches:
+            rows = len(batch["args"])
+            if np.all(batch["args"] == -1):
+                yield batch, None
+                continue
+            first, texts, size = 0, list[bytes](), 0
+            for start in range(0, rows, _TEXT_ROWS):
+                stop = min(start + _TEXT_ROWS, rows)
+                added = self._texts(batch["args"][start:stop])
+                texts += added
+                size += sum(map(len, added))
+                if size > _TEXT_BYTES or stop == rows:
+                    part = {name: column[first:stop] for name, column in batch.items()}
+                    yield part, texts if size else None
+                    first, texts, size = stop, [], 0
+
+    def _texts(self, handles: npt.NDArray[np.int64]) -> list[bytes]:
+        distinct, which = np.unique(handles, return_inverse=True)
+        encoded = [text.encode("utf-8", "replace") for text in self._source.texts(distinct)]
+        return [encoded[index] for index in which.tolist()]
+
+    def _describe(self, values: dict[str, int]) -> EventBody:
+        strings = self._source.strings
+        name, category = strings[values["name"]], strings[values["category"]]
+        arguments: list[tuple[str, int | str]] = []
+        if values["is_marker"]:
+            if strings[values["type"]]:
+                arguments.append(("type", strings[values["type"]]))
+            if values["flags"] & MARKER_UNCLOSED:
+                arguments.append(("unclosed", 1))
+            instant = bool(values["flags"] & MARKER_INSTANT)
+            return EventBody("marker", category, name, tuple(arguments), instant)
+        if strings[values["domain"]]:
+            arguments.append(("domain", strings[values["domain"]]))
+        return EventBody("call", category, name, tuple(arguments))

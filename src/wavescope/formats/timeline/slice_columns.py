@@ -1,0 +1,154 @@
+"""A batch of slices as columns, and its way through an encoder into bytes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.formats.timeline.encoder_library import SlicesStructure, address, addresses
+
+Int64s = npt.NDArray[np.int64]
+Int32s = npt.NDArray[np.int32]
+
+BUFFER_BYTES = 4 << 20
+NativeEncoder = Callable[..., int]
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Byte strings laid one after another; piece i is data[offsets[i]:offsets[i + 1]]."""
+
+    data: bytes
+    offsets: Int64s
+
+    @classmethod
+    def of(cls, pieces: Sequence[bytes]) -> Pieces:
+        """The given byte strings."""
+        lengths = np.fromiter((len(piece) for piece in pieces), np.int64, len(pieces))
+        return cls(b"".join(pieces), np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))))
+
+    def __getitem__(self, index: int) -> bytes:
+        return self.data[self.offsets[index] : self.offsets[index + 1]]
+
+
+@dataclass(frozen=True)
+class Flows:
+    """Arrows: row i has ids[offsets[i]:offsets[i + 1]], which all end there or all start there."""
+
+    offsets: Int64s
+    ids: Int64s
+    incoming: bool
+
+    def of_row(self, row: int) -> list[int]:
+        """The flow ids of one row."""
+        flows: list[int] = self.ids[self.offsets[row] : self.offsets[row + 1]].tolist()
+        return flows
+
+
+@dataclass(frozen=True)
+class SliceColumns:
+    """Slices to be encoded. A row's `body` is what it has in common with others, encoded once.
+
+    `integers` are further arguments with one value per row (-1: not known, left out), `sizes` have
+    three and are shown as "x,y,z" (all -1: left out), `text` is a free text per row (empty: left
+    out); all carry their encoded label.
+    """
+
+    start_ns: Int64s
+    end_ns: Int64s
+    track: Int64s
+    body: Int32s
+    bodies: Pieces
+    base_ns: int = 0
+    process: Int64s | None = None
+    instant: npt.NDArray[np.uint8] | None = None
+    flows: Flows | None = None
+    integers: tuple[tuple[bytes, Int64s], ...] = ()
+    sizes: tuple[tuple[bytes, tuple[Int64s, Int64s, Int64s]], ...] = ()
+    text: tuple[bytes, Pieces] | None = None
+
+    def __len__(self) -> int:
+        return len(self.start_ns)
+
+    def size_texts(self, row: int) -> Iterator[tuple[bytes, bytes]]:
+        """The sizes of `row` that are known: encoded label and text."""
+        for label, axes in self.sizes:
+            size = [int(values[row]) for values in axes]
+            if any(value != -1 for value in size):
+                yield label, b"%d,%d,%d" % tuple(size)
+
+    def is_instant(self, row: int) -> bool:
+        """Whether `row` is a mark without a duration."""
+        return self.instant is not None and bool(self.instant[row])
+
+
+def encoded_natively(columns: SliceColumns, encoder: NativeEncoder) -> Iterator[memoryview]:
+    """The bytes that a native encoder makes of `columns`; each piece is valid until the next."""
+    structure, alive = _structure(columns)
+    buffer = np.empty(BUFFER_BYTES, np.uint8)
+    next_row = ctypes.c_int64(0)
+    while next_row.value < len(columns):
+        written = encoder(
+            ctypes.byref(structure), ctypes.byref(next_row), buffer.ctypes.data, len(buffer)
+        )
+        if written < 0:
+            buffer = np.empty(-written, np.uint8)
+        else:
+            yield buffer.data[:written]
+    del alive
+
+
+def encoded_in_python(
+    columns: SliceColumns, row_bytes: Callable[[SliceColumns, int], bytes]
+) -> Iterator[bytes]:
+    """The same bytes from a function that encodes one row."""
+    step = 4096
+    for first in range(0, len(columns), step):
+        rows = range(first, min(first + step, len(columns)))
+        yield b"".join(row_bytes(columns, row) for row in rows)
+
+
+def _structure(columns: SliceColumns) -> tuple[SlicesStructure, list[Any]]:
+    """The native view of `columns`, and what must stay alive while it is used."""
+    flows, text = columns.flows, columns.text
+    integers = [values for _, values in columns.integers]
+    sizes = [values for _, axes in columns.sizes for values in axes]
+    labels = Pieces.of(
+        [label for label, _ in columns.integers]
+        + [label for label, _ in columns.sizes]
+        + ([text[0]] if text is not None else [])
+    )
+    pointers, size_pointers = addresses(integers), addresses(sizes)
+    blobs = [
+        np.frombuffer(data or b"\0", np.uint8)
+        for data in (columns.bodies.data, labels.data, text[1].data if text is not None else b"")
+    ]
+    structure = SlicesStructure(
+        rows=len(columns),
+        start_ns=address(columns.start_ns),
+        end_ns=address(columns.end_ns),
+        base_ns=columns.base_ns,
+        track=address(columns.track),
+        process=address(columns.process),
+        body=address(columns.body),
+        bodies=address(blobs[0]),
+        body_offsets=address(columns.bodies.offsets),
+        instant=address(columns.instant),
+        flow_offsets=address(flows.offsets) if flows is not None else None,
+        flow_ids=address(flows.ids) if flows is not None else None,
+        incoming_flows=flows is not None and flows.incoming,
+        integer_count=len(integers),
+        integers=address(pointers),
+        size_count=len(columns.sizes),
+        sizes=address(size_pointers),
+        labels=address(blobs[1]),
+        label_offsets=address(labels.offsets),
+        text=address(blobs[2]),
+        text_offsets=address(text[1].offsets) if text is not None else None,
+    )
+    return structure, [columns, labels, pointers, size_pointers, blobs]

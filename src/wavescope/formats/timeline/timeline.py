@@ -1,0 +1,53 @@
+"""Writes a trace as a timeline: what the Perfetto and the Chrome JSON exporters have in common.
+
+The source is read in batches in order of time. Each batch becomes columns of slices on tracks (see
+`tracks`), with lanes for what overlaps; a `TimelineWriter` turns them into its format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from wavescope.formats.exporter import Progress
+from wavescope.formats.timeline.counter_series import StepSeries
+from wavescope.formats.timeline.gpu_busy import GpuBusy
+from wavescope.formats.timeline.host_slices import HostSlices
+from wavescope.formats.timeline.launches import Launches
+from wavescope.formats.timeline.op_slices import OpSlices
+from wavescope.formats.timeline.survey import Survey
+from wavescope.formats.timeline.tracks import TrackLayout
+from wavescope.formats.timeline.writer import TimelineWriter
+from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS
+from wavescope.model.source import TraceSource
+
+
+def write_timeline(
+    source: TraceSource,
+    writer: TimelineWriter,
+    shown_name: Callable[[str], str],
+    progress: Progress,
+) -> None:
+    """Write all of `source` to `writer`; kernels are shown under `shown_name` of their name."""
+    survey = Survey(source)
+    layout = TrackLayout(source, survey)
+    launches = Launches(source, unique=writer.unique_flows) if source.row_count(LINKS) > 0 else None
+    writer.begin(source, survey.span)
+    for track in layout.tracks:
+        writer.track(track)
+    done, total = 0, sum(source.row_count(table) for table in (OPS, CALLS, MARKERS))
+    busy = GpuBusy(len(layout.busy_tracks), survey.span)
+    depth = StepSeries(len(layout.depth_tracks), survey.span)
+    ops = OpSlices(source, survey, layout, launches, busy=busy, depth=depth)
+    for rows in ops.write(writer, shown_name):
+        done += rows
+        progress(done, total)
+    for rows in HostSlices(source, survey, layout, launches, depth).write(writer):
+        done += rows
+        progress(done, total)
+    for index, track in enumerate(layout.busy_tracks):
+        writer.counter(track, busy.percent(index))
+    for index, samples in depth.all_samples():
+        writer.counter(layout.depth_tracks[index], samples)
+    writer.end()
+    if launches is not None:
+        launches.close()

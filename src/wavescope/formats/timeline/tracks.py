@@ -1,0 +1,156 @@
+"""The tracks of a timeline: GPUs with their queues and counters, processes with their threads.
+
+All tracks get their names and places here, before the first slice is written. GPUs come first, in
+order of their number; processes follow by rank; queues and threads are in order of their numbers.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from wavescope.formats.timeline.shown_ids import ShownIds
+from wavescope.formats.timeline.survey import Survey
+from wavescope.formats.timeline.track_labels import TrackLabels
+from wavescope.model.source import TraceSource
+
+MOST_TRACKS = 10_000
+"""Queues (and threads) beyond this many share the last track."""
+MOST_COUNTERS = 256
+"""Counters are written for this many queues, and for this many GPUs, at most."""
+_LARGEST_RANK = (1 << 31) - 1
+
+
+class TrackKind(enum.Enum):
+    """What a track shows."""
+
+    GPU = "gpu"
+    QUEUE = "queue"
+    GPU_BUSY = "gpu_busy"
+    QUEUE_DEPTH = "queue_depth"
+    PROCESS = "process"
+    THREAD = "thread"
+
+
+@dataclass(frozen=True)
+class Track:
+    """One track; `pid` and `tid` are the numbers to show, see `ShownIds`."""
+
+    index: int
+    kind: TrackKind
+    name: str
+    parent: int
+    """Index of the track it belongs to, -1 at the top."""
+    rank: int
+    """Place among the tracks of the same parent."""
+    pid: int
+    tid: int = 0
+    gpu: int = -1
+    queue: int = -1
+    process: int = -1
+    """Process key, see `ProcessKeys`."""
+    thread: int = -1
+    lane: int = 0
+
+    @property
+    def shown_name(self) -> str:
+        """The name with the lane in it: for formats that do not merge lanes."""
+        return self.name if self.lane == 0 else f"{self.name} (lane {self.lane + 1})"
+
+
+class TrackLayout:
+    """All tracks, and which of them each queue and thread of the survey has."""
+
+    def __init__(self, source: TraceSource, survey: Survey) -> None:
+        self._labels = TrackLabels(source)
+        pids = [*self._labels.pids, *(self._labels.pid(key) for key, _ in survey.threads.keys)]
+        self._ids = ShownIds(pids, (thread for _, thread in survey.threads.keys))
+        self.tracks: list[Track] = []
+        self.queue_tracks = np.zeros(len(survey.queues.keys), np.int64)
+        """Index of each queue's track, by the queue's number in the survey."""
+        self.thread_tracks = np.zeros(len(survey.threads.keys), np.int64)
+        self.gpu_of_queue = np.zeros(len(survey.queues.keys), np.int32)
+        """Place of each queue's GPU among `busy_tracks`."""
+        self.busy_tracks: list[Track] = []
+        self.depth_tracks: list[Track] = []
+        self.depth_of_queue = np.full(len(survey.queues.keys), -1, np.int32)
+        """Place of each queue's counter among `depth_tracks`, -1 for none."""
+        self._add_queues(survey.queues.keys)
+        self._add_threads(survey.threads.keys)
+        self._count = len(self.tracks)
+
+    def lane_track(self, track: Track, lane: int) -> Track:
+        """A further track beside `track`, for slices that overlap those on it."""
+        self._count += 1
+        parent = track.index if track.kind is TrackKind.THREAD else track.parent
+        return replace(
+            track, index=self._count - 1, parent=parent, tid=self._ids.fresh(), lane=lane
+        )
+
+    def _add(self, kind: TrackKind, name: str, rank: int, pid: int, **values: int) -> Track:
+        parent = values.pop("parent", -1)
+        rank = min(rank, _LARGEST_RANK)
+        track = Track(len(self.tracks), kind, name, parent, rank, pid, **values)
+        self.tracks.append(track)
+        return track
+
+    def _add_queues(self, keys: list[tuple[int, ...]]) -> None:
+        digits = len(str(max((gpu for gpu, _ in keys), default=0)))
+        gpu_tracks: dict[int, Track] = {}
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        for rank, number in enumerate(order[:MOST_TRACKS]):
+            gpu, queue = keys[number]
+            if gpu not in gpu_tracks:
+                gpu_tracks[gpu] = self._add_gpu(gpu, digits, len(gpu_tracks))
+            track = self._add_queue(gpu_tracks[gpu], queue, number, 2 * rank + 1)
+            self.queue_tracks[number] = track.index
+            self.gpu_of_queue[number] = len(gpu_tracks) - 1
+        self.queue_tracks[order[MOST_TRACKS:]] = len(self.tracks) - 1
+        self.gpu_of_queue[order[MOST_TRACKS:]] = MOST_COUNTERS
+
+    def _add_gpu(self, gpu: int, digits: int, rank: int) -> Track:
+        name = self._labels.gpu(gpu, digits)
+        track = self._add(TrackKind.GPU, name, rank, self._ids.fresh(), gpu=gpu)
+        if rank < MOST_COUNTERS:
+            busy = self._add(
+                TrackKind.GPU_BUSY, "GPU busy", 0, track.pid, parent=track.index, gpu=gpu
+            )
+            self.busy_tracks.append(busy)
+        return track
+
+    def _add_queue(self, gpu: Track, queue: int, number: int, rank: int) -> Track:
+        name = self._labels.queue(gpu.gpu, queue)
+        place = {"parent": gpu.index, "gpu": gpu.gpu, "queue": queue}
+        if len(self.depth_tracks) < MOST_COUNTERS:
+            self.depth_of_queue[number] = len(self.depth_tracks)
+            depth = self._add(TrackKind.QUEUE_DEPTH, f"{name} depth", rank + 1, gpu.pid, **place)
+            self.depth_tracks.append(depth)
+        return self._add(TrackKind.QUEUE, name, rank, gpu.pid, tid=self._ids.fresh(), **place)
+
+    def _add_threads(self, keys: list[tuple[int, ...]]) -> None:
+        process_tracks: dict[int, Track] = {}
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        for rank, number in enumerate(order[:MOST_TRACKS]):
+            key, thread = keys[number]
+            if key not in process_tracks:
+                process_tracks[key] = self._add_process(key)
+            process = process_tracks[key]
+            track = self._add(
+                TrackKind.THREAD,
+                self._labels.thread(key, thread),
+                rank,
+                process.pid,
+                tid=self._ids.thread(thread, process.pid),
+                parent=process.index,
+                process=key,
+                thread=thread,
+            )
+            self.thread_tracks[number] = track.index
+        self.thread_tracks[order[MOST_TRACKS:]] = len(self.tracks) - 1
+
+    def _add_process(self, key: int) -> Track:
+        rank = MOST_COUNTERS + self._labels.process_rank(key)
+        pid = self._ids.process(self._labels.pid(key))
+        return self._add(TrackKind.PROCESS, self._labels.process(key), rank, pid, process=key)

@@ -1,0 +1,343 @@
+"""Reads wavescope's own trace file as a trace source: batches of columns, nothing kept.
+
+A table in memory may lie in two tables of the file, the second one sparse: both are read side by
+side in id order and joined by id, so memory stays bounded.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.arrays.array_types import Array
+from wavescope.closing import Closing
+from wavescope.errors import UnreadableInputError
+from wavescope.formats.sqlite.sqlite_columns import (
+    ColumnBlock,
+    ColumnCursor,
+    ColumnKind,
+    ColumnRequest,
+    open_cursor,
+)
+from wavescope.formats.sqlite.sqlite_open import ReadOnlyDatabase, as_text, quoted, sqlite_errors
+from wavescope.formats.sqlite.sqlite_table import table_layout
+from wavescope.formats.wavescope.migrations import require_readable_version
+from wavescope.formats.wavescope.schema import UNKNOWN_GPU
+from wavescope.formats.wavescope.string_ids import StringIds
+from wavescope.model.columns import (
+    CALLS,
+    MARKERS,
+    OPS,
+    PROCESSES,
+    UNKNOWN,
+    Column,
+    ColumnType,
+    Table,
+)
+from wavescope.model.source import BATCH_ROWS, Batch, Notes, missing_value
+from wavescope.model.strings import StringTable
+
+_KINDS = {
+    ColumnType.INT64: ColumnKind.INTEGER,
+    ColumnType.INT32: ColumnKind.INTEGER,
+    ColumnType.REAL: ColumnKind.REAL,
+    ColumnType.STRING: ColumnKind.INTEGER,
+    ColumnType.TEXT: ColumnKind.INTEGER,
+}
+_GPU = "gpuId"
+_MARKER_GPU = -1
+_TIMED = (OPS, MARKERS, CALLS)
+_TIMED_FILES = frozenset(table.keys[0][0] for table in _TIMED)
+_NO_TIME = -(2**63)
+_TIMES = frozenset({"start_ns", "end_ns"})
+_LARGEST_TIME = 2**62  # differences of two times still fit in 64 bits
+
+
+class SqliteSource(Closing):
+    """A wavescope trace file."""
+
+    format = "wavescope"
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.notes = Notes()
+        self.database = ReadOnlyDatabase(path)
+        with sqlite_errors(path):
+            require_readable_version(self.database.connection, path)
+            self._tables = self.database.tables()
+        if self.database.recovered_log:
+            self.notes.add("write-ahead log left by a killed run was read too")
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        return self.database.connection
+
+    @cached_property
+    def _string_ids(self) -> StringIds:
+        with sqlite_errors(self.path):
+            return StringIds.read(self.connection, "rocpd_string")
+
+    @property
+    def strings(self) -> StringTable:
+        return self._string_ids.strings
+
+    def row_count(self, table: Table) -> int:
+        """An upper bound by the largest id, which SQLite knows without reading the table."""
+        name, _ = table.keys[0]
+        if name not in self._tables:
+            return 0
+        with sqlite_errors(self.path):
+            row = self.connection.execute(f"SELECT max(rowid) FROM {quoted(name)}").fetchone()  # noqa: S608
+        return 0 if row[0] is None else max(0, int(row[0]) + 1 - _first_id(table))
+
+    def batches(
+        self, table: Table, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS
+    ) -> Iterator[Batch]:
+        """The rows of `table` in id order."""
+        names = list(columns or table.column_names)
+        # Whether an end is usable shows beside its start.
+        beside = ["start_ns"] if table in _TIMED and "end_ns" in names else []
+        wanted = [table.column(name) for name in dict.fromkeys((*names, *beside))]
+        tally: Counter[str] = Counter()
+        with sqlite_errors(self.path):
+            for raw in self._raw_batches(table, wanted, rows, tally):
+                batch = {column.name: self._decoded(column, raw, tally) for column in wanted}
+                if table in _TIMED:
+                    self._require_times(table, batch)
+                    _repair_ends(batch, tally)
+                yield {name: batch[name] for name in names}
+                for sentence, count in tally.items():
+                    self.notes.set(f"{table.name} {sentence}", count)
+
+    def texts(self, handles: npt.NDArray[np.int64]) -> list[str]:
+        """The texts whose ids are `handles`."""
+        found: dict[int, str] = {}
+        ids = np.unique(handles[handles >= 0])
+        with sqlite_errors(self.path):
+            for start in range(0, len(ids), 500):
+                block = ids[start : start + 500].tolist()
+                marks = ",".join("?" * len(block))
+                texts = self.connection.execute(
+                    f"SELECT id, string FROM rocpd_ustring WHERE id IN ({marks})",  # noqa: S608
+                    block,
+                )
+                found.update((key, as_text(text)) for key, text in texts)
+        return [found.get(handle, "") for handle in handles.tolist()]
+
+    def close(self) -> None:
+        self.database.close()
+
+    def _raw_batches(
+        self, table: Table, wanted: Sequence[Column], rows: int, tally: Counter[str]
+    ) -> Iterator[dict[str, Array | list[str]]]:
+        """Columns by '<table>.<column>' as stored, for the rows that belong to `table`."""
+        (primary, key), *others = table.keys
+        if primary not in self._tables:
+            return
+        if not table_layout(self.connection, primary).is_rowid(key):
+            raise self._damaged(f"a table {primary} whose {key} is not its key")
+        by_file = {name: [c for c in wanted if c.stored_in == name] for name, _ in table.keys}
+        with ExitStack() as opened:
+            cursor: ColumnCursor | _MarkerRows
+            if table is MARKERS:
+                cursor = _MarkerRows(self.connection, by_file[primary])
+            else:
+                cursor = opened.enter_context(
+                    self._cursor(primary, key, by_file[primary], with_gpu=table is OPS)
+                )
+            beside = [
+                (
+                    by_file[name],
+                    _Beside(
+                        opened.enter_context(self._cursor(name, other_key, by_file[name])),
+                        other_key,
+                    ),
+                )
+                for name, other_key in others
+                if by_file[name] and name in self._tables
+            ]
+            yield from self._joined_batches(table, cursor, beside, rows, tally)
+
+    def _joined_batches(
+        self,
+        table: Table,
+        cursor: ColumnCursor | _MarkerRows,
+        beside: Sequence[tuple[Sequence[Column], _Beside]],
+        rows: int,
+        tally: Counter[str],
+    ) -> Iterator[dict[str, Array | list[str]]]:
+        """The rows that `cursor` gives, with those of other tables beside them."""
+        primary, key = table.keys[0]
+        while True:
+            block = cursor.read(rows)
+            ids = np.asarray(block[key], np.int64)
+            for name, count in cursor.replaced_values.items():
+                tally[f"hold something else than a number in {name}: taken as unknown"] = count
+            if not len(ids):
+                return
+            if "id" in table.column_names and ids[0] < _first_id(table):
+                raise self._damaged(f"{table.name} with the id {ids[0]}")
+            kept = _on_gpus(block) if table is OPS else None
+            raw: dict[str, Array | list[str]] = {
+                f"{primary}.{name}": _values(values) for name, values in block.items()
+            }
+            if kept is not None:
+                # Before other tables are put beside: those without markers then need no search.
+                raw, ids = (
+                    {name: np.asarray(values)[kept] for name, values in raw.items()},
+                    ids[kept],
+                )
+                if not len(ids):
+                    continue
+            for columns, side in beside:
+                name = columns[0].stored_in
+                for column, values in side.aligned(ids, columns).items():
+                    raw[f"{name}.{column}"] = values
+            yield raw
+
+    def _cursor(
+        self, name: str, key: str, columns: Sequence[Column], *, with_gpu: bool = False
+    ) -> ColumnCursor:
+        requests = {key: ColumnRequest(key, ColumnKind.INTEGER)}
+        if with_gpu:
+            requests[_GPU] = ColumnRequest(_GPU, ColumnKind.INTEGER, UNKNOWN_GPU)
+        for column in columns:
+            kind = ColumnKind.TEXT if column.sql_type == "TEXT" else _KINDS[column.type]
+            is_time = column.name in _TIMES and name in _TIMED_FILES
+            missing = _NO_TIME if is_time else missing_value(column)
+            requests.setdefault(column.stored_as, ColumnRequest(column.stored_as, kind, missing))
+        return open_cursor(self.connection, self.database.file, name, list(requests.values()))
+
+    def _decoded(
+        self, column: Column, raw: dict[str, Array | list[str]], tally: Counter[str]
+    ) -> Array:
+        values = raw.get(f"{column.stored_in}.{column.stored_as}")
+        if values is None:
+            rows = len(next(iter(raw.values())))
+            return np.full(rows, missing_value(column), column.type.dtype)
+        if column.sql_type == "TEXT":
+            return self.strings.codes([str(value) for value in values])
+        array = np.asarray(values)
+        if column.type is ColumnType.STRING:
+            codes, dangling = self._string_ids.codes(array)
+            tally["refer to a string that is not in the file: shown as empty"] += dangling
+            return codes
+        if column.name == "gpu" and column.stored_in == "rocpd_op":
+            array = np.maximum(array, UNKNOWN)
+        return array.astype(column.type.dtype, copy=False)
+
+    def _require_times(self, table: Table, batch: Batch) -> None:
+        """Refuse times that are missing or absurd: wavescope writes none such."""
+        for name in _TIMES & batch.keys():
+            times = batch[name]
+            if len(times) and (times.min() < -_LARGEST_TIME or times.max() > _LARGEST_TIME):
+                raise self._damaged(f"{table.name} without a usable {name.removesuffix('_ns')}")
+
+    def _damaged(self, what: str) -> UnreadableInputError:
+        return UnreadableInputError(
+            self.path,
+            f"it holds {what}",
+            hint="the file was changed after it was written: convert the recording again",
+        )
+
+
+class _Beside:
+    """A sparse table read along with its primary table, aligned by id."""
+
+    def __init__(self, cursor: ColumnCursor, key: str) -> None:
+        self._cursor = cursor
+        self._key = key
+
+    def _rows_until(self, last_id: int, rows: int) -> ColumnBlock:
+        """All rows up to `last_id`, also those whose primary row is gone."""
+        blocks = [self._cursor.read(rows, last_rowid=last_id)]
+        while blocks[-1].row_count == rows:
+            blocks.append(self._cursor.read(rows, last_rowid=last_id))
+        joined = ColumnBlock()
+        for name in blocks[0]:
+            joined[name] = np.concatenate([np.asarray(block[name]) for block in blocks])
+        return joined if len(blocks) > 1 else blocks[0]
+
+    def aligned(self, ids: npt.NDArray[np.int64], columns: Sequence[Column]) -> dict[str, Array]:
+        """For each id its row's values, or the missing value where there is no row."""
+        block = self._rows_until(int(ids[-1]), len(ids))
+        own = block.integers(self._key)
+        if np.array_equal(own, ids):
+            return {column.stored_as: np.asarray(block[column.stored_as]) for column in columns}
+        places = np.searchsorted(own, ids)
+        known = np.zeros(len(ids), bool)
+        inside = places < len(own)
+        known[inside] = own[places[inside]] == ids[inside]
+        result: dict[str, Array] = {}
+        for column in columns:
+            values = np.asarray(block[column.stored_as])
+            filled = np.full(len(ids), missing_value(column), values.dtype)
+            filled[known] = values[places[known]]
+            result[column.stored_as] = filled
+        return result
+
+
+class _MarkerRows:
+    """The markers among the rows of rocpd_op, found through their index."""
+
+    def __init__(self, connection: sqlite3.Connection, columns: Sequence[Column]) -> None:
+        self._names = list(dict.fromkeys(["id", *(column.stored_as for column in columns)]))
+        listed = ", ".join(quoted(name) for name in self._names)
+        self._missing = {column.stored_as: _NO_TIME for column in columns if column.name in _TIMES}
+        self.replaced_values: Counter[str] = Counter()
+        self._rows = connection.execute(
+            f"SELECT {listed} FROM rocpd_op WHERE gpuId = {_MARKER_GPU} ORDER BY id"  # noqa: S608
+        )
+
+    def read(self, max_rows: int) -> ColumnBlock:
+        """The next rows; none at the end."""
+        rows = self._rows.fetchmany(max_rows)
+        block = ColumnBlock()
+        for index, name in enumerate(self._names):
+            values = (self._number(name, row[index]) for row in rows)
+            block[name] = np.fromiter(values, np.int64, len(rows))
+        return block
+
+    def _number(self, name: str, value: object) -> int:
+        if isinstance(value, int):
+            return value
+        if value is not None:
+            self.replaced_values[name] += 1
+        return self._missing.get(name, UNKNOWN)
+
+
+def open_wavescope(path: Path) -> SqliteSource:
+    """The trace file at `path` as a source."""
+    if not path.is_file():
+        raise UnreadableInputError(path, "there is no such file")
+    return SqliteSource(path)
+
+
+def _first_id(table: Table) -> int:
+    return 0 if table is PROCESSES else 1
+
+
+def _repair_ends(batch: Batch, tally: Counter[str]) -> None:
+    if "end_ns" not in batch:
+        return
+    wrong = batch["end_ns"] < batch["start_ns"]
+    if wrong.any():
+        tally["ended before they started: taken as ending there"] += int(wrong.sum())
+        batch["end_ns"] = np.where(wrong, batch["start_ns"], batch["end_ns"])
+
+
+def _on_gpus(block: ColumnBlock) -> npt.NDArray[np.bool_] | None:
+    """Which rows of rocpd_op are GPU work and not markers; None when all are."""
+    mask: npt.NDArray[np.bool_] = block.integers(_GPU) != _MARKER_GPU
+    return None if mask.all() else mask
+
+
+def _values(values: object) -> Array | list[str]:
+    return values if isinstance(values, np.ndarray) else list(values)  # type: ignore[call-overload]

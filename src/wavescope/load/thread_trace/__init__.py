@@ -1,6 +1,0 @@
-"""Readers of thread-trace (ATT) captures: folders, their parents, and archives of them."""
-
-from wavescope.load.thread_trace.capture import ReadOptions, load_thread_trace
-from wavescope.load.thread_trace.locations import CaptureLocation, find_captures, only_capture
-
-__all__ = ["CaptureLocation", "ReadOptions", "find_captures", "load_thread_trace", "only_capture"]
