@@ -18,8 +18,9 @@ from wavescope.formats.exporter import ExportOptions
 from wavescope.formats.exporters import exporter_for
 from wavescope.formats.output import replaced, require_free
 from wavescope.formats.wavescope.merge_plan import RankFrom
-from wavescope.formats.wavescope.writer import no_progress, write_trace
+from wavescope.formats.wavescope.writer import write_trace
 from wavescope.formats.write_output import write_output
+from wavescope.model.progress import no_progress
 from wavescope.model.result import Finding, Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace

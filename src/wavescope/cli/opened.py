@@ -12,8 +12,9 @@ from wavescope.cli.terminal import say
 from wavescope.units import count_text
 
 if TYPE_CHECKING:
+    from wavescope.model.notes import Notes
     from wavescope.model.selection import Selection
-    from wavescope.model.source import Notes, TraceSource
+    from wavescope.model.source import TraceSource
     from wavescope.model.trace import Trace
 
 _NO_OPS_LEFT = "no op is left by the filters: `wavescope info` shows what the trace holds"

@@ -18,8 +18,9 @@ import numpy as np
 
 from wavescope.arrays.array_types import Array
 from wavescope.formats.compressed_output import opened_output
-from wavescope.formats.exporter import Exporter, ExportOptions, Progress
+from wavescope.formats.exporter import Exporter, ExportOptions
 from wavescope.model.columns import OPS, TABLES, UNKNOWN, Column, ColumnType, Table
+from wavescope.model.progress import Progress
 from wavescope.model.source import Batch, TraceSource
 
 _BATCH_ROWS = 1 << 15

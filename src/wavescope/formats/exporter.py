@@ -10,10 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
-
-Progress = Callable[[int, int], None]
-"""Called with rows done and rows in all."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ import numpy as np
 
 from wavescope.arrays.array_types import Array
 from wavescope.errors import MachineError
-from wavescope.formats.exporter import Exporter, ExportOptions, Progress
+from wavescope.formats.exporter import Exporter, ExportOptions
 from wavescope.model.columns import OPS, TABLES, UNKNOWN, Column, ColumnType, Table
+from wavescope.model.progress import Progress
 from wavescope.model.source import Batch, TraceSource
 from wavescope.version import __version__
 

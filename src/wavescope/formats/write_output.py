@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from wavescope.formats.exporter import Exporter, ExportOptions, Progress
+from wavescope.formats.exporter import Exporter, ExportOptions
 from wavescope.formats.output import replaced
+from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
 
 

@@ -16,7 +16,8 @@ from wavescope.arrays.array_types import Array
 from wavescope.arrays.spool import Spool
 from wavescope.closing import Closing
 from wavescope.model.columns import TABLES, Table
-from wavescope.model.source import BATCH_ROWS, Batch, Notes, full_batch
+from wavescope.model.notes import Notes
+from wavescope.model.source import BATCH_ROWS, Batch, full_batch
 from wavescope.model.strings import StringTable
 
 MEMORY_LIMIT_BYTES = 96 << 20

@@ -6,14 +6,15 @@ One JSON shape for all commands, versioned by `RESULT_SCHEMA`; docs/json.md expl
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 RESULT_SCHEMA = "wavescope.result/1"
 
 Value = str | int | float | bool | None
+_Item = TypeVar("_Item")
 
 
 class Unit(str, enum.Enum):
@@ -36,6 +37,18 @@ class ResultColumn(NamedTuple):
     title: str
     unit: Unit = Unit.NONE
     meaning: str = ""
+
+    def of(self, value: Callable[[_Item], Value]) -> ColumnOf[_Item]:
+        """This column with the way to its value: what `table_of` is given."""
+        return ColumnOf(self, value)
+
+
+@dataclass(frozen=True)
+class ColumnOf(Generic[_Item]):
+    """A column and how an item's value in it is found: neither is matched by position."""
+
+    column: ResultColumn
+    value: Callable[[_Item], Value]
 
 
 @dataclass
@@ -64,7 +77,11 @@ class ResultTable:
     def head(self, count: int) -> ResultTable:
         """The first `count` rows, remembering how many there were."""
         total = self.total_rows if self.total_rows is not None else len(self.rows)
-        return ResultTable(self.name, self.title, self.columns, self.rows[:count], total)
+        return replace(self, rows=self.rows[:count], total_rows=total)
+
+    def with_rows(self, rows: Iterable[tuple[Value, ...]]) -> ResultTable:
+        """This table with other rows, all of them."""
+        return replace(self, rows=list(rows), total_rows=None)
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame of the rows."""
@@ -76,6 +93,15 @@ class ResultTable:
         from wavescope.model.html import table_html  # noqa: PLC0415  only notebooks need it
 
         return table_html(self)
+
+
+def table_of(
+    name: str, title: str, columns: Sequence[ColumnOf[_Item]], items: Iterable[_Item]
+) -> ResultTable:
+    """One row for each of `items`, its values found as each column says."""
+    values = [column.value for column in columns]
+    rows = [tuple(value(item) for value in values) for item in items]
+    return ResultTable(name, title, tuple(column.column for column in columns), rows)
 
 
 class Severity(str, enum.Enum):
@@ -121,6 +147,32 @@ class Result:
             if table.name == name:
                 return table
         raise KeyError(f"no table {name}; there are {[table.name for table in self.tables]}")
+
+    def with_tables(self, *tables: ResultTable) -> Result:
+        """This result with `tables` after its own."""
+        return replace(self, tables=[*self.tables, *tables])
+
+    def with_only_tables(self, tables: Iterable[ResultTable]) -> Result:
+        """This result with `tables` in place of its own."""
+        return replace(self, tables=list(tables))
+
+    def with_findings(self, findings: Iterable[Finding]) -> Result:
+        """This result with `findings` after its own."""
+        return replace(self, findings=[*self.findings, *findings])
+
+    def with_facts(self, facts: Mapping[str, Value]) -> Result:
+        """This result with `facts` added; they replace those of the same name."""
+        return replace(self, facts={**self.facts, **facts})
+
+    def with_parts(self, others: Iterable[Result]) -> Result:
+        """This result with the tables, findings and facts of `others` after its own."""
+        parts = [self, *others]
+        return replace(
+            self,
+            tables=[table for part in parts for table in part.tables],
+            findings=[finding for part in parts for finding in part.findings],
+            facts={name: value for part in parts for name, value in part.facts.items()},
+        )
 
     def extend(self, others: Iterable[Result]) -> Result:
         """This result with the tables, findings and facts of `others` added."""

@@ -19,8 +19,9 @@ from wavescope.model.columns import (
     OPS,
     Table,
 )
+from wavescope.model.notes import Notes
 from wavescope.model.selection import Selection, select
-from wavescope.model.source import BATCH_ROWS, Batch, Notes, TraceSource
+from wavescope.model.source import BATCH_ROWS, Batch, TraceSource
 from wavescope.model.strings import StringTable
 from wavescope.model.trace import Trace
 

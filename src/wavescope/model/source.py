@@ -6,7 +6,6 @@ of the trace; `model.trace.Trace` loads what an analysis needs from the same bat
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -15,40 +14,16 @@ import numpy.typing as npt
 
 from wavescope.arrays.array_types import Array
 from wavescope.model.columns import METADATA, Column, ColumnType, Table
+from wavescope.model.notes import Notes
 from wavescope.model.strings import StringTable
 
 Batch = dict[str, Array]
 """Columns of equal length by name; STRING columns are codes into the source's string table."""
 
 BATCH_ROWS = 1 << 17
-NO_LAUNCH = "have no launch record"
-"""How a reader's note on ops without a known call ends; a finding of its own tells more of them."""
 _ROWS_AT_ONCE = 1 << 14
 """Small batches stay in the cache, and in the heap: larger ones go back to the system each time."""
 _ROWS_OF_ROOM = 1 << 26
-
-
-class Notes:
-    """What a reader had to skip or repair, counted by a sentence that says so."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-
-    def add(self, sentence: str, count: int = 1) -> None:
-        """Count `count` more rows of which `sentence` is true; zero is no note."""
-        if count:
-            self._counts[sentence] += int(count)
-
-    def set(self, sentence: str, count: int) -> None:
-        """State the count of `sentence`: for passes that may run more than once."""
-        if count:
-            self._counts[sentence] = int(count)
-
-    def __iter__(self) -> Iterator[tuple[str, int]]:
-        return iter(sorted(self._counts.items()))
-
-    def __len__(self) -> int:
-        return len(self._counts)
 
 
 class TraceSource(Protocol):

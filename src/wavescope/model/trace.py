@@ -22,15 +22,9 @@ from wavescope.arrays.intervals import lengths_ns
 from wavescope.closing import Closing
 from wavescope.model import columns as declared
 from wavescope.model.columns import ColumnType, Table
+from wavescope.model.notes import Notes
 from wavescope.model.op_kinds import op_classes, op_kinds
-from wavescope.model.source import (
-    Batch,
-    Derivation,
-    Notes,
-    TraceSource,
-    read_columns,
-    read_metadata,
-)
+from wavescope.model.source import Batch, Derivation, TraceSource, read_columns, read_metadata
 from wavescope.model.strings import StringTable
 
 ColumnLoader = Callable[[Sequence[str], Derivation | None], dict[str, Array]]

@@ -25,8 +25,8 @@ from wavescope.analyze.findings.thresholds import DEFAULT_THRESHOLDS, Thresholds
 from wavescope.analyze.findings.tiny_kernels import tiny_kernels
 from wavescope.analyze.findings.unknown_launches import ID as UNKNOWN_LAUNCHES
 from wavescope.analyze.findings.unknown_launches import unknown_launches
+from wavescope.model.notes import NO_LAUNCH
 from wavescope.model.result import Finding, Severity
-from wavescope.model.source import NO_LAUNCH
 from wavescope.model.trace import Trace
 
 Finder = Callable[[FindingContext], list[Finding]]

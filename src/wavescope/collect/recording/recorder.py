@@ -42,7 +42,8 @@ from wavescope.formats.session.session import (
     process_bases,
     write_session_facts,
 )
-from wavescope.formats.wavescope.writer import Progress, no_progress, write_trace
+from wavescope.formats.wavescope.writer import write_trace
+from wavescope.model.progress import Progress, no_progress
 from wavescope.version import __version__
 
 Told = Callable[[str], None]

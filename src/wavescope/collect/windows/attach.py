@@ -33,7 +33,8 @@ from wavescope.formats.session.layout import OPS
 from wavescope.formats.session.reader import open_session
 from wavescope.formats.session.spent_records import forget_finished, forget_ops, opened_stream
 from wavescope.formats.session.window import Window
-from wavescope.formats.wavescope.writer import Progress, no_progress, write_trace
+from wavescope.formats.wavescope.writer import write_trace
+from wavescope.model.progress import Progress, no_progress
 from wavescope.units import duration_text
 
 _LOOK_AGAIN_S = 0.05

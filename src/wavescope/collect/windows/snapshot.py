@@ -25,7 +25,8 @@ from wavescope.formats.session.layout import (
 )
 from wavescope.formats.session.reader import open_session
 from wavescope.formats.session.session import SESSION_FACTS
-from wavescope.formats.wavescope.writer import Progress, no_progress, write_trace
+from wavescope.formats.wavescope.writer import write_trace
+from wavescope.model.progress import Progress, no_progress
 
 _COPY_BYTES = 1 << 20
 _IN_ORDER = (

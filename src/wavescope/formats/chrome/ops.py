@@ -17,8 +17,9 @@ from wavescope.formats.chrome.reading import Reading
 from wavescope.formats.chrome.rows import EventRows
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import KERNELS, LINKS, OPS, UNKNOWN
+from wavescope.model.notes import NO_LAUNCH
 from wavescope.model.op_kinds import KERNEL_TYPE, OpKind, kind_of_type
-from wavescope.model.source import NO_LAUNCH, Batch
+from wavescope.model.source import Batch
 from wavescope.model.strings import StringTable
 
 _WAITING_BYTES = 32 << 20

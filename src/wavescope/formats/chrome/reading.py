@@ -16,7 +16,7 @@ from wavescope.formats.chrome.lanes import KeyNumbers, LaneNames, Processes, Wri
 from wavescope.formats.chrome.rows import EventRows
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import UNKNOWN
-from wavescope.model.source import Notes
+from wavescope.model.notes import Notes
 
 _KINETO_MEMBERS = frozenset({"schemaVersion", "deviceProperties"})
 _INT64_LIMIT = 1 << 63

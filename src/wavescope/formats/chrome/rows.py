@@ -17,7 +17,7 @@ from wavescope.formats.chrome.event_batch import (
     EventBatch,
 )
 from wavescope.model.builder import TraceBuilder
-from wavescope.model.source import Notes
+from wavescope.model.notes import Notes
 
 ROW_COLUMNS = (*(name for name in COLUMN_TYPES if name != "args_end"), *ARGUMENTS)
 

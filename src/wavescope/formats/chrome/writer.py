@@ -23,12 +23,13 @@ from wavescope.formats.chrome.encoder import (
     metadata_event,
 )
 from wavescope.formats.compressed_output import opened_output
-from wavescope.formats.exporter import Exporter, ExportOptions, Progress
+from wavescope.formats.exporter import Exporter, ExportOptions
 from wavescope.formats.timeline.bodies import EventBody
 from wavescope.formats.timeline.counter_series import Samples, Span
 from wavescope.formats.timeline.slice_columns import Pieces, SliceColumns
 from wavescope.formats.timeline.timeline import write_timeline
 from wavescope.formats.timeline.tracks import Track, TrackKind
+from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource, read_metadata
 from wavescope.names.kernel_names import short_name
 from wavescope.version import __version__

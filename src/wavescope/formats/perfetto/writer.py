@@ -16,7 +16,7 @@ import numpy as np
 import orjson
 
 from wavescope.formats.compressed_output import opened_output
-from wavescope.formats.exporter import Exporter, ExportOptions, Progress
+from wavescope.formats.exporter import Exporter, ExportOptions
 from wavescope.formats.perfetto.encoder import (
     InternTable,
     argument_label,
@@ -43,6 +43,7 @@ from wavescope.formats.timeline.slice_columns import Pieces, SliceColumns
 from wavescope.formats.timeline.timeline import write_timeline
 from wavescope.formats.timeline.trace_details import trace_details, track_details
 from wavescope.formats.timeline.tracks import Track, TrackKind
+from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource, read_metadata
 from wavescope.names.kernel_names import short_name
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from wavescope.formats.compressed_output import opened_output
-from wavescope.formats.exporter import Exporter, ExportOptions, Progress
+from wavescope.formats.exporter import Exporter, ExportOptions
 from wavescope.formats.rocprofv3.agents import agent_texts
 from wavescope.formats.rocprofv3.kinds import CALL_SECTIONS
 from wavescope.formats.rocprofv3.processes import Processes
 from wavescope.formats.rocprofv3.records import RecordWriter
 from wavescope.formats.rocprofv3.section_spool import SectionSpool
 from wavescope.formats.rocprofv3.symbols import json_text
+from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
 
 ROOT = "rocprofiler-sdk-tool"

@@ -9,7 +9,6 @@ import numpy as np
 import orjson
 
 from wavescope.arrays.array_types import Array
-from wavescope.formats.exporter import Progress
 from wavescope.formats.rocprofv3.agents import GpuTable, gpu_handles
 from wavescope.formats.rocprofv3.counter_values import CounterValues
 from wavescope.formats.rocprofv3.kinds import (
@@ -27,6 +26,7 @@ from wavescope.formats.rocprofv3.symbols import KernelSymbols, json_text
 from wavescope.formats.timeline.id_index import IdIndex
 from wavescope.model.columns import CALLS, LINKS, MARKER_INSTANT, MARKERS, OPS
 from wavescope.model.op_kinds import OpKind, op_kinds
+from wavescope.model.progress import Progress
 from wavescope.model.source import Batch, TraceSource
 
 _TIMES = '%s"correlation_id":{"internal":%d,"external":0},"start_timestamp":%d,"end_timestamp":%d'

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.arrays.array_types import Array
-from wavescope.formats.exporter import Progress
 from wavescope.formats.rpd.launches import LaunchRows
 from wavescope.formats.rpd.schema import (
     EMPTY_ID,
@@ -28,6 +27,7 @@ from wavescope.model.columns import (
     PROCESSES,
 )
 from wavescope.model.op_kinds import MARKER_TYPE
+from wavescope.model.progress import Progress
 from wavescope.model.source import Batch, TraceSource, read_columns
 
 _OWN_METADATA = (

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wavescope.formats.exporter import Exporter, ExportOptions, Progress
+from wavescope.formats.exporter import Exporter, ExportOptions
 from wavescope.formats.rpd.rows import RpdRows
 from wavescope.formats.rpd.schema import INDEXES, table_statements
 from wavescope.formats.sqlite.sqlite_bulk import BulkDatabase
 from wavescope.formats.sqlite.sqlite_open import filling, sqlite_writing_errors
+from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
 
 

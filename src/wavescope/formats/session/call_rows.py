@@ -17,7 +17,8 @@ from wavescope.formats.session.process import ProcessChunks
 from wavescope.formats.session.record_file import Block, Records
 from wavescope.formats.session.window import Window
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, UNKNOWN, Table
-from wavescope.model.source import Batch, Notes, full_batch
+from wavescope.model.notes import Notes
+from wavescope.model.source import Batch, full_batch
 from wavescope.model.strings import StringTable
 from wavescope.names.demangle import demangle
 

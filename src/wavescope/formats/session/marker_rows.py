@@ -17,8 +17,9 @@ from wavescope.formats.session.op_survey import LARGEST_TIME
 from wavescope.formats.session.process import ProcessChunks
 from wavescope.formats.session.record_file import Records
 from wavescope.model.columns import MARKER_INSTANT, MARKER_UNCLOSED, MARKERS, UNKNOWN
+from wavescope.model.notes import Notes
 from wavescope.model.op_kinds import MARKER_TYPE
-from wavescope.model.source import Batch, Notes, full_batch
+from wavescope.model.source import Batch, full_batch
 from wavescope.model.strings import StringTable
 
 

@@ -19,7 +19,7 @@ from wavescope.formats.session.record_file import DamagedStreamError, RecordFile
 from wavescope.formats.session.running import is_running
 from wavescope.formats.session.text_file import Texts
 from wavescope.formats.session.window import Window
-from wavescope.model.source import Notes
+from wavescope.model.notes import Notes
 from wavescope.model.strings import StringTable
 
 BASE_NAME = re.compile(r"(\d{1,10})-(\d{1,20})", re.ASCII)

@@ -37,7 +37,8 @@ from wavescope.formats.session.small_tables import (
 from wavescope.formats.session.window import Window
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS, Table
-from wavescope.model.source import BATCH_ROWS, Batch, Notes, full_batch
+from wavescope.model.notes import Notes
+from wavescope.model.source import BATCH_ROWS, Batch, full_batch
 from wavescope.model.strings import StringTable
 
 FORMAT = "wavescope session"

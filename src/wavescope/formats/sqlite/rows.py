@@ -34,7 +34,8 @@ from wavescope.formats.sqlite.sqlite_table import Affinity, TableLayout, table_l
 from wavescope.formats.sqlite.strings import StringCodes, Texts
 from wavescope.formats.sqlite.text_numbers import numbers_of_texts
 from wavescope.model.columns import UNKNOWN, ColumnType, Table
-from wavescope.model.source import BATCH_ROWS, Batch, Notes, full_batch, missing_value
+from wavescope.model.notes import Notes
+from wavescope.model.source import BATCH_ROWS, Batch, full_batch, missing_value
 from wavescope.model.strings import StringTable
 
 Given = dict[str, Array]

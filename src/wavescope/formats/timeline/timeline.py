@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wavescope.formats.exporter import Progress
 from wavescope.formats.timeline.counter_series import StepSeries
 from wavescope.formats.timeline.gpu_busy import GpuBusy
 from wavescope.formats.timeline.host_slices import HostSlices
@@ -18,6 +17,7 @@ from wavescope.formats.timeline.survey import Survey
 from wavescope.formats.timeline.tracks import TrackLayout
 from wavescope.formats.timeline.writer import TimelineWriter
 from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS
+from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wavescope.formats.exporter import Exporter, ExportOptions, Progress
+from wavescope.formats.exporter import Exporter, ExportOptions
 from wavescope.formats.wavescope.writer import write_trace
+from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
 
 

@@ -6,7 +6,7 @@ returns: callers write to a temporary name and rename it (`store/output.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
 import numpy as np
@@ -37,18 +37,13 @@ from wavescope.model.columns import (
     ColumnType,
     Table,
 )
+from wavescope.model.progress import Progress, no_progress
 from wavescope.model.source import Batch, TraceSource, full_batch, read_columns
 from wavescope.model.strings import StringTable
-
-Progress = Callable[[int, int], None]
 
 _MARKER_INDEX = "CREATE INDEX wavescope_marker_rows ON rocpd_op (gpuId) WHERE gpuId = -1"
 _EMPTY_TEXT_ID = 1
 _OWN_TAGS = {"schema_version", "gpu_stride", "pid_stride"}
-
-
-def no_progress(done: int, total: int) -> None:
-    """Says nothing."""
 
 
 def write_trace(

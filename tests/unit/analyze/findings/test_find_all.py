@@ -17,8 +17,8 @@ from wavescope.errors import UsageError
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery
 from wavescope.formats.wavescope.writer import write_trace
 from wavescope.model.columns import MONITORS
+from wavescope.model.notes import NO_LAUNCH
 from wavescope.model.result import Finding, Result, Severity
-from wavescope.model.source import NO_LAUNCH
 
 Make = Callable[[], TraceMaker]
 
