@@ -19,33 +19,30 @@ with wavescope.range("prefill"):          # shows up as a marker when the progra
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
-    from wavescope.api.traces import (
-        compare,
-        convert,
-        find,
-        hotspots,
-        merge,
-        metric_panels,
-        occupancy,
-        open,  # noqa: A004
-        phases,
-        plan,
-        report,
-        roofline,
-        steps,
-        summary,
-        traffic,
-    )
+    from wavescope.api.captures import hotspots, occupancy, plan
+    from wavescope.api.comparison import compare
+    from wavescope.api.counters import metric_panels, roofline, traffic
+    from wavescope.api.files import convert, merge
+    from wavescope.api.phases import phases, steps
+    from wavescope.api.traces import find, open, report, summary  # noqa: A004
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
+    from wavescope.model.result import Finding, Result
+    from wavescope.model.selection import Selection
+    from wavescope.model.trace import Trace
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
+    "Finding",
+    "Result",
+    "Selection",
+    "Trace",
     "WavescopeError",
     "__version__",
     "compare",
@@ -70,20 +67,38 @@ __all__ = [
 ]
 
 
+_HOMES = {
+    "Finding": "wavescope.model.result",
+    "Result": "wavescope.model.result",
+    "Selection": "wavescope.model.selection",
+    "Trace": "wavescope.model.trace",
+    "WavescopeError": "wavescope.errors",
+    "compare": "wavescope.api.comparison",
+    "convert": "wavescope.api.files",
+    "find": "wavescope.api.traces",
+    "hotspots": "wavescope.api.captures",
+    "merge": "wavescope.api.files",
+    "metric_panels": "wavescope.api.counters",
+    "occupancy": "wavescope.api.captures",
+    "open": "wavescope.api.traces",
+    "phases": "wavescope.api.phases",
+    "plan": "wavescope.api.captures",
+    "report": "wavescope.api.traces",
+    "roofline": "wavescope.api.counters",
+    "steps": "wavescope.api.phases",
+    "summary": "wavescope.api.traces",
+    "traffic": "wavescope.api.counters",
+}
+
+
 def __getattr__(name: str) -> Any:
     """Public names, imported when first used: `wavescope --help` must not wait for NumPy."""
-    if name == "WavescopeError":
-        from wavescope.errors import WavescopeError  # noqa: PLC0415
-
-        return WavescopeError
     if name in _MARKERS:
         from wavescope import markers  # noqa: PLC0415
 
         # Kept here, because markers are set in inner loops.
         globals().update({public: getattr(markers, public) for public in _MARKERS})
         return globals()[name]
-    if name in __all__:
-        from wavescope.api import traces as api  # noqa: PLC0415
-
-        return getattr(api, name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'wavescope' has no attribute '{name}'")

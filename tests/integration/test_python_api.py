@@ -31,7 +31,7 @@ def trace_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def trace(trace_path: Path) -> wavescope.api.traces.Trace:
+def trace(trace_path: Path) -> wavescope.Trace:
     return wavescope.open(trace_path)
 
 
@@ -71,7 +71,7 @@ def test_the_page_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert 0 < len(decode.ops) < 36
 
 
-def test_columns_are_exact_arrays(trace: wavescope.api.traces.Trace) -> None:
+def test_columns_are_exact_arrays(trace: wavescope.Trace) -> None:
     assert len(trace.ops) == 36
     assert trace.ops["start_ns"].dtype == np.int64
     assert int(trace.ops["start_ns"][0]) == FIRST_NS + 3_000
@@ -81,7 +81,7 @@ def test_columns_are_exact_arrays(trace: wavescope.api.traces.Trace) -> None:
     assert dict(trace.notes) == {}
 
 
-def test_every_documented_table_is_there(trace: wavescope.api.traces.Trace) -> None:
+def test_every_documented_table_is_there(trace: wavescope.Trace) -> None:
     listed = re.search(r"The tables are (.*?);", PAGE.read_text())
     assert listed is not None
 
@@ -89,7 +89,7 @@ def test_every_documented_table_is_there(trace: wavescope.api.traces.Trace) -> N
         assert len(getattr(trace, name)) >= 0
 
 
-def test_pandas_and_arrow_hold_the_same_rows(trace: wavescope.api.traces.Trace) -> None:
+def test_pandas_and_arrow_hold_the_same_rows(trace: wavescope.Trace) -> None:
     frame = trace.ops.to_pandas(["gpu", "name", "start_ns", "end_ns"])
     table = trace.ops.to_arrow(["gpu", "name", "start_ns", "end_ns"])
 
@@ -104,9 +104,7 @@ def test_pandas_and_arrow_hold_the_same_rows(trace: wavescope.api.traces.Trace) 
 @pytest.mark.parametrize(
     "table", ["ops", "markers", "calls", "links", "processes", "agents", "coverage", "counters"]
 )
-def test_every_table_goes_to_pandas_and_arrow(
-    trace: wavescope.api.traces.Trace, table: str
-) -> None:
+def test_every_table_goes_to_pandas_and_arrow(trace: wavescope.Trace, table: str) -> None:
     rows = len(getattr(trace, table))
 
     assert getattr(trace, table).to_pandas().shape[0] == rows
@@ -166,7 +164,7 @@ def test_phases_without_markers_are_told_by_structure() -> None:
     assert max(steps.table("step_kinds").column("steps")) == 30
 
 
-def test_phases_with_markers_are_those_of_the_markers(trace: wavescope.api.traces.Trace) -> None:
+def test_phases_with_markers_are_those_of_the_markers(trace: wavescope.Trace) -> None:
     result = wavescope.phases(trace)
 
     assert result.facts["range_count"] == 6
@@ -359,7 +357,7 @@ def test_notebooks_show_results_without_running_what_is_in_names(
     assert "GPU 0 was idle for" in pages["result"]
 
 
-def test_the_shown_rows_of_a_part_are_those_of_the_part(trace: wavescope.api.traces.Trace) -> None:
+def test_the_shown_rows_of_a_part_are_those_of_the_part(trace: wavescope.Trace) -> None:
     part = select(trace, Selection(gpus=(1,)))
 
     assert "(50 of" not in part.ops._repr_html_()
