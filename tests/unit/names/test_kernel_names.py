@@ -227,7 +227,7 @@ class TestUserRules:
         assert rules.named(names[2]).category == ""
 
     def test_the_built_in_rules_would_pass_as_a_users_file(self, tmp_path: Path) -> None:
-        path = package_file("analyze", "names", "rules", "kernel_names.toml")
+        path = package_file("names", "rules", "kernel_names.toml")
         assert path is not None
         rules, others = path.read_text(encoding="utf-8").split("[namespaces]")
 
