@@ -1,4 +1,4 @@
-"""How long work says how far it is: one form for readers, writers and recorders."""
+"""How long work says how far it is, and what it does: one form for readers, writers, recorders."""
 
 from __future__ import annotations
 
@@ -9,4 +9,12 @@ Progress = Callable[[int, int], None]
 
 
 def no_progress(done: int, total: int) -> None:
+    """Says nothing."""
+
+
+Announce = Callable[[str], None]
+"""Called with a sentence for the person who waits."""
+
+
+def no_announcement(sentence: str) -> None:
     """Says nothing."""

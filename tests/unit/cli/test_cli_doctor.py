@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tests.unit.cli.conftest import Run
-from wavescope.cli.doctor import checks_result
-from wavescope.collect.doctor import preflight
-from wavescope.collect.doctor.preflight import Check, CheckState
+from wavescope.api import machine
+from wavescope.api.machine import checks_result
+from wavescope.collect.doctor import Check, CheckState
 from wavescope.native.library import library_path
 
 
@@ -41,7 +41,7 @@ def test_exit_code_4_only_when_analysis_cannot_work(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = Check("NumPy", "all analyses", CheckState.MISSING, "", "pip install numpy", True)
-    monkeypatch.setattr(preflight, "preflight", lambda *_: [broken])
+    monkeypatch.setattr(machine, "checked_machine", lambda: [broken])
 
     ran = run("doctor")
 
@@ -52,7 +52,7 @@ def test_exit_code_4_only_when_analysis_cannot_work(
 def test_the_result_names_every_fix() -> None:
     check = Check("/dev/kfd", "GPUs", CheckState.NOT_USABLE, "no permission", "usermod")
 
-    result = checks_result([check], is_ready=True)
+    result = checks_result([check])
 
     assert result.table("checks").rows == [
         ("/dev/kfd", "not usable", "GPUs", "no permission", False, "usermod")

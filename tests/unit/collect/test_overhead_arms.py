@@ -18,7 +18,7 @@ from wavescope.collect.overhead.arms import (
     measured_arms,
     value_in,
 )
-from wavescope.collect.recording.options import RecordMode
+from wavescope.collect.record_options import RecordMode
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.model.overhead_runs import ArmRun, MetricKind, OverheadRuns, TraceFacts
 

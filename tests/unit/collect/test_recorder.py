@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from wavescope.collect.record_options import RecordOptions
 from wavescope.collect.recording import recorder
-from wavescope.collect.recording.options import RecordOptions
 from wavescope.collect.recording.recorder import merge_session, record
 from wavescope.errors import MachineError, OutputExistsError, UsageError, WavescopeError
 from wavescope.formats import open_trace
@@ -182,7 +182,7 @@ def test_records_of_processes_that_outlive_the_program_stay(tmp_path: Path) -> N
 def test_without_a_collector_the_way_to_get_it_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wavescope.collect.recording import libraries
+    from wavescope.collect import libraries
 
     monkeypatch.setattr(libraries, "library_path", lambda name: None)
     monkeypatch.setattr(recorder, "required_collector", libraries.required_collector)

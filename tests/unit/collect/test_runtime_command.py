@@ -9,8 +9,8 @@ import pytest
 
 from tests.unit.collect.test_program_files import a_program, elf
 from wavescope.collect.runtimes import Runtime, command_on
-from wavescope.collect.runtimes.manifest import Manifest, Package, write_manifest
-from wavescope.collect.runtimes.runtime import opened_runtime
+from wavescope.collect.runtimes.packages import Package
+from wavescope.collect.runtimes.runtime import Manifest, opened_runtime, write_manifest
 from wavescope.collect.softgpu import SoftGpuOptions
 from wavescope.errors import UsageError
 

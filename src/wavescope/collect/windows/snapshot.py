@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from wavescope.collect.recording.running_sessions import ControlPage, pages_of
-from wavescope.collect.windows.recent_part import boottime_ns, kept_still, recent_windows
+from wavescope.collect.recent_part import boottime_ns, kept_still, recent_windows
+from wavescope.collect.running_sessions import ControlPage, pages_of
 from wavescope.errors import UsageError
 from wavescope.formats.output import replaced
 from wavescope.formats.session.layout import (
@@ -44,6 +44,7 @@ _IN_ORDER = (
 class Snapshot:
     """What is in the trace."""
 
+    output: Path
     pids: tuple[int, ...]
     notes: tuple[tuple[str, int], ...]
 
@@ -88,7 +89,7 @@ def write_snapshot(
             write_trace([source], temporary, progress)
             notes = tuple(source.notes)
         shutil.rmtree(copies)
-    return Snapshot(tuple(page.pid for page in pages), notes)
+    return Snapshot(output, tuple(page.pid for page in pages), notes)
 
 
 def _copy_process(session: Path, base: str, target: Path) -> None:
