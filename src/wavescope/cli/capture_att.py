@@ -21,7 +21,7 @@ from wavescope.cli.options import (
     add_output_flags,
     add_quiet_flag,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
 from wavescope.errors import MachineError, OutputExistsError, UsageError
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wavescope.cli.opened import opened_trace
+from wavescope.cli.inputs import opened_trace
 from wavescope.cli.progress import Progress
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wavescope.cli.inputs import COUNTER_FOLDER, add_metrics_flag
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def add_workload_flags(parser: argparse.ArgumentParser) -> None:
         "-p",
         "--path",
         metavar="DIR",
+        type=COUNTER_FOLDER,
         nargs="+",
         action="append",
         required=True,
@@ -51,13 +53,7 @@ def add_workload_flags(parser: argparse.ArgumentParser) -> None:
         default="",
         help="facts of the chip that sysinfo.csv has wrong or not: max_sclk:2100,max_mclk:1300",
     )
-    group.add_argument(
-        "--metrics",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="TOML file of metrics of your own, shown as panel 100 (docs/metrics.md)",
-    )
+    add_metrics_flag(group, "TOML file of your own metrics, shown as panel 100 (docs/metrics.md)")
 
 
 def analysis_options(arguments: argparse.Namespace) -> AnalysisOptions:

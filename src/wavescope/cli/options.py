@@ -57,13 +57,6 @@ def output_format(arguments: argparse.Namespace) -> OutputFormat:
     return OutputFormat.JSON if arguments.json else OutputFormat(asked or "text")
 
 
-def add_trace_argument(parser: argparse.ArgumentParser) -> None:
-    """The trace to read."""
-    parser.add_argument(
-        "trace", metavar="TRACE", help="trace of any known format; it is never changed"
-    )
-
-
 def add_json_flag(parser: argparse.ArgumentParser) -> None:
     """--json, which every command has."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")

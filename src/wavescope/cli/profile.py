@@ -14,7 +14,7 @@ from wavescope.cli.options import (
     add_quiet_flag,
     row_count,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.errors import MachineError, UsageError
 from wavescope.model.workload_layout import COUNTED_CHIPS
 

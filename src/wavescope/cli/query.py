@@ -12,14 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_source, tell_notes
-from wavescope.cli.options import (
-    OutputFormat,
-    add_quiet_flag,
-    add_trace_argument,
-    output_format,
-    row_count,
-)
+from wavescope.cli.inputs import add_trace_argument, opened_source, tell_notes
+from wavescope.cli.options import OutputFormat, add_quiet_flag, output_format, row_count
 from wavescope.cli.progress import Progress
 from wavescope.cli.query_output import write_query
 

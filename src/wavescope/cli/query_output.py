@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from wavescope.cli.options import OutputFormat
-from wavescope.cli.output import stdout_bytes
+from wavescope.cli.outputs import stdout_bytes
 from wavescope.cli.terminal import data_stream, terminal_width
 from wavescope.render.escape import visible
 
