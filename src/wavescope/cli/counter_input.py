@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,11 +79,12 @@ def read_workloads(arguments: argparse.Namespace) -> list[CounterTable]:
     from wavescope.formats.counters.workload import read_workload  # noqa: PLC0415  slow to import
 
     paths = [Path(path) for group in arguments.path for path in group]
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for path in paths:
-        if path.resolve() in seen:
+        place = os.path.realpath(path)
+        if place in seen:
             raise UsageError(f"{path} is given twice")
-        seen.add(path.resolve())
+        seen.add(place)
     corrections = _corrections(arguments.specs_correction)
     workloads = []
     for path in paths:

@@ -51,6 +51,7 @@ RULES_FILE = Input("file of rules")
 SESSION_FOLDER = Input("session folder")
 OVERHEAD_FILE = Input("kept measurement")
 RESULT_FILE = Input("kept result")
+DURATIONS_FILE = Input("file of durations")
 
 
 @dataclass(frozen=True)
