@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.cli.inputs import COUNTER_FOLDER, add_metrics_flag
+from wavescope.cli.options import add_kernel_flag
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,13 +30,14 @@ def add_workload_flags(parser: argparse.ArgumentParser) -> None:
         help="workload folder; several are compared, the first is the baseline",
     )
     group = parser.add_argument_group("filters")
+    add_kernel_flag(group, "kernels whose name matches somewhere")
     group.add_argument(
         "-k",
-        "--kernel",
+        dest="kernels",
         metavar="KERNEL",
         nargs="+",
         default=[],
-        help="kernels: ids of --list-stats, parts of names, or patterns with *",
+        help="kernels by their ids of --list-stats, or by parts of their names",
     )
     group.add_argument(
         "-d",
@@ -65,12 +67,13 @@ def analysis_options(arguments: argparse.Namespace) -> AnalysisOptions:
 
     return AnalysisOptions(
         tuple(getattr(arguments, "block", ())),
-        tuple(arguments.kernel),
+        tuple(arguments.kernels),
         tuple(arguments.dispatch),
         tuple(arguments.gpu_id),
         NormalUnit(getattr(arguments, "normal_unit", "per_kernel")),
         Aggregation(getattr(arguments, "aggregation", "ratio-of-sums")),
         SampleOrder(getattr(arguments, "pc_sampling_sorting_type", "count")),
+        arguments.kernel,
     )
 
 

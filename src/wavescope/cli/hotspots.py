@@ -13,6 +13,7 @@ from wavescope.cli.inputs import add_captures_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
+    add_kernel_flag,
     add_output_flags,
     add_quiet_flag,
     row_count,
@@ -21,7 +22,7 @@ from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.plan import add_counters_flag, planned
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
-from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.errors import UnreadableInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,9 +115,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--no-waves", action="store_true", help="read code.json only: fast, but waits are estimated"
     )
-    group.add_argument(
-        "--kernel", metavar="REGEX", default="", help="captures whose kernel's name matches"
-    )
+    add_kernel_flag(group, "captures whose kernel's name matches")
     add_output_flags(parser)
     add_quiet_flag(parser)
 
@@ -126,7 +125,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.diff:
         print_result(compared(arguments.captures, quiet=arguments.quiet), output)
         return 0
-    pattern = _compiled(arguments.kernel)
+    pattern = re.compile(arguments.kernel) if arguments.kernel else None
     options = _hotspot_options(arguments)
     from wavescope.formats.captures import find_captures  # noqa: PLC0415  slow to import
 
@@ -151,15 +150,6 @@ def _run(arguments: argparse.Namespace) -> int:
     print_result(result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
     return 0
-
-
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    if not pattern:
-        return None
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"'{pattern}' is not a regular expression: {error}") from error
 
 
 def _hotspot_options(arguments: argparse.Namespace) -> HotspotOptions:

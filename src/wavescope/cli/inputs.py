@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from wavescope.cli.options import Arguments
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UnreadableInputError
@@ -148,16 +149,12 @@ def add_counter_files_argument(parser: argparse.ArgumentParser, meaning: str) ->
     parser.add_argument("files", metavar="FILE", type=COUNTER_FILE, nargs="+", help=meaning)
 
 
-def add_rules_flag(
-    group: argparse.ArgumentParser | argparse._ArgumentGroup, meaning: str, name: str = "--rules"
-) -> None:
+def add_rules_flag(group: Arguments, meaning: str, name: str = "--rules") -> None:
     """A file of the user's own rules."""
     group.add_argument(name, metavar="FILE", type=RULES_FILE, help=meaning)
 
 
-def add_metrics_flag(
-    group: argparse.ArgumentParser | argparse._ArgumentGroup, meaning: str
-) -> None:
+def add_metrics_flag(group: Arguments, meaning: str) -> None:
     """Files of the user's own metrics."""
     group.add_argument(
         "--metrics", metavar="FILE", type=METRICS_FILE, action="append", default=[], help=meaning

@@ -11,6 +11,7 @@ from wavescope.cli.inputs import add_counter_files_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
+    add_kernel_flag,
     add_output_flags,
     add_quiet_flag,
     numbers,
@@ -26,9 +27,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_counter_files_argument(
         parser, "counter CSVs (long or wide), folders of them, rocpd files or traces with counters"
     )
-    parser.add_argument(
-        "--kernel", metavar="TEXT", default="", help="kernels whose name holds it, or matches it"
-    )
+    add_kernel_flag(parser, "kernels whose name matches somewhere")
     parser.add_argument(
         "--dispatches", metavar="N,...", type=numbers, help="only these dispatches: 3-4 or 1,5"
     )
