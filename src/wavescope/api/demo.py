@@ -13,15 +13,15 @@ from wavescope.formats import open_trace
 from wavescope.formats.output import replaced
 from wavescope.formats.wavescope.writer import write_trace
 from wavescope.model.columns import OPS
-from wavescope.model.progress import Announce, Progress, no_announcement, no_progress
+from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 
 
 def record_demo(
     output: Path,
     program: str | None = None,
     *,
-    announce: Announce = no_announcement,
-    warn: Announce = no_announcement,
+    announce: Tell = tell_nobody,
+    warn: Tell = tell_nobody,
     shows_output: bool = False,
 ) -> bool:
     """Record `llama` or `hip`, or the first of them that runs here; whether any did."""

@@ -28,7 +28,7 @@ from wavescope.collect.runtimes import remove_runtime as removed_runtime
 from wavescope.collect.softgpu import SoftGpuOptions
 from wavescope.collect.softgpu import softgpu_environment as variables_of
 from wavescope.errors import MachineError, OutputExistsError
-from wavescope.model.progress import Announce, no_announcement
+from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import ColumnOf, Finding, Result, ResultColumn, Severity, Unit, table_of
 from wavescope.version import __version__
 
@@ -99,7 +99,7 @@ def softgpu_command(
     options: SoftGpuOptions,
     *,
     mirror: str | None = None,
-    announce: Announce = no_announcement,
+    announce: Tell = tell_nobody,
 ) -> Sequence[str]:
     """What to execute so that `command` runs on the runtime of `options`; it is fetched if needed.
 
@@ -135,7 +135,7 @@ def fetch_runtime(
     *,
     mirror: str | None = None,
     again: bool = False,
-    announce: Announce = no_announcement,
+    announce: Tell = tell_nobody,
 ) -> Runtime:
     """A ROCm runtime such as 6.4 in the user's cache; fetched if it is not there, or `again`."""
     return fetched_runtime(name, os.environ, mirror=mirror, again=again, announce=announce)

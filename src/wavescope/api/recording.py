@@ -30,7 +30,7 @@ from wavescope.formats import open_source, open_trace
 from wavescope.formats.exporter import ExportOptions
 from wavescope.formats.exporters import exporter_for
 from wavescope.formats.write_output import write_output
-from wavescope.model.progress import Announce, Progress, no_announcement, no_progress
+from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.result import Result, ResultTable, Value
 from wavescope.model.trace import Trace
 
@@ -52,8 +52,8 @@ class Recovered:
 def record(
     command: RecordOptions | Sequence[str],
     *,
-    announce: Announce = no_announcement,
-    warn: Announce = no_announcement,
+    announce: Tell = tell_nobody,
+    warn: Tell = tell_nobody,
     progress: Progress = no_progress,
 ) -> Recording:
     """Run a program, record what its GPUs do, and write the trace; what came of it.
@@ -69,8 +69,8 @@ def record(
 def run_recorded(
     command: RecordOptions | Sequence[str],
     *,
-    announce: Announce = no_announcement,
-    warn: Announce = no_announcement,
+    announce: Tell = tell_nobody,
+    warn: Tell = tell_nobody,
 ) -> RecordedRun:
     """Run the program; `write_recording` makes the trace. `announce` and `warn` hear sentences."""
     return recorded_program(_options(command), os.environ, announce=announce, warn=warn)
@@ -103,8 +103,8 @@ def write_timeline(
 def run_dormant(
     command: RecordOptions | Sequence[str],
     *,
-    announce: Announce = no_announcement,
-    warn: Announce = no_announcement,
+    announce: Tell = tell_nobody,
+    warn: Tell = tell_nobody,
 ) -> DormantRun:
     """Run a program that is recorded only while somebody is attached to it; how it ended."""
     return dormant_program(_options(command), os.environ, announce=announce, warn=warn)

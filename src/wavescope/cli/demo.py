@@ -14,7 +14,7 @@ from wavescope.cli.progress import Progress
 from wavescope.cli.recording_report import say_note
 from wavescope.cli.terminal import say
 from wavescope.errors import OutputExistsError, UsageError
-from wavescope.model.progress import no_announcement
+from wavescope.model.progress import tell_nobody
 from wavescope.units import count_text
 
 
@@ -45,7 +45,7 @@ def _run(arguments: argparse.Namespace) -> int:
     names = ("trace.db", "trace.pftrace", "report.html")
     trace, timeline, report = (arguments.output / name for name in names)
     _prepare(trace, (timeline, report))
-    announce, warn = (no_announcement,) * 2 if quiet else (say, say_note)
+    announce, warn = (tell_nobody,) * 2 if quiet else (say, say_note)
     is_recorded = record_demo(
         trace, arguments.program, announce=announce, warn=warn, shows_output=not quiet
     )

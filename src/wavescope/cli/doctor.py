@@ -8,7 +8,7 @@ from dataclasses import replace
 from wavescope.api.machine import READY, doctor
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import OutputFormat, OutputOptions, add_format_flags
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.errors import MachineError
 
 _TEXT_COLUMNS = ("check", "state", "found")

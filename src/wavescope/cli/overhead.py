@@ -9,6 +9,7 @@ from pathlib import Path
 from wavescope.api.overhead import costs_too_much, overhead
 from wavescope.cli.argument_numbers import natural_number, percentage
 from wavescope.cli.command import Command, Example
+from wavescope.cli.inputs import OVERHEAD_FILE
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -16,7 +17,7 @@ from wavescope.cli.options import (
     add_output_flags,
     add_quiet_flag,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.program_options import add_softgpu_option, program_command
 from wavescope.cli.terminal import say
 from wavescope.collect import RecordMode
@@ -89,12 +90,15 @@ def _add_result_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("results")
     group.add_argument("--save", metavar="FILE", type=Path, help="keep the measurement as JSON")
     group.add_argument(
-        "--load", metavar="FILE", type=Path, help="show a kept measurement instead of running CMD"
+        "--load",
+        metavar="FILE",
+        type=OVERHEAD_FILE,
+        help="show a kept measurement instead of running CMD",
     )
     group.add_argument(
         "--against",
         metavar="FILE",
-        type=Path,
+        type=OVERHEAD_FILE,
         action="append",
         help="kept measurement to compare with, oldest first (may be repeated)",
     )

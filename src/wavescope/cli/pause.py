@@ -8,10 +8,9 @@ from collections.abc import Callable
 from wavescope.api.recording import pause_process
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_json_flag, add_quiet_flag, process_id
-from wavescope.cli.output import stdout_bytes
+from wavescope.cli.outputs import print_json
 from wavescope.cli.terminal import say
 from wavescope.model.result import Result
-from wavescope.render.json_text import write_json
 
 
 def add_process(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +37,7 @@ def control(
     pids = ", ".join(map(str, act(arguments.pid)))
     if arguments.json:
         result = Result("Recording", facts={"recording": recording, "pids": pids})
-        write_json(result, stdout_bytes())
+        print_json(result)
     if not arguments.quiet:
         say(f"{'recording' if recording else 'paused'}: process {pids}")
     return 0

@@ -7,12 +7,10 @@ import sys
 from dataclasses import dataclass, replace
 
 from wavescope.api.recording import part_result, recording_result
-from wavescope.cli.output import stdout_bytes
+from wavescope.cli.outputs import print_json, size_of, tell_file
 from wavescope.cli.terminal import say, terminal_width, wants_color
-from wavescope.cli.written import size_of, tell_file
 from wavescope.collect.recording import RecordedRun, Recording
 from wavescope.collect.windows import Attached, Snapshot
-from wavescope.render.json_text import write_json
 from wavescope.render.text import TextStyle, write_text
 from wavescope.units import bytes_text, count_text
 
@@ -29,7 +27,7 @@ def print_recording(report: RecordingReport, *, quiet: bool, as_json: bool) -> N
     """Say on standard error what was recorded; as JSON on standard output if asked."""
     result = recording_result(report.recording)
     if as_json:
-        write_json(result, stdout_bytes())
+        print_json(result)
     if quiet:
         return
     if result.tables:
@@ -66,7 +64,7 @@ def print_part(part: Attached | Snapshot, words: str, *, quiet: bool, as_json: b
     """Say what the trace of a part of a recording holds; as JSON on standard output if asked."""
     result = part_result(part)
     if as_json:
-        write_json(result, stdout_bytes())
+        print_json(result)
     if quiet:
         return
     say(words)

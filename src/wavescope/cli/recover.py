@@ -7,18 +7,20 @@ from pathlib import Path
 
 from wavescope.api.recording import recover
 from wavescope.cli.command import Command, Example
+from wavescope.cli.inputs import SESSION_FOLDER
 from wavescope.cli.options import add_force_flag, add_json_flag, add_output_path, add_quiet_flag
+from wavescope.cli.outputs import tell_written
 from wavescope.cli.progress import Progress
 from wavescope.cli.recording_report import print_notes
-from wavescope.cli.written import tell_written
 
 _DEFAULT_OUTPUT = Path("recovered.db")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "trace",
+        "folder",
         metavar="DIR",
+        type=SESSION_FOLDER,
         help="session folder, such as trace.db.session-k3x9_a1b; its files are never changed",
     )
     add_output_path(
@@ -31,8 +33,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     output = arguments.output or _DEFAULT_OUTPUT
-    with Progress(f"reading {arguments.trace}", quiet=arguments.quiet) as progress:
-        recovered = recover(arguments.trace, output, force=arguments.force, progress=progress)
+    with Progress(f"reading {arguments.folder}", quiet=arguments.quiet) as progress:
+        recovered = recover(arguments.folder, output, force=arguments.force, progress=progress)
     if not arguments.quiet:
         print_notes(recovered.notes)
     tell_written(output, "wavescope", arguments)

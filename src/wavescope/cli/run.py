@@ -7,7 +7,7 @@ import argparse
 from wavescope.api.recording import run_dormant
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_json_flag, add_quiet_flag
-from wavescope.cli.output import stdout_bytes
+from wavescope.cli.outputs import print_json
 from wavescope.cli.program_options import (
     add_command,
     add_kernel_filter,
@@ -18,9 +18,8 @@ from wavescope.cli.recording_report import say_note
 from wavescope.cli.terminal import say
 from wavescope.collect import RecordOptions
 from wavescope.errors import UsageError
-from wavescope.model.progress import no_announcement
+from wavescope.model.progress import tell_nobody
 from wavescope.model.result import Result
-from wavescope.render.json_text import write_json
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +42,7 @@ def _run(arguments: argparse.Namespace) -> int:
             "`wavescope run` needs --dormant",
             hint="`wavescope run --dormant CMD` for `attach` later, or `wavescope trace CMD`",
         )
-    announce = no_announcement if arguments.quiet else say
+    announce = tell_nobody if arguments.quiet else say
     run = run_dormant(options, announce=announce, warn=say_note)
     if run.running:
         pids = ", ".join(map(str, run.running))
@@ -53,7 +52,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         end = run.end
         result = Result("Run", facts={"program_end": end.words, "exit_code": end.exit_code})
-        write_json(result, stdout_bytes())
+        print_json(result)
     return run.end.exit_code
 
 

@@ -21,8 +21,9 @@ from wavescope.api.machine import (
     write_tiny_model,
 )
 from wavescope.cli.command import Command, Example
+from wavescope.cli.inputs import DURATIONS_FILE
 from wavescope.cli.options import OutputOptions, add_force_flag, add_json_flag
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
 from wavescope.collect.softgpu import CHIPS, PARTITIONS, SoftGpuOptions
 from wavescope.errors import OutputExistsError, UsageError
@@ -55,7 +56,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--durations",
         metavar="FILE",
-        type=Path,
+        type=DURATIONS_FILE,
         help="durations by kernel name: lines PATTERN,DURATION; the first that matches counts",
     )
     parser.add_argument("--seed", metavar="N", type=int, help="seed of drawn durations")
@@ -160,8 +161,8 @@ def _run_program(arguments: argparse.Namespace) -> None:
 
 
 def _options(arguments: argparse.Namespace) -> SoftGpuOptions:
-    if arguments.durations is not None and not arguments.durations.is_file():
-        raise UsageError(f"there is no file {arguments.durations} with durations")
+    if arguments.durations is not None:
+        Path(arguments.durations).open("rb").close()  # the program would find out too late
     return SoftGpuOptions(
         chip=arguments.chip,
         gpus=arguments.gpus,
@@ -176,9 +177,9 @@ def _options(arguments: argparse.Namespace) -> SoftGpuOptions:
     )
 
 
-def _absolute(path: Path | None) -> str | None:
+def _absolute(path: Path | str | None) -> str | None:
     """The program may change its folder before it opens the GPUs."""
-    return None if path is None else str(path.absolute())
+    return None if path is None else str(Path(path).absolute())
 
 
 def _print_variables(variables: dict[str, str], *, as_json: bool) -> None:

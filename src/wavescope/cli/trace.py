@@ -31,7 +31,7 @@ from wavescope.cli.recording_report import (
 from wavescope.cli.terminal import say, say_error
 from wavescope.collect import RecordOptions
 from wavescope.errors import WavescopeError
-from wavescope.model.progress import no_announcement
+from wavescope.model.progress import tell_nobody
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +110,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     options = _options(arguments)
-    announce = no_announcement if arguments.quiet else say
+    announce = tell_nobody if arguments.quiet else say
     run = run_recorded(options, announce=announce, warn=say_note)
     try:
         with Progress(f"writing {run.options.output.name}", quiet=arguments.quiet) as progress:

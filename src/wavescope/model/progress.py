@@ -1,4 +1,4 @@
-"""How long work says how far it is, and what it does: one form for readers, writers, recorders."""
+"""How long work says how far it is and what it met: one form for readers, writers and recorders."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def no_progress(done: int, total: int) -> None:
     """Says nothing."""
 
 
-Announce = Callable[[str], None]
-"""Called with a sentence for the person who waits."""
+Tell = Callable[[str], None]
+"""Called with a sentence worth saying: what was skipped or repaired, or that nothing is left."""
 
 
-def no_announcement(sentence: str) -> None:
+def tell_nobody(sentence: str) -> None:
     """Says nothing."""

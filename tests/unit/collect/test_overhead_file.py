@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.collect.overhead.file import load_runs, save_runs
+from wavescope.collect.overhead import load_runs, save_runs
 from wavescope.errors import OutputExistsError, UnreadableInputError
 from wavescope.model.overhead_runs import ArmRun, MetricKind, OverheadRuns, TraceFacts
 

@@ -20,7 +20,7 @@ from wavescope.collect.recording import record
 from wavescope.collect.runtimes import listed_runtimes
 from wavescope.collect.softgpu import softgpu_trouble
 from wavescope.errors import MachineError
-from wavescope.model.progress import Announce, no_announcement
+from wavescope.model.progress import Tell, tell_nobody
 from wavescope.package_files import package_file
 
 _HIP_PROGRAM = "llm_inference"
@@ -177,8 +177,8 @@ def record_demo(
     program: str | None,
     environment: Mapping[str, str],
     *,
-    announce: Announce = no_announcement,
-    warn: Announce = no_announcement,
+    announce: Tell = tell_nobody,
+    warn: Tell = tell_nobody,
     shows_output: bool = False,
 ) -> bool:
     """Record the named program, or the first one that runs here; whether any did.
@@ -205,7 +205,7 @@ def _record(
     program: DemoProgram,
     output: Path,
     environment: Mapping[str, str],
-    announce: Announce,
+    announce: Tell,
     *,
     shows_output: bool,
 ) -> str:

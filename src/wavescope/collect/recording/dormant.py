@@ -29,7 +29,7 @@ from wavescope.collect.running_sessions import (
 from wavescope.errors import MachineError
 from wavescope.formats.session.pending import remove_forgotten
 from wavescope.formats.session.session import DORMANT
-from wavescope.model.progress import Announce, no_announcement
+from wavescope.model.progress import Tell, tell_nobody
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ def run_dormant(
     options: RecordOptions,
     environment: Mapping[str, str],
     *,
-    announce: Announce = no_announcement,
-    warn: Announce = no_announcement,
+    announce: Tell = tell_nobody,
+    warn: Tell = tell_nobody,
 ) -> DormantRun:
     """Run the command of `options`, whose output is not used; nothing is left of its session.
 

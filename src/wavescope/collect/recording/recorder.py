@@ -44,7 +44,7 @@ from wavescope.formats.session.session import (
     write_session_facts,
 )
 from wavescope.formats.wavescope.writer import write_trace
-from wavescope.model.progress import Announce, Progress, no_announcement, no_progress
+from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.version import __version__
 
 
@@ -91,8 +91,8 @@ def run_recorded(
     options: RecordOptions,
     environment: Mapping[str, str],
     *,
-    announce: Announce = no_announcement,
-    warn: Announce = no_announcement,
+    announce: Tell = tell_nobody,
+    warn: Tell = tell_nobody,
 ) -> RecordedRun:
     """Run the command of `options`; refused when its trace could not be written.
 
@@ -171,7 +171,7 @@ class PreparedProgram:
 
 
 def prepare(
-    options: RecordOptions, environment: Mapping[str, str], announce: Announce = no_announcement
+    options: RecordOptions, environment: Mapping[str, str], announce: Tell = tell_nobody
 ) -> PreparedProgram:
     """Find everything that the program of `options` needs; refused when something is missing."""
     collector = required_collector(options.mode)

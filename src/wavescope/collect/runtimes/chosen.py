@@ -25,7 +25,7 @@ from wavescope.collect.runtimes.fetch import fetch, fetching_alone, writable_cac
 from wavescope.collect.runtimes.packages import link_libraries
 from wavescope.collect.runtimes.runtime import Runtime
 from wavescope.errors import MachineError
-from wavescope.model.progress import Announce, no_announcement
+from wavescope.model.progress import Tell, tell_nobody
 
 MACHINE = "machine"
 """The name of the runtime that the machine itself has."""
@@ -37,7 +37,7 @@ def chosen_runtime(
     name: str | None,
     environment: Mapping[str, str],
     *,
-    announce: Announce = no_announcement,
+    announce: Tell = tell_nobody,
     machine: Machine | None = None,
 ) -> Runtime | None:
     """The runtime of that name, fetched when it is not there; None is the machine's own."""
@@ -59,7 +59,7 @@ def fetched_runtime(
     *,
     mirror: str | None = None,
     again: bool = False,
-    announce: Announce = no_announcement,
+    announce: Tell = tell_nobody,
     machine: Machine | None = None,
 ) -> Runtime:
     """The runtime of that name in the cache; fetched when it is not there, damaged or `again`."""

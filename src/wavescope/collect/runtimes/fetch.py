@@ -30,7 +30,7 @@ from wavescope.collect.runtimes.runtime import (
     write_manifest,
 )
 from wavescope.errors import MachineError
-from wavescope.model.progress import Announce
+from wavescope.model.progress import Tell
 from wavescope.units import bytes_text
 
 _LOCK_LIMIT_S = 3600
@@ -38,7 +38,7 @@ _LOOK_AGAIN_S = 0.2
 _TEMPORARY = ".new-"
 
 
-def fetch(wanted: WantedRuntime, archive: Archive, cache: Path, announce: Announce) -> Runtime:
+def fetch(wanted: WantedRuntime, archive: Archive, cache: Path, announce: Tell) -> Runtime:
     """Fetch, verify and unpack a runtime below `cache`, in the place of what is there."""
     _require_machine()
     require_searchable(cache)
@@ -57,7 +57,7 @@ def fetch(wanted: WantedRuntime, archive: Archive, cache: Path, announce: Announ
 
 
 def _filled(
-    wanted: WantedRuntime, archive: Archive, work: Path, root: Path, announce: Announce
+    wanted: WantedRuntime, archive: Archive, work: Path, root: Path, announce: Tell
 ) -> Manifest:
     """Fill `root` with the packages of a runtime; what they are."""
     suite = wanted.known.suite
@@ -89,7 +89,7 @@ def _filled(
 
 
 @contextmanager
-def fetching_alone(cache: Path, name: str, announce: Announce) -> Iterator[None]:
+def fetching_alone(cache: Path, name: str, announce: Tell) -> Iterator[None]:
     """Keep other processes from fetching the same runtime; waits while another one does."""
     with (cache / f".{name}.lock").open("a") as lock:
         if not _is_locked(lock.fileno()):

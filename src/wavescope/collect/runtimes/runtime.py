@@ -19,7 +19,7 @@ from wavescope.collect.program_files import (
 from wavescope.collect.runtimes.catalogue import catalogue
 from wavescope.collect.runtimes.packages import Package
 from wavescope.errors import MachineError, UsageError
-from wavescope.model.progress import Announce, no_announcement
+from wavescope.model.progress import Tell, tell_nobody
 
 ROOT = "root"
 MANIFEST = "manifest.json"
@@ -96,7 +96,7 @@ class Runtime:
         self,
         command: Sequence[str],
         environment: Mapping[str, str],
-        announce: Announce = no_announcement,
+        announce: Tell = tell_nobody,
     ) -> list[str]:
         """What to execute so that `command` runs on this runtime.
 
@@ -131,7 +131,7 @@ def command_on(
     runtime: Runtime | None,
     command: Sequence[str],
     environment: Mapping[str, str],
-    announce: Announce = no_announcement,
+    announce: Tell = tell_nobody,
 ) -> Sequence[str]:
     """What to execute so that `command` runs on `runtime`; None is the machine's own."""
     return command if runtime is None else runtime.command(command, environment, announce)
