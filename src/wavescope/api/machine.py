@@ -1,6 +1,7 @@
 """What works on this machine, programs on software GPUs, and the runtimes they run on.
 
-Nothing here needs NumPy at import: `wavescope doctor` has to say when it is missing.
+Nothing here needs NumPy at import: `wavescope doctor` has to say when it is missing, and the help
+of commands need not wait for it.
 """
 
 from __future__ import annotations
@@ -8,14 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from wavescope.collect.doctor import (
-    Check,
-    analysis_works,
-    checked_machine,
-    profiling_states,
-    recording_state,
-)
 from wavescope.collect.runtimes import (
     ListedRuntime,
     Runtime,
@@ -32,16 +27,27 @@ from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import ColumnOf, Finding, Result, ResultColumn, Severity, Unit, table_of
 from wavescope.version import __version__
 
+if TYPE_CHECKING:
+    from wavescope.collect.doctor import Check
+
 READY = "ready"
 
 
 def doctor() -> Result:
     """What this machine can analyse and record, and a finding for each thing that is missing."""
+    from wavescope.collect.doctor import checked_machine  # noqa: PLC0415
+
     return checks_result(checked_machine())
 
 
 def checks_result(checks: Sequence[Check]) -> Result:
     """The checks as a table, and a finding for each that names a fix."""
+    from wavescope.collect.doctor import (  # noqa: PLC0415
+        analysis_works,
+        profiling_states,
+        recording_state,
+    )
+
     table = table_of(
         "checks",
         "Checks",

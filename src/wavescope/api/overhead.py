@@ -5,19 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from wavescope.analyze.compare.overhead_table import OverheadCheck, overhead_result
-from wavescope.api.opened import PathLike
-from wavescope.collect.overhead import OverheadOptions, load_runs, measured_arms, save_runs
-from wavescope.formats import open_trace
-from wavescope.formats.output import replaced, require_free
-from wavescope.model.op_kinds import OpKind
+from wavescope.collect import OverheadOptions
 from wavescope.model.overhead_runs import ArmRun, TraceFacts
 from wavescope.model.result import Result
-from wavescope.render.html.page import write_page
-from wavescope.render.overhead_page import overhead_page
+
+if TYPE_CHECKING:
+    from wavescope.api.opened import PathLike
 
 HearRun = Callable[[ArmRun, int, int], None]
 """Called after each run with the run, how many are done, and how many there are."""
@@ -42,6 +37,10 @@ def overhead(
     `against` names kept measurements to compare with, the oldest first. The measurement is kept at
     `save`, and `page` becomes a page of HTML.
     """
+    from wavescope.analyze.compare.overhead_table import OverheadCheck, overhead_result  # noqa: PLC0415
+    from wavescope.collect.overhead import load_runs, measured_arms, save_runs  # noqa: PLC0415
+    from wavescope.formats.output import require_free  # noqa: PLC0415
+
     check = OverheadCheck(threshold_percent)
     for output in (save, page):
         if output is not None:  # refused before hours of runs, not after
@@ -66,6 +65,11 @@ def costs_too_much(result: Result) -> bool:
 
 def _trace_facts(path: Path) -> TraceFacts:
     """What the trace of a run holds."""
+    import numpy as np  # noqa: PLC0415
+
+    from wavescope.formats import open_trace  # noqa: PLC0415
+    from wavescope.model.op_kinds import OpKind  # noqa: PLC0415
+
     with open_trace(path) as trace:
         names = trace.ops["name"][trace.op_kind == OpKind.KERNEL]
         seen, timed = (int(np.maximum(trace.coverage[name], 0).sum()) for name in ("seen", "timed"))
@@ -73,6 +77,10 @@ def _trace_facts(path: Path) -> TraceFacts:
 
 
 def _write_page(result: Result, path: Path, *, force: bool) -> None:
+    from wavescope.formats.output import replaced  # noqa: PLC0415
+    from wavescope.render.html.page import write_page  # noqa: PLC0415
+    from wavescope.render.overhead_page import overhead_page  # noqa: PLC0415
+
     with (
         replaced(path, [], force=force) as temporary,
         temporary.open("w", encoding="utf-8", newline="\n") as stream,

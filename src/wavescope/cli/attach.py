@@ -18,7 +18,7 @@ from wavescope.cli.options import (
 from wavescope.cli.progress import Progress
 from wavescope.cli.recording_report import print_part
 from wavescope.cli.terminal import say
-from wavescope.collect.windows import AttachOptions
+from wavescope.collect import AttachOptions
 from wavescope.units import duration_text
 
 _DEFAULT_OUTPUT = Path("trace.db")

@@ -20,14 +20,12 @@ from wavescope.cli.options import (
 from wavescope.cli.outputs import print_result
 from wavescope.cli.program_options import add_softgpu_option, program_command
 from wavescope.cli.terminal import say
-from wavescope.collect import RecordMode
-from wavescope.collect.overhead import OverheadOptions
+from wavescope.collect import OverheadOptions, RecordMode
 from wavescope.errors import UsageError
 from wavescope.model.overhead_runs import CPU, WALL, ArmRun, MetricKind
 from wavescope.model.result import Result
 from wavescope.units import duration_text
 
-_DEFAULT_MODES = (RecordMode.LITE, RecordMode.STANDARD, RecordMode.FULL)
 _MOST_ROUNDS = 1_000
 
 
@@ -43,7 +41,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--modes",
         metavar="LIST",
         type=_modes,
-        default=_DEFAULT_MODES,
+        default=OverheadOptions.modes,
         help="recording modes to measure, of lite, standard, full, hip (default: the first three)",
     )
     group.add_argument(

@@ -5,14 +5,17 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from wavescope.api.recording import part_result, recording_result
 from wavescope.cli.outputs import print_json, size_of, tell_file
 from wavescope.cli.terminal import say, terminal_width, wants_color
-from wavescope.collect.recording import RecordedRun, Recording
-from wavescope.collect.windows import Attached, Snapshot
 from wavescope.render.text import TextStyle, write_text
 from wavescope.units import bytes_text, count_text
+
+if TYPE_CHECKING:
+    from wavescope.collect.recording import RecordedRun, Recording
+    from wavescope.collect.windows import Attached, Snapshot
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a recording is asked to do."""
+"""What recordings are asked to do: of a program, of a part of it, in turns to see their cost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 
 from wavescope.collect.torch_ranges import without_ranges_because
 from wavescope.errors import UsageError
+from wavescope.model.overhead_runs import WALL, MetricKind
 
+_WALL_TIME = MetricKind(WALL, "ns", higher_is_better=False)
 _SLOW_STEP = re.compile(r"(?P<marker>.+?)\s*>\s*(?P<factor>\d{1,6}(\.\d{1,6})?)\s*x\s*median")
 
 
@@ -80,6 +82,34 @@ class RecordOptions:
             raise UsageError(
                 f"--torch would have no effect: {reason}", hint="leave that option out"
             )
+
+
+@dataclass(frozen=True)
+class AttachOptions:
+    """One window of a running program."""
+
+    process: int
+    """The dormant program, or a process that it runs, with those below it."""
+    output: Path = Path("trace.db")
+    duration_ms: int = 10_000
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class OverheadOptions:
+    """What to run, how often, and what to read of it."""
+
+    command: tuple[str, ...]
+    modes: tuple[RecordMode, ...] = (RecordMode.LITE, RecordMode.STANDARD, RecordMode.FULL)
+    metric: MetricKind = _WALL_TIME
+    """What is measured: a time, or a number in the program's output."""
+    rounds: int = 5
+    warm_ups: int = 1
+    """Runs before the first round that do not count."""
+    softgpu: str | None = None
+    """Run on software GPUs as this text describes them; None for the machine's own."""
+    seed: int = 0
+    label: str = ""
 
 
 @dataclass(frozen=True)

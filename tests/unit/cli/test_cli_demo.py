@@ -14,8 +14,7 @@ import pytest
 from tests.recorded import collector
 from tests.softgpu_programs import require_softgpu
 from tests.unit.cli.conftest import Run
-from wavescope.api import demo as api_demo
-from wavescope.collect import RecordMode
+from wavescope.collect import RecordMode, demo
 from wavescope.collect.demo import DemoOptions, demo_trace, programs
 from wavescope.errors import MachineError
 
@@ -24,7 +23,7 @@ from wavescope.errors import MachineError
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A demo of a few thousand ops is enough here, and no program is recorded."""
     small = DemoOptions(layers=4, requests=1, decode_steps=12)
-    monkeypatch.setattr(api_demo, "demo_trace", lambda: demo_trace(small))
+    monkeypatch.setattr(demo, "demo_trace", lambda: demo_trace(small))
     without = [
         replace(program, why_not_recordable=lambda _: "this is a test")
         for program in programs.DEMO_PROGRAMS

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tests.unit.cli.conftest import Run
-from wavescope.api import machine
 from wavescope.api.machine import checks_result
+from wavescope.collect import doctor
 from wavescope.collect.doctor import Check, CheckState
 from wavescope.native.library import library_path
 
@@ -41,7 +41,7 @@ def test_exit_code_4_only_when_analysis_cannot_work(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = Check("NumPy", "all analyses", CheckState.MISSING, "", "pip install numpy", True)
-    monkeypatch.setattr(machine, "checked_machine", lambda: [broken])
+    monkeypatch.setattr(doctor, "checked_machine", lambda: [broken])
 
     ran = run("doctor")
 

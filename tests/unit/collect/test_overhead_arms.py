@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.recorded import collector
-from wavescope.collect.overhead import OverheadOptions, measured_arms
+from wavescope.collect import OverheadOptions
+from wavescope.collect.overhead import measured_arms
 from wavescope.collect.overhead.arms import arm_schedule, compiled_metric, value_in
 from wavescope.collect.record_options import RecordMode
 from wavescope.errors import UsageError, WavescopeError

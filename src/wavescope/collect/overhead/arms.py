@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from wavescope.collect.launcher import ProgramEnd, children_print_to, launch
-from wavescope.collect.record_options import RecordMode, RecordOptions
+from wavescope.collect.record_options import OverheadOptions, RecordMode, RecordOptions
 from wavescope.collect.recording import record
 from wavescope.collect.runtimes import chosen_runtime, command_on
 from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
@@ -37,22 +37,6 @@ MOST_OUTPUT_BYTES = 4 << 20
 """How much of the end of the program's output is searched for the metric."""
 _SHOWN_LINES = 5
 _NUMBER = re.compile(r"[+-]?[\d,]*\.?\d+(?:[eE][+-]?\d+)?", re.ASCII)
-
-
-@dataclass(frozen=True)
-class OverheadOptions:
-    """What to run, how often, and what to read of it."""
-
-    command: tuple[str, ...]
-    modes: tuple[RecordMode, ...]
-    metric: MetricKind
-    rounds: int = 5
-    warm_ups: int = 1
-    """Runs before the first round that do not count."""
-    softgpu: str | None = None
-    """Run on software GPUs as this text describes them; None for the machine's own."""
-    seed: int = 0
-    label: str = ""
 
 
 LookAtTrace = Callable[[Path], TraceFacts]

@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from wavescope.collect.launcher import do_nothing
+from wavescope.collect.record_options import AttachOptions
 from wavescope.collect.running_sessions import (
     ControlPage,
     found_pages,
@@ -40,17 +41,6 @@ from wavescope.units import duration_text
 _LOOK_AGAIN_S = 0.05
 _IN_FLIGHT_PATIENCE_S = 30.0
 _COLLECTOR_LIBRARY = b"/libwavescope_collector"
-
-
-@dataclass(frozen=True)
-class AttachOptions:
-    """One window of a running program."""
-
-    process: int
-    """The dormant program, or a process that it runs, with those below it."""
-    output: Path = Path("trace.db")
-    duration_ms: int = 10_000
-    force: bool = False
 
 
 @dataclass(frozen=True)
