@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 from tests.chunks import ProcessMaker, a_process
-from wavescope.collect.recent_part import RecentPart, recent_windows
+from wavescope.collect.recent_part import RecentPart
+from wavescope.formats import open_trace
 from wavescope.formats.session.reader import open_session
+from wavescope.formats.session.recent_windows import recent_windows
 from wavescope.model.columns import COVERAGE
 
 
@@ -49,6 +52,18 @@ def test_records_that_were_there_a_whole_period_ago_are_forgotten_and_counted(
         assert small["seen"].tolist() == [900]
         assert small["timed"].tolist() == [500]
         assert small["skipped"].tolist() == [400]
+
+
+def test_a_session_that_is_opened_as_it_is_holds_the_newest_part_too(tmp_path: Path) -> None:
+    process = a_process(tmp_path).with_agent(0)
+    for start in (100, 200, 300):
+        process.with_op(start=start, end=start + 10)
+    process.write(ended=False)
+    note = {"last_ns": 150, "until_ns": 320, "end_ns": 310, "fallen_out": {}}
+    (tmp_path / "recent.json").write_text(json.dumps(note))
+
+    with open_trace(tmp_path) as trace:
+        assert trace.ops["start_ns"].tolist() == [200, 300]
 
 
 def test_a_session_without_a_limit_is_whole(tmp_path: Path) -> None:

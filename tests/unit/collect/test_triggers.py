@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.chunks import ProcessMaker, a_process
-from wavescope.collect.recent_part import RecentPart, recent_windows
+from wavescope.collect.recent_part import RecentPart
 from wavescope.collect.record_options import SlowStep, compiled_pattern
 from wavescope.collect.recording import triggers as triggers_module
 from wavescope.collect.recording.triggers import ClosedMarkers, Triggers
 from wavescope.errors import UsageError
+from wavescope.formats.session.recent_windows import recent_windows
 
 
 def rewritten(process: ProcessMaker) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from wavescope.collect.launcher import ProgramEnd, do_nothing, launch
 from wavescope.collect.libraries import is_loadable, linked, required_collector
 from wavescope.collect.ranks import NameValues, expanded, pattern_of_all_ranks
-from wavescope.collect.recent_part import RecentPart, recent_windows
+from wavescope.collect.recent_part import RecentPart
 from wavescope.collect.record_options import RecordOptions, SlowStep, compiled_pattern
 from wavescope.collect.recording.injection import Injection, injected_environment
 from wavescope.collect.recording.obstacles import other_tools_sentences, why_nothing
@@ -196,9 +196,8 @@ def merge_session(
     session: Path, output: Path, *, force: bool, progress: Progress = no_progress
 ) -> tuple[tuple[str, int], ...]:
     """Write the records in `session` as one trace file; what the reader skipped or repaired."""
-    windows = recent_windows(session, process_bases(path.name for path in session.iterdir()))
     with (
-        open_session(session, windows) as source,
+        open_session(session) as source,
         replaced(output, [session], force=force) as temporary,
     ):
         write_trace([source], temporary, progress)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from wavescope.collect.recent_part import boottime_ns, kept_still, recent_windows
+from wavescope.collect.recent_part import boottime_ns, kept_still
 from wavescope.collect.running_sessions import ControlPage, pages_of
 from wavescope.errors import UsageError
 from wavescope.formats.output import replaced
@@ -24,6 +24,7 @@ from wavescope.formats.session.layout import (
     TEXT_SUFFIX,
 )
 from wavescope.formats.session.reader import open_session
+from wavescope.formats.session.recent_windows import recent_windows
 from wavescope.formats.session.session import SESSION_FACTS
 from wavescope.formats.wavescope.writer import write_trace
 from wavescope.model.progress import Progress, no_progress
