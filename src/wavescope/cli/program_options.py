@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from wavescope.cli.options import add_kernel_flag
 from wavescope.collect import OtherTools, RecordMode
 from wavescope.errors import UsageError
 
@@ -59,11 +60,8 @@ def add_softgpu_option(parser: argparse.ArgumentParser | argparse._ArgumentGroup
 
 def add_kernel_filter(group: argparse._ArgumentGroup) -> None:
     """--kernel."""
-    group.add_argument(
-        "--kernel",
-        metavar="REGEX",
-        default="",
-        help="only kernels whose name matches somewhere, as it is read or as it is mangled",
+    add_kernel_flag(
+        group, "only kernels whose name matches somewhere, as it is read or as it is mangled"
     )
 
 

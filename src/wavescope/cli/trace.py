@@ -103,7 +103,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
         "--max-size",
         metavar="BYTES",
         type=size_bytes,
-        help="stop when a process has written this much: 500M, 2G",
+        help="stop recording a process that has written this much: 500M, 2G",
     )
     add_kernel_filter(group)
 

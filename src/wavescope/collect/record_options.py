@@ -125,7 +125,7 @@ class SlowStep:
         found = _SLOW_STEP.fullmatch(text.strip())
         if found is None:
             raise UsageError(
-                f"'{text}' is no condition", hint="write for example --when 'step > 2x median'"
+                f"'{text}' is not a condition", hint="write for example --when 'step > 2x median'"
             )
         return cls(compiled_pattern(found["marker"], "markers"), float(found["factor"]))
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.chunks import ProcessMaker, a_process
-from wavescope.collect.recent_part import RecentPart
+from wavescope.collect.recent_part import RecentPart, boottime_ns
+from wavescope.collect.running_sessions import ControlPage
+from wavescope.collect.windows import snapshots
 from wavescope.formats import open_trace
 from wavescope.formats.session.reader import open_session
 from wavescope.formats.session.recent_windows import recent_windows
@@ -64,6 +69,35 @@ def test_a_session_that_is_opened_as_it_is_holds_the_newest_part_too(tmp_path: P
 
     with open_trace(tmp_path) as trace:
         assert trace.ops["start_ns"].tolist() == [200, 300]
+
+
+def test_a_snapshot_is_no_longer_than_the_newest_part_though_recording_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, last_ns = tmp_path / "session", 1_000_000_000
+    session.mkdir()
+    (session / "session.json").write_text("{}")
+    process = a_process(session).with_agent(0)
+    process.write(ended=False)
+    RecentPart(session, last_ns)
+    copy = snapshots._copy_process
+
+    def copy_late(*arguments: Any) -> None:
+        now_ns = boottime_ns()
+        process.with_op(start=now_ns - last_ns - 1, end=now_ns).with_op(
+            start=now_ns, end=now_ns + 1
+        )
+        process.write(ended=False)
+        copy(*arguments)
+
+    monkeypatch.setattr(snapshots, "_copy_process", copy_late)
+    page = ControlPage(1, session / f"{process.base}.control")
+    output = tmp_path / "snapshot.db"
+
+    snapshots.write_snapshot(session, [page], output, force=False)
+
+    with open_trace(output) as trace:
+        assert len(trace.ops) == 1
 
 
 def test_a_session_without_a_limit_is_whole(tmp_path: Path) -> None:

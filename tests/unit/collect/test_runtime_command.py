@@ -121,7 +121,7 @@ def test_what_only_starts_others_is_told(interpreter: str, told: list[str], tmp_
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(elf(1), "it is statically linked"), (b"MZ", "it is no ELF program")],
+    [(elf(1), "it is statically linked"), (b"MZ", "it is not an ELF program")],
 )
 def test_programs_that_load_no_libraries_are_refused(
     content: bytes, words: str, tmp_path: Path

@@ -121,7 +121,7 @@ def test_a_mirror_is_used_instead_of_the_machines_archive(
     ("damage", "words"),
     [
         (lambda f: (f / f"root/{LIBRARIES}/libamdhip64.so.6").unlink(), "libamdhip64.so.6 is missing"),
-        (lambda f: (f / f"root/{LIBRARIES}/libc.so.6").write_bytes(b""), "has not the size it had"),
+        (lambda f: (f / f"root/{LIBRARIES}/libc.so.6").write_bytes(b""), "does not have the size it had"),
         (lambda f: (f / f"root/{LIBRARIES}/ld-linux-x86-64.so.2").unlink(), "ld-linux-x86-64.so.2 is missing"),
         (lambda f: (f / "manifest.json").unlink(), "cannot be read: No such file"),
         (lambda f: (f / "manifest.json").write_text("{"), "is not JSON"),

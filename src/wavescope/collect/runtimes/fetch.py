@@ -125,7 +125,7 @@ def _require_machine() -> None:
     missing = [tool for tool in ("apt-get", "dpkg-deb") if shutil.which(tool) is None]
     if missing:
         raise MachineError(
-            f"fetching a runtime needs {' and '.join(missing)}, which this machine has not",
+            f"fetching a runtime needs {' and '.join(missing)}, which this machine does not have",
             hint="fetch it on Debian or Ubuntu, and copy the folder "
             "that `wavescope softgpu --list-runtimes` names there",
         )

@@ -112,7 +112,9 @@ class Runtime:
             )
         path, arguments = program_and_arguments(program, command, environment)
         if kind_of(path) is not ProgramKind.DYNAMIC:
-            reason = "is statically linked" if kind_of(path) is ProgramKind.STATIC else "is no ELF"
+            reason = (
+                "is statically linked" if kind_of(path) is ProgramKind.STATIC else "is not an ELF"
+            )
             raise UsageError(
                 f"{path} cannot run on the runtime {self.name}: it {reason} program",
                 hint="only dynamically linked programs, and scripts of such, load another runtime",
@@ -148,7 +150,7 @@ def opened_runtime(folder: Path) -> Runtime:
         if not path.is_file():
             raise ValueError(f"{name} is missing")
         if path.stat().st_size != size:
-            raise ValueError(f"{name} has not the size it had")
+            raise ValueError(f"{name} does not have the size it had")
     require_whole(root)
     return Runtime(folder, manifest, _more_library_folders(manifest.name))
 

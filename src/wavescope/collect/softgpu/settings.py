@@ -119,7 +119,7 @@ def machine_settings(options: SoftGpuOptions, host: HostFacts) -> MachineSetting
         )
     if gpu_count * devices_per_gpu > MAXIMUM_GPUS:
         raise UsageError(
-            f"{gpu_count} GPUs of {devices_per_gpu} devices each",
+            f"{gpu_count} GPUs of {devices_per_gpu} devices each are too many",
             hint=f"at most {MAXIMUM_GPUS} devices in all",
         )
     memory_mib = options.memory_mib or chip.memory_gib << 10

@@ -80,9 +80,10 @@ def write_snapshot(
     with replaced(output, [session], force=force) as temporary:
         copies = Path(tempfile.mkdtemp(prefix="records-", dir=temporary.parent))
         with kept_still(session):
-            windows = recent_windows(session, [page.base for page in pages], boottime_ns())
             for page in pages:
                 _copy_process(session, page.base, copies)
+            # After the copies: what was recorded while they were made is in them, too.
+            windows = recent_windows(session, [page.base for page in pages], boottime_ns())
         _copy(session / SESSION_FACTS, copies / SESSION_FACTS)
         facts = {"snapshot_at": datetime.now(timezone.utc).isoformat(timespec="seconds")}
         facts["output"] = str(output.absolute())
