@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -161,6 +162,19 @@ def test_a_recording_is_resumed_snapshot_and_paused_from_outside() -> None:
     assert taken.pids == pids
     assert set(marker_names(taken.output)) == {"tick"}
     assert len(marker_names("whole.db")) >= len(marker_names("now.db"))
+
+
+def test_pause_and_resume_are_commands_and_have_their_old_names() -> None:
+    def told(name: str) -> dict[str, object]:
+        command = [sys.executable, "-m", "wavescope", name, str(runner.pid), "--json"]
+        done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=True)
+        facts: dict[str, object] = json.loads(done.stdout)["facts"]
+        return facts
+
+    with ticking("trace") as runner:
+        pids = ", ".join(map(str, wavescope.pause_process(runner.pid)))
+        assert told("resume") == told("start") == {"recording": True, "pids": pids}
+        assert told("pause") == told("stop") == {"recording": False, "pids": pids}
 
 
 def test_a_window_of_a_dormant_program() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -58,3 +60,15 @@ def test_the_result_names_every_fix() -> None:
         ("/dev/kfd", "not usable", "GPUs", "no permission", False, "usermod")
     ]
     assert [(f.id, f.suggestion) for f in result.findings] == [("missing-dev-kfd", "usermod")]
+
+
+def test_it_works_without_numpy_and_says_so() -> None:
+    code = (
+        "import sys; sys.modules.update(numpy=None, orjson=None)\n"
+        "from wavescope.cli.main import main; sys.exit(main(['doctor']))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (4, "")
+    assert "-> pip install numpy\n" in done.stdout

@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,15 @@ def test_a_program_becomes_a_trace_and_nothing_else_is_left(tmp_path: Path) -> N
         assert trace.metadata["program_end"] == "exit code 3"
         assert trace.metadata["recorded_by"].startswith("wavescope ")
         assert "output" not in trace.metadata
+
+
+def test_placeholders_are_filled_in_only_where_users_name_files(tmp_path: Path) -> None:
+    options = a_recording(tmp_path / "100%pure", "process.with_marker('x', 1, 2, id=1).write()")
+    options.output.parent.mkdir()
+
+    assert record(options, os.environ).output == options.output
+    run = recorder.run_recorded(replace(options, output=tmp_path / "t_%p.db"), os.environ)
+    assert recorder.merged(run).output == tmp_path / f"t_{os.getpid()}.db"
 
 
 def test_an_empty_recording_writes_nothing(tmp_path: Path) -> None:

@@ -83,8 +83,8 @@ class RecordedRun:
 def record(
     options: RecordOptions, environment: Mapping[str, str], progress: Progress = no_progress
 ) -> Recording:
-    """Run the command of `options` and write its trace."""
-    return merged(run_recorded(options, environment), progress)
+    """Run the command of `options` and write its trace, to exactly the path that they name."""
+    return merged(_run(options, environment, tell_nobody, tell_nobody), progress)
 
 
 def run_recorded(
@@ -100,7 +100,13 @@ def run_recorded(
     is not for; `warn` of other tools that may keep the GPU's work from the recording.
     """
     values = NameValues.of_this_process(environment)
-    options, all_ranks = _named(options, values), _all_ranks(options.output, values)
+    run = _run(_named(options, values), environment, announce, warn)
+    return replace(run, all_ranks=_all_ranks(options.output, values))
+
+
+def _run(
+    options: RecordOptions, environment: Mapping[str, str], announce: Tell, warn: Tell
+) -> RecordedRun:
     _require_outputs(options)
     sentences = other_tools_sentences(options.other_tools, environment)
     for sentence in sentences:
@@ -113,7 +119,7 @@ def run_recorded(
     except WavescopeError:
         remove_session(session)
         raise
-    return RecordedRun(options, environment, session, end, other_tools, all_ranks)
+    return RecordedRun(options, environment, session, end, other_tools)
 
 
 def _named(options: RecordOptions, values: NameValues) -> RecordOptions:
