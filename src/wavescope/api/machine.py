@@ -1,4 +1,4 @@
-"""What works on this machine, programs on software GPUs, and the runtimes they run on.
+"""What works on this machine, programs on software GPUs and other runtimes, and a demo of them.
 
 Nothing here needs NumPy at import: `wavescope doctor` has to say when it is missing, and the help
 of commands need not wait for it.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,8 @@ from wavescope.collect.runtimes import (
 from wavescope.collect.runtimes import remove_runtime as removed_runtime
 from wavescope.collect.softgpu import SoftGpuOptions
 from wavescope.collect.softgpu import softgpu_environment as variables_of
-from wavescope.errors import MachineError, OutputExistsError
-from wavescope.model.progress import Tell, tell_nobody
+from wavescope.errors import MachineError, OutputExistsError, WavescopeError
+from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.result import ColumnOf, Finding, Result, ResultColumn, Severity, Unit, table_of
 from wavescope.version import __version__
 
@@ -174,3 +175,43 @@ def write_tiny_model(
             hint="name a file in a folder that is there and that you may write to",
         ) from error
     return path
+
+
+def record_demo(
+    output: Path,
+    program: str | None = None,
+    *,
+    announce: Tell = tell_nobody,
+    warn: Tell = tell_nobody,
+    shows_output: bool = False,
+) -> bool:
+    """Record `llama` or `hip`, or the first of them that runs here; whether any did."""
+    from wavescope.collect.demo import record_demo as recorded_demo  # noqa: PLC0415
+
+    return recorded_demo(
+        output, program, os.environ, announce=announce, warn=warn, shows_output=shows_output
+    )
+
+
+def generate_demo(output: Path, progress: Progress = no_progress) -> int:
+    """Write a computed trace of the same shape; how many ops it has."""
+    from wavescope.collect.demo import demo_trace  # noqa: PLC0415
+    from wavescope.formats.output import replaced  # noqa: PLC0415
+    from wavescope.formats.wavescope.writer import write_trace  # noqa: PLC0415
+    from wavescope.model.columns import OPS  # noqa: PLC0415
+
+    with closing(demo_trace()) as source, replaced(output, [], force=True) as temporary:
+        write_trace([source], temporary, progress)
+        return source.row_count(OPS)
+
+
+def is_demo_trace(path: Path) -> bool:
+    """Whether the file at `path` is a trace that a demo wrote."""
+    from wavescope.collect.demo import is_demo  # noqa: PLC0415
+    from wavescope.formats import open_trace  # noqa: PLC0415
+
+    try:
+        with open_trace(path) as trace:
+            return is_demo(trace.metadata)
+    except WavescopeError:
+        return False

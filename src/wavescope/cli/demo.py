@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from wavescope.api.demo import generate_demo, is_demo_trace, record_demo
+from wavescope.api.machine import generate_demo, is_demo_trace, record_demo
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_json_flag, add_quiet_flag
 from wavescope.cli.progress import Progress
