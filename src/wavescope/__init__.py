@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from wavescope.api.phases import phases, steps
     from wavescope.api.traces import find, open, report, summary  # noqa: A004
     from wavescope.errors import WavescopeError
+    from wavescope.formats import Exporter, Importer
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
     from wavescope.model.result import Finding, Result
     from wavescope.model.selection import Selection
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
+    "Exporter",
     "Finding",
+    "Importer",
     "Result",
     "Selection",
     "Trace",
@@ -68,7 +71,9 @@ __all__ = [
 
 
 _HOMES = {
+    "Exporter": "wavescope.formats",
     "Finding": "wavescope.model.result",
+    "Importer": "wavescope.formats",
     "Result": "wavescope.model.result",
     "Selection": "wavescope.model.selection",
     "Trace": "wavescope.model.trace",

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.builders import a_trace
+from tests.registered import exporter_called
+from wavescope.formats import ExportOptions
 from wavescope.formats.chrome import arrows, touched_slices
 from wavescope.formats.chrome import links as links_module
 from wavescope.formats.chrome.reader import open_chrome_json
-from wavescope.formats.chrome.writer import EXPORTER
-from wavescope.formats.exporter import ExportOptions
 from wavescope.model import time_sample
 from wavescope.model.trace import Trace
+
+EXPORTER = exporter_called("chrome-json")
 
 LAUNCHES = 300
 OPS_PER_LAUNCH = 3

@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.registered import importer_called
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.importer import Probe
 from wavescope.formats.rocpd import arguments as rocpd_arguments
 from wavescope.formats.rocpd import links as rocpd_links
-from wavescope.formats.rocpd.reader import IMPORTER
-from wavescope.formats.sniff import probe
+from wavescope.formats.sniff import Probe, probe
 from wavescope.formats.sqlite import lookup as sqlite_lookup
 from wavescope.model.columns import (
     AGENTS,
@@ -34,6 +33,8 @@ from wavescope.model.columns import (
     THREADS,
 )
 from wavescope.model.trace import Trace
+
+IMPORTER = importer_called("rocpd")
 
 FIRST, SECOND = "_0000a_1", "_0000b_2"
 TABLES = {

@@ -154,8 +154,8 @@ def _recorded(options: RecordOptions, *, quiet: bool) -> str:
 
 def _generate(path: Path, *, quiet: bool) -> None:
     from wavescope.collect.demo import demo_trace  # noqa: PLC0415  slow to import
-    from wavescope.formats.output import replaced  # noqa: PLC0415
-    from wavescope.formats.wavescope.writer import write_trace  # noqa: PLC0415
+    from wavescope.formats.files import replaced  # noqa: PLC0415
+    from wavescope.formats.wavescope.writing import write_trace  # noqa: PLC0415
     from wavescope.model.columns import OPS  # noqa: PLC0415
 
     with (

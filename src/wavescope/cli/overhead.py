@@ -150,7 +150,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _require_free(arguments: argparse.Namespace) -> None:
     """Refuse outputs that exist before hours of runs, not after."""
-    from wavescope.formats.output import require_free  # noqa: PLC0415
+    from wavescope.formats.files import require_free  # noqa: PLC0415
 
     for path in (arguments.save, arguments.html):
         if path is not None:
@@ -237,7 +237,7 @@ def _shorten(result: Result, check: OverheadCheck) -> None:
 
 
 def _write_page(result: Result, path: Path, *, force: bool) -> None:
-    from wavescope.formats.output import replaced  # noqa: PLC0415
+    from wavescope.formats.files import replaced  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415
     from wavescope.render.overhead_page import overhead_page  # noqa: PLC0415
 

@@ -18,10 +18,7 @@ from wavescope.cli.terminal import say, terminal_width, wants_color
 from wavescope.cli.written import size_of
 from wavescope.collect.recording.options import RecordOptions
 from wavescope.collect.recording.recorder import Recording
-from wavescope.formats import open_source, open_trace
-from wavescope.formats.exporter import ExportOptions
-from wavescope.formats.exporters import exporter_for
-from wavescope.formats.write_output import write_output
+from wavescope.formats import exporter_for, open_source, open_trace, write_source
 from wavescope.model.result import Result, ResultTable
 from wavescope.render.json_text import write_json
 from wavescope.render.text import TextStyle, write_text
@@ -53,15 +50,7 @@ def write_timeline(trace: Path, timeline: Path, *, force: bool, quiet: bool) -> 
     try:
         with Progress(f"writing {timeline.name}", quiet=quiet) as progress:
             exporter = exporter_for(timeline, "perfetto")
-            write_output(
-                exporter,
-                source,
-                timeline,
-                [trace],
-                ExportOptions(gzip=timeline.name.endswith(".gz")),
-                force=force,
-                progress=progress,
-            )
+            write_source(source, timeline, exporter, inputs=[trace], force=force, progress=progress)
     finally:
         source.close()
 

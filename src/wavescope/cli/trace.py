@@ -106,7 +106,7 @@ def _run(arguments: argparse.Namespace) -> int:
     options, all_ranks = _options(arguments)
     timeline = _timeline_path(arguments.perfetto, options.output)
     if timeline is not None:
-        from wavescope.formats.output import require_free  # noqa: PLC0415
+        from wavescope.formats.files import require_free  # noqa: PLC0415
 
         require_free(timeline, [options.output], force=options.force)
     for sentence in other_tools_sentences(options.other_tools, os.environ):

@@ -17,8 +17,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from wavescope.arrays.array_types import Array
-from wavescope.formats.compressed_output import opened_output
-from wavescope.formats.exporter import Exporter, ExportOptions
+from wavescope.formats.files import opened_output
+from wavescope.formats.registry import ExportOptions
 from wavescope.model.columns import OPS, TABLES, UNKNOWN, Column, ColumnType, Table
 from wavescope.model.progress import Progress
 from wavescope.model.source import Batch, TraceSource
@@ -92,10 +92,3 @@ def _chained(first: Batch | None, rest: Iterator[Batch]) -> Iterator[Batch]:
     if first is not None:
         yield first
         yield from rest
-
-
-EXPORTER = Exporter("csv", (".csv", ".csv.gz"), "the ops as a table", write_csv)
-FOLDER_EXPORTER = Exporter(
-    "csv-folder", (), "every table of the trace as a CSV file", write_csv, is_folder=True
-)
-EXPORTERS = (EXPORTER, FOLDER_EXPORTER)

@@ -16,7 +16,7 @@ import numpy as np
 
 from wavescope.arrays.array_types import Array
 from wavescope.errors import MachineError
-from wavescope.formats.exporter import Exporter, ExportOptions
+from wavescope.formats.registry import ExportOptions
 from wavescope.model.columns import OPS, TABLES, UNKNOWN, Column, ColumnType, Table
 from wavescope.model.progress import Progress
 from wavescope.model.source import Batch, TraceSource
@@ -214,20 +214,3 @@ def _chained(first: Batch | None, rest: Iterator[Batch]) -> Iterator[Batch]:
     if first is not None:
         yield first
         yield from rest
-
-
-EXPORTER = Exporter("parquet", (".parquet",), "the ops as an Apache Parquet file", write_parquet)
-FOLDER_EXPORTER = Exporter(
-    "parquet-folder",
-    (),
-    "every table of the trace as a Parquet file",
-    write_parquet,
-    is_folder=True,
-)
-ARROW_EXPORTER = Exporter(
-    "arrow", (".arrow", ".feather"), "the ops as an Arrow IPC file", write_arrow
-)
-ARROW_FOLDER_EXPORTER = Exporter(
-    "arrow-folder", (), "every table of the trace as an Arrow IPC file", write_arrow, is_folder=True
-)
-EXPORTERS = (EXPORTER, FOLDER_EXPORTER, ARROW_EXPORTER, ARROW_FOLDER_EXPORTER)

@@ -5,14 +5,31 @@ from __future__ import annotations
 import gzip
 import stat
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.importer import Probe
-from wavescope.formats.sqlite.sqlite_open import SQLITE_MAGIC, ReadOnlyDatabase, sqlite_errors
+from wavescope.formats.files import GZIP_MAGIC
 
-GZIP_MAGIC = b"\x1f\x8b"
 HEAD_BYTES = 64 << 10
+_SQLITE_HEAD = b"SQLite"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What is known of a path before its format is."""
+
+    path: Path
+    head: bytes
+    """The first bytes of the file, after gzip was undone; empty for a folder."""
+    is_gzip: bool = False
+    is_cut: bool = False
+    """Whether gzip data ended before as much was read as is looked at."""
+    is_folder: bool = False
+    sqlite_tables: frozenset[str] = frozenset()
+    """Names of tables when the file is an SQLite database."""
+    siblings: tuple[Path, ...] = ()
+    """Files of the folder, when the path is one."""
 
 
 def probe(path: Path) -> Probe:
@@ -48,7 +65,7 @@ def _probe_file(path: Path) -> Probe:
     is_gzip, is_cut = head.startswith(GZIP_MAGIC), False
     if is_gzip:
         head, is_cut = _inflated_head(path)
-    tables = _tables(path) if head.startswith(SQLITE_MAGIC[:6]) else frozenset()
+    tables = _tables(path) if head.startswith(_SQLITE_HEAD) else frozenset()
     return Probe(path, head, is_gzip, is_cut, sqlite_tables=tables)
 
 
@@ -70,6 +87,11 @@ def _inflated_head(path: Path) -> tuple[bytes, bool]:
 
 
 def _tables(path: Path) -> frozenset[str]:
+    from wavescope.formats.sqlite.sqlite_open import (  # noqa: PLC0415  most formats need no SQLite
+        ReadOnlyDatabase,
+        sqlite_errors,
+    )
+
     with sqlite_errors(path):
         database = ReadOnlyDatabase(path)
         try:

@@ -9,7 +9,7 @@ import numpy as np
 
 from wavescope.formats.sqlite.sqlite_pages import pages_library
 from wavescope.formats.wavescope.reader import open_wavescope
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import OPS
 from wavescope.model.op_kinds import KERNEL_TYPE

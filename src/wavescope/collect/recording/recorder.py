@@ -28,7 +28,7 @@ from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
 from wavescope.collect.windows.recent_part import RecentPart, recent_windows
 from wavescope.collect.windows.triggers import SlowStep, Triggers, marker_pattern
 from wavescope.errors import UsageError, WavescopeError
-from wavescope.formats.output import replaced, require_free
+from wavescope.formats.files import replaced, require_free
 from wavescope.formats.session.layout import FACTS_SUFFIX
 from wavescope.formats.session.pending import move_into_session, remove_forgotten
 from wavescope.formats.session.reader import open_session
@@ -42,7 +42,7 @@ from wavescope.formats.session.session import (
     process_bases,
     write_session_facts,
 )
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, no_progress
 from wavescope.version import __version__
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from wavescope.collect.recording.running_sessions import ControlPage, pages_of
 from wavescope.collect.windows.recent_part import boottime_ns, kept_still, recent_windows
 from wavescope.errors import UsageError
-from wavescope.formats.output import replaced
+from wavescope.formats.files import replaced
 from wavescope.formats.session.layout import (
     CALLS,
     CONTROL_SUFFIX,
@@ -25,7 +25,7 @@ from wavescope.formats.session.layout import (
 )
 from wavescope.formats.session.reader import open_session
 from wavescope.formats.session.session import SESSION_FACTS
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, no_progress
 
 _COPY_BYTES = 1 << 20

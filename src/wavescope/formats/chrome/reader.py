@@ -48,7 +48,6 @@ from wavescope.formats.chrome.rows import (
 from wavescope.formats.chrome.run_facts import add_run_facts
 from wavescope.formats.chrome.slice_arrows import SliceArrows
 from wavescope.formats.chrome.touched_slices import SliceTable
-from wavescope.formats.importer import Importer, Probe
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, MARKER_INSTANT, OPS, UNKNOWN
 from wavescope.model.source import TraceSource
@@ -65,22 +64,6 @@ _READ_PHASES = (
     *_INSTANT_PHASES,
     *_FLOW_PHASES,
 )
-_OBJECT_MARKS = (
-    b'"traceEvents"',
-    b'"schemaVersion"',
-    b'"deviceProperties"',
-    b'"distributedInfo"',
-    b'"baseTimeNanoseconds"',
-    b'"displayTimeUnit"',
-)
-
-
-def matches(probe: Probe) -> bool:
-    """Whether the file starts as a list of events or as an object that holds one."""
-    text = probe.head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith(b"["):
-        return b'"ph"' in text or not text[1:].strip(b" \t\r\n]{}")
-    return text.startswith(b"{") and any(mark in text for mark in _OBJECT_MARKS)
 
 
 def open_chrome_json(path: Path) -> TraceSource:
@@ -89,9 +72,6 @@ def open_chrome_json(path: Path) -> TraceSource:
     with on_error(builder.close), _Import(path, builder) as importing:
         importing.run()
     return builder
-
-
-IMPORTER = Importer(FORMAT, matches, open_chrome_json)
 
 
 class _Slices(NamedTuple):

@@ -15,8 +15,7 @@ from typing import BinaryIO
 import numpy as np
 import orjson
 
-from wavescope.formats.compressed_output import opened_output
-from wavescope.formats.exporter import Exporter, ExportOptions
+from wavescope.formats.files import opened_output
 from wavescope.formats.perfetto.encoder import (
     InternTable,
     argument_label,
@@ -37,6 +36,7 @@ from wavescope.formats.perfetto.fields import (
 )
 from wavescope.formats.perfetto.fields import Track as TrackField
 from wavescope.formats.perfetto.protobuf import integer, message, text
+from wavescope.formats.registry import ExportOptions
 from wavescope.formats.timeline.bodies import EventBody
 from wavescope.formats.timeline.counter_series import Samples, Span
 from wavescope.formats.timeline.slice_columns import Pieces, SliceColumns
@@ -164,16 +164,10 @@ def _child_fields(track: Track) -> list[bytes]:
     ]
 
 
-def write(source: TraceSource, path: Path, options: ExportOptions, progress: Progress) -> None:
+def write_perfetto(
+    source: TraceSource, path: Path, options: ExportOptions, progress: Progress
+) -> None:
     """Write `source` as a Perfetto trace to `path`."""
     with opened_output(path, gzip=options.gzip) as out:
         shown_name = short_name if options.short_names else str
         write_timeline(source, PerfettoWriter(out), shown_name, progress)
-
-
-EXPORTER = Exporter(
-    name="perfetto",
-    suffixes=(".pftrace", ".pftrace.gz", ".perfetto-trace", ".perfetto-trace.gz"),
-    meaning="Perfetto protobuf trace for ui.perfetto.dev",
-    write=write,
-)

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.importer import Importer, Probe
 from wavescope.formats.rocpd.agents import number_gpus
 from wavescope.formats.rocpd.arguments import Arguments
 from wavescope.formats.rocpd.links import read_links
@@ -270,14 +269,3 @@ def _read_calls(part: Part, reading: Reading) -> Iterator[Given]:
 def _read_markers(part: Part, reading: Reading) -> Iterator[Given]:
     yield from read_ranges(part, reading)
     yield from read_marks(part, reading)
-
-
-def matches(probe: Probe) -> bool:
-    """Whether the file has the tables of rocpd's schema 3."""
-    tables = probe.sqlite_tables
-    return any(name.startswith(DISPATCHES) for name in tables) and not any(
-        name.startswith("wavescope_") for name in tables
-    )
-
-
-IMPORTER = Importer(name=RocpdSource.format, matches=matches, open=RocpdSource)

@@ -9,9 +9,9 @@ import numpy as np
 import orjson
 
 from wavescope.arrays.array_types import Array
+from wavescope.formats.csv_blocks import CsvBlocks
 from wavescope.formats.rocprofv3.counters import CounterRows
 from wavescope.formats.rocprofv3.csv_agents import AgentNames
-from wavescope.formats.rocprofv3.csv_blocks import CsvBlocks
 from wavescope.formats.rocprofv3.csv_columns import CsvColumns
 from wavescope.formats.rocprofv3.csv_files import CsvKind, FileGroup
 from wavescope.formats.rocprofv3.rows import (

@@ -10,12 +10,10 @@ from pathlib import Path
 
 from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.importer import Importer, Probe
 from wavescope.formats.rocprofv3.csv_files import (
     FileGroup,
     group_of_file,
     groups_in_folder,
-    kind_of_header,
 )
 from wavescope.formats.rocprofv3.csv_group import GroupReader
 from wavescope.formats.rocprofv3.rows import Rocprofv3Rows
@@ -23,13 +21,6 @@ from wavescope.model.columns import METADATA
 from wavescope.model.source import TraceSource
 
 FORMAT = "rocprofv3 CSV"
-
-
-def matches(probe: Probe) -> bool:
-    """Whether a file's header, or that of a file in the folder, is one that rocprofv3 writes."""
-    if probe.is_folder:
-        return bool(groups_in_folder(probe.path)[0])
-    return kind_of_header(probe.head.split(b"\n", 1)[0]) is not None
 
 
 def open_rocprofv3_csv(path: Path) -> TraceSource:
@@ -68,6 +59,3 @@ def _finished(rows: Rocprofv3Rows, groups: list[FileGroup]) -> TraceSource:
         )
     builder.add_row(METADATA, tag="source_format", value=FORMAT)
     return builder
-
-
-IMPORTER = Importer(FORMAT, matches, open_rocprofv3_csv)

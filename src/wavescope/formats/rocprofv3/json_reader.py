@@ -6,13 +6,11 @@ lists its records before the names they refer to, which rocprofv3 itself does no
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.byte_stream import ByteStream
-from wavescope.formats.importer import Importer, Probe
+from wavescope.formats.files import ByteStream
 from wavescope.formats.rocprofv3.json_blocks import CutJsonError, JsonBlocks, JsonError
 from wavescope.formats.rocprofv3.json_entry import ProcessEntry
 from wavescope.formats.rocprofv3.rows import Rocprofv3Rows
@@ -21,12 +19,6 @@ from wavescope.model.source import TraceSource
 
 ROOT = "rocprofiler-sdk-tool"
 FORMAT = "rocprofv3 JSON"
-_OPENING = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"rocprofiler-sdk-tool"\s*:')
-
-
-def matches(probe: Probe) -> bool:
-    """Whether the text begins with the object that rocprofv3 writes."""
-    return _OPENING.match(probe.head) is not None
 
 
 def open_rocprofv3_json(path: Path) -> TraceSource:
@@ -108,6 +100,3 @@ class _Walk:
                 if (name, value) not in facts:
                     facts.append((name, value))
         return facts
-
-
-IMPORTER = Importer(FORMAT, matches, open_rocprofv3_json)

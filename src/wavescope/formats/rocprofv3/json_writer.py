@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import BinaryIO
 
-from wavescope.formats.compressed_output import opened_output
-from wavescope.formats.exporter import Exporter, ExportOptions
+from wavescope.formats.files import opened_output
+from wavescope.formats.registry import ExportOptions
 from wavescope.formats.rocprofv3.agents import agent_texts
 from wavescope.formats.rocprofv3.kinds import CALL_SECTIONS
 from wavescope.formats.rocprofv3.processes import Processes
@@ -74,11 +74,3 @@ def _write_records(output: BinaryIO, number: int, spool: SectionSpool) -> None:
 
 def _write_list(output: BinaryIO, elements: list[str]) -> None:
     output.write(b"[" + ",\n".join(elements).encode("utf-8", "replace") + b"]")
-
-
-EXPORTER = Exporter(
-    "rocprofv3",
-    ("_results.json", "_results.json.gz"),
-    "JSON as rocprofv3 writes it, for its readers",
-    write_rocprofv3_json,
-)

@@ -9,6 +9,7 @@ import numpy as np
 import orjson
 
 from wavescope.arrays.array_types import Array
+from wavescope.formats.id_index import IdIndex
 from wavescope.formats.rocprofv3.agents import GpuTable, gpu_handles
 from wavescope.formats.rocprofv3.counter_values import CounterValues
 from wavescope.formats.rocprofv3.kinds import (
@@ -23,7 +24,6 @@ from wavescope.formats.rocprofv3.kinds import (
 from wavescope.formats.rocprofv3.processes import Processes
 from wavescope.formats.rocprofv3.section_spool import SectionSpool
 from wavescope.formats.rocprofv3.symbols import KernelSymbols, json_text
-from wavescope.formats.timeline.id_index import IdIndex
 from wavescope.model.columns import CALLS, LINKS, MARKER_INSTANT, MARKERS, OPS
 from wavescope.model.op_kinds import OpKind, op_kinds
 from wavescope.model.progress import Progress

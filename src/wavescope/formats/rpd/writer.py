@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wavescope.formats.exporter import Exporter, ExportOptions
+from wavescope.formats.registry import ExportOptions
 from wavescope.formats.rpd.rows import RpdRows
 from wavescope.formats.rpd.schema import INDEXES, table_statements
 from wavescope.formats.sqlite.sqlite_bulk import BulkDatabase
@@ -34,6 +34,3 @@ def write_rpd(
         with filling(path) as connection:
             for statement in INDEXES:
                 connection.execute(statement)
-
-
-EXPORTER = Exporter("rpd", (".rpd",), "rocmProfileData database", write_rpd)

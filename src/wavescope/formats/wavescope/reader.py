@@ -28,8 +28,7 @@ from wavescope.formats.sqlite.sqlite_columns import (
 )
 from wavescope.formats.sqlite.sqlite_open import ReadOnlyDatabase, as_text, quoted, sqlite_errors
 from wavescope.formats.sqlite.sqlite_table import table_layout
-from wavescope.formats.wavescope.migrations import require_readable_version
-from wavescope.formats.wavescope.schema import UNKNOWN_GPU
+from wavescope.formats.wavescope.schema import UNKNOWN_GPU, require_readable_version
 from wavescope.formats.wavescope.string_ids import StringIds
 from wavescope.model.columns import (
     CALLS,

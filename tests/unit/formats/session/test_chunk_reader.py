@@ -16,7 +16,7 @@ from wavescope.errors import UnreadableInputError
 from wavescope.formats import open_source, open_trace
 from wavescope.formats.session.link_rows import link_batches
 from wavescope.formats.session.reader import open_session
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.columns import (
     COPIES,
     COVERAGE,

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.formats.importer import Importer, Probe
-from wavescope.formats.rpd.dialect import RocpdDialectSource, is_old_dialect, is_rpd
+from wavescope.formats.rpd.dialect import RocpdDialectSource
 from wavescope.formats.sqlite.lookup import ValueByKey
 from wavescope.formats.sqlite.rows import (
     Field,
@@ -142,11 +141,3 @@ def open_rtl(path: Path) -> TraceSource:
     from wavescope.formats.rpd.reader import RpdSource  # noqa: PLC0415  seldom needed
 
     return RpdSource(path)
-
-
-def matches(probe: Probe) -> bool:
-    """Whether the tables are rocm-trace-lite's: those of the old dialect and no more."""
-    return is_old_dialect(probe.sqlite_tables) and not is_rpd(probe.sqlite_tables)
-
-
-IMPORTER = Importer(name=RtlSource.format, matches=matches, open=open_rtl)

@@ -1,7 +1,7 @@
 """Writes one or several trace sources into one trace file, batch by batch.
 
 One source makes a conversion, several a merge. The file is complete only when `write_trace`
-returns: callers write to a temporary name and rename it (`store/output.py`).
+returns: callers write to a temporary name and rename it (`formats.files.replaced`).
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from pathlib import Path, PurePath
 import numpy as np
 
 from wavescope.arrays.array_types import Array
+from wavescope.formats.registry import ExportOptions
 from wavescope.formats.sqlite.sqlite_bulk import BulkDatabase
 from wavescope.formats.sqlite.sqlite_columns import TextColumn
 from wavescope.formats.sqlite.sqlite_open import filling, sqlite_writing_errors
-from wavescope.formats.wavescope.merge_plan import RankFrom, SourcePlan, plan_merge
 from wavescope.formats.wavescope.schema import (
     ROCPD_SCHEMA_VERSION,
     UNKNOWN_GPU,
     file_tables,
     schema_statements,
 )
+from wavescope.formats.wavescope.writing.merge_plan import RankFrom, SourcePlan, plan_merge
 from wavescope.model.columns import (
     AGENTS,
     CALLS,
@@ -62,6 +63,16 @@ def write_trace(
             _Writer(database, plan_merge(sources, rank_from), progress).write()
         with filling(path) as connection:
             connection.execute(_MARKER_INDEX)
+
+
+def write_wavescope(
+    source: TraceSource,
+    path: Path,
+    options: ExportOptions,  # noqa: ARG001  a database is not compressed
+    progress: Progress,
+) -> None:
+    """Write `source` to a new trace file at `path`: a conversion."""
+    write_trace([source], path, progress)
 
 
 class _Writer:

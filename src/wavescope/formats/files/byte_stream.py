@@ -1,12 +1,17 @@
-"""Opens an input as a stream of bytes, gzip undone, every failure turned into a clear error."""
+"""Files as streams of bytes, packed and unpacked with gzip on the way.
+
+What fails while reading becomes a clear error.
+"""
 
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, BinaryIO, cast
 
-from isal import isal_zlib
+from isal import igzip, isal_zlib
 from isal.igzip_lib import IsalError
 
 from wavescope.closing import Closing
@@ -83,3 +88,16 @@ def _opened(path: Path) -> IO[bytes]:
         return path.open("rb")
     except OSError as error:
         raise UnreadableInputError(path, error.strerror or str(error)) from error
+
+
+@contextmanager
+def opened_output(path: Path, *, gzip: bool) -> Iterator[BinaryIO]:
+    """`path` opened for writing; compressed when asked for or when its name ends in .gz."""
+    with path.open("wb") as file:
+        if not (gzip or path.name.endswith(".gz")):
+            yield file
+            return
+        # No name and no time in the header: equal traces give equal files.
+        packed = igzip.IGzipFile("", "wb", compresslevel=1, fileobj=file, mtime=0)  # type: ignore[no-untyped-call]
+        with cast(BinaryIO, packed) as out:
+            yield out
