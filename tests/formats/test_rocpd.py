@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from tests.registered import importer_called
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.rocpd import arguments as rocpd_arguments
-from wavescope.formats.rocpd import links as rocpd_links
+from wavescope.formats.rocpd import ops as rocpd_links
+from wavescope.formats.rocpd import regions as rocpd_arguments
 from wavescope.formats.sniff import Probe, probe
 from wavescope.formats.sqlite import lookup as sqlite_lookup
 from wavescope.model.columns import (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.builders import TraceMaker, a_trace, random_ops
 from tests.registered import exporter_called, importer_called
 from wavescope.formats import ExportOptions
-from wavescope.formats.rocprofv3.symbols import truncated_name
+from wavescope.formats.rocprofv3.json_names import truncated_name
 from wavescope.formats.sniff import probe
 from wavescope.model.columns import KERNELS, MARKER_INSTANT
 from wavescope.model.trace import Trace

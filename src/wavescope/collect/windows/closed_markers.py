@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from wavescope.formats.session.layout import MARKERS, TEXT_SUFFIX, MarkerRecordKind
-from wavescope.formats.session.record_file import RecordFile
+from wavescope.formats.session.record_file import RecordFile, Texts
 from wavescope.formats.session.session import process_bases
 from wavescope.formats.session.spent_records import opened_stream
-from wavescope.formats.session.text_file import Texts
 from wavescope.model.strings import StringTable
 
 _BLOCK_RECORDS = 256

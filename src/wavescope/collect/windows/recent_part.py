@@ -20,10 +20,10 @@ import numpy as np
 import orjson
 
 from wavescope.formats.session.layout import OPS, OpRecordKind
-from wavescope.formats.session.op_survey import lane_keys
+from wavescope.formats.session.op_rows import lane_keys
+from wavescope.formats.session.process import Window
 from wavescope.formats.session.session import RECENT_PART, RECENT_PART_DRAFT, process_bases
 from wavescope.formats.session.spent_records import forget_finished, forget_ops, opened_stream
-from wavescope.formats.session.window import Window
 
 _MOST_TIME = (1 << 63) - 1
 _LOOKS_PER_PERIOD = 8

@@ -1,12 +1,14 @@
-"""Columns of Chrome trace events: what both readers of that JSON give."""
+"""Columns of Chrome trace events, and the args of single events as Python values."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 
 BATCH_EVENTS = 1 << 16
 
@@ -110,3 +112,22 @@ class MalformedEventsError(Exception):
         super().__init__(f"{reason} (at byte {offset:,})")
         self.reason = reason
         self.offset = offset
+
+
+def json_object(text: bytes | str) -> dict[str, Any]:
+    """The object that `text` spells; an empty one when it spells none."""
+    if not text:
+        return {}
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        value = _read_leniently(text)
+    return value if isinstance(value, dict) else {}
+
+
+def _read_leniently(text: bytes | str) -> object:
+    """What JSON does not allow but profilers write, such as NaN and unpaired surrogates."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.formats.chrome.event_batch import EventBatch, EventTables
+from wavescope.formats.chrome.event_batch import EventBatch, EventTables, json_object
 from wavescope.formats.chrome.events import EventFile
-from wavescope.formats.chrome.json_objects import json_object
 from wavescope.model.columns import UNKNOWN
 
 METADATA_PHASE = ord("M")

@@ -28,26 +28,31 @@ import numpy.typing as npt
 from wavescope.arrays.array_types import Array
 from wavescope.closing import Closing, on_error
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.chrome.arrows import FLOW_END, FLOW_START, FlowArrows
+from wavescope.formats.chrome.arrows import (
+    FLOW_END,
+    FLOW_START,
+    FlowArrows,
+    SliceArrows,
+    SliceTable,
+)
 from wavescope.formats.chrome.categories import DROPPED_ARGS, PROFILER_SPAN, Role
 from wavescope.formats.chrome.event_batch import EventBatch
 from wavescope.formats.chrome.events import EventFile
-from wavescope.formats.chrome.host_rows import HostRows
 from wavescope.formats.chrome.lanes import METADATA_PHASE, Writer
 from wavescope.formats.chrome.links import KeyedLinks, Links
-from wavescope.formats.chrome.ops import OpRows
-from wavescope.formats.chrome.pairs import BEGIN_PHASE, END_PHASE, OpenSlices
 from wavescope.formats.chrome.reading import Reading
 from wavescope.formats.chrome.rows import (
+    BEGIN_PHASE,
+    END_PHASE,
     EventRows,
+    OpenSlices,
     batch_rows,
     closed_rows,
     note_missing_durations,
     timed,
 )
 from wavescope.formats.chrome.run_facts import add_run_facts
-from wavescope.formats.chrome.slice_arrows import SliceArrows
-from wavescope.formats.chrome.touched_slices import SliceTable
+from wavescope.formats.chrome.trace_rows import HostRows, OpRows
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, MARKER_INSTANT, OPS, UNKNOWN
 from wavescope.model.source import TraceSource

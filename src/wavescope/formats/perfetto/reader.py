@@ -29,18 +29,12 @@ from wavescope.formats.perfetto.fields import (
 from wavescope.formats.perfetto.packet import (
     LARGEST_PACKET_BYTES,
     PacketParts,
+    Sequence,
     known_packet,
     packet_parts,
 )
-from wavescope.formats.perfetto.pairs import SlicePairs
-from wavescope.formats.perfetto.protobuf_fields import (
-    LENGTH,
-    DamagedMessageError,
-    signed,
-    varint_at,
-)
-from wavescope.formats.perfetto.rows import RowResolver
-from wavescope.formats.perfetto.sequences import Sequence
+from wavescope.formats.perfetto.protobuf import LENGTH, DamagedMessageError, signed, varint_at
+from wavescope.formats.perfetto.rows import RowResolver, SlicePairs
 from wavescope.formats.perfetto.trace import PerfettoTrace
 from wavescope.formats.perfetto.tracks import Tracks, json_object
 from wavescope.model.builder import TraceBuilder

@@ -12,10 +12,9 @@ import numpy.typing as npt
 import orjson
 
 from wavescope.formats.rocprofv3.rows import plain_kernel_name
-from wavescope.formats.sqlite.lookup import ValueByKey, ValuesByRowid
+from wavescope.formats.sqlite.lookup import StringCodes, ValueByKey, ValuesByRowid
 from wavescope.formats.sqlite.rows import Field, ForeignSqliteSource, Given, Reading
 from wavescope.formats.sqlite.sqlite_columns import ColumnKind, ColumnRequest, open_cursor
-from wavescope.formats.sqlite.strings import StringCodes
 from wavescope.model.columns import UNKNOWN
 
 DISPATCHES, MEMORY_COPIES = "rocpd_kernel_dispatch", "rocpd_memory_copy"

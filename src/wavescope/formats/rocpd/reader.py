@@ -15,9 +15,7 @@ import numpy.typing as npt
 
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.rocpd.agents import number_gpus
-from wavescope.formats.rocpd.arguments import Arguments
-from wavescope.formats.rocpd.links import read_links
-from wavescope.formats.rocpd.ops import read_copies, read_counters, read_dispatches
+from wavescope.formats.rocpd.ops import read_copies, read_counters, read_dispatches, read_links
 from wavescope.formats.rocpd.part import (
     ALLOCATIONS,
     CODE_OBJECTS,
@@ -34,7 +32,13 @@ from wavescope.formats.rocpd.part import (
     text,
     whole,
 )
-from wavescope.formats.rocpd.regions import read_allocations, read_calls, read_marks, read_ranges
+from wavescope.formats.rocpd.regions import (
+    Arguments,
+    read_allocations,
+    read_calls,
+    read_marks,
+    read_ranges,
+)
 from wavescope.formats.rocprofv3.rows import plain_kernel_name
 from wavescope.formats.sqlite.rows import ForeignSqliteSource, Given, Reading, TableReader
 from wavescope.formats.sqlite.sqlite_open import sqlite_errors

@@ -11,12 +11,9 @@ from typing import BinaryIO
 
 from wavescope.formats.files import opened_output
 from wavescope.formats.registry import ExportOptions
-from wavescope.formats.rocprofv3.agents import agent_texts
+from wavescope.formats.rocprofv3.json_names import Processes, agent_texts, json_text
 from wavescope.formats.rocprofv3.kinds import CALL_SECTIONS
-from wavescope.formats.rocprofv3.processes import Processes
-from wavescope.formats.rocprofv3.records import RecordWriter
-from wavescope.formats.rocprofv3.section_spool import SectionSpool
-from wavescope.formats.rocprofv3.symbols import json_text
+from wavescope.formats.rocprofv3.records import RecordWriter, SectionSpool
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
 

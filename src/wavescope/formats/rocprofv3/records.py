@@ -1,17 +1,29 @@
-"""Formats the rows of a trace as records of rocprofv3 JSON, batch by batch."""
+"""Formats the rows of a trace as records of rocprofv3 JSON, batch by batch.
+
+They arrive in any order of sections, and are kept in a temporary file until they are written.
+"""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Hashable, Sequence
 from itertools import repeat
-from typing import Any
+from pathlib import Path
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 import orjson
 
 from wavescope.arrays.array_types import Array
 from wavescope.formats.id_index import IdIndex
-from wavescope.formats.rocprofv3.agents import GpuTable, gpu_handles
-from wavescope.formats.rocprofv3.counter_values import CounterValues
+from wavescope.formats.rocprofv3.json_names import (
+    CounterValues,
+    GpuTable,
+    KernelSymbols,
+    Processes,
+    gpu_handles,
+    json_text,
+)
 from wavescope.formats.rocprofv3.kinds import (
     KERNEL_COMPLETE,
     KERNEL_DISPATCH,
@@ -21,14 +33,12 @@ from wavescope.formats.rocprofv3.kinds import (
     THREAD_RANGE,
     Kinds,
 )
-from wavescope.formats.rocprofv3.processes import Processes
-from wavescope.formats.rocprofv3.section_spool import SectionSpool
-from wavescope.formats.rocprofv3.symbols import KernelSymbols, json_text
 from wavescope.model.columns import CALLS, LINKS, MARKER_INSTANT, MARKERS, OPS
 from wavescope.model.op_kinds import OpKind, op_kinds
 from wavescope.model.progress import Progress
 from wavescope.model.source import Batch, TraceSource
 
+_COPY_BYTES = 1 << 20
 _TIMES = '%s"correlation_id":{"internal":%d,"external":0},"start_timestamp":%d,"end_timestamp":%d'
 _DISPATCH = (
     '{"size":72,"agent_id":{"handle":%d},"queue_id":{"handle":%d},"kernel_id":%d,"dispatch_id":%d'
@@ -49,6 +59,43 @@ _BATCH_ROWS = 1 << 14
 _HANDLE_MASK = (1 << 64) - 1
 _PLAIN_ARGUMENT = "text"
 _FLAT_SECTIONS = frozenset({"memory_allocation", "scratch_memory"})
+
+
+class SectionSpool:
+    """Elements by section; what is kept in memory is where each block of them lies."""
+
+    def __init__(self, folder: Path) -> None:
+        """The nameless file lies in `folder`: where the output goes there is room for it."""
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  see close
+        self._places: dict[Hashable, list[tuple[int, int]]] = {}
+        self._end = 0
+
+    def add(self, section: Hashable, elements: Sequence[str]) -> None:
+        """Append elements (JSON texts) to a section."""
+        if elements:
+            data = ",\n".join(elements).encode("utf-8", "replace")
+            self._places.setdefault(section, []).append((self._end, len(data)))
+            self._file.seek(self._end)
+            self._end += self._file.write(data)
+
+    def write_array(self, section: Hashable, output: BinaryIO) -> None:
+        """Write a section as a JSON array."""
+        separator = b"["
+        for offset, size in self._places.get(section, ()):
+            output.write(separator)
+            self._copy(offset, size, output)
+            separator = b",\n"
+        output.write(b"]" if separator != b"[" else b"[]")
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _copy(self, offset: int, size: int, output: BinaryIO) -> None:
+        self._file.seek(offset)
+        while size:
+            data = self._file.read(min(size, _COPY_BYTES))
+            output.write(data)
+            size -= len(data)
 
 
 class RecordWriter:

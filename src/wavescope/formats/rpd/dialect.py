@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.sqlite.lookup import ValueByKey
+from wavescope.formats.sqlite.lookup import StringCodes, Texts, ValueByKey, texts_of
 from wavescope.formats.sqlite.rows import Field, ForeignSqliteSource, Given, Reading, TableReader
 from wavescope.formats.sqlite.sqlite_open import sqlite_errors
-from wavescope.formats.sqlite.strings import StringCodes, Texts, texts_of
 from wavescope.model.columns import (
     CALLS,
     COPIES,

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.formats.rpd.dialect import CALL_TABLE, RocpdDialectSource
-from wavescope.formats.sqlite.lookup import ValueByKey
+from wavescope.formats.sqlite.lookup import Texts, ValueByKey
 from wavescope.formats.sqlite.rows import Field, FieldKind, Given, Reading, TableReader, kept
-from wavescope.formats.sqlite.strings import Texts
 from wavescope.model.columns import (
     COPIES,
     COUNTERS,

@@ -12,7 +12,7 @@ import numpy as np
 
 from wavescope.arrays.array_types import Array
 from wavescope.formats.session.facts import Fact, address, integer, text
-from wavescope.formats.session.lookup import Lookup
+from wavescope.formats.session.record_file import Lookup
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import KERNELS, UNKNOWN
 from wavescope.model.strings import StringTable

@@ -13,7 +13,7 @@ import numpy as np
 
 from wavescope.arrays.array_types import Array
 from wavescope.formats.session.layout import MarkerFlag, MarkerRecordKind
-from wavescope.formats.session.op_survey import LARGEST_TIME
+from wavescope.formats.session.op_rows import LARGEST_TIME
 from wavescope.formats.session.process import ProcessChunks
 from wavescope.formats.session.record_file import Records
 from wavescope.model.columns import MARKER_INSTANT, MARKER_UNCLOSED, MARKERS, UNKNOWN

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from wavescope.formats.session.facts import integer, text
-from wavescope.formats.session.lookup import Lookup
-from wavescope.formats.session.op_survey import Lane, OpSurvey
+from wavescope.formats.session.op_rows import Lane, OpSurvey
 from wavescope.formats.session.process import ProcessChunks
+from wavescope.formats.session.record_file import Lookup
 
 _NO_UUID = {"", "GPU-XX", "GPU-0000000000000000"}
 

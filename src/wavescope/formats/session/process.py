@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -10,20 +12,44 @@ import numpy as np
 
 from wavescope.arrays.array_types import Array
 from wavescope.formats.session import layout
-from wavescope.formats.session.clock import TickClock
-from wavescope.formats.session.facts import Facts, integer, read_facts, text
+from wavescope.formats.session.facts import Facts, TickClock, integer, read_facts, text
 from wavescope.formats.session.layout import FACTS_SUFFIX, TEXT_SUFFIX, Stream
-from wavescope.formats.session.op_records import OpRecords
-from wavescope.formats.session.pending import completed_records, pending_path
-from wavescope.formats.session.record_file import DamagedStreamError, RecordFile
+from wavescope.formats.session.pending import OpRecords, completed_records, pending_path
+from wavescope.formats.session.record_file import DamagedStreamError, RecordFile, Records, Texts
 from wavescope.formats.session.running import is_running
-from wavescope.formats.session.text_file import Texts
-from wavescope.formats.session.window import Window
 from wavescope.model.notes import Notes
 from wavescope.model.strings import StringTable
 
 BASE_NAME = re.compile(r"(\d{1,10})-(\d{1,20})", re.ASCII)
 """Pid and start of recording: what the names of a process's files begin with."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """What of a process is wanted: ops that start in it, markers and calls that overlap it."""
+
+    start_ns: int
+    end_ns: int
+    counters: Records | None = None
+    """What was counted in the window, by place in the counters stream; None for all that was."""
+    fallen_out: Mapping[int, int] = field(default_factory=dict)
+    """Dispatches by queue (see `lane_key`) that were recorded and are in the files no more."""
+
+    def starts_before(self, starts: Array) -> Array:
+        """Which of `starts` are too early."""
+        early: Array = starts < self.start_ns
+        return early
+
+    def starts_beyond(self, starts: Array) -> Array:
+        """Which of `starts` are too late."""
+        late: Array = starts >= self.end_ns
+        return late
+
+    def overlapping(self, records: Records, is_open: Array) -> Array:
+        """Which markers or calls the window touches; open ones have no end yet."""
+        starts, ends = records["start"].astype(np.int64), records["end"].astype(np.int64)
+        touched: Array = (starts < self.end_ns) & (is_open | (ends >= self.start_ns))
+        return touched
 
 
 class ProcessChunks:

@@ -15,17 +15,15 @@ import numpy.typing as npt
 
 from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
+from wavescope.formats.session.call_links import CallValues, link_batches
 from wavescope.formats.session.call_rows import CallRows, CallSurvey, survey_calls
-from wavescope.formats.session.call_values import CallValues
 from wavescope.formats.session.facts import address, integer
 from wavescope.formats.session.kernel_names import KernelNames
-from wavescope.formats.session.link_rows import link_batches
-from wavescope.formats.session.lookup import Lookup
 from wavescope.formats.session.marker_rows import MarkerIndex, MarkerRows, index_markers
 from wavescope.formats.session.numbering import Numbering, number
-from wavescope.formats.session.op_rows import OpRows
-from wavescope.formats.session.op_survey import OpSurvey, survey_ops
-from wavescope.formats.session.process import ProcessChunks
+from wavescope.formats.session.op_rows import OpRows, OpSurvey, survey_ops
+from wavescope.formats.session.process import ProcessChunks, Window
+from wavescope.formats.session.record_file import Lookup
 from wavescope.formats.session.session import process_bases, read_session_facts
 from wavescope.formats.session.small_tables import (
     add_agents,
@@ -34,7 +32,6 @@ from wavescope.formats.session.small_tables import (
     add_processes,
     add_queues,
 )
-from wavescope.formats.session.window import Window
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS, Table
 from wavescope.model.notes import Notes

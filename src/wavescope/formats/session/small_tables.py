@@ -8,11 +8,10 @@ from pathlib import PurePath
 
 import numpy as np
 
-from wavescope.formats.session.clock import ClockPair
-from wavescope.formats.session.facts import Fact, address, integer, text, words
+from wavescope.formats.session.facts import ClockPair, Fact, address, integer, text, words
 from wavescope.formats.session.layout import COPY_QUEUE, COUNTER_KIND, LOSS_REASONS, SKIP_REASONS
 from wavescope.formats.session.numbering import Numbering, lane_key
-from wavescope.formats.session.op_survey import OpSurvey
+from wavescope.formats.session.op_rows import OpSurvey
 from wavescope.formats.session.process import ProcessChunks
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (

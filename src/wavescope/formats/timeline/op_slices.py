@@ -9,9 +9,8 @@ import numpy.typing as npt
 
 from wavescope.arrays.distinct_rows import DistinctRows
 from wavescope.formats.timeline.bodies import BodyTable, EventBody
-from wavescope.formats.timeline.counter_series import StepSeries
-from wavescope.formats.timeline.gpu_busy import GpuBusy
-from wavescope.formats.timeline.lane_tracks import LaneTracks
+from wavescope.formats.timeline.counter_series import GpuBusy, StepSeries
+from wavescope.formats.timeline.lanes import LaneTracks
 from wavescope.formats.timeline.launches import Launches
 from wavescope.formats.timeline.slice_columns import Flows, Int64s, SliceColumns
 from wavescope.formats.timeline.survey import OP_VALUES, OP_VALUES_PER_ROW, Survey

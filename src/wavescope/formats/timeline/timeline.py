@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wavescope.formats.timeline.counter_series import StepSeries
-from wavescope.formats.timeline.gpu_busy import GpuBusy
+from wavescope.formats.timeline.counter_series import GpuBusy, StepSeries
 from wavescope.formats.timeline.host_slices import HostSlices
 from wavescope.formats.timeline.launches import Launches
 from wavescope.formats.timeline.op_slices import OpSlices

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from wavescope.formats.timeline.survey import pid_of_key
-from wavescope.formats.timeline.track_labels import table_rows
-from wavescope.formats.timeline.tracks import Track, TrackKind
+from wavescope.formats.timeline.tracks import Track, TrackKind, table_rows
 from wavescope.model.columns import (
     AGENTS,
     METADATA,
