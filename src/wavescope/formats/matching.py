@@ -61,7 +61,7 @@ def is_rocpd(probe: Probe) -> bool:
 
 def is_session(probe: Probe) -> bool:
     """Whether collectors wrote into the folder."""
-    from wavescope.formats.session.session import is_session as has_records  # noqa: PLC0415  folders only
+    from wavescope.formats.session.folder import is_session as has_records  # noqa: PLC0415  folders only
 
     return probe.is_folder and has_records(probe.siblings)
 

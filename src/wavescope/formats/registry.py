@@ -75,7 +75,7 @@ _DATABASES = (
     Importer("rocpd", matching.is_rocpd, _Imported("rocpd.reader:RocpdSource")),
 )
 _SESSION = Importer(
-    "wavescope session", matching.is_session, _Imported("session.reader:open_session")
+    "wavescope session", matching.is_session, _Imported("session.reading.reader:open_session")
 )
 _ROCPROFV3_CSV = Importer(
     "rocprofv3 CSV",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.chunks import ProcessMaker, a_process
 from wavescope.collect.windows.recent_part import RecentPart, recent_windows
-from wavescope.formats.session.reader import open_session
+from wavescope.formats.session.reading import open_session
 from wavescope.model.columns import COVERAGE
 
 

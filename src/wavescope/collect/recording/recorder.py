@@ -29,19 +29,19 @@ from wavescope.collect.windows.recent_part import RecentPart, recent_windows
 from wavescope.collect.windows.triggers import SlowStep, Triggers, marker_pattern
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.formats.files import replaced, require_free
-from wavescope.formats.session.layout import FACTS_SUFFIX
-from wavescope.formats.session.pending import move_into_session, remove_forgotten
-from wavescope.formats.session.reader import open_session
-from wavescope.formats.session.record_file import DamagedStreamError
-from wavescope.formats.session.running import is_running
-from wavescope.formats.session.session import (
+from wavescope.formats.session.folder import (
     RECENT_PART,
     RECENT_PART_DRAFT,
     SESSION_FACTS,
     files_of,
+    is_running,
     process_bases,
     write_session_facts,
 )
+from wavescope.formats.session.layout import FACTS_SUFFIX
+from wavescope.formats.session.pending import move_into_session, remove_forgotten
+from wavescope.formats.session.reading import open_session
+from wavescope.formats.session.record_file import DamagedStreamError
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, no_progress
 from wavescope.version import __version__

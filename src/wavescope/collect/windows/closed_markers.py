@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from wavescope.formats.session.folder import process_bases
 from wavescope.formats.session.layout import MARKERS, TEXT_SUFFIX, MarkerRecordKind
 from wavescope.formats.session.record_file import RecordFile, Texts
-from wavescope.formats.session.session import process_bases
 from wavescope.formats.session.spent_records import opened_stream
 from wavescope.model.strings import StringTable
 

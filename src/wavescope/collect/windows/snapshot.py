@@ -14,6 +14,7 @@ from wavescope.collect.recording.running_sessions import ControlPage, pages_of
 from wavescope.collect.windows.recent_part import boottime_ns, kept_still, recent_windows
 from wavescope.errors import UsageError
 from wavescope.formats.files import replaced
+from wavescope.formats.session.folder import SESSION_FACTS
 from wavescope.formats.session.layout import (
     CALLS,
     CONTROL_SUFFIX,
@@ -23,8 +24,7 @@ from wavescope.formats.session.layout import (
     OPS,
     TEXT_SUFFIX,
 )
-from wavescope.formats.session.reader import open_session
-from wavescope.formats.session.session import SESSION_FACTS
+from wavescope.formats.session.reading import open_session
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, no_progress
 

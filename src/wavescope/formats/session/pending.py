@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from wavescope.formats.session.folder import is_running
 from wavescope.formats.session.layout import (
     EMPTY,
     MOST_PENDING_BLOCKS,
@@ -31,7 +32,6 @@ from wavescope.formats.session.record_file import (
     RecordFile,
     Records,
 )
-from wavescope.formats.session.running import is_running
 
 _PID_NAMESPACE = Path("/proc/self/ns/pid")
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  the collector makes the file there

@@ -18,12 +18,14 @@ import numpy.typing as npt
 
 from wavescope.arrays.array_types import Array
 from wavescope.formats.session.layout import (
+    CALL_OPEN,
     EMPTY,
     HEADER,
     MAGIC,
     PAGE_BYTES,
     TEXT_ENTRY,
     VERSION,
+    MarkerRecordKind,
     Stream,
 )
 from wavescope.model.columns import UNKNOWN
@@ -255,3 +257,15 @@ class Texts:
                 yield identity, file.read(padded_bytes)[:text_bytes]
                 left_bytes -= TEXT_ENTRY.size + padded_bytes
         self.torn_bytes = left_bytes
+
+
+def is_unreturned(records: Records) -> Array:
+    """Which calls the process ended in."""
+    unreturned: Array = (records["flags"] & CALL_OPEN != 0) | (records["end"] == 0)
+    return unreturned
+
+
+def is_unclosed(records: Records) -> Array:
+    """Which records are ranges that nobody closed."""
+    unclosed: Array = records["kind"] == MarkerRecordKind.OPEN
+    return unclosed

@@ -11,11 +11,11 @@ import numpy.typing as npt
 import orjson
 
 from wavescope.arrays.array_types import Array
-from wavescope.formats.session.facts import Fact, text, words
-from wavescope.formats.session.layout import CALL_KIND, CALL_OPEN
-from wavescope.formats.session.op_rows import LARGEST_TIME
-from wavescope.formats.session.process import ProcessChunks, Window
-from wavescope.formats.session.record_file import Block, Records
+from wavescope.formats.session.layout import CALL_KIND
+from wavescope.formats.session.reading.facts import Fact, text, words
+from wavescope.formats.session.reading.op_rows import LARGEST_TIME
+from wavescope.formats.session.reading.process import ProcessChunks, Window
+from wavescope.formats.session.record_file import Block, Records, is_unreturned
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, UNKNOWN, Table
 from wavescope.model.notes import Notes
 from wavescope.model.source import Batch, full_batch
@@ -138,12 +138,6 @@ def survey_calls(process: ProcessChunks, notes: Notes) -> CallSurvey:
     notes.add("calls of an unknown kind or with impossible times, left out", left_out)
     notes.add("calls that had not returned when recording ended: ended there", open_count)
     return CallSurvey(last_event_ns, open_count, linked_count)
-
-
-def is_unreturned(records: Records) -> Array:
-    """Which calls the process ended in."""
-    unreturned: Array = (records["flags"] & CALL_OPEN != 0) | (records["end"] == 0)
-    return unreturned
 
 
 @dataclass

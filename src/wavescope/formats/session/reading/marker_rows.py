@@ -13,9 +13,9 @@ import numpy as np
 
 from wavescope.arrays.array_types import Array
 from wavescope.formats.session.layout import MarkerFlag, MarkerRecordKind
-from wavescope.formats.session.op_rows import LARGEST_TIME
-from wavescope.formats.session.process import ProcessChunks
-from wavescope.formats.session.record_file import Records
+from wavescope.formats.session.reading.op_rows import LARGEST_TIME
+from wavescope.formats.session.reading.process import ProcessChunks
+from wavescope.formats.session.record_file import Records, is_unclosed
 from wavescope.model.columns import MARKER_INSTANT, MARKER_UNCLOSED, MARKERS, UNKNOWN
 from wavescope.model.notes import Notes
 from wavescope.model.op_kinds import MARKER_TYPE
@@ -114,9 +114,3 @@ class MarkerRows:
             "category": category[(records["flags"] & MarkerFlag.NVTX != 0).astype(np.intp)],
             "flags": is_mark * MARKER_INSTANT + is_open * MARKER_UNCLOSED,
         }
-
-
-def is_unclosed(records: Records) -> Array:
-    """Which records are ranges that nobody closed."""
-    unclosed: Array = records["kind"] == MarkerRecordKind.OPEN
-    return unclosed

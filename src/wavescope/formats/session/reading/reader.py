@@ -15,23 +15,23 @@ import numpy.typing as npt
 
 from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.session.call_links import CallValues, link_batches
-from wavescope.formats.session.call_rows import CallRows, CallSurvey, survey_calls
-from wavescope.formats.session.facts import address, integer
-from wavescope.formats.session.kernel_names import KernelNames
-from wavescope.formats.session.marker_rows import MarkerIndex, MarkerRows, index_markers
-from wavescope.formats.session.numbering import Numbering, number
-from wavescope.formats.session.op_rows import OpRows, OpSurvey, survey_ops
-from wavescope.formats.session.process import ProcessChunks, Window
-from wavescope.formats.session.record_file import Lookup
-from wavescope.formats.session.session import process_bases, read_session_facts
-from wavescope.formats.session.small_tables import (
+from wavescope.formats.session.folder import process_bases, read_session_facts
+from wavescope.formats.session.reading.call_links import CallValues, link_batches
+from wavescope.formats.session.reading.call_rows import CallRows, CallSurvey, survey_calls
+from wavescope.formats.session.reading.facts import address, integer
+from wavescope.formats.session.reading.kernel_names import KernelNames
+from wavescope.formats.session.reading.marker_rows import MarkerIndex, MarkerRows, index_markers
+from wavescope.formats.session.reading.numbering import Numbering, number
+from wavescope.formats.session.reading.op_rows import OpRows, OpSurvey, survey_ops
+from wavescope.formats.session.reading.process import ProcessChunks, Window
+from wavescope.formats.session.reading.small_tables import (
     add_agents,
     add_coverage,
     add_metadata,
     add_processes,
     add_queues,
 )
+from wavescope.formats.session.record_file import Lookup
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS, Table
 from wavescope.model.notes import Notes
@@ -179,7 +179,7 @@ class ChunkSource(Closing):
             self.strings,
             KernelNames(self._small, index, process.facts.kernels),
             Lookup(numbering.gpus[index]),
-            numbering.lanes[index],
+            numbering.queue_numbers[index],
             Lookup({queue: _signed(address(fact, "address")) for queue, fact in queues}),
             markers.row_ids,
             CallValues(call_rows, calls.linked_count, call_rows.streams).of,

@@ -8,11 +8,12 @@ from pathlib import PurePath
 
 import numpy as np
 
-from wavescope.formats.session.facts import ClockPair, Fact, address, integer, text, words
 from wavescope.formats.session.layout import COPY_QUEUE, COUNTER_KIND, LOSS_REASONS, SKIP_REASONS
-from wavescope.formats.session.numbering import Numbering, lane_key
-from wavescope.formats.session.op_rows import OpSurvey
-from wavescope.formats.session.process import ProcessChunks
+from wavescope.formats.session.queue_keys import queue_key
+from wavescope.formats.session.reading.facts import ClockPair, Fact, address, integer, text, words
+from wavescope.formats.session.reading.numbering import Numbering
+from wavescope.formats.session.reading.op_rows import OpSurvey
+from wavescope.formats.session.reading.process import ProcessChunks
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
     AGENTS,
@@ -87,7 +88,7 @@ def add_queues(
 ) -> None:
     """A name for each queue, with the process where there are several."""
     for row in numbering.queues:
-        name = row.lane.name
+        name = row.recorded.name
         if len(processes) > 1:
             name += f" of process {processes[row.process].pid}"
         builder.add_row(QUEUES, gpu=row.gpu, queue=row.queue, name=name)
@@ -110,8 +111,8 @@ def add_coverage(
                 _note_copies(builder, process, record)
                 continue
             gpu = numbering.gpus[index].get(int(record["gpu"]), int(record["gpu"]))
-            key = lane_key(int(record["gpu"]), int(record["queue"]))
-            queue = numbering.lanes[index].get(key, UNKNOWN)
+            key = queue_key(int(record["gpu"]), int(record["queue"]))
+            queue = numbering.queue_numbers[index].get(key, UNKNOWN)
             if not process.is_settled or process.window is not None:
                 # Counters are brought up to date after the records, and know of no window.
                 record["timed"] = survey.timed[key]

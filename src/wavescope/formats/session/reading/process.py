@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,16 +11,13 @@ import numpy as np
 
 from wavescope.arrays.array_types import Array
 from wavescope.formats.session import layout
-from wavescope.formats.session.facts import Facts, TickClock, integer, read_facts, text
-from wavescope.formats.session.layout import FACTS_SUFFIX, TEXT_SUFFIX, Stream
+from wavescope.formats.session.folder import is_running
+from wavescope.formats.session.layout import BASE_NAME, FACTS_SUFFIX, TEXT_SUFFIX, Stream
 from wavescope.formats.session.pending import OpRecords, completed_records, pending_path
+from wavescope.formats.session.reading.facts import Facts, TickClock, integer, read_facts, text
 from wavescope.formats.session.record_file import DamagedStreamError, RecordFile, Records, Texts
-from wavescope.formats.session.running import is_running
 from wavescope.model.notes import Notes
 from wavescope.model.strings import StringTable
-
-BASE_NAME = re.compile(r"(\d{1,10})-(\d{1,20})", re.ASCII)
-"""Pid and start of recording: what the names of a process's files begin with."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +29,7 @@ class Window:
     counters: Records | None = None
     """What was counted in the window, by place in the counters stream; None for all that was."""
     fallen_out: Mapping[int, int] = field(default_factory=dict)
-    """Dispatches by queue (see `lane_key`) that were recorded and are in the files no more."""
+    """Dispatches by queue (see `queue_keys`) that were recorded and are in the files no more."""
 
     def starts_before(self, starts: Array) -> Array:
         """Which of `starts` are too early."""

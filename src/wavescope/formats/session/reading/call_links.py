@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from wavescope.arrays.array_types import Array
-from wavescope.formats.session.call_rows import CallRows
-from wavescope.formats.session.op_rows import OpRows
+from wavescope.formats.session.reading.call_rows import CallRows
+from wavescope.formats.session.reading.op_rows import OpRows
 from wavescope.formats.session.record_file import Records
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.source import Batch

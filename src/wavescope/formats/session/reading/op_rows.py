@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from wavescope.arrays.array_types import Array
-from wavescope.formats.session.kernel_names import KernelNames
-from wavescope.formats.session.layout import COPY_QUEUE, HOST_DEVICE, OpFlag, OpRecordKind
-from wavescope.formats.session.process import ProcessChunks
+from wavescope.formats.session.layout import HOST_DEVICE, OpFlag, OpRecordKind
+from wavescope.formats.session.queue_keys import directions, queue_keys
+from wavescope.formats.session.reading.kernel_names import KernelNames
+from wavescope.formats.session.reading.process import ProcessChunks
 from wavescope.formats.session.record_file import Block, Lookup, Records
 from wavescope.model.columns import OPS, UNKNOWN
 from wavescope.model.op_kinds import BARRIER_TYPE, FILL_TYPE, KERNEL_TYPE
@@ -24,22 +25,13 @@ from wavescope.model.source import Batch, full_batch
 from wavescope.model.strings import StringTable
 
 LARGEST_TIME = (1 << 63) - 1
-_MOST_LANES = 1 << 12
-_COPY_LANE = 1 << 16
-_DIRECTIONS = 0xFF00
+_MOST_QUEUES = 1 << 12
 COPY_TYPES = (
     "CopyHostToHost",
     "CopyHostToDevice",
     "CopyDeviceToHost",
     "CopyDeviceToDevice",
     "CopyPeerToPeer",
-)
-_DIRECTION_NAMES = (
-    "within the host",
-    "to the device",
-    "to the host",
-    "within the device",
-    "between devices",
 )
 _TYPE_OF_KIND = ("", KERNEL_TYPE, "", FILL_TYPE, BARRIER_TYPE)
 
@@ -50,10 +42,10 @@ class OpSurvey:
 
     dispatches: int = 0
     """Dispatch records with times."""
-    lanes: set[int] = field(default_factory=set)
-    """See `lane_keys`."""
+    queue_keys: set[int] = field(default_factory=set)
+    """See `queue_keys`."""
     timed: Counter[int] = field(default_factory=Counter)
-    """Dispatches with times by queue (see `lane_keys`), unless the counters are to be trusted."""
+    """Dispatches with times by queue (see `queue_keys`), unless the counters are to be trusted."""
     before: Counter[int] = field(default_factory=Counter)
     """Dispatches by queue that start before the window."""
     beyond: Counter[int] = field(default_factory=Counter)
@@ -66,50 +58,6 @@ def counted(process: ProcessChunks, records: Records) -> Array:
     """Which records are rows: of a known kind and with times that can be told."""
     is_row: Array = _reasons(process, records) == 0
     return is_row
-
-
-def lane_keys(records: Records) -> Array:
-    """What tells the queues of a process apart: GPU and queue, or GPU and copy engine.
-
-    Of copies whose engine is not known the direction is taken: both run at the same time.
-    """
-    is_copy = records["queue"] == COPY_QUEUE
-    engines = records["grid"][:, 2]
-    engines = np.where(engines < _DIRECTIONS, engines, _DIRECTIONS + directions(records["grid"]))
-    within = np.where(is_copy, engines + np.int64(_COPY_LANE), records["queue"].astype(np.int64))
-    keys: Array = (records["gpu"].astype(np.int64) << 32) + within
-    return keys
-
-
-def directions(grids: Array) -> Array:
-    """Places in `COPY_TYPES` from the source and target of each copy."""
-    source, target = grids[:, 0], grids[:, 1]
-    from_gpu, to_gpu = source != HOST_DEVICE, target != HOST_DEVICE
-    plain = from_gpu * 2 + to_gpu * 1
-    return np.where(from_gpu & to_gpu & (source != target), 4, plain)
-
-
-@dataclass(frozen=True)
-class Lane:
-    """A lane key taken apart: a queue's index, or a copy engine's number."""
-
-    gpu: int
-    index: int
-    is_copy: bool
-
-    @property
-    def name(self) -> str:
-        """What the lane is called."""
-        if not self.is_copy:
-            return f"queue {self.index}"
-        if self.index < _DIRECTIONS:
-            return f"copy engine {self.index}"
-        return f"copies {_DIRECTION_NAMES[min(self.index - _DIRECTIONS, 4)]}"
-
-    @classmethod
-    def from_key(cls, key: int) -> Lane:
-        within = key & 0xFFFFFFFF
-        return cls(key >> 32, within & 0xFFFF, within >= _COPY_LANE)
 
 
 def survey_ops(process: ProcessChunks) -> OpSurvey:
@@ -146,8 +94,8 @@ def _survey_block(process: ProcessChunks, records: Records, survey: OpSurvey) ->
     survey.dispatches += int(is_dispatch.sum())
     if not process.is_settled or process.window is not None:
         _count_dispatches(records, survey.timed)
-    if len(survey.lanes) < _MOST_LANES:
-        survey.lanes.update(np.unique(lane_keys(records)).tolist()[:_MOST_LANES])
+    if len(survey.queue_keys) < _MOST_QUEUES:
+        survey.queue_keys.update(np.unique(queue_keys(records)).tolist()[:_MOST_QUEUES])
     ends = times_ns(process, records, "end")
     survey.last_event_ns = max(survey.last_event_ns, int(ends.max()))
     backwards = int((records["end"] < records["start"]).sum())
@@ -157,7 +105,7 @@ def _survey_block(process: ProcessChunks, records: Records, survey: OpSurvey) ->
 
 def _count_dispatches(records: Records, totals: Counter[int]) -> None:
     is_dispatch = records["kind"] == OpRecordKind.DISPATCH
-    queues, counts = np.unique(lane_keys(records[is_dispatch]), return_counts=True)
+    queues, counts = np.unique(queue_keys(records[is_dispatch]), return_counts=True)
     for queue, count in zip(queues.tolist(), counts.tolist(), strict=True):
         totals[queue] += count
 
@@ -203,7 +151,7 @@ class OpRows:
     kernels: KernelNames
     gpus: Lookup
     """Local GPU number -> number in the trace."""
-    lanes: Lookup
+    queue_numbers: Lookup
     queue_addresses: Lookup
     marker_ids: Callable[[Array], Array]
     streams: Callable[[Array], Array]
@@ -237,7 +185,7 @@ class OpRows:
         makers: dict[str, Callable[[], Array]] = {
             "id": lambda: block.places + self.first_id,
             "gpu": lambda: self.gpus.values(records["gpu"], UNKNOWN),
-            "queue": lambda: self.lanes.values(lane_keys(records), UNKNOWN),
+            "queue": lambda: self.queue_numbers.values(queue_keys(records), UNKNOWN),
             "start_ns": starts_ns,
             "end_ns": lambda: np.maximum(starts_ns(), times_ns(self.process, records, "end")),
             "name": lambda: self._names(records, starts_ns()),

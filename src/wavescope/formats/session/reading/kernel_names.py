@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from wavescope.arrays.array_types import Array
-from wavescope.formats.session.facts import Fact, address, integer, text
+from wavescope.formats.session.reading.facts import Fact, address, integer, text
 from wavescope.formats.session.record_file import Lookup
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import KERNELS, UNKNOWN

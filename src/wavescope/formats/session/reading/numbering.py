@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from wavescope.formats.session.facts import integer, text
-from wavescope.formats.session.op_rows import Lane, OpSurvey
-from wavescope.formats.session.process import ProcessChunks
+from wavescope.formats.session.queue_keys import RecordedQueue, queue_key
+from wavescope.formats.session.reading.facts import integer, text
+from wavescope.formats.session.reading.op_rows import OpSurvey
+from wavescope.formats.session.reading.process import ProcessChunks
 from wavescope.formats.session.record_file import Lookup
 
 _NO_UUID = {"", "GPU-XX", "GPU-0000000000000000"}
@@ -26,7 +27,7 @@ class NumberedQueue:
     process: int
     gpu: int
     queue: int
-    lane: Lane
+    recorded: RecordedQueue
 
 
 @dataclass
@@ -36,8 +37,8 @@ class Numbering:
     gpus: list[dict[int, int]] = field(default_factory=list)
     """By process: local GPU number -> number in the trace."""
     queues: list[NumberedQueue] = field(default_factory=list)
-    lanes: list[Lookup] = field(default_factory=list)
-    """By process: lane key -> queue number within its GPU."""
+    queue_numbers: list[Lookup] = field(default_factory=list)
+    """By process: queue key -> queue number within its GPU."""
     seen_by: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     """By GPU of the trace: the processes that know it."""
 
@@ -48,39 +49,37 @@ def number(processes: Sequence[ProcessChunks], surveys: Sequence[OpSurvey]) -> N
     by_identity: dict[tuple[str, str], int] = {}
     next_queue: dict[int, int] = defaultdict(int)
     for index, (process, survey) in enumerate(zip(processes, surveys, strict=True)):
-        lanes = _lanes(process, survey)
-        local = set(process.facts.agents) | {Lane.from_key(key).gpu for key in lanes}
+        keys = _queue_keys(process, survey)
+        local = set(process.facts.agents) | {RecordedQueue.from_key(key).gpu for key in keys}
         gpus = {gpu: _gpu_number(by_identity, process, gpu) for gpu in sorted(local)}
         numbering.gpus.append(gpus)
         for gpu in gpus.values():
             numbering.seen_by[gpu].add(index)
         queues: dict[int, int] = {}
-        for key in lanes:
-            lane = Lane.from_key(key)
-            gpu = gpus[lane.gpu]
+        for key in keys:
+            recorded = RecordedQueue.from_key(key)
+            gpu = gpus[recorded.gpu]
             queues[key] = next_queue[gpu]
-            numbering.queues.append(NumberedQueue(index, gpu, queues[key], lane))
+            numbering.queues.append(NumberedQueue(index, gpu, queues[key], recorded))
             next_queue[gpu] += 1
-        numbering.lanes.append(Lookup(queues))
+        numbering.queue_numbers.append(Lookup(queues))
     return numbering
 
 
-def lane_key(gpu: int, queue: int) -> int:
-    """The key of a queue by its numbers in the process; copies have keys of their own."""
-    return (gpu << 32) + queue
-
-
-def _lanes(process: ProcessChunks, survey: OpSurvey) -> list[int]:
+def _queue_keys(process: ProcessChunks, survey: OpSurvey) -> list[int]:
     """Queues first, in the order of their creation, then copy engines."""
     stated = {
-        lane_key(integer(fact, "gpu"), queue)
+        queue_key(integer(fact, "gpu"), queue)
         for queue, fact in process.facts.queues.items()
         if 0 <= integer(fact, "gpu") < 1 << 16 and queue < 1 << 16
     }
-    found = stated | survey.lanes
-    return sorted(
-        found, key=lambda key: (Lane.from_key(key).is_copy, Lane.from_key(key).index, key)
-    )
+    found = stated | survey.queue_keys
+    return sorted(found, key=_creation_order)
+
+
+def _creation_order(key: int) -> tuple[bool, int, int]:
+    queue = RecordedQueue.from_key(key)
+    return queue.is_copy, queue.index, key
 
 
 def _gpu_number(by_identity: dict[tuple[str, str], int], process: ProcessChunks, gpu: int) -> int:

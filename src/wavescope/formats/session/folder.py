@@ -1,4 +1,4 @@
-"""Finds the recorded processes of a session folder."""
+"""A session folder: which processes recorded into it, their files, and what the recorder knows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 import orjson
 
 from wavescope.formats.session.layout import (
+    BASE_NAME,
     CONTROL_SUFFIX,
     FACTS_SUFFIX,
     MAGIC,
     STREAMS,
     SUFFIXES,
 )
-from wavescope.formats.session.process import BASE_NAME
 
 SESSION_FACTS = "session.json"
 RECENT_PART = "recent.json"
@@ -25,6 +25,10 @@ DORMANT = "dormant"
 """The fact of a session that records only while somebody is attached."""
 _FACTS_HEAD = b'{"fact":'
 _LARGEST_FACTS_BYTES = 1 << 20
+_PROCESSES = Path("/proc")
+_STATE, _STARTED = 0, 19
+"""Places in /proc/PID/stat, counted from behind the name."""
+_NS_PER_S = 1_000_000_000
 
 
 def process_bases(names: Iterable[str]) -> list[str]:
@@ -95,3 +99,33 @@ def read_session_facts(folder: Path) -> dict[str, str]:
     if not isinstance(facts, dict):
         return {}
     return {tag: value for tag, value in facts.items() if isinstance(value, str)}
+
+
+def is_running(pid: int, start_ns: int, file_name: str) -> bool:
+    """Whether the process that maps `file_name` since `start_ns` lives and is the same program.
+
+    Neither a later process of the same number nor a program that the process became has it mapped.
+    Of a process that may not be looked into, as one that changed its user, the start must do.
+    """
+    if not _has_lived_since(pid, start_ns):
+        return False
+    try:
+        maps = (_PROCESSES / str(pid) / "maps").read_bytes()
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return b"/" + os.fsencode(file_name) in maps
+
+
+def _has_lived_since(pid: int, start_ns: int) -> bool:
+    """Whether the process was there then; one that ended and was not yet waited for is none."""
+    try:
+        text = (_PROCESSES / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return False
+    fields = text.rpartition(")")[2].split()
+    if len(fields) <= _STARTED or fields[_STATE] in {"Z", "X"}:
+        return False
+    started_ns = int(fields[_STARTED]) * _NS_PER_S // os.sysconf("SC_CLK_TCK")
+    return started_ns <= start_ns
