@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 from wavescope.formats.sniff import Probe
 
@@ -39,6 +42,23 @@ _PERFETTO_FIRST_BYTE = b"\n"
 """The tag of a packet; a text may begin with it, too."""
 
 
+@dataclass(frozen=True)
+class Deferred:
+    """A function of a format, imported when it is called: `folder.module:function`."""
+
+    place: str
+
+    def __call__(self, *arguments: Any) -> Any:
+        module, _, function = self.place.partition(":")
+        return getattr(import_module(f"wavescope.formats.{module}"), function)(*arguments)
+
+
+_has_records = Deferred("session.folder:has_records")
+_csv_groups = Deferred("rocprofv3.csv_files:groups_in_folder")
+_csv_kind = Deferred("rocprofv3.csv_files:kind_of_header")
+_begins_with_packet = Deferred("perfetto.packet:begins_with_packet")
+
+
 def is_wavescope_file(probe: Probe) -> bool:
     """Whether the tables are those of wavescope's own trace file."""
     return probe.sqlite_tables >= _OWN_TABLES
@@ -61,24 +81,16 @@ def is_rocpd(probe: Probe) -> bool:
 
 def is_session(probe: Probe) -> bool:
     """Whether collectors wrote into the folder."""
-    from wavescope.formats.session.folder import is_session as has_records  # noqa: PLC0415  folders only
-
-    return probe.is_folder and has_records(probe.siblings)
+    return probe.is_folder and bool(_has_records(probe.siblings))
 
 
 def is_rocprofv3_csv(probe: Probe) -> bool:
     """Whether the header, or that of a file in the folder, is one that rocprofv3 writes."""
-    header = probe.head.split(b"\n", 1)[0]
-    if not probe.is_folder and (b"," not in header or header.startswith((b"{", b"["))):
-        return False
-    from wavescope.formats.rocprofv3.csv_files import (  # noqa: PLC0415  folders and CSV files only
-        groups_in_folder,
-        kind_of_header,
-    )
-
     if probe.is_folder:
-        return bool(groups_in_folder(probe.path)[0])
-    return kind_of_header(header) is not None
+        return bool(_csv_groups(probe.path)[0])
+    header = probe.head.split(b"\n", 1)[0]
+    is_csv = b"," in header and not header.startswith((b"{", b"["))
+    return is_csv and _csv_kind(header) is not None
 
 
 def is_rocprofv3_json(probe: Probe) -> bool:
@@ -88,11 +100,7 @@ def is_rocprofv3_json(probe: Probe) -> bool:
 
 def is_perfetto(probe: Probe) -> bool:
     """Whether the file begins with a packet of Perfetto's."""
-    if not probe.head.startswith(_PERFETTO_FIRST_BYTE):
-        return False
-    from wavescope.formats.perfetto.packet import begins_with_packet  # noqa: PLC0415  few files only
-
-    return begins_with_packet(probe.head)
+    return probe.head.startswith(_PERFETTO_FIRST_BYTE) and bool(_begins_with_packet(probe.head))
 
 
 def is_chrome_json(probe: Probe) -> bool:

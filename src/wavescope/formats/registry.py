@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from wavescope.errors import UsageError
 from wavescope.formats import matching
+from wavescope.formats.matching import Deferred
 from wavescope.formats.sniff import Probe
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
@@ -57,100 +57,89 @@ class Exporter:
     is_folder: bool = False
 
 
-@dataclass(frozen=True)
-class _Imported:
-    """A function of a format, imported when it is called: `folder.module:function`."""
-
-    place: str
-
-    def __call__(self, *arguments: Any) -> Any:
-        module, _, function = self.place.partition(":")
-        return getattr(import_module(f"wavescope.formats.{module}"), function)(*arguments)
-
-
 _DATABASES = (
-    Importer("wavescope", matching.is_wavescope_file, _Imported("wavescope.reader:open_wavescope")),
-    Importer("rocm-trace-lite", matching.is_rocm_trace_lite, _Imported("rpd.rtl_reader:open_rtl")),
-    Importer("rocmProfileData", matching.is_rpd, _Imported("rpd.reader:RpdSource")),
-    Importer("rocpd", matching.is_rocpd, _Imported("rocpd.reader:RocpdSource")),
+    Importer("wavescope", matching.is_wavescope_file, Deferred("wavescope.reader:open_wavescope")),
+    Importer("rocm-trace-lite", matching.is_rocm_trace_lite, Deferred("rpd.rtl_reader:open_rtl")),
+    Importer("rocmProfileData", matching.is_rpd, Deferred("rpd.reader:RpdSource")),
+    Importer("rocpd", matching.is_rocpd, Deferred("rocpd.reader:RocpdSource")),
 )
 _SESSION = Importer(
-    "wavescope session", matching.is_session, _Imported("session.reading.reader:open_session")
+    "wavescope session", matching.is_session, Deferred("session.reading.reader:open_session")
 )
 _ROCPROFV3_CSV = Importer(
     "rocprofv3 CSV",
     matching.is_rocprofv3_csv,
-    _Imported("rocprofv3.csv_reader:open_rocprofv3_csv"),
+    Deferred("rocprofv3.csv_reader:open_rocprofv3_csv"),
 )
 _OTHER_FILES = (
     Importer(
         "rocprofv3 JSON",
         matching.is_rocprofv3_json,
-        _Imported("rocprofv3.json_reader:open_rocprofv3_json"),
+        Deferred("rocprofv3.json_reader:open_rocprofv3_json"),
     ),
-    Importer("Perfetto", matching.is_perfetto, _Imported("perfetto.reader:open_perfetto")),
-    Importer("Chrome JSON", matching.is_chrome_json, _Imported("chrome.reader:open_chrome_json")),
+    Importer("Perfetto", matching.is_perfetto, Deferred("perfetto.reader:open_perfetto")),
+    Importer("Chrome JSON", matching.is_chrome_json, Deferred("chrome.reader:open_chrome_json")),
 )
 _EXPORTERS = (
     Exporter(
         "wavescope",
         (".db",),
         "SQLite trace in the rocpd dialect",
-        _Imported("wavescope.writing.writer:write_wavescope"),
+        Deferred("wavescope.writing.writer:write_wavescope"),
     ),
     Exporter(
         "perfetto",
         (".pftrace", ".pftrace.gz", ".perfetto-trace", ".perfetto-trace.gz"),
         "Perfetto protobuf trace for ui.perfetto.dev",
-        _Imported("perfetto.writer:write_perfetto"),
+        Deferred("perfetto.writer:write_perfetto"),
     ),
     Exporter(
         "chrome-json",
         (".json", ".json.gz"),
         "Chrome trace event JSON for chrome://tracing, Perfetto and others",
-        _Imported("chrome.writer:write_chrome_json"),
+        Deferred("chrome.writer:write_chrome_json"),
     ),
-    Exporter("csv", (".csv", ".csv.gz"), "the ops as a table", _Imported("csv_tables:write_csv")),
+    Exporter("csv", (".csv", ".csv.gz"), "the ops as a table", Deferred("csv_tables:write_csv")),
     Exporter(
         "csv-folder",
         (),
         "every table of the trace as a CSV file",
-        _Imported("csv_tables:write_csv"),
+        Deferred("csv_tables:write_csv"),
         is_folder=True,
     ),
     Exporter(
         "parquet",
         (".parquet",),
         "the ops as an Apache Parquet file",
-        _Imported("parquet:write_parquet"),
+        Deferred("parquet:write_parquet"),
     ),
     Exporter(
         "parquet-folder",
         (),
         "every table of the trace as a Parquet file",
-        _Imported("parquet:write_parquet"),
+        Deferred("parquet:write_parquet"),
         is_folder=True,
     ),
     Exporter(
         "arrow",
         (".arrow", ".feather"),
         "the ops as an Arrow IPC file",
-        _Imported("parquet:write_arrow"),
+        Deferred("parquet:write_arrow"),
     ),
     Exporter(
         "arrow-folder",
         (),
         "every table of the trace as an Arrow IPC file",
-        _Imported("parquet:write_arrow"),
+        Deferred("parquet:write_arrow"),
         is_folder=True,
     ),
     Exporter(
         "rocprofv3",
         ("_results.json", "_results.json.gz"),
         "JSON as rocprofv3 writes it, for its readers",
-        _Imported("rocprofv3.json_writer:write_rocprofv3_json"),
+        Deferred("rocprofv3.json_writer:write_rocprofv3_json"),
     ),
-    Exporter("rpd", (".rpd",), "rocmProfileData database", _Imported("rpd.writer:write_rpd")),
+    Exporter("rpd", (".rpd",), "rocmProfileData database", Deferred("rpd.writer:write_rpd")),
 )
 
 

@@ -52,17 +52,17 @@ _ID_PARTITIONS = 64
 Int64s = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 _COMPLETE_PHASE = ord("X")
-_LANE = ("process", "thread", "start_ns")
+_TRACK = ("process", "thread", "start_ns")
 
 
 @dataclass(frozen=True)
 class SliceTable:
-    """A table of slices: what is drawn on lanes."""
+    """A table of slices: what is drawn on tracks."""
 
     source: TraceSource
     table: Table
     columns: tuple[str, ...]
-    """What is wanted of a slice, with `thread`, which is part of its lane."""
+    """What is wanted of a slice, with `thread`, which is part of its track."""
     process_column: str
     process_numbers: Callable[[Array], Array]
     """The processes that the values of that column stand for, as points state them."""
@@ -71,18 +71,18 @@ class SliceTable:
         """The columns, start, end and process of all slices."""
         wanted = (*self.columns, self.process_column, "start_ns", "end_ns")
         for batch in self.source.batches(self.table, tuple(dict.fromkeys(wanted))):
-            lane_process = self.process_numbers(batch[self.process_column])
+            track_process = self.process_numbers(batch[self.process_column])
             # A zero-length slice must be hit too.
             end_ns = np.maximum(batch["end_ns"], batch["start_ns"] + 1)
             columns = {name: batch[name] for name in (*self.columns, "start_ns")}
-            yield {**columns, "end_ns": end_ns, "lane_process": lane_process}
+            yield {**columns, "end_ns": end_ns, "track_process": track_process}
 
     @property
     def record(self) -> list[tuple[str, npt.DTypeLike]]:
         """The types of those columns."""
         names = (*self.columns, "start_ns", "end_ns")
         stored = [(name, self.table.column(name).type.dtype) for name in names]
-        return [*stored, ("lane_process", np.int64)]
+        return [*stored, ("track_process", np.int64)]
 
 
 def touched_slices(
@@ -119,16 +119,16 @@ def _bucket(edges: Array, start_ns: Array) -> npt.NDArray[np.intp]:
 
 
 def _touched(points: Records, slices: Records) -> tuple[Records, Records]:
-    processes = np.concatenate((slices["lane_process"], points["process"]))
+    processes = np.concatenate((slices["track_process"], points["process"]))
     threads = np.concatenate((slices["thread"], points["thread"]))
     thread_count, thread = _numbered(threads)
-    lanes = _numbered(processes)[1] * thread_count + thread
+    tracks = _numbered(processes)[1] * thread_count + thread
     touched = containing_range(
         points["start_ns"],
         slices["start_ns"],
         slices["end_ns"],
-        lanes=lanes[: len(slices)],
-        time_lanes=lanes[len(slices) :],
+        lanes=tracks[: len(slices)],
+        time_lanes=tracks[len(slices) :],
     )
     hit = touched >= 0
     return points[hit], slices[touched[hit]]
@@ -235,7 +235,7 @@ class SliceArrows:
 
     def __init__(self, links: KeyedLinks) -> None:
         self._links = links
-        self._last = dict.fromkeys(("call", "op", "name", *_LANE), UNKNOWN)
+        self._last = dict.fromkeys(("call", "op", "name", *_TRACK), UNKNOWN)
         """The last slice of the batch before."""
 
     def add(self, batch: EventBatch, call: Int64s, op: Int64s) -> Mask:
@@ -246,13 +246,13 @@ class SliceArrows:
         phase = batch["phase"]
         before = np.arange(1, batch.rows + 1)
         before = np.maximum.accumulate(np.where(phase == _COMPLETE_PHASE, before, 0))
-        slices = {"call": call, "op": op, **{name: batch[name] for name in ("name", *_LANE)}}
+        slices = {"call": call, "op": op, **{name: batch[name] for name in ("name", *_TRACK)}}
         slices = {
             name: np.concatenate(([self._last[name]], values)) for name, values in slices.items()
         }
         self._last = {name: int(values[before[-1]]) for name, values in slices.items()}
         is_arrow = (batch["id_kind"] == ID_NUMBER) & has_key(batch["id"])
-        for name in _LANE:
+        for name in _TRACK:
             is_arrow &= slices[name][before] == batch[name]
         starts = np.flatnonzero(is_arrow & (phase == FLOW_START) & (slices["call"][before] >= 0))
         ends = np.flatnonzero(is_arrow & (phase == FLOW_END) & (slices["op"][before] >= 0))

@@ -38,8 +38,8 @@ from wavescope.formats.chrome.arrows import (
 from wavescope.formats.chrome.categories import DROPPED_ARGS, PROFILER_SPAN, Role
 from wavescope.formats.chrome.event_batch import EventBatch
 from wavescope.formats.chrome.events import EventFile
-from wavescope.formats.chrome.lanes import METADATA_PHASE, Writer
 from wavescope.formats.chrome.links import KeyedLinks, Links
+from wavescope.formats.chrome.processes import METADATA_PHASE, Writer
 from wavescope.formats.chrome.reading import Reading
 from wavescope.formats.chrome.rows import (
     BEGIN_PHASE,
@@ -161,12 +161,12 @@ class _Import(Closing):
     def _add_slices(self, rows: EventRows) -> _Slices:
         """Rows with a start and an end, each into its table."""
         roles = self.reading.texts.roles[rows["category"]]
-        by_lane = roles == Role.BY_LANE
+        by_process = roles == Role.BY_PROCESS
         is_op = (roles == Role.OP) | (roles == Role.TYPED_OP)
         is_call = (roles == Role.CALL) | (roles == Role.LAUNCH_CALL)
-        if by_lane.any():
-            on_gpu = by_lane & (self.reading.gpus[rows["process"]] >= 0)
-            is_call |= by_lane & ~on_gpu
+        if by_process.any():
+            on_gpu = by_process & (self.reading.gpus[rows["process"]] >= 0)
+            is_call |= by_process & ~on_gpu
             if self.reading.writer is Writer.KINETO:
                 # Its GPU work is known; what else it draws there repeats or waits for that work.
                 self._note_skipped(rows["category"][on_gpu])

@@ -127,10 +127,10 @@ class OpenSlices:
         self.last_ns = max(self.last_ns, int(rows["start_ns"].max()))
         closed: list[list[int]] = []
         for values in np.stack(columns, axis=1).tolist():
-            lane = values[_PROCESS], values[_THREAD]
+            track = values[_PROCESS], values[_THREAD]
             if values[_PHASE] == BEGIN_PHASE:
-                self._stacks.setdefault(lane, []).append(values)
-            elif stack := self._stacks.get(lane):
+                self._stacks.setdefault(track, []).append(values)
+            elif stack := self._stacks.get(track):
                 closed.append(_closed(stack.pop(), values[_START]))
             else:
                 self.unmatched_ends += 1

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from wavescope.arrays.array_types import Array
 from wavescope.formats.chrome.categories import ROLES, WORK_ITEM_LAUNCHES, Role, op_type
 from wavescope.formats.chrome.event_batch import GRID_IS_TEXT, json_object
-from wavescope.formats.chrome.lanes import Writer
 from wavescope.formats.chrome.links import KeyedLinks, Links, OpCauses
+from wavescope.formats.chrome.processes import Writer
 from wavescope.formats.chrome.reading import Reading
 from wavescope.formats.chrome.rows import EventRows
 from wavescope.model.builder import TraceBuilder
@@ -34,7 +34,7 @@ class OpRows:
     """Collects ops, and adds them to the trace once the calls that caused them are known.
 
     Until then `waiting` holds them, with the grid as written and, in the columns process and
-    thread, the key code and number of the lane that the event lies on.
+    thread, the key code and number of the track that the event lies on.
     """
 
     def __init__(self, path: Path, reading: Reading, links: KeyedLinks) -> None:
@@ -50,7 +50,7 @@ class OpRows:
         self.waiting.close()
 
     def add(self, rows: EventRows, roles: npt.NDArray[np.int8]) -> range:
-        """Ops whose numbers are in args or in the names of their lanes; the ids they got.
+        """Ops whose numbers are in args or in the names of their processes; the ids they got.
 
         `roles` are the rows'.
         """
@@ -58,18 +58,18 @@ class OpRows:
             return range(0)
         reading = self._reading
         numbers, texts = reading.numbers, reading.texts
-        lanes = numbers if (roles == Role.OP).all() else _first_known(reading.gpus, numbers)
+        named = numbers if (roles == Role.OP).all() else _first_known(reading.gpus, numbers)
         names = texts.strings[rows["name"]]
         types = self._types.codes(
             texts.strings[rows["category"]], names, texts.strings[rows["kind"]]
         )
-        by_lane = np.flatnonzero(roles == Role.BY_LANE)
-        types[by_lane] = self._stated_types(rows.args[by_lane], names[by_lane])
+        by_process = np.flatnonzero(roles == Role.BY_PROCESS)
+        types[by_process] = self._stated_types(rows.args[by_process], names[by_process])
         queues = (rows["stream"], rows["queue"])
         if reading.writer is Writer.WAVESCOPE:
             queues = queues[::-1]
         columns: dict[str, Array] = {
-            "gpu": _as_gpu_numbers(_first_known(rows["device"], lanes[rows["process"]])),
+            "gpu": _as_gpu_numbers(_first_known(rows["device"], named[rows["process"]])),
             "queue": _first_known(*queues, numbers[rows["thread"]]),
             "name": _without_repeated_types(names, types),
             "type": types,

@@ -24,11 +24,16 @@ from wavescope.formats.chrome.encoder import (
 )
 from wavescope.formats.files import opened_output
 from wavescope.formats.registry import ExportOptions
-from wavescope.formats.timeline.bodies import EventBody
-from wavescope.formats.timeline.counter_series import Samples, Span
-from wavescope.formats.timeline.slice_columns import Pieces, SliceColumns
-from wavescope.formats.timeline.timeline import write_timeline
-from wavescope.formats.timeline.tracks import Track, TrackKind
+from wavescope.formats.timeline import (
+    EventBody,
+    Pieces,
+    Samples,
+    SliceColumns,
+    Span,
+    Track,
+    TrackKind,
+    write_timeline,
+)
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource, read_metadata
 from wavescope.names.kernel_names import short_name

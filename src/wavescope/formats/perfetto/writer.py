@@ -16,6 +16,7 @@ import numpy as np
 import orjson
 
 from wavescope.formats.files import opened_output
+from wavescope.formats.perfetto.details import trace_details, track_details
 from wavescope.formats.perfetto.encoder import (
     InternTable,
     argument_label,
@@ -37,12 +38,16 @@ from wavescope.formats.perfetto.fields import (
 from wavescope.formats.perfetto.fields import Track as TrackField
 from wavescope.formats.perfetto.protobuf import integer, message, text
 from wavescope.formats.registry import ExportOptions
-from wavescope.formats.timeline.bodies import EventBody
-from wavescope.formats.timeline.counter_series import Samples, Span
-from wavescope.formats.timeline.slice_columns import Pieces, SliceColumns
-from wavescope.formats.timeline.timeline import write_timeline
-from wavescope.formats.timeline.trace_details import trace_details, track_details
-from wavescope.formats.timeline.tracks import Track, TrackKind
+from wavescope.formats.timeline import (
+    EventBody,
+    Pieces,
+    Samples,
+    SliceColumns,
+    Span,
+    Track,
+    TrackKind,
+    write_timeline,
+)
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource, read_metadata
 from wavescope.names.kernel_names import short_name

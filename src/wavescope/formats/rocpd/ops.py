@@ -18,7 +18,7 @@ from wavescope.formats.rocpd.part import (
     text,
     whole,
 )
-from wavescope.formats.rocprofv3.rows import copy_type
+from wavescope.formats.rocprofv3 import copy_type
 from wavescope.formats.sqlite.lookup import ValueByKey
 from wavescope.formats.sqlite.rows import Field, FieldKind, Given, Reading, kept
 from wavescope.model.columns import CALLS, COUNTERS, KERNELS, OPS, UNKNOWN

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from wavescope.formats.rocprofv3.rows import plain_kernel_name
+from wavescope.formats.rocprofv3 import plain_kernel_name
 from wavescope.formats.sqlite.lookup import StringCodes, ValueByKey, ValuesByRowid
 from wavescope.formats.sqlite.rows import Field, ForeignSqliteSource, Given, Reading
 from wavescope.formats.sqlite.sqlite_columns import ColumnKind, ColumnRequest, open_cursor

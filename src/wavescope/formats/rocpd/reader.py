@@ -39,7 +39,7 @@ from wavescope.formats.rocpd.regions import (
     read_marks,
     read_ranges,
 )
-from wavescope.formats.rocprofv3.rows import plain_kernel_name
+from wavescope.formats.rocprofv3 import plain_kernel_name
 from wavescope.formats.sqlite.rows import ForeignSqliteSource, Given, Reading, TableReader
 from wavescope.formats.sqlite.sqlite_open import sqlite_errors
 from wavescope.model.columns import (

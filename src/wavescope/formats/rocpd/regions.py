@@ -27,7 +27,7 @@ from wavescope.formats.rocpd.part import (
     text,
     whole,
 )
-from wavescope.formats.rocprofv3.rows import MARKER_CATEGORY, api_of_kind
+from wavescope.formats.rocprofv3 import MARKER_CATEGORY, api_of_kind
 from wavescope.formats.sqlite.lookup import RowsById, ValueByKey
 from wavescope.formats.sqlite.rows import NO_TIME, Field, FieldKind, Given, Reading, kept, repaired
 from wavescope.formats.sqlite.sqlite_open import quoted
@@ -206,7 +206,11 @@ def _message(stored: bytes | None) -> str | None:
 
 
 class Arguments:
-    """The argument texts of one process."""
+    """The argument texts of one process.
+
+    The file has no index on them. They are written event by event, so it is enough to remember
+    where every few thousandth row stands; a file in another order is searched from end to end.
+    """
 
     def __init__(self, part: Part) -> None:
         self._part = part

@@ -24,14 +24,8 @@ from wavescope.formats.rocprofv3.csv_files import (
     group_of_file,
     groups_in_folder,
 )
-from wavescope.formats.rocprofv3.rows import (
-    CounterRows,
-    ProcessFacts,
-    Rocprofv3Rows,
-    api_of_kind,
-    copy_type,
-    plain_kernel_name,
-)
+from wavescope.formats.rocprofv3.rows import CounterRows, ProcessFacts, Rocprofv3Rows
+from wavescope.formats.rocprofv3.sdk_names import api_of_kind, copy_type, plain_kernel_name
 from wavescope.model.columns import METADATA
 from wavescope.model.op_kinds import KERNEL_TYPE
 from wavescope.model.source import TraceSource

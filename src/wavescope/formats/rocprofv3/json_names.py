@@ -277,7 +277,10 @@ def _gpu(gpu: int, facts: dict[str, Any]) -> dict[str, Any]:
 
 
 class CounterValues:
-    """All counter values of a source, sorted by op."""
+    """All counter values of a source, sorted by op.
+
+    They are held in memory, 20 bytes each, since they may come in any order.
+    """
 
     def __init__(self, source: TraceSource) -> None:
         columns = read_columns(source, COUNTERS, ("op", "name", "value"))

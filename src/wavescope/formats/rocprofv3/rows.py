@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays.array_types import Array
+from wavescope.formats.rocprofv3.sdk_names import MARKER_CATEGORY
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
     AGENTS,
@@ -30,45 +31,6 @@ from wavescope.model.columns import (
     Table,
 )
 from wavescope.model.op_kinds import MARKER_TYPE
-
-MARKER_CATEGORY = "roctx"
-
-_COPY_PREFIX = "MEMORY_COPY_"
-_API_OF_KIND = (
-    ("HIP", "HIP"),
-    ("HSA", "HSA"),
-    ("RCCL", "RCCL"),
-    ("MARKER", "ROCTX"),
-    ("MEMORY_ALLOCATION", "MEMORY"),
-    ("SCRATCH_MEMORY", "MEMORY"),
-    ("ROCDECODE", "ROCDECODE"),
-    ("ROCJPEG", "ROCJPEG"),
-    ("OMPT", "OMPT"),
-)
-
-
-def copy_type(direction: str) -> str:
-    """The op type of a copy: MEMORY_COPY_HOST_TO_DEVICE or HOST_TO_DEVICE is CopyHostToDevice.
-
-    Any other name is a type already.
-    """
-    words = direction.strip().removeprefix(_COPY_PREFIX)
-    if not words.isupper():
-        return words or "Copy"
-    return "Copy" + "".join(word.capitalize() for word in words.split("_"))
-
-
-def api_of_kind(kind: str) -> str:
-    """The API that a rocprofv3 kind such as HIP_RUNTIME_API_EXT belongs to."""
-    for prefix, api in _API_OF_KIND:
-        if kind.startswith(prefix):
-            return api
-    return kind
-
-
-def plain_kernel_name(name: str) -> str:
-    """A kernel's name without what marks its descriptor: `.kd` or `[clone .kd]`."""
-    return name.removesuffix(".kd").removesuffix(" [clone .kd]").rstrip()
 
 
 @dataclass
@@ -274,7 +236,11 @@ def looked_up(
 
 
 class CounterRows:
-    """Waiting counter values and dispatches of one process."""
+    """Waiting counter values and dispatches of one process, matched by dispatch id.
+
+    Counters may come before, after or without the kernel trace: values wait, and a dispatch that no
+    kernel trace has becomes an op with the times that the counter rows state.
+    """
 
     def __init__(self, rows: Rocprofv3Rows, process: int) -> None:
         self._rows = rows

@@ -41,7 +41,7 @@ def process_bases(names: Iterable[str]) -> list[str]:
     return sorted(bases, key=_start_and_pid)
 
 
-def is_session(files: Iterable[Path]) -> bool:
+def has_records(files: Iterable[Path]) -> bool:
     """Whether one of `files` is what a collector writes: told by name and by its first bytes."""
     for path in files:
         base, _, suffix = path.name.rpartition(".")

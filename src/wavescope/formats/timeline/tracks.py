@@ -177,6 +177,11 @@ class Track:
     lane: int = 0
 
     @property
+    def unlisted_pid(self) -> int:
+        """The pid of a process that the trace does not list, -1 for others."""
+        return pid_of_key(self.process)
+
+    @property
     def shown_name(self) -> str:
         """The name with the lane in it: for formats that do not merge lanes."""
         return self.name if self.lane == 0 else f"{self.name} (lane {self.lane + 1})"

@@ -27,7 +27,7 @@ _INT64_LIMIT = 1 << 63
 _UNNUMBERED = -2
 _FIRST_RENUMBERED = 1000
 _UNKNOWN_PROCESS = "unknown process"
-_KINETO_LANES = frozenset({"sSpans", "sTraces", "s"})
+_KINETO_SPANS = frozenset({"sSpans", "sTraces", "s"})
 """Where Kineto puts its own spans and marks, which belong to no process."""
 
 
@@ -68,7 +68,7 @@ class KeyNumbers:
         return self._invented
 
 
-class LaneNames:
+class MetadataNames:
     """What the file's metadata events call processes and threads, by key."""
 
     def __init__(self) -> None:
@@ -135,11 +135,11 @@ class Processes:
     """Numbers host processes in order of appearance, from 0.
 
     Kineto writes pid 0 or -1 where it does not know the process: that is process 0 too, the one
-    that was profiled. Its bookkeeping lanes belong to no process, nor does what our own exporter
+    that was profiled. Its bookkeeping spans belong to no process, nor does what our own exporter
     shows under an unknown one.
     """
 
-    def __init__(self, names: LaneNames) -> None:
+    def __init__(self, names: MetadataNames) -> None:
         self.writer = Writer.OTHER
         self._names = names
         self.codes: list[int] = []
@@ -172,7 +172,7 @@ class Processes:
         is_own = self.writer is Writer.WAVESCOPE
         if is_kineto and key in {"n0", "n-1"}:
             return 0
-        if is_kineto and key in _KINETO_LANES:
+        if is_kineto and key in _KINETO_SPANS:
             return UNKNOWN
         if is_own and self._names.processes.get(key) == _UNKNOWN_PROCESS:
             return UNKNOWN

@@ -1,15 +1,14 @@
 """What a Perfetto file says of a trace beyond Perfetto's own messages, for our own reader.
 
-The texts are JSON: one for the trace, with its small tables, and one for each track. See
-`load/perfetto/perfetto_file.py` for the reader.
+The texts are JSON: one for the trace, with its small tables, and one for each track; `trace`
+and `tracks` read them.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from wavescope.formats.timeline.survey import pid_of_key
-from wavescope.formats.timeline.tracks import Track, TrackKind, table_rows
+from wavescope.formats.timeline import Track, TrackKind, table_rows
 from wavescope.model.columns import (
     AGENTS,
     METADATA,
@@ -42,7 +41,7 @@ def track_details(track: Track) -> dict[str, Any]:
         return {
             "track": track.kind.value,
             "process": max(track.process, -1),
-            "pid": pid_of_key(track.process),
+            "pid": track.unlisted_pid,
             "thread": track.thread,
         }
     return {"track": track.kind.value, "gpu": track.gpu, "queue": track.queue}
