@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from wavescope.errors import UsageError
-from wavescope.formats import matching
-from wavescope.formats.matching import Deferred
-from wavescope.formats.sniff import Probe
+from wavescope.formats import sniff
+from wavescope.formats.sniff import Deferred, Probe
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
 
@@ -58,27 +57,27 @@ class Exporter:
 
 
 _DATABASES = (
-    Importer("wavescope", matching.is_wavescope_file, Deferred("wavescope.reader:open_wavescope")),
-    Importer("rocm-trace-lite", matching.is_rocm_trace_lite, Deferred("rpd.rtl_reader:open_rtl")),
-    Importer("rocmProfileData", matching.is_rpd, Deferred("rpd.reader:RpdSource")),
-    Importer("rocpd", matching.is_rocpd, Deferred("rocpd.reader:RocpdSource")),
+    Importer("wavescope", sniff.is_wavescope_file, Deferred("wavescope.reader:open_wavescope")),
+    Importer("rocm-trace-lite", sniff.is_rocm_trace_lite, Deferred("rpd.rtl_reader:open_rtl")),
+    Importer("rocmProfileData", sniff.is_rpd, Deferred("rpd.reader:RpdSource")),
+    Importer("rocpd", sniff.is_rocpd, Deferred("rocpd.reader:RocpdSource")),
 )
 _SESSION = Importer(
-    "wavescope session", matching.is_session, Deferred("session.reading.reader:open_session")
+    "wavescope session", sniff.is_session, Deferred("session.reading.reader:open_session")
 )
 _ROCPROFV3_CSV = Importer(
     "rocprofv3 CSV",
-    matching.is_rocprofv3_csv,
+    sniff.is_rocprofv3_csv,
     Deferred("rocprofv3.csv_reader:open_rocprofv3_csv"),
 )
 _OTHER_FILES = (
     Importer(
         "rocprofv3 JSON",
-        matching.is_rocprofv3_json,
+        sniff.is_rocprofv3_json,
         Deferred("rocprofv3.json_reader:open_rocprofv3_json"),
     ),
-    Importer("Perfetto", matching.is_perfetto, Deferred("perfetto.reader:open_perfetto")),
-    Importer("Chrome JSON", matching.is_chrome_json, Deferred("chrome.reader:open_chrome_json")),
+    Importer("Perfetto", sniff.is_perfetto, Deferred("perfetto.reader:open_perfetto")),
+    Importer("Chrome JSON", sniff.is_chrome_json, Deferred("chrome.reader:open_chrome_json")),
 )
 _EXPORTERS = (
     Exporter(
@@ -99,38 +98,38 @@ _EXPORTERS = (
         "Chrome trace event JSON for chrome://tracing, Perfetto and others",
         Deferred("chrome.writer:write_chrome_json"),
     ),
-    Exporter("csv", (".csv", ".csv.gz"), "the ops as a table", Deferred("csv_tables:write_csv")),
+    Exporter("csv", (".csv", ".csv.gz"), "the ops as a table", Deferred("table_files:write_csv")),
     Exporter(
         "csv-folder",
         (),
         "every table of the trace as a CSV file",
-        Deferred("csv_tables:write_csv"),
+        Deferred("table_files:write_csv"),
         is_folder=True,
     ),
     Exporter(
         "parquet",
         (".parquet",),
         "the ops as an Apache Parquet file",
-        Deferred("parquet:write_parquet"),
+        Deferred("table_files:write_parquet"),
     ),
     Exporter(
         "parquet-folder",
         (),
         "every table of the trace as a Parquet file",
-        Deferred("parquet:write_parquet"),
+        Deferred("table_files:write_parquet"),
         is_folder=True,
     ),
     Exporter(
         "arrow",
         (".arrow", ".feather"),
         "the ops as an Arrow IPC file",
-        Deferred("parquet:write_arrow"),
+        Deferred("table_files:write_arrow"),
     ),
     Exporter(
         "arrow-folder",
         (),
         "every table of the trace as an Arrow IPC file",
-        Deferred("parquet:write_arrow"),
+        Deferred("table_files:write_arrow"),
         is_folder=True,
     ),
     Exporter(
@@ -171,19 +170,19 @@ def exporter_for(target: Path, name: str = "") -> Exporter:
     """The format called `name`, or the one whose suffix `target` has."""
     if name:
         return _exporter_called(name)
-    matching_suffixes = [
+    matching = [
         (len(suffix), exporter)
         for exporter in exporters()
         for suffix in exporter.suffixes
         if target.name.endswith(suffix)
     ]
-    if not matching_suffixes:
+    if not matching:
         suffixes = ", ".join(suffix for exporter in exporters() for suffix in exporter.suffixes)
         raise UsageError(
             f"the name {target.name} does not tell a format",
             hint=f"end it with one of {suffixes}, or add --format",
         )
-    return max(matching_suffixes, key=lambda pair: pair[0])[1]
+    return max(matching, key=lambda pair: pair[0])[1]
 
 
 def _exporter_called(name: str) -> Exporter:

@@ -36,14 +36,10 @@ from wavescope.formats.chrome.arrows import (
     SliceTable,
 )
 from wavescope.formats.chrome.categories import DROPPED_ARGS, PROFILER_SPAN, Role
-from wavescope.formats.chrome.event_batch import EventBatch
-from wavescope.formats.chrome.events import EventFile
-from wavescope.formats.chrome.links import KeyedLinks, Links
-from wavescope.formats.chrome.processes import METADATA_PHASE, Writer
-from wavescope.formats.chrome.reading import Reading
-from wavescope.formats.chrome.rows import (
+from wavescope.formats.chrome.event_batch import (
     BEGIN_PHASE,
     END_PHASE,
+    EventBatch,
     EventRows,
     OpenSlices,
     batch_rows,
@@ -51,6 +47,10 @@ from wavescope.formats.chrome.rows import (
     note_missing_durations,
     timed,
 )
+from wavescope.formats.chrome.events import EventFile
+from wavescope.formats.chrome.links import KeyedLinks, Links
+from wavescope.formats.chrome.processes import METADATA_PHASE, Writer
+from wavescope.formats.chrome.reading import Reading
 from wavescope.formats.chrome.run_facts import add_run_facts
 from wavescope.formats.chrome.trace_rows import HostRows, OpRows
 from wavescope.model.builder import TraceBuilder

@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from wavescope.arrays.array_types import Array
 from wavescope.formats.chrome.categories import ROLES, Role, api_of_call, launch_preference
-from wavescope.formats.chrome.event_batch import EventTables
+from wavescope.formats.chrome.event_batch import EventRows, EventTables
 from wavescope.formats.chrome.processes import KeyNumbers, MetadataNames, Processes, Writer
-from wavescope.formats.chrome.rows import EventRows
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.notes import Notes

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.rocpd.agents import number_gpus
 from wavescope.formats.rocpd.ops import read_copies, read_counters, read_dispatches, read_links
 from wavescope.formats.rocpd.part import (
     ALLOCATIONS,
@@ -29,6 +28,7 @@ from wavescope.formats.rocpd.part import (
     SAMPLES,
     THREAD_NAMES,
     Part,
+    number_gpus,
     text,
     whole,
 )

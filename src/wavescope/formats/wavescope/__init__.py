@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from wavescope.formats import matching
-from wavescope.formats.sniff import probe
+from wavescope.formats import sniff
 
 __all__ = ["is_wavescope_file"]
 
 
 def is_wavescope_file(path: Path) -> bool:
     """Whether `path` is a trace file as wavescope itself writes it."""
-    return matching.is_wavescope_file(probe(path))
+    return sniff.is_wavescope_file(sniff.probe(path))

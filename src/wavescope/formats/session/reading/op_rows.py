@@ -16,7 +16,7 @@ import numpy as np
 from wavescope.arrays.array_types import Array
 from wavescope.formats.session.layout import HOST_DEVICE, OpFlag, OpRecordKind
 from wavescope.formats.session.queue_keys import directions, queue_keys
-from wavescope.formats.session.reading.kernel_names import KernelNames
+from wavescope.formats.session.reading.facts import KernelNames
 from wavescope.formats.session.reading.process import ProcessChunks
 from wavescope.formats.session.record_file import Block, Lookup, Records
 from wavescope.model.columns import OPS, UNKNOWN

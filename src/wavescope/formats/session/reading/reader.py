@@ -18,8 +18,7 @@ from wavescope.errors import UnreadableInputError
 from wavescope.formats.session.folder import process_bases, read_session_facts
 from wavescope.formats.session.reading.call_links import CallValues, link_batches
 from wavescope.formats.session.reading.call_rows import CallRows, CallSurvey, survey_calls
-from wavescope.formats.session.reading.facts import address, integer
-from wavescope.formats.session.reading.kernel_names import KernelNames
+from wavescope.formats.session.reading.facts import KernelNames, address, integer
 from wavescope.formats.session.reading.marker_rows import MarkerIndex, MarkerRows, index_markers
 from wavescope.formats.session.reading.numbering import Numbering, number
 from wavescope.formats.session.reading.op_rows import OpRows, OpSurvey, survey_ops

@@ -1,30 +1,121 @@
-"""Exports Parquet and Arrow IPC: the ops as one file, or every table as a file in a folder.
+"""Exports tables: the ops as one file, or every table of the trace as a file in a folder.
 
-The schema comes from `model.columns`: names are dictionary-encoded, unknown values are null, and
-each field carries its unit and meaning.
+The columns are those of `model.columns`. CSV has names written out, empty cells for unknown values
+and exact integers; quoting and line ends follow RFC 4180. In Parquet and Arrow IPC names are
+dictionary-encoded, unknown values are null, and each field carries its unit and meaning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+import csv
+import io
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 import numpy as np
 
 from wavescope.arrays.array_types import Array
 from wavescope.errors import MachineError
+from wavescope.formats.files import opened_output
 from wavescope.formats.registry import ExportOptions
 from wavescope.model.columns import OPS, TABLES, UNKNOWN, Column, ColumnType, Table
 from wavescope.model.progress import Progress
-from wavescope.model.source import Batch, TraceSource
+from wavescope.model.source import BATCH_ROWS, Batch, TraceSource
 from wavescope.version import __version__
 
+_CSV_BATCH_ROWS = 1 << 15
 _TEXTS = (ColumnType.STRING, ColumnType.TEXT)
 _ORDERED_COLUMNS = ("id", "start_ns", "end_ns")
 """Columns whose neighbours are near each other: stored as differences."""
+
+
+def write_csv(source: TraceSource, path: Path, options: ExportOptions, progress: Progress) -> None:
+    """Write the ops to the file `path`, or all tables that have rows when `path` is a folder."""
+    suffix = ".csv.gz" if options.gzip else ".csv"
+    for written in _written_tables(source, path, suffix, progress, _CSV_BATCH_ROWS):
+        with _opened_text(written.path, options) as file:
+            writer = csv.writer(file)
+            writer.writerow(written.table.column_names)
+            for batch in written.batches:
+                writer.writerows(_rows(source, written.table, batch))
+
+
+@dataclass(frozen=True)
+class _WrittenTable:
+    """A table, the file it goes to, and its rows."""
+
+    table: Table
+    path: Path
+    batches: Iterator[Batch]
+
+
+def _written_tables(
+    source: TraceSource, path: Path, suffix: str, progress: Progress, rows: int = BATCH_ROWS
+) -> Iterator[_WrittenTable]:
+    """The ops for the file `path`; for a folder they and every other table that has rows."""
+    tables = TABLES if path.is_dir() else (OPS,)
+    total = sum(source.row_count(table) for table in tables)
+    done = 0
+
+    def followed(batches: Iterable[Batch]) -> Iterator[Batch]:
+        nonlocal done
+        for batch in batches:
+            yield batch
+            done += _row_count(batch)
+            progress(min(done, total), total)
+
+    for table in tables:
+        batches = (batch for batch in source.batches(table, rows=rows) if _row_count(batch))
+        first = next(batches, None)
+        if first is not None or table is OPS:
+            target = path / f"{table.name}{suffix}" if path.is_dir() else path
+            found = () if first is None else itertools.chain((first,), batches)
+            yield _WrittenTable(table, target, followed(found))
+
+
+def _row_count(batch: Batch) -> int:
+    return len(next(iter(batch.values())))
+
+
+def _rows(source: TraceSource, table: Table, batch: Batch) -> Iterator[tuple[Any, ...]]:
+    return zip(
+        *(_cells(source, column, batch[column.name]) for column in table.columns),
+        strict=False,
+    )
+
+
+def _cells(source: TraceSource, column: Column, values: Array) -> Iterable[Any]:
+    """The cells of one column; endlessly empty ones when nothing in it is known."""
+    if column.type is ColumnType.TEXT:
+        return source.texts(values)
+    if column.type is ColumnType.REAL:
+        return ["" if value != value else repr(value) for value in values.tolist()]  # noqa: PLR0124
+    if column.type is ColumnType.STRING:
+        return _decoded(source, values)
+    unknown = values == UNKNOWN
+    if not unknown.any():
+        return list(values.tolist())
+    if unknown.all() and column.name != "id":
+        return repeat("")
+    return ["" if value == UNKNOWN else value for value in values.tolist()]
+
+
+def _decoded(source: TraceSource, codes: Array) -> list[str]:
+    return source.strings.decode(np.asarray(codes))
+
+
+@contextmanager
+def _opened_text(path: Path, options: ExportOptions) -> Iterator[TextIO]:
+    with opened_output(path, gzip=options.gzip) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
+        yield text
+        text.flush()
+        text.detach()
 
 
 class _Writer(Protocol):
@@ -62,21 +153,11 @@ class _Format:
 
 def _write(source: TraceSource, path: Path, progress: Progress, kind: _Format) -> None:
     arrow = _pyarrow()
-    tables = TABLES if path.is_dir() else (OPS,)
-    total = sum(source.row_count(table) for table in tables)
-    done = 0
-    for table in tables:
-        batches = (batch for batch in source.batches(table) if len(next(iter(batch.values()))))
-        first = next(batches, None)
-        if first is None and table is not OPS:
-            continue
-        encoder = _Encoder(arrow, source, table, kind.new_dictionaries())
-        target = path / f"{table.name}{kind.suffix}" if path.is_dir() else path
-        with closing(kind.open_writer(target, encoder.schema, table)) as writer:
-            for batch in _chained(first, batches):
+    for written in _written_tables(source, path, kind.suffix, progress):
+        encoder = _Encoder(arrow, source, written.table, kind.new_dictionaries())
+        with closing(kind.open_writer(written.path, encoder.schema, written.table)) as writer:
+            for batch in written.batches:
                 writer.write(encoder.record_batch(batch))
-                done += len(batch[table.column_names[0]])
-                progress(min(done, total), total)
 
 
 class _Dictionaries(Protocol):
@@ -208,9 +289,3 @@ def _pyarrow() -> Any:
             hint="pip install 'wavescope[arrow]'",
         ) from error
     return pyarrow
-
-
-def _chained(first: Batch | None, rest: Iterator[Batch]) -> Iterator[Batch]:
-    if first is not None:
-        yield first
-        yield from rest
