@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,12 @@ from wavescope.formats.timeline.launches import Launches
 from wavescope.formats.timeline.slice_columns import Flows, Pieces, SliceColumns
 from wavescope.formats.timeline.survey import Survey
 from wavescope.formats.timeline.tracks import TrackLayout
-from wavescope.formats.timeline.writer import TimelineWriter
 from wavescope.model.columns import CALLS, MARKER_INSTANT, MARKER_UNCLOSED, MARKERS, Table
 from wavescope.model.source import Batch, TraceSource
 from wavescope.model.time_order import time_ordered
+
+if TYPE_CHECKING:
+    from wavescope.formats.timeline.writer import TimelineWriter
 
 _COMMON = ("id", "process", "thread", "start_ns", "end_ns", "name", "category")
 _OF_CALLS = ("pid", "domain", "args", "correlation", "stream", "return_code")

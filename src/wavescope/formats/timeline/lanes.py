@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import heapq
 import weakref
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.formats.timeline.encoder_library import address, encoder_library
 from wavescope.formats.timeline.tracks import TrackLayout
-from wavescope.formats.timeline.writer import TimelineWriter
+
+if TYPE_CHECKING:
+    from wavescope.formats.timeline.writer import TimelineWriter
 
 NESTED_LANES = 32
 """On so many lanes a slice is looked for a place inside another one; further lanes are flat."""
