@@ -11,7 +11,6 @@ from tests.builders import a_trace
 from tests.registered import exporter_called
 from wavescope.formats import ExportOptions
 from wavescope.formats.chrome import arrows
-from wavescope.formats.chrome import arrows as touched_slices
 from wavescope.formats.chrome import links as links_module
 from wavescope.formats.chrome.reader import open_chrome_json
 from wavescope.model import time_sample
@@ -112,7 +111,7 @@ def foreign(tmp_path: Path, *events: dict[str, object]) -> Trace:
 def test_foreign_arrows_link_beyond_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bucket_rows: int
 ) -> None:
-    for module in (links_module, arrows, touched_slices):
+    for module in (links_module, arrows):
         monkeypatch.setattr(module, "LINKS_BYTES", 0)
     monkeypatch.setattr(time_sample, "BUCKET_ROWS", bucket_rows)
     events = [event("whole run", HOST, 0, 10_000)]

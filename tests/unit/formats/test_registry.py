@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.builders import a_trace
 from tests.imported_modules import modules_of
 from tests.registered import exporter_called, importer_called
-from wavescope.errors import UnknownFormatError
+from wavescope.errors import OutputExistsError, UnknownFormatError, UsageError
 from wavescope.formats import (
     Exporter,
     exporter_for,
@@ -100,6 +101,36 @@ def test_what_is_written_is_read_by_the_reader_beside_it(
     with Trace(open_source(target)) as trace:
         assert trace.format == importer_called(read_as).name
         assert trace.ops.strings("name") == ["k"]
+
+
+def test_a_name_that_ends_in_gz_is_written_compressed(tmp_path: Path) -> None:
+    source = a_trace().with_kernel("k", 0, 1).builder
+    plain, packed, folder = (tmp_path / name for name in ("t.csv", "u.csv.gz", "v.gz"))
+
+    write_source(source, plain, exporter_called("csv"), inputs=[])
+    write_source(source, packed, exporter_called("csv"), inputs=[])
+    write_source(source, folder, exporter_called("csv-folder"), inputs=[])
+
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+    assert gzip.decompress((folder / "ops.csv.gz").read_bytes()) == plain.read_bytes()
+
+
+def test_nothing_is_written_over_an_input_or_by_half(tmp_path: Path) -> None:
+    source, target = a_trace().with_kernel("k", 0, 1).builder, tmp_path / "t.csv"
+    target.write_text("as it was")
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("in the middle")
+
+    with pytest.raises(UsageError, match="is also an input"):
+        write_source(source, target, exporter_called("csv"), inputs=[target], force=True)
+    with pytest.raises(OutputExistsError):
+        write_source(source, target, exporter_called("csv"), inputs=[])
+    with pytest.raises(RuntimeError, match="in the middle"):
+        write_source(source, target, exporter_called("csv"), inputs=[], force=True, progress=fail)
+
+    assert target.read_text() == "as it was"
+    assert list(tmp_path.iterdir()) == [target]
 
 
 @pytest.fixture
