@@ -26,10 +26,23 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
-    from wavescope.api.captures import hotspots, occupancy, plan
-    from wavescope.api.comparison import compare
-    from wavescope.api.counters import metric_panels, roofline, traffic
-    from wavescope.api.files import convert, merge
+    from wavescope.api.captures import (
+        hotspots,
+        occupancy,
+        plan,
+    )
+    from wavescope.api.comparison import (
+        compare,
+    )
+    from wavescope.api.counters import (
+        metric_panels,
+        roofline,
+        traffic,
+    )
+    from wavescope.api.files import (
+        convert,
+        merge,
+    )
     from wavescope.api.machine import (
         doctor,
         fetch_runtime,
@@ -39,8 +52,13 @@ if TYPE_CHECKING:
         softgpu_environment,
         write_tiny_model,
     )
-    from wavescope.api.overhead import overhead
-    from wavescope.api.phases import phases, steps
+    from wavescope.api.overhead import (
+        overhead,
+    )
+    from wavescope.api.phases import (
+        phases,
+        steps,
+    )
     from wavescope.api.recording import (
         attach,
         pause_process,
@@ -50,7 +68,12 @@ if TYPE_CHECKING:
         run_dormant,
         snapshot,
     )
-    from wavescope.api.traces import find, open, report, summary  # noqa: A004
+    from wavescope.api.traces import (
+        find,
+        open,  # noqa: A004
+        report,
+        summary,
+    )
     from wavescope.collect import (
         AttachOptions,
         OtherTools,
@@ -58,18 +81,42 @@ if TYPE_CHECKING:
         RecordMode,
         RecordOptions,
     )
-    from wavescope.collect.softgpu import SoftGpuOptions
-    from wavescope.errors import WavescopeError
-    from wavescope.markers import mark, pause, range, resume  # noqa: A004
-    from wavescope.model.overhead_runs import MetricKind
-    from wavescope.model.result import Finding, Result
-    from wavescope.model.selection import Selection
-    from wavescope.model.trace import Trace
+    from wavescope.collect.softgpu import (
+        SoftGpuOptions,
+    )
+    from wavescope.errors import (
+        WavescopeError,
+    )
+    from wavescope.formats import (
+        Exporter,
+        Importer,
+    )
+    from wavescope.markers import (
+        mark,
+        pause,
+        range,  # noqa: A004
+        resume,
+    )
+    from wavescope.model.overhead_runs import (
+        MetricKind,
+    )
+    from wavescope.model.result import (
+        Finding,
+        Result,
+    )
+    from wavescope.model.selection import (
+        Selection,
+    )
+    from wavescope.model.trace import (
+        Trace,
+    )
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
     "AttachOptions",
+    "Exporter",
     "Finding",
+    "Importer",
     "MetricKind",
     "OtherTools",
     "OverheadOptions",
@@ -120,7 +167,9 @@ __all__ = [
 
 _HOMES = {
     "AttachOptions": "wavescope.collect",
+    "Exporter": "wavescope.formats",
     "Finding": "wavescope.model.result",
+    "Importer": "wavescope.formats",
     "MetricKind": "wavescope.model.overhead_runs",
     "OtherTools": "wavescope.collect",
     "OverheadOptions": "wavescope.collect",

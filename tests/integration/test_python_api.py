@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -152,6 +153,21 @@ def test_an_output_is_replaced_only_when_told(
         assert target.read_text() == "mine"
     with pytest.raises(wavescope.WavescopeError, match="also an input"):
         wavescope.merge([trace_path, trace_path], trace_path, force=True)
+
+
+def test_a_converted_timeline_shows_names_short_or_whole(tmp_path: Path) -> None:
+    name = "void gemm<float, 128, 64, 32>(float const*, float*)"
+    source = write_as(a_trace().with_kernel(name, 0, 1), tmp_path / "t.db")
+
+    short = wavescope.convert(source, tmp_path / "short.json")
+    whole = wavescope.convert(source, tmp_path / "whole.json", short_names=False)
+
+    assert name not in names_of_events(short)
+    assert name in names_of_events(whole)
+
+
+def names_of_events(path: Path) -> set[str]:
+    return {event["name"] for event in json.loads(path.read_text())["traceEvents"]}
 
 
 def test_phases_without_markers_are_told_by_structure() -> None:

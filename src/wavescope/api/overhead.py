@@ -39,7 +39,7 @@ def overhead(
     """
     from wavescope.analyze.compare.overhead_table import OverheadCheck, overhead_result  # noqa: PLC0415
     from wavescope.collect.overhead import load_runs, measured_arms, save_runs  # noqa: PLC0415
-    from wavescope.formats.output import require_free  # noqa: PLC0415
+    from wavescope.formats.files import require_free  # noqa: PLC0415
 
     check = OverheadCheck(threshold_percent)
     for output in (save, page):
@@ -77,7 +77,7 @@ def _trace_facts(path: Path) -> TraceFacts:
 
 
 def _write_page(result: Result, path: Path, *, force: bool) -> None:
-    from wavescope.formats.output import replaced  # noqa: PLC0415
+    from wavescope.formats.files import replaced  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415
     from wavescope.render.overhead_page import overhead_page  # noqa: PLC0415
 
