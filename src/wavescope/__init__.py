@@ -25,12 +25,23 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
-    from wavescope.api.captures import hotspots, occupancy, plan
+    from wavescope.analyze.capture import HotspotOptions
+    from wavescope.api.captures import (
+        capture_info,
+        capture_report,
+        chips,
+        compare_captures,
+        hotspots,
+        occupancy,
+        plan,
+        record_capture,
+    )
     from wavescope.api.comparison import compare
     from wavescope.api.counters import metric_panels, roofline, traffic
     from wavescope.api.files import convert, merge
     from wavescope.api.phases import phases, steps
     from wavescope.api.traces import find, open, report, summary  # noqa: A004
+    from wavescope.collect.capture import CaptureOptions
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
     from wavescope.model.result import Finding, Result
@@ -39,13 +50,19 @@ if TYPE_CHECKING:
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
+    "CaptureOptions",
     "Finding",
+    "HotspotOptions",
     "Result",
     "Selection",
     "Trace",
     "WavescopeError",
     "__version__",
+    "capture_info",
+    "capture_report",
+    "chips",
     "compare",
+    "compare_captures",
     "convert",
     "find",
     "hotspots",
@@ -58,6 +75,7 @@ __all__ = [
     "phases",
     "plan",
     "range",
+    "record_capture",
     "report",
     "resume",
     "roofline",
@@ -68,12 +86,18 @@ __all__ = [
 
 
 _HOMES = {
+    "CaptureOptions": "wavescope.collect.capture",
     "Finding": "wavescope.model.result",
+    "HotspotOptions": "wavescope.analyze.capture",
     "Result": "wavescope.model.result",
     "Selection": "wavescope.model.selection",
     "Trace": "wavescope.model.trace",
     "WavescopeError": "wavescope.errors",
+    "capture_info": "wavescope.api.captures",
+    "capture_report": "wavescope.api.captures",
+    "chips": "wavescope.api.captures",
     "compare": "wavescope.api.comparison",
+    "compare_captures": "wavescope.api.captures",
     "convert": "wavescope.api.files",
     "find": "wavescope.api.traces",
     "hotspots": "wavescope.api.captures",
@@ -83,6 +107,7 @@ _HOMES = {
     "open": "wavescope.api.traces",
     "phases": "wavescope.api.phases",
     "plan": "wavescope.api.captures",
+    "record_capture": "wavescope.api.captures",
     "report": "wavescope.api.traces",
     "roofline": "wavescope.api.counters",
     "steps": "wavescope.api.phases",

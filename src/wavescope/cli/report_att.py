@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from wavescope.cli.chosen_capture import chosen_capture
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     add_force_flag,
@@ -13,7 +13,7 @@ from wavescope.cli.options import (
     add_output_path,
     add_quiet_flag,
 )
-from wavescope.cli.plan import add_counters_flag, kernel_counters
+from wavescope.cli.plan import add_counters_flag
 from wavescope.cli.progress import Progress
 from wavescope.cli.written import tell_written
 
@@ -31,27 +31,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.analyze.capture.decoded import DecodedTrace  # noqa: PLC0415
-    from wavescope.analyze.capture.page.capture_report import capture_report  # noqa: PLC0415
-    from wavescope.formats.output import replaced, require_free  # noqa: PLC0415
-    from wavescope.names.kernel_names import short_name  # noqa: PLC0415  slow to import
-    from wavescope.render.html.capture_page import capture_page  # noqa: PLC0415
-    from wavescope.render.html.page import write_page  # noqa: PLC0415
-
-    target: Path = arguments.output or Path("capture.html")
-    inputs = [Path(path) for path in arguments.traces]
-    require_free(target, inputs, force=arguments.force)
-    trace = chosen_capture(arguments.traces[0], reads_waves=True, quiet=arguments.quiet)
-    decoded = DecodedTrace(trace)
-    counters = kernel_counters(decoded, arguments.counters, quiet=arguments.quiet)
-    with Progress(f"analysing {trace.capture.name}", quiet=arguments.quiet):
-        report = capture_report(decoded, counters)
-    title = arguments.title or short_name(trace.kernel_name) or trace.capture.name
-    with (
-        replaced(target, inputs, force=arguments.force) as temporary,
-        temporary.open("w", encoding="utf-8") as stream,
-    ):
-        write_page(capture_page(report, title), stream)
+    (capture,) = arguments.traces
+    with Progress(f"analysing {capture}", quiet=arguments.quiet) as progress:
+        target = wavescope.capture_report(
+            capture,
+            arguments.output or Path("capture.html"),
+            title=arguments.title or "",
+            counters=arguments.counters,
+            force=arguments.force,
+            progress=progress,
+        )
     tell_written(target, "html", arguments)
     return 0
 

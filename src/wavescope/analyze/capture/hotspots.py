@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wavescope.analyze.capture.coverage import coverage_facts, coverage_findings, coverage_table
-from wavescope.analyze.capture.decoded import DecodedTrace
-from wavescope.analyze.capture.entry_lines import EntryLine, entry_lines
+from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows, percent_of
+from wavescope.analyze.capture.coverage import capture_coverage
 from wavescope.analyze.capture.line_context import ContextSize, context_tables, line_heat
-from wavescope.analyze.capture.sample_tables import in_samples
 from wavescope.analyze.capture.source_lines import (
     NO_SOURCE,
+    EntryLine,
     FrameChoice,
     LineMap,
     chain_label,
+    entry_lines,
     frame_label,
     line_map,
 )
 from wavescope.analyze.capture.stall_types import stall_types
-from wavescope.model.capture import Integers, Measure
-from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit, Value
+from wavescope.model.capture import Frame, Integers, Measure
+from wavescope.model.result import (
+    ColumnOf,
+    Finding,
+    Result,
+    ResultColumn,
+    ResultTable,
+    Severity,
+    Unit,
+    Value,
+    table_of,
+)
 
-_MOST_PAIRS = 50
+_MOST_WAITS = 50
 
 
 class Mode(str, enum.Enum):
@@ -57,228 +67,173 @@ class HotspotOptions:
     has_detail: bool = False
     context: int = 4
 
+    def __post_init__(self) -> None:
+        """Words such as `src` stand for what they name."""
+        for name, kind in (("mode", Mode), ("view", View), ("frame", FrameChoice)):
+            object.__setattr__(self, name, kind(getattr(self, name)))
 
-def hotspots(decoded: DecodedTrace, options: HotspotOptions | None = None) -> Result:
+
+def hotspots(analysis: CaptureAnalysis, options: HotspotOptions | None = None) -> Result:
     """The whole report of one capture."""
     options = options or HotspotOptions()
-    result = Result(title=f"Hotspots of {decoded.trace.kernel_name or decoded.trace.capture.name}")
-    facts = coverage_facts(decoded)
-    result.facts = _facts(decoded) | facts
-    result.tables.append(stall_types(decoded))
-    lines = line_map(decoded.instructions, decoded.kind_code, options.frame)
-    entries = entry_lines(decoded, lines)
+    coverage = capture_coverage(analysis)
+    lines = line_map(analysis.instructions, analysis.kind_code, options.frame)
+    entries = entry_lines(analysis, lines)
     views = _views(options.view)
+    tables = [stall_types(analysis)]
     if options.mode is not Mode.ASM:
-        result.tables += [_line_table(decoded, lines, entries, view, options) for view in views]
-        result.tables.append(_entry_table(decoded, entries))
+        tables += [_line_table(analysis, lines, entries, view, options.topk) for view in views]
+        tables.append(_entry_table(analysis, entries))
         if options.has_detail:
-            result.tables += _context(decoded, lines, entries, options)
+            tables += _context(analysis, lines, entries, options)
     if options.mode is not Mode.SRC:
-        result.tables += [_instruction_table(decoded, view, options) for view in views]
-    result.tables += [_pair_table(decoded), coverage_table(decoded, facts)]
-    result.findings = [*_findings(decoded, entries), *coverage_findings(decoded, facts)]
-    return in_samples(result) if decoded.instructions.measure is Measure.SAMPLES else result
+        tables += [_instruction_table(analysis, view, options.topk) for view in views]
+    result = Result(
+        f"Hotspots of {analysis.capture.kernel_name or analysis.capture.facts.name}",
+        [*tables, _wait_table(analysis)],
+        _findings(analysis, entries),
+        _facts(analysis),
+    ).with_parts([coverage])
+    return _in_samples(result) if analysis.instructions.measure is Measure.SAMPLES else result
 
 
 def _context(
-    decoded: DecodedTrace, lines: LineMap, entries: list[EntryLine], options: HotspotOptions
+    analysis: CaptureAnalysis, lines: LineMap, entries: list[EntryLine], options: HotspotOptions
 ) -> list[ResultTable]:
     apart = [entry.line for entry in entries]
-    heat = line_heat(decoded, lines, apart, is_charged=options.view is not View.RAW)
-    return context_tables(decoded, lines, apart, heat, ContextSize(options.topk, options.context))
+    heat = line_heat(analysis, lines, apart, is_charged=options.view is not View.RAW)
+    return context_tables(analysis, lines, apart, heat, ContextSize(options.topk, options.context))
 
 
 def _views(view: View) -> list[View]:
     return [View.RAW, View.CHARGED] if view is View.BOTH else [view]
 
 
-def _facts(decoded: DecodedTrace) -> dict[str, Value]:
-    trace, instructions = decoded.trace, decoded.instructions
+def _facts(analysis: CaptureAnalysis) -> dict[str, Value]:
+    capture, instructions = analysis.capture, analysis.instructions
     latency = int(instructions.latency.sum()) if len(instructions) else 0
     facts: dict[str, Value] = {
-        "kernel": trace.kernel_name,
-        "path": trace.capture.path,
-        "dispatch": trace.capture.dispatch_id,
-        "chip": decoded.chip.name or f"gfx{int(decoded.chip.family)} family",
-        "chip_basis": decoded.chip.basis + ("" if decoded.chip.is_certain else " (a guess)"),
+        "kernel": capture.kernel_name,
+        "path": capture.facts.path,
+        "dispatch": capture.facts.dispatch_id,
+        "chip": analysis.chip.name or f"gfx{int(analysis.chip.family)} family",
+        "chip_basis": analysis.chip.basis + ("" if analysis.chip.is_certain else " (a guess)"),
         "measure": instructions.measure.value,
-        "stall": decoded.total_stall,
+        "stall": analysis.total_stall,
         "latency": latency,
         "idle": int(instructions.idle.sum()) if len(instructions) else 0,
-        "stall_rate_percent": 100 * decoded.total_stall / latency if latency else None,
-        "charged_basis": "executed waves" if decoded.charges.is_measured else "program order",
-        "wait_stall_charged_percent": _charged_share(decoded),
+        "stall_rate_percent": percent_of(analysis.total_stall, latency),
+        "charged_basis": "executed waves" if analysis.charges.is_measured else "program order",
+        "wait_stall_charged_percent": _charged_share(analysis),
     }
-    if trace.clock is not None and trace.clock.shader_mhz is not None:
-        facts["shader_clock_mhz"] = round(trace.clock.shader_mhz, 1)
+    if capture.clock is not None and capture.clock.shader_mhz is not None:
+        facts["shader_clock_mhz"] = round(capture.clock.shader_mhz, 1)
     return facts
 
 
-def _charged_share(decoded: DecodedTrace) -> float | None:
+def _charged_share(analysis: CaptureAnalysis) -> float | None:
     """How much of the stall of waits could be charged to a producer."""
-    waits = decoded.program.action_of_row >= 0
-    is_wait = np.array([action.is_wait for action in decoded.program.actions] or [False], np.bool_)
-    waits = waits & is_wait[decoded.program.action_of_row]
-    stall = int(decoded.instructions.stall[waits].sum())
-    return 100 * int(decoded.charges.given.sum()) / stall if stall else None
+    waits = analysis.program.action_of_row >= 0
+    is_wait = np.array([action.is_wait for action in analysis.program.actions] or [False], np.bool_)
+    waits = waits & is_wait[analysis.program.action_of_row]
+    stall = int(analysis.instructions.stall[waits].sum())
+    return percent_of(int(analysis.charges.given.sum()), stall)
 
 
 _STALL = ResultColumn("stall", "Stall", Unit.COUNT, "cycles (or samples) that could not issue")
 _SHARE = ResultColumn("stall_percent", "Share", Unit.PERCENT, "of all stall")
-_RATE = ResultColumn("stall_rate_percent", "Stall rate", Unit.PERCENT, "own stall of own latency")
-_OWN_RATE = _RATE._replace(title="Own stall rate")
-"""Beside charged stall, which is no part of the own latency."""
 _LATENCY = ResultColumn("latency", "Latency", Unit.COUNT, "cycles from ready to issued or executed")
 _IDLE = ResultColumn("idle", "Idle", Unit.COUNT, "cycles before it with nothing to issue")
 _HITS = ResultColumn("hits", "Hits", Unit.COUNT, "executions by waves")
-_LINE_COLUMNS = (
-    ResultColumn("line", "Line", meaning="file and line; the file without its folders"),
-    _STALL,
-    _SHARE,
-    ResultColumn("type", "Main type", meaning="the kind of instruction with most of the stall"),
-    ResultColumn("text", "Source"),
-    _RATE,
-    _HITS,
-    _LATENCY,
-    _IDLE,
-    ResultColumn("instructions", "Instr.", Unit.COUNT, "rows of the disassembly"),
-    ResultColumn("path", "Path", meaning="the whole path"),
-)
-_INSTRUCTION_COLUMNS = (
-    ResultColumn("instruction", "Instruction"),
-    _STALL,
-    _SHARE,
-    ResultColumn("type", "Type"),
-    ResultColumn("source", "Source", meaning="inline chain, innermost first"),
-    ResultColumn("blame", "Waits for / waited for by", meaning="the other side with most stall"),
-    _RATE,
-    _HITS,
-    ResultColumn("stall_per_hit", "Stall/hit", Unit.NONE, "mean stall of one execution"),
-    _LATENCY,
-    _IDLE,
-    ResultColumn("row", "Row", Unit.NONE, "index in the disassembly"),
-)
-_ENTRY_COLUMNS = (
-    ResultColumn("line", "Line"),
-    ResultColumn("reason", "Why"),
-    _STALL,
-    _SHARE,
-    ResultColumn("charged_elsewhere", "Charged elsewhere", Unit.COUNT, "to lines of producers"),
-    ResultColumn("charged_stall", "Charged here", Unit.COUNT, "what is left, and what came"),
-    ResultColumn("charged_percent", "Charged share", Unit.PERCENT, "of all stall"),
-    ResultColumn("producers", "Producers' lines"),
-    ResultColumn("text", "Source"),
-)
-_PAIR_COLUMNS = (
-    ResultColumn("wait", "Wait"),
-    ResultColumn("producer", "Waited for"),
-    _STALL,
-    _SHARE,
-    ResultColumn("count", "Times", Unit.COUNT, "waits that this operation ended"),
-    ResultColumn("wait_source", "Wait at"),
-    ResultColumn("producer_source", "Operation at"),
-    ResultColumn("wait_row", "Wait row", Unit.NONE),
-    ResultColumn("producer_row", "Row", Unit.NONE),
-)
 
 
-def _stall_of(decoded: DecodedTrace, view: View) -> Integers:
-    return decoded.charges.charged if view is View.CHARGED else decoded.instructions.stall
+def _rate(view: View) -> ResultColumn:
+    """Beside charged stall, which is no part of the own latency, the rate is called the own one."""
+    title = "Stall rate" if view is View.RAW else "Own stall rate"
+    return ResultColumn("stall_rate_percent", title, Unit.PERCENT, "own stall of own latency")
 
 
-def _columns_of(columns: tuple[ResultColumn, ...], view: View) -> tuple[ResultColumn, ...]:
-    if view is View.RAW:
-        return columns
-    return tuple(_OWN_RATE if column is _RATE else column for column in columns)
+def _stall_of(analysis: CaptureAnalysis, view: View) -> Integers:
+    return analysis.charges.charged if view is View.CHARGED else analysis.instructions.stall
 
 
 def _line_table(
-    decoded: DecodedTrace,
-    lines: LineMap,
-    entries: list[EntryLine],
-    view: View,
-    options: HotspotOptions,
+    analysis: CaptureAnalysis, lines: LineMap, entries: list[EntryLine], view: View, topk: int
 ) -> ResultTable:
-    by_row = _stall_of(decoded, view)
-    stall = lines.summed(by_row)
+    by_row = _stall_of(analysis, view)
+    stall, total = lines.summed(by_row), max(analysis.total_stall, 1)
     apart = {entry.line for entry in entries}
+    columns: list[ColumnOf[int]] = [
+        ResultColumn("line", "Line", meaning="file and line; the file without its folders").of(
+            lambda line: frame_label(lines.frames[line])
+        ),
+        _STALL.of(lambda line: int(stall[line])),
+        _SHARE.of(lambda line: 100 * int(stall[line]) / total),
+        ResultColumn(
+            "type", "Main type", meaning="the kind of instruction with most of the stall"
+        ).of(lambda line: lines.main_kind(line, by_row).value),
+        ResultColumn("text", "Source").of(lambda line: _source(analysis, lines.frames[line])),
+        _rate(view).of(lambda line: percent_of(int(lines.stall[line]), int(lines.latency[line]))),
+        _HITS.of(lambda line: int(lines.hits[line])),
+        _LATENCY.of(lambda line: int(lines.latency[line])),
+        _IDLE.of(lambda line: int(lines.idle[line])),
+        ResultColumn("instructions", "Instr.", Unit.COUNT, "rows of the disassembly").of(
+            lambda line: int(lines.row_count[line])
+        ),
+        ResultColumn("path", "Path", meaning="the whole path").of(
+            lambda line: None if lines.frames[line] == NO_SOURCE else lines.frames[line].path
+        ),
+    ]
     ranked = [
         line
         for line in np.argsort(-stall, kind="stable").tolist()
         if stall[line] > 0 and line not in apart
     ]
-    shown = ranked[: options.topk or None]
-    rows = [_line_row(decoded, lines, line, by_row, stall) for line in shown]
-    charged = view is View.CHARGED
-    return ResultTable(
-        "lines_charged" if charged else "lines",
-        "Source lines, waits charged to their producers" if charged else "Source lines, raw stall",
-        _columns_of(_LINE_COLUMNS, view),
-        rows,
-        total_rows=len(ranked),
-    )
+    if view is View.CHARGED:
+        title = "Source lines, waits charged to their producers"
+        return first_rows("lines_charged", title, columns, ranked, topk)
+    return first_rows("lines", "Source lines, raw stall", columns, ranked, topk)
 
 
-def _line_row(
-    decoded: DecodedTrace, lines: LineMap, line: int, by_row: Integers, stall: Integers
-) -> tuple[Value, ...]:
-    frame = lines.frames[line]
-    latency = int(lines.latency[line])
-    return (
-        frame_label(frame),
-        int(stall[line]),
-        100 * int(stall[line]) / max(decoded.total_stall, 1),
-        lines.main_kind(line, by_row).value,
-        (decoded.trace.source_line(frame) or "").strip() or None,
-        100 * int(lines.stall[line]) / latency if latency else None,
-        int(lines.hits[line]),
-        latency,
-        int(lines.idle[line]),
-        int(lines.row_count[line]),
-        frame.path if frame != NO_SOURCE else None,
-    )
+def _source(analysis: CaptureAnalysis, frame: Frame) -> str | None:
+    return (analysis.capture.source_line(frame) or "").strip() or None
 
 
-def _instruction_table(decoded: DecodedTrace, view: View, options: HotspotOptions) -> ResultTable:
-    stall = _stall_of(decoded, view)
-    order = np.argsort(-stall, kind="stable")
-    ranked = order[: int((stall > 0).sum())]
-    charged = view is View.CHARGED
-    shown = ranked[: options.topk or None].tolist()
-    rows = [_instruction_row(decoded, row, stall, view) for row in shown]
-    return ResultTable(
-        "instructions_charged" if charged else "instructions",
-        "Instructions, waits charged to their producers" if charged else "Instructions, raw stall",
-        _columns_of(_INSTRUCTION_COLUMNS, view),
-        rows,
-        total_rows=len(ranked),
-    )
+def _instruction_table(analysis: CaptureAnalysis, view: View, topk: int) -> ResultTable:
+    instructions, stall = analysis.instructions, _stall_of(analysis, view)
+    total, hits = max(analysis.total_stall, 1), instructions.hits
+    columns: list[ColumnOf[int]] = [
+        ResultColumn("instruction", "Instruction").of(lambda row: instructions.text[row]),
+        _STALL.of(lambda row: int(stall[row])),
+        _SHARE.of(lambda row: 100 * int(stall[row]) / total),
+        ResultColumn("type", "Type").of(lambda row: analysis.kind(row).value),
+        ResultColumn("source", "Source", meaning="inline chain, innermost first").of(
+            lambda row: chain_label(instructions.frames_of(row))
+        ),
+        ResultColumn(
+            "blame", "Waits for / waited for by", meaning="the other side with most stall"
+        ).of(lambda row: _blame(analysis, row, view)),
+        _rate(view).of(
+            lambda row: percent_of(int(instructions.stall[row]), int(instructions.latency[row]))
+        ),
+        _HITS.of(lambda row: int(hits[row])),
+        ResultColumn("stall_per_hit", "Stall/hit", Unit.NONE, "mean stall of one execution").of(
+            lambda row: int(stall[row]) / int(hits[row]) if hits[row] else None
+        ),
+        _LATENCY.of(lambda row: int(instructions.latency[row])),
+        _IDLE.of(lambda row: int(instructions.idle[row])),
+        ResultColumn("row", "Row", Unit.NONE, "index in the disassembly").of(lambda row: row),
+    ]
+    ranked = np.argsort(-stall, kind="stable")[: int((stall > 0).sum())].tolist()
+    if view is View.CHARGED:
+        title = "Instructions, waits charged to their producers"
+        return first_rows("instructions_charged", title, columns, ranked, topk)
+    return first_rows("instructions", "Instructions, raw stall", columns, ranked, topk)
 
 
-def _instruction_row(
-    decoded: DecodedTrace, row: int, stall: Integers, view: View
-) -> tuple[Value, ...]:
-    instructions = decoded.instructions
-    hits, latency = int(instructions.hits[row]), int(instructions.latency[row])
-    return (
-        instructions.text[row],
-        int(stall[row]),
-        100 * int(stall[row]) / max(decoded.total_stall, 1),
-        decoded.kind(row).value,
-        chain_label(instructions.frames_of(row)),
-        _blame(decoded, row, view),
-        100 * int(instructions.stall[row]) / latency if latency else None,
-        hits,
-        int(stall[row]) / hits if hits else None,
-        latency,
-        int(instructions.idle[row]),
-        row,
-    )
-
-
-def _blame(decoded: DecodedTrace, row: int, view: View) -> str | None:
+def _blame(analysis: CaptureAnalysis, row: int, view: View) -> str | None:
     """For a wait its main producer, for an operation the wait that it is charged most for."""
-    charges = decoded.charges
+    charges = analysis.charges
     own, other = (
         (charges.producer_row, charges.wait_row)
         if view is View.CHARGED
@@ -288,58 +243,63 @@ def _blame(decoded: DecodedTrace, row: int, view: View) -> str | None:
     if not len(pairs):
         return None
     best = int(other[pairs[charges.stall[pairs].argmax()]])
-    return f"{best}: {decoded.instructions.mnemonic(best)}"
+    return f"{best}: {analysis.instructions.mnemonic(best)}"
 
 
-def _entry_table(decoded: DecodedTrace, entries: list[EntryLine]) -> ResultTable:
-    total = max(decoded.total_stall, 1)
-    rows: list[tuple[Value, ...]] = [
-        (
-            frame_label(entry.frame),
-            entry.reason,
-            entry.stall,
-            100 * entry.stall / total,
-            entry.charged_elsewhere,
-            entry.charged_stall,
-            100 * entry.charged_stall / total,
-            ", ".join(f"{frame_label(frame)} {stall:,}" for frame, stall in entry.producers)
-            or None,
-            (decoded.trace.source_line(entry.frame) or "").strip() or None,
-        )
-        for entry in entries
+def _entry_table(analysis: CaptureAnalysis, entries: list[EntryLine]) -> ResultTable:
+    total = max(analysis.total_stall, 1)
+    columns: list[ColumnOf[EntryLine]] = [
+        ResultColumn("line", "Line").of(lambda entry: frame_label(entry.frame)),
+        ResultColumn("reason", "Why").of(lambda entry: entry.reason),
+        _STALL.of(lambda entry: entry.stall),
+        _SHARE.of(lambda entry: 100 * entry.stall / total),
+        ResultColumn(
+            "charged_elsewhere", "Charged elsewhere", Unit.COUNT, "to lines of producers"
+        ).of(lambda entry: entry.charged_elsewhere),
+        ResultColumn("charged_stall", "Charged here", Unit.COUNT, "what is left, and what came").of(
+            lambda entry: entry.charged_stall
+        ),
+        ResultColumn("charged_percent", "Charged share", Unit.PERCENT, "of all stall").of(
+            lambda entry: 100 * entry.charged_stall / total
+        ),
+        ResultColumn("producers", "Producers' lines").of(_producers),
+        ResultColumn("text", "Source").of(lambda entry: _source(analysis, entry.frame)),
     ]
-    return ResultTable("entry_lines", "Lines that collect other lines' stall", _ENTRY_COLUMNS, rows)
+    return table_of("entry_lines", "Lines that collect other lines' stall", columns, entries)
 
 
-def _pair_table(decoded: DecodedTrace) -> ResultTable:
-    charges, instructions = decoded.charges, decoded.instructions
-    order = np.argsort(-charges.stall, kind="stable")
-    ranked = order[: int((charges.stall > 0).sum())]
-    rows: list[tuple[Value, ...]] = []
-    for pair in ranked[:_MOST_PAIRS].tolist():
-        wait, producer = int(charges.wait_row[pair]), int(charges.producer_row[pair])
-        stall = int(charges.stall[pair])
-        rows.append(
-            (
-                instructions.text[wait],
-                instructions.text[producer],
-                stall,
-                100 * stall / max(decoded.total_stall, 1),
-                int(charges.count[pair]),
-                chain_label(instructions.frames_of(wait)),
-                chain_label(instructions.frames_of(producer)),
-                wait,
-                producer,
-            )
-        )
-    return ResultTable(
-        "waits", "What waits waited for", _PAIR_COLUMNS, rows, total_rows=len(ranked)
-    )
+def _producers(entry: EntryLine) -> str | None:
+    return ", ".join(f"{frame_label(frame)} {stall:,}" for frame, stall in entry.producers) or None
 
 
-def _findings(decoded: DecodedTrace, entries: list[EntryLine]) -> list[Finding]:
+def _wait_table(analysis: CaptureAnalysis) -> ResultTable:
+    charges, instructions = analysis.charges, analysis.instructions
+    wait, producer, stall = charges.wait_row, charges.producer_row, charges.stall
+    total = max(analysis.total_stall, 1)
+    columns: list[ColumnOf[int]] = [
+        ResultColumn("wait", "Wait").of(lambda pair: instructions.text[wait[pair]]),
+        ResultColumn("producer", "Waited for").of(lambda pair: instructions.text[producer[pair]]),
+        _STALL.of(lambda pair: int(stall[pair])),
+        _SHARE.of(lambda pair: 100 * int(stall[pair]) / total),
+        ResultColumn("count", "Times", Unit.COUNT, "waits that this operation ended").of(
+            lambda pair: int(charges.count[pair])
+        ),
+        ResultColumn("wait_source", "Wait at").of(
+            lambda pair: chain_label(instructions.frames_of(int(wait[pair])))
+        ),
+        ResultColumn("producer_source", "Operation at").of(
+            lambda pair: chain_label(instructions.frames_of(int(producer[pair])))
+        ),
+        ResultColumn("wait_row", "Wait row", Unit.NONE).of(lambda pair: int(wait[pair])),
+        ResultColumn("producer_row", "Row", Unit.NONE).of(lambda pair: int(producer[pair])),
+    ]
+    ranked = np.argsort(-stall, kind="stable")[: int((stall > 0).sum())].tolist()
+    return first_rows("waits", "What waits waited for", columns, ranked, _MOST_WAITS)
+
+
+def _findings(analysis: CaptureAnalysis, entries: list[EntryLine]) -> list[Finding]:
     findings: list[Finding] = []
-    total = decoded.total_stall
+    total = analysis.total_stall
     if entries and total:
         stall = sum(entry.stall for entry in entries)
         moved = sum(entry.charged_elsewhere for entry in entries)
@@ -354,8 +314,8 @@ def _findings(decoded: DecodedTrace, entries: list[EntryLine]) -> list[Finding]:
                 numbers={"stall": stall, "charged_elsewhere": moved},
             )
         )
-    if len(decoded.instructions) and not decoded.charges.is_measured and total:
-        is_sampled = decoded.instructions.measure is Measure.SAMPLES
+    if len(analysis.instructions) and not analysis.charges.is_measured and total:
+        is_sampled = analysis.instructions.measure is Measure.SAMPLES
         findings.append(
             Finding(
                 "charged-by-program-order",
@@ -367,7 +327,7 @@ def _findings(decoded: DecodedTrace, entries: list[EntryLine]) -> list[Finding]:
                 else "capture with the trace decoder's wave files for a measured charge",
             )
         )
-    if len(decoded.instructions) and not total:
+    if len(analysis.instructions) and not total:
         findings.append(
             Finding(
                 "no-stall",
@@ -377,3 +337,35 @@ def _findings(decoded: DecodedTrace, entries: list[EntryLine]) -> list[Finding]:
             )
         )
     return findings
+
+
+_NOT_SAMPLED = frozenset({"idle", "hits", "stall_per_hit"})
+"""What only a thread trace measures."""
+_SAMPLE_WORDS = {
+    "latency": ("Samples", "all samples of it"),
+    "stall": ("Stalled", "samples in which it did not issue"),
+}
+
+
+def _in_samples(result: Result) -> Result:
+    """The result with its columns called by what samples count."""
+    facts = {
+        "samples" if name == "latency" else name: value
+        for name, value in result.facts.items()
+        if name not in _NOT_SAMPLED
+    }
+    tables = [_table_in_samples(table) for table in result.tables]
+    return Result(result.title, tables, result.findings, facts)
+
+
+def _table_in_samples(table: ResultTable) -> ResultTable:
+    if not {"latency", "stall"} <= {column.name for column in table.columns}:
+        return table
+    kept = [place for place, column in enumerate(table.columns) if column.name not in _NOT_SAMPLED]
+    columns = []
+    for place in kept:
+        column = table.columns[place]
+        title, meaning = _SAMPLE_WORDS.get(column.name, (column.title, column.meaning))
+        columns.append(column._replace(title=title, meaning=meaning))
+    rows = [tuple(row[place] for place in kept) for row in table.rows]
+    return replace(table, columns=tuple(columns), rows=rows)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.capture.decoded import DecodedTrace
+from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.source_lines import NO_SOURCE, LineMap, frame_label
 from wavescope.model.capture import Frame, Integers
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
@@ -54,10 +54,10 @@ class LineHeat:
 
 
 def line_heat(
-    decoded: DecodedTrace, lines: LineMap, apart: Collection[int], *, is_charged: bool
+    analysis: CaptureAnalysis, lines: LineMap, apart: Collection[int], *, is_charged: bool
 ) -> LineHeat:
     """Raw or charged stall of lines."""
-    by_row = decoded.charges.charged if is_charged else decoded.instructions.stall
+    by_row = analysis.charges.charged if is_charged else analysis.instructions.stall
     by_line = lines.summed(by_row)
     shown = np.ones(len(by_line), np.bool_)
     shown[list(apart)] = False
@@ -65,7 +65,7 @@ def line_heat(
 
 
 def context_tables(
-    decoded: DecodedTrace,
+    analysis: CaptureAnalysis,
     lines: LineMap,
     apart: Collection[int],
     heat: LineHeat,
@@ -79,8 +79,8 @@ def context_tables(
     ]
     tables: list[ResultTable] = []
     for rank, line in enumerate(ranked[: size.lines or None], start=1):
-        title = _title(decoded, lines, line, rank, heat)
-        rows = _context_rows(decoded, lines, line, heat, size.around)
+        title = _title(analysis, lines, line, rank, heat)
+        rows = _context_rows(analysis, lines, line, heat, size.around)
         if rows:
             tables.append(ResultTable(f"context_{rank}", title, _CONTEXT_COLUMNS, rows))
         tables.append(
@@ -88,7 +88,7 @@ def context_tables(
                 f"line_instructions_{rank}",
                 f"Instructions of {frame_label(lines.frames[line])}" if rows else title,
                 _INSTRUCTION_COLUMNS,
-                _instruction_rows(decoded, lines, line),
+                _instruction_rows(analysis, lines, line),
                 total_rows=int(lines.row_count[line]),
             )
         )
@@ -101,9 +101,9 @@ def bar(value: int, most: int) -> str:
     return "█" * cells + "░" * (_BAR_CELLS - cells)
 
 
-def _title(decoded: DecodedTrace, lines: LineMap, line: int, rank: int, heat: LineHeat) -> str:
+def _title(analysis: CaptureAnalysis, lines: LineMap, line: int, rank: int, heat: LineHeat) -> str:
     stall, latency = int(lines.stall[line]), int(lines.latency[line])
-    total = max(decoded.total_stall, 1)
+    total = max(analysis.total_stall, 1)
     share = f"{100 * int(heat.by_line[line]) / total:.1f} % of all stall"
     if heat.is_charged:
         share += f" charged ({100 * stall / total:.1f} % raw)"
@@ -113,13 +113,13 @@ def _title(decoded: DecodedTrace, lines: LineMap, line: int, rank: int, heat: Li
 
 
 def _context_rows(
-    decoded: DecodedTrace, lines: LineMap, line: int, heat: LineHeat, around: int
+    analysis: CaptureAnalysis, lines: LineMap, line: int, heat: LineHeat, around: int
 ) -> list[tuple[Value, ...]]:
     frame = lines.frames[line]
-    source = decoded.trace.sources.get(frame.path)
+    source = analysis.capture.sources.get(frame.path)
     if source is None:
         return []
-    charged = lines.summed(decoded.charges.charged)
+    charged = lines.summed(analysis.charges.charged)
     first, last = max(frame.line - around, 1), min(frame.line + around, len(source.lines))
     rows: list[tuple[Value, ...]] = []
     for number in range(first, last + 1):
@@ -131,7 +131,7 @@ def _context_rows(
                 number,
                 0 if place is None else int(lines.stall[place]),
                 0 if place is None else int(charged[place]),
-                100 * value / max(decoded.total_stall, 1),
+                100 * value / max(analysis.total_stall, 1),
                 bar(value, heat.most),
                 source.lines[number - 1].expandtabs(4).rstrip(),
             )
@@ -139,15 +139,17 @@ def _context_rows(
     return rows
 
 
-def _instruction_rows(decoded: DecodedTrace, lines: LineMap, line: int) -> list[tuple[Value, ...]]:
-    instructions = decoded.instructions
+def _instruction_rows(
+    analysis: CaptureAnalysis, lines: LineMap, line: int
+) -> list[tuple[Value, ...]]:
+    instructions = analysis.instructions
     rows = lines.rows(line)
     worst = rows[np.argsort(-instructions.stall[rows], kind="stable")][:_MOST_INSTRUCTIONS]
     return [
         (
             row,
             instructions.text[row],
-            decoded.kind(row).value,
+            analysis.kind(row).value,
             int(instructions.stall[row]),
             100 * int(instructions.stall[row]) / int(instructions.latency[row])
             if instructions.latency[row]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from wavescope.analyze.occupancy.limits import Limiter, Occupancy
-from wavescope.analyze.occupancy.next_step import NextStep, levels, next_step, waves_text
+from wavescope.analyze.occupancy.limits import (
+    Limiter,
+    NextStep,
+    Occupancy,
+    levels,
+)
 from wavescope.analyze.occupancy.resources import wave_size
-from wavescope.model.chips.chip import Chip
+from wavescope.model.chips import Chip
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit
 
 _LIMIT_COLUMNS = (
@@ -46,7 +50,7 @@ _CHIP_COLUMNS = (
 
 def occupancy_result(occupancy: Occupancy) -> Result:
     """The tables `limits` and `levels`, and a finding with the next step."""
-    step = next_step(occupancy)
+    step = occupancy.next_step
     chip, resources = occupancy.chip, occupancy.resources
     return Result(
         "Occupancy",
@@ -142,7 +146,7 @@ def _finding(occupancy: Occupancy, step: NextStep) -> Finding:
             f"limited by {_limited_by(occupancy)}",
             step.words(),
         )
-    reached = waves_text(occupancy.waves_per_simd)
+    reached = occupancy.waves_words
     severity = Severity.WARNING if occupancy.waves_per_simd < 2 else Severity.INFO
     return Finding(
         "occupancy",

@@ -1,4 +1,4 @@
-"""Reads the table of chips, once, into typed values."""
+"""Reads the tables of chips and of matrix instructions, once, into typed values."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ import re
 import sys
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from wavescope.errors import MachineError, UsageError
-from wavescope.model.chips.chip import (
-    Accumulators,
-    Chip,
-    Product,
-    RegisterFile,
-)
+from wavescope.model.chips.chip import Accumulators, Chip, Product, RegisterFile
 from wavescope.package_files import package_file
 
 if sys.version_info >= (3, 11):
@@ -95,4 +90,52 @@ def _chip(name: str, row: dict[str, Any]) -> Chip:
             "registers": MappingProxyType(registers),
             "products": tuple(Product(**product) for product in row["products"]),
         }
+    )
+
+
+_MNEMONIC = re.compile(r"\s*([a-z0-9_]+)", re.ASCII)
+_FORMAT = re.compile(r"\b(cbsz|blgp):(\d)", re.ASCII)
+_EIGHT_BIT_FORMATS = (0, 1)
+_LONGEST_TEXT = 512
+
+
+class _Row(NamedTuple):
+    chips: frozenset[str]
+    mnemonic: re.Pattern[str]
+    cycles: int
+    cycles_fp8: int | None
+
+
+def is_matrix_instruction(text: str) -> bool:
+    """Whether the instruction runs in the matrix unit."""
+    return text.lstrip().startswith(("v_mfma", "v_smfmac", "v_wmma", "v_swmmac"))
+
+
+def matrix_cycles(chip_name: str, text: str) -> int | None:
+    """Cycles of the matrix instruction `text` on a chip; None where the table does not say."""
+    found = _MNEMONIC.match(text)
+    if found is None:
+        return None
+    for row in _rows():
+        if chip_name in row.chips and row.mnemonic.fullmatch(found.group(1)):
+            has_fp8 = row.cycles_fp8 is not None and _reads_eight_bits(text)
+            return row.cycles_fp8 if has_fp8 else row.cycles
+    return None
+
+
+def _reads_eight_bits(text: str) -> bool:
+    formats = {key: int(value) for key, value in _FORMAT.findall(text[:_LONGEST_TEXT])}
+    return any(formats.get(key, 0) in _EIGHT_BIT_FORMATS for key in ("cbsz", "blgp"))
+
+
+@functools.cache
+def _rows() -> tuple[_Row, ...]:
+    return tuple(
+        _Row(
+            frozenset(row["chips"]),
+            re.compile(row["mnemonic"], re.ASCII),
+            row["cycles"],
+            row.get("cycles_fp8"),
+        )
+        for row in table("matrix_cycles.toml")["instruction"]
     )

@@ -1,18 +1,91 @@
-"""The comparison as a result: totals, kinds of stall, lines, instructions, findings."""
+"""Two captures of one kernel compared: totals, kinds of stall, lines, instructions, findings."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from wavescope.analyze.capture.decoded import DecodedTrace
+from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.diff.alignment import aligned, normalized
-from wavescope.analyze.capture.diff.line_keys import LineKey, LineKeys, has_text_of_all
-from wavescope.analyze.capture.diff.wave_costs import WaveCosts, wave_costs
 from wavescope.analyze.capture.instruction_kinds import KINDS
+from wavescope.model.capture import Frame, SourceFile
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit, Value
 from wavescope.names.kernel_names import short_name
+
+
+@dataclass(frozen=True, eq=False)
+class WaveCosts:
+    """A decoded capture and the number that its cycles are divided by."""
+
+    analysis: CaptureAnalysis
+    waves: int
+    basis: str
+
+    def per_wave(self, cycles: int) -> float:
+        """`cycles` of all waves as those of one."""
+        return cycles / self.waves
+
+    @property
+    def cycles(self) -> float:
+        """Cycles that a wave lives."""
+        return self.per_wave(self.analysis.wave_cycles)
+
+    @property
+    def stall(self) -> float:
+        """Cycles that a wave stalls."""
+        return self.per_wave(self.analysis.total_stall)
+
+
+def wave_costs(analysis: CaptureAnalysis) -> WaveCosts:
+    """Divided by traced waves, without wave files by executions of the kernel's first row."""
+    if len(analysis.waves):
+        return WaveCosts(analysis, len(analysis.waves), "traced waves")
+    executed = np.flatnonzero(analysis.executed_rows)
+    hits = int(analysis.instructions.hits[executed[0]]) if len(executed) else 0
+    return WaveCosts(analysis, max(hits, 1), "executions of the first instruction")
+
+
+LineKey = tuple[str, str, int]
+
+
+class LineKeys:
+    """Keys of the lines of one capture.
+
+    With the text of the source: file name, line text and its how-many-eth occurrence. Without: file
+    name and line number.
+    """
+
+    def __init__(self, analysis: CaptureAnalysis, *, by_text: bool) -> None:
+        self._sources: Mapping[str, SourceFile] = analysis.capture.sources if by_text else {}
+        self._known: dict[str, dict[int, LineKey]] = {}
+
+    def key(self, frame: Frame) -> LineKey:
+        """The key of a line."""
+        name = frame.path.rpartition("/")[2]
+        source = self._sources.get(frame.path)
+        if source is None or not 1 <= frame.line <= len(source.lines):
+            return name, "", frame.line
+        return self._of_file(frame.path, name, source)[frame.line]
+
+    def _of_file(self, path: str, name: str, source: SourceFile) -> dict[int, LineKey]:
+        if path not in self._known:
+            seen: dict[str, int] = {}
+            keys: dict[int, LineKey] = {}
+            for number, line in enumerate(source.lines, 1):
+                text = line.strip()
+                seen[text] = seen.get(text, 0) + 1
+                keys[number] = name, text, seen[text]
+            self._known[path] = keys
+        return self._known[path]
+
+
+def has_text_of_all(analysis: CaptureAnalysis) -> bool:
+    """Whether the capture keeps the source of every line that its instructions come from."""
+    paths = {frames[0].path for frames in analysis.instructions.frames if frames}
+    return bool(paths) and paths <= set(analysis.capture.sources)
+
 
 _NOTABLE_PERCENT = 2.0
 _SHOWN = 3
@@ -51,7 +124,7 @@ class _Line:
     charged_b: float = 0.0
 
 
-def capture_diff(left: DecodedTrace, right: DecodedTrace) -> Result:
+def capture_diff(left: CaptureAnalysis, right: CaptureAnalysis) -> Result:
     """What changed from capture A (`left`) to B (`right`), all cycles per wave."""
     a, b = wave_costs(left), wave_costs(right)
     instructions = _instruction_table(a, b)
@@ -61,9 +134,9 @@ def capture_diff(left: DecodedTrace, right: DecodedTrace) -> Result:
         "Two captures",
         [_kind_table(a, b), lines, instructions],
         facts={
-            "a": left.trace.capture.path,
-            "b": right.trace.capture.path,
-            "kernel": left.trace.kernel_name,
+            "a": left.capture.facts.path,
+            "b": right.capture.facts.path,
+            "kernel": left.capture.kernel_name,
             "waves_a": len(left.waves),
             "waves_b": len(right.waves),
             "cycles_per_wave_a": a.cycles,
@@ -80,7 +153,7 @@ def capture_diff(left: DecodedTrace, right: DecodedTrace) -> Result:
 
 def _kind_table(a: WaveCosts, b: WaveCosts) -> ResultTable:
     sums = [
-        np.bincount(each.decoded.kind_code, each.decoded.instructions.stall, minlength=len(KINDS))
+        np.bincount(each.analysis.kind_code, each.analysis.instructions.stall, minlength=len(KINDS))
         / each.waves
         for each in (a, b)
     ]
@@ -94,11 +167,11 @@ def _kind_table(a: WaveCosts, b: WaveCosts) -> ResultTable:
 
 
 def _line_table(a: WaveCosts, b: WaveCosts) -> ResultTable:
-    by_text = has_text_of_all(a.decoded) and has_text_of_all(b.decoded)
+    by_text = has_text_of_all(a.analysis) and has_text_of_all(b.analysis)
     lines: dict[LineKey, _Line] = {}
     for costs, side in ((a, "a"), (b, "b")):
-        keys = LineKeys(costs.decoded, by_text=by_text)
-        instructions, charged = costs.decoded.instructions, costs.decoded.charges.charged
+        keys = LineKeys(costs.analysis, by_text=by_text)
+        instructions, charged = costs.analysis.instructions, costs.analysis.charges.charged
         for row in np.flatnonzero((instructions.stall > 0) | (charged > 0)).tolist():
             frames = instructions.frames_of(row)
             if not frames:
@@ -106,7 +179,7 @@ def _line_table(a: WaveCosts, b: WaveCosts) -> ResultTable:
             key = keys.key(frames[0])
             line = lines.setdefault(key, _Line("", ""))
             line.label = frames[0].label
-            line.source = (costs.decoded.trace.source_line(frames[0]) or line.source).strip()
+            line.source = (costs.analysis.capture.source_line(frames[0]) or line.source).strip()
             stall = costs.per_wave(int(instructions.stall[row]))
             blame = costs.per_wave(int(charged[row]))
             setattr(line, f"stall_{side}", getattr(line, f"stall_{side}") + stall)
@@ -130,8 +203,8 @@ def _line_table(a: WaveCosts, b: WaveCosts) -> ResultTable:
 
 
 def _instruction_table(a: WaveCosts, b: WaveCosts) -> ResultTable:
-    left, right = _code_rows(a.decoded), _code_rows(b.decoded)
-    texts_a, texts_b = a.decoded.instructions.text, b.decoded.instructions.text
+    left, right = _code_rows(a.analysis), _code_rows(b.analysis)
+    texts_a, texts_b = a.analysis.instructions.text, b.analysis.instructions.text
     pairs = aligned(
         [normalized(texts_a[row]) for row in left], [normalized(texts_b[row]) for row in right]
     )
@@ -149,7 +222,7 @@ def _instruction_table(a: WaveCosts, b: WaveCosts) -> ResultTable:
 def _instruction_row(
     a: WaveCosts, b: WaveCosts, row_a: int | None, row_b: int | None
 ) -> tuple[Value, ...]:
-    before, after = a.decoded.instructions, b.decoded.instructions
+    before, after = a.analysis.instructions, b.analysis.instructions
     stall_a = None if row_a is None else a.per_wave(int(before.stall[row_a]))
     stall_b = None if row_b is None else b.per_wave(int(after.stall[row_b]))
     text_a = "" if row_a is None else before.text[row_a].strip()
@@ -173,8 +246,8 @@ def _instruction_row(
     )
 
 
-def _code_rows(decoded: DecodedTrace) -> list[int]:
-    return [int(row) for row in np.flatnonzero(~decoded.instructions.is_label)]
+def _code_rows(analysis: CaptureAnalysis) -> list[int]:
+    return [int(row) for row in np.flatnonzero(~analysis.instructions.is_label)]
 
 
 def _verdict(a: WaveCosts, b: WaveCosts, change: float | None, lines: ResultTable) -> Finding:
@@ -196,9 +269,11 @@ def _verdict(a: WaveCosts, b: WaveCosts, change: float | None, lines: ResultTabl
     )
 
 
-def _doubts(left: DecodedTrace, right: DecodedTrace, instructions: ResultTable) -> list[Finding]:
+def _doubts(
+    left: CaptureAnalysis, right: CaptureAnalysis, instructions: ResultTable
+) -> list[Finding]:
     found = []
-    names = short_name(left.trace.kernel_name), short_name(right.trace.kernel_name)
+    names = short_name(left.capture.kernel_name), short_name(right.capture.kernel_name)
     if names[0] != names[1]:
         found.append(
             _doubt("the captures are of different kernels", f"A is {names[0]}, B is {names[1]}")
@@ -219,8 +294,8 @@ def _doubts(left: DecodedTrace, right: DecodedTrace, instructions: ResultTable) 
                 f"{alone:,} of {len(statuses):,} rows are only in one capture: compare by line",
             )
         )
-    if left.trace.is_partial or right.trace.is_partial:
-        missing = [*left.trace.missing, *right.trace.missing]
+    if left.capture.is_partial or right.capture.is_partial:
+        missing = [*left.capture.missing, *right.capture.missing]
         found.append(_doubt("a capture is partial", "; ".join(missing)))
     return found
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wavescope.analyze.capture.decoded import DecodedTrace
+from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.hotspots import hotspots
+from wavescope.analyze.capture.kernel_occupancy import TracedOccupancy, traced_occupancy
 from wavescope.analyze.capture.page.code_view import CodeView, code_view
 from wavescope.analyze.capture.page.wave_timeline import WaveTimeline, wave_timeline
-from wavescope.analyze.capture.plan.context import Counters
-from wavescope.analyze.capture.plan.plan import plan_result
-from wavescope.analyze.capture.timeline import timeline_facts
-from wavescope.analyze.occupancy.report import occupancy_result
-from wavescope.analyze.occupancy.traced_kernel import TracedOccupancy, traced_occupancy
-from wavescope.model.capture import ThreadTrace
+from wavescope.analyze.capture.plan import KernelCounters, plan_result
+from wavescope.analyze.capture.wave_behaviour import wave_behaviour
+from wavescope.analyze.occupancy import occupancy_result
+from wavescope.model.capture import Capture
 from wavescope.model.result import Result
 
 
@@ -21,7 +20,7 @@ from wavescope.model.result import Result
 class CaptureReport:
     """The data of one capture's page."""
 
-    trace: ThreadTrace
+    capture: Capture
     plan: Result
     hotspots: Result
     running: Result
@@ -31,16 +30,18 @@ class CaptureReport:
     limits: Result | None
 
 
-def capture_report(decoded: DecodedTrace, counters: Counters | None = None) -> CaptureReport:
+def capture_report(
+    analysis: CaptureAnalysis, counters: KernelCounters | None = None
+) -> CaptureReport:
     """The report of a capture."""
-    occupancy = traced_occupancy(decoded.trace)
+    occupancy = traced_occupancy(analysis.capture)
     return CaptureReport(
-        trace=decoded.trace,
-        plan=plan_result(decoded, counters),
-        hotspots=hotspots(decoded),
-        running=timeline_facts(decoded),
-        code=code_view(decoded),
-        waves=wave_timeline(decoded),
+        capture=analysis.capture,
+        plan=plan_result(analysis, counters),
+        hotspots=hotspots(analysis),
+        running=wave_behaviour(analysis),
+        code=code_view(analysis),
+        waves=wave_timeline(analysis),
         occupancy=occupancy,
         limits=occupancy_result(occupancy.occupancy) if occupancy else None,
     )
