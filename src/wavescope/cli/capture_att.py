@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 
 import wavescope
+from wavescope.cli.child_output import STDERR, children_print_to
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputFormat,
     OutputOptions,
     add_force_flag,
+    add_kernel_flag,
     add_output_flags,
     add_quiet_flag,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
@@ -32,7 +31,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "command", metavar="-- CMD", nargs=argparse.REMAINDER, help="the program to run"
     )
-    parser.add_argument("--kernel", metavar="REGEX", required=True, help="the kernels to trace")
+    add_kernel_flag(parser, "the kernels to trace", required=True)
     parser.add_argument(
         "--iterations",
         metavar="N,...",
@@ -77,7 +76,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         _print_dry_run(wavescope.record_capture(options, dry_run=True), output)
         return 0
-    with program_output_apart() if output.format not in FOR_PEOPLE else nullcontext():
+    with children_print_to(STDERR, STDERR) if output.format not in FOR_PEOPLE else nullcontext():
         result = wavescope.record_capture(options, force=arguments.force)
     for finding in result.findings:
         say(finding.evidence, label="note")
@@ -89,19 +88,6 @@ def _run(arguments: argparse.Namespace) -> int:
         print_result(result, output)
         return 0
     return _analyse(folders[-1], arguments)
-
-
-@contextmanager
-def program_output_apart() -> Iterator[None]:
-    """Send what a started program prints to standard error: standard output is for the result."""
-    sys.stdout.flush()
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
 
 
 def _options(arguments: argparse.Namespace) -> wavescope.CaptureOptions:

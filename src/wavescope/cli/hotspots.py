@@ -8,14 +8,16 @@ from dataclasses import replace
 import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.diff_att import compared
+from wavescope.cli.inputs import add_captures_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
+    add_kernel_flag,
     add_output_flags,
     add_quiet_flag,
     row_count,
 )
-from wavescope.cli.output import leave_out, print_result, tell_left_out
+from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.plan import add_counters_flag
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
@@ -48,11 +50,8 @@ _DETAIL_TABLES = ("coverage", "waits")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "traces",
-        metavar="DIR",
-        nargs="+",
-        help="ui_output_agent_*_dispatch_* folder, a folder above such, or a zip or tar of them",
+    add_captures_argument(
+        parser, "ui_output_agent_*_dispatch_* folder, a folder above such, or a zip or tar of them"
     )
     group = parser.add_argument_group("hotspots")
     group.add_argument(
@@ -107,9 +106,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--no-waves", action="store_true", help="read code.json only: fast, but waits are estimated"
     )
-    group.add_argument(
-        "--kernel", metavar="REGEX", default="", help="captures whose kernel's name matches"
-    )
+    add_kernel_flag(group, "captures whose kernel's name matches")
     add_output_flags(parser)
     add_quiet_flag(parser)
 
@@ -117,11 +114,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
     if arguments.diff:
-        print_result(compared(arguments.traces, quiet=arguments.quiet), output)
+        print_result(compared(arguments.captures, quiet=arguments.quiet), output)
         return 0
-    with Progress(f"reading {arguments.traces[0]}", quiet=arguments.quiet) as progress:
+    with Progress(f"reading {arguments.captures[0]}", quiet=arguments.quiet) as progress:
         result = wavescope.hotspots(
-            arguments.traces,
+            arguments.captures,
             _options(arguments),
             kernel=arguments.kernel,
             has_overview=True,
@@ -140,7 +137,7 @@ def _run(arguments: argparse.Namespace) -> int:
         output = replace(output, rows=0)  # --topk says how many
     if output.format in FOR_PEOPLE:
         result = _for_people(result)
-    hidden = leave_out(result, output, _DETAIL_TABLES)
+    result, hidden = without_details(result, output, _DETAIL_TABLES)
     print_result(result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
     return 0

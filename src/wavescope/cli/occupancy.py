@@ -6,18 +6,18 @@ import argparse
 
 import wavescope
 from wavescope.cli.command import Command, Example
+from wavescope.cli.inputs import add_capture_argument
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.model.result import Result
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder",
-        metavar="DIR",
-        nargs="?",
-        help="thread-trace capture: folder, its parent or an archive; flags state what it lacks",
+    add_capture_argument(
+        parser,
+        "thread-trace capture: folder, its parent or an archive; flags state what it lacks",
+        required=False,
     )
     group = parser.add_argument_group("the kernel")
     group.add_argument("--arch", metavar="CHIP", help="such as gfx942; --chips lists all")
@@ -44,10 +44,12 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _of_kernel(arguments: argparse.Namespace) -> Result:
-    with Progress(f"reading {arguments.folder}", quiet=arguments.quiet) as progress:
+    with Progress(
+        f"reading {arguments.capture or arguments.arch}", quiet=arguments.quiet
+    ) as progress:
         return wavescope.occupancy(
             arguments.arch or "",
-            capture=arguments.folder,
+            capture=arguments.capture,
             vgprs=arguments.vgpr,
             agprs=arguments.agpr,
             sgprs=arguments.sgpr,

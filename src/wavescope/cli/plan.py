@@ -6,17 +6,15 @@ import argparse
 
 import wavescope
 from wavescope.cli.command import Command, Example
+from wavescope.cli.inputs import COUNTER_FILE, add_capture_argument
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "traces",
-        metavar="DIR",
-        nargs=1,
-        help="ui_output_agent_*_dispatch_* folder, a folder with one such, or a zip or tar of it",
+    add_capture_argument(
+        parser, "ui_output_agent_*_dispatch_* folder, a folder with one such, or a zip or tar of it"
     )
     add_counters_flag(parser)
     add_output_flags(parser)
@@ -28,6 +26,7 @@ def add_counters_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--counters",
         metavar="CSV",
+        type=COUNTER_FILE,
         action="append",
         default=[],
         help="counters of the same kernel from another run (may be repeated): tells clean memory "
@@ -37,9 +36,8 @@ def add_counters_flag(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
-    (capture,) = arguments.traces
-    with Progress(f"reading {capture}", quiet=arguments.quiet) as progress:
-        result = wavescope.plan(capture, counters=arguments.counters, progress=progress)
+    with Progress(f"reading {arguments.capture}", quiet=arguments.quiet) as progress:
+        result = wavescope.plan(arguments.capture, counters=arguments.counters, progress=progress)
     print_result(result, output)
     return 0
 

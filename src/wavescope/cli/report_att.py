@@ -7,21 +7,20 @@ from pathlib import Path
 
 import wavescope
 from wavescope.cli.command import Command, Example
+from wavescope.cli.inputs import add_capture_argument
 from wavescope.cli.options import (
     add_force_flag,
     add_json_flag,
     add_output_path,
     add_quiet_flag,
 )
+from wavescope.cli.outputs import tell_written
 from wavescope.cli.plan import add_counters_flag
 from wavescope.cli.progress import Progress
-from wavescope.cli.written import tell_written
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "traces", metavar="DIR", nargs=1, help="folder of a capture, its parent, or an archive"
-    )
+    add_capture_argument(parser, "folder of a capture, its parent, or an archive")
     add_output_path(parser, required=False, meaning="page to write (default capture.html)")
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the kernel)")
     add_counters_flag(parser)
@@ -31,10 +30,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    (capture,) = arguments.traces
-    with Progress(f"analysing {capture}", quiet=arguments.quiet) as progress:
+    with Progress(f"analysing {arguments.capture}", quiet=arguments.quiet) as progress:
         target = wavescope.capture_report(
-            capture,
+            arguments.capture,
             arguments.output or Path("capture.html"),
             title=arguments.title or "",
             counters=arguments.counters,
