@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,13 +12,26 @@ from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.diff.alignment import aligned, normalized
 from wavescope.analyze.capture.instruction_kinds import KINDS
 from wavescope.model.capture import Frame, SourceFile
-from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit, Value
+from wavescope.model.result import (
+    ColumnOf,
+    Finding,
+    Result,
+    ResultColumn,
+    ResultTable,
+    Severity,
+    Unit,
+    table_of,
+)
 from wavescope.names.kernel_names import short_name
+
+LineKey = tuple[str, str, int]
+_NOTABLE_PERCENT = 2.0
+_SHOWN = 3
 
 
 @dataclass(frozen=True, eq=False)
 class WaveCosts:
-    """A decoded capture and the number that its cycles are divided by."""
+    """A capture and the number that its cycles are divided by."""
 
     analysis: CaptureAnalysis
     waves: int
@@ -45,9 +59,6 @@ def wave_costs(analysis: CaptureAnalysis) -> WaveCosts:
     executed = np.flatnonzero(analysis.executed_rows)
     hits = int(analysis.instructions.hits[executed[0]]) if len(executed) else 0
     return WaveCosts(analysis, max(hits, 1), "executions of the first instruction")
-
-
-LineKey = tuple[str, str, int]
 
 
 class LineKeys:
@@ -87,53 +98,23 @@ def has_text_of_all(analysis: CaptureAnalysis) -> bool:
     return bool(paths) and paths <= set(analysis.capture.sources)
 
 
-_NOTABLE_PERCENT = 2.0
-_SHOWN = 3
-_CYCLES = (
-    ResultColumn("stall_a", "Stall A", Unit.NONE, "stall cycles per wave in A"),
-    ResultColumn("stall_b", "Stall B", Unit.NONE, "stall cycles per wave in B"),
-    ResultColumn("stall_change", "Change", Unit.NONE, "B - A"),
-)
-_LINE_COLUMNS = (
-    ResultColumn("line", "Line", Unit.NAME, "file and line number in B, in A where B has none"),
-    *_CYCLES,
-    ResultColumn("charged_a", "Charged A", Unit.NONE, "with waits charged to what they waited for"),
-    ResultColumn("charged_b", "Charged B", Unit.NONE),
-    ResultColumn("charged_change", "Change", Unit.NONE, "B - A"),
-    ResultColumn("source", "Source", Unit.NAME),
-)
-_INSTRUCTION_COLUMNS = (
-    ResultColumn("status", "Status", Unit.NAME, "same, changed registers, only in A, only in B"),
-    ResultColumn("row_a", "Row A", Unit.NONE),
-    ResultColumn("row_b", "Row B", Unit.NONE),
-    *_CYCLES,
-    ResultColumn("hits_a", "Hits A", Unit.NONE, "executions per wave"),
-    ResultColumn("hits_b", "Hits B", Unit.NONE),
-    ResultColumn("instruction", "Instruction", Unit.NAME, "as in B, in A where B has none"),
-)
-_KIND_COLUMNS = (ResultColumn("kind", "Kind", Unit.NAME), *_CYCLES)
-
-
-@dataclass
-class _Line:
-    label: str
-    source: str
-    stall_a: float = 0.0
-    stall_b: float = 0.0
-    charged_a: float = 0.0
-    charged_b: float = 0.0
-
-
 def capture_diff(left: CaptureAnalysis, right: CaptureAnalysis) -> Result:
     """What changed from capture A (`left`) to B (`right`), all cycles per wave."""
     a, b = wave_costs(left), wave_costs(right)
-    instructions = _instruction_table(a, b)
-    lines = _line_table(a, b)
-    change = _percent(a.cycles, b.cycles)
-    result = Result(
+    by_text = has_text_of_all(left) and has_text_of_all(right)
+    lines = _changed_lines(_line_costs(a, by_text=by_text), _line_costs(b, by_text=by_text))
+    pairs = _instruction_pairs(a, b)
+    change = 100 * (b.cycles - a.cycles) / a.cycles if a.cycles else None
+    matched = "matched by their text" if by_text else "matched by their number"
+    return Result(
         "Two captures",
-        [_kind_table(a, b), lines, instructions],
-        facts={
+        [
+            _kind_table(a, b),
+            table_of("lines", f"Source lines, {matched}, cycles per wave", _LINE_COLUMNS, lines),
+            table_of("instructions", "Instructions, cycles per wave", _PAIR_COLUMNS, pairs),
+        ],
+        [_verdict(a, b, change, lines), *_doubts(left, right, pairs)],
+        {
             "a": left.capture.facts.path,
             "b": right.capture.facts.path,
             "kernel": left.capture.kernel_name,
@@ -147,116 +128,194 @@ def capture_diff(left: CaptureAnalysis, right: CaptureAnalysis) -> Result:
             "cycles_divided_by": a.basis if a.basis == b.basis else f"{a.basis}; {b.basis}",
         },
     )
-    result.findings += [_verdict(a, b, change, lines), *_doubts(left, right, instructions)]
-    return result
+
+
+_STALL_A = ResultColumn("stall_a", "Stall A", Unit.NONE, "stall cycles per wave in A")
+_STALL_B = ResultColumn("stall_b", "Stall B", Unit.NONE, "stall cycles per wave in B")
+_CHANGE = ResultColumn("stall_change", "Change", Unit.NONE, "B - A")
 
 
 def _kind_table(a: WaveCosts, b: WaveCosts) -> ResultTable:
-    sums = [
+    before, after = (
         np.bincount(each.analysis.kind_code, each.analysis.instructions.stall, minlength=len(KINDS))
         / each.waves
         for each in (a, b)
+    )
+    columns: list[ColumnOf[int]] = [
+        ResultColumn("kind", "Kind", Unit.NAME).of(lambda code: KINDS[code].value),
+        _STALL_A.of(lambda code: float(before[code])),
+        _STALL_B.of(lambda code: float(after[code])),
+        _CHANGE.of(lambda code: float(after[code] - before[code])),
     ]
-    rows: list[tuple[Value, ...]] = [
-        (kind.value, float(before), float(after), float(after - before))
-        for kind, before, after in zip(KINDS, *sums, strict=True)
-        if before or after
-    ]
-    rows.sort(key=lambda row: -abs(float(row[3] or 0)))
-    return ResultTable("kinds", "Stall by kind, cycles per wave", _KIND_COLUMNS, rows)
+    shown = np.flatnonzero((before != 0) | (after != 0))
+    ranked = shown[np.argsort(-np.abs(after - before)[shown], kind="stable")]
+    return table_of("kinds", "Stall by kind, cycles per wave", columns, ranked.tolist())
 
 
-def _line_table(a: WaveCosts, b: WaveCosts) -> ResultTable:
-    by_text = has_text_of_all(a.analysis) and has_text_of_all(b.analysis)
-    lines: dict[LineKey, _Line] = {}
-    for costs, side in ((a, "a"), (b, "b")):
-        keys = LineKeys(costs.analysis, by_text=by_text)
-        instructions, charged = costs.analysis.instructions, costs.analysis.charges.charged
-        for row in np.flatnonzero((instructions.stall > 0) | (charged > 0)).tolist():
-            frames = instructions.frames_of(row)
-            if not frames:
-                continue
-            key = keys.key(frames[0])
-            line = lines.setdefault(key, _Line("", ""))
-            line.label = frames[0].label
-            line.source = (costs.analysis.capture.source_line(frames[0]) or line.source).strip()
-            stall = costs.per_wave(int(instructions.stall[row]))
-            blame = costs.per_wave(int(charged[row]))
-            setattr(line, f"stall_{side}", getattr(line, f"stall_{side}") + stall)
-            setattr(line, f"charged_{side}", getattr(line, f"charged_{side}") + blame)
-    rows: list[tuple[Value, ...]] = [
-        (
-            line.label,
-            line.stall_a,
-            line.stall_b,
-            line.stall_b - line.stall_a,
-            line.charged_a,
-            line.charged_b,
-            line.charged_b - line.charged_a,
-            line.source or None,
+@dataclass
+class _LineCost:
+    """What a source line costs a wave of one capture."""
+
+    label: str = ""
+    source: str = ""
+    stall: float = 0.0
+    charged: float = 0.0
+
+
+def _line_costs(costs: WaveCosts, *, by_text: bool) -> dict[LineKey, _LineCost]:
+    keys = LineKeys(costs.analysis, by_text=by_text)
+    instructions, charged = costs.analysis.instructions, costs.analysis.charges.charged
+    lines: dict[LineKey, _LineCost] = {}
+    for row in np.flatnonzero((instructions.stall > 0) | (charged > 0)).tolist():
+        frames = instructions.frames_of(row)
+        if not frames:
+            continue
+        line = lines.setdefault(keys.key(frames[0]), _LineCost())
+        line.label = frames[0].label
+        line.source = (costs.analysis.capture.source_line(frames[0]) or line.source).strip()
+        line.stall += costs.per_wave(int(instructions.stall[row]))
+        line.charged += costs.per_wave(int(charged[row]))
+    return lines
+
+
+class _ChangedLine(NamedTuple):
+    """One source line in A and in B; where one of them has none, it costs nothing there."""
+
+    a: _LineCost
+    b: _LineCost
+
+    @property
+    def label(self) -> str:
+        return self.b.label or self.a.label
+
+    @property
+    def stall_change(self) -> float:
+        return self.b.stall - self.a.stall
+
+    @property
+    def charged_change(self) -> float:
+        return self.b.charged - self.a.charged
+
+
+def _changed_lines(
+    before: dict[LineKey, _LineCost], after: dict[LineKey, _LineCost]
+) -> list[_ChangedLine]:
+    """The lines of both captures, those that changed most first."""
+    none = _LineCost()
+    lines = [
+        _ChangedLine(before.get(key, none), after.get(key, none)) for key in {**before, **after}
+    ]
+    return sorted(lines, key=lambda line: -max(abs(line.stall_change), abs(line.charged_change)))
+
+
+_LINE_COLUMNS: tuple[ColumnOf[_ChangedLine], ...] = (
+    ResultColumn("line", "Line", Unit.NAME, "file and line number in B, in A where B has none").of(
+        lambda line: line.label
+    ),
+    _STALL_A.of(lambda line: line.a.stall),
+    _STALL_B.of(lambda line: line.b.stall),
+    _CHANGE.of(lambda line: line.stall_change),
+    ResultColumn(
+        "charged_a", "Charged A", Unit.NONE, "with waits charged to what they waited for"
+    ).of(lambda line: line.a.charged),
+    ResultColumn("charged_b", "Charged B", Unit.NONE).of(lambda line: line.b.charged),
+    ResultColumn("charged_change", "Change", Unit.NONE, "B - A").of(
+        lambda line: line.charged_change
+    ),
+    ResultColumn("source", "Source", Unit.NAME).of(
+        lambda line: line.b.source or line.a.source or None
+    ),
+)
+
+
+class _CodeRow(NamedTuple):
+    """One instruction of a capture, cycles and executions per wave."""
+
+    row: int
+    text: str
+    stall: float
+    hits: float
+
+
+class _InstructionPair(NamedTuple):
+    """An instruction in A and in B, None where there is no partner."""
+
+    a: _CodeRow | None
+    b: _CodeRow | None
+
+    @property
+    def status(self) -> str:
+        if self.a is None:
+            return "only in B"
+        if self.b is None:
+            return "only in A"
+        return "same" if self.a.text == self.b.text else "changed registers"
+
+    @property
+    def stall_change(self) -> float:
+        return (self.b.stall if self.b else 0.0) - (self.a.stall if self.a else 0.0)
+
+
+def _instruction_pairs(a: WaveCosts, b: WaveCosts) -> list[_InstructionPair]:
+    """All instructions of both captures, those whose stall changed most first."""
+    left, right = _code_rows(a), _code_rows(b)
+    places = aligned(
+        [normalized(each.text) for each in left], [normalized(each.text) for each in right]
+    )
+    partner_a, partner_b = {at for at, _ in places}, {other for _, other in places}
+    pairs = [
+        *(_InstructionPair(left[at], right[other]) for at, other in places),
+        *(_InstructionPair(row, None) for at, row in enumerate(left) if at not in partner_a),
+        *(_InstructionPair(None, row) for at, row in enumerate(right) if at not in partner_b),
+    ]
+    return sorted(pairs, key=lambda pair: (-abs(pair.stall_change), pair.status))
+
+
+def _code_rows(costs: WaveCosts) -> list[_CodeRow]:
+    instructions = costs.analysis.instructions
+    return [
+        _CodeRow(
+            row,
+            instructions.text[row].strip(),
+            costs.per_wave(int(instructions.stall[row])),
+            costs.per_wave(int(instructions.hits[row])),
         )
-        for line in lines.values()
+        for row in np.flatnonzero(~instructions.is_label).tolist()
     ]
-    rows.sort(key=lambda row: -max(abs(float(row[3] or 0)), abs(float(row[6] or 0))))
-    matched = "matched by their text" if by_text else "matched by their number"
-    return ResultTable("lines", f"Source lines, {matched}, cycles per wave", _LINE_COLUMNS, rows)
 
 
-def _instruction_table(a: WaveCosts, b: WaveCosts) -> ResultTable:
-    left, right = _code_rows(a.analysis), _code_rows(b.analysis)
-    texts_a, texts_b = a.analysis.instructions.text, b.analysis.instructions.text
-    pairs = aligned(
-        [normalized(texts_a[row]) for row in left], [normalized(texts_b[row]) for row in right]
-    )
-    partner_a, partner_b = {at for at, _ in pairs}, {other for _, other in pairs}
-    matched = [(left[at], right[other]) for at, other in pairs]
-    alone: list[tuple[int | None, int | None]] = [
-        *((left[at], None) for at in range(len(left)) if at not in partner_a),
-        *((None, right[at]) for at in range(len(right)) if at not in partner_b),
-    ]
-    rows = [_instruction_row(a, b, row_a, row_b) for row_a, row_b in [*matched, *alone]]
-    rows.sort(key=lambda row: (-abs(float(row[5] or 0)), str(row[0])))
-    return ResultTable("instructions", "Instructions, cycles per wave", _INSTRUCTION_COLUMNS, rows)
+_PAIR_COLUMNS: tuple[ColumnOf[_InstructionPair], ...] = (
+    ResultColumn("status", "Status", Unit.NAME, "same, changed registers, only in A, only in B").of(
+        lambda pair: pair.status
+    ),
+    ResultColumn("row_a", "Row A", Unit.NONE).of(lambda pair: pair.a.row if pair.a else None),
+    ResultColumn("row_b", "Row B", Unit.NONE).of(lambda pair: pair.b.row if pair.b else None),
+    _STALL_A.of(lambda pair: pair.a.stall if pair.a else None),
+    _STALL_B.of(lambda pair: pair.b.stall if pair.b else None),
+    _CHANGE.of(lambda pair: pair.stall_change),
+    ResultColumn("hits_a", "Hits A", Unit.NONE, "executions per wave").of(
+        lambda pair: pair.a.hits if pair.a else None
+    ),
+    ResultColumn("hits_b", "Hits B", Unit.NONE).of(lambda pair: pair.b.hits if pair.b else None),
+    ResultColumn("instruction", "Instruction", Unit.NAME, "as in B, in A where B has none").of(
+        lambda pair: (pair.b.text if pair.b else "") or (pair.a.text if pair.a else "")
+    ),
+)
 
 
-def _instruction_row(
-    a: WaveCosts, b: WaveCosts, row_a: int | None, row_b: int | None
-) -> tuple[Value, ...]:
-    before, after = a.analysis.instructions, b.analysis.instructions
-    stall_a = None if row_a is None else a.per_wave(int(before.stall[row_a]))
-    stall_b = None if row_b is None else b.per_wave(int(after.stall[row_b]))
-    text_a = "" if row_a is None else before.text[row_a].strip()
-    text_b = "" if row_b is None else after.text[row_b].strip()
-    if row_a is None:
-        status = "only in B"
-    elif row_b is None:
-        status = "only in A"
-    else:
-        status = "same" if text_a == text_b else "changed registers"
-    return (
-        status,
-        row_a,
-        row_b,
-        stall_a,
-        stall_b,
-        (stall_b or 0.0) - (stall_a or 0.0),
-        None if row_a is None else a.per_wave(int(before.hits[row_a])),
-        None if row_b is None else b.per_wave(int(after.hits[row_b])),
-        text_b or text_a,
-    )
-
-
-def _code_rows(analysis: CaptureAnalysis) -> list[int]:
-    return [int(row) for row in np.flatnonzero(~analysis.instructions.is_label)]
-
-
-def _verdict(a: WaveCosts, b: WaveCosts, change: float | None, lines: ResultTable) -> Finding:
+def _verdict(
+    a: WaveCosts, b: WaveCosts, change: float | None, lines: list[_ChangedLine]
+) -> Finding:
     words = (
         "as fast as"
         if change is None or abs(change) < _NOTABLE_PERCENT
         else (f"{abs(change):.1f} % {'slower' if change > 0 else 'faster'} than")
     )
-    moved = [f"{row[0]} {float(row[6] or 0):+,.0f}" for row in lines.rows[:_SHOWN] if row[6]]
+    moved = [
+        f"{line.label} {line.charged_change:+,.0f}"
+        for line in lines[:_SHOWN]
+        if line.charged_change
+    ]
     where = f"; charged stall per wave by line: {', '.join(moved)}" if moved else ""
     is_worse = change is not None and change >= _NOTABLE_PERCENT
     return Finding(
@@ -270,7 +329,7 @@ def _verdict(a: WaveCosts, b: WaveCosts, change: float | None, lines: ResultTabl
 
 
 def _doubts(
-    left: CaptureAnalysis, right: CaptureAnalysis, instructions: ResultTable
+    left: CaptureAnalysis, right: CaptureAnalysis, pairs: list[_InstructionPair]
 ) -> list[Finding]:
     found = []
     names = short_name(left.capture.kernel_name), short_name(right.capture.kernel_name)
@@ -285,13 +344,12 @@ def _doubts(
                 f"A is {left.chip.name or 'unknown'}, B is {right.chip.name or 'unknown'}",
             )
         )
-    statuses = instructions.column("status")
-    alone = sum(str(status).startswith("only") for status in statuses)
-    if statuses and 2 * alone > len(statuses):
+    alone = sum(pair.a is None or pair.b is None for pair in pairs)
+    if 2 * alone > len(pairs):
         found.append(
             _doubt(
                 "most instructions have no partner",
-                f"{alone:,} of {len(statuses):,} rows are only in one capture: compare by line",
+                f"{alone:,} of {len(pairs):,} rows are only in one capture: compare by line",
             )
         )
     if left.capture.is_partial or right.capture.is_partial:
@@ -302,7 +360,3 @@ def _doubts(
 
 def _doubt(title: str, evidence: str) -> Finding:
     return Finding("capture-doubt", Severity.WARNING, title, evidence)
-
-
-def _percent(before: float, after: float) -> float | None:
-    return 100 * (after - before) / before if before else None
