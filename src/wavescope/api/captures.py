@@ -15,7 +15,6 @@ from wavescope.analyze.capture import (
     capture_findings,
     capture_overview,
     traced_occupancy_result,
-    wave_behaviour,
 )
 from wavescope.analyze.capture import hotspots as hotspots_result
 from wavescope.analyze.occupancy import (
@@ -55,7 +54,6 @@ def hotspots(
     kernel: str = "",
     has_overview: bool = False,
     has_waves: bool = True,
-    has_timeline: bool = False,
     has_plan: bool = False,
     counters: Paths = (),
     progress: Progress = no_progress,
@@ -63,9 +61,8 @@ def hotspots(
     """Where a kernel stalls, by instruction and line.
 
     `kernel` chooses the capture whose kernel's name it finds; where several are left,
-    `has_overview` gives a table of them instead of an error. `has_timeline` adds how the waves
-    ran, `has_plan` what to change. Without `has_waves` only code.json is read, and what waits
-    waited for is estimated.
+    `has_overview` gives a table of them instead of an error. `has_plan` adds what to change.
+    Without `has_waves` only code.json is read, and what waits waited for is estimated.
     """
     paths = _listed(captures)
     found = find_captures(paths)
@@ -73,11 +70,9 @@ def hotspots(
         found, overview = _chosen(paths, kernel, progress)
         if has_overview and len(found) > 1:
             return overview
-    options_read = ReadOptions(reads_waves=has_waves, progress=progress)
-    analysis = CaptureAnalysis(load_capture(only_capture(paths[0], found), options_read))
+    reading = ReadOptions(reads_waves=has_waves, progress=progress)
+    analysis = CaptureAnalysis(load_capture(only_capture(paths[0], found), reading))
     result = hotspots_result(analysis, options)
-    if has_timeline:
-        result = result.with_parts([wave_behaviour(analysis)])
     if has_plan:
         changes = _plan(analysis, counters)
         result = result.with_tables(*changes.tables).with_findings(changes.findings)
@@ -255,6 +250,8 @@ def _chosen(
         try:
             capture = load_capture(location, ReadOptions(reads_waves=False))
         except UnreadableInputError as error:
+            if len(locations) == 1:
+                raise
             unreadable.append(str(error))
             continue
         if pattern.search(capture.kernel_name):

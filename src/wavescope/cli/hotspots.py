@@ -123,7 +123,6 @@ def _run(arguments: argparse.Namespace) -> int:
             kernel=arguments.kernel,
             has_overview=True,
             has_waves=not arguments.no_waves,
-            has_timeline=arguments.timeline,
             has_plan=arguments.plan,
             counters=arguments.counters,
             progress=progress,
@@ -159,6 +158,7 @@ def _options(arguments: argparse.Namespace) -> wavescope.HotspotOptions:
         frame=arguments.frame,
         has_detail=arguments.detail,
         context=arguments.context,
+        has_timeline=arguments.timeline,
     )
 
 

@@ -21,6 +21,7 @@ from wavescope.analyze.capture.source_lines import (
     line_map,
 )
 from wavescope.analyze.capture.stall_types import stall_types
+from wavescope.analyze.capture.wave_behaviour import wave_behaviour
 from wavescope.model.capture import Frame, Integers, Measure
 from wavescope.model.result import (
     ColumnOf,
@@ -65,7 +66,10 @@ class HotspotOptions:
     view: View = View.BOTH
     frame: FrameChoice = FrameChoice.INNERMOST
     has_detail: bool = False
+    """The source around the hottest lines, `context` lines before and after."""
     context: int = 4
+    has_timeline: bool = False
+    """How the waves ran: spread, gaps, barriers, matrix rate, hidden latency, occupancy."""
 
     def __post_init__(self) -> None:
         """Words such as `src` stand for what they name."""
@@ -94,7 +98,9 @@ def hotspots(analysis: CaptureAnalysis, options: HotspotOptions | None = None) -
         _findings(analysis, entries),
         _facts(analysis),
     ).with_parts([coverage])
-    return _in_samples(result) if analysis.instructions.measure is Measure.SAMPLES else result
+    if analysis.instructions.measure is Measure.SAMPLES:
+        result = _in_samples(result)
+    return result.with_parts([wave_behaviour(analysis)]) if options.has_timeline else result
 
 
 def _context(

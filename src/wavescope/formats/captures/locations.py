@@ -62,6 +62,14 @@ def find_captures(paths: Sequence[str | os.PathLike[str]]) -> list[CaptureLocati
     return found
 
 
+def holds_captures(path: str | os.PathLike[str]) -> bool:
+    """Whether `path` names, holds or packs a capture."""
+    try:
+        return bool(find_captures([path]))
+    except UnreadableInputError:
+        return False
+
+
 def only_capture(
     path: str | os.PathLike[str], found: Sequence[CaptureLocation] | None = None
 ) -> CaptureLocation:
