@@ -13,7 +13,7 @@ from wavescope.model.chips import (
     find_chip,
     matrix_cycles,
 )
-from wavescope.model.chips.catalogue import chip_of_target_version, is_matrix_instruction
+from wavescope.model.chips.chip_table import chip_of_target_version, is_matrix_instruction
 
 PROMISED = (
     "gfx906 gfx908 gfx90a gfx940 gfx941 gfx942 gfx950 gfx1030 gfx1100 gfx1151 gfx1200 gfx1201"

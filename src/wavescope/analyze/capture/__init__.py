@@ -1,10 +1,9 @@
 """What a capture tells: stalls by instruction and line, what waits wait for, how waves ran."""
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
-from wavescope.analyze.capture.coverage import capture_coverage, capture_findings
-from wavescope.analyze.capture.hotspots import HotspotOptions, hotspots
+from wavescope.analyze.capture.coverage import capture_coverage, capture_findings, capture_overview
+from wavescope.analyze.capture.hotspot_report import HotspotOptions, hotspots
 from wavescope.analyze.capture.kernel_occupancy import traced_occupancy_result
-from wavescope.analyze.capture.overview import capture_overview
 
 __all__ = [
     "CaptureAnalysis",

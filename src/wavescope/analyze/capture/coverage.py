@@ -1,14 +1,16 @@
-"""What a capture covers, so that nobody takes a part for the whole."""
+"""What captures cover: several side by side to choose one, and how much of one is there."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
-from wavescope.analyze.capture.analysis import CaptureAnalysis
+from wavescope.analyze.capture.analysis import CaptureAnalysis, percent_of
 from wavescope.analyze.capture.decoder_checks import disagreeing_events, reproduced_dependencies
 from wavescope.analyze.capture.executed import sums_by_row
+from wavescope.analyze.capture.stall_types import main_type
 from wavescope.model.capture import Capture, Measure
 from wavescope.model.result import (
     ColumnOf,
@@ -17,11 +19,13 @@ from wavescope.model.result import (
     ResultColumn,
     ResultTable,
     Severity,
+    Unit,
     Value,
     table_of,
 )
 
 _ROCM = re.compile(r"rocm-(\d+\.\d+(\.\d+)?)")
+_MOST_REASONS = 3
 
 
 def capture_coverage(analysis: CaptureAnalysis) -> Result:
@@ -149,3 +153,46 @@ def capture_findings(capture: Capture) -> list[Finding]:
         for sentence in capture.repaired
     ]
     return missing + odd
+
+
+_OVERVIEW_COLUMNS: tuple[ColumnOf[CaptureAnalysis], ...] = (
+    ResultColumn("kernel", "Kernel", Unit.NAME).of(
+        lambda each: each.capture.kernel_name or each.capture.facts.name
+    ),
+    ResultColumn("dispatch", "Dispatch", Unit.NONE).of(lambda each: each.capture.facts.dispatch_id),
+    ResultColumn("stall", "Stall", Unit.COUNT).of(lambda each: each.total_stall),
+    ResultColumn("stall_rate_percent", "Stall rate", Unit.PERCENT, "stall of latency").of(
+        lambda each: percent_of(each.total_stall, int(each.instructions.latency.sum()))
+    ),
+    ResultColumn("type", "Main type", meaning="the type with most of the stall").of(main_type),
+    ResultColumn("executed_rows", "Executed", Unit.COUNT, "instructions that ran").of(
+        lambda each: int(each.executed_rows.sum())
+    ),
+    ResultColumn("waves", "Waves", Unit.COUNT, "wave files that are listed").of(
+        lambda each: each.capture.facts.expected_waves
+    ),
+    ResultColumn("is_partial", "Partial").of(lambda each: each.capture.is_partial),
+    ResultColumn("path", "Path").of(lambda each: each.capture.facts.path),
+)
+
+
+def capture_overview(captures: Sequence[Capture], unreadable: Sequence[str] = ()) -> Result:
+    """One row per capture in the order given; what could not be read becomes a finding."""
+    return Result(
+        "Captures",
+        [table_of("captures", "Captures", _OVERVIEW_COLUMNS, map(CaptureAnalysis, captures))],
+        [_unreadable_finding(unreadable)] if unreadable else [],
+        {"capture_count": len(captures)},
+    )
+
+
+def _unreadable_finding(reasons: Sequence[str]) -> Finding:
+    left = len(reasons) - _MOST_REASONS
+    title = "1 capture" if len(reasons) == 1 else f"{len(reasons):,} captures"
+    return Finding(
+        "capture-unreadable",
+        Severity.WARNING,
+        f"{title} cannot be read",
+        "; ".join(reasons[:_MOST_REASONS]) + (f"; and {left:,} more" if left > 0 else ""),
+        numbers={"unreadable": len(reasons)},
+    )

@@ -16,6 +16,9 @@ from wavescope.model.capture import Category, Flags, Integers, Rows, Waves
 
 _WAVES = 64
 """Waves compared at a time: their lists shall not double the memory of the trace."""
+_PIECE = 1 << 18
+_MOST_CATEGORIES = 256
+_MEMORY = (Category.VMEM, Category.FLAT)
 
 
 def reproduced_dependencies(analysis: CaptureAnalysis) -> tuple[int, int]:
@@ -86,9 +89,6 @@ def _places(waves: Integers | Rows, wave_count: int) -> Integers:
     return waves.astype(np.int64) * (1 << 32) + (np.arange(len(waves)) - firsts)
 
 
-_PIECE = 1 << 18
-_MOST_CATEGORIES = 256
-_MEMORY = (Category.VMEM, Category.FLAT)
 _EXPECTED: dict[Kind, tuple[Category, ...]] = {
     Kind.SMEM: (Category.SMEM,),
     Kind.SALU: (Category.SALU,),

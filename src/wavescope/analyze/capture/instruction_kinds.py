@@ -1,4 +1,4 @@
-"""What a wait instruction waits for: counters and how many operations may stay outstanding.
+"""What instructions do, by mnemonic, and so what their stall means; what waits wait for.
 
 Waits are spelled with counter names, as one number whose bits hold all counters (`s_waitcnt
 0x3f70`), as one instruction per counter (gfx10's s_waitcnt_vscnt, gfx12's s_wait_loadcnt) or for a

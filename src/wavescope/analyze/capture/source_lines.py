@@ -1,4 +1,10 @@
-"""Source lines with the sums of their instructions, by the chosen frame of the inline chain."""
+"""Source lines with the sums of their instructions, by the chosen frame of the inline chain.
+
+Compilers give instructions of no line of their own (addresses, waits, the prologue) the line of the
+function around them: a decorator, a definition, the kernel's entry, line 0. Such entry lines then
+lead every ranking and tell nothing. They are found here, so that reports show them apart; a wait on
+one of them is charged to the line of its producer.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +23,13 @@ from wavescope.model.capture import Codes, Frame, Instructions, Integers
 
 NO_SOURCE = Frame("", 0)
 """Stands for instructions that no source line is known for."""
+_DECORATOR = re.compile(r"\s*@\s*[A-Za-z_]")
+_DEFINITION = re.compile(r"\s*(async\s+)?def\s+\w+")
+_KERNEL = re.compile(r"__global__|\bkernel\s+void\b|\bamdgpu_kernel\b")
+_MOST_TEXT = 2000
+_FEWEST_RUNS = 3
+_SMALLEST_SPREAD = 0.5
+_MOST_LISTED = 3
 
 
 class FrameChoice(str, enum.Enum):
@@ -137,15 +150,6 @@ def frame_label(frame: Frame) -> str:
 def chain_label(frames: Sequence[Frame]) -> str:
     """`a.h:7 -> b.cpp:20`, files without their folders."""
     return " -> ".join(frame.label for frame in frames) or "(no source)"
-
-
-_DECORATOR = re.compile(r"\s*@\s*[A-Za-z_]")
-_DEFINITION = re.compile(r"\s*(async\s+)?def\s+\w+")
-_KERNEL = re.compile(r"__global__|\bkernel\s+void\b|\bamdgpu_kernel\b")
-_MOST_TEXT = 2000
-_FEWEST_RUNS = 3
-_SMALLEST_SPREAD = 0.5
-_MOST_LISTED = 3
 
 
 class EntryLine(NamedTuple):

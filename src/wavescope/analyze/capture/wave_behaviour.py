@@ -9,9 +9,12 @@ import numpy as np
 from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows, percent_of
 from wavescope.analyze.capture.barriers import barrier_table
 from wavescope.analyze.capture.instruction_kinds import Kind
-from wavescope.analyze.capture.kernel_occupancy import measured_facts, traced_occupancy
+from wavescope.analyze.capture.kernel_occupancy import (
+    measured_facts,
+    occupancy_over_time,
+    traced_occupancy,
+)
 from wavescope.analyze.capture.latency_hiding import exposed_stalls, latency_hiding
-from wavescope.analyze.capture.measured_occupancy import occupancy_over_time
 from wavescope.analyze.capture.source_lines import chain_label
 from wavescope.analyze.capture.stall_types import instruction_mix
 from wavescope.arrays.intervals import Intervals

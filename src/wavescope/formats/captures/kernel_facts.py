@@ -28,6 +28,17 @@ _MOST_CSV_BYTES = 512 << 20
 _NAME_ENDING = re.compile(r"\s*(\[clone [^\]]*\]|\.kd)\s*\Z")
 
 Row = Mapping[str, str]
+_DATABASE = re.compile(r"\.(db|rocpd|sqlite)\Z", re.IGNORECASE)
+_MOST_SYMBOLS = 1_000_000
+Answer = TypeVar("Answer")
+_DISPATCH = """
+SELECT d.dispatch_id, s.display_name, s.arch_vgpr_count, s.accum_vgpr_count, s.sgpr_count,
+       max(d.group_segment_size, s.group_segment_size), d.private_segment_size,
+       d.workgroup_size_x, d.workgroup_size_y, d.workgroup_size_z,
+       d.grid_size_x, d.grid_size_y, d.grid_size_z, d.start, d.end
+FROM "{dispatches}" d JOIN "{symbols}" s ON d.kernel_id = s.id AND d.guid = s.guid
+WHERE s.id = ? AND s.guid IS ? AND (? IS NULL OR d.dispatch_id = ?) LIMIT 1
+"""
 
 
 def read_kernel_facts(
@@ -221,19 +232,6 @@ def _size(row: Row, name: str) -> tuple[int, int, int] | None:
     if x is None:
         return None
     return x, max(_number(row, f"{name}_y") or 1, 1), max(_number(row, f"{name}_z") or 1, 1)
-
-
-_DATABASE = re.compile(r"\.(db|rocpd|sqlite)\Z", re.IGNORECASE)
-_MOST_SYMBOLS = 1_000_000
-Answer = TypeVar("Answer")
-_DISPATCH = """
-SELECT d.dispatch_id, s.display_name, s.arch_vgpr_count, s.accum_vgpr_count, s.sgpr_count,
-       max(d.group_segment_size, s.group_segment_size), d.private_segment_size,
-       d.workgroup_size_x, d.workgroup_size_y, d.workgroup_size_z,
-       d.grid_size_x, d.grid_size_y, d.grid_size_z, d.start, d.end
-FROM "{dispatches}" d JOIN "{symbols}" s ON d.kernel_id = s.id AND d.guid = s.guid
-WHERE s.id = ? AND s.guid IS ? AND (? IS NULL OR d.dispatch_id = ?) LIMIT 1
-"""
 
 
 def _kernel_of_rocpd(

@@ -26,6 +26,8 @@ _MOST_INDEX_BYTES = 256 << 20
 _WAVE_NAME = re.compile(r"se(\d{1,4})_sm(\d{1,4})_sl(\d{1,4})_wv(\d{1,9})\.json\Z")
 _MOST_COORDINATE = 2**31 - 1
 _MOST_TIME = 2**53
+MOST_EVENTS = 32_000_000
+_MOST_WAVE_BYTES = 256 << 20
 
 
 class WaveFile(NamedTuple):
@@ -128,10 +130,6 @@ def _coordinates(*keys: object) -> tuple[int, int, int, int] | None:
 def _entry_name(entry: object, folder: str) -> str | None:
     local = entry[0] if isinstance(entry, list) and entry else entry
     return safe_name(folder, local) if isinstance(local, str) else None
-
-
-MOST_EVENTS = 32_000_000
-_MOST_WAVE_BYTES = 256 << 20
 
 
 def read_waves(

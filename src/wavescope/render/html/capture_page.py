@@ -20,6 +20,8 @@ from wavescope.units import count_text
 SCRIPTS = ("page", "tables", "timeline_data", "timeline_drawing", "timeline", "capture")
 _WORDS = TimelineWords("waves", "instructions", "slots", "cycles")
 _MOST_SKETCHES = 8
+_BASE_PERCENT = 86.0
+"""Where the bars stand; the span of time is written below."""
 
 
 def capture_page(report: CaptureReport, title: str) -> Page:
@@ -157,10 +159,6 @@ def _tables(result: Result, names: Sequence[str] | None) -> Html:
         if table.rows and (names is None or table.name in names)
     ]
     return element("div", *shown, class_="blocks") if shown else Html("")
-
-
-_BASE_PERCENT = 86.0
-"""Where the bars stand; the span of time is written below."""
 
 
 def step_chart(values: Sequence[float], limit: float | None, span_cycles: int, what: str) -> Html:

@@ -9,12 +9,12 @@ import pytest
 from tests.capture_folders import CaptureBuilder, a_capture, step
 from wavescope.analyze.capture.kernel_occupancy import (
     RegisterCounts,
+    measured_occupancy,
     named_registers,
     register_counts,
     traced_occupancy,
     traced_occupancy_result,
 )
-from wavescope.analyze.capture.measured_occupancy import measured_occupancy
 from wavescope.analyze.capture.traced_chip import chip_evidence
 from wavescope.analyze.occupancy import StatedResources
 from wavescope.errors import UsageError

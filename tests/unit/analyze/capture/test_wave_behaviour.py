@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.capture_analyses import traced
 from tests.capture_folders import CaptureBuilder, a_capture, step
 from wavescope.analyze.capture.barriers import barrier_groups, barrier_table, workgroup_of_wave
-from wavescope.analyze.capture.measured_occupancy import occupancy_over_time
+from wavescope.analyze.capture.kernel_occupancy import occupancy_over_time
 from wavescope.analyze.capture.wave_behaviour import issue_gaps, wave_behaviour
 from wavescope.model.capture import no_occupancy
 

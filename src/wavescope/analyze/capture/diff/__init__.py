@@ -1,6 +1,6 @@
 """Two captures of one kernel compared: by source line and by aligned instructions."""
 
-from wavescope.analyze.capture.diff.capture_diff import capture_diff
+from wavescope.analyze.capture.diff.differences import capture_diff
 
 __all__ = [
     "capture_diff",

@@ -1,6 +1,5 @@
 """What the page of a capture shows: source beside instructions, waves over time, every table."""
 
-from wavescope.analyze.capture.page.capture_report import CaptureReport, capture_report
 from wavescope.analyze.capture.page.code_view import (
     CodeRow,
     CodeView,
@@ -8,6 +7,7 @@ from wavescope.analyze.capture.page.code_view import (
     SourceView,
     Stall,
 )
+from wavescope.analyze.capture.page.page_data import CaptureReport, capture_report
 
 __all__ = [
     "CaptureReport",

@@ -1,25 +1,102 @@
-"""Reads the tables of chips and of matrix instructions, once, into typed values."""
+"""Chips and matrix instructions as their tables state them, read once into typed values."""
 
 from __future__ import annotations
 
+import enum
 import functools
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from wavescope.errors import MachineError, UsageError
-from wavescope.model.chips.chip import Accumulators, Chip, Product, RegisterFile
 from wavescope.package_files import package_file
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
 _TARGET_VERSION = re.compile(r"\d{5,6}", re.ASCII)
 _FEATURES = re.compile(r"(gfx[0-9a-f]+)(?::.*)?", re.ASCII)
+_MNEMONIC = re.compile(r"\s*([a-z0-9_]+)", re.ASCII)
+_FORMAT = re.compile(r"\b(cbsz|blgp):(\d)", re.ASCII)
+_EIGHT_BIT_FORMATS = (0, 1)
+_LONGEST_TEXT = 512
+
+
+class Accumulators(str, enum.Enum):
+    """Where the accumulation registers (AGPRs) of matrix instructions lie."""
+
+    NONE = "none"
+    SEPARATE = "separate"
+    """A file of its own, as large as the other: the larger of both counts is taken from each."""
+    UNIFIED = "unified"
+    """One file for both: the sum of both counts is taken from it."""
+
+
+class RegisterFile(NamedTuple):
+    """Vector registers that the waves of one SIMD share, and in which steps they are given out."""
+
+    pool: int
+    granule: int
+
+
+class Product(NamedTuple):
+    """A board with this chip."""
+
+    name: str
+    cus: int
+    clock_mhz: int
+    memory_gb_per_s: float
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One `gfx` target; `registers` is by wave size, the default wave size first."""
+
+    name: str
+    waves_per_simd: int
+    simds_per_cu: int
+    accumulators: Accumulators
+    addressable_vgprs: int
+    sgprs_per_simd: int
+    """0 where every wave has its scalar registers anyway."""
+    sgpr_granule: int
+    addressable_sgprs: int
+    lds_bytes_per_cu: int
+    lds_granule_bytes: int
+    lds_limit_bytes: int
+    """The most that one workgroup may have."""
+    barriers_per_cu: int
+    pools_two_cus: bool
+    """Whether two compute units work as one (WGP mode) unless told otherwise."""
+    large_read_counter: str
+    """Counts reads of 128 bytes; TCC_BUBBLE does so on gfx94x and stays 0 on gfx950."""
+    memory_read_granules: tuple[int, ...]
+    """Sizes in bytes of the reads that L2 sends to memory."""
+    registers: Mapping[int, RegisterFile]
+    products: tuple[Product, ...]
+
+    @property
+    def wave_size(self) -> int:
+        """Lanes of a wave unless the compiler was told otherwise."""
+        return next(iter(self.registers))
+
+    @property
+    def product(self) -> Product:
+        """The board that is meant where none is named."""
+        return self.products[0]
+
+    def product_named(self, name: str) -> Product | None:
+        """The board whose name is in `name` or the other way round: 'AMD Instinct MI300A'."""
+        wanted = name.casefold().strip()
+        for product in sorted(self.products, key=lambda each: -len(each.name)):
+            short = product.name.casefold()
+            if wanted and (short in wanted or wanted in short):
+                return product
+        return None
 
 
 def chip_named(name: str) -> Chip:
@@ -91,12 +168,6 @@ def _chip(name: str, row: dict[str, Any]) -> Chip:
             "products": tuple(Product(**product) for product in row["products"]),
         }
     )
-
-
-_MNEMONIC = re.compile(r"\s*([a-z0-9_]+)", re.ASCII)
-_FORMAT = re.compile(r"\b(cbsz|blgp):(\d)", re.ASCII)
-_EIGHT_BIT_FORMATS = (0, 1)
-_LONGEST_TEXT = 512
 
 
 class _Row(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
-from wavescope.analyze.capture.hotspots import hotspots
+from wavescope.analyze.capture.hotspot_report import hotspots
 from wavescope.analyze.capture.kernel_occupancy import TracedOccupancy, traced_occupancy
 from wavescope.analyze.capture.page.code_view import CodeView, code_view
 from wavescope.analyze.capture.page.wave_timeline import WaveTimeline, wave_timeline

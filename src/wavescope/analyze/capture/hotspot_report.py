@@ -36,6 +36,12 @@ from wavescope.model.result import (
 )
 
 _MOST_WAITS = 50
+_NOT_SAMPLED = frozenset({"idle", "hits", "stall_per_hit"})
+"""What only a thread trace measures."""
+_SAMPLE_WORDS = {
+    "latency": ("Samples", "all samples of it"),
+    "stall": ("Stalled", "samples in which it did not issue"),
+}
 
 
 class Mode(str, enum.Enum):
@@ -343,14 +349,6 @@ def _findings(analysis: CaptureAnalysis, entries: list[EntryLine]) -> list[Findi
             )
         )
     return findings
-
-
-_NOT_SAMPLED = frozenset({"idle", "hits", "stall_per_hit"})
-"""What only a thread trace measures."""
-_SAMPLE_WORDS = {
-    "latency": ("Samples", "all samples of it"),
-    "stall": ("Stalled", "samples in which it did not issue"),
-}
 
 
 def _in_samples(result: Result) -> Result:
