@@ -29,16 +29,15 @@ if TYPE_CHECKING:
     from wavescope.api.captures import (
         capture_info,
         capture_report,
-        chips,
         compare_captures,
         hotspots,
-        occupancy,
         plan,
         record_capture,
     )
     from wavescope.api.comparison import compare
     from wavescope.api.counters import metric_panels, roofline, traffic
     from wavescope.api.files import convert, merge
+    from wavescope.api.occupancy import chips, occupancy
     from wavescope.api.phases import phases, steps
     from wavescope.api.traces import find, open, report, summary  # noqa: A004
     from wavescope.collect.capture import CaptureOptions
@@ -95,7 +94,7 @@ _HOMES = {
     "WavescopeError": "wavescope.errors",
     "capture_info": "wavescope.api.captures",
     "capture_report": "wavescope.api.captures",
-    "chips": "wavescope.api.captures",
+    "chips": "wavescope.api.occupancy",
     "compare": "wavescope.api.comparison",
     "compare_captures": "wavescope.api.captures",
     "convert": "wavescope.api.files",
@@ -103,7 +102,7 @@ _HOMES = {
     "hotspots": "wavescope.api.captures",
     "merge": "wavescope.api.files",
     "metric_panels": "wavescope.api.counters",
-    "occupancy": "wavescope.api.captures",
+    "occupancy": "wavescope.api.occupancy",
     "open": "wavescope.api.traces",
     "phases": "wavescope.api.phases",
     "plan": "wavescope.api.captures",

@@ -114,3 +114,17 @@ def test_a_dry_run_tells_what_would_be_recorded(tmp_path: Path) -> None:
     assert str(facts["command"]).endswith("-- ./app 'two words'")
     assert 'kernel_include_regex: "gemm"' in str(facts["input_file"])
     assert not (tmp_path / "out").exists()
+
+
+def test_a_capture_without_instructions_is_compared_as_one_that_has_no_partners(
+    tmp_path: Path,
+) -> None:
+    empty, whole = a_folder(tmp_path / "empty"), a_folder(tmp_path / "whole")
+    code = json.loads((empty / "code.json").read_text(encoding="utf-8"))
+    (empty / "code.json").write_text(json.dumps(code | {"code": None}), encoding="utf-8")
+
+    instructions = wavescope.compare_captures(empty, whole).table("instructions")
+
+    assert set(instructions.column("status")) == {"only in B"}
+    assert instructions.column("row_a") == [None] * 3
+    assert instructions.column("stall_change")[0] == 90

@@ -1,4 +1,4 @@
-"""What captures of single kernels say: hotspots, plan, occupancy, page; and how one is recorded."""
+"""What captures of single kernels say: hotspots, plan, page, comparison; and how to record one."""
 
 from __future__ import annotations
 
@@ -14,17 +14,8 @@ from wavescope.analyze.capture import (
     capture_coverage,
     capture_findings,
     capture_overview,
-    traced_occupancy_result,
 )
 from wavescope.analyze.capture import hotspots as hotspots_result
-from wavescope.analyze.occupancy import (
-    StatedResources,
-    chips_table,
-    occupancy_of,
-    occupancy_result,
-)
-from wavescope.api.counters import memory_counters
-from wavescope.api.opened import PathLike
 from wavescope.errors import MachineError, OutputExistsError, UnreadableInputError, UsageError
 from wavescope.formats.captures import (
     CaptureLocation,
@@ -34,8 +25,6 @@ from wavescope.formats.captures import (
     only_capture,
 )
 from wavescope.model.capture import Capture
-from wavescope.model.chips import chip_named
-from wavescope.model.chips import chips as all_chips
 from wavescope.model.progress import Progress, no_progress
 from wavescope.model.result import Finding, Result, ResultColumn, Severity, Unit, table_of
 
@@ -44,6 +33,7 @@ if TYPE_CHECKING:
     from wavescope.analyze.capture.plan import KernelCounters
     from wavescope.collect.capture import CaptureOptions
 
+PathLike = str | os.PathLike[str]
 Paths = PathLike | Sequence[PathLike]
 
 
@@ -86,44 +76,6 @@ def plan(capture: PathLike, *, counters: Paths = (), progress: Progress = no_pro
     """
     analysis = _analysis(capture, progress)
     return _plan(analysis, counters).with_findings(capture_findings(analysis.capture))
-
-
-def occupancy(
-    chip: str = "",
-    *,
-    capture: PathLike | None = None,
-    vgprs: int | None = None,
-    agprs: int | None = None,
-    sgprs: int | None = None,
-    lds_bytes: int | None = None,
-    workgroup_size: int | None = None,
-    wave_size: int = 0,
-    cu_mode: bool = False,
-    progress: Progress = no_progress,
-) -> Result:
-    """How many waves of a kernel fit on a chip, what limits them, what one more takes.
-
-    Of a traced kernel the files of `capture` tell the figures; those that are given go before.
-    """
-    stated = StatedResources(
-        chip=chip_named(chip) if chip else None,
-        vgprs=vgprs,
-        agprs=agprs,
-        sgprs=sgprs,
-        lds_bytes=lds_bytes,
-        workgroup_size=workgroup_size,
-        wave_size=wave_size,
-        cu_mode=cu_mode,
-    )
-    if capture is None:
-        return occupancy_result(occupancy_of(*stated.kernel()))
-    options = ReadOptions(reads_waves=False, progress=progress)
-    return traced_occupancy_result(load_capture(only_capture(capture), options), stated)
-
-
-def chips() -> Result:
-    """The table of chips: what limits occupancy, and published peaks."""
-    return Result("Chips", [chips_table(list(all_chips().values()))])
 
 
 def compare_captures(
@@ -233,6 +185,7 @@ def _kernel_counters(analysis: CaptureAnalysis, counters: Paths) -> KernelCounte
     if not counters:
         return None
     from wavescope.analyze.capture.plan import KernelCounters  # noqa: PLC0415  with the patterns
+    from wavescope.api.counters import memory_counters  # noqa: PLC0415  with all formats of traces
 
     return KernelCounters.of_capture(analysis, memory_counters(counters))
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.diff.alignment import aligned, normalized
 from wavescope.analyze.capture.instruction_kinds import KINDS
-from wavescope.model.capture import Frame, SourceFile
+from wavescope.model.capture import Flags, Frame, Integers, SourceFile
 from wavescope.model.result import (
     ColumnOf,
     Finding,
@@ -20,11 +21,13 @@ from wavescope.model.result import (
     ResultTable,
     Severity,
     Unit,
+    Value,
     table_of,
 )
 from wavescope.names.kernel_names import short_name
 
 LineKey = tuple[str, str, int]
+Reals = npt.NDArray[np.float64]
 _NOTABLE_PERCENT = 2.0
 _SHOWN = 3
 
@@ -103,7 +106,7 @@ def capture_diff(left: CaptureAnalysis, right: CaptureAnalysis) -> Result:
     a, b = wave_costs(left), wave_costs(right)
     by_text = has_text_of_all(left) and has_text_of_all(right)
     lines = _changed_lines(_line_costs(a, by_text=by_text), _line_costs(b, by_text=by_text))
-    pairs = _instruction_pairs(a, b)
+    pairs = _instruction_pairs(left, right)
     change = 100 * (b.cycles - a.cycles) / a.cycles if a.cycles else None
     matched = "matched by their text" if by_text else "matched by their number"
     return Result(
@@ -111,7 +114,7 @@ def capture_diff(left: CaptureAnalysis, right: CaptureAnalysis) -> Result:
         [
             _kind_table(a, b),
             table_of("lines", f"Source lines, {matched}, cycles per wave", _LINE_COLUMNS, lines),
-            table_of("instructions", "Instructions, cycles per wave", _PAIR_COLUMNS, pairs),
+            _instruction_table(a, b, pairs),
         ],
         [_verdict(a, b, change, lines), *_doubts(left, right, pairs)],
         {
@@ -228,79 +231,107 @@ _LINE_COLUMNS: tuple[ColumnOf[_ChangedLine], ...] = (
 )
 
 
-class _CodeRow(NamedTuple):
-    """One instruction of a capture, cycles and executions per wave."""
+class _Pairs(NamedTuple):
+    """Rows of A and of B that are the same instruction, -1 where there is no partner."""
 
-    row: int
-    text: str
-    stall: float
-    hits: float
-
-
-class _InstructionPair(NamedTuple):
-    """An instruction in A and in B, None where there is no partner."""
-
-    a: _CodeRow | None
-    b: _CodeRow | None
+    row_a: Integers
+    row_b: Integers
 
     @property
-    def status(self) -> str:
-        if self.a is None:
-            return "only in B"
-        if self.b is None:
-            return "only in A"
-        return "same" if self.a.text == self.b.text else "changed registers"
+    def alone_count(self) -> int:
+        """Instructions without a partner."""
+        return int(((self.row_a < 0) | (self.row_b < 0)).sum())
 
-    @property
-    def stall_change(self) -> float:
-        return (self.b.stall if self.b else 0.0) - (self.a.stall if self.a else 0.0)
+    def __len__(self) -> int:
+        return len(self.row_a)
 
 
-def _instruction_pairs(a: WaveCosts, b: WaveCosts) -> list[_InstructionPair]:
-    """All instructions of both captures, those whose stall changed most first."""
-    left, right = _code_rows(a), _code_rows(b)
+def _instruction_pairs(a: CaptureAnalysis, b: CaptureAnalysis) -> _Pairs:
+    """All instructions of both captures: matched ones first, then those of one only."""
+    left, right = (np.flatnonzero(~each.instructions.is_label) for each in (a, b))
+    texts_a, texts_b = a.instructions.text, b.instructions.text
     places = aligned(
-        [normalized(each.text) for each in left], [normalized(each.text) for each in right]
+        [normalized(texts_a[row]) for row in left.tolist()],
+        [normalized(texts_b[row]) for row in right.tolist()],
     )
-    partner_a, partner_b = {at for at, _ in places}, {other for _, other in places}
-    pairs = [
-        *(_InstructionPair(left[at], right[other]) for at, other in places),
-        *(_InstructionPair(row, None) for at, row in enumerate(left) if at not in partner_a),
-        *(_InstructionPair(None, row) for at, row in enumerate(right) if at not in partner_b),
+    at_a, at_b = np.array(places, np.int64).reshape(-1, 2).T
+    only_a, only_b = np.delete(left, at_a), np.delete(right, at_b)
+    none_a, none_b = np.full(len(only_b), -1), np.full(len(only_a), -1)
+    return _Pairs(
+        np.concatenate([left[at_a], only_a, none_a]), np.concatenate([right[at_b], none_b, only_b])
+    )
+
+
+def _instruction_table(a: WaveCosts, b: WaveCosts, pairs: _Pairs) -> ResultTable:
+    """One row per pair, those whose stall changed most first.
+
+    Column by column: a large kernel has hundreds of thousands of instructions.
+    """
+    before, after = a.analysis.instructions, b.analysis.instructions
+    is_a, is_b = pairs.row_a >= 0, pairs.row_b >= 0
+    stall_a = _per_wave(before.stall, pairs.row_a, a.waves)
+    stall_b = _per_wave(after.stall, pairs.row_b, b.waves)
+    change = stall_b - stall_a
+    texts_a = [before.text[row].strip() if row >= 0 else "" for row in pairs.row_a.tolist()]
+    texts_b = [after.text[row].strip() if row >= 0 else "" for row in pairs.row_b.tolist()]
+    status = [
+        _status(row_a, row_b, is_same=text_a == text_b)
+        for row_a, row_b, text_a, text_b in zip(*pairs, texts_a, texts_b, strict=True)
     ]
-    return sorted(pairs, key=lambda pair: (-abs(pair.stall_change), pair.status))
+    columns: list[tuple[ResultColumn, Sequence[Value]]] = [
+        (
+            ResultColumn(
+                "status", "Status", Unit.NAME, "same, changed registers, only in A, only in B"
+            ),
+            status,
+        ),
+        (ResultColumn("row_a", "Row A", Unit.NONE), _known(pairs.row_a, is_a)),
+        (ResultColumn("row_b", "Row B", Unit.NONE), _known(pairs.row_b, is_b)),
+        (_STALL_A, _known(stall_a, is_a)),
+        (_STALL_B, _known(stall_b, is_b)),
+        (_CHANGE, change.tolist()),
+        (
+            ResultColumn("hits_a", "Hits A", Unit.NONE, "executions per wave"),
+            _known(_per_wave(before.hits, pairs.row_a, a.waves), is_a),
+        ),
+        (
+            ResultColumn("hits_b", "Hits B", Unit.NONE),
+            _known(_per_wave(after.hits, pairs.row_b, b.waves), is_b),
+        ),
+        (
+            ResultColumn("instruction", "Instruction", Unit.NAME, "as in B, in A where B has none"),
+            [after or before for before, after in zip(texts_a, texts_b, strict=True)],
+        ),
+    ]
+    rows = list(zip(*(values for _, values in columns), strict=True))
+    order = np.lexsort((np.array(status, object), -np.abs(change)))
+    return ResultTable(
+        "instructions",
+        "Instructions, cycles per wave",
+        tuple(column for column, _ in columns),
+        [rows[place] for place in order.tolist()],
+    )
 
 
-def _code_rows(costs: WaveCosts) -> list[_CodeRow]:
-    instructions = costs.analysis.instructions
+def _per_wave(values: Integers, rows: Integers, waves: int) -> Reals:
+    """The values of rows divided by waves; row -1, which no instruction is, has 0."""
+    return np.append(values, 0)[rows] / waves
+
+
+def _status(row_a: int, row_b: int, *, is_same: bool) -> str:
+    if row_a < 0:
+        return "only in B"
+    if row_b < 0:
+        return "only in A"
+    return "same" if is_same else "changed registers"
+
+
+def _known(values: Integers | Reals, is_known: Flags) -> list[Value]:
+    """The values, None where there is none."""
     return [
-        _CodeRow(
-            row,
-            instructions.text[row].strip(),
-            costs.per_wave(int(instructions.stall[row])),
-            costs.per_wave(int(instructions.hits[row])),
-        )
-        for row in np.flatnonzero(~instructions.is_label).tolist()
+        value if known else None
+        for value, known in zip(values.tolist(), is_known.tolist(), strict=True)
     ]
-
-
-_PAIR_COLUMNS: tuple[ColumnOf[_InstructionPair], ...] = (
-    ResultColumn("status", "Status", Unit.NAME, "same, changed registers, only in A, only in B").of(
-        lambda pair: pair.status
-    ),
-    ResultColumn("row_a", "Row A", Unit.NONE).of(lambda pair: pair.a.row if pair.a else None),
-    ResultColumn("row_b", "Row B", Unit.NONE).of(lambda pair: pair.b.row if pair.b else None),
-    _STALL_A.of(lambda pair: pair.a.stall if pair.a else None),
-    _STALL_B.of(lambda pair: pair.b.stall if pair.b else None),
-    _CHANGE.of(lambda pair: pair.stall_change),
-    ResultColumn("hits_a", "Hits A", Unit.NONE, "executions per wave").of(
-        lambda pair: pair.a.hits if pair.a else None
-    ),
-    ResultColumn("hits_b", "Hits B", Unit.NONE).of(lambda pair: pair.b.hits if pair.b else None),
-    ResultColumn("instruction", "Instruction", Unit.NAME, "as in B, in A where B has none").of(
-        lambda pair: (pair.b.text if pair.b else "") or (pair.a.text if pair.a else "")
-    ),
-)
 
 
 def _verdict(
@@ -328,9 +359,7 @@ def _verdict(
     )
 
 
-def _doubts(
-    left: CaptureAnalysis, right: CaptureAnalysis, pairs: list[_InstructionPair]
-) -> list[Finding]:
+def _doubts(left: CaptureAnalysis, right: CaptureAnalysis, pairs: _Pairs) -> list[Finding]:
     found = []
     names = short_name(left.capture.kernel_name), short_name(right.capture.kernel_name)
     if names[0] != names[1]:
@@ -344,7 +373,7 @@ def _doubts(
                 f"A is {left.chip.name or 'unknown'}, B is {right.chip.name or 'unknown'}",
             )
         )
-    alone = sum(pair.a is None or pair.b is None for pair in pairs)
+    alone = pairs.alone_count
     if 2 * alone > len(pairs):
         found.append(
             _doubt(
