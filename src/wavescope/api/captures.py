@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -127,13 +128,19 @@ def capture_report(
 
 
 def record_capture(
-    options: CaptureOptions, *, force: bool = False, dry_run: bool = False
+    options: CaptureOptions,
+    *,
+    force: bool = False,
+    dry_run: bool = False,
+    keeps_stdout: bool = False,
 ) -> Result:
     """Trace the instructions of a kernel with rocprofv3: the folders it wrote, latest last.
 
-    With `dry_run` nothing runs: the facts are rocprofv3's input file and command line.
+    With `dry_run` nothing runs: the facts are rocprofv3's input file and command line. With
+    `keeps_stdout` the program prints to standard error only.
     """
     from wavescope.collect import capture as recorder  # noqa: PLC0415  only for this
+    from wavescope.collect.launcher import STDERR, children_print_to  # noqa: PLC0415
 
     if dry_run:
         return Result(
@@ -146,7 +153,8 @@ def record_capture(
         )
     if options.output.exists() and any(options.output.iterdir()) and not force:
         raise OutputExistsError(options.output)
-    end, folders = recorder.capture(options, os.environ)
+    with children_print_to(STDERR, STDERR) if keeps_stdout else nullcontext():
+        end, folders = recorder.capture(options, os.environ)
     if not folders:
         raise MachineError(
             f"rocprofv3 left no thread trace in {options.output}",

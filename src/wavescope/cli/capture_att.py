@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import re
-from contextlib import nullcontext
 from pathlib import Path
 
 import wavescope
-from wavescope.cli.child_output import STDERR, children_print_to
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     FOR_PEOPLE,
@@ -76,8 +74,9 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         _print_dry_run(wavescope.record_capture(options, dry_run=True), output)
         return 0
-    with children_print_to(STDERR, STDERR) if output.format not in FOR_PEOPLE else nullcontext():
-        result = wavescope.record_capture(options, force=arguments.force)
+    result = wavescope.record_capture(
+        options, force=arguments.force, keeps_stdout=output.format not in FOR_PEOPLE
+    )
     for finding in result.findings:
         say(finding.evidence, label="note")
     folders = [str(folder) for folder in result.table("folders").column("folder")]
