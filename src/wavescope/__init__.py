@@ -26,10 +26,16 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
+    from wavescope.analyze.capture import (
+        HotspotOptions,
+    )
     from wavescope.api.captures import (
+        capture_info,
+        capture_report,
+        compare_captures,
         hotspots,
-        occupancy,
         plan,
+        record_capture,
     )
     from wavescope.api.comparison import (
         compare,
@@ -51,6 +57,10 @@ if TYPE_CHECKING:
         softgpu_command,
         softgpu_environment,
         write_tiny_model,
+    )
+    from wavescope.api.occupancy import (
+        chips,
+        occupancy,
     )
     from wavescope.api.overhead import (
         overhead,
@@ -80,6 +90,9 @@ if TYPE_CHECKING:
         OverheadOptions,
         RecordMode,
         RecordOptions,
+    )
+    from wavescope.collect.capture import (
+        CaptureOptions,
     )
     from wavescope.collect.softgpu import (
         SoftGpuOptions,
@@ -114,8 +127,10 @@ if TYPE_CHECKING:
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
     "AttachOptions",
+    "CaptureOptions",
     "Exporter",
     "Finding",
+    "HotspotOptions",
     "Importer",
     "MetricKind",
     "OtherTools",
@@ -129,7 +144,11 @@ __all__ = [
     "WavescopeError",
     "__version__",
     "attach",
+    "capture_info",
+    "capture_report",
+    "chips",
     "compare",
+    "compare_captures",
     "convert",
     "doctor",
     "fetch_runtime",
@@ -147,6 +166,7 @@ __all__ = [
     "plan",
     "range",
     "record",
+    "record_capture",
     "recover",
     "remove_runtime",
     "report",
@@ -167,8 +187,10 @@ __all__ = [
 
 _HOMES = {
     "AttachOptions": "wavescope.collect",
+    "CaptureOptions": "wavescope.collect.capture",
     "Exporter": "wavescope.formats",
     "Finding": "wavescope.model.result",
+    "HotspotOptions": "wavescope.analyze.capture",
     "Importer": "wavescope.formats",
     "MetricKind": "wavescope.model.overhead_runs",
     "OtherTools": "wavescope.collect",
@@ -181,7 +203,11 @@ _HOMES = {
     "Trace": "wavescope.model.trace",
     "WavescopeError": "wavescope.errors",
     "attach": "wavescope.api.recording",
+    "capture_info": "wavescope.api.captures",
+    "capture_report": "wavescope.api.captures",
+    "chips": "wavescope.api.occupancy",
     "compare": "wavescope.api.comparison",
+    "compare_captures": "wavescope.api.captures",
     "convert": "wavescope.api.files",
     "doctor": "wavescope.api.machine",
     "fetch_runtime": "wavescope.api.machine",
@@ -189,13 +215,14 @@ _HOMES = {
     "hotspots": "wavescope.api.captures",
     "merge": "wavescope.api.files",
     "metric_panels": "wavescope.api.counters",
-    "occupancy": "wavescope.api.captures",
+    "occupancy": "wavescope.api.occupancy",
     "open": "wavescope.api.traces",
     "overhead": "wavescope.api.overhead",
     "pause_process": "wavescope.api.recording",
     "phases": "wavescope.api.phases",
     "plan": "wavescope.api.captures",
     "record": "wavescope.api.recording",
+    "record_capture": "wavescope.api.captures",
     "recover": "wavescope.api.recording",
     "remove_runtime": "wavescope.api.machine",
     "report": "wavescope.api.traces",

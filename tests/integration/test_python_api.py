@@ -14,11 +14,11 @@ import pytest
 
 import wavescope
 from tests.builders import a_trace
+from tests.capture_folders import a_capture
+from tests.capture_folders import step as a_step
 from tests.counters_builder import a_workload
 from tests.sample_files import FIRST_NS, rich_trace, write_as
 from tests.serving_traces import DECODE, PREFILL, VLLM_ROCM, Server, labelled
-from tests.thread_trace_folders import a_capture
-from tests.thread_trace_folders import step as a_step
 from wavescope.model.selection import Selection, select
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"

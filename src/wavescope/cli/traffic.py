@@ -75,7 +75,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _options(arguments: argparse.Namespace) -> TrafficOptions:
     from wavescope.analyze.traffic.kernel_traffic import TrafficOptions  # noqa: PLC0415
-    from wavescope.model.chips.catalogue import chip_named  # noqa: PLC0415
+    from wavescope.model.chips import chip_named  # noqa: PLC0415
 
     chip = chip_named(arguments.arch) if arguments.arch else None
     return TrafficOptions(chip, arguments.peak_gbps, arguments.ideal_gb, arguments.ea_channels)

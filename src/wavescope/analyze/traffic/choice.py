@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from wavescope.analyze.traffic.kernel_traffic import TrafficOptions
 from wavescope.errors import UsageError
-from wavescope.model.chips.catalogue import find_chip
+from wavescope.model.chips import find_chip
 from wavescope.model.dispatch_counters import COLLECT_HINT, DispatchCounters
 from wavescope.model.selection import compiled
 

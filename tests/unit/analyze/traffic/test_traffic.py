@@ -16,7 +16,7 @@ from wavescope.analyze.traffic.requests import (
     write_transfer,
 )
 from wavescope.analyze.traffic.trace_counters import counters_of_trace
-from wavescope.model.chips.catalogue import chip_named
+from wavescope.model.chips import chip_named
 from wavescope.model.dispatch_counters import CountedDispatch, DispatchCounters
 
 
