@@ -12,7 +12,7 @@ from collections import Counter
 
 import numpy as np
 
-from wavescope.analyze.compare.statistics.two_arms import effect_between
+from wavescope.analyze.compare.statistics.effects import effect_between
 from wavescope.analyze.compare.statistics.verdict import Verdict, verdict_of
 
 SHAPES = ("bell-shaped", "skewed", "heavy tails", "two groups")

@@ -16,10 +16,9 @@ from wavescope.cli.progress import Progress
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
-    from wavescope.analyze.compare.check_options import CheckOptions, Per
     from wavescope.analyze.compare.figures import FigureOptions
     from wavescope.analyze.compare.renames import Rename
-    from wavescope.analyze.compare.run_values import RunOptions, RunValues
+    from wavescope.analyze.compare.run_values import CheckOptions, Per, RunOptions, RunValues
     from wavescope.model.result import Finding, Result
     from wavescope.model.selection import Selection
 
@@ -189,10 +188,11 @@ def _shorten(result: Result, options: CheckOptions) -> None:
 
 
 def _check_options(arguments: argparse.Namespace) -> tuple[RunOptions, CheckOptions]:
-    from wavescope.analyze.compare.check_options import CheckOptions, Gate  # noqa: PLC0415
-    from wavescope.analyze.compare.run_values import Metric, RunOptions  # noqa: PLC0415
-    from wavescope.analyze.compare.statistics.step_noise import Statistic  # noqa: PLC0415
-    from wavescope.analyze.compare.statistics.two_arms import TestOptions  # noqa: PLC0415
+    from wavescope.analyze.compare.run_values import CheckOptions, Gate, Metric, RunOptions  # noqa: PLC0415  # noqa: PLC0415
+    from wavescope.analyze.compare.statistics.effects import (  # noqa: PLC0415
+        Statistic,
+        TestOptions,
+    )
 
     test = TestOptions(arguments.significance, Statistic(arguments.statistic), arguments.seed)
     return (
@@ -214,7 +214,7 @@ def _check_options(arguments: argparse.Namespace) -> tuple[RunOptions, CheckOpti
 
 def _per(arguments: argparse.Namespace) -> Per:
     """Who says which markers are steps, or skips some, means steps."""
-    from wavescope.analyze.compare.check_options import Per  # noqa: PLC0415
+    from wavescope.analyze.compare.run_values import Per  # noqa: PLC0415
 
     means_steps = bool(arguments.step or arguments.skip_steps)
     return Per.STEP if arguments.per == "auto" and means_steps else Per(arguments.per)

@@ -12,10 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavescope.analyze.compare.statistics.many_tests import holm
-from wavescope.analyze.compare.statistics.paired import paired_effect, pairs_needed
-from wavescope.analyze.compare.statistics.two_arms import Effect, TestOptions, effect_between
-from wavescope.analyze.compare.statistics.verdict import Verdict, verdict_of
+from wavescope.analyze.compare.statistics.effects import (
+    Effect,
+    TestOptions,
+    effect_between,
+    paired_effect,
+    pairs_needed,
+)
+from wavescope.analyze.compare.statistics.verdict import Verdict, holm, verdict_of
 from wavescope.errors import UsageError
 from wavescope.model.overhead_runs import BASELINE, WALL, MetricKind, OverheadRuns
 from wavescope.model.result import (

@@ -8,13 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wavescope.analyze.compare.check_options import (
-    MOST_OUTSIDE_PERCENT,
-    CheckOptions,
-    Gate,
-    Per,
-)
-from wavescope.analyze.compare.coverage_share import coverage_findings
+from wavescope.analyze.compare.figures import coverage_findings
 from wavescope.analyze.compare.regression_words import (
     Tested,
     effect_table,
@@ -27,10 +21,16 @@ from wavescope.analyze.compare.regression_words import (
     run_table,
 )
 from wavescope.analyze.compare.renames import Rename
-from wavescope.analyze.compare.run_values import FloatArray, RunValues
-from wavescope.analyze.compare.statistics.many_tests import holm
-from wavescope.analyze.compare.statistics.two_arms import Effect, effect_between
-from wavescope.analyze.compare.statistics.verdict import Verdict, verdict_of
+from wavescope.analyze.compare.run_values import (
+    MOST_OUTSIDE_PERCENT,
+    CheckOptions,
+    FloatArray,
+    Gate,
+    Per,
+    RunValues,
+)
+from wavescope.analyze.compare.statistics.effects import Effect, effect_between
+from wavescope.analyze.compare.statistics.verdict import Verdict, holm, verdict_of
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
 

@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.analyze.compare.check_options import CheckOptions, Gate, Per
 from wavescope.analyze.compare.regression_check import check_regression, only_in_one_arm
 from wavescope.analyze.compare.renames import Rename
-from wavescope.analyze.compare.run_values import Metric, RunOptions, RunValues, run_values
+from wavescope.analyze.compare.run_values import (
+    CheckOptions,
+    Gate,
+    Metric,
+    Per,
+    RunOptions,
+    RunValues,
+    run_values,
+)
 from wavescope.analyze.compare.statistics.verdict import Verdict
 from wavescope.errors import UnreadableInputError, UsageError
 
