@@ -1,4 +1,4 @@
-"""What is asked of repeated runs, and what one run says: the time of each step, in all and by kernel."""
+"""What is asked of repeated runs, and what one run says: the time of its steps and kernels."""
 
 from __future__ import annotations
 
