@@ -8,17 +8,16 @@ from dataclasses import replace
 from wavescope.analyze.steps import StepOptions
 from wavescope.api.phases import steps
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_trace_argument, opened_trace, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
     add_filter_flags,
     add_output_flags,
     add_quiet_flag,
-    add_trace_argument,
     selection_from,
 )
-from wavescope.cli.output import leave_out, print_result, tell_left_out
+from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.model.result import ResultTable
@@ -59,7 +58,7 @@ def _run(arguments: argparse.Namespace) -> int:
         tell_no_ops(selection, quiet=arguments.quiet)
     elif not result.facts["step_count"] and not arguments.quiet:
         say(_NO_STEPS, label="note")
-    hidden = leave_out(result, output, _DETAIL_TABLES)
+    result, hidden = without_details(result, output, _DETAIL_TABLES)
     if output.format in FOR_PEOPLE and not output.tables:
         result = result.with_only_tables(map(_without_single_process, result.tables))
     print_result(result, output)
