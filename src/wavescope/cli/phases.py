@@ -8,10 +8,11 @@ from dataclasses import replace
 from wavescope.analyze.phases import PhaseOptions, PhaseRules, PhaseScope
 from wavescope.api.phases import phases
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_rules_flag, add_trace_argument, opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_rules_flag, add_trace_argument, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
+    add_marker_flag,
     add_output_flags,
     add_quiet_flag,
     numbers,
@@ -20,7 +21,7 @@ from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.model.result import Result, ResultTable, Value
-from wavescope.model.selection import Selection, compiled
+from wavescope.model.selection import Selection
 from wavescope.names.kernel_meaning import CategoryRules
 from wavescope.units import counted, duration_text
 
@@ -48,12 +49,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="all",
         help="one list of phases for all, for each process, or for each thread (default all)",
     )
-    group.add_argument(
-        "--marker",
-        metavar="REGEX",
-        default="",
-        help="only marked phases with a range whose name matches, such as '^decode'",
-    )
+    add_marker_flag(group, "only marked phases with a range whose name matches, such as '^decode'")
     group.add_argument(
         "--keep-numbers",
         action="store_true",
@@ -86,11 +82,8 @@ def _run(arguments: argparse.Namespace) -> int:
     for_people = output.format in FOR_PEOPLE and not output.tables
     selection = _selection(arguments)
     options = _options(arguments, for_people=for_people)
-    with (
-        opened_trace(arguments.trace, quiet=arguments.quiet) as trace,
-        Progress(f"analysing {arguments.trace}", quiet=arguments.quiet),
-    ):
-        result = phases(trace, options, selection=selection)
+    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
+        result = phases(arguments.trace, options, selection=selection)
     chosen = {} if selection.is_everything else {"selection": str(selection)}
     result = replace(result, facts={"path": arguments.trace, **result.facts, **chosen})
     _tell(result, selection, arguments)
@@ -108,7 +101,6 @@ def _selection(arguments: argparse.Namespace) -> Selection:
 
 
 def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseOptions:
-    compiled(arguments.marker)
     asked = arguments.rows
     kernels = asked if asked is not None else _KERNELS_SHOWN if for_people else 0
     return PhaseOptions(

@@ -8,20 +8,20 @@ from dataclasses import replace
 from wavescope.analyze.steps import StepOptions
 from wavescope.api.phases import steps
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_trace_argument, opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_trace_argument, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
     add_filter_flags,
     add_output_flags,
     add_quiet_flag,
+    add_step_flag,
     selection_from,
 )
 from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.model.result import ResultTable
-from wavescope.model.selection import compiled
 
 _NO_STEPS = "nothing repeats at least three times in a row on any queue: no steps to measure"
 _DETAIL_TABLES = ("steps",)
@@ -31,9 +31,7 @@ _DETAIL_TABLES = ("steps",)
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_trace_argument(parser)
     group = parser.add_argument_group("steps")
-    group.add_argument(
-        "--step", metavar="REGEX", default="", help="markers that are steps (default: usual names)"
-    )
+    add_step_flag(group)
     group.add_argument(
         "--without-markers", action="store_true", help="tell steps by what repeats in any case"
     )
@@ -45,13 +43,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
     selection = selection_from(arguments)
-    compiled(arguments.step)
     options = StepOptions(arguments.step, use_markers=not arguments.without_markers)
-    with (
-        opened_trace(arguments.trace, quiet=arguments.quiet) as trace,
-        Progress(f"analysing {arguments.trace}", quiet=arguments.quiet),
-    ):
-        result = steps(trace, options, selection=selection, most_steps=output.rows or None)
+    most = output.rows or None
+    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
+        result = steps(arguments.trace, options, selection=selection, most_steps=most)
     if not selection.is_everything:
         result = result.with_facts({"selection": str(selection)})
     if not result.facts["op_count"]:

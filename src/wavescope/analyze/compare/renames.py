@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.compare.figures import Figures, TraceFigures
+from wavescope.analyze.compare.figures import FigureOptions, Figures, TraceFigures
 from wavescope.analyze.compare.operators import NO_OPERATOR, NOT_RECORDED, op_sequence
 from wavescope.arrays.array_types import Array
 from wavescope.model.trace import Trace
@@ -191,6 +191,11 @@ class Rename(NamedTuple):
         if len(self.base) > 1:
             return "merged"
         return "split" if len(self.new) > 1 else "renamed"
+
+
+def renamed_between(base: Trace, new: Trace, options: FigureOptions) -> list[Rename]:
+    """What kernels of one trace are called in another."""
+    return renames(TraceFigures(base, options), TraceFigures(new, options))
 
 
 def renames(base: TraceFigures, new: TraceFigures) -> list[Rename]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.compare.effects import TestOptions
 from wavescope.analyze.compare.figures import FigureOptions, TraceFigures, coverage_percent
-from wavescope.analyze.compare.statistics.effects import TestOptions
 from wavescope.analyze.ops.scopes import distinct
 from wavescope.analyze.steps import Steps
 from wavescope.errors import UnreadableInputError, UsageError
@@ -79,6 +79,9 @@ class CheckOptions:
     gate: Gate = Gate.TOTAL
     per: Per = Per.AUTO
     test: TestOptions = field(default_factory=TestOptions)
+    runs: RunOptions = field(default_factory=RunOptions)
+    match_renamed: bool = True
+    """Whether kernels that only one version has are looked for under another name."""
 
 
 @dataclass(frozen=True)

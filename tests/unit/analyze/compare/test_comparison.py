@@ -9,7 +9,7 @@ import pytest
 import wavescope
 from tests.builders import TraceMaker, a_trace
 from tests.sample_files import write_as
-from wavescope.analyze.compare.comparison import CompareOptions, Part, compare
+from wavescope.analyze.compare import CompareOptions, Part, compare
 from wavescope.analyze.compare.figures import FigureOptions
 from wavescope.model.result import Result, Value
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from wavescope.analyze.compare.statistics.effects import (
+from wavescope.analyze.compare.effects import (
     FloatArray,
     Statistic,
     TestOptions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-from wavescope.analyze.compare.statistics.effects import Effect
+from wavescope.analyze.compare.effects import Effect
 
 
 class Verdict(str, enum.Enum):
