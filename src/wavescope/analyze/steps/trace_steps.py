@@ -1,7 +1,7 @@
 """The steps of a trace, told by markers or by what repeats: the one answer to "which step is it".
 
 Ranges that are named like steps and hold ops are the steps; where a trace has none, they are what
-repeats on the queues that carry the work. docs/steps.md publishes the rule.
+repeats on the queues that carry the work. docs/serving-phases.md publishes the rule.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class RepeatedSteps:
     ) -> list[tuple[Lane, int, Positions]]:
         """For each of `lanes` which of `leading` it follows, and the step of each op there.
 
-        It follows the lane of its GPU with most ops; docs/steps.md says which step is whose.
+        It follows the lane of its GPU with most ops; docs/serving-phases.md says which step is whose.
         """
         longest: dict[int, tuple[int, LaneSteps]] = {}
         for number, steps in enumerate(leading):
