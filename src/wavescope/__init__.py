@@ -25,8 +25,11 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
+    from wavescope.analyze.compare import CheckOptions, CompareOptions, FigureOptions, RunOptions
+    from wavescope.analyze.phases import PhaseOptions, PhaseRules, phases_of
+    from wavescope.analyze.steps import StepOptions, steps_of
     from wavescope.api.captures import hotspots, occupancy, plan
-    from wavescope.api.comparison import compare
+    from wavescope.api.comparison import check_runs, compare
     from wavescope.api.counters import metric_panels, roofline, traffic
     from wavescope.api.files import convert, merge
     from wavescope.api.phases import phases, steps
@@ -39,12 +42,20 @@ if TYPE_CHECKING:
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
+    "CheckOptions",
+    "CompareOptions",
+    "FigureOptions",
     "Finding",
+    "PhaseOptions",
+    "PhaseRules",
     "Result",
+    "RunOptions",
     "Selection",
+    "StepOptions",
     "Trace",
     "WavescopeError",
     "__version__",
+    "check_runs",
     "compare",
     "convert",
     "find",
@@ -56,23 +67,33 @@ __all__ = [
     "open",
     "pause",
     "phases",
+    "phases_of",
     "plan",
     "range",
     "report",
     "resume",
     "roofline",
     "steps",
+    "steps_of",
     "summary",
     "traffic",
 ]
 
 
 _HOMES = {
+    "CheckOptions": "wavescope.analyze.compare",
+    "CompareOptions": "wavescope.analyze.compare",
+    "FigureOptions": "wavescope.analyze.compare",
     "Finding": "wavescope.model.result",
+    "PhaseOptions": "wavescope.analyze.phases",
+    "PhaseRules": "wavescope.analyze.phases",
     "Result": "wavescope.model.result",
+    "RunOptions": "wavescope.analyze.compare",
     "Selection": "wavescope.model.selection",
+    "StepOptions": "wavescope.analyze.steps",
     "Trace": "wavescope.model.trace",
     "WavescopeError": "wavescope.errors",
+    "check_runs": "wavescope.api.comparison",
     "compare": "wavescope.api.comparison",
     "convert": "wavescope.api.files",
     "find": "wavescope.api.traces",
@@ -82,10 +103,12 @@ _HOMES = {
     "occupancy": "wavescope.api.captures",
     "open": "wavescope.api.traces",
     "phases": "wavescope.api.phases",
+    "phases_of": "wavescope.analyze.phases",
     "plan": "wavescope.api.captures",
     "report": "wavescope.api.traces",
     "roofline": "wavescope.api.counters",
     "steps": "wavescope.api.phases",
+    "steps_of": "wavescope.analyze.steps",
     "summary": "wavescope.api.traces",
     "traffic": "wavescope.api.counters",
 }
