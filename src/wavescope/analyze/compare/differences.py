@@ -17,7 +17,7 @@ from wavescope.analyze.compare.renames import Rename
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.analyze.summary.utilization import percent_of
 from wavescope.arrays.intervals import Times
-from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
+from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, Value, table_of
 
 NOTHING = Figures()
 
@@ -92,48 +92,67 @@ def differences(
     return sorted(found, key=lambda row: (-abs(row.delta_ns), -row.base.total_ns, row.name))
 
 
-_FIGURE_COLUMNS = (
-    ResultColumn("base_total_ns", "Base", Unit.NS, "sum of durations in the base trace"),
-    ResultColumn("new_total_ns", "New", Unit.NS, "sum of durations in the other trace"),
-    ResultColumn("delta_ns", "Delta", Unit.NS, "new - base"),
-    ResultColumn("delta_percent", "Delta %", Unit.PERCENT, "delta / base"),
-    ResultColumn("base_calls", "Base calls", Unit.COUNT, "ops in the base trace"),
-    ResultColumn("new_calls", "New calls", Unit.COUNT, "ops in the other trace"),
-    ResultColumn("delta_calls", "Delta calls", Unit.COUNT, "new - base"),
-    ResultColumn("base_mean_ns", "Base mean", Unit.NS, "total / calls of the base"),
-    ResultColumn("new_mean_ns", "New mean", Unit.NS, "total / calls of the other"),
-    ResultColumn("mean_percent", "Mean %", Unit.PERCENT, "change of the mean"),
-)
-_EFFECT_COLUMNS = (
-    ResultColumn("calls_effect_ns", "By calls", Unit.NS, "delta because it ran more often"),
-    ResultColumn("speed_effect_ns", "By speed", Unit.NS, "delta because each call took longer"),
-)
-_STATUS_COLUMNS = (
-    ResultColumn("status", "Status", Unit.NAME, "both, new, gone, renamed, merged or split"),
-    ResultColumn("base_name", "Was", Unit.NAME, "what a renamed one is called in the base"),
-    ResultColumn("matched_by", "Matched by", Unit.NAME, "what the two names agree in"),
-)
-
-
-def _figures(row: Difference) -> tuple[Value, ...]:
-    base, new = row.base, row.new
-    return (
-        base.total_ns,
-        new.total_ns,
-        row.delta_ns,
-        percent_change(base.total_ns, new.total_ns),
-        base.calls,
-        new.calls,
-        new.calls - base.calls,
-        base.mean_ns,
-        new.mean_ns,
-        percent_change(base.mean_ns, new.mean_ns),
-    )
-
-
 def percent_change(base: float | None, new: float | None) -> float | None:
     """From `base` to `new`; None without both."""
     return 100 * (new - base) / base if base and new is not None else None
+
+
+class _Row(NamedTuple):
+    """A difference in the table of several traces."""
+
+    trace: int
+    part: Difference
+    category: str | None = None
+
+
+_TRACE_COLUMN = ResultColumn("trace", "Trace", meaning="number of the other trace")
+_FIGURE_COLUMNS: tuple[ColumnOf[_Row], ...] = (
+    ResultColumn("base_total_ns", "Base", Unit.NS, "sum of durations in the base trace").of(
+        lambda row: row.part.base.total_ns
+    ),
+    ResultColumn("new_total_ns", "New", Unit.NS, "sum of durations in the other trace").of(
+        lambda row: row.part.new.total_ns
+    ),
+    ResultColumn("delta_ns", "Delta", Unit.NS, "new - base").of(lambda row: row.part.delta_ns),
+    ResultColumn("delta_percent", "Delta %", Unit.PERCENT, "delta / base").of(
+        lambda row: percent_change(row.part.base.total_ns, row.part.new.total_ns)
+    ),
+    ResultColumn("base_calls", "Base calls", Unit.COUNT, "ops in the base trace").of(
+        lambda row: row.part.base.calls
+    ),
+    ResultColumn("new_calls", "New calls", Unit.COUNT, "ops in the other trace").of(
+        lambda row: row.part.new.calls
+    ),
+    ResultColumn("delta_calls", "Delta calls", Unit.COUNT, "new - base").of(
+        lambda row: row.part.new.calls - row.part.base.calls
+    ),
+    ResultColumn("base_mean_ns", "Base mean", Unit.NS, "total / calls of the base").of(
+        lambda row: row.part.base.mean_ns
+    ),
+    ResultColumn("new_mean_ns", "New mean", Unit.NS, "total / calls of the other").of(
+        lambda row: row.part.new.mean_ns
+    ),
+    ResultColumn("mean_percent", "Mean %", Unit.PERCENT, "change of the mean").of(
+        lambda row: percent_change(row.part.base.mean_ns, row.part.new.mean_ns)
+    ),
+)
+_KERNEL_COLUMNS: tuple[ColumnOf[_Row], ...] = (
+    ResultColumn("status", "Status", Unit.NAME, "both, new, gone, renamed, merged or split").of(
+        lambda row: row.part.status
+    ),
+    ResultColumn("base_name", "Was", Unit.NAME, "what a renamed one is called in the base").of(
+        lambda row: row.part.base_name or None
+    ),
+    ResultColumn("matched_by", "Matched by", Unit.NAME, "what the two names agree in").of(
+        lambda row: row.part.evidence or None
+    ),
+    ResultColumn("calls_effect_ns", "By calls", Unit.NS, "delta because it ran more often").of(
+        lambda row: row.part.calls_effect_ns
+    ),
+    ResultColumn("speed_effect_ns", "By speed", Unit.NS, "delta because each call took longer").of(
+        lambda row: row.part.speed_effect_ns
+    ),
+)
 
 
 def difference_table(
@@ -148,30 +167,25 @@ def difference_table(
 
     The column `trace` is there when the base is compared with several.
     """
-    many = len(of_trace) > 1
-    columns = (
-        *(TRACE_COLUMN if many else ()),
-        ResultColumn("name", part, Unit.NAME, "as in the other trace, where it is there"),
-        *(() if categories is None else CATEGORY_COLUMN),
-        *_FIGURE_COLUMNS,
-        *(() if categories is None else (*_STATUS_COLUMNS, *_EFFECT_COLUMNS)),
+    known = categories or {}
+    rows = (
+        _Row(number, change, known.get(change.name.split(" + ")[0]))
+        for number, changes in of_trace
+        for change in changes
     )
-    rows: list[tuple[Value, ...]] = []
-    for number, changes in of_trace:
-        for row in changes:
-            place = (number,) if many else ()
-            if categories is None:
-                rows.append((*place, row.name, *_figures(row)))
-            else:
-                status = (row.status, row.base_name or None, row.evidence or None)
-                category = categories.get(row.name.split(" + ")[0])
-                effects = (row.calls_effect_ns, row.speed_effect_ns)
-                rows.append((*place, row.name, category, *_figures(row), *status, *effects))
-    return ResultTable(name, title, columns, rows)
-
-
-TRACE_COLUMN = (ResultColumn("trace", "Trace", meaning="number of the other trace"),)
-CATEGORY_COLUMN = (ResultColumn("category", "Category", Unit.NAME, "kind of work"),)
+    columns: list[ColumnOf[_Row]] = [
+        ResultColumn("name", part, Unit.NAME, "as in the other trace, where it is there").of(
+            lambda row: row.part.name
+        )
+    ]
+    if len(of_trace) > 1:
+        columns.insert(0, _TRACE_COLUMN.of(lambda row: row.trace))
+    if categories is None:
+        return table_of(name, title, [*columns, *_FIGURE_COLUMNS], rows)
+    category: ColumnOf[_Row] = ResultColumn("category", "Category", Unit.NAME, "kind of work").of(
+        lambda row: row.category
+    )
+    return table_of(name, title, [*columns, category, *_FIGURE_COLUMNS, *_KERNEL_COLUMNS], rows)
 
 
 BASE_ROW = "(base)"
@@ -243,7 +257,7 @@ def waterfall_table(
     for comparison in comparisons:
         place = (comparison.number,) if many else ()
         found += [(*place, *row) for row in _rows(comparison, rows)]
-    columns = (*(TRACE_COLUMN if many else ()), *_COLUMNS)
+    columns = (*((_TRACE_COLUMN,) if many else ()), *_COLUMNS)
     return ResultTable(name, title, columns, found, is_whole=True)
 
 
