@@ -15,7 +15,6 @@ from typing import NamedTuple
 from wavescope.analyze.compare.figures import Figures, FiguresByName, TraceFigures, total_of
 from wavescope.analyze.compare.renames import Rename
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
-from wavescope.analyze.summary.utilization import percent_of
 from wavescope.arrays.intervals import Times
 from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, Value, table_of
 
@@ -276,7 +275,7 @@ def _rows(comparison: Comparison, most: int) -> list[tuple[Value, ...]]:
                 part.new.total_ns,
                 part.delta_ns,
                 running,
-                percent_of(part.delta_ns, base.span_ns),
+                _percent_of(part.delta_ns, base.span_ns),
                 part.base.calls,
                 part.new.calls,
             )
@@ -286,11 +285,15 @@ def _rows(comparison: Comparison, most: int) -> list[tuple[Value, ...]]:
         (IDLE_ROW, base.idle_ns, new.idle_ns),
     ):
         running += after - before
-        share = percent_of(after - before, base.span_ns)
+        share = _percent_of(after - before, base.span_ns)
         rows.append((name, before, after, after - before, running, share, None, None))
     assert running == new.span_ns
     rows.append((NEW_ROW, None, new.span_ns, None, running, None, None, None))
     return rows
+
+
+def _percent_of(part_ns: int, whole_ns: int) -> float | None:
+    return 100 * part_ns / whole_ns if whole_ns else None
 
 
 def _folded(parts: Sequence[Difference], most: int) -> list[Difference]:
