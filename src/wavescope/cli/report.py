@@ -110,7 +110,7 @@ def _added_results(paths: Sequence[Path]) -> list[Result]:
     added = [load_result(path) for path in paths if not are_runs[path]]
     runs = [load_runs(path) for path in paths if are_runs[path]]
     if runs:
-        from wavescope.analyze.compare.overhead_table import overhead_result  # noqa: PLC0415
+        from wavescope.analyze.compare import overhead_result  # noqa: PLC0415
 
         *earlier, last = runs
         added.insert(0, overhead_result(last, earlier))
