@@ -6,7 +6,8 @@ trace = wavescope.open("trace.db")        # any known format
 trace.ops.to_pandas()
 wavescope.summary(trace)                  # tables and findings, shown richly in a notebook
 wavescope.phases(trace)                   # what prefill, decode, ... did
-wavescope.find(trace)                     # what is worth changing
+wavescope.findings(trace)                 # what is worth changing
+wavescope.summary(trace, marker="decode")  # of a part of it
 wavescope.steps(trace)                    # how long each step takes
 wavescope.compare(["old.db", "new.db"])   # what changed
 wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
@@ -30,7 +31,14 @@ if TYPE_CHECKING:
     from wavescope.api.counters import metric_panels, roofline, traffic
     from wavescope.api.files import convert, merge
     from wavescope.api.phases import phases, steps
-    from wavescope.api.traces import find, open, report, summary  # noqa: A004
+    from wavescope.api.traces import (
+        find,
+        findings,
+        open,
+        report,
+        select,
+        summary,
+    )
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
     from wavescope.model.result import Finding, Result
@@ -48,6 +56,7 @@ __all__ = [
     "compare",
     "convert",
     "find",
+    "findings",
     "hotspots",
     "mark",
     "merge",
@@ -61,6 +70,7 @@ __all__ = [
     "report",
     "resume",
     "roofline",
+    "select",
     "steps",
     "summary",
     "traffic",
@@ -76,6 +86,7 @@ _HOMES = {
     "compare": "wavescope.api.comparison",
     "convert": "wavescope.api.files",
     "find": "wavescope.api.traces",
+    "findings": "wavescope.api.traces",
     "hotspots": "wavescope.api.captures",
     "merge": "wavescope.api.files",
     "metric_panels": "wavescope.api.counters",
@@ -85,6 +96,7 @@ _HOMES = {
     "plan": "wavescope.api.captures",
     "report": "wavescope.api.traces",
     "roofline": "wavescope.api.counters",
+    "select": "wavescope.api.traces",
     "steps": "wavescope.api.phases",
     "summary": "wavescope.api.traces",
     "traffic": "wavescope.api.counters",

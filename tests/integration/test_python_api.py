@@ -377,3 +377,23 @@ def test_public_names_are_there_and_others_are_not() -> None:
         assert getattr(wavescope, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = wavescope.nothing
+
+
+def test_a_part_is_chosen_by_keywords_or_a_selection(
+    trace: wavescope.Trace, trace_path: Path
+) -> None:
+    whole, part = len(trace.ops), len(wavescope.select(trace, gpus=1).ops)
+    chosen = wavescope.Selection(gpus=(1,))
+
+    assert 0 < part < whole
+    assert wavescope.summary(trace, gpus=1).facts["op_count"] == part
+    assert wavescope.summary(trace_path, gpus=[1]).facts["op_count"] == part
+    assert wavescope.summary(trace, selection=chosen).facts["op_count"] == part
+    assert wavescope.summary(trace, selection=chosen, gpus=(0, 1)).facts["op_count"] == whole
+    assert wavescope.findings(trace, gpus=1) == wavescope.findings(wavescope.select(trace, chosen))
+    with pytest.raises(TypeError, match="gpu"):
+        wavescope.summary(trace, gpu=1)  # type: ignore[call-arg]
+
+
+def test_findings_have_their_first_name_too() -> None:
+    assert wavescope.find is wavescope.findings

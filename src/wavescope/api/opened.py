@@ -1,11 +1,18 @@
-"""What the functions of the interface share: inputs by path or object, notes as findings."""
+"""What the functions of the interface share: inputs by path or object, notes as findings.
+
+def summary(trace, options=None, *, selection=None, **where: Unpack[Where]):
+    with opened(trace, selection, where) as chosen:    # summary("trace.db", marker="decode")
+        ...
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypedDict
 
 from wavescope.errors import UsageError
 from wavescope.formats import open_trace
@@ -16,10 +23,34 @@ from wavescope.model.trace import Trace
 PathLike = str | os.PathLike[str]
 
 
+class Where(TypedDict, total=False):
+    """The conditions of a `Selection` as keywords of a function."""
+
+    start: str
+    end: str
+    gpus: int | Sequence[int]
+    processes: int | Sequence[int]
+    ranks: int | Sequence[int]
+    kernel: str
+    marker: str
+
+
+def selection_of(selection: Selection | None, where: Where) -> Selection:
+    """`selection` with the conditions of `where` in place of its own."""
+    given: dict[str, Any] = dict(where)
+    for name in ("gpus", "processes", "ranks"):
+        if name in given:
+            numbers = given[name]
+            given[name] = (numbers,) if isinstance(numbers, int) else tuple(numbers)
+    return replace(selection or Selection(), **given)
+
+
 @contextmanager
-def opened(trace: Trace | PathLike, selection: Selection | None = None) -> Iterator[Trace]:
+def opened(
+    trace: Trace | PathLike, selection: Selection | None = None, where: Where | None = None
+) -> Iterator[Trace]:
     """The chosen part of a trace; one that is named by its path is closed again."""
-    chosen = selection or Selection()
+    chosen = selection_of(selection, where or {})
     if isinstance(trace, Trace):
         yield select(trace, chosen)
         return
@@ -31,8 +62,7 @@ def with_notes(result: Result, traces: Sequence[Trace]) -> Result:
     """The result, and a finding for everything that readers skipped or repaired."""
     from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
 
-    result.findings += [finding for trace in traces for finding in input_repaired(trace)]
-    return result
+    return result.with_findings(finding for trace in traces for finding in input_repaired(trace))
 
 
 def paths_of(given: PathLike | Sequence[PathLike]) -> list[Path]:

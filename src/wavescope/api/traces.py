@@ -7,14 +7,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wavescope.api.opened import PathLike, opened, paths_of
+from wavescope.api.opened import PathLike, Where, opened, paths_of, selection_of
 from wavescope.formats import open_trace
 from wavescope.formats.output import replaced, require_free
 from wavescope.model.result import Finding, Result
 from wavescope.model.selection import Selection
+from wavescope.model.selection import select as selected_part
 from wavescope.model.trace import Trace
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from wavescope.analyze.summary.trace_summary import SummaryOptions
 
 
@@ -23,25 +26,37 @@ def open(path: PathLike) -> Trace:  # noqa: A001  reads as wavescope.open(...)
     return open_trace(path)
 
 
+def select(trace: Trace, selection: Selection | None = None, **where: Unpack[Where]) -> Trace:
+    """A part of a trace, which is a trace: `select(trace, marker="decode", gpus=0)`."""
+    return selected_part(trace, selection_of(selection, where))
+
+
 def summary(
     trace: Trace | PathLike,
     options: SummaryOptions | None = None,
     *,
     selection: Selection | None = None,
+    **where: Unpack[Where],
 ) -> Result:
     """Kernels, utilization, gaps, copies, host calls and findings of a trace."""
     from wavescope.analyze.summary.trace_summary import SummaryOptions, summarize  # noqa: PLC0415
 
-    with opened(trace, selection) as chosen:
+    with opened(trace, selection, where) as chosen:
         return summarize(chosen, options or SummaryOptions())
 
 
-def find(trace: Trace | PathLike, *, selection: Selection | None = None) -> list[Finding]:
+def findings(
+    trace: Trace | PathLike, *, selection: Selection | None = None, **where: Unpack[Where]
+) -> list[Finding]:
     """What is worth changing, the gravest first, each with its numbers, SQL and next step."""
     from wavescope.analyze.findings.find_all import find as find_all  # noqa: PLC0415
 
-    with opened(trace, selection) as chosen:
+    with opened(trace, selection, where) as chosen:
         return find_all(chosen)
+
+
+find = findings
+"""The same by its first name."""
 
 
 def report(

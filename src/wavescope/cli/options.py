@@ -123,17 +123,17 @@ def add_filter_flags(parser: argparse.ArgumentParser) -> None:
 
 def selection_from(arguments: argparse.Namespace) -> Selection:
     """The selection that the flags of `add_filter_flags` say."""
-    from wavescope.model.selection import Selection, TimeBound, compiled  # noqa: PLC0415
+    from wavescope.model.selection import Selection, compiled  # noqa: PLC0415
 
     for pattern in (arguments.kernel, arguments.marker):
         compiled(pattern)
     return Selection(
-        start=TimeBound(arguments.start) if arguments.start is not None else None,
-        end=TimeBound(arguments.end) if arguments.end is not None else None,
+        start=arguments.start,
+        end=arguments.end,
         gpus=arguments.gpu or (),
         processes=arguments.pid or (),
         ranks=arguments.rank or (),
-        name=arguments.kernel,
+        kernel=arguments.kernel,
         marker=arguments.marker,
     )
 

@@ -16,7 +16,7 @@ from wavescope.cli.options import (
     selection_from,
 )
 from wavescope.errors import UsageError
-from wavescope.model.selection import Selection, TimeBound
+from wavescope.model.selection import Selection
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
@@ -57,12 +57,12 @@ def test_all_filters_reach_the_selection() -> None:
     )
 
     assert selection_from(arguments) == Selection(
-        start=TimeBound("25%"),
-        end=TimeBound("10ms"),
+        start="25%",
+        end="10ms",
         gpus=(0, 1),
         processes=(42,),
         ranks=(3,),
-        name="gemm.*",
+        kernel="gemm.*",
         marker="decode",
     )
 
