@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from wavescope.api.traces import (
         find,
         findings,
-        open,
+        open,  # noqa: A004
         report,
         select,
         summary,
