@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import wavescope
-from wavescope.analyze.summary.kernel_summary import kernel_summary
+from wavescope.analyze.summary import kernel_summary
 from wavescope.analyze.summary.launch_latency import launch_latency
 
 

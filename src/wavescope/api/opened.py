@@ -60,7 +60,7 @@ def opened(
 
 def with_notes(result: Result, traces: Sequence[Trace]) -> Result:
     """The result, and a finding for everything that readers skipped or repaired."""
-    from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
+    from wavescope.analyze.quick_findings import input_repaired  # noqa: PLC0415
 
     return result.with_findings(finding for trace in traces for finding in input_repaired(trace))
 

@@ -18,7 +18,7 @@ from wavescope.model.trace import Trace
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from wavescope.analyze.summary.trace_summary import SummaryOptions
+    from wavescope.analyze.summary import SummaryOptions
 
 
 def open(path: PathLike) -> Trace:  # noqa: A001  reads as wavescope.open(...)
@@ -39,7 +39,7 @@ def summary(
     **where: Unpack[Where],
 ) -> Result:
     """Kernels, utilization, gaps, copies, host calls and findings of a trace."""
-    from wavescope.analyze.summary.trace_summary import SummaryOptions, summarize  # noqa: PLC0415
+    from wavescope.analyze.summary import SummaryOptions, summarize  # noqa: PLC0415
 
     with opened(trace, selection, where) as chosen:
         return summarize(chosen, options or SummaryOptions())
@@ -49,7 +49,7 @@ def findings(
     trace: Trace | PathLike, *, selection: Selection | None = None, **where: Unpack[Where]
 ) -> list[Finding]:
     """What is worth changing, the gravest first, each with its numbers, SQL and next step."""
-    from wavescope.analyze.findings.find_all import find as find_all  # noqa: PLC0415
+    from wavescope.analyze.findings import findings as find_all  # noqa: PLC0415
 
     with opened(trace, selection, where) as chosen:
         return find_all(chosen)

@@ -22,7 +22,7 @@ from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
-    from wavescope.analyze.findings.thresholds import Thresholds
+    from wavescope.analyze.quick_findings import Thresholds
     from wavescope.model.result import Result
 
 
@@ -56,7 +56,7 @@ def _run(arguments: argparse.Namespace) -> int:
     selection = selection_from(arguments)
     thresholds = _thresholds(arguments.threshold)
     with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
-        from wavescope.analyze.findings.findings_result import findings_result  # noqa: PLC0415
+        from wavescope.analyze.findings import findings_result  # noqa: PLC0415
         from wavescope.model.selection import select  # noqa: PLC0415
 
         with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
@@ -75,7 +75,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _only(text: str | None) -> tuple[str, ...]:
-    from wavescope.analyze.findings.find_all import FINDING_IDS  # noqa: PLC0415  slow to import
+    from wavescope.analyze.findings import FINDING_IDS  # noqa: PLC0415  slow to import
 
     wanted = tuple(part.strip() for part in text.split(",")) if text else ()
     for identifier in wanted:
@@ -87,7 +87,7 @@ def _only(text: str | None) -> tuple[str, ...]:
 
 
 def _thresholds(assignments: list[str]) -> Thresholds:
-    from wavescope.analyze.findings.thresholds import DEFAULT_THRESHOLDS  # noqa: PLC0415
+    from wavescope.analyze.quick_findings import DEFAULT_THRESHOLDS  # noqa: PLC0415
 
     values: dict[str, float] = {}
     for text in assignments:

@@ -78,7 +78,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _compared(arguments: argparse.Namespace, output: OutputOptions, selection: Selection) -> Result:
     from wavescope.analyze.compare.comparison import compare  # noqa: PLC0415  slow to import
-    from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
+    from wavescope.analyze.quick_findings import input_repaired  # noqa: PLC0415
     from wavescope.model.selection import select  # noqa: PLC0415
 
     options = _compare_options(arguments, output)

@@ -228,7 +228,7 @@ def _run_values(
     The trace is closed again, so that many runs need little memory.
     """
     from wavescope.analyze.compare.run_values import run_values  # noqa: PLC0415
-    from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
+    from wavescope.analyze.quick_findings import input_repaired  # noqa: PLC0415
     from wavescope.model.selection import select  # noqa: PLC0415
 
     with (

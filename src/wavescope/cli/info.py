@@ -51,8 +51,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _described(trace: Trace, arguments: argparse.Namespace) -> Result:
-    from wavescope.analyze.summary.coverage import coverage  # noqa: PLC0415
-    from wavescope.analyze.summary.overview import kernel_list, marker_list, overview  # noqa: PLC0415
+    from wavescope.analyze.ops.coverage import coverage  # noqa: PLC0415
+    from wavescope.analyze.summary import kernel_list, marker_list, overview  # noqa: PLC0415
 
     found = overview(trace)
     coverage_found = coverage(trace)

@@ -90,8 +90,8 @@ def _run(arguments: argparse.Namespace) -> int:
     selection = _selection(arguments)
     options = _options(arguments, for_people=for_people)
     with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
-        from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
         from wavescope.analyze.phases.phase_tables import phase_tables  # noqa: PLC0415
+        from wavescope.analyze.quick_findings import input_repaired  # noqa: PLC0415
         from wavescope.model.selection import select  # noqa: PLC0415
 
         with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wavescope.analyze.summary.coverage_sentence import coverage_sentence
-from wavescope.analyze.summary.kernel_summary import KernelSummaryOptions, kernel_summary
-from wavescope.analyze.summary.overview import marker_list
-from wavescope.analyze.summary.utilization import utilization
+from wavescope.analyze.ops.coverage import coverage_sentence
+from wavescope.analyze.summary import KernelSummaryOptions, kernel_summary, marker_list, utilization
 from wavescope.cli.output import stdout_bytes
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say, terminal_width, wants_color

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from wavescope.analyze.summary.coverage_sentence import coverage_sentence
+from wavescope.analyze.ops.coverage import coverage_sentence
 from wavescope.cli.output import stdout_bytes
 from wavescope.cli.terminal import say
 from wavescope.cli.written import tell_file

@@ -40,8 +40,8 @@ def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
     selection = selection_from(arguments)
     with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
-        from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
         from wavescope.analyze.phases.steps_result import steps_result  # noqa: PLC0415  slow
+        from wavescope.analyze.quick_findings import input_repaired  # noqa: PLC0415
         from wavescope.model.selection import select  # noqa: PLC0415
 
         with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):

@@ -24,8 +24,7 @@ from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
-    from wavescope.analyze.summary.kernel_summary import KernelSummaryOptions
-    from wavescope.analyze.summary.trace_summary import SummaryOptions
+    from wavescope.analyze.summary import KernelSummaryOptions, SummaryOptions
 
 _HEADER_FACTS = {
     "path": "path",
@@ -80,7 +79,7 @@ def _run(arguments: argparse.Namespace) -> int:
     selection = selection_from(arguments)
     options = _summary_options(arguments)
     with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
-        from wavescope.analyze.summary.trace_summary import summarize  # noqa: PLC0415  slow to import
+        from wavescope.analyze.summary import summarize  # noqa: PLC0415  slow to import
         from wavescope.model.selection import select  # noqa: PLC0415
 
         with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
@@ -103,17 +102,17 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _summary_options(arguments: argparse.Namespace) -> SummaryOptions:
-    from wavescope.analyze.summary.trace_summary import SummaryOptions  # noqa: PLC0415  slow to import
+    from wavescope.analyze.summary import SummaryOptions  # noqa: PLC0415  slow to import
 
     return SummaryOptions(kernels=_kernel_options(arguments))
 
 
 def _kernel_options(arguments: argparse.Namespace) -> KernelSummaryOptions:
-    from wavescope.analyze.ops.scopes import Scope  # noqa: PLC0415
-    from wavescope.analyze.summary.kernel_summary import (  # noqa: PLC0415
+    from wavescope.analyze.summary import (  # noqa: PLC0415
         KernelNaming,
         KernelSummaryOptions,
         OpChoice,
+        Scope,
     )
     from wavescope.names.kernel_names import NameRules  # noqa: PLC0415  slow to import
 

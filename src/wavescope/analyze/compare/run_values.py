@@ -11,7 +11,7 @@ import numpy.typing as npt
 from wavescope.analyze.compare.coverage_share import coverage_percent
 from wavescope.analyze.compare.figures import FigureOptions, TraceFigures
 from wavescope.analyze.compare.step_ops import OUTSIDE, StepOps, steps_of
-from wavescope.analyze.ops.scopes import distinct
+from wavescope.arrays.distinct_values import distinct
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.model.trace import Trace
 

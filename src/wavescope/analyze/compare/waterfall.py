@@ -13,7 +13,7 @@ from typing import NamedTuple
 from wavescope.analyze.compare.differences import TRACE_COLUMN, Difference
 from wavescope.analyze.compare.figures import TraceFigures, total_of
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
-from wavescope.analyze.summary.utilization import percent_of
+from wavescope.analyze.ops.utilization import percent_of
 from wavescope.arrays.intervals import Times
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
 

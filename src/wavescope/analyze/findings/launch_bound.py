@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.evidence_sql import gaps_sql
-from wavescope.analyze.findings.like_calls import nearest_rank_median
+from wavescope.analyze.findings.same_shape_calls import nearest_rank_median
 from wavescope.analyze.phases.marker_paths import NO_PATH
+from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.arrays.array_types import Array
 from wavescope.arrays.coded_columns import code_counts, looked_up
 from wavescope.arrays.group_sums import group_sums
@@ -179,7 +179,7 @@ def _finding(context: FindingContext, each: _PhaseGaps, ops: _PhaseOps) -> Findi
         f"phase {name}" if is_phase else "trace",
         gain_percent=each.gap_percent,
         gain_basis="none of these gaps left",
-        sql=gaps_sql(
+        sql=evidence_sql.gaps_sql(
             ops.gpu,
             least_ns=int(context.thresholds.back_to_back_ns) - 1,
             most_ns=int(context.thresholds.launch_gap_ns) + 1,

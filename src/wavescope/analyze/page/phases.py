@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.page.colouring import Colouring
 from wavescope.analyze.phases.marker_phases import MarkerPhases
 from wavescope.analyze.phases.serving_phases import ServingPhase, ServingPhases
+from wavescope.analyze.timeline import Colouring
 from wavescope.arrays.array_types import Array
 from wavescope.arrays.coded_columns import looked_up
 from wavescope.arrays.group_sums import group_sums

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wavescope.analyze.ops.scopes import Scope, combine, distinct, paired, scope_index
 from wavescope.analyze.summary.kernel_summary import STATISTICS_COLUMNS, statistics_rows
+from wavescope.analyze.summary.scopes import Scope, combine, scope_index
+from wavescope.arrays.distinct_values import distinct, paired
 from wavescope.arrays.group_statistics import group_statistics
 from wavescope.errors import UsageError
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value

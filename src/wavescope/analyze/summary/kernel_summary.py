@@ -15,8 +15,9 @@ import numpy as np
 
 from wavescope.analyze.ops.categories import meaning_of_label
 from wavescope.analyze.ops.op_labels import OpLabels, op_labels
-from wavescope.analyze.ops.scopes import Scope, ScopeIndex, combine, index_type, scope_index
+from wavescope.analyze.summary.scopes import Scope, ScopeIndex, combine, scope_index
 from wavescope.arrays.array_types import Array
+from wavescope.arrays.distinct_values import index_type
 from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
@@ -122,7 +123,7 @@ def _listed_ops(trace: Trace, options: KernelSummaryOptions) -> _Ops:
     table = trace.ops if are_all else trace.ops.take(listed)
     return _Ops(
         trace.op_length_ns if are_all else trace.op_length_ns[listed],
-        op_labels(trace, table),
+        trace.derived(op_labels) if are_all else op_labels(trace, table),
         scope_index(trace, table, options.scope),
     )
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.findings.clock_order import clock_inversion
 from wavescope.analyze.ops.op_labels import op_labels
 from wavescope.analyze.ops.op_links import op_links
-from wavescope.analyze.ops.scopes import distinct
+from wavescope.analyze.quick_findings import clock_inversion
+from wavescope.arrays.distinct_values import distinct
 from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace, TraceTable
@@ -45,7 +45,7 @@ def launch_latency(trace: Trace, options: LaunchLatencyOptions | None = None) ->
     options = options or LaunchLatencyOptions()
     trace.ops.load("id", "start_ns", "gpu", "name", "type")
     trace.calls.load("id", "start_ns", "end_ns")
-    links = op_links(trace)
+    links = trace.derived(op_links)
     starts_ns = trace.ops["start_ns"][links.op_rows]
     ops_of_call = np.bincount(links.call_rows, minlength=len(trace.calls))
     latencies = _Latencies(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from wavescope.analyze.page.trace_report import TraceReport
-from wavescope.analyze.page.trends import Metric, Trends, change_percent
+from wavescope.analyze.page import Metric, TraceReport, Trends, change_percent
 from wavescope.model.result import Result, ResultTable, Unit
 from wavescope.model.strings import StringTable
 from wavescope.render.html.change_charts import WaterfallStep, trend_lines, waterfall

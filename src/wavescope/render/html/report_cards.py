@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wavescope.analyze.page.trace_report import TraceReport
+from wavescope.analyze.page import TraceReport
 from wavescope.model.result import Result, Value
 from wavescope.render.html.cards import Card
 from wavescope.units import count_text, counted, duration_text

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wavescope.analyze.page.hot_kernels import HotKernels
-from wavescope.analyze.page.trace_report import KernelDurations, TraceReport
+from wavescope.analyze.page import HotKernels, KernelDurations, TraceReport
 from wavescope.model.result import Result, ResultTable, Value
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import short_name

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.op_labels import NO_NAME
-from wavescope.analyze.page.timeline import Strip, Timeline, shares
-from wavescope.analyze.page.trace_report import OpNames
+from wavescope.analyze.timeline import OpNames, Strip, Timeline, shares
 from wavescope.model.strings import StringTable
 from wavescope.render.html.charts import legend
 from wavescope.render.html.markup import Html, bounded, element

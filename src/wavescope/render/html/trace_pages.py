@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wavescope.analyze.compare.comparison import CompareOptions, compare
-from wavescope.analyze.page.timeline import TimelineOptions
-from wavescope.analyze.page.trace_report import ReportOptions, report_of
-from wavescope.analyze.page.trends import trends
+from wavescope.analyze.page import ReportOptions, report_of, trends
+from wavescope.analyze.timeline import TimelineOptions
 from wavescope.model.result import Result
 from wavescope.model.trace import Trace
 from wavescope.render.html.comparison_page import ComparedTrace, comparison_page

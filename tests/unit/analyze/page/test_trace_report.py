@@ -6,8 +6,9 @@ import numpy as np
 
 from tests.builders import TraceMaker, a_trace
 from tests.sample_files import rich_trace
+from wavescope.analyze.page import ReportOptions, TraceReport, report_of
 from wavescope.analyze.page.phases import OUTSIDE, REST
-from wavescope.analyze.page.trace_report import ReportOptions, TraceReport, report_of
+from wavescope.analyze.summary import summarize
 
 
 def report(maker: TraceMaker) -> TraceReport:
@@ -131,6 +132,7 @@ def test_the_tables_are_those_of_the_summary() -> None:
     found = report(rich_trace())
 
     names = [table.name for table in found.summary.tables]
-    assert names[:5] == ["kernels", "gpus", "queues", "gaps", "gap_histogram"]
+    assert names[:6] == ["kernels", "categories", "gpus", "queues", "gaps", "gap_histogram"]
+    assert names == [table.name for table in summarize(rich_trace().build()).tables]
     assert {"copies", "calls", "launch_gpus", "coverage"} <= set(names)
     assert found.summary.facts["gpu_count"] == 2

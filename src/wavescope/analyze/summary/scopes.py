@@ -9,14 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
-from wavescope.arrays.coded_columns import code_counts, looked_up
+from wavescope.arrays.distinct_values import distinct, paired
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.result import ResultColumn, Value
 from wavescope.model.trace import Trace, TraceTable
-
-# Numbers up to here are counted in a table, larger ones found by sorting.
-_TABLE_LIMIT = 1 << 16
 
 
 class Scope(str, enum.Enum):
@@ -62,29 +58,6 @@ def scope_index(trace: Trace, table: TraceTable, scope: Scope) -> ScopeIndex:
     return ScopeIndex(_PROCESS_COLUMNS, labels, of_row)
 
 
-def distinct(values: Array) -> tuple[list[int], npt.NDArray[np.integer]]:
-    """The distinct integers in ascending order, and for each row the index of its own.
-
-    The indices are as narrow as they can be: passes over them are bound by memory.
-    """
-    if not len(values):
-        return [], np.empty(0, np.uint16)
-    low, high = int(values.min()), int(values.max())
-    if high - low < _TABLE_LIMIT:
-        offsets = values - values.dtype.type(low)
-        present = np.flatnonzero(code_counts(offsets, high - low + 1))
-        index = np.zeros(high - low + 1, index_type(len(present)))
-        index[present] = np.arange(len(present))
-        return (present + low).tolist(), looked_up(index, offsets)
-    found, inverse = np.unique(values, return_inverse=True)
-    return found.tolist(), inverse.astype(index_type(len(found)), copy=False)
-
-
-def index_type(count: int) -> type[np.uint16] | type[np.int64]:
-    """The narrowest type used for indices below `count`."""
-    return np.uint16 if count < _TABLE_LIMIT else np.int64
-
-
 def combine(
     scope: ScopeIndex, groups: npt.NDArray[np.integer], group_count: int
 ) -> tuple[npt.NDArray[np.integer], int]:
@@ -93,17 +66,6 @@ def combine(
         return groups, group_count
     count = len(scope.labels) * group_count
     return paired(scope.of_row, groups, group_count, count), count
-
-
-def paired(
-    outer: npt.NDArray[np.integer], inner: npt.NDArray[np.integer], inner_count: int, count: int
-) -> npt.NDArray[np.integer]:
-    """outer * inner_count + inner, of which there are `count` at most."""
-    kind = index_type(count)
-    combined: Array = outer.astype(kind)
-    combined *= kind(inner_count)
-    combined += inner.astype(kind, copy=False)
-    return combined
 
 
 def _known(number: int) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.findings.evidence_sql import inversions_sql
+from wavescope.analyze.quick_findings.evidence_sql import inversions_sql
 from wavescope.model.result import Finding, Severity
 from wavescope.units import counted, duration_text
 

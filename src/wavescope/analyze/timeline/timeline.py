@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.gpu_timelines import GpuTimeline, SortedOps
-from wavescope.analyze.page.colouring import Classes, Colouring
-from wavescope.analyze.page.marker_lanes import MarkerLanes, marker_lanes
-from wavescope.analyze.page.time_bins import BinTimes, TimeGrid, coarser, time_in_bins
+from wavescope.analyze.timeline.marker_lanes import MarkerLanes, marker_lanes
+from wavescope.analyze.timeline.time_bins import BinTimes, TimeGrid, coarser, time_in_bins
+from wavescope.arrays.coded_columns import code_counts, looked_up
 from wavescope.arrays.intervals import Times, stretches_of_sorted
 from wavescope.arrays.row_groups import grouped_rows
 from wavescope.model.columns import QUEUES
@@ -29,6 +29,36 @@ Shares = npt.NDArray[np.uint8]
 
 FULL = 100
 """A bin's share when the whole bin is taken: shares are percents."""
+
+
+Classes = npt.NDArray[np.uint8]
+
+
+class Colouring(NamedTuple):
+    """The classes in the order in which they are stacked, and the class of each op."""
+
+    name: str
+    title: str
+    labels: tuple[str, ...]
+    of_op: Classes
+
+    @classmethod
+    def of_used(
+        cls, name: str, title: str, labels: Sequence[str], of_op: npt.NDArray[np.integer]
+    ) -> Colouring:
+        """The colouring with only the classes that occur, numbered anew."""
+        used = np.flatnonzero(code_counts(of_op, len(labels)))
+        number = np.zeros(len(labels), np.uint8)
+        number[used] = np.arange(len(used))
+        kept = tuple(labels[index] for index in used.tolist())
+        return cls(name, title, kept, looked_up(number, of_op))
+
+
+class OpNames(NamedTuple):
+    """Short names, and for each single op of a timeline the place of its own."""
+
+    names: list[str]
+    of_op: npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from wavescope.analyze.findings.evidence_sql import collectives_sql
-from wavescope.analyze.findings.thresholds import DEFAULT_THRESHOLDS, Thresholds
+from wavescope.analyze.ops.utilization import GpuUtilization
+from wavescope.analyze.quick_findings.evidence_sql import collectives_sql
+from wavescope.analyze.quick_findings.thresholds import DEFAULT_THRESHOLDS, Thresholds
 from wavescope.model.result import Finding, Severity
 from wavescope.units import duration_text
-
-if TYPE_CHECKING:
-    from wavescope.analyze.summary.utilization import GpuUtilization
 
 ID = "exposed-communication"
 

@@ -1,4 +1,4 @@
-"""All findings of a trace: `find(trace)`.
+"""All findings of a trace: `findings(trace)`.
 
 A finding is one small module; this is the list of them. Each states numbers, the query that shows
 them, what could be gained at most and the next step. docs/findings.md explains them all.
@@ -6,27 +6,40 @@ them, what could be gained at most and the next step. docs/findings.md explains 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from wavescope.analyze.findings.clock_order import clock_inversion
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.copy_storm import copy_storm
 from wavescope.analyze.findings.duration_drift import duration_drift
 from wavescope.analyze.findings.duration_outliers import duration_outliers
-from wavescope.analyze.findings.exposed_communication import exposed_communication
 from wavescope.analyze.findings.exposed_copies import exposed_copies
 from wavescope.analyze.findings.idle_causes import idle_with_causes
-from wavescope.analyze.findings.input_repaired import input_repaired
 from wavescope.analyze.findings.launch_bound import launch_bound
 from wavescope.analyze.findings.low_coverage import low_coverage
 from wavescope.analyze.findings.queue_serialization import queue_serialization
 from wavescope.analyze.findings.slow_gpu import slow_gpu
-from wavescope.analyze.findings.thresholds import DEFAULT_THRESHOLDS, Thresholds
 from wavescope.analyze.findings.tiny_kernels import tiny_kernels
 from wavescope.analyze.findings.unknown_launches import ID as UNKNOWN_LAUNCHES
 from wavescope.analyze.findings.unknown_launches import unknown_launches
+from wavescope.analyze.ops.coverage import coverage
+from wavescope.analyze.quick_findings import (
+    DEFAULT_THRESHOLDS,
+    Thresholds,
+    clock_inversion,
+    exposed_communication,
+    input_repaired,
+)
 from wavescope.model.notes import NO_LAUNCH
-from wavescope.model.result import Finding, Severity
+from wavescope.model.result import (
+    ColumnOf,
+    Finding,
+    Result,
+    ResultColumn,
+    Severity,
+    Unit,
+    Value,
+    table_of,
+)
 from wavescope.model.trace import Trace
 
 Finder = Callable[[FindingContext], list[Finding]]
@@ -77,20 +90,16 @@ FINDING_IDS = (
     "unknown-launches",
     "input-repaired",
 )
-"""The ids of what `find` finds, in the order of `FINDERS`."""
+"""The ids of all findings, in the order of `FINDERS`."""
 
 _ORDER = {Severity.PROBLEM: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
-def find(trace: Trace, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> list[Finding]:
+def findings(trace: Trace, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> list[Finding]:
     """All findings of `trace`: the gravest first, then those with more to gain."""
-    return findings_of(FindingContext(trace, thresholds))
-
-
-def findings_of(context: FindingContext) -> list[Finding]:
-    """The same for callers that need what the findings are made from, too."""
-    if not len(context.trace.ops):
-        return input_repaired(context.trace)
+    if not len(trace.ops):
+        return input_repaired(trace)
+    context = FindingContext(trace, thresholds)
     found = [finding for finder in FINDERS for finding in _over_gpus(finder(context))]
     if any(finding.id == UNKNOWN_LAUNCHES for finding in found):
         found = [finding for finding in found if NO_LAUNCH not in finding.title]
@@ -115,3 +124,39 @@ def _over_gpus(findings: list[Finding]) -> list[Finding]:
         numbers={**worst.numbers, "gpus": gpus},
     )
     return [told, *(each for each in findings if "gpu" not in each.numbers)]
+
+
+_COLUMNS: tuple[ColumnOf[Finding], ...] = (
+    ResultColumn("id", "Finding", Unit.NAME, "which finding, see docs/findings.md").of(
+        lambda finding: finding.id
+    ),
+    ResultColumn("severity", "Severity", Unit.NAME, "problem, warning or info").of(
+        lambda finding: finding.severity.value
+    ),
+    ResultColumn("where", "Where", Unit.NAME, "GPU, phase or kernel it is about").of(
+        lambda finding: finding.where or None
+    ),
+    ResultColumn("gain_percent", "Gain %", Unit.PERCENT, "of the time of `where`, at most").of(
+        lambda finding: finding.gain_percent
+    ),
+    ResultColumn("title", "Title", Unit.NAME, "the conclusion").of(lambda finding: finding.title),
+    ResultColumn("sql", "SQL", Unit.NAME, "query that shows the evidence").of(
+        lambda finding: finding.sql or None
+    ),
+)
+
+
+def findings_result(
+    trace: Trace,
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
+    only: Sequence[str] = (),
+) -> Result:
+    """Table `findings` and the findings themselves, all or only those with some ids."""
+    found = [each for each in findings(trace, thresholds) if not only or each.id in only]
+    facts: dict[str, Value] = {
+        "path": trace.path,
+        "op_count": len(trace.ops),
+        "finding_count": len(found),
+        "coverage": coverage(trace).facts["coverage"],
+    }
+    return Result("Findings", [table_of("findings", "Findings", _COLUMNS, found)], found, facts)
