@@ -13,9 +13,8 @@ from typing import TypeGuard
 
 from wavescope.model.result import Finding, ResultColumn, ResultTable, Unit, Value
 from wavescope.render.escape import visible
-from wavescope.units import NS_PER, bytes_text, count_text, duration_text
+from wavescope.units import NS_PER, fixed_text, value_text
 
-ABSENT = "-"
 _COMPARED = (("base_", "new_"), ("baseline_", "traced_"))
 """Beginnings of the names of columns that are compared with one another."""
 _BYTES_PER = {"B": 1, "kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000}
@@ -109,13 +108,11 @@ def fact_text(key: str, value: Value) -> str:
         return _plain(Unit.NONE, value)
     if key.endswith("_timestamp_ns"):
         return f"{value} ns"
-    if key.endswith("_ns"):
-        return duration_text(value)
-    if key.endswith("_bytes"):
-        return bytes_text(int(value))
     if key.endswith("_percent"):
-        return f"{value:.1f} %"
-    return count_text(value) if isinstance(value, int) else _real_text(value)
+        return f"{value_text(value, '%')} %"
+    units = {"_ns": "ns", "_bytes": "bytes"}
+    unit = next((unit for ending, unit in units.items() if key.endswith(ending)), "")
+    return value_text(value, unit or ("count" if isinstance(value, int) else ""))
 
 
 def _scale(unit: Unit, values: Sequence[Value]) -> tuple[str, int] | None:
@@ -141,27 +138,12 @@ def _scaled(value: Value, divisor: int, decimals: int) -> str:
 
 
 def _number(value: Value, decimals: int) -> str:
-    if not _is_number(value):
-        return _plain(Unit.NONE, value)
-    text = f"{value:,.{decimals}f}"
-    is_zero = text.strip("-0.") == ""
-    return text.removeprefix("-") if is_zero else text
+    return fixed_text(value, decimals) if _is_number(value) else _plain(Unit.NONE, value)
 
 
 def _plain(unit: Unit, value: Value) -> str:
-    if value is None:
-        return ABSENT
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, str):
-        return visible(value)
-    if isinstance(value, float):
-        return ABSENT if math.isnan(value) else _real_text(value)
-    return count_text(value) if unit is Unit.COUNT else str(value)
-
-
-def _real_text(value: float) -> str:
-    return f"{value:,.1f}" if 1000 <= abs(value) < 1e12 else f"{value:.4g}"
+    is_count = unit is Unit.COUNT and isinstance(value, int)
+    return visible(value_text(value, "count" if is_count else ""))
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

@@ -27,16 +27,17 @@ _COLUMNS = (
 def coverage(trace: Trace) -> Result:
     """The fact `coverage` always; a table when the trace states what it covers."""
     table = trace.coverage
-    result = Result("Coverage", facts={"coverage": UNKNOWN_COVERAGE})
     if not len(table):
-        return result
+        return Result("Coverage", facts={"coverage": UNKNOWN_COVERAGE})
     table.load(*(column.name for column in _COLUMNS))
-    result.tables.append(ResultTable("coverage", "Coverage", _COLUMNS, _rows(trace)))
     seen, timed, skipped, lost = (
         _known_sum(table[name]) for name in ("seen", "timed", "skipped", "lost")
     )
-    result.facts["coverage"] = _sentence(seen, timed, skipped, lost)
-    return result
+    return Result(
+        "Coverage",
+        [ResultTable("coverage", "Coverage", _COLUMNS, _rows(trace))],
+        facts={"coverage": _sentence(seen, timed, skipped, lost)},
+    )
 
 
 def _rows(trace: Trace) -> list[tuple[Value, ...]]:

@@ -75,9 +75,12 @@ def kernel_summary(trace: Trace, options: KernelSummaryOptions | None = None) ->
     groups, group_count = combine(ops.scope, group_of_op, len(names))
     statistics = group_statistics(groups, ops.duration_ns, group_count)
     categories = _categories(ops.labels, named, options)
-    result = Result(
+    tables = [_kernel_table(statistics, names, categories, ops.scope)]
+    if options.full_names:
+        tables.append(_full_name_table(ops, named))
+    return Result(
         "Kernels" if options.ops is OpChoice.KERNELS else "GPU ops",
-        [_kernel_table(statistics, names, categories, ops.scope)],
+        tables,
         facts={
             "listed_op_count": len(ops.duration_ns),
             "unlisted_op_count": len(trace.ops) - len(ops.duration_ns),
@@ -86,9 +89,6 @@ def kernel_summary(trace: Trace, options: KernelSummaryOptions | None = None) ->
             "gpu_time_ns": sum(statistics.totals),
         },
     )
-    if options.full_names:
-        result.tables.append(_full_name_table(ops, named))
-    return result
 
 
 def _naming(options: KernelSummaryOptions) -> Callable[[str], NamedKernel]:

@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.op_labels import NO_NAME
+from wavescope.arrays.coded_columns import BLOCK_ROWS, blocks, code_counts
+from wavescope.arrays.distinct_rows import DistinctRows
 from wavescope.model.columns import MARKER_INSTANT, MARKER_UNCLOSED, QUEUES, TABLES
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
@@ -21,8 +23,17 @@ def overview(trace: Trace) -> Result:
     first_ns, last_ns = trace_span(trace)
     kinds = np.bincount(trace.op_kind, minlength=len(OpKind))
     is_kernel = trace.op_kind == OpKind.KERNEL
-    result = Result(
+    tables = (
+        _gpus(trace),
+        _queues(trace),
+        _processes(trace),
+        _table_counts(trace),
+        _metadata(trace),
+        _notes(trace),
+    )
+    return Result(
         "Trace",
+        [table for table in tables if table.rows],
         facts={
             "span_ns": last_ns - first_ns,
             "first_timestamp_ns": first_ns,
@@ -36,16 +47,6 @@ def overview(trace: Trace) -> Result:
             "call_count": len(trace.calls),
         },
     )
-    result.tables = [
-        _gpus(trace),
-        _queues(trace),
-        _processes(trace),
-        _table_counts(trace),
-        _metadata(trace),
-        _notes(trace),
-    ]
-    result.tables = [table for table in result.tables if table.rows]
-    return result
 
 
 def marker_list(trace: Trace) -> ResultTable:
@@ -190,12 +191,26 @@ def _queues(trace: Trace) -> ResultTable:
     if len(table):
         pairs = zip(table["gpu"].tolist(), table["queue"].tolist(), strict=True)
         names = dict(zip(pairs, table.strings("name"), strict=True))
-    rows: Rows = []
-    for gpu in np.unique(trace.ops["gpu"]).tolist():
-        queues, counts = np.unique(trace.ops["queue"][trace.ops["gpu"] == gpu], return_counts=True)
-        for queue, count in zip(queues.tolist(), counts.tolist(), strict=True):
-            rows.append((gpu, queue, names.get((gpu, queue)) or None, count))
+    rows: Rows = [
+        (gpu, queue, names.get((gpu, queue)) or None, count)
+        for (gpu, queue), count in sorted(_op_counts(trace).items())
+    ]
     return ResultTable("queues", "Queues", columns, rows)
+
+
+def _op_counts(trace: Trace) -> dict[tuple[int, int], int]:
+    """How many ops ran on each queue, which is told by GPU and queue number."""
+    gpus, queues = trace.ops["gpu"], trace.ops["queue"]
+    numbered = DistinctRows(2)
+    counts: dict[tuple[int, int], int] = {}
+    places: list[tuple[int, int]] = []
+    for rows in blocks(len(gpus), BLOCK_ROWS):
+        numbers, firsts = numbered.number((gpus[rows], queues[rows]))
+        new = zip(gpus[rows][firsts].tolist(), queues[rows][firsts].tolist(), strict=True)
+        places += new
+        for place, count in zip(places, code_counts(numbers, len(places)).tolist(), strict=True):
+            counts[place] = counts.get(place, 0) + count
+    return counts
 
 
 def _processes(trace: Trace) -> ResultTable:

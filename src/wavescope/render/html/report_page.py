@@ -153,13 +153,13 @@ def _coarse(counts: Sequence[int]) -> list[int]:
 
 def durations_html(summary: Result, durations: KernelDurations) -> Html:
     """Histograms of the kernels that take most time, with their percentiles."""
-    rows = summary.table("kernels").records()
+    rows = summary.table("kernels").head(_LARGE_HISTOGRAMS).records()
     edges = durations.histograms.edges_ns()
     blocks = [
         _kernel_histogram(row, edges, counts)
         for row, counts in zip(rows, durations.histograms.counts.tolist(), strict=False)
     ]
-    return element("div", *blocks[:_LARGE_HISTOGRAMS], class_="histograms") if blocks else Html("")
+    return element("div", *blocks, class_="histograms") if blocks else Html("")
 
 
 def _kernel_histogram(

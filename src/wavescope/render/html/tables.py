@@ -8,8 +8,8 @@ from itertools import zip_longest
 
 from wavescope.model.result import ResultTable, Unit, Value
 from wavescope.render.html.markup import Html, bounded, element
-from wavescope.render.values import ABSENT, SpelledColumn, counterpart_of, spelled_column
-from wavescope.units import count_text
+from wavescope.render.values import SpelledColumn, counterpart_of, spelled_column
+from wavescope.units import ABSENT, count_text
 
 _LONGEST_CELL = 150
 _SEARCH_FROM_ROWS = 12
