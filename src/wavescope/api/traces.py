@@ -69,7 +69,7 @@ def report(
 ) -> Path:
     """Write one page of HTML that shows a trace, or compares several with the first."""
     from wavescope.render.html.page import write_page  # noqa: PLC0415  slow to import
-    from wavescope.render.html.trace_pages import trace_page  # noqa: PLC0415
+    from wavescope.render.trace_page.trace_page import trace_page  # noqa: PLC0415
 
     target = Path(output)
     inputs = paths_of(traces)

@@ -53,7 +53,7 @@ def _set(arguments: argparse.Namespace, *, recording: bool) -> int:
     pids = ", ".join(str(page.pid) for page in pages)
     if arguments.json:
         from wavescope.model.result import Result  # noqa: PLC0415
-        from wavescope.render.json_text import write_json  # noqa: PLC0415
+        from wavescope.render.results.json_text import write_json  # noqa: PLC0415
 
         facts: dict[str, str | int | float | bool | None] = {"recording": recording, "pids": pids}
         write_json(Result("Recording", facts=facts), stdout_bytes())

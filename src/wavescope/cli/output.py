@@ -12,24 +12,24 @@ from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
     from wavescope.model.result import Result, ResultTable
-    from wavescope.render.text import TextStyle
+    from wavescope.render.results.text import TextStyle
 
 
 def print_result(result: Result, options: OutputOptions) -> None:
     """Print `result`: the tables and as many of their rows as `options` says."""
     result.tables = [_cut(table, options.rows) for table in _chosen(result, options)]
     if options.format is OutputFormat.JSON:
-        from wavescope.render.json_text import write_json  # noqa: PLC0415  only what is asked for
+        from wavescope.render.results.json_text import write_json  # noqa: PLC0415  only what is asked for
 
         write_json(result, stdout_bytes())
     elif options.format is OutputFormat.CSV:
         _print_csv(result)
     elif options.format is OutputFormat.MARKDOWN:
-        from wavescope.render.markdown import write_markdown  # noqa: PLC0415
+        from wavescope.render.results.markdown import write_markdown  # noqa: PLC0415
 
         write_markdown(result, sys.stdout)
     else:
-        from wavescope.render.text import write_text  # noqa: PLC0415
+        from wavescope.render.results.text import write_text  # noqa: PLC0415
 
         write_text(result, sys.stdout, text_style())
 
@@ -54,7 +54,7 @@ def tell_left_out(names: Sequence[str], options: OutputOptions, *, quiet: bool) 
 
 def text_style() -> TextStyle:
     """The width and colours of the terminal that reads standard output."""
-    from wavescope.render.text import TextStyle  # noqa: PLC0415
+    from wavescope.render.results.text import TextStyle  # noqa: PLC0415
 
     return TextStyle(terminal_width(), wants_color(sys.stdout))
 
@@ -82,7 +82,7 @@ def _cut(table: ResultTable, rows: int) -> ResultTable:
 
 
 def _print_csv(result: Result) -> None:
-    from wavescope.render.csv_rows import write_csv  # noqa: PLC0415
+    from wavescope.render.results.csv_rows import write_csv  # noqa: PLC0415
 
     if not result.tables:
         raise UsageError("this result has no table", hint="use --json")

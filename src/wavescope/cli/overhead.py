@@ -238,8 +238,8 @@ def _shorten(result: Result, check: OverheadCheck) -> None:
 
 def _write_page(result: Result, path: Path, *, force: bool) -> None:
     from wavescope.formats.output import replaced  # noqa: PLC0415
+    from wavescope.render.html.overhead_page import overhead_page  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415
-    from wavescope.render.overhead_page import overhead_page  # noqa: PLC0415
 
     with (
         replaced(path, [], force=force) as temporary,

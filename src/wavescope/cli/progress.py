@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from wavescope.cli.terminal import say
-from wavescope.render.escape import shortened, visible
+from wavescope.render.cells.escape import shortened, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

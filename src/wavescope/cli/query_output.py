@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from wavescope.cli.options import OutputFormat
 from wavescope.cli.output import stdout_bytes
 from wavescope.cli.terminal import data_stream, terminal_width
-from wavescope.render.escape import visible
+from wavescope.render.cells.escape import visible
 
 if TYPE_CHECKING:
     from wavescope.formats.sqlite.read_only_query import SqlRow, SqlValue
-    from wavescope.render.values import SpelledColumn
+    from wavescope.render.cells.columns import FormattedColumn
 
 _MEASURED_ROWS = 500
 _NULL = "NULL"
@@ -22,7 +22,7 @@ _NULL = "NULL"
 def write_query(names: Sequence[str], rows: Iterable[SqlRow], format: OutputFormat) -> None:  # noqa: A002
     """Print a header and all `rows`."""
     if format is OutputFormat.CSV:
-        from wavescope.render.csv_rows import write_rows  # noqa: PLC0415  only what is asked for
+        from wavescope.render.results.csv_rows import write_rows  # noqa: PLC0415  only what is asked for
 
         write_rows(names, rows, data_stream())
     elif format is OutputFormat.JSON:
@@ -35,14 +35,14 @@ def write_query(names: Sequence[str], rows: Iterable[SqlRow], format: OutputForm
 
 def _write_json(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
     from wavescope.model.result import Result, ResultColumn, ResultTable  # noqa: PLC0415
-    from wavescope.render.json_text import write_json_rows  # noqa: PLC0415
+    from wavescope.render.results.json_text import write_json_rows  # noqa: PLC0415
 
     columns = tuple(ResultColumn(name, name) for name in names)
     write_json_rows(Result("Query", [ResultTable("query", "Query", columns)]), rows, stdout_bytes())
 
 
 def _write_markdown(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
-    from wavescope.render.markdown import table_head, table_row  # noqa: PLC0415
+    from wavescope.render.results.markdown import table_head, table_row  # noqa: PLC0415
 
     first, rest = _measured(rows)
     print("\n".join(table_head(_columns(names, first))))
@@ -51,12 +51,12 @@ def _write_markdown(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
 
 
 def _write_table(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
-    from wavescope.render.table_text import laid_out  # noqa: PLC0415
-    from wavescope.render.text import left_out_note  # noqa: PLC0415
+    from wavescope.render.cells.layout import layout_table  # noqa: PLC0415
+    from wavescope.render.results.text import left_out_note  # noqa: PLC0415
 
     first, rest = _measured(rows)
     columns = _columns(names, first)
-    layout = laid_out(columns, terminal_width())
+    layout = layout_table(columns, terminal_width())
     kept = [columns.index(column) for column in layout.columns]
     print("\n".join(layout.header()))
     for row in itertools.chain(first, rest):
@@ -71,11 +71,11 @@ def _measured(rows: Iterable[SqlRow]) -> tuple[list[SqlRow], Iterable[SqlRow]]:
     return list(itertools.islice(following, _MEASURED_ROWS)), following
 
 
-def _columns(names: Sequence[str], rows: Sequence[SqlRow]) -> list[SpelledColumn]:
-    from wavescope.render.values import SpelledColumn  # noqa: PLC0415
+def _columns(names: Sequence[str], rows: Sequence[SqlRow]) -> list[FormattedColumn]:
+    from wavescope.render.cells.columns import FormattedColumn  # noqa: PLC0415
 
     return [
-        SpelledColumn(
+        FormattedColumn(
             visible(name),
             "",
             [_text(row[index]) for row in rows],

@@ -21,8 +21,8 @@ from wavescope.formats.exporter import ExportOptions
 from wavescope.formats.exporters import exporter_for
 from wavescope.formats.write_output import write_output
 from wavescope.model.result import Result, ResultTable
-from wavescope.render.json_text import write_json
-from wavescope.render.text import TextStyle, write_text
+from wavescope.render.results.json_text import write_json
+from wavescope.render.results.text import TextStyle, write_text
 from wavescope.units import bytes_text, count_text
 
 if TYPE_CHECKING:

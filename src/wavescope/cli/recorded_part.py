@@ -12,7 +12,7 @@ from wavescope.cli.terminal import say
 from wavescope.cli.written import tell_file
 from wavescope.formats import open_trace
 from wavescope.model.result import Result
-from wavescope.render.json_text import write_json
+from wavescope.render.results.json_text import write_json
 from wavescope.units import count_text
 
 

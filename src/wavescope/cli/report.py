@@ -126,7 +126,7 @@ def _page(arguments: argparse.Namespace, labels: list[str]) -> Page:
             for path in arguments.traces
         ]
         from wavescope.model.selection import select  # noqa: PLC0415  slow to import
-        from wavescope.render.html.trace_pages import trace_page  # noqa: PLC0415
+        from wavescope.render.trace_page.trace_page import trace_page  # noqa: PLC0415
 
         stack.enter_context(Progress("writing the report", quiet=arguments.quiet))
         chosen = [select(trace, selection) for trace in opened]

@@ -62,7 +62,7 @@ def _run(arguments: argparse.Namespace) -> int:
         say(f"nobody looked after attachers that died: {run.end.trouble}", label="note")
     if arguments.json:
         from wavescope.model.result import Result  # noqa: PLC0415
-        from wavescope.render.json_text import write_json  # noqa: PLC0415
+        from wavescope.render.results.json_text import write_json  # noqa: PLC0415
 
         result = Result("Run")
         result.facts = {"program_end": run.end.words, "exit_code": run.end.exit_code}

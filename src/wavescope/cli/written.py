@@ -42,7 +42,7 @@ def size_of(path: Path) -> int:
 
 def _print_json(path: Path, format_name: str, size_bytes: int) -> None:
     from wavescope.model.result import Result  # noqa: PLC0415  slow to import with JSON
-    from wavescope.render.json_text import write_json  # noqa: PLC0415
+    from wavescope.render.results.json_text import write_json  # noqa: PLC0415
 
     result = Result("Written")
     result.facts = {"path": str(path), "format": format_name, "size_bytes": size_bytes}

@@ -49,6 +49,17 @@ class ReportOptions:
     histograms: int = 200
     """Kernels, by time, of which the durations are shown."""
 
+    @classmethod
+    def for_one_of(cls, trace_count: int) -> ReportOptions:
+        """How much of each of several traces one page has room for."""
+        whole = TimelineOptions()
+        share = TimelineOptions(
+            bins=whole.bins // trace_count,
+            ops=whole.ops // trace_count,
+            markers=whole.markers // trace_count,
+        )
+        return cls(timeline=share)
+
 
 @dataclass(frozen=True)
 class KernelDurations:

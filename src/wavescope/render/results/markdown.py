@@ -6,8 +6,14 @@ import re
 from typing import TextIO
 
 from wavescope.model.result import Finding, Result, ResultTable
-from wavescope.render.escape import shortened, visible
-from wavescope.render.values import SpelledColumn, fact_label, fact_text, gain_text, spelled_columns
+from wavescope.render.cells.columns import (
+    FormattedColumn,
+    fact_label,
+    fact_text,
+    format_columns,
+    gain_text,
+)
+from wavescope.render.cells.escape import shortened, visible
 from wavescope.units import count_text
 
 _LONGEST_CELL = 120
@@ -38,7 +44,7 @@ def escaped(text: str) -> str:
     return re.sub("[&<>]", lambda match: _HTML[match.group()], text)
 
 
-def table_head(columns: list[SpelledColumn]) -> list[str]:
+def table_head(columns: list[FormattedColumn]) -> list[str]:
     """The header row and the row that aligns the columns."""
     titles = [
         escaped(column.title) + (f" ({escaped(column.unit)})" if column.unit else "")
@@ -60,7 +66,7 @@ def _row(cells: list[str]) -> str:
 
 
 def _table_markdown(table: ResultTable) -> str:
-    columns = spelled_columns(table)
+    columns = format_columns(table)
     lines = [f"### {escaped(table.title)}", "", *table_head(columns)]
     lines += [table_row(cells) for cells in zip(*(c.cells for c in columns), strict=True)]
     total = len(table.rows) if table.total_rows is None else table.total_rows

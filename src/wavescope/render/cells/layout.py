@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from wavescope.render.escape import cell_width, padded, shortened
-from wavescope.render.values import SpelledColumn
+from wavescope.render.cells.columns import FormattedColumn
+from wavescope.render.cells.escape import cell_width, padded, shortened
 
 _GAP = "  "
 _NARROWEST_TEXT = 12
@@ -23,7 +23,7 @@ _FIRST_NUMBERS = 3
 class TableLayout(NamedTuple):
     """The columns that fit and how wide each of them is."""
 
-    columns: tuple[SpelledColumn, ...]
+    columns: tuple[FormattedColumn, ...]
     widths: tuple[int, ...]
     left_out: tuple[str, ...]
     """Titles of the columns for which there was no room."""
@@ -56,7 +56,7 @@ class TableLayout(NamedTuple):
         return [self.line(row) for row in zip(*(c.cells for c in self.columns), strict=True)]
 
 
-def laid_out(columns: Sequence[SpelledColumn], width: int) -> TableLayout:
+def layout_table(columns: Sequence[FormattedColumn], width: int) -> TableLayout:
     """The layout of `columns` in at most `width` cells; long titles are split when that helps."""
     kept = list(columns)
     natural = {id(column): _natural_width(column) for column in kept}
@@ -78,17 +78,17 @@ def title_lines(title: str, width: int) -> tuple[str, str]:
     return min(splits, key=lambda lines: max(map(cell_width, lines)))
 
 
-def _natural_width(column: SpelledColumn) -> int:
+def _natural_width(column: FormattedColumn) -> int:
     return max(cell_width(text) for text in (column.title, column.unit, *column.cells))
 
 
-def _narrow_width(column: SpelledColumn) -> int:
+def _narrow_width(column: FormattedColumn) -> int:
     inside = max(cell_width(text) for text in (column.unit, *column.cells))
     return max(inside, *map(cell_width, title_lines(column.title, inside)))
 
 
 def _least_widths(
-    columns: list[SpelledColumn], natural: dict[int, int], width: int
+    columns: list[FormattedColumn], natural: dict[int, int], width: int
 ) -> dict[int, int]:
     """Numbers need all their room; the first text, which names the row, a good part of the line."""
     least = dict(natural)
@@ -104,7 +104,7 @@ def _total(widths: Iterable[int]) -> int:
     return sum(listed) + len(_GAP) * (len(listed) - 1)
 
 
-def _least_wanted(columns: list[SpelledColumn]) -> SpelledColumn:
+def _least_wanted(columns: list[FormattedColumn]) -> FormattedColumn:
     numbers = [column for column in columns[1:] if column.is_number and not column.is_share]
     shares = [column for column in columns[1:] if column.is_share]
     for found, kept in ((numbers, _FIRST_NUMBERS), (shares, 1)):
@@ -113,7 +113,7 @@ def _least_wanted(columns: list[SpelledColumn]) -> SpelledColumn:
     return columns[-1]
 
 
-def _widths(columns: list[SpelledColumn], natural: dict[int, int], width: int) -> tuple[int, ...]:
+def _widths(columns: list[FormattedColumn], natural: dict[int, int], width: int) -> tuple[int, ...]:
     """Natural widths, the texts cut to one limit with which the table fits.
 
     The first text, which names the row, is cut less: no more than `_least_widths` lets it.

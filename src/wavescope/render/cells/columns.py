@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from wavescope.model.result import Finding, ResultColumn, ResultTable, Unit, Value
-from wavescope.render.escape import visible
+from wavescope.render.cells.escape import visible
 from wavescope.units import NS_PER, fixed_text, value_text
 
 _COMPARED = (("base_", "new_"), ("baseline_", "traced_"))
@@ -21,7 +21,7 @@ _BYTES_PER = {"B": 1, "kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1
 
 
 @dataclass(frozen=True, eq=False)
-class SpelledColumn:
+class FormattedColumn:
     """A column ready for a table: title, unit below it, one text per row.
 
     Two columns of a query may look the same, so each is equal only to itself.
@@ -34,11 +34,11 @@ class SpelledColumn:
     is_share: bool = False
 
 
-def spelled_columns(table: ResultTable) -> list[SpelledColumn]:
+def format_columns(table: ResultTable) -> list[FormattedColumn]:
     """The columns of a table that hold anything; all of them when there are no rows."""
     by_column = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
     return [
-        spelled_column(column, values, counterpart_of(table, column))
+        format_column(column, values, counterpart_of(table, column))
         for column, values in zip(table.columns, by_column, strict=True)
         if not values or any(value is not None for value in values)
     ]
@@ -53,9 +53,9 @@ def counterpart_of(table: ResultTable, column: ResultColumn) -> list[Value]:
     return []
 
 
-def spelled_column(
+def format_column(
     column: ResultColumn, values: Sequence[Value], beside: Sequence[Value] = ()
-) -> SpelledColumn:
+) -> FormattedColumn:
     """The texts of one result column, in a unit that suits its values and those `beside` them."""
     compared = [*values, *beside]
     scale = _scale(column.unit, compared)
@@ -63,18 +63,18 @@ def spelled_column(
         label, divisor = scale
         decimals = _decimals(compared, divisor)
         cells = [_scaled(value, divisor, decimals) for value in values]
-        return SpelledColumn(visible(column.title), label, cells, True)
+        return FormattedColumn(visible(column.title), label, cells, True)
     if column.unit is Unit.PERCENT:
         cells = [_number(value, 1) for value in values]
         unit = "" if column.title.endswith("%") else "%"
-        return SpelledColumn(visible(column.title), unit, cells, True, is_share=True)
+        return FormattedColumn(visible(column.title), unit, cells, True, is_share=True)
     if column.unit is Unit.GB_PER_S:
         unit = "" if column.title.endswith("GB/s") else "GB/s"
         cells = [_number(value, 1) for value in values]
-        return SpelledColumn(visible(column.title), unit, cells, True)
+        return FormattedColumn(visible(column.title), unit, cells, True)
     cells = [_plain(column.unit, value) for value in values]
     is_number = column.unit in {Unit.COUNT, Unit.TIME} or _all_numbers(values)
-    return SpelledColumn(
+    return FormattedColumn(
         visible(column.title), "ns" if column.unit is Unit.TIME else "", cells, is_number
     )
 

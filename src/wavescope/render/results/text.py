@@ -6,9 +6,9 @@ import textwrap
 from typing import NamedTuple, TextIO
 
 from wavescope.model.result import Finding, Result, ResultTable, Severity, Value
-from wavescope.render.escape import cell_width, padded, visible
-from wavescope.render.table_text import TableLayout, laid_out
-from wavescope.render.values import fact_label, fact_text, gain_text, spelled_columns
+from wavescope.render.cells.columns import fact_label, fact_text, format_columns, gain_text
+from wavescope.render.cells.escape import cell_width, padded, visible
+from wavescope.render.cells.layout import TableLayout, layout_table
 from wavescope.units import count_text
 
 _COLOR_OF = {Severity.INFO: "36", Severity.WARNING: "33", Severity.PROBLEM: "31"}
@@ -40,7 +40,7 @@ def write_text(result: Result, stream: TextIO, style: TextStyle) -> None:
 
 def result_layout(table: ResultTable, width: int) -> TableLayout:
     """The layout of a result table in at most `width` cells."""
-    return laid_out(spelled_columns(table), width)
+    return layout_table(format_columns(table), width)
 
 
 def left_out_note(layout: TableLayout) -> str:
