@@ -26,30 +26,43 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
+    from wavescope.analyze.quick_findings import Thresholds
+    from wavescope.analyze.summary import (
+        GapOptions,
+        KernelNaming,
+        KernelSummaryOptions,
+        OpChoice,
+        Scope,
+        SummaryOptions,
+    )
     from wavescope.api.captures import hotspots, occupancy, plan
     from wavescope.api.comparison import compare
     from wavescope.api.counters import metric_panels, roofline, traffic
     from wavescope.api.files import convert, merge
     from wavescope.api.phases import phases, steps
-    from wavescope.api.traces import (
-        find,
-        findings,
-        open,  # noqa: A004
-        report,
-        select,
-        summary,
-    )
+    from wavescope.api.reports import report
+    from wavescope.api.summaries import find, findings, findings_result, info, summary
+    from wavescope.api.traces import formats, open, select  # noqa: A004
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
     from wavescope.model.result import Finding, Result
     from wavescope.model.selection import Selection
     from wavescope.model.trace import Trace
+    from wavescope.names.kernel_names import NameRules
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
     "Finding",
+    "GapOptions",
+    "KernelNaming",
+    "KernelSummaryOptions",
+    "NameRules",
+    "OpChoice",
     "Result",
+    "Scope",
     "Selection",
+    "SummaryOptions",
+    "Thresholds",
     "Trace",
     "WavescopeError",
     "__version__",
@@ -57,7 +70,10 @@ __all__ = [
     "convert",
     "find",
     "findings",
+    "findings_result",
+    "formats",
     "hotspots",
+    "info",
     "mark",
     "merge",
     "metric_panels",
@@ -79,26 +95,37 @@ __all__ = [
 
 _HOMES = {
     "Finding": "wavescope.model.result",
+    "GapOptions": "wavescope.analyze.summary",
+    "KernelNaming": "wavescope.analyze.summary",
+    "KernelSummaryOptions": "wavescope.analyze.summary",
+    "NameRules": "wavescope.names.kernel_names",
+    "OpChoice": "wavescope.analyze.summary",
     "Result": "wavescope.model.result",
+    "Scope": "wavescope.analyze.summary",
     "Selection": "wavescope.model.selection",
+    "SummaryOptions": "wavescope.analyze.summary",
+    "Thresholds": "wavescope.analyze.quick_findings",
     "Trace": "wavescope.model.trace",
     "WavescopeError": "wavescope.errors",
     "compare": "wavescope.api.comparison",
     "convert": "wavescope.api.files",
-    "find": "wavescope.api.traces",
-    "findings": "wavescope.api.traces",
+    "find": "wavescope.api.summaries",
+    "findings": "wavescope.api.summaries",
+    "findings_result": "wavescope.api.summaries",
+    "formats": "wavescope.api.traces",
     "hotspots": "wavescope.api.captures",
+    "info": "wavescope.api.summaries",
     "merge": "wavescope.api.files",
     "metric_panels": "wavescope.api.counters",
     "occupancy": "wavescope.api.captures",
     "open": "wavescope.api.traces",
     "phases": "wavescope.api.phases",
     "plan": "wavescope.api.captures",
-    "report": "wavescope.api.traces",
+    "report": "wavescope.api.reports",
     "roofline": "wavescope.api.counters",
     "select": "wavescope.api.traces",
     "steps": "wavescope.api.phases",
-    "summary": "wavescope.api.traces",
+    "summary": "wavescope.api.summaries",
     "traffic": "wavescope.api.counters",
 }
 

@@ -16,10 +16,14 @@ from typing import Any, TypedDict
 
 from wavescope.errors import UsageError
 from wavescope.formats import open_trace
+from wavescope.model.progress import Tell
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection, select
 from wavescope.model.trace import Trace
+from wavescope.units import count_text
 
+_NO_OPS_LEFT = "no op is left by the filters: `wavescope info` shows what the trace holds"
+_NO_OPS = "there are no GPU ops in the trace: `wavescope info` shows what it holds"
 PathLike = str | os.PathLike[str]
 
 
@@ -56,6 +60,20 @@ def opened(
         return
     with open_trace(trace) as whole:
         yield select(whole, chosen)
+
+
+def with_selection(result: Result, selection: Selection) -> Result:
+    """The result, which says what part of the trace it is of."""
+    return result if selection.is_everything else result.with_facts({"selection": str(selection)})
+
+
+def tell_shortcomings(traces: Sequence[Trace], selection: Selection, tell: Tell) -> None:
+    """Tell that there is nothing to see, and what readers skipped or repaired."""
+    if not any(len(trace.ops) for trace in traces):
+        tell(_NO_OPS if selection.is_everything else _NO_OPS_LEFT)
+    for trace in traces:
+        for sentence, count in trace.notes:
+            tell(f"{sentence}: {count_text(count)}")
 
 
 def with_notes(result: Result, traces: Sequence[Trace]) -> Result:

@@ -1,24 +1,18 @@
-"""What one trace says: its rows, summary, findings and report page."""
+"""Traces themselves: in which formats, opened, and parts of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wavescope.api.opened import PathLike, Where, opened, paths_of, selection_of
+from wavescope.api.opened import PathLike, Where, selection_of
 from wavescope.formats import open_trace
-from wavescope.formats.output import replaced, require_free
-from wavescope.model.result import Finding, Result
+from wavescope.model.result import Result, ResultColumn, Unit, table_of
 from wavescope.model.selection import Selection
 from wavescope.model.selection import select as selected_part
 from wavescope.model.trace import Trace
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from wavescope.analyze.summary import SummaryOptions
 
 
 def open(path: PathLike) -> Trace:  # noqa: A001  reads as wavescope.open(...)
@@ -31,53 +25,29 @@ def select(trace: Trace, selection: Selection | None = None, **where: Unpack[Whe
     return selected_part(trace, selection_of(selection, where))
 
 
-def summary(
-    trace: Trace | PathLike,
-    options: SummaryOptions | None = None,
-    *,
-    selection: Selection | None = None,
-    **where: Unpack[Where],
-) -> Result:
-    """Kernels, utilization, gaps, copies, host calls and findings of a trace."""
-    from wavescope.analyze.summary import SummaryOptions, summarize  # noqa: PLC0415
+def formats() -> Result:
+    """The formats that can be read and written."""
+    from wavescope.formats.exporters import exporters  # noqa: PLC0415  all of them
+    from wavescope.formats.importers import importers  # noqa: PLC0415
 
-    with opened(trace, selection, where) as chosen:
-        return summarize(chosen, options or SummaryOptions())
-
-
-def findings(
-    trace: Trace | PathLike, *, selection: Selection | None = None, **where: Unpack[Where]
-) -> list[Finding]:
-    """What is worth changing, the gravest first, each with its numbers, SQL and next step."""
-    from wavescope.analyze.findings import findings as find_all  # noqa: PLC0415
-
-    with opened(trace, selection, where) as chosen:
-        return find_all(chosen)
-
-
-find = findings
-"""The same by its first name."""
-
-
-def report(
-    traces: PathLike | Sequence[PathLike],
-    output: PathLike,
-    *,
-    labels: Sequence[str] = (),
-    title: str = "",
-    force: bool = False,
-) -> Path:
-    """Write one page of HTML that shows a trace, or compares several with the first."""
-    from wavescope.render.html.page import write_page  # noqa: PLC0415  slow to import
-    from wavescope.render.trace_page.trace_page import trace_page  # noqa: PLC0415
-
-    target = Path(output)
-    inputs = paths_of(traces)
-    require_free(target, inputs, force=force)
-    with ExitStack() as stack:
-        opened = [stack.enter_context(open_trace(path)) for path in inputs]
-        page = trace_page(opened, list(labels) or [path.name for path in inputs], title)
-        temporary = stack.enter_context(replaced(target, inputs, force=force))
-        with temporary.open("w", encoding="utf-8") as stream:
-            write_page(page, stream)
-    return target
+    readable = table_of(
+        "readable",
+        "Formats that can be read (told by content, gzip included)",
+        [ResultColumn("format", "Format", Unit.NAME).of(lambda importer: importer.name)],
+        importers(),
+    )
+    writable = table_of(
+        "writable",
+        "Formats that `wavescope convert` writes",
+        [
+            ResultColumn("format", "Format", Unit.NAME, "for --format").of(
+                lambda exporter: exporter.name
+            ),
+            ResultColumn("suffixes", "Suffixes", Unit.NAME, "endings of -o that choose it").of(
+                lambda exporter: " ".join(exporter.suffixes)
+            ),
+            ResultColumn("meaning", "Meaning", Unit.NAME).of(lambda exporter: exporter.meaning),
+        ],
+        exporters(),
+    )
+    return Result("Formats", [readable, writable])

@@ -7,13 +7,18 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from wavescope.cli.options import OutputFormat
-from wavescope.cli.output import stdout_bytes
+from wavescope.cli.outputs import stdout_bytes
 from wavescope.cli.terminal import data_stream, terminal_width
+from wavescope.model.result import Result, ResultColumn, ResultTable
+from wavescope.render.cells.columns import FormattedColumn
 from wavescope.render.cells.escape import visible
+from wavescope.render.cells.layout import layout_table
+from wavescope.render.results.csv_rows import write_rows
+from wavescope.render.results.markdown import table_head, table_row
+from wavescope.render.results.text import left_out_note
 
 if TYPE_CHECKING:
     from wavescope.formats.sqlite.read_only_query import SqlRow, SqlValue
-    from wavescope.render.cells.columns import FormattedColumn
 
 _MEASURED_ROWS = 500
 _NULL = "NULL"
@@ -22,8 +27,6 @@ _NULL = "NULL"
 def write_query(names: Sequence[str], rows: Iterable[SqlRow], format: OutputFormat) -> None:  # noqa: A002
     """Print a header and all `rows`."""
     if format is OutputFormat.CSV:
-        from wavescope.render.results.csv_rows import write_rows  # noqa: PLC0415  only what is asked for
-
         write_rows(names, rows, data_stream())
     elif format is OutputFormat.JSON:
         _write_json(names, rows)
@@ -34,16 +37,13 @@ def write_query(names: Sequence[str], rows: Iterable[SqlRow], format: OutputForm
 
 
 def _write_json(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
-    from wavescope.model.result import Result, ResultColumn, ResultTable  # noqa: PLC0415
-    from wavescope.render.results.json_text import write_json_rows  # noqa: PLC0415
+    from wavescope.render.results.json_text import write_json_rows  # noqa: PLC0415  orjson, for --json only
 
     columns = tuple(ResultColumn(name, name) for name in names)
     write_json_rows(Result("Query", [ResultTable("query", "Query", columns)]), rows, stdout_bytes())
 
 
 def _write_markdown(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
-    from wavescope.render.results.markdown import table_head, table_row  # noqa: PLC0415
-
     first, rest = _measured(rows)
     print("\n".join(table_head(_columns(names, first))))
     for row in itertools.chain(first, rest):
@@ -51,9 +51,6 @@ def _write_markdown(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
 
 
 def _write_table(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
-    from wavescope.render.cells.layout import layout_table  # noqa: PLC0415
-    from wavescope.render.results.text import left_out_note  # noqa: PLC0415
-
     first, rest = _measured(rows)
     columns = _columns(names, first)
     layout = layout_table(columns, terminal_width())
@@ -72,8 +69,6 @@ def _measured(rows: Iterable[SqlRow]) -> tuple[list[SqlRow], Iterable[SqlRow]]:
 
 
 def _columns(names: Sequence[str], rows: Sequence[SqlRow]) -> list[FormattedColumn]:
-    from wavescope.render.cells.columns import FormattedColumn  # noqa: PLC0415
-
     return [
         FormattedColumn(
             visible(name),

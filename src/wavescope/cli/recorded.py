@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from wavescope.analyze.ops.coverage import coverage_sentence
 from wavescope.analyze.summary import KernelSummaryOptions, kernel_summary, marker_list, utilization
-from wavescope.cli.output import stdout_bytes
+from wavescope.cli.outputs import size_of, stdout_bytes
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say, terminal_width, wants_color
-from wavescope.cli.written import size_of
 from wavescope.collect.recording.options import RecordOptions
 from wavescope.collect.recording.recorder import Recording
 from wavescope.formats import open_source, open_trace

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -201,6 +202,13 @@ class Trace(Closing):
     @property
     def path(self) -> str:
         return self.source.path
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of its file, or of all files in its folder."""
+        path = Path(self.path)
+        files = (file for file in path.rglob("*") if file.is_file()) if path.is_dir() else (path,)
+        return sum(file.stat().st_size for file in files)
 
     @property
     def format(self) -> str:

@@ -29,6 +29,7 @@ from wavescope.analyze.quick_findings import (
     exposed_communication,
     input_repaired,
 )
+from wavescope.errors import UsageError
 from wavescope.model.notes import NO_LAUNCH
 from wavescope.model.result import (
     ColumnOf,
@@ -95,11 +96,11 @@ FINDING_IDS = (
 _ORDER = {Severity.PROBLEM: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
-def findings(trace: Trace, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> list[Finding]:
+def findings(trace: Trace, thresholds: Thresholds | None = None) -> list[Finding]:
     """All findings of `trace`: the gravest first, then those with more to gain."""
     if not len(trace.ops):
         return input_repaired(trace)
-    context = FindingContext(trace, thresholds)
+    context = FindingContext(trace, thresholds or DEFAULT_THRESHOLDS)
     found = [finding for finder in FINDERS for finding in _over_gpus(finder(context))]
     if any(finding.id == UNKNOWN_LAUNCHES for finding in found):
         found = [finding for finding in found if NO_LAUNCH not in finding.title]
@@ -148,10 +149,15 @@ _COLUMNS: tuple[ColumnOf[Finding], ...] = (
 
 def findings_result(
     trace: Trace,
-    thresholds: Thresholds = DEFAULT_THRESHOLDS,
+    thresholds: Thresholds | None = None,
     only: Sequence[str] = (),
 ) -> Result:
     """Table `findings` and the findings themselves, all or only those with some ids."""
+    for identifier in only:
+        if identifier not in FINDING_IDS:
+            raise UsageError(
+                f"there is no finding '{identifier}'", hint=f"there are: {', '.join(FINDING_IDS)}"
+            )
     found = [each for each in findings(trace, thresholds) if not only or each.id in only]
     facts: dict[str, Value] = {
         "path": trace.path,

@@ -39,7 +39,7 @@ def idle_finding(gpu: GpuUtilization, thresholds: Thresholds) -> Finding:
         f"GPU {gpu.gpu} was idle for {share:.1f} % of its span",
         f"{duration_text(gpu.time.idle_ns)} of {duration_text(gpu.time.span_ns)} "
         f"between its first and last op had no op running",
-        "`wavescope analyze-trace` tells likely causes; look at the largest gaps",
+        "`wavescope findings` tells likely causes; look at the largest gaps",
         f"gpu {gpu.gpu}",
         gain_percent=share,
         gain_basis="no idle time left",

@@ -1,29 +1,24 @@
-"""`wavescope analyze-trace`: what is worth changing, with evidence."""
+"""`wavescope findings` (also `analyze-trace`): what is worth changing, with evidence."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_trace_argument, opened_trace, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
     add_filter_flags,
     add_output_flags,
     add_quiet_flag,
-    add_trace_argument,
     selection_from,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
-
-if TYPE_CHECKING:
-    from wavescope.analyze.quick_findings import Thresholds
-    from wavescope.model.result import Result
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +34,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="from where on a finding is told (may be repeated; docs/findings.md lists them)",
+        help="when a finding counts, such as idle_percent=5 (may be repeated; docs/findings.md "
+        "lists them)",
     )
     group.add_argument(
         "--fail-on",
@@ -54,41 +50,23 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
     selection = selection_from(arguments)
-    thresholds = _thresholds(arguments.threshold)
-    with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
-        from wavescope.analyze.findings import findings_result  # noqa: PLC0415
-        from wavescope.model.selection import select  # noqa: PLC0415
-
-        with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
-            result = findings_result(select(trace, selection), thresholds, _only(arguments.only))
-    if not selection.is_everything:
-        result.facts["selection"] = str(selection)
+    thresholds = wavescope.Thresholds().with_values(_values(arguments.threshold))
+    only = [part.strip() for part in arguments.only.split(",")] if arguments.only else []
+    with (
+        opened_trace(arguments.trace, quiet=arguments.quiet) as trace,
+        Progress(f"analysing {arguments.trace}", quiet=arguments.quiet),
+    ):
+        result = wavescope.findings_result(trace, thresholds, only=only, selection=selection)
     if not result.facts["op_count"]:
         tell_no_ops(selection, quiet=arguments.quiet)
-    if output.format in FOR_PEOPLE and not output.tables:
-        result.tables = []
-    fails = _fails(result, arguments.fail_on)
-    print_result(result, output)
+    is_list = output.format in FOR_PEOPLE and not output.tables
+    print_result(result.with_only_tables(()) if is_list else result, output)
     if result.facts["op_count"] and not result.findings and not arguments.quiet:
         say("no findings: nothing passed the thresholds of docs/findings.md")
-    return 1 if fails else 0
+    return 1 if _fails(result, arguments.fail_on) else 0
 
 
-def _only(text: str | None) -> tuple[str, ...]:
-    from wavescope.analyze.findings import FINDING_IDS  # noqa: PLC0415  slow to import
-
-    wanted = tuple(part.strip() for part in text.split(",")) if text else ()
-    for identifier in wanted:
-        if identifier not in FINDING_IDS:
-            raise UsageError(
-                f"there is no finding '{identifier}'", hint=f"there are: {', '.join(FINDING_IDS)}"
-            )
-    return wanted
-
-
-def _thresholds(assignments: list[str]) -> Thresholds:
-    from wavescope.analyze.quick_findings import DEFAULT_THRESHOLDS  # noqa: PLC0415
-
+def _values(assignments: list[str]) -> dict[str, float]:
     values: dict[str, float] = {}
     for text in assignments:
         name, equals, value = text.partition("=")
@@ -98,10 +76,10 @@ def _thresholds(assignments: list[str]) -> Thresholds:
             equals = ""
         if not equals:
             raise UsageError(f"'{text}' is not NAME=VALUE", hint="such as idle_percent=5")
-    return DEFAULT_THRESHOLDS.with_values(values)
+    return values
 
 
-def _fails(result: Result, fail_on: str | None) -> bool:
+def _fails(result: wavescope.Result, fail_on: str | None) -> bool:
     if fail_on is None:
         return False
     graver = ("problem", "warning", "info")
@@ -111,15 +89,15 @@ def _fails(result: Result, fail_on: str | None) -> bool:
 
 
 COMMAND = Command(
-    "analyze-trace",
+    "findings",
     "Tell what is worth changing: phases bound by launches, idle GPUs and why, exposed "
     "communication and copies, storms of small copies, tiny kernels, a slower GPU, outliers and "
     "drift, queues that take turns, and whether the trace supports such claims. Every finding has "
     "its numbers, the SQL that shows them, what could be gained at most, and the next step.",
     (
-        Example("wavescope analyze-trace trace.db", "all findings, the gravest first"),
-        Example("wavescope analyze-trace trace.db --json", "with SQL and op ids, for programs"),
-        Example("wavescope analyze-trace trace.db --marker decode", "of the decode phase only"),
+        Example("wavescope findings trace.db", "all findings, the gravest first"),
+        Example("wavescope findings trace.db --json", "with SQL and op ids, for programs"),
+        Example("wavescope findings trace.db --marker decode", "of the decode phase only"),
         Example("wavescope findings trace.db --threshold idle_percent=5", "a stricter threshold"),
         Example("wavescope findings trace.db --only gpu-idle --fail-on warning", "a check for CI"),
     ),

@@ -1,4 +1,4 @@
-"""`wavescope analyze-trace`: findings for people, programs and CI."""
+"""`wavescope findings` (also `analyze-trace`): findings for people, programs and CI."""
 
 from __future__ import annotations
 
