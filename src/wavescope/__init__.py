@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from wavescope.api.phases import phases, steps
     from wavescope.api.reports import report
     from wavescope.api.summaries import find, findings, findings_result, info, summary
-    from wavescope.api.traces import formats, open, select  # noqa: A004
+    from wavescope.api.traces import known_formats, open, select  # noqa: A004
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
     from wavescope.model.result import Finding, Result
@@ -71,9 +71,9 @@ __all__ = [
     "find",
     "findings",
     "findings_result",
-    "formats",
     "hotspots",
     "info",
+    "known_formats",
     "mark",
     "merge",
     "metric_panels",
@@ -112,9 +112,9 @@ _HOMES = {
     "find": "wavescope.api.summaries",
     "findings": "wavescope.api.summaries",
     "findings_result": "wavescope.api.summaries",
-    "formats": "wavescope.api.traces",
     "hotspots": "wavescope.api.captures",
     "info": "wavescope.api.summaries",
+    "known_formats": "wavescope.api.traces",
     "merge": "wavescope.api.files",
     "metric_panels": "wavescope.api.counters",
     "occupancy": "wavescope.api.captures",

@@ -25,7 +25,7 @@ def select(trace: Trace, selection: Selection | None = None, **where: Unpack[Whe
     return selected_part(trace, selection_of(selection, where))
 
 
-def formats() -> Result:
+def known_formats() -> Result:
     """The formats that can be read and written."""
     from wavescope.formats.exporters import exporters  # noqa: PLC0415  all of them
     from wavescope.formats.importers import importers  # noqa: PLC0415

@@ -30,7 +30,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     options = OutputOptions.from_arguments(arguments)
     if arguments.formats:
-        print_result(wavescope.formats(), options)
+        print_result(wavescope.known_formats(), options)
         return 0
     if arguments.trace is None:
         raise UsageError("which trace?", hint="wavescope info TRACE, or wavescope info --formats")

@@ -19,7 +19,7 @@ INPUTS = {
     "summary IN": "trace",
     "phases IN": "trace",
     "steps IN": "trace",
-    "analyze-trace IN": "trace",
+    "findings IN": "trace",
     "query IN SQL": "trace",
     "convert IN -o OUT.db": "trace",
     "merge TRACE IN -o OUT.db": "trace",
