@@ -37,12 +37,16 @@ if TYPE_CHECKING:
     )
     from wavescope.api.captures import hotspots, occupancy, plan
     from wavescope.api.comparison import compare
+    from wavescope.api.contents import (
+        info,
+        known_formats,
+    )
     from wavescope.api.counters import metric_panels, roofline, traffic
     from wavescope.api.files import convert, merge
     from wavescope.api.phases import phases, steps
     from wavescope.api.reports import report
-    from wavescope.api.summaries import find, findings, findings_result, info, summary
-    from wavescope.api.traces import known_formats, open, select  # noqa: A004
+    from wavescope.api.summaries import find, findings, findings_result, summary
+    from wavescope.api.traces import open, select  # noqa: A004
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
     from wavescope.model.result import Finding, Result
@@ -113,8 +117,8 @@ _HOMES = {
     "findings": "wavescope.api.summaries",
     "findings_result": "wavescope.api.summaries",
     "hotspots": "wavescope.api.captures",
-    "info": "wavescope.api.summaries",
-    "known_formats": "wavescope.api.traces",
+    "info": "wavescope.api.contents",
+    "known_formats": "wavescope.api.contents",
     "merge": "wavescope.api.files",
     "metric_panels": "wavescope.api.counters",
     "occupancy": "wavescope.api.captures",

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from wavescope.analyze.ops.coverage import coverage
-from wavescope.analyze.summary import (
-    SummaryOptions,
-    kernel_list,
-    marker_list,
-    overview,
-    summarize,
-)
+from wavescope.analyze.summary import SummaryOptions, summarize
 from wavescope.api.opened import PathLike, Where, opened, selection_of, with_selection
 from wavescope.model.result import Finding, Result
 from wavescope.model.selection import Selection
@@ -22,25 +15,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from wavescope.analyze.quick_findings import Thresholds
-
-
-def info(trace: Trace | PathLike, *, markers: bool = False, kernels: bool = False) -> Result:
-    """What a trace holds; or only its markers by text, or its kernels by whole name."""
-    with opened(trace) as whole:
-        found, covered = overview(whole), coverage(whole)
-        lists = [
-            *([marker_list(whole)] if markers else []),
-            *([kernel_list(whole)] if kernels else []),
-        ]
-        tables = lists or [*found.tables, *covered.tables]
-        facts = {
-            "path": whole.path,
-            "format": whole.format,
-            "size_bytes": whole.size_bytes,
-            **found.facts,
-            **covered.facts,
-        }
-    return Result(found.title, tables, facts=facts)
 
 
 def summary(

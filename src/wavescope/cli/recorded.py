@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.analyze.ops.coverage import coverage_sentence
-from wavescope.analyze.summary import KernelSummaryOptions, kernel_summary, marker_list, utilization
+from wavescope.analyze.overview import marker_list
+from wavescope.analyze.summary import KernelSummaryOptions, kernel_summary, utilization
 from wavescope.cli.outputs import size_of, stdout_bytes
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say, terminal_width, wants_color

@@ -10,6 +10,7 @@ from wavescope.analyze.findings import findings
 from wavescope.analyze.ops.categories import op_categories
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.analyze.ops.op_labels import NamedOps, named_ops
+from wavescope.analyze.overview import overview
 from wavescope.analyze.page.duration_histograms import DurationHistograms, duration_histograms
 from wavescope.analyze.page.phases import phase_colouring
 from wavescope.analyze.page.time_shares import HotKernels, SharedTime, class_shares, hot_kernels
@@ -21,7 +22,6 @@ from wavescope.analyze.summary import (
     KernelSummaryOptions,
     OpChoice,
     SummaryOptions,
-    overview,
     summarize,
 )
 from wavescope.analyze.timeline import Colouring, OpNames, Timeline, TimelineOptions, timeline

@@ -7,7 +7,6 @@ from wavescope.analyze.summary.kernel_summary import (
     OpChoice,
     kernel_summary,
 )
-from wavescope.analyze.summary.overview import kernel_list, marker_list, overview
 from wavescope.analyze.summary.scopes import Scope
 from wavescope.analyze.summary.trace_summary import SummaryOptions, summarize
 from wavescope.analyze.summary.utilization import utilization
@@ -19,10 +18,7 @@ __all__ = [
     "OpChoice",
     "Scope",
     "SummaryOptions",
-    "kernel_list",
     "kernel_summary",
-    "marker_list",
-    "overview",
     "summarize",
     "utilization",
 ]
