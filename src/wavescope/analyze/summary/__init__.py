@@ -5,9 +5,9 @@ from wavescope.analyze.summary.kernel_summary import (
     KernelNaming,
     KernelSummaryOptions,
     OpChoice,
+    Scope,
     kernel_summary,
 )
-from wavescope.analyze.summary.scopes import Scope
 from wavescope.analyze.summary.trace_summary import SummaryOptions, summarize
 from wavescope.analyze.summary.utilization import utilization
 

@@ -9,6 +9,7 @@ from wavescope.analyze.ops.coverage import coverage
 from wavescope.analyze.quick_findings import input_repaired
 from wavescope.analyze.summary.copies import copies
 from wavescope.analyze.summary.gaps import GapOptions, gaps
+from wavescope.analyze.summary.host_side import host_calls, launch_latency
 from wavescope.analyze.summary.kernel_summary import KernelSummaryOptions, kernel_summary
 from wavescope.analyze.summary.utilization import utilization
 from wavescope.model.result import Result, Value
@@ -38,7 +39,7 @@ def summarize(trace: Trace, options: SummaryOptions | None = None) -> Result:
         utilization(trace),
         gaps(trace, options.gaps),
         copies(trace),
-        *(_host_parts(trace) if len(trace.calls) else ()),
+        *((host_calls(trace), launch_latency(trace)) if len(trace.calls) else ()),
         coverage(trace),
     ]
     facts: dict[str, Value] = {
@@ -49,10 +50,3 @@ def summarize(trace: Trace, options: SummaryOptions | None = None) -> Result:
         "call_count": len(trace.calls),
     }
     return Result("Summary", facts=facts).with_parts(parts).with_findings(input_repaired(trace))
-
-
-def _host_parts(trace: Trace) -> list[Result]:
-    from wavescope.analyze.summary.host_calls import host_calls  # noqa: PLC0415  only with host calls
-    from wavescope.analyze.summary.launch_latency import launch_latency  # noqa: PLC0415
-
-    return [host_calls(trace), launch_latency(trace)]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import a_trace
 from wavescope.analyze.summary import Scope
-from wavescope.analyze.summary.host_calls import HostCallOptions, host_calls
+from wavescope.analyze.summary.host_side import HostCallOptions, host_calls
 from wavescope.errors import UsageError
 
 
