@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +21,14 @@ from wavescope.cli.options import (
 )
 from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
-from wavescope.errors import UsageError
+from wavescope.errors import EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE, EXIT_OK, UsageError
 from wavescope.units import duration_text
 
 if TYPE_CHECKING:
-    from wavescope.analyze.compare.overhead_table import OverheadCheck
+    from wavescope.analyze.compare import OverheadCheck
     from wavescope.collect.overhead.arms import OverheadOptions
     from wavescope.model.overhead_runs import ArmRun, OverheadRuns, TraceFacts
-    from wavescope.model.result import Result
+    from wavescope.model.result import Result, Value
 
 _MODES = ("lite", "standard", "full", "hip")
 _MOST_ROUNDS = 1_000
@@ -121,7 +123,8 @@ def _add_result_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--fail",
         action="store_true",
-        help="exit with 1 when a mode really costs more than the threshold",
+        help="exit with 1 when a mode really costs more than the threshold, with 5 when that is "
+        "unclear",
     )
     add_force_flag(parser)
 
@@ -129,10 +132,7 @@ def _add_result_flags(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
     _require_free(arguments)
-    from wavescope.analyze.compare.overhead_table import (  # noqa: PLC0415  slow to import
-        OverheadCheck,
-        overhead_result,
-    )
+    from wavescope.analyze.compare import OverheadCheck, overhead_result  # noqa: PLC0415  slow to import
     from wavescope.collect.overhead.file import load_runs, save_runs  # noqa: PLC0415
 
     against = [load_runs(Path(path)) for path in arguments.against or ()]
@@ -143,13 +143,19 @@ def _run(arguments: argparse.Namespace) -> int:
     result = overhead_result(runs, against, check)
     if arguments.html:
         _write_page(result, arguments.html, force=arguments.force)
-    costs = "costs" in result.table("overhead").column("verdict")
+    verdicts = result.table("overhead").column("verdict")
     if output.format in FOR_PEOPLE and not output.tables:
-        result.tables = [table for table in result.tables if table.rows and table.name != "runs"]
-        _shorten(result, check)
+        result = _for_people(result, check)
     print_result(result, output)
     _tell_files(arguments)
-    return 1 if arguments.fail and costs else 0
+    return _exit_code(verdicts) if arguments.fail else EXIT_OK
+
+
+def _exit_code(verdicts: Sequence[Value]) -> int:
+    """The gravest of what is said of the modes."""
+    if "costs" in verdicts:
+        return EXIT_CHECK_FAILED
+    return EXIT_INCONCLUSIVE if "unclear" in verdicts else EXIT_OK
 
 
 def _require_free(arguments: argparse.Namespace) -> None:
@@ -228,16 +234,15 @@ def _trace_facts(path: Path) -> TraceFacts:
         return TraceFacts(len(trace.ops), len(np.unique(names)), seen, timed, path.stat().st_size)
 
 
-def _shorten(result: Result, check: OverheadCheck) -> None:
-    """Facts for people; programs get all of them."""
+def _for_people(result: Result, check: OverheadCheck) -> Result:
+    """The facts that people need and tables that have rows; programs get all of them."""
     level = 100 * (1 - check.significance)
-    facts = result.facts
-    result.facts = {
-        "command": facts["command"],
-        "metric": facts["metric"],
-        "round_count": facts["round_count"],
-        "intervals": f"{level:g} %, from the rounds' ratios",
-    }
+    facts = {name: result.facts[name] for name in ("command", "metric", "round_count")}
+    return replace(
+        result,
+        tables=[table for table in result.tables if table.rows and table.name != "runs"],
+        facts={**facts, "intervals": f"{level:g} %, from the rounds' ratios"},
+    )
 
 
 def _write_page(result: Result, path: Path, *, force: bool) -> None:

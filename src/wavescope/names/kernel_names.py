@@ -67,7 +67,7 @@ class NameRules:
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> NameRules:
         """Return the rules of a TOML file with `[[rule]]` tables: match, name, category, note."""
-        document = _read_toml(Path(path))
+        document = read_rules_file(Path(path))
         entries = document.get("rule", [])
         if not isinstance(entries, list) or not set(document) <= {"rule"}:
             raise UsageError(
@@ -149,7 +149,8 @@ def built_in_rules(*parts: str) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def read_rules_file(path: Path) -> dict[str, Any]:
+    """Return the tables of a user's TOML file, or say why it cannot be read."""
     try:
         if path.is_file() and path.stat().st_size > LARGEST_RULES_FILE_BYTES:
             raise UnreadableInputError(path, "it is larger than any file of rules")

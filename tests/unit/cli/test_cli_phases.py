@@ -79,7 +79,9 @@ def test_what_is_shown_can_be_chosen(run: Run, marked_file: Path) -> None:
         found = tables(run("phases", marked_file, "--json", *arguments).out)
         return [row["path"] for row in found["phases"]]
 
-    assert paths("--marker", "pre*") == ["prefill"]
+    assert paths("--marker", "^pre") == ["prefill"]
+    assert paths("--marker", "fill|^step") == ["prefill", "step *"]
+    assert run("phases", marked_file, "--marker", "(").code == 2
     assert paths("--keep-numbers") == ["prefill", "step 1", "step 2", "(outside any range)"]
     kernels = tables(run("phases", marked_file, "--json", "-n", "1").out)["phase_kernels"]
     assert len(kernels) == 1

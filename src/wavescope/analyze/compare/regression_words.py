@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavescope.analyze.compare.check_options import (
+from wavescope.analyze.compare.effects import Effect, runs_needed
+from wavescope.analyze.compare.run_values import (
     FEWEST_RUNS_FOR_ANY_NOISE,
     MOST_OUTSIDE_PERCENT,
     CheckOptions,
+    FloatArray,
+    RunValues,
 )
-from wavescope.analyze.compare.run_values import FloatArray, RunValues
-from wavescope.analyze.compare.statistics.two_arms import Effect, runs_needed
-from wavescope.analyze.compare.statistics.verdict import Verdict
+from wavescope.analyze.compare.verdict import Verdict
 from wavescope.model.result import (
     Finding,
     ResultColumn,

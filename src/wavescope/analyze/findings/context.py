@@ -14,7 +14,7 @@ from wavescope.analyze.ops.gpu_timelines import GpuTimeline, gpu_timelines
 from wavescope.analyze.ops.op_labels import OpLabels, op_labels
 from wavescope.analyze.ops.op_links import OpLinks, op_links
 from wavescope.analyze.ops.utilization import GpuUtilization, gpu_utilizations
-from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
+from wavescope.analyze.phases import PhaseAssignment, phases_of
 from wavescope.analyze.quick_findings import DEFAULT_THRESHOLDS, Thresholds
 from wavescope.arrays.array_types import Array
 from wavescope.arrays.distinct_values import index_type
@@ -51,8 +51,8 @@ class FindingContext:
         return idle_gaps(self.trace, self.timelines, int(self.thresholds.back_to_back_ns))
 
     @property
-    def phases(self) -> MarkerPhases:
-        return self.trace.derived(marker_phases)
+    def phases(self) -> PhaseAssignment:
+        return self.trace.derived(phases_of)
 
     @property
     def links(self) -> OpLinks | None:

@@ -14,9 +14,8 @@ from wavescope.analyze.overview import overview
 from wavescope.analyze.page.duration_histograms import DurationHistograms, duration_histograms
 from wavescope.analyze.page.phases import phase_colouring
 from wavescope.analyze.page.time_shares import HotKernels, SharedTime, class_shares, hot_kernels
-from wavescope.analyze.phases.marker_phases import marker_phases
-from wavescope.analyze.phases.serving_phases import serving_phases
-from wavescope.analyze.phases.steps_result import steps_result
+from wavescope.analyze.phases import phases_of
+from wavescope.analyze.steps import steps_of, steps_result
 from wavescope.analyze.summary import (
     GapOptions,
     KernelSummaryOptions,
@@ -127,11 +126,16 @@ def _phases_and_steps(
     trace: Trace, is_language_model: bool
 ) -> tuple[Colouring | None, Result | None]:
     """The phases, and the steps of a language model, which is known by its attention kernels."""
-    markers = trace.derived(marker_phases) if len(trace.markers) else None
+    phases = trace.derived(phases_of)
+    colouring = phase_colouring(trace.op_length_ns, phases)
     if not is_language_model:
-        return phase_colouring(trace.op_length_ns, markers, None), None
-    serving = serving_phases(trace)
-    return phase_colouring(trace.op_length_ns, markers, serving), steps_result(trace, serving)
+        return colouring, None
+    steps = steps_of(
+        trace,
+        marked=None if phases.marked is None else phases.marked.marked_ops,
+        repeated=None if phases.found is None else phases.found.steps,
+    )
+    return colouring, steps_result(steps, phases.labels, phases.codes)
 
 
 def _everything(trace: Trace) -> Colouring:

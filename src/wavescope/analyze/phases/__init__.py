@@ -1,0 +1,22 @@
+"""Phases: which ops are prefill, decode or whatever a program marked, and what each phase did."""
+
+from wavescope.analyze.phases.assignment import (
+    OUTSIDE,
+    PhaseAssignment,
+    PhaseSource,
+    phases_of,
+)
+from wavescope.analyze.phases.name_signs import PhaseRules
+from wavescope.analyze.phases.paths import PhaseScope
+from wavescope.analyze.phases.tables import PhaseOptions, phases_result
+
+__all__ = [
+    "OUTSIDE",
+    "PhaseAssignment",
+    "PhaseOptions",
+    "PhaseRules",
+    "PhaseScope",
+    "PhaseSource",
+    "phases_of",
+    "phases_result",
+]

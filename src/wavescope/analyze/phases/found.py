@@ -1,4 +1,4 @@
-"""Which ops of an LLM server's trace are prefill and which are decode, without any markers."""
+"""Which ops of a language model's trace are prefill and which are decode, without any markers."""
 
 from __future__ import annotations
 
@@ -10,28 +10,73 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.phases.kind_scores import KindOps, KindScores, kind_scores
-from wavescope.analyze.phases.label_signs import LabelSigns, label_signs
-from wavescope.analyze.phases.launch_sizes import (
-    launch_sizes,
-    load_launch_sizes,
-    workgroup_counts,
+from wavescope.analyze.ops.op_labels import op_labels
+from wavescope.analyze.phases.kind_scores import (
+    KindOps,
+    KindScores,
+    Numbers,
+    Reals,
+    kind_scores,
+    step_kinds,
 )
-from wavescope.analyze.phases.phase_rules import PhaseRules, built_in_rules
-from wavescope.analyze.phases.step_kinds import Numbers, Reals, step_kinds
-from wavescope.analyze.steps.lane_steps import LaneSteps
-from wavescope.analyze.steps.lanes import Lane, Lanes
-from wavescope.analyze.steps.trace_steps import STEP_COLUMNS, TraceSteps, trace_steps
+from wavescope.analyze.phases.name_signs import LabelSigns, PhaseRules, built_in_rules, label_signs
+from wavescope.analyze.steps import LaneSteps, RepeatedSteps, repeated_steps
+from wavescope.arrays.array_types import Array
 from wavescope.model.op_kinds import OpClass
+from wavescope.model.source import Batch
 from wavescope.model.trace import Trace
+
+_GRID_COLUMNS = ("grid_x", "grid_y", "grid_z")
+_GROUP_COLUMNS = ("workgroup_x", "workgroup_y", "workgroup_z")
+_LAUNCH_COLUMNS = (*_GRID_COLUMNS, *_GROUP_COLUMNS)
+_WORK_ITEMS = "log2_work_items"
+_GROUP_ITEMS = "log2_workgroup_items"
+
+
+def load_launch_sizes(trace: Trace, *also: str) -> None:
+    """Read what the functions below need and the columns `also` of ops, in one pass."""
+    if trace.ops.has(_WORK_ITEMS):
+        trace.ops.load(*also)
+    else:
+        trace.ops.derive(_LAUNCH_COLUMNS, _derived, also)
+
+
+def launch_sizes(trace: Trace, rows: Numbers) -> Reals:
+    """log2 of the work-items of each op, NaN where the trace does not know."""
+    sizes: Reals = trace.ops[_WORK_ITEMS][rows].astype(np.float64)
+    return sizes
+
+
+def workgroup_counts(trace: Trace, rows: Numbers) -> Reals:
+    """log2 of the workgroups of each op, NaN where the trace does not know."""
+    return launch_sizes(trace, rows) - trace.ops[_GROUP_ITEMS][rows]
+
+
+def _derived(batch: Batch) -> Batch:
+    return {
+        _WORK_ITEMS: _log2_product([batch[name] for name in _GRID_COLUMNS]),
+        _GROUP_ITEMS: _log2_product([batch[name] for name in _GROUP_COLUMNS]),
+    }
+
+
+def _log2_product(sizes: list[Array]) -> npt.NDArray[np.float32]:
+    first, *others = sizes
+    product = first.astype(np.float64)
+    for size in others:
+        product *= np.maximum(size, 1)
+    product[first <= 0] = np.nan
+    logarithm: npt.NDArray[np.float32] = np.log2(product).astype(np.float32)
+    return logarithm
+
 
 Codes = npt.NDArray[np.int8]
 
+MOST_LABELS = 8_192
 LEAST_SCORE = 1.2
 """Odds of about 3 to 1; below that a step stays unclassified."""
 
 
-class ServingPhase(enum.IntEnum):
+class FoundPhase(enum.IntEnum):
     """What an op is a part of."""
 
     UNCLASSIFIED = 0
@@ -41,8 +86,13 @@ class ServingPhase(enum.IntEnum):
     """Serves prompts and single tokens at once, or lies between steps of different phases."""
     COMMUNICATION = 4
 
+    @property
+    def label(self) -> str:
+        """What the phase is called."""
+        return self.name.lower()
 
-PHASE_LABELS = tuple(phase.name.lower() for phase in ServingPhase)
+
+PHASE_LABELS = tuple(phase.label for phase in FoundPhase)
 
 
 class PhaseSegment(NamedTuple):
@@ -51,7 +101,7 @@ class PhaseSegment(NamedTuple):
     gpu: int
     queue: int
     process: int
-    phase: ServingPhase
+    phase: FoundPhase
     start_ns: int
     end_ns: int
     step_count: int
@@ -64,26 +114,35 @@ class PhaseSegment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ServingPhases:
+class FoundPhases:
     """The phase of every op."""
 
     codes: Codes
-    """For each op of the trace its `ServingPhase`; collectives apart."""
+    """For each op of the trace its `FoundPhase`; collectives apart."""
     phase_codes: Codes
     """The same, but collectives have the phase of the step they are in."""
     labels: tuple[str, ...]
     segments: tuple[PhaseSegment, ...]
-    steps: TraceSteps
+    steps: RepeatedSteps
     step_phases: tuple[Codes, ...]
-    """For each of `steps.lanes` the phase of every step."""
+    """For each of `steps.of_lane` the phase of every step."""
     step_confidence: tuple[Reals, ...]
 
 
-def serving_phases(trace: Trace, rules: PhaseRules | None = None) -> ServingPhases:
+def may_be_language_model(trace: Trace, rules: PhaseRules | None = None) -> bool:
+    """Whether any kernel is one of a language model: without any, nothing is prefill or decode."""
+    texts = op_labels(trace, trace.ops).texts
+    if len(texts) > MOST_LABELS:
+        return True  # too many names to look at each of them twice
+    wanted = np.ones(len(texts), np.bool_)
+    return bool(label_signs(texts, wanted, rules or built_in_rules()).language_model.any())
+
+
+def found_phases(trace: Trace, rules: PhaseRules | None = None) -> FoundPhases:
     """The phase of every op of `trace`, told from names and structure."""
     rules = rules or built_in_rules()
-    load_launch_sizes(trace, *STEP_COLUMNS)
-    steps = trace_steps(trace)
+    load_launch_sizes(trace, *RepeatedSteps.COLUMNS)
+    steps = repeated_steps(trace)
     signs = label_signs(steps.lanes.texts, steps.lanes.is_frequent, rules)
     phase_codes = np.zeros(len(trace.ops), np.int8)
     segments: list[PhaseSegment] = []
@@ -98,9 +157,9 @@ def serving_phases(trace: Trace, rules: PhaseRules | None = None) -> ServingPhas
         codes = np.repeat(judged.phases, lane_steps.op_counts)
         _tell_mixed_apart(codes, judged, lane_steps, signs)
         phase_codes[lane_steps.lane.rows] = codes
-    _follow_main_lanes(trace, steps.lanes, steps.of_lane, phases, phase_codes)
-    codes = _with_communication(trace, steps.lanes, signs, phase_codes)
-    return ServingPhases(
+    _follow_main_lanes(steps, phases, phase_codes)
+    codes = _with_communication(steps, signs, phase_codes)
+    return FoundPhases(
         codes,
         phase_codes,
         PHASE_LABELS,
@@ -122,7 +181,7 @@ class _Judged:
 
 
 def _judged_lanes(
-    trace: Trace, steps: TraceSteps, signs: LabelSigns, rules: PhaseRules
+    trace: Trace, steps: RepeatedSteps, signs: LabelSigns, rules: PhaseRules
 ) -> Iterator[_Judged]:
     """The phases of all lanes' steps; the kinds of all lanes are compared with one another."""
     kinds, looked_at = [], []
@@ -131,7 +190,7 @@ def _judged_lanes(
         sizes = launch_sizes(trace, lane.rows)
         kinds.append(step_kinds(lane_steps, sizes))
         groups = workgroup_counts(trace, lane.rows[kinds[-1].ops])
-        looked_at.append(KindOps.of(lane, kinds[-1], sizes, groups, launches))
+        looked_at.append(KindOps.of(lane_steps, kinds[-1], sizes, groups, launches))
     if not kinds:
         return
     scores = kind_scores(KindOps.joined(looked_at), signs, rules.strengths)
@@ -144,20 +203,20 @@ def _judged_lanes(
 def _judged(of_step: Numbers, scores: KindScores) -> _Judged:
     score = scores.total[of_step]
     phases = _phases_of_scores(score)
-    phases[scores.mixed[of_step]] = ServingPhase.SHARED
+    phases[scores.mixed[of_step]] = FoundPhase.SHARED
     training = scores.training[of_step]
     is_undivided = of_step.size == 1
-    phases[training | (is_undivided & scores.uneven[of_step])] = ServingPhase.UNCLASSIFIED
+    phases[training | (is_undivided & scores.uneven[of_step])] = FoundPhase.UNCLASSIFIED
     confidence = 1 / (1 + np.exp(-np.abs(score)))
-    confidence[phases == ServingPhase.UNCLASSIFIED] = 0.0
+    confidence[phases == FoundPhase.UNCLASSIFIED] = 0.0
     _inherit(phases, confidence, scores.serving[of_step] | training)
     return _Judged(phases, confidence, of_step, scores)
 
 
 def _phases_of_scores(score: Reals) -> Codes:
-    phases = np.full(score.size, ServingPhase.UNCLASSIFIED, np.int8)
-    phases[score >= LEAST_SCORE] = ServingPhase.PREFILL
-    phases[score <= -LEAST_SCORE] = ServingPhase.DECODE
+    phases = np.full(score.size, FoundPhase.UNCLASSIFIED, np.int8)
+    phases[score >= LEAST_SCORE] = FoundPhase.PREFILL
+    phases[score <= -LEAST_SCORE] = FoundPhase.DECODE
     return phases
 
 
@@ -168,13 +227,13 @@ def _inherit(phases: Codes, confidence: Reals, serving: npt.NDArray[np.bool_]) -
     if not unknown.size:
         return
     if not known.size:
-        phases[unknown], confidence[unknown] = ServingPhase.UNCLASSIFIED, 0.0
+        phases[unknown], confidence[unknown] = FoundPhase.UNCLASSIFIED, 0.0
         return
     after = np.searchsorted(known, unknown)
     before = known[np.maximum(after - 1, 0)]
     following = known[np.minimum(after, known.size - 1)]
     same = phases[before] == phases[following]
-    phases[unknown] = np.where(same, phases[before], ServingPhase.SHARED)
+    phases[unknown] = np.where(same, phases[before], FoundPhase.SHARED)
     confidence[unknown] = np.minimum(confidence[before], confidence[following])
 
 
@@ -184,9 +243,9 @@ def _tell_mixed_apart(codes: Codes, judged: _Judged, steps: LaneSteps, signs: La
     if not mixed.any():
         return
     labels = steps.lane.labels
-    shared = mixed & (codes == ServingPhase.SHARED)
-    codes[shared & (signs.prefill[labels] > 0)] = ServingPhase.PREFILL
-    codes[shared & (signs.decode[labels] > 0)] = ServingPhase.DECODE
+    shared = mixed & (codes == FoundPhase.SHARED)
+    codes[shared & (signs.prefill[labels] > 0)] = FoundPhase.PREFILL
+    codes[shared & (signs.decode[labels] > 0)] = FoundPhase.DECODE
 
 
 def _segments(steps: LaneSteps, judged: _Judged) -> list[PhaseSegment]:
@@ -194,7 +253,7 @@ def _segments(steps: LaneSteps, judged: _Judged) -> list[PhaseSegment]:
     lane, phases = steps.lane, judged.phases
     firsts = np.concatenate(([0], np.flatnonzero(np.diff(phases)) + 1))
     stops = np.append(firsts[1:], len(steps))
-    busy_ns = np.add.reduceat(lane.busy_ns, steps.firsts[:-1])
+    busy_ns = steps.busy_ns
     weights = busy_ns + 1.0  # steps without length count too
     weight = np.add.reduceat(weights, firsts)
 
@@ -218,7 +277,7 @@ def _segments(steps: LaneSteps, judged: _Judged) -> list[PhaseSegment]:
             lane.gpu,
             lane.queue,
             lane.process,
-            ServingPhase(phase),
+            FoundPhase(phase),
             start_ns,
             end_ns,
             step_count,
@@ -239,39 +298,18 @@ def _segments(steps: LaneSteps, judged: _Judged) -> list[PhaseSegment]:
     ]
 
 
-def _follow_main_lanes(
-    trace: Trace,
-    lanes: Lanes,
-    main_steps: Sequence[LaneSteps],
-    phases: Sequence[Codes],
-    codes: Codes,
-) -> None:
+def _follow_main_lanes(steps: RepeatedSteps, phases: Sequence[Codes], codes: Codes) -> None:
     """Ops beside the main queues have the phase of the step that runs meanwhile."""
-    leading: dict[int, tuple[LaneSteps, Codes]] = {}
-    for steps, of_step in zip(main_steps, phases, strict=True):
-        known = leading.get(steps.lane.gpu)
-        if known is None or len(steps.lane) > len(known[0].lane):
-            leading[steps.lane.gpu] = (steps, of_step)
-    for lane, main in zip(lanes.lanes, lanes.main, strict=True):
-        if not main and lane.gpu in leading:
-            codes[lane.rows] = _phases_beside(trace, lane, *leading[lane.gpu])
+    lanes = zip(steps.lanes.lanes, steps.lanes.main, strict=True)
+    others = [lane for lane, is_main in lanes if not is_main]
+    for lane, number, step in steps.beside(steps.of_lane, others):
+        codes[lane.rows] = phases[number][np.maximum(step, 0)]
 
 
-def _phases_beside(trace: Trace, lane: Lane, steps: LaneSteps, phases: Codes) -> Codes:
-    """By time; between two steps a copy to the GPU belongs to the next step, others to the last."""
-    firsts = steps.lane.starts[steps.firsts[:-1]]
-    lasts = steps.lane.busy_until[steps.firsts[1:] - 1]
-    step = np.maximum(np.searchsorted(firsts, lane.starts, side="right") - 1, 0)
-    between = (lane.starts >= lasts[step]) & (step + 1 < len(steps))
-    to_gpu = trace.ops["type"][lane.rows] == trace.strings.find("CopyHostToDevice")
-    result: Codes = phases[step + (between & to_gpu)]
-    return result
-
-
-def _with_communication(trace: Trace, lanes: Lanes, signs: LabelSigns, phase_codes: Codes) -> Codes:
+def _with_communication(steps: RepeatedSteps, signs: LabelSigns, phase_codes: Codes) -> Codes:
     codes = phase_codes.copy()
-    codes[trace.op_class == OpClass.COMMUNICATION] = ServingPhase.COMMUNICATION
+    codes[steps.trace.op_class == OpClass.COMMUNICATION] = FoundPhase.COMMUNICATION
     if signs.communication.any():
-        for lane in lanes.lanes:
-            codes[lane.rows[signs.communication[lane.labels]]] = ServingPhase.COMMUNICATION
+        for lane in steps.lanes.lanes:
+            codes[lane.rows[signs.communication[lane.labels]]] = FoundPhase.COMMUNICATION
     return codes

@@ -1,19 +1,67 @@
-"""Ranges merged over repetitions into a tree of paths such as request > decode > decode_step."""
+"""Ranges merged over repetitions into a tree of paths such as request > decode > decode_step.
+
+Markers that repeat share a name: `step 1` and `step 2` become `step *`, step annotations of serving
+engines become what they stand for (`rules/marker_names.toml`). Of the others, those that differ
+only in numbers share a name in which the numbers are `*`; a name that no other shares keeps its
+numbers. docs/phases.md has the rules in words.
+"""
 
 from __future__ import annotations
 
 import enum
+import functools
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.markers import MarkerRanges, TraceRanges
 from wavescope.analyze.ops.op_labels import NO_NAME
-from wavescope.analyze.phases.marker_names import merged_names
-from wavescope.analyze.phases.marker_ranges import FoundRanges, MarkerRanges
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.strings import StringTable
+from wavescope.names.kernel_names import LONGEST_MATCHED, built_in_rules
+
+# A number that stands by itself or ends the text; `fp8` and `bf16` are no counters.
+_NUMBER = re.compile(
+    r"(?<![A-Za-z0-9])(?<!\d\.)\d+(?:\.\d+)*(?![A-Za-z0-9]|\.\d)|"
+    r"(?<=[A-Za-z][A-Za-z])(?<!fp)(?<!bf)(?<!int)(?<!float)\d+$"
+)
+
+
+def merged_names(texts: Sequence[str]) -> list[str]:
+    """For each of the different texts the name it shares with those it repeats."""
+    ruled = [_name_by_rule(text) for text in texts]
+    without_numbers = [
+        rule_name or _NUMBER.sub("*", text[:LONGEST_MATCHED]) + text[LONGEST_MATCHED:]
+        for rule_name, text in zip(ruled, texts, strict=True)
+    ]
+    sharing: dict[str, int] = {}
+    for name in without_numbers:
+        sharing[name] = sharing.get(name, 0) + 1
+    return [
+        merged if rule_name or sharing[merged] > 1 else text
+        for rule_name, merged, text in zip(ruled, without_numbers, texts, strict=True)
+    ]
+
+
+def _name_by_rule(text: str) -> str:
+    if len(text) > LONGEST_MATCHED:
+        return ""
+    for pattern, name in _rules():
+        found = pattern.fullmatch(text)
+        if found is not None:
+            return found.expand(name)
+    return ""
+
+
+@functools.lru_cache(maxsize=1)
+def _rules() -> tuple[tuple[re.Pattern[str], str], ...]:
+    document = built_in_rules("analyze", "phases", "rules", "marker_names.toml")
+    return tuple((re.compile(rule["match"]), rule["name"]) for rule in document["rule"])
+
 
 DEEPEST = 64
 """Ranges nested deeper belong to the path of their ancestor at that depth."""
@@ -64,8 +112,46 @@ class PathTree:
         return tuple(reversed(found))
 
     def text(self, number: int) -> str:
-        """The whole path for people."""
+        """The whole path for people: request > decode."""
         return _SEPARATOR.join(self.names(number))
+
+    def ancestors_at(self, depth: int) -> npt.NDArray[np.int32]:
+        """For every path its ancestor (or itself) at that depth, -1 where it is not as deep.
+
+        A last entry -1 answers for ops outside any path.
+        """
+        found = np.full(len(self.paths) + 1, NO_PATH, np.int32)
+        for number, path in enumerate(self.paths):
+            if path.depth == depth:
+                found[number] = number
+            elif path.depth > depth:
+                found[number] = found[path.parent]
+        return found
+
+    def with_nested(self, own: Sequence[int]) -> list[int]:
+        """For each path its own number and those of all paths nested in it added up.
+
+        Entries of `own` after the paths' are kept as they are.
+        """
+        total = list(own)
+        for number in range(len(self.paths) - 1, -1, -1):
+            parent = self.paths[number].parent
+            if parent != NO_PATH:
+                total[parent] += total[number]
+        return total
+
+    def depth_first(self) -> list[int]:
+        """The positions of the paths, each followed by those nested in it."""
+        children: dict[int, list[int]] = {}
+        for number, path in enumerate(self.paths):
+            children.setdefault(path.parent, []).append(number)
+        order: list[int] = []
+        waiting = list(reversed(children.get(NO_PATH, [])))
+        while waiting:
+            number = waiting.pop()
+            order.append(number)
+            waiting.extend(reversed(children.get(number, [])))
+        return order
 
 
 class RangePaths(NamedTuple):
@@ -77,7 +163,7 @@ class RangePaths(NamedTuple):
 
 
 def range_paths(
-    strings: StringTable, found: FoundRanges, scope: PhaseScope, *, merge_numbers: bool
+    strings: StringTable, found: TraceRanges, scope: PhaseScope, *, merge_numbers: bool
 ) -> RangePaths:
     """The paths of all ranges, merged over repetitions."""
     codes = sorted({*found.host.names.tolist(), *found.drawn.names.tolist()})

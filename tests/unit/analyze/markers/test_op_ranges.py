@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_trace
-from wavescope.analyze.phases.marker_ranges import found_ranges
-from wavescope.analyze.phases.op_ranges import Basis, op_ranges
+from wavescope.analyze.markers.ranges import Basis, op_ranges, trace_ranges
 
 
 class Range(NamedTuple):
@@ -88,7 +87,7 @@ def test_every_op_is_found_by_the_first_rule_that_applies(
             maker.with_link(calls, number)
     trace = maker.build()
 
-    result = op_ranges(trace, found_ranges(trace))
+    result = op_ranges(trace, trace_ranges(trace))
 
     found = list(zip(result.host.tolist(), result.basis.tolist(), strict=True))
     assert found == [expected(ranges, op) for op in ops]

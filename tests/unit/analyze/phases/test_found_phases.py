@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wavescope
 from tests.builders import a_trace
 from tests.phase_score import scores, truth_codes, with_losses
 from tests.serving_traces import (
@@ -29,9 +30,8 @@ from tests.serving_traces import (
     short_prompts,
     tensor_parallel_decode,
 )
-from wavescope.analyze.phases.phases_result import serving_phases_result
-from wavescope.analyze.phases.serving_phases import PHASE_LABELS, ServingPhase, serving_phases
-from wavescope.analyze.phases.steps_result import steps_result
+from wavescope.analyze.phases import PhaseOptions
+from wavescope.analyze.phases.found import PHASE_LABELS, FoundPhase, found_phases
 from wavescope.model.trace import Trace
 
 NOTHING_TO_GO_BY = (short_prompts, HOME_MADE, {"knows_sizes": False})
@@ -52,7 +52,7 @@ def test_prefill_and_decode_are_told_apart(
 ) -> None:
     served = serve(layer, **options)
 
-    phases = serving_phases(served.trace)
+    phases = found_phases(served.trace)
 
     found = scores(served.trace, phases, truth_codes(served.truth))
     values = [value for score in found.values() for value in score if value is not None]
@@ -71,7 +71,7 @@ def test_ops_that_were_lost_do_little_harm(
     served = serve(layer)
     trace, truth = with_losses(served.trace, truth_codes(served.truth), share)
 
-    phases = serving_phases(trace)
+    phases = found_phases(trace)
 
     found = scores(trace, phases, truth)
     assert min(value or 0.0 for score in found.values() for value in score) >= 0.9, found
@@ -81,7 +81,7 @@ def test_steps_that_cannot_be_told_apart_are_no_phase() -> None:
     served = graph_decode(PLAIN_TORCH, ends_by_name=False)
     trace, truth = with_losses(served.trace, truth_codes(served.truth), 0.2)
 
-    found = scores(trace, serving_phases(trace), truth)
+    found = scores(trace, found_phases(trace), truth)
 
     assert [score.precision for score in found.values()] == [None, None]
 
@@ -90,18 +90,18 @@ def test_what_nothing_tells_is_left_unclassified_rather_than_guessed() -> None:
     serve, layer, options = NOTHING_TO_GO_BY
     served = serve(layer, **options)
 
-    phases = serving_phases(served.trace)
+    phases = found_phases(served.trace)
 
     found = scores(served.trace, phases, truth_codes(served.truth))
-    assert found[ServingPhase.DECODE] == (1.0, 1.0)
-    assert found[ServingPhase.PREFILL].precision is None
-    assert ServingPhase.UNCLASSIFIED in phases.codes
+    assert found[FoundPhase.DECODE] == (1.0, 1.0)
+    assert found[FoundPhase.PREFILL].precision is None
+    assert FoundPhase.UNCLASSIFIED in phases.codes
 
 
 def test_steps_begin_where_the_server_began_them() -> None:
     served = graph_decode(PLAIN_TORCH)
 
-    (steps,) = serving_phases(served.trace).steps.of_lane
+    (steps,) = found_phases(served.trace).steps.of_lane
 
     assert steps.lane.starts[steps.firsts[:-1]].tolist() == served.servers[0].step_starts_ns
 
@@ -109,28 +109,28 @@ def test_steps_begin_where_the_server_began_them() -> None:
 def test_collectives_are_apart_and_keep_the_phase_of_their_step() -> None:
     served = tensor_parallel_decode(VLLM_ROCM)
 
-    phases = serving_phases(served.trace)
+    phases = found_phases(served.trace)
 
     is_collective = np.array(served.truth) == COMMUNICATION
-    assert (phases.codes[is_collective] == ServingPhase.COMMUNICATION).all()
-    assert (phases.codes[~is_collective] != ServingPhase.COMMUNICATION).all()
+    assert (phases.codes[is_collective] == FoundPhase.COMMUNICATION).all()
+    assert (phases.codes[~is_collective] != FoundPhase.COMMUNICATION).all()
     beside = set(phases.phase_codes[is_collective].tolist())
-    assert beside == {ServingPhase.PREFILL, ServingPhase.DECODE}
+    assert beside == {FoundPhase.PREFILL, FoundPhase.DECODE}
 
 
 def test_a_step_with_both_kinds_of_attention_is_shared_but_for_these() -> None:
     served = chunked_prefill(VLLM_ROCM)
 
-    phases = serving_phases(served.trace)
+    phases = found_phases(served.trace)
 
     assert phases.codes.tolist() == truth_codes(served.truth).tolist()
-    assert ServingPhase.SHARED in phases.codes
+    assert FoundPhase.SHARED in phases.codes
 
 
 def test_segments_carry_confidence_and_signs() -> None:
-    first, *_ = serving_phases(eager_decode(VLLM_ROCM).trace).segments
+    first, *_ = found_phases(eager_decode(VLLM_ROCM).trace).segments
 
-    assert first.phase is ServingPhase.PREFILL
+    assert first.phase is FoundPhase.PREFILL
     assert (first.step_count, first.op_count) == (1, 75)
     assert first.confidence > 0.99
     assert first.signs["names"] == 3.0
@@ -146,9 +146,9 @@ def test_normalizing_the_last_token_alone_does_not_hide_the_prompt() -> None:
         for row in norms[-2:]:
             row["grid_x"] = row["workgroup_x"]
 
-    (segment,) = serving_phases(labelled(server).trace).segments
+    (segment,) = found_phases(labelled(server).trace).segments
 
-    assert segment.phase is ServingPhase.PREFILL
+    assert segment.phase is FoundPhase.PREFILL
     assert segment.signs["tokens"] == pytest.approx(1.5 * (9 - 7.3) / 2)
 
 
@@ -159,9 +159,9 @@ def test_training_is_not_serving() -> None:
             maker.with_kernel(name, now, now + 900)
             now += 1_000
 
-    phases = serving_phases(maker.build())
+    phases = found_phases(maker.build())
 
-    assert set(phases.codes.tolist()) == {ServingPhase.UNCLASSIFIED}
+    assert set(phases.codes.tolist()) == {FoundPhase.UNCLASSIFIED}
     assert len(phases.steps.of_lane[0]) == 8
 
 
@@ -170,7 +170,7 @@ def test_kernels_that_say_nothing_stay_unclassified() -> None:
     for number in range(40):
         maker.with_kernel(f"k{number % 4}", number * 1_000, number * 1_000 + 900)
 
-    result = serving_phases_result(maker.build())
+    result = wavescope.phases(maker.build())
 
     assert result.table("phases").column("path") == ["unclassified"]
     assert result.facts["unclassified_percent"] == 100.0
@@ -181,7 +181,7 @@ def test_copies_between_steps_belong_to_the_step_they_serve() -> None:
     served = eager_decode(VLLM_ROCM)
     trace = _with_copies(served)
 
-    codes = serving_phases(trace).codes
+    codes = found_phases(trace).codes
 
     # The prompt goes up before the second prefill; the token comes down after the step before it.
     assert [PHASE_LABELS[code] for code in codes[-2:]] == ["prefill", "decode"]
@@ -201,14 +201,14 @@ def _with_copies(served: Labelled) -> Trace:
 
 
 def test_an_empty_trace_has_no_phases() -> None:
-    result = serving_phases_result(a_trace().build())
+    result = wavescope.phases(a_trace().build())
 
     assert result.table("phases").rows == []
     assert result.table("phase_kernels").rows == []
 
 
 def test_the_result_lists_phases_with_their_kernels() -> None:
-    result = serving_phases_result(eager_decode(HOME_MADE).trace, limit=2)
+    result = wavescope.phases(eager_decode(HOME_MADE).trace, PhaseOptions(kernels=2))
 
     prefill, decode = result.table("phases").records()
     assert (prefill["path"], prefill["steps"], prefill["op_count"]) == ("prefill", 3, 225)
@@ -243,10 +243,10 @@ def test_any_trace_gets_a_phase_for_every_op(ops: list[tuple[str, int, int, int,
         maker.with_kernel(name, start, start + length, queue=queue, grid_x=grid, workgroup_x=64)
 
     trace = maker.build()
-    phases = serving_phases(trace)
+    phases = found_phases(trace)
 
     assert len(phases.codes) == len(ops)
-    assert set(phases.codes.tolist()) <= set(ServingPhase)
+    assert set(phases.codes.tolist()) <= set(FoundPhase)
     assert sum(steps.firsts[-1] for steps in phases.steps.of_lane) <= len(ops)
-    serving_phases_result(trace).to_json()
-    steps_result(trace, phases).to_json()
+    wavescope.phases(trace).to_json()
+    wavescope.steps(trace).to_json()

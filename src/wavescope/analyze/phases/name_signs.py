@@ -1,4 +1,5 @@
-"""What kernel names say about phases of serving: rules in a data file, which users extend."""
+"""What the names of kernels say about phases: rules in a data file, which users extend, and what
+they say of each name of a trace."""
 
 from __future__ import annotations
 
@@ -6,21 +7,18 @@ import enum
 import functools
 import os
 import re
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from wavescope.errors import UnreadableInputError, UsageError
-from wavescope.names import kernel_names
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.errors import UsageError
+from wavescope.names import kernel_meaning, kernel_names
 from wavescope.names.demangle import demangle
-from wavescope.names.kernel_names import LARGEST_RULES_FILE_BYTES, LONGEST_MATCHED
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from wavescope.names.kernel_names import LONGEST_MATCHED
 
 
 class NamedPhase(str, enum.Enum):
@@ -89,9 +87,14 @@ class PhaseRules:
                 return min(int(side) for side in found.groups())
         return None
 
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> PhaseRules:
+        """The built-in rules after those of a user's file, which holds `[[phase]]` tables."""
+        return built_in_rules().extended(path)
+
     def extended(self, path: str | os.PathLike[str]) -> PhaseRules:
-        """These rules after those of a user's file, which holds `[[phase]]` tables."""
-        document = _read(Path(path))
+        """These rules after those of a user's file."""
+        document = kernel_names.read_rules_file(Path(path))
         entries = document.get("phase", [])
         if not isinstance(entries, list) or not set(document) <= {"phase"}:
             raise UsageError(
@@ -108,7 +111,7 @@ class PhaseRules:
 @functools.lru_cache(maxsize=1)
 def built_in_rules() -> PhaseRules:
     """The rules that come with the package."""
-    document = kernel_names.built_in_rules("analyze", "phases", "rules", "serving_phases.toml")
+    document = kernel_names.built_in_rules("analyze", "phases", "rules", "found_phases.toml")
     return PhaseRules(
         tuple(
             PhaseRule(re.compile(rule["match"]), NamedPhase(rule["phase"]), rule.get("weight", 1.0))
@@ -119,17 +122,6 @@ def built_in_rules() -> PhaseRules:
         document["tile"]["many"],
         Strengths(**document["strength"]),
     )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        if path.is_file() and path.stat().st_size > LARGEST_RULES_FILE_BYTES:
-            raise UnreadableInputError(path, "it is larger than any file of rules")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UnreadableInputError(path, error.strerror or "it cannot be opened") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path} is not TOML: {error}") from error
 
 
 def _checked_rule(entry: object, where: str) -> PhaseRule:
@@ -145,3 +137,83 @@ def _checked_rule(entry: object, where: str) -> PhaseRule:
         return PhaseRule(re.compile(entry["match"]), NamedPhase(entry["phase"]), float(weight))
     except (re.error, RecursionError, OverflowError) as error:
         raise UsageError(f"{where}: {error}") from error
+
+
+Flags = npt.NDArray[np.bool_]
+Weights = npt.NDArray[np.float64]
+
+_LANGUAGE_MODEL = re.compile(
+    r"(?i)(?:layer|rms)_?norm|softmax|rotary|rope|kv_?cache|embedding|index_?select"
+)
+
+_NOTHING = NameSays(NamedPhase.NOTHING, 0.0, None)
+
+
+@dataclass(frozen=True)
+class LabelSigns:
+    """Signs by label."""
+
+    prefill: Weights
+    """How surely the kernel is one of prefill, 0 to 1."""
+    decode: Weights
+    few_tokens: Flags
+    """Its tile is made for few tokens at a time."""
+    many_tokens: Flags
+    row_per_group: Flags
+    """Normalization: one workgroup for each token."""
+    attention: Flags
+    language_model: Flags
+    """Kernels that language models have and few others."""
+    communication: Flags
+    training: Flags
+
+
+def label_signs(
+    texts: Sequence[str], wanted: npt.NDArray[np.bool_], rules: PhaseRules
+) -> LabelSigns:
+    """What each of the names says; those that are not wanted say nothing."""
+    said = [
+        rules.says(text) if look else _NOTHING for text, look in zip(texts, wanted, strict=True)
+    ]
+    categories = [
+        kernel_meaning.meaning_of(text).category if look else kernel_meaning.OTHER
+        for text, look in zip(texts, wanted, strict=True)
+    ]
+    attention = _are(categories, kernel_meaning.ATTENTION)
+    prefill, decode = _weights(said, NamedPhase.PREFILL), _weights(said, NamedPhase.DECODE)
+    by_name = [
+        bool(look) and _LANGUAGE_MODEL.search(text[:LONGEST_MATCHED]) is not None
+        for text, look in zip(texts, wanted, strict=True)
+    ]
+    return LabelSigns(
+        prefill=prefill,
+        decode=decode,
+        few_tokens=np.array([_is_for_few(s, rules) for s in said], np.bool_),
+        many_tokens=np.array([_is_for_many(s, rules) for s in said], np.bool_),
+        row_per_group=_are(categories, kernel_meaning.NORMALIZATION),
+        attention=attention,
+        language_model=attention | np.array(by_name, np.bool_) | (prefill > 0) | (decode > 0),
+        communication=_are(categories, kernel_meaning.COMMUNICATION)
+        | np.array([s.phase is NamedPhase.COMMUNICATION for s in said], np.bool_),
+        training=np.array([s.phase is NamedPhase.TRAINING for s in said], np.bool_),
+    )
+
+
+def _is_for_few(said: NameSays, rules: PhaseRules) -> bool:
+    if said.phase in {NamedPhase.FEW_TOKENS, NamedPhase.MANY_TOKENS}:
+        return said.phase is NamedPhase.FEW_TOKENS
+    return said.tile_side is not None and said.tile_side <= rules.few
+
+
+def _is_for_many(said: NameSays, rules: PhaseRules) -> bool:
+    if said.phase in {NamedPhase.FEW_TOKENS, NamedPhase.MANY_TOKENS}:
+        return said.phase is NamedPhase.MANY_TOKENS
+    return said.tile_side is not None and said.tile_side >= rules.many
+
+
+def _weights(said: Sequence[NameSays], phase: NamedPhase) -> Weights:
+    return np.array([s.weight if s.phase is phase else 0.0 for s in said], np.float64)
+
+
+def _are(categories: Sequence[str], wanted: str) -> Flags:
+    return np.array([category == wanted for category in categories], np.bool_)

@@ -1,6 +1,6 @@
 """Phases from markers: which ops belong to which path of nested ranges, and what they add up to.
 
-`marker_phases` is what other analyses build on; `phase_tables` makes the tables of it. All
+`marked_phases` is what other analyses build on; `phases_result` makes the tables of it. All
 definitions are published in docs/phases.md.
 """
 
@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.phases.marker_paths import (
+from wavescope.analyze.markers import Basis, MarkedOps, OpRanges, TraceRanges, marked_ops
+from wavescope.analyze.phases.paths import (
     NO_PATH,
     Path,
     PathTree,
@@ -21,8 +22,6 @@ from wavescope.analyze.phases.marker_paths import (
     RangePaths,
     range_paths,
 )
-from wavescope.analyze.phases.marker_ranges import FoundRanges, found_ranges
-from wavescope.analyze.phases.op_ranges import Basis, OpRanges, op_ranges
 from wavescope.arrays.coded_columns import code_counts, looked_up
 from wavescope.arrays.group_unions import group_unions_ns
 from wavescope.model.op_kinds import OpKind
@@ -30,14 +29,6 @@ from wavescope.model.trace import Trace
 
 # What phases and their tables are made from, read from the file in one pass.
 _OP_COLUMNS = ("gpu", "start_ns", "end_ns", "name", "type", "process", "marker")
-
-
-@dataclass(frozen=True)
-class PhaseOptions:
-    """What paths are kept apart by, and whether numbered names are merged."""
-
-    scope: PhaseScope = PhaseScope.ALL
-    merge_numbers: bool = True
 
 
 class PathFacts(NamedTuple):
@@ -58,16 +49,21 @@ class PathFacts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MarkerPhases:
+class MarkedPhases:
     """The phases of one trace, as arrays over its ops."""
 
     trace: Trace
-    found: FoundRanges
+    found: TraceRanges
     ranges: OpRanges
     range_paths: RangePaths
     path_of_op: npt.NDArray[np.int32]
     """For every op the innermost path, a position in `paths`; -1 outside any range."""
     scope: PhaseScope = PhaseScope.ALL
+
+    @property
+    def marked_ops(self) -> MarkedOps:
+        """What the phases are made from, for others to use again."""
+        return MarkedOps(self.found, self.ranges)
 
     @property
     def tree(self) -> PathTree:
@@ -86,19 +82,6 @@ class MarkerPhases:
         """How many ops belong to their path for which reason; barriers are left out."""
         counts = np.bincount(self.ranges.basis[self._working], minlength=len(Basis))
         return {basis: int(counts[basis]) for basis in Basis}
-
-    def ancestors_at(self, depth: int) -> npt.NDArray[np.int32]:
-        """For every path its ancestor (or itself) at that depth, -1 where it is not as deep.
-
-        A last entry -1 answers for ops outside any range.
-        """
-        found = np.full(len(self.paths) + 1, NO_PATH, np.int32)
-        for number, path in enumerate(self.paths):
-            if path.depth == depth:
-                found[number] = number
-            elif path.depth > depth:
-                found[number] = found[path.parent]
-        return found
 
     def occurrence_of_op(self, path: int) -> npt.NDArray[np.int32]:
         """For every op the range of `path` it lies in, as a number among the host's; -1: none."""
@@ -128,9 +111,9 @@ class MarkerPhases:
         """What each path adds up to; barriers, which do no work, are left out."""
         count = len(self.paths)
         own_counts, by_time = self._own_counts()
-        counts = self._with_nested(own_counts)
+        counts = self.tree.with_nested(own_counts)
         unions_ns = self._unions_ns
-        by_time = self._with_nested(by_time)
+        by_time = self.tree.with_nested(by_time)
         occurrences, wall_ns, sums_ns = self._range_facts()
         return [
             PathFacts(
@@ -179,15 +162,6 @@ class MarkerPhases:
         by_time = code_counts(paths[is_by_time], count) if is_by_time.any() else np.zeros(count)
         return code_counts(paths, count).tolist(), by_time.astype(np.int64).tolist()
 
-    def _with_nested(self, own: list[int]) -> list[int]:
-        """For each path its own number and those of all paths nested in it added up."""
-        total = list(own)
-        for number in range(len(total) - 1, -1, -1):
-            parent = self.paths[number].parent
-            if parent != NO_PATH:
-                total[parent] += total[number]
-        return total
-
     @cached_property
     def _unions_ns(self) -> list[int]:
         """GPU time of each path, and last of what no path holds (barriers among it).
@@ -203,7 +177,7 @@ class MarkerPhases:
             innermost = np.where(self._working, innermost, NO_PATH)
         unions = [0] * (count + 1)
         for depth in range(max((path.depth for path in self.paths), default=-1) + 1):
-            ancestors = self.ancestors_at(depth)
+            ancestors = self.tree.ancestors_at(depth)
             paths = looked_up(np.where(ancestors == NO_PATH, count, ancestors), innermost)
             lengths = group_unions_ns(paths, ops["gpu"], ops["start_ns"], ops["end_ns"], count + 1)
             for number, path in enumerate(self.paths):
@@ -227,18 +201,16 @@ class MarkerPhases:
         return occurrences, wall_ns, sums_ns
 
 
-def marker_phases(trace: Trace, options: PhaseOptions | None = None) -> MarkerPhases:
-    """The phases that the markers of `trace` make of its ops."""
-    options = options or PhaseOptions()
+def marked_phases(
+    trace: Trace, scope: PhaseScope = PhaseScope.ALL, *, merge_numbers: bool = True
+) -> MarkedPhases:
+    """The phases that the markers of `trace` make of its ops, kept apart by `scope`."""
     trace.ops.load(*_OP_COLUMNS)
-    found = found_ranges(trace)
-    ranges = op_ranges(trace, found)
-    if not np.any(ranges.drawn >= 0):
-        found = found.without_drawn()
-    paths = range_paths(trace.strings, found, options.scope, merge_numbers=options.merge_numbers)
+    found, ranges = marked_ops(trace)
+    paths = range_paths(trace.strings, found, scope, merge_numbers=merge_numbers)
     # A last entry answers for -1, the ops outside any range.
     path_of_op = looked_up(np.append(paths.of_host_range, NO_PATH).astype(np.int32), ranges.host)
     if len(found.drawn):
         drawn = looked_up(np.append(paths.of_drawn_range, NO_PATH).astype(np.int32), ranges.drawn)
         path_of_op = np.where(drawn >= 0, drawn, path_of_op)
-    return MarkerPhases(trace, found, ranges, paths, path_of_op, options.scope)
+    return MarkedPhases(trace, found, ranges, paths, path_of_op, scope)

@@ -5,19 +5,80 @@ The standard error of the difference is the largest of three: Welch's, the poole
 that resampling the steps alone gives. The first two are what a bootstrap over the runs gives, freed
 of its bias for few runs; their degrees of freedom are Satterthwaite's, and the quantiles Student's.
 docs/compare.md says why, and which false alarm rates this has.
+
+The steps of one run resemble their neighbours (clocks, caches, batch sizes), so they are resampled
+in blocks. Of a mean, the spread over all resamples is known exactly and not drawn; of a median it
+is drawn with a seeded generator. Runs that were made in pairs are compared pair by pair.
 """
 
 from __future__ import annotations
 
 import bisect
+import enum
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from wavescope.analyze.compare.statistics.step_noise import FloatArray, Statistic, standard_error
 from wavescope.arrays.student_t import quantile, two_sided_p
+
+FloatArray = npt.NDArray[np.float64]
+
+_REPLICATES = 200
+_VALUES_AT_ONCE = 1 << 21
+
+
+class Statistic(str, enum.Enum):
+    """What the steps of a run are summed up to."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+
+    def of(self, values: FloatArray) -> float:
+        """The statistic of at least one value."""
+        return float(values.mean() if self is Statistic.MEAN else np.median(values))
+
+
+def block_length(step_count: int) -> int:
+    """How many neighbouring steps make a block: the cube root of their number, rounded up."""
+    return max(1, math.ceil(round(math.pow(step_count, 1 / 3), 9)))
+
+
+def standard_error(values: FloatArray, statistic: Statistic, seed: int) -> float:
+    """The standard error of `statistic` over the steps of one run; 0 for a single step."""
+    count = len(values)
+    if count < 2:
+        return 0.0
+    length = block_length(count)
+    if statistic is Statistic.MEAN:
+        return _of_mean(values, length)
+    return _of_median(values, length, np.random.default_rng(seed))
+
+
+def _of_mean(values: FloatArray, length: int) -> float:
+    """The standard deviation of the mean over all resamples, freed of its bias."""
+    sums = np.cumsum(np.concatenate(([0.0], values - values.mean())))
+    means = (sums[length:] - sums[:-length]) / length
+    block_count = len(values) / length
+    variance = float(np.mean(np.square(means))) / block_count
+    return math.sqrt(variance * block_count / max(block_count - 1, 0.5))
+
+
+def _of_median(values: FloatArray, length: int, rng: np.random.Generator) -> float:
+    count = len(values)
+    block_count = math.ceil(count / length)
+    offsets = np.arange(length)
+    at_once = max(1, _VALUES_AT_ONCE // (block_count * length))
+    medians: list[FloatArray] = []
+    for first in range(0, _REPLICATES, at_once):
+        rows = min(at_once, _REPLICATES - first)
+        starts = rng.integers(0, count - length + 1, (rows, block_count, 1))
+        drawn = values[(starts + offsets).reshape(rows, -1)[:, :count]]
+        medians.append(np.median(drawn, axis=1))
+    return float(np.concatenate(medians).std(ddof=1))
+
 
 POWER = 0.8
 GUARD = 0.8
@@ -227,3 +288,50 @@ def _detectable(
         return None
     reach = critical_value(significance, noise.degrees) + quantile(POWER, noise.degrees)
     return percent(reach * noise.error)
+
+
+def paired_effect(
+    base: Sequence[float], new: Sequence[float], significance: float = 0.05
+) -> Effect:
+    """The effect from `base` to `new`, values above 0 of which each two belong together.
+
+    Student's t on the logarithms of the ratios: what all runs of a round share cancels.
+    """
+    if not base or len(base) != len(new):
+        raise ValueError("there must be at least one pair")
+    logs = np.log(np.asarray(new, np.float64)) - np.log(np.asarray(base, np.float64))
+    mean, count = float(logs.mean()), len(logs)
+    known = count > 1
+    deviation = float(logs.std(ddof=1)) if known else 0.0
+    error, degrees = deviation / math.sqrt(count), float(count - 1)
+    reach = critical_value(significance, degrees) * error if known else 0.0
+    detectable = (
+        (critical_value(significance, degrees) + quantile(POWER, degrees)) * error if known else 0.0
+    )
+    return Effect(
+        base_value=math.exp(float(np.log(base).mean())),
+        new_value=math.exp(float(np.log(new).mean())),
+        change_percent=100 * math.expm1(mean),
+        low_percent=100 * math.expm1(mean - reach) if known else None,
+        high_percent=100 * math.expm1(mean + reach) if known else None,
+        p_value=guarded_p(mean, error, degrees) if known else None,
+        detectable_percent=100 * math.expm1(detectable) if known else None,
+        degrees=degrees if known else None,
+        run_noise_percent=100 * deviation if known else None,
+        step_noise_percent=0.0,
+        base_run_count=count,
+        new_run_count=count,
+    )
+
+
+def pairs_needed(effect: Effect, threshold_percent: float, significance: float) -> int | None:
+    """Pairs that would make `threshold_percent` detectable; None when out of reach."""
+    if effect.run_noise_percent is None:
+        return None
+    noise_percent = effect.run_noise_percent
+
+    def detectable_percent(count: int) -> float:
+        reach = critical_value(significance, count - 1) + quantile(POWER, count - 1)
+        return reach * noise_percent / math.sqrt(count)
+
+    return fewest(detectable_percent, threshold_percent)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.analyze.phases.marker_paths import DEEPEST, PhaseScope
-from wavescope.analyze.phases.marker_phases import MarkerPhases, PhaseOptions, marker_phases
-from wavescope.analyze.phases.op_ranges import Basis
+from wavescope.analyze.markers.ranges import Basis
+from wavescope.analyze.phases.marked import MarkedPhases, marked_phases
+from wavescope.analyze.phases.paths import DEEPEST, PhaseScope
 
 
-def texts_of_ops(phases: MarkerPhases) -> list[str]:
+def texts_of_ops(phases: MarkedPhases) -> list[str]:
     return [phases.path_text(path) for path in phases.path_of_op.tolist()]
 
 
-def facts_by_text(phases: MarkerPhases) -> dict[str, tuple[int, ...]]:
+def facts_by_text(phases: MarkedPhases) -> dict[str, tuple[int, ...]]:
     """Occurrences, wall, ops, own ops, GPU time of each path."""
     return {
         phases.path_text(number): (
@@ -50,7 +50,7 @@ def test_repetitions_are_merged_and_parents_hold_their_childrens_ops() -> None:
         .with_kernel("f", 100, 101)
         .build()
     )
-    phases = marker_phases(trace)
+    phases = marked_phases(trace)
 
     assert facts_by_text(phases) == {
         "request": (1, 100, 5, 1, 3 + 10 + 20),
@@ -70,7 +70,7 @@ def test_the_recorded_range_wins_over_the_time() -> None:
         .with_kernel("in", 15, 18, marker=2)
         .build()
     )
-    phases = marker_phases(trace)
+    phases = marked_phases(trace)
 
     assert texts_of_ops(phases) == ["prefill", "decode"]
     assert phases.basis_counts[Basis.CAUSE] == 2
@@ -87,7 +87,7 @@ def test_where_ranges_are_recorded_an_op_without_one_is_outside() -> None:
         .with_kernel("a worker's", 50, 60, marker=-1, thread=8)
         .build()
     )
-    phases = marker_phases(trace)
+    phases = marked_phases(trace)
 
     assert texts_of_ops(phases) == ["decode", "", "", "decode"]
     assert phases.ranges.basis.tolist() == [Basis.CAUSE, 0, 0, Basis.TIME]
@@ -98,7 +98,7 @@ def test_an_op_belongs_to_the_range_open_at_its_launch() -> None:
     launched(maker, "finishes after its range", 5, 12)
     launched(maker, "starts after all ranges", 15, 40)
     launched(maker, "launched outside", 30, 50)
-    phases = marker_phases(maker.build())
+    phases = marked_phases(maker.build())
 
     assert texts_of_ops(phases) == ["prefill", "decode", ""]
     assert phases.basis_counts == {
@@ -115,7 +115,7 @@ def test_a_thread_without_a_range_works_for_the_thread_that_has_one() -> None:
     launched(maker, "autograd's", 5, 20, thread=3)
     launched(maker, "own", 5, 30, thread=2)
     launched(maker, "nobody's", 11, 40, thread=3)
-    phases = marker_phases(maker.build())
+    phases = marked_phases(maker.build())
 
     assert texts_of_ops(phases) == ["own", "own", ""]
     assert phases.ranges.basis.tolist() == [Basis.LAUNCH_TIME, Basis.CAUSE, Basis.OUTSIDE]
@@ -132,7 +132,7 @@ def test_without_causes_time_decides_within_the_process() -> None:
         .with_kernel("w", 5, 6, process=-1)
         .build()
     )
-    phases = marker_phases(trace)
+    phases = marked_phases(trace)
 
     assert texts_of_ops(phases) == ["b", "a", "", ""]
     assert phases.basis_counts[Basis.TIME] == 2
@@ -141,7 +141,7 @@ def test_without_causes_time_decides_within_the_process() -> None:
 def test_an_op_of_unknown_process_belongs_to_the_only_one_that_marks() -> None:
     trace = a_trace().with_marker("a", 0, 10, process=3).with_kernel("x", 5, 6, process=-1).build()
 
-    assert texts_of_ops(marker_phases(trace)) == ["a"]
+    assert texts_of_ops(marked_phases(trace)) == ["a"]
 
 
 def test_by_time_the_submitting_threads_own_ranges_come_first() -> None:
@@ -157,7 +157,7 @@ def test_by_time_the_submitting_threads_own_ranges_come_first() -> None:
         .build()
     )
 
-    assert texts_of_ops(marker_phases(trace)) == ["a", "b", "", "b", "a"]
+    assert texts_of_ops(marked_phases(trace)) == ["a", "b", "", "b", "a"]
 
 
 def test_overlapping_ranges_and_instants() -> None:
@@ -171,7 +171,7 @@ def test_overlapping_ranges_and_instants() -> None:
         .with_kernel("z", 12, 13)
         .build()
     )
-    phases = marker_phases(trace)
+    phases = marked_phases(trace)
 
     assert texts_of_ops(phases) == ["a", "b", "b"]
     assert phases.found.instant_count == 1
@@ -183,7 +183,7 @@ def test_ranges_drawn_over_the_gpu_serve_ops_without_a_launch() -> None:
     maker.with_marker("step", 50, 70, category="gpu_user_annotation", thread=-1)
     launched(maker, "linked", 5, 50)
     maker.with_kernel("of an earlier step", 3, 4).with_kernel("not linked", 60, 65)
-    phases = marker_phases(maker.build())
+    phases = marked_phases(maker.build())
 
     assert texts_of_ops(phases) == ["step", "", "step"]
     assert facts_by_text(phases) == {"step": (1, 10, 2, 2, 15)}
@@ -197,7 +197,7 @@ def test_only_drawn_ranges() -> None:
         .build()
     )
 
-    assert texts_of_ops(marker_phases(trace)) == ["step"]
+    assert texts_of_ops(marked_phases(trace)) == ["step"]
 
 
 def test_phases_of_each_process_and_thread() -> None:
@@ -210,21 +210,21 @@ def test_phases_of_each_process_and_thread() -> None:
     )
 
     def keys(scope: PhaseScope) -> list[tuple[int, int]]:
-        phases = marker_phases(trace, PhaseOptions(scope=scope))
+        phases = marked_phases(trace, scope)
         return sorted((path.process, path.thread) for path in phases.paths)
 
     assert keys(PhaseScope.ALL) == [(-1, -1)]
     assert keys(PhaseScope.PROCESS) == [(0, -1), (1, -1)]
     assert keys(PhaseScope.THREAD) == [(0, 1), (0, 2), (1, 3)]
-    merged = marker_phases(trace).facts[0]
+    merged = marked_phases(trace).facts[0]
     assert (merged.occurrences, merged.wall_ns, merged.range_sum_ns) == (3, 20, 40)
 
 
 def test_numbers_are_kept_on_request() -> None:
     trace = a_trace().with_marker("step 1", 0, 10).with_marker("step 2", 10, 20).build()
 
-    assert set(facts_by_text(marker_phases(trace))) == {"step *"}
-    kept = marker_phases(trace, PhaseOptions(merge_numbers=False))
+    assert set(facts_by_text(marked_phases(trace))) == {"step *"}
+    kept = marked_phases(trace, merge_numbers=False)
     assert set(facts_by_text(kept)) == {"step 1", "step 2"}
 
 
@@ -237,7 +237,7 @@ def test_barriers_are_no_work() -> None:
         .build()
     )
 
-    assert facts_by_text(marker_phases(trace)) == {"a": (1, 10, 1, 1, 1)}
+    assert facts_by_text(marked_phases(trace)) == {"a": (1, 10, 1, 1, 1)}
 
 
 def test_occurrences_of_a_path() -> None:
@@ -251,7 +251,7 @@ def test_occurrences_of_a_path() -> None:
         .with_kernel("z", 30, 31)
         .build()
     )
-    phases = marker_phases(trace)
+    phases = marked_phases(trace)
     step = [phases.path_text(number) for number in range(len(phases.paths))].index("step")
 
     assert phases.occurrence_of_op(step).tolist() == [0, 2, -1]
@@ -262,7 +262,7 @@ def test_very_deep_nesting_is_cut() -> None:
     for depth in range(DEEPEST + 20):
         maker.with_marker(f"d{depth}x", depth, 1_000 - depth)
     trace = maker.with_kernel("x", 500, 501).build()
-    phases = marker_phases(trace)
+    phases = marked_phases(trace)
 
     assert max(path.depth for path in phases.paths) == DEEPEST
     assert phases.path_of_op.tolist() == [DEEPEST]
@@ -270,8 +270,8 @@ def test_very_deep_nesting_is_cut() -> None:
 
 
 def test_a_trace_without_markers_or_ops() -> None:
-    assert marker_phases(a_trace().build()).facts == []
-    phases = marker_phases(a_trace().with_kernel("x", 0, 1).build())
+    assert marked_phases(a_trace().build()).facts == []
+    phases = marked_phases(a_trace().with_kernel("x", 0, 1).build())
     assert (phases.facts, phases.path_of_op.tolist(), phases.outside_op_count) == ([], [-1], 1)
 
 
@@ -283,7 +283,7 @@ def test_phases_add_up_on_a_random_trace() -> None:
         maker.with_marker("inner", index * 100 + 20, index * 100 + 60)
     for start in rng.integers(0, 4_000, 500).tolist():
         maker.with_kernel("k", start, start + int(rng.integers(0, 50)), queue=int(start % 3))
-    phases = marker_phases(maker.build())
+    phases = marked_phases(maker.build())
     top = [facts for facts, path in zip(phases.facts, phases.paths, strict=True) if not path.depth]
 
     assert sum(facts.own_op_count for facts in phases.facts) + phases.outside_op_count == 500

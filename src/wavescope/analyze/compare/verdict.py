@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 
-from wavescope.analyze.compare.statistics.two_arms import Effect
+from wavescope.analyze.compare.effects import Effect
 
 
 class Verdict(str, enum.Enum):
@@ -36,3 +37,18 @@ def verdict_of(
     if p_value <= significance and abs(effect.change_percent) >= threshold_percent:
         return Verdict.REGRESSION if effect.change_percent > 0 else Verdict.IMPROVEMENT
     return Verdict.PASS if effect.high_percent < threshold_percent else Verdict.INCONCLUSIVE
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the order given.
+
+    Whatever the tests have to do with one another: when no effect is real, the chance that any
+    adjusted value is at most a is at most a.
+    """
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    adjusted = [1.0] * len(p_values)
+    largest = 0.0
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted

@@ -1,4 +1,4 @@
-"""The kernels of each phase: calls and summed durations, ops of nested phases included."""
+"""The kernels of each phase: calls and summed durations, and their rows in tables."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from wavescope.analyze.ops.categories import meaning_of_label
 from wavescope.analyze.ops.op_labels import op_labels
-from wavescope.analyze.phases.marker_paths import NO_PATH, Path
-from wavescope.analyze.phases.marker_phases import MarkerPhases
+from wavescope.analyze.phases.paths import NO_PATH, PathTree
 from wavescope.arrays.coded_columns import code_counts
 from wavescope.arrays.distinct_values import index_type
 from wavescope.arrays.group_sums import group_sums
 from wavescope.model.op_kinds import OpKind
+from wavescope.model.result import ResultColumn, Unit, Value
+from wavescope.model.trace import Trace
 from wavescope.names.kernel_meaning import CategoryRules, KernelMeaning
 from wavescope.names.kernel_names import short_name
 
@@ -52,13 +53,18 @@ class PhaseKernels:
 
 
 def phase_kernels(
-    phases: MarkerPhases, rules: CategoryRules | None = None, *, full_names: bool = False
+    trace: Trace,
+    tree: PathTree,
+    path_of_op: npt.NDArray[np.int32],
+    rules: CategoryRules | None = None,
+    *,
+    full_names: bool = False,
 ) -> PhaseKernels:
-    """The kernels (copies and fills too, no barriers) of every path."""
-    named = _named_labels(phases, rules, full_names=full_names)
-    own = _own_kernels(phases, named)
-    for number in range(len(phases.paths) - 1, -1, -1):
-        parent = phases.paths[number].parent
+    """The kernels (copies and fills too, no barriers) of every path of `tree`."""
+    named = _named_labels(trace, rules, full_names=full_names)
+    own = _own_kernels(trace, path_of_op, len(tree.paths), named)
+    for number in range(len(tree.paths) - 1, -1, -1):
+        parent = tree.paths[number].parent
         if parent != NO_PATH:
             _add(own[parent], own[number])
     return PhaseKernels(named.names, named.meanings, own)
@@ -72,10 +78,8 @@ class _NamedLabels(NamedTuple):
     of_op: npt.NDArray[np.integer]
 
 
-def _named_labels(
-    phases: MarkerPhases, rules: CategoryRules | None, *, full_names: bool
-) -> _NamedLabels:
-    labels = op_labels(phases.trace, phases.trace.ops)
+def _named_labels(trace: Trace, rules: CategoryRules | None, *, full_names: bool) -> _NamedLabels:
+    labels = op_labels(trace, trace.ops)
     name_of: Callable[[str], str] = short_name
     if full_names:
         name_of = str
@@ -91,13 +95,15 @@ def _named_labels(
     return _NamedLabels(names, [meanings[name] for name in names], labels.for_each_op(numbers))
 
 
-def _own_kernels(phases: MarkerPhases, named: _NamedLabels) -> list[dict[int, KernelTime]]:
+def _own_kernels(
+    trace: Trace, path_of_op: npt.NDArray[np.int32], path_count: int, named: _NamedLabels
+) -> list[dict[int, KernelTime]]:
     """For each path the ops for which it is the innermost; the last entry is for outside."""
-    trace, name_count, path_count = phases.trace, len(named.names), len(phases.paths)
+    name_count = len(named.names)
     found: list[dict[int, KernelTime]] = [{} for _ in range(path_count + 1)]
     durations = trace.op_length_ns
     # -1, outside, becomes the last path.
-    places = np.where(phases.path_of_op == NO_PATH, path_count, phases.path_of_op)
+    places = np.where(path_of_op == NO_PATH, path_count, path_of_op)
     pairs = places.astype(np.int64) * name_count + named.of_op
     working = trace.op_kind != OpKind.BARRIER
     if not working.all():
@@ -124,15 +130,33 @@ def _add(target: dict[int, KernelTime], other: dict[int, KernelTime]) -> None:
         )
 
 
-def depth_first(paths: list[Path]) -> list[int]:
-    """The positions of the paths, each followed by those nested in it."""
-    children: dict[int, list[int]] = {}
-    for number, path in enumerate(paths):
-        children.setdefault(path.parent, []).append(number)
-    order: list[int] = []
-    waiting = list(reversed(children.get(NO_PATH, [])))
-    while waiting:
-        number = waiting.pop()
-        order.append(number)
-        waiting.extend(reversed(children.get(number, [])))
-    return order
+KERNEL_COLUMNS = (
+    ResultColumn("path", "Phase", Unit.NAME, "as in the table of phases"),
+    ResultColumn("name", "Kernel", Unit.NAME, "kernel, copy or fill"),
+    ResultColumn("calls", "Calls", Unit.COUNT, "how often it ran in the phase"),
+    ResultColumn("mean_ns", "Avg", Unit.NS, "total / calls"),
+    ResultColumn("percent", "%", Unit.PERCENT, "share of the phase's summed durations"),
+    ResultColumn("note", "What it is", Unit.NAME, "what the name says of the kernel"),
+    ResultColumn("category", "Category", Unit.NAME, "kind of work, see docs/categories.md"),
+    ResultColumn("total_ns", "Total", Unit.NS, "sum of durations"),
+)
+
+
+def kernel_rows(
+    kernels: PhaseKernels, path: int, place: tuple[Value, ...], most: int | None
+) -> list[tuple[Value, ...]]:
+    """The `most` kernels (all for None) of a path, largest first; rows begin with `place`."""
+    whole_ns = kernels.total_ns(path)
+    return [
+        (
+            *place,
+            kernels.names[name],
+            time.calls,
+            time.total_ns / time.calls,
+            100 * time.total_ns / whole_ns if whole_ns else None,
+            kernels.meanings[name].note or None,
+            kernels.meanings[name].category,
+            time.total_ns,
+        )
+        for name, time in kernels.top(path)[:most]
+    ]
