@@ -26,7 +26,10 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
+    from wavescope.analyze.compare import CheckOptions, CompareOptions, FigureOptions, RunOptions
+    from wavescope.analyze.phases import PhaseOptions, PhaseRules, phases_of
     from wavescope.analyze.quick_findings import Thresholds
+    from wavescope.analyze.steps import StepOptions, steps_of
     from wavescope.analyze.summary import (
         GapOptions,
         KernelNaming,
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
         SummaryOptions,
     )
     from wavescope.api.captures import hotspots, occupancy, plan
-    from wavescope.api.comparison import compare
+    from wavescope.api.comparison import check_runs, compare
     from wavescope.api.contents import (
         info,
         known_formats,
@@ -56,20 +59,28 @@ if TYPE_CHECKING:
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
+    "CheckOptions",
+    "CompareOptions",
+    "FigureOptions",
     "Finding",
     "GapOptions",
     "KernelNaming",
     "KernelSummaryOptions",
     "NameRules",
     "OpChoice",
+    "PhaseOptions",
+    "PhaseRules",
     "Result",
+    "RunOptions",
     "Scope",
     "Selection",
+    "StepOptions",
     "SummaryOptions",
     "Thresholds",
     "Trace",
     "WavescopeError",
     "__version__",
+    "check_runs",
     "compare",
     "convert",
     "find",
@@ -85,6 +96,7 @@ __all__ = [
     "open",
     "pause",
     "phases",
+    "phases_of",
     "plan",
     "range",
     "report",
@@ -92,25 +104,34 @@ __all__ = [
     "roofline",
     "select",
     "steps",
+    "steps_of",
     "summary",
     "traffic",
 ]
 
 
 _HOMES = {
+    "CheckOptions": "wavescope.analyze.compare",
+    "CompareOptions": "wavescope.analyze.compare",
+    "FigureOptions": "wavescope.analyze.compare",
     "Finding": "wavescope.model.result",
     "GapOptions": "wavescope.analyze.summary",
     "KernelNaming": "wavescope.analyze.summary",
     "KernelSummaryOptions": "wavescope.analyze.summary",
     "NameRules": "wavescope.names.kernel_names",
     "OpChoice": "wavescope.analyze.summary",
+    "PhaseOptions": "wavescope.analyze.phases",
+    "PhaseRules": "wavescope.analyze.phases",
     "Result": "wavescope.model.result",
+    "RunOptions": "wavescope.analyze.compare",
     "Scope": "wavescope.analyze.summary",
     "Selection": "wavescope.model.selection",
+    "StepOptions": "wavescope.analyze.steps",
     "SummaryOptions": "wavescope.analyze.summary",
     "Thresholds": "wavescope.analyze.quick_findings",
     "Trace": "wavescope.model.trace",
     "WavescopeError": "wavescope.errors",
+    "check_runs": "wavescope.api.comparison",
     "compare": "wavescope.api.comparison",
     "convert": "wavescope.api.files",
     "find": "wavescope.api.summaries",
@@ -124,11 +145,13 @@ _HOMES = {
     "occupancy": "wavescope.api.captures",
     "open": "wavescope.api.traces",
     "phases": "wavescope.api.phases",
+    "phases_of": "wavescope.analyze.phases",
     "plan": "wavescope.api.captures",
     "report": "wavescope.api.reports",
     "roofline": "wavescope.api.counters",
     "select": "wavescope.api.traces",
     "steps": "wavescope.api.phases",
+    "steps_of": "wavescope.analyze.steps",
     "summary": "wavescope.api.summaries",
     "traffic": "wavescope.api.counters",
 }

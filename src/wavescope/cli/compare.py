@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from wavescope.analyze.compare import CompareOptions, Part
-from wavescope.api.comparison import compare
 from wavescope.cli.command import Command, Example
 from wavescope.cli.compare_runs import add_check_flags, figure_options, print_verdict
 from wavescope.cli.inputs import add_rules_flag, add_traces_argument, tell_no_ops
@@ -22,7 +21,10 @@ from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
 from wavescope.model.result import Result
 
-PARTS = tuple(part.value for part in Part)
+if TYPE_CHECKING:
+    from wavescope.analyze.compare import CompareOptions
+
+PARTS = ("operator", "category", "kernel", "phase", "step")
 _WATERFALL_ROWS = 12
 
 
@@ -52,6 +54,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from wavescope.api.comparison import compare  # noqa: PLC0415  NumPy, which --help need not wait for
+
     output = OutputOptions.from_arguments(arguments)
     selection = selection_from(arguments)
     if arguments.base or arguments.new:
@@ -71,9 +75,11 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _compare_options(arguments: argparse.Namespace, output: OutputOptions) -> CompareOptions:
+    from wavescope.analyze.compare import CompareOptions, Part  # noqa: PLC0415  NumPy, too
+
     people = output.format in FOR_PEOPLE and not output.tables
     return CompareOptions(
-        parts=arguments.by,
+        parts=tuple(map(Part, arguments.by)) if arguments.by else None,
         figures=figure_options(arguments),
         match_renamed=not arguments.no_match,
         waterfall_rows=min(_WATERFALL_ROWS, output.rows) if people else 0,
@@ -88,12 +94,12 @@ def _summarised_tables(result: Result) -> list[str]:
     return [*details, "waterfall_categories"] if by_operator else details
 
 
-def _parts(text: str) -> tuple[Part, ...]:
+def _parts(text: str) -> tuple[str, ...]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in PARTS:
             raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(PARTS)}")
-    return tuple(Part(name) for name in PARTS if name in names)
+    return tuple(name for name in PARTS if name in names)
 
 
 COMMAND = Command(

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from wavescope.analyze.compare import (
-    CheckOptions,
-    FigureOptions,
-    Gate,
-    Metric,
-    Per,
-    RunOptions,
-    Statistic,
-    TestOptions,
-)
-from wavescope.api.comparison import check_runs
 from wavescope.cli.argument_numbers import natural_number, percentage, significance
 from wavescope.cli.inputs import TRACE
 from wavescope.cli.options import FOR_PEOPLE, OutputOptions
@@ -23,8 +13,10 @@ from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.errors import EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE, EXIT_OK, UsageError
 from wavescope.model.result import Result
-from wavescope.model.selection import Selection
-from wavescope.names.kernel_meaning import CategoryRules
+
+if TYPE_CHECKING:
+    from wavescope.analyze.compare import CheckOptions, FigureOptions
+    from wavescope.model.selection import Selection
 
 _EXIT_CODES = {
     "pass": EXIT_OK,
@@ -104,6 +96,9 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
 
 def figure_options(arguments: argparse.Namespace) -> FigureOptions:
     """How ops are named and grouped, as the flags say."""
+    from wavescope.analyze.compare import FigureOptions  # noqa: PLC0415  NumPy, which --help need not wait for
+    from wavescope.names.kernel_meaning import CategoryRules  # noqa: PLC0415
+
     return FigureOptions(
         full_names=arguments.full_names,
         linked_only=arguments.linked,
@@ -115,6 +110,8 @@ def print_verdict(
     arguments: argparse.Namespace, output: OutputOptions, selection: Selection
 ) -> int:
     """Print the verdict on the runs of --base and --new; the exit code that says it."""
+    from wavescope.api.comparison import check_runs  # noqa: PLC0415  NumPy, too
+
     if arguments.traces:
         raise UsageError(
             "a verdict needs the runs of both versions, and nothing else",
@@ -155,11 +152,21 @@ def _for_people(result: Result, options: CheckOptions) -> Result:
 
 
 def _check_options(arguments: argparse.Namespace) -> CheckOptions:
+    from wavescope.analyze.compare import (  # noqa: PLC0415  NumPy, too
+        CheckOptions,
+        Gate,
+        Metric,
+        Per,
+        RunOptions,
+        Statistic,
+        TestOptions,
+    )
+
     return CheckOptions(
         threshold_percent=arguments.threshold,
         min_share_percent=arguments.min_share,
         gate=Gate(arguments.gate),
-        per=_per(arguments),
+        per=Per(_per(arguments)),
         test=TestOptions(arguments.significance, Statistic(arguments.statistic), arguments.seed),
         runs=RunOptions(
             metric=Metric(arguments.metric),
@@ -171,7 +178,7 @@ def _check_options(arguments: argparse.Namespace) -> CheckOptions:
     )
 
 
-def _per(arguments: argparse.Namespace) -> Per:
+def _per(arguments: argparse.Namespace) -> str:
     """Who says which markers are steps, or skips some, means steps."""
-    means_steps = bool(arguments.step or arguments.skip_steps)
-    return Per.STEP if arguments.per == "auto" and means_steps else Per(arguments.per)
+    means_steps = arguments.step or arguments.skip_steps
+    return "step" if arguments.per == "auto" and means_steps else str(arguments.per)

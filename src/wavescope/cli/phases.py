@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from wavescope.analyze.phases import PhaseOptions, PhaseRules, PhaseScope
-from wavescope.api.phases import phases
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_rules_flag, add_trace_argument, tell_no_ops
 from wavescope.cli.options import (
@@ -21,9 +20,11 @@ from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.model.result import Result, ResultTable, Value
-from wavescope.model.selection import Selection
-from wavescope.names.kernel_meaning import CategoryRules
 from wavescope.units import counted, duration_text
+
+if TYPE_CHECKING:
+    from wavescope.analyze.phases import PhaseOptions
+    from wavescope.model.selection import Selection
 
 _KERNELS_SHOWN = 10
 _PHASES_SHOWN = 20
@@ -78,6 +79,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from wavescope.api.phases import phases  # noqa: PLC0415  NumPy, which --help need not wait for
+
     output = OutputOptions.from_arguments(arguments)
     for_people = output.format in FOR_PEOPLE and not output.tables
     selection = _selection(arguments)
@@ -95,12 +98,21 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _selection(arguments: argparse.Namespace) -> Selection:
+    from wavescope.model.selection import Selection  # noqa: PLC0415  NumPy, too
+
     return Selection(
         gpus=arguments.gpu or (), processes=arguments.pid or (), ranks=arguments.rank or ()
     )
 
 
 def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseOptions:
+    from wavescope.analyze.phases import (  # noqa: PLC0415  NumPy, too
+        PhaseOptions,
+        PhaseRules,
+        PhaseScope,
+    )
+    from wavescope.names.kernel_meaning import CategoryRules  # noqa: PLC0415
+
     asked = arguments.rows
     kernels = asked if asked is not None else _KERNELS_SHOWN if for_people else 0
     return PhaseOptions(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from wavescope.analyze.steps import StepOptions
-from wavescope.api.phases import steps
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_trace_argument, tell_no_ops
 from wavescope.cli.options import (
@@ -41,6 +39,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from wavescope.analyze.steps import StepOptions  # noqa: PLC0415  NumPy, which --help need not wait for
+    from wavescope.api.phases import steps  # noqa: PLC0415
+
     output = OutputOptions.from_arguments(arguments)
     selection = selection_from(arguments)
     options = StepOptions(arguments.step, use_markers=not arguments.without_markers)

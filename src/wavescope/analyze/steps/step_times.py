@@ -1,7 +1,7 @@
 """How long the steps of a lane take: from start to start, and how much of it the GPU was busy.
 
-Percentiles are nearest ranks, so that each is the time of a step there was. docs/serving-phases.md defines
-every number.
+Percentiles are nearest ranks, so that each is the time of a step there was. docs/serving-phases.md
+defines every number.
 """
 
 from __future__ import annotations

@@ -215,7 +215,7 @@ class RepeatedSteps:
     ) -> list[tuple[Lane, int, Positions]]:
         """For each of `lanes` which of `leading` it follows, and the step of each op there.
 
-        It follows the lane of its GPU with most ops; docs/serving-phases.md says which step is whose.
+        It follows the lane of its GPU with most ops; docs/serving-phases.md has the rule.
         """
         longest: dict[int, tuple[int, LaneSteps]] = {}
         for number, steps in enumerate(leading):
