@@ -391,6 +391,10 @@ def test_a_part_is_chosen_by_keywords_or_a_selection(
     assert wavescope.summary(trace_path, gpus=[1]).facts["op_count"] == part
     assert wavescope.summary(trace, selection=chosen).facts["op_count"] == part
     assert wavescope.summary(trace, selection=chosen, gpus=(0, 1)).facts["op_count"] == whole
+    assert wavescope.phases(trace, gpus=1) == wavescope.phases(trace, selection=chosen)
+    assert wavescope.steps(trace, gpus=1) == wavescope.steps(trace, selection=chosen)
+    same = wavescope.compare([trace, trace], gpus=1)
+    assert same == wavescope.compare([trace, trace], selection=chosen)
     assert wavescope.findings(trace, gpus=1) == wavescope.findings(wavescope.select(trace, chosen))
     with pytest.raises(TypeError, match="gpu"):
         wavescope.summary(trace, gpu=1)  # type: ignore[call-arg]

@@ -7,7 +7,7 @@ from wavescope.analyze.page.trace_report import (
     TraceReport,
     report_of,
 )
-from wavescope.analyze.page.trends import Metric, Trends, change_percent, trends
+from wavescope.analyze.page.trace_trends import Metric, Trends, change_percent, trends
 
 __all__ = [
     "HotKernels",

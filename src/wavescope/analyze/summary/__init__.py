@@ -1,7 +1,8 @@
 """Where the time of a trace goes, and what a trace holds."""
 
+from wavescope.analyze.summary.busy_time import utilization
 from wavescope.analyze.summary.gaps import GapOptions
-from wavescope.analyze.summary.kernel_summary import (
+from wavescope.analyze.summary.kernels import (
     KernelNaming,
     KernelSummaryOptions,
     OpChoice,
@@ -9,7 +10,6 @@ from wavescope.analyze.summary.kernel_summary import (
     kernel_summary,
 )
 from wavescope.analyze.summary.trace_summary import SummaryOptions, summarize
-from wavescope.analyze.summary.utilization import utilization
 
 __all__ = [
     "GapOptions",

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.op_links import op_links, rows_of_ids
-from wavescope.analyze.summary.kernel_summary import Scope, ScopeIndex, combine, scope_index
+from wavescope.analyze.summary.kernels import Scope, ScopeIndex, combine, scope_index
 from wavescope.arrays.distinct_values import distinct
 from wavescope.arrays.group_statistics import group_statistics
 from wavescope.model import columns as declared

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from wavescope.analyze.ops.op_labels import op_labels
 from wavescope.analyze.ops.op_links import op_links
 from wavescope.analyze.quick_findings import clock_inversion
-from wavescope.analyze.summary.kernel_summary import (
+from wavescope.analyze.summary.kernels import (
     STATISTICS_COLUMNS,
     Scope,
     combine,

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from wavescope.analyze.ops.categories import categories
 from wavescope.analyze.ops.coverage import coverage
 from wavescope.analyze.quick_findings import input_repaired
+from wavescope.analyze.summary.busy_time import utilization
 from wavescope.analyze.summary.copies import copies
 from wavescope.analyze.summary.gaps import GapOptions, gaps
 from wavescope.analyze.summary.host_side import host_calls, launch_latency
-from wavescope.analyze.summary.kernel_summary import KernelSummaryOptions, kernel_summary
-from wavescope.analyze.summary.utilization import utilization
+from wavescope.analyze.summary.kernels import KernelSummaryOptions, kernel_summary
 from wavescope.model.result import Result, Value
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_meaning import CategoryRules

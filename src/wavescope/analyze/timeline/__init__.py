@@ -4,8 +4,7 @@ Pages of traces draw GPUs and queues with it, pages of captures waves.
 """
 
 from wavescope.analyze.timeline.marker_lanes import MarkerLanes
-from wavescope.analyze.timeline.time_bins import TimeGrid, time_in_bins
-from wavescope.analyze.timeline.timeline import (
+from wavescope.analyze.timeline.strips import (
     Classes,
     Colouring,
     DetailedOps,
@@ -16,6 +15,7 @@ from wavescope.analyze.timeline.timeline import (
     shares,
     timeline,
 )
+from wavescope.analyze.timeline.time_bins import TimeGrid, time_in_bins
 
 __all__ = [
     "Classes",

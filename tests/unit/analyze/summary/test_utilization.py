@@ -8,7 +8,7 @@ from tests.builders import a_trace, random_ops
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.analyze.ops.utilization import GpuUtilization, gpu_utilizations
 from wavescope.analyze.summary import utilization
-from wavescope.analyze.summary.utilization import UtilizationOptions
+from wavescope.analyze.summary.busy_time import UtilizationOptions
 from wavescope.model.trace import Trace
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
