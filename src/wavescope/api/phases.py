@@ -43,7 +43,7 @@ def steps(
 ) -> Result:
     """How long each step takes, the slow ones, and the first `most_steps` of them (all by default).
 
-    Steps are told by markers where some are named like steps, else by what repeats on each queue.
+    Steps are told by markers where several are named like steps, else by what repeats on queues.
     """
     from wavescope.analyze.phases import phases_of  # noqa: PLC0415
     from wavescope.analyze.steps import StepOptions, steps_of, steps_result  # noqa: PLC0415

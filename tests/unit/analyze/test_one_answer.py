@@ -253,6 +253,15 @@ def test_steps_can_be_told_by_other_markers_or_by_none() -> None:
     assert (by_none.facts["step_count"], by_none.facts["told_by"]) == (63, "repeating kernels")
 
 
+def test_a_single_marked_step_does_not_hide_what_repeats_in_it() -> None:
+    maker, server = served()
+    of_model = wavescope.steps(maker.with_marker("ProfilerStep#6", 0, server.now_ns).build())
+    alone = a_trace().with_marker("ProfilerStep#6", 0, 10).with_kernel("k", 0, 5).build()
+
+    assert (of_model.facts["step_count"], of_model.facts["told_by"]) == (63, "repeating kernels")
+    assert wavescope.steps(alone).facts["step_count"] == 1
+
+
 def test_ops_of_other_queues_have_the_step_that_runs_meanwhile() -> None:
     """Between two steps a copy to the GPU belongs to the next, anything else to the one before."""
     maker, server = served()

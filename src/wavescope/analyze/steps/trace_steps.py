@@ -1,7 +1,7 @@
 """The steps of a trace, told by markers or by what repeats: the one answer to "which step is it".
 
-Ranges that are named like steps and hold ops are the steps; where a trace has none, they are what
-repeats on the queues that carry the work. docs/serving-phases.md publishes the rule.
+Ranges that are named like steps and hold ops are the steps, if there are several; otherwise steps
+are what repeats on the queues that carry the work. docs/serving-phases.md publishes the rule.
 """
 
 from __future__ import annotations
@@ -101,11 +101,13 @@ def steps_of(
     options = options or StepOptions()
     if not len(trace.ops):
         return _no_steps(trace)
+    by_markers = _no_steps(trace)
     if options.use_markers and len(trace.markers):
-        found = _marked_steps(trace, marked or marked_ops(trace), options.marker)
-        if found is not None:
-            return found
-    return _no_steps(trace) if options.marker else _repeating_steps(trace, repeated)
+        by_markers = _marked_steps(trace, marked or marked_ops(trace), options.marker)
+    if options.marker or len(by_markers) > 1:
+        return by_markers
+    repeating = _repeating_steps(trace, repeated)
+    return repeating if len(repeating) else by_markers
 
 
 def _no_steps(trace: Trace) -> Steps:
@@ -114,8 +116,8 @@ def _no_steps(trace: Trace) -> Steps:
     return Steps(trace, StepSource.NONE, of_op, nothing, nothing.astype(bool))
 
 
-def _marked_steps(trace: Trace, marked: MarkedOps, pattern: str) -> Steps | None:
-    """The steps that markers matching `pattern` (else `STEP_NAMES`) make; None without any op.
+def _marked_steps(trace: Trace, marked: MarkedOps, pattern: str) -> Steps:
+    """The steps that markers matching `pattern` (else `STEP_NAMES`) make.
 
     An op belongs to the innermost such range around what caused it, as in docs/phases.md.
     """
@@ -138,7 +140,7 @@ def _marked_steps(trace: Trace, marked: MarkedOps, pattern: str) -> Steps | None
     of_op[unknown] = np.array([*drawn, OUTSIDE], np.int64)[ranges.drawn[unknown]]
     used = np.unique(of_op[of_op != OUTSIDE])
     if not used.size:
-        return None
+        return _no_steps(trace)
     starts, ends = found.host.starts, found.host.ends
     used = used[np.argsort(starts[used], kind="stable")]
     number = np.full(len(host) + 1, OUTSIDE, np.int64)
