@@ -27,12 +27,15 @@ from wavescope.version import __version__
 if TYPE_CHECKING:
     from wavescope.api.captures import hotspots, occupancy, plan
     from wavescope.api.comparison import compare
+    from wavescope.api.counter_pages import report_counters
     from wavescope.api.counters import metric_panels, roofline, traffic
     from wavescope.api.files import convert, merge
+    from wavescope.api.inputs import capture_info, counters_info, kind_of
     from wavescope.api.phases import phases, steps
     from wavescope.api.traces import find, open, report, summary  # noqa: A004
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
+    from wavescope.model.input_kind import InputKind
     from wavescope.model.result import Finding, Result
     from wavescope.model.selection import Selection
     from wavescope.model.trace import Trace
@@ -40,15 +43,19 @@ if TYPE_CHECKING:
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
     "Finding",
+    "InputKind",
     "Result",
     "Selection",
     "Trace",
     "WavescopeError",
     "__version__",
+    "capture_info",
     "compare",
     "convert",
+    "counters_info",
     "find",
     "hotspots",
+    "kind_of",
     "mark",
     "merge",
     "metric_panels",
@@ -59,6 +66,7 @@ __all__ = [
     "plan",
     "range",
     "report",
+    "report_counters",
     "resume",
     "roofline",
     "steps",
@@ -69,14 +77,18 @@ __all__ = [
 
 _HOMES = {
     "Finding": "wavescope.model.result",
+    "InputKind": "wavescope.model.input_kind",
     "Result": "wavescope.model.result",
     "Selection": "wavescope.model.selection",
     "Trace": "wavescope.model.trace",
     "WavescopeError": "wavescope.errors",
+    "capture_info": "wavescope.api.inputs",
     "compare": "wavescope.api.comparison",
     "convert": "wavescope.api.files",
+    "counters_info": "wavescope.api.inputs",
     "find": "wavescope.api.traces",
     "hotspots": "wavescope.api.captures",
+    "kind_of": "wavescope.api.inputs",
     "merge": "wavescope.api.files",
     "metric_panels": "wavescope.api.counters",
     "occupancy": "wavescope.api.captures",
@@ -84,6 +96,7 @@ _HOMES = {
     "phases": "wavescope.api.phases",
     "plan": "wavescope.api.captures",
     "report": "wavescope.api.traces",
+    "report_counters": "wavescope.api.counter_pages",
     "roofline": "wavescope.api.counters",
     "steps": "wavescope.api.phases",
     "summary": "wavescope.api.traces",
