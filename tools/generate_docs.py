@@ -44,7 +44,8 @@ def commands_page() -> str:
 
 COMMANDS_INTRODUCTION = """Data goes to standard output, talk to standard error. Every command has
 `--help` with examples and `--json`. Inputs are never changed; outputs are never overwritten without
-`--force`. `NO_COLOR` switches colours off, `WAVESCOPE_DEBUG=1` shows tracebacks."""
+`--force`. `NO_COLOR` switches colours off, `WAVESCOPE_DEBUG=1` shows tracebacks.
+[Installing](install.md) says how shells complete commands and options."""
 
 INPUTS_INTRODUCTION = """## What the input is decides
 

@@ -121,6 +121,7 @@ GROUPS: Mapping[str, tuple[CommandEntry, ...]] = {
         CommandEntry("demo", "demo", "a tour: record and analyse LLM inference, no GPU needed"),
         CommandEntry("softgpu", "softgpu", "run a ROCm program without a GPU"),
         CommandEntry("overhead", "overhead", "what recording costs a program, measured"),
+        CommandEntry("completion", "completion", "let bash, zsh or fish complete commands"),
     ),
 }
 COMMANDS = tuple(entry for entries in GROUPS.values() for entry in entries)
