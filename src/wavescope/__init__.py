@@ -44,14 +44,17 @@ if TYPE_CHECKING:
         info,
         known_formats,
     )
+    from wavescope.api.counter_pages import report_counters
     from wavescope.api.counters import metric_panels, roofline, traffic
     from wavescope.api.files import convert, merge
+    from wavescope.api.inputs import capture_info, counters_info, kind_of
     from wavescope.api.phases import phases, steps
     from wavescope.api.reports import report
     from wavescope.api.summaries import find, findings, findings_result, summary
     from wavescope.api.traces import open, select  # noqa: A004
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
+    from wavescope.model.input_kind import InputKind
     from wavescope.model.result import Finding, Result
     from wavescope.model.selection import Selection
     from wavescope.model.trace import Trace
@@ -64,6 +67,7 @@ __all__ = [
     "FigureOptions",
     "Finding",
     "GapOptions",
+    "InputKind",
     "KernelNaming",
     "KernelSummaryOptions",
     "NameRules",
@@ -80,14 +84,17 @@ __all__ = [
     "Trace",
     "WavescopeError",
     "__version__",
+    "capture_info",
     "check_runs",
     "compare",
     "convert",
+    "counters_info",
     "find",
     "findings",
     "findings_result",
     "hotspots",
     "info",
+    "kind_of",
     "known_formats",
     "mark",
     "merge",
@@ -100,6 +107,7 @@ __all__ = [
     "plan",
     "range",
     "report",
+    "report_counters",
     "resume",
     "roofline",
     "select",
@@ -116,6 +124,7 @@ _HOMES = {
     "FigureOptions": "wavescope.analyze.compare",
     "Finding": "wavescope.model.result",
     "GapOptions": "wavescope.analyze.summary",
+    "InputKind": "wavescope.model.input_kind",
     "KernelNaming": "wavescope.analyze.summary",
     "KernelSummaryOptions": "wavescope.analyze.summary",
     "NameRules": "wavescope.names.kernel_names",
@@ -131,14 +140,17 @@ _HOMES = {
     "Thresholds": "wavescope.analyze.quick_findings",
     "Trace": "wavescope.model.trace",
     "WavescopeError": "wavescope.errors",
+    "capture_info": "wavescope.api.inputs",
     "check_runs": "wavescope.api.comparison",
     "compare": "wavescope.api.comparison",
     "convert": "wavescope.api.files",
+    "counters_info": "wavescope.api.inputs",
     "find": "wavescope.api.summaries",
     "findings": "wavescope.api.summaries",
     "findings_result": "wavescope.api.summaries",
     "hotspots": "wavescope.api.captures",
     "info": "wavescope.api.contents",
+    "kind_of": "wavescope.api.inputs",
     "known_formats": "wavescope.api.contents",
     "merge": "wavescope.api.files",
     "metric_panels": "wavescope.api.counters",
@@ -148,6 +160,7 @@ _HOMES = {
     "phases_of": "wavescope.analyze.phases",
     "plan": "wavescope.api.captures",
     "report": "wavescope.api.reports",
+    "report_counters": "wavescope.api.counter_pages",
     "roofline": "wavescope.api.counters",
     "select": "wavescope.api.traces",
     "steps": "wavescope.api.phases",

@@ -165,7 +165,7 @@ def _captured(options: AttOptions, folders: list[Path]) -> Result:
 
 def _analyse(folder: Path, arguments: argparse.Namespace) -> int:
     """What `wavescope hotspots --plan` shows of the folder, in the format that was asked for."""
-    from wavescope.cli.main import command_of, entry_for  # noqa: PLC0415  a command runs another
+    from wavescope.cli.commands import command_of, entry_for  # noqa: PLC0415  a command runs another
 
     line = [str(folder), "--plan"]
     if arguments.format or arguments.json:

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.counters_builder import a_workload
-from tests.thread_trace_folders import a_capture, step
 from tests.unit.cli.conftest import Run
+from wavescope.cli.commands import COMMANDS, command_of, entry_for
 from wavescope.cli.inputs import GivenInput, Input, given_inputs
-from wavescope.cli.main import COMMANDS, command_of, entry_for
 
 INPUTS = {
     "info IN": "trace",
@@ -38,6 +36,7 @@ INPUTS = {
     "report-att CAPTURE -o OUT.html --counters IN": "counter file",
     "traffic IN": "counter file",
     "analyze -p IN": "counter folder",
+    "counters IN": "counter folder",
     "analyze -p COUNTERS IN": "counter folder",
     "roofline -p IN": "counter folder",
     "analyze -p COUNTERS --metrics IN": "file of metrics",
@@ -82,20 +81,14 @@ def empty_file(folder: Path) -> Path:
 
 
 @pytest.fixture
-def words(tmp_path: Path, trace_file: Path) -> dict[str, str]:
+def words(
+    tmp_path: Path, trace_file: Path, capture_folder: Path, counter_folder: Path
+) -> dict[str, str]:
     """Inputs that can be read, and where to write, by their words in `INPUTS`."""
-    capture = (
-        a_capture()
-        .with_code(("s_waitcnt vmcnt(0)", "/k.py:2"), "s_endpgm")
-        .with_wave([step(1, stall=9), step(2)])
-        .write(tmp_path / "captured")
-    )
-    counters = tmp_path / "counters"
-    a_workload(counters).with_dispatch("gemm", 1_000, SQ_WAVES=4).write()
     return {
         "TRACE": str(trace_file),
-        "CAPTURE": str(capture),
-        "COUNTERS": str(counters),
+        "CAPTURE": str(capture_folder),
+        "COUNTERS": str(counter_folder),
         "OUT.db": str(tmp_path / "out.db"),
         "OUT.html": str(tmp_path / "out.html"),
     }
@@ -140,13 +133,14 @@ def test_commands_declare_what_they_read(line: str) -> None:
 
 
 def test_every_command_that_takes_a_path_to_read_is_in_the_table() -> None:
+    named = [*COMMANDS, *(f for e in COMMANDS for f in e.forms.values() if f.aliases)]
     declared = {
-        entry.name
-        for entry in COMMANDS
-        if any(isinstance(action.type, Input) for action in command_of(entry).parser()._actions)
+        each.module
+        for each in named
+        if any(isinstance(action.type, Input) for action in command_of(each).parser()._actions)
     }
 
-    assert declared == {line.split()[0] for line in INPUTS}
+    assert declared == {entry_for(line.split()[0]).module for line in INPUTS}
 
 
 def test_what_no_command_knows_is_called_no_counter_file(run: Run, tmp_path: Path) -> None:

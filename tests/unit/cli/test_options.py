@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from wavescope.cli.main import COMMANDS, CommandEntry, command_of, entry_for
+from wavescope.cli.commands import COMMANDS, CommandEntry, command_of, entry_for
 from wavescope.cli.options import (
     OutputFormat,
     OutputOptions,
@@ -21,8 +21,8 @@ from wavescope.errors import UsageError
 from wavescope.model.selection import Selection
 
 OWN_MEANING = {
-    ("analyze", "-n"),
-    ("profile", "-n"),
+    ("counters", "-n"),
+    ("counters collect", "-n"),
     ("phases", "--marker"),
     ("trace", "--kernel"),
     ("run", "--kernel"),

@@ -62,6 +62,14 @@ def find_captures(paths: Sequence[str | os.PathLike[str]]) -> list[CaptureLocati
     return found
 
 
+def holds_captures(path: str | os.PathLike[str]) -> bool:
+    """Whether `path` names, holds or packs a capture."""
+    try:
+        return bool(find_captures([path]))
+    except UnreadableInputError:
+        return False
+
+
 def only_capture(path: str | os.PathLike[str]) -> CaptureLocation:
     """The capture at `path`: its folder, an archive of it, or a folder that holds just one."""
     found = find_captures([path])
