@@ -98,9 +98,9 @@ _ORDER = {Severity.PROBLEM: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 def findings(trace: Trace, thresholds: Thresholds | None = None) -> list[Finding]:
     """All findings of `trace`: the gravest first, then those with more to gain."""
+    context = FindingContext(trace, thresholds or DEFAULT_THRESHOLDS)
     if not len(trace.ops):
         return input_repaired(trace)
-    context = FindingContext(trace, thresholds or DEFAULT_THRESHOLDS)
     found = [finding for finder in FINDERS for finding in _over_gpus(finder(context))]
     if any(finding.id == UNKNOWN_LAUNCHES for finding in found):
         found = [finding for finding in found if NO_LAUNCH not in finding.title]
