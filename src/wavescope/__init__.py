@@ -13,6 +13,7 @@ wavescope.compare(["old.db", "new.db"])   # what changed
 wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
 wavescope.metric_panels("workloads/gemm")  # what hardware counters say
 wavescope.traffic("out_counter_collection.csv")   # how kernels use L2 and memory
+wavescope.record(["python3", "train.py"])  # run a program, record what its GPUs do
 
 with wavescope.range("prefill"):          # shows up as a marker when the program is recorded
     ...
@@ -48,13 +49,41 @@ if TYPE_CHECKING:
     from wavescope.api.counters import metric_panels, roofline, traffic
     from wavescope.api.files import convert, merge
     from wavescope.api.inputs import capture_info, counters_info, kind_of
+    from wavescope.api.machine import (
+        doctor,
+        fetch_runtime,
+        remove_runtime,
+        runtimes,
+        softgpu_command,
+        softgpu_environment,
+        write_tiny_model,
+    )
+    from wavescope.api.overhead import overhead
     from wavescope.api.phases import phases, steps
+    from wavescope.api.recording import (
+        attach,
+        pause_process,
+        record,
+        recover,
+        resume_process,
+        run_dormant,
+        snapshot,
+    )
     from wavescope.api.reports import report
     from wavescope.api.summaries import find, findings, findings_result, summary
     from wavescope.api.traces import open, select  # noqa: A004
+    from wavescope.collect import (
+        AttachOptions,
+        OtherTools,
+        OverheadOptions,
+        RecordMode,
+        RecordOptions,
+    )
+    from wavescope.collect.softgpu import SoftGpuOptions
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
     from wavescope.model.input_kind import InputKind
+    from wavescope.model.overhead_runs import MetricKind
     from wavescope.model.result import Finding, Result
     from wavescope.model.selection import Selection
     from wavescope.model.trace import Trace
@@ -62,6 +91,7 @@ if TYPE_CHECKING:
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
+    "AttachOptions",
     "CheckOptions",
     "CompareOptions",
     "FigureOptions",
@@ -70,25 +100,34 @@ __all__ = [
     "InputKind",
     "KernelNaming",
     "KernelSummaryOptions",
+    "MetricKind",
     "NameRules",
     "OpChoice",
+    "OtherTools",
+    "OverheadOptions",
     "PhaseOptions",
     "PhaseRules",
+    "RecordMode",
+    "RecordOptions",
     "Result",
     "RunOptions",
     "Scope",
     "Selection",
+    "SoftGpuOptions",
     "StepOptions",
     "SummaryOptions",
     "Thresholds",
     "Trace",
     "WavescopeError",
     "__version__",
+    "attach",
     "capture_info",
     "check_runs",
     "compare",
     "convert",
     "counters_info",
+    "doctor",
+    "fetch_runtime",
     "find",
     "findings",
     "findings_result",
@@ -101,24 +140,37 @@ __all__ = [
     "metric_panels",
     "occupancy",
     "open",
+    "overhead",
     "pause",
+    "pause_process",
     "phases",
     "phases_of",
     "plan",
     "range",
+    "record",
+    "recover",
+    "remove_runtime",
     "report",
     "report_counters",
     "resume",
+    "resume_process",
     "roofline",
+    "run_dormant",
+    "runtimes",
     "select",
+    "snapshot",
+    "softgpu_command",
+    "softgpu_environment",
     "steps",
     "steps_of",
     "summary",
     "traffic",
+    "write_tiny_model",
 ]
 
 
 _HOMES = {
+    "AttachOptions": "wavescope.collect",
     "CheckOptions": "wavescope.analyze.compare",
     "CompareOptions": "wavescope.analyze.compare",
     "FigureOptions": "wavescope.analyze.compare",
@@ -127,24 +179,33 @@ _HOMES = {
     "InputKind": "wavescope.model.input_kind",
     "KernelNaming": "wavescope.analyze.summary",
     "KernelSummaryOptions": "wavescope.analyze.summary",
+    "MetricKind": "wavescope.model.overhead_runs",
     "NameRules": "wavescope.names.kernel_names",
     "OpChoice": "wavescope.analyze.summary",
+    "OtherTools": "wavescope.collect",
+    "OverheadOptions": "wavescope.collect",
     "PhaseOptions": "wavescope.analyze.phases",
     "PhaseRules": "wavescope.analyze.phases",
+    "RecordMode": "wavescope.collect",
+    "RecordOptions": "wavescope.collect",
     "Result": "wavescope.model.result",
     "RunOptions": "wavescope.analyze.compare",
     "Scope": "wavescope.analyze.summary",
     "Selection": "wavescope.model.selection",
+    "SoftGpuOptions": "wavescope.collect.softgpu",
     "StepOptions": "wavescope.analyze.steps",
     "SummaryOptions": "wavescope.analyze.summary",
     "Thresholds": "wavescope.analyze.quick_findings",
     "Trace": "wavescope.model.trace",
     "WavescopeError": "wavescope.errors",
+    "attach": "wavescope.api.recording",
     "capture_info": "wavescope.api.inputs",
     "check_runs": "wavescope.api.comparison",
     "compare": "wavescope.api.comparison",
     "convert": "wavescope.api.files",
     "counters_info": "wavescope.api.inputs",
+    "doctor": "wavescope.api.machine",
+    "fetch_runtime": "wavescope.api.machine",
     "find": "wavescope.api.summaries",
     "findings": "wavescope.api.summaries",
     "findings_result": "wavescope.api.summaries",
@@ -156,17 +217,29 @@ _HOMES = {
     "metric_panels": "wavescope.api.counters",
     "occupancy": "wavescope.api.captures",
     "open": "wavescope.api.traces",
+    "overhead": "wavescope.api.overhead",
+    "pause_process": "wavescope.api.recording",
     "phases": "wavescope.api.phases",
     "phases_of": "wavescope.analyze.phases",
     "plan": "wavescope.api.captures",
+    "record": "wavescope.api.recording",
+    "recover": "wavescope.api.recording",
+    "remove_runtime": "wavescope.api.machine",
     "report": "wavescope.api.reports",
     "report_counters": "wavescope.api.counter_pages",
+    "resume_process": "wavescope.api.recording",
     "roofline": "wavescope.api.counters",
+    "run_dormant": "wavescope.api.recording",
+    "runtimes": "wavescope.api.machine",
     "select": "wavescope.api.traces",
+    "snapshot": "wavescope.api.recording",
+    "softgpu_command": "wavescope.api.machine",
+    "softgpu_environment": "wavescope.api.machine",
     "steps": "wavescope.api.phases",
     "steps_of": "wavescope.analyze.steps",
     "summary": "wavescope.api.summaries",
     "traffic": "wavescope.api.counters",
+    "write_tiny_model": "wavescope.api.machine",
 }
 
 

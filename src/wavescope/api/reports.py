@@ -20,8 +20,8 @@ from wavescope.api.opened import (
     selection_of,
     tell_shortcomings,
 )
+from wavescope.collect.overhead import load_runs
 from wavescope.collect.overhead.file import SCHEMA as RUNS_SCHEMA
-from wavescope.collect.overhead.file import load_runs
 from wavescope.errors import UsageError
 from wavescope.formats.output import replaced, require_free
 from wavescope.formats.result_file import json_document, load_result
