@@ -40,12 +40,22 @@ if TYPE_CHECKING:
         PhaseRules,
         phases_of,
     )
+    from wavescope.analyze.quick_findings import (
+        Thresholds,
+    )
     from wavescope.analyze.steps import (
         StepOptions,
         steps_of,
     )
+    from wavescope.analyze.summary import (
+        GapOptions,
+        KernelNaming,
+        KernelSummaryOptions,
+        OpChoice,
+        Scope,
+        SummaryOptions,
+    )
     from wavescope.api.captures import (
-        capture_info,
         capture_report,
         compare_captures,
         hotspots,
@@ -56,6 +66,13 @@ if TYPE_CHECKING:
         check_runs,
         compare,
     )
+    from wavescope.api.contents import (
+        info,
+        known_formats,
+    )
+    from wavescope.api.counter_pages import (
+        report_counters,
+    )
     from wavescope.api.counters import (
         metric_panels,
         roofline,
@@ -64,6 +81,11 @@ if TYPE_CHECKING:
     from wavescope.api.files import (
         convert,
         merge,
+    )
+    from wavescope.api.inputs import (
+        capture_info,
+        counters_info,
+        kind_of,
     )
     from wavescope.api.machine import (
         doctor,
@@ -94,11 +116,18 @@ if TYPE_CHECKING:
         run_dormant,
         snapshot,
     )
-    from wavescope.api.traces import (
-        find,
-        open,  # noqa: A004
+    from wavescope.api.reports import (
         report,
+    )
+    from wavescope.api.summaries import (
+        find,
+        findings,
+        findings_result,
         summary,
+    )
+    from wavescope.api.traces import (
+        open,  # noqa: A004
+        select,
     )
     from wavescope.collect import (
         AttachOptions,
@@ -126,6 +155,9 @@ if TYPE_CHECKING:
         range,  # noqa: A004
         resume,
     )
+    from wavescope.model.input_kind import (
+        InputKind,
+    )
     from wavescope.model.overhead_runs import (
         MetricKind,
     )
@@ -139,6 +171,9 @@ if TYPE_CHECKING:
     from wavescope.model.trace import (
         Trace,
     )
+    from wavescope.names.kernel_names import (
+        NameRules,
+    )
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
@@ -149,9 +184,15 @@ __all__ = [
     "Exporter",
     "FigureOptions",
     "Finding",
+    "GapOptions",
     "HotspotOptions",
     "Importer",
+    "InputKind",
+    "KernelNaming",
+    "KernelSummaryOptions",
     "MetricKind",
+    "NameRules",
+    "OpChoice",
     "OtherTools",
     "OverheadOptions",
     "PhaseOptions",
@@ -160,9 +201,12 @@ __all__ = [
     "RecordOptions",
     "Result",
     "RunOptions",
+    "Scope",
     "Selection",
     "SoftGpuOptions",
     "StepOptions",
+    "SummaryOptions",
+    "Thresholds",
     "Trace",
     "WavescopeError",
     "__version__",
@@ -174,10 +218,16 @@ __all__ = [
     "compare",
     "compare_captures",
     "convert",
+    "counters_info",
     "doctor",
     "fetch_runtime",
     "find",
+    "findings",
+    "findings_result",
     "hotspots",
+    "info",
+    "kind_of",
+    "known_formats",
     "mark",
     "merge",
     "metric_panels",
@@ -195,11 +245,13 @@ __all__ = [
     "recover",
     "remove_runtime",
     "report",
+    "report_counters",
     "resume",
     "resume_process",
     "roofline",
     "run_dormant",
     "runtimes",
+    "select",
     "snapshot",
     "softgpu_command",
     "softgpu_environment",
@@ -219,9 +271,15 @@ _HOMES = {
     "Exporter": "wavescope.formats",
     "FigureOptions": "wavescope.analyze.compare",
     "Finding": "wavescope.model.result",
+    "GapOptions": "wavescope.analyze.summary",
     "HotspotOptions": "wavescope.analyze.capture",
     "Importer": "wavescope.formats",
+    "InputKind": "wavescope.model.input_kind",
+    "KernelNaming": "wavescope.analyze.summary",
+    "KernelSummaryOptions": "wavescope.analyze.summary",
     "MetricKind": "wavescope.model.overhead_runs",
+    "NameRules": "wavescope.names.kernel_names",
+    "OpChoice": "wavescope.analyze.summary",
     "OtherTools": "wavescope.collect",
     "OverheadOptions": "wavescope.collect",
     "PhaseOptions": "wavescope.analyze.phases",
@@ -230,23 +288,32 @@ _HOMES = {
     "RecordOptions": "wavescope.collect",
     "Result": "wavescope.model.result",
     "RunOptions": "wavescope.analyze.compare",
+    "Scope": "wavescope.analyze.summary",
     "Selection": "wavescope.model.selection",
     "SoftGpuOptions": "wavescope.collect.softgpu",
     "StepOptions": "wavescope.analyze.steps",
+    "SummaryOptions": "wavescope.analyze.summary",
+    "Thresholds": "wavescope.analyze.quick_findings",
     "Trace": "wavescope.model.trace",
     "WavescopeError": "wavescope.errors",
     "attach": "wavescope.api.recording",
-    "capture_info": "wavescope.api.captures",
+    "capture_info": "wavescope.api.inputs",
     "capture_report": "wavescope.api.captures",
     "check_runs": "wavescope.api.comparison",
     "chips": "wavescope.api.occupancy",
     "compare": "wavescope.api.comparison",
     "compare_captures": "wavescope.api.captures",
     "convert": "wavescope.api.files",
+    "counters_info": "wavescope.api.inputs",
     "doctor": "wavescope.api.machine",
     "fetch_runtime": "wavescope.api.machine",
-    "find": "wavescope.api.traces",
+    "find": "wavescope.api.summaries",
+    "findings": "wavescope.api.summaries",
+    "findings_result": "wavescope.api.summaries",
     "hotspots": "wavescope.api.captures",
+    "info": "wavescope.api.contents",
+    "kind_of": "wavescope.api.inputs",
+    "known_formats": "wavescope.api.contents",
     "merge": "wavescope.api.files",
     "metric_panels": "wavescope.api.counters",
     "occupancy": "wavescope.api.occupancy",
@@ -260,17 +327,19 @@ _HOMES = {
     "record_capture": "wavescope.api.captures",
     "recover": "wavescope.api.recording",
     "remove_runtime": "wavescope.api.machine",
-    "report": "wavescope.api.traces",
+    "report": "wavescope.api.reports",
+    "report_counters": "wavescope.api.counter_pages",
     "resume_process": "wavescope.api.recording",
     "roofline": "wavescope.api.counters",
     "run_dormant": "wavescope.api.recording",
     "runtimes": "wavescope.api.machine",
+    "select": "wavescope.api.traces",
     "snapshot": "wavescope.api.recording",
     "softgpu_command": "wavescope.api.machine",
     "softgpu_environment": "wavescope.api.machine",
     "steps": "wavescope.api.phases",
     "steps_of": "wavescope.analyze.steps",
-    "summary": "wavescope.api.traces",
+    "summary": "wavescope.api.summaries",
     "traffic": "wavescope.api.counters",
     "write_tiny_model": "wavescope.api.machine",
 }

@@ -20,14 +20,21 @@ if TYPE_CHECKING:
 def add_workload_flags(parser: argparse.ArgumentParser) -> None:
     """Which workloads, dispatches and definitions are meant; `roofline` has them too."""
     parser.add_argument(
+        "path",
+        metavar="DIR",
+        type=COUNTER_FOLDER,
+        nargs="*",
+        action="append",
+        help="workload folder; several are compared, the first is the baseline",
+    )
+    parser.add_argument(
         "-p",
         "--path",
         metavar="DIR",
         type=COUNTER_FOLDER,
         nargs="+",
         action="append",
-        required=True,
-        help="workload folder; several are compared, the first is the baseline",
+        help="the same as DIR",
     )
     group = parser.add_argument_group("filters")
     add_kernel_flag(group, "kernels whose name matches somewhere")
@@ -82,6 +89,8 @@ def read_workloads(arguments: argparse.Namespace) -> list[CounterTable]:
     from wavescope.formats.counters.workload import read_workload  # noqa: PLC0415  slow to import
 
     paths = [Path(path) for group in arguments.path for path in group]
+    if not paths:
+        raise UsageError("which counter folder?", hint="wavescope counters workloads/vcopy/MI200")
     seen: set[str] = set()
     for path in paths:
         place = os.path.realpath(path)

@@ -33,7 +33,7 @@ def print_analysis(
 ) -> None:
     """Print a result; `analyses` are what it was made of, the first is the baseline."""
     if wanted == "json":
-        from wavescope.render.json_text import write_json  # noqa: PLC0415  only what is asked for
+        from wavescope.render.results.json_text import write_json  # noqa: PLC0415  only what is asked for
 
         _cut(result, arguments.rows or 0, 0)
         write_json(result, stdout_bytes())

@@ -14,7 +14,7 @@ from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import terminal_width
 from wavescope.errors import UsageError
 from wavescope.model.workload_layout import COUNTED_CHIPS
-from wavescope.render.escape import visible
+from wavescope.render.cells.escape import visible
 
 if TYPE_CHECKING:
     from wavescope.model.result import Result, ResultTable

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from wavescope.model.result import Result, ResultTable, Value
-from wavescope.render.csv_rows import write_rows
 from wavescope.render.metric_tables import NOT_AVAILABLE, is_metric_table
+from wavescope.render.results.csv_rows import write_rows
 
 _NAMES = ("table", "id", "metric", "statistic", "value", "unit")
 _ABOUT_THE_ROW = {"id", "metric", "unit", "key", "note"}

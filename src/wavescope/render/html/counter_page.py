@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from wavescope.model.result import Result, ResultTable, Value
+from wavescope.render.cells.columns import fact_label, fact_text
 from wavescope.render.html.cards import Card, cards_html
 from wavescope.render.html.findings import findings_html
 from wavescope.render.html.markup import Html, bounded, element, joined
@@ -18,7 +19,6 @@ from wavescope.render.metric_tables import (
     reasons,
     shown_columns,
 )
-from wavescope.render.values import fact_label, fact_text
 from wavescope.units import count_text
 
 _MOST_ROWS = 400

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wavescope.model.result import Result
+from wavescope.render.cells.columns import fact_label, fact_text
 from wavescope.render.html.counter_page import CounterWords, metric_table_html
 from wavescope.render.html.markup import Html, bounded, element, joined
 from wavescope.render.html.page import Page, Section
 from wavescope.render.metric_tables import NumberStyle
-from wavescope.render.values import fact_label, fact_text
 
 _HINT = (
     "The number in a point is the kernel's in table 4.2. Scroll to zoom, drag to move, "

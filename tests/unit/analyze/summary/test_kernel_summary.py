@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tests.builders import a_trace, random_ops
-from wavescope.analyze.ops.scopes import Scope
-from wavescope.analyze.summary.kernel_summary import (
+from wavescope.analyze.summary import (
     KernelNaming,
     KernelSummaryOptions,
     OpChoice,
+    Scope,
     kernel_summary,
 )
 from wavescope.model.op_kinds import BARRIER_TYPE, FILL_TYPE
