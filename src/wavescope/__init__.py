@@ -29,11 +29,14 @@ if TYPE_CHECKING:
     from wavescope.api.comparison import compare
     from wavescope.api.counter_pages import report_counters
     from wavescope.api.counters import metric_panels, roofline, traffic
-    from wavescope.api.files import convert, merge
+    from wavescope.api.files import convert, export_format, trim
     from wavescope.api.inputs import capture_info, counters_info, kind_of
+    from wavescope.api.merging import merge
     from wavescope.api.phases import phases, steps
+    from wavescope.api.queries import query
     from wavescope.api.traces import find, open, report, summary  # noqa: A004
     from wavescope.errors import WavescopeError
+    from wavescope.formats.wavescope.merge_plan import RankFrom
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
     from wavescope.model.input_kind import InputKind
     from wavescope.model.result import Finding, Result
@@ -44,6 +47,7 @@ _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
     "Finding",
     "InputKind",
+    "RankFrom",
     "Result",
     "Selection",
     "Trace",
@@ -53,6 +57,7 @@ __all__ = [
     "compare",
     "convert",
     "counters_info",
+    "export_format",
     "find",
     "hotspots",
     "kind_of",
@@ -64,6 +69,7 @@ __all__ = [
     "pause",
     "phases",
     "plan",
+    "query",
     "range",
     "report",
     "report_counters",
@@ -72,12 +78,14 @@ __all__ = [
     "steps",
     "summary",
     "traffic",
+    "trim",
 ]
 
 
 _HOMES = {
     "Finding": "wavescope.model.result",
     "InputKind": "wavescope.model.input_kind",
+    "RankFrom": "wavescope.formats.wavescope.merge_plan",
     "Result": "wavescope.model.result",
     "Selection": "wavescope.model.selection",
     "Trace": "wavescope.model.trace",
@@ -86,21 +94,24 @@ _HOMES = {
     "compare": "wavescope.api.comparison",
     "convert": "wavescope.api.files",
     "counters_info": "wavescope.api.inputs",
+    "export_format": "wavescope.api.files",
     "find": "wavescope.api.traces",
     "hotspots": "wavescope.api.captures",
     "kind_of": "wavescope.api.inputs",
-    "merge": "wavescope.api.files",
+    "merge": "wavescope.api.merging",
     "metric_panels": "wavescope.api.counters",
     "occupancy": "wavescope.api.captures",
     "open": "wavescope.api.traces",
     "phases": "wavescope.api.phases",
     "plan": "wavescope.api.captures",
+    "query": "wavescope.api.queries",
     "report": "wavescope.api.traces",
     "report_counters": "wavescope.api.counter_pages",
     "roofline": "wavescope.api.counters",
     "steps": "wavescope.api.phases",
     "summary": "wavescope.api.traces",
     "traffic": "wavescope.api.counters",
+    "trim": "wavescope.api.files",
 }
 
 
