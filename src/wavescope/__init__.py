@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from wavescope.api.counter_pages import report_counters
     from wavescope.api.counters import metric_panels, roofline, traffic
     from wavescope.api.files import convert, export_format, trim
-    from wavescope.api.inputs import capture_info, counters_info, kind_of
+    from wavescope.api.inputs import kind_of
     from wavescope.api.merging import merge
+    from wavescope.api.other_contents import capture_info, counters_info
     from wavescope.api.phases import phases, steps
     from wavescope.api.queries import query
     from wavescope.api.traces import find, open, report, summary  # noqa: A004
@@ -90,10 +91,10 @@ _HOMES = {
     "Selection": "wavescope.model.selection",
     "Trace": "wavescope.model.trace",
     "WavescopeError": "wavescope.errors",
-    "capture_info": "wavescope.api.inputs",
+    "capture_info": "wavescope.api.other_contents",
     "compare": "wavescope.api.comparison",
     "convert": "wavescope.api.files",
-    "counters_info": "wavescope.api.inputs",
+    "counters_info": "wavescope.api.other_contents",
     "export_format": "wavescope.api.files",
     "find": "wavescope.api.traces",
     "hotspots": "wavescope.api.captures",

@@ -1,28 +1,15 @@
-"""What a file or folder is, told by its content, and what one that is no trace says of itself."""
+"""What a file or folder is, told by its content."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from wavescope.analyze.capture.capture_overview import capture_overview
-from wavescope.analyze.counters.joined_results import joined_results
-from wavescope.analyze.counters.report import stats_result
-from wavescope.api.opened import PathLike, paths_of
-from wavescope.errors import UnknownFormatError, UnreadableInputError
-from wavescope.formats.captures import (
-    ReadOptions,
-    find_captures,
-    holds_captures,
-    load_thread_trace,
-)
-from wavescope.formats.counters.workload import is_workload, read_workload
+from wavescope.api.opened import PathLike
+from wavescope.errors import UnknownFormatError
 from wavescope.formats.importer import Probe
 from wavescope.formats.importers import importers
 from wavescope.formats.sniff import probe
 from wavescope.model.input_kind import InputKind
-from wavescope.model.progress import Progress, no_progress
-from wavescope.model.result import Result
 
 
 def kind_of(path: PathLike) -> InputKind:
@@ -45,10 +32,15 @@ def kind_of(path: PathLike) -> InputKind:
 def _kind_of_file(seen: Probe) -> InputKind | None:
     if _is_trace(seen):
         return InputKind.TRACE
+    from wavescope.formats.captures import holds_captures  # noqa: PLC0415  no trace file needs it
+
     return InputKind.CAPTURE if holds_captures(seen.path) else None
 
 
 def _kind_of_folder(seen: Probe) -> InputKind | None:
+    from wavescope.formats.captures import holds_captures  # noqa: PLC0415
+    from wavescope.formats.counters.workload import is_workload  # noqa: PLC0415
+
     if is_workload(seen.path):
         return InputKind.COUNTERS
     if holds_captures(seen.path):
@@ -58,25 +50,3 @@ def _kind_of_folder(seen: Probe) -> InputKind | None:
 
 def _is_trace(seen: Probe) -> bool:
     return any(importer.matches(seen) for importer in importers(seen))
-
-
-def capture_info(
-    captures: PathLike | Sequence[PathLike], *, progress: Progress = no_progress
-) -> Result:
-    """The captures at the paths, one row each: kernel, dispatch, stall, waves."""
-    found = find_captures(paths_of(captures))
-    traces, unreadable = [], []
-    for done, capture in enumerate(found):
-        progress(done, len(found))
-        try:
-            traces.append(load_thread_trace(capture, ReadOptions(reads_waves=False)))
-        except UnreadableInputError as error:
-            if len(found) == 1:
-                raise
-            unreadable.append(str(error))
-    return capture_overview(traces, unreadable)
-
-
-def counters_info(folders: PathLike | Sequence[PathLike]) -> Result:
-    """The kernels and dispatches of counter folders, with the ids that filters take."""
-    return joined_results([stats_result(read_workload(path)) for path in paths_of(folders)])
