@@ -12,6 +12,7 @@ wavescope.compare(["old.db", "new.db"])   # what changed
 wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
 wavescope.metric_panels("workloads/gemm")  # what hardware counters say
 wavescope.traffic("out_counter_collection.csv")   # how kernels use L2 and memory
+wavescope.record(["python3", "train.py"])  # run a program, record what its GPUs do
 
 with wavescope.range("prefill"):          # shows up as a marker when the program is recorded
     ...
@@ -25,40 +26,141 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
-    from wavescope.api.captures import hotspots, occupancy, plan
-    from wavescope.api.comparison import compare
-    from wavescope.api.counter_pages import report_counters
-    from wavescope.api.counters import metric_panels, roofline, traffic
-    from wavescope.api.files import convert, export_format, trim
-    from wavescope.api.inputs import kind_of
-    from wavescope.api.merging import merge
-    from wavescope.api.other_contents import capture_info, counters_info
-    from wavescope.api.phases import phases, steps
-    from wavescope.api.queries import query
-    from wavescope.api.traces import find, open, report, summary  # noqa: A004
-    from wavescope.errors import WavescopeError
-    from wavescope.formats.wavescope.merge_plan import RankFrom
-    from wavescope.markers import mark, pause, range, resume  # noqa: A004
-    from wavescope.model.input_kind import InputKind
-    from wavescope.model.result import Finding, Result
-    from wavescope.model.selection import Selection
-    from wavescope.model.trace import Trace
+    from wavescope.api.captures import (
+        hotspots,
+        occupancy,
+        plan,
+    )
+    from wavescope.api.comparison import (
+        compare,
+    )
+    from wavescope.api.counter_pages import (
+        report_counters,
+    )
+    from wavescope.api.counters import (
+        metric_panels,
+        roofline,
+        traffic,
+    )
+    from wavescope.api.files import (
+        convert,
+        export_format,
+        trim,
+    )
+    from wavescope.api.inputs import (
+        kind_of,
+    )
+    from wavescope.api.machine import (
+        doctor,
+        fetch_runtime,
+        remove_runtime,
+        runtimes,
+        softgpu_command,
+        softgpu_environment,
+        write_tiny_model,
+    )
+    from wavescope.api.merging import (
+        merge,
+    )
+    from wavescope.api.other_contents import (
+        capture_info,
+        counters_info,
+    )
+    from wavescope.api.overhead import (
+        overhead,
+    )
+    from wavescope.api.phases import (
+        phases,
+        steps,
+    )
+    from wavescope.api.queries import (
+        query,
+    )
+    from wavescope.api.recording import (
+        attach,
+        pause_process,
+        record,
+        recover,
+        resume_process,
+        run_dormant,
+        snapshot,
+    )
+    from wavescope.api.traces import (
+        find,
+        open,  # noqa: A004
+        report,
+        summary,
+    )
+    from wavescope.collect import (
+        AttachOptions,
+        OtherTools,
+        OverheadOptions,
+        RecordMode,
+        RecordOptions,
+    )
+    from wavescope.collect.softgpu import (
+        SoftGpuOptions,
+    )
+    from wavescope.errors import (
+        WavescopeError,
+    )
+    from wavescope.formats import (
+        Exporter,
+        Importer,
+    )
+    from wavescope.formats.wavescope.writing import (
+        RankFrom,
+    )
+    from wavescope.markers import (
+        mark,
+        pause,
+        range,  # noqa: A004
+        resume,
+    )
+    from wavescope.model.input_kind import (
+        InputKind,
+    )
+    from wavescope.model.overhead_runs import (
+        MetricKind,
+    )
+    from wavescope.model.result import (
+        Finding,
+        Result,
+    )
+    from wavescope.model.selection import (
+        Selection,
+    )
+    from wavescope.model.trace import (
+        Trace,
+    )
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
+    "AttachOptions",
+    "Exporter",
     "Finding",
+    "Importer",
     "InputKind",
+    "MetricKind",
+    "OtherTools",
+    "OverheadOptions",
     "RankFrom",
+    "RecordMode",
+    "RecordOptions",
     "Result",
     "Selection",
+    "SoftGpuOptions",
     "Trace",
     "WavescopeError",
     "__version__",
+    "attach",
     "capture_info",
     "compare",
     "convert",
     "counters_info",
+    "doctor",
     "export_format",
+    "fetch_runtime",
     "find",
     "hotspots",
     "kind_of",
@@ -67,35 +169,59 @@ __all__ = [
     "metric_panels",
     "occupancy",
     "open",
+    "overhead",
     "pause",
+    "pause_process",
     "phases",
     "plan",
     "query",
     "range",
+    "record",
+    "recover",
+    "remove_runtime",
     "report",
     "report_counters",
     "resume",
+    "resume_process",
     "roofline",
+    "run_dormant",
+    "runtimes",
+    "snapshot",
+    "softgpu_command",
+    "softgpu_environment",
     "steps",
     "summary",
     "traffic",
     "trim",
+    "write_tiny_model",
 ]
 
 
 _HOMES = {
+    "AttachOptions": "wavescope.collect",
+    "Exporter": "wavescope.formats",
     "Finding": "wavescope.model.result",
+    "Importer": "wavescope.formats",
     "InputKind": "wavescope.model.input_kind",
-    "RankFrom": "wavescope.formats.wavescope.merge_plan",
+    "MetricKind": "wavescope.model.overhead_runs",
+    "OtherTools": "wavescope.collect",
+    "OverheadOptions": "wavescope.collect",
+    "RankFrom": "wavescope.formats.wavescope.writing",
+    "RecordMode": "wavescope.collect",
+    "RecordOptions": "wavescope.collect",
     "Result": "wavescope.model.result",
     "Selection": "wavescope.model.selection",
+    "SoftGpuOptions": "wavescope.collect.softgpu",
     "Trace": "wavescope.model.trace",
     "WavescopeError": "wavescope.errors",
+    "attach": "wavescope.api.recording",
     "capture_info": "wavescope.api.other_contents",
     "compare": "wavescope.api.comparison",
     "convert": "wavescope.api.files",
     "counters_info": "wavescope.api.other_contents",
+    "doctor": "wavescope.api.machine",
     "export_format": "wavescope.api.files",
+    "fetch_runtime": "wavescope.api.machine",
     "find": "wavescope.api.traces",
     "hotspots": "wavescope.api.captures",
     "kind_of": "wavescope.api.inputs",
@@ -103,16 +229,28 @@ _HOMES = {
     "metric_panels": "wavescope.api.counters",
     "occupancy": "wavescope.api.captures",
     "open": "wavescope.api.traces",
+    "overhead": "wavescope.api.overhead",
+    "pause_process": "wavescope.api.recording",
     "phases": "wavescope.api.phases",
     "plan": "wavescope.api.captures",
     "query": "wavescope.api.queries",
+    "record": "wavescope.api.recording",
+    "recover": "wavescope.api.recording",
+    "remove_runtime": "wavescope.api.machine",
     "report": "wavescope.api.traces",
     "report_counters": "wavescope.api.counter_pages",
+    "resume_process": "wavescope.api.recording",
     "roofline": "wavescope.api.counters",
+    "run_dormant": "wavescope.api.recording",
+    "runtimes": "wavescope.api.machine",
+    "snapshot": "wavescope.api.recording",
+    "softgpu_command": "wavescope.api.machine",
+    "softgpu_environment": "wavescope.api.machine",
     "steps": "wavescope.api.phases",
     "summary": "wavescope.api.traces",
     "traffic": "wavescope.api.counters",
     "trim": "wavescope.api.files",
+    "write_tiny_model": "wavescope.api.machine",
 }
 
 

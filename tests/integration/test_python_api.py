@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -57,6 +58,8 @@ def test_the_page_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     a_stalling_capture(tmp_path, dispatch=3).rename(tmp_path / "ui_output_agent_1_dispatch_3")
     counters = counted(tmp_path / "workloads" / "gemm", misses=3) / "pmc_perf.csv"
     (tmp_path / "counters.csv").write_bytes(counters.read_bytes())
+    (tmp_path / "train.py").write_text("import ctypes; ctypes.CDLL(None).roctxMarkA(b'step')")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
 
@@ -66,6 +69,8 @@ def test_the_page_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(BLOCKS) >= 5
     for written in ("trace.pftrace", "decode.json.gz", "all.db"):
         assert (tmp_path / written).stat().st_size > 0
+    with wavescope.open("train.db") as recorded:
+        assert recorded.markers.strings("name") == ["step"]
     with wavescope.open("all.db") as merged, wavescope.open("decode.json.gz") as decode:
         assert len(merged.ops) == 72
         assert 0 < len(decode.ops) < 36
@@ -148,6 +153,21 @@ def test_an_output_is_replaced_only_when_told(
         assert target.read_text() == "mine"
     with pytest.raises(wavescope.WavescopeError, match="also an input"):
         wavescope.merge([trace_path, trace_path], trace_path, force=True)
+
+
+def test_a_converted_timeline_shows_names_short_or_whole(tmp_path: Path) -> None:
+    name = "void gemm<float, 128, 64, 32>(float const*, float*)"
+    source = write_as(a_trace().with_kernel(name, 0, 1), tmp_path / "t.db")
+
+    short = wavescope.convert(source, tmp_path / "short.json")
+    whole = wavescope.convert(source, tmp_path / "whole.json", short_names=False)
+
+    assert name not in names_of_events(short)
+    assert name in names_of_events(whole)
+
+
+def names_of_events(path: Path) -> set[str]:
+    return {event["name"] for event in json.loads(path.read_text())["traceEvents"]}
 
 
 def test_phases_without_markers_are_told_by_structure() -> None:

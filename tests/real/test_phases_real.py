@@ -12,7 +12,7 @@ from wavescope.analyze.findings.find_all import find
 from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
 from wavescope.analyze.phases.op_ranges import Basis
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 
 TRACES = (
     "kineto/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",

@@ -11,7 +11,7 @@ from wavescope.analyze.counters.memory_chart import chart_values
 from wavescope.analyze.counters.report import AnalysisOptions, analysis_result, analyzed
 from wavescope.api.opened import PathLike, paths_of
 from wavescope.formats.counters.workload import read_workload
-from wavescope.formats.output import replaced, require_free
+from wavescope.formats.files import replaced, require_free
 from wavescope.render.html.counter_page import CounterWords, counter_page
 from wavescope.render.html.page import write_page
 from wavescope.render.memory_chart_svg import memory_chart_html

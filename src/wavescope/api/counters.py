@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wavescope.api.opened import PathLike, paths_of
 from wavescope.formats import open_trace
-from wavescope.formats.output import replaced
+from wavescope.formats.files import replaced
 from wavescope.model.result import Result
 
 if TYPE_CHECKING:

@@ -7,13 +7,11 @@ from pathlib import Path
 
 from wavescope.api.opened import PathLike
 from wavescope.errors import UsageError
-from wavescope.formats import open_source, selected_source
-from wavescope.formats.exporter import Exporter, ExportOptions
-from wavescope.formats.exporters import exporter_for
-from wavescope.formats.output import replaced
+from wavescope.formats import Exporter, ExportOptions, exporter_for, open_source
+from wavescope.formats.files import replaced
 from wavescope.model.notes import Notes
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
-from wavescope.model.selected_source import SelectedSource
+from wavescope.model.selected_source import SelectedSource, selected_source
 from wavescope.model.selection import Selection
 from wavescope.units import count_text
 

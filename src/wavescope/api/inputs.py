@@ -6,9 +6,7 @@ from pathlib import Path
 
 from wavescope.api.opened import PathLike
 from wavescope.errors import UnknownFormatError
-from wavescope.formats.importer import Probe
-from wavescope.formats.importers import importers
-from wavescope.formats.sniff import probe
+from wavescope.formats import is_trace
 from wavescope.model.input_kind import InputKind
 
 
@@ -18,8 +16,8 @@ def kind_of(path: PathLike) -> InputKind:
     A folder can be several things at once, as rocprofv3 writes kernel traces beside captures and
     counters: it is a counter folder before it is a capture, and a trace only if it is neither.
     """
-    seen = probe(Path(path))
-    kind = _kind_of_folder(seen) if seen.is_folder else _kind_of_file(seen)
+    given = Path(path)
+    kind = _kind_of_folder(given) if given.is_dir() else _kind_of_file(given)
     if kind is None:
         raise UnknownFormatError(
             path,
@@ -29,24 +27,20 @@ def kind_of(path: PathLike) -> InputKind:
     return kind
 
 
-def _kind_of_file(seen: Probe) -> InputKind | None:
-    if _is_trace(seen):
+def _kind_of_file(path: Path) -> InputKind | None:
+    if is_trace(path):
         return InputKind.TRACE
     from wavescope.formats.captures import holds_captures  # noqa: PLC0415  no trace file needs it
 
-    return InputKind.CAPTURE if holds_captures(seen.path) else None
+    return InputKind.CAPTURE if holds_captures(path) else None
 
 
-def _kind_of_folder(seen: Probe) -> InputKind | None:
+def _kind_of_folder(path: Path) -> InputKind | None:
     from wavescope.formats.captures import holds_captures  # noqa: PLC0415
     from wavescope.formats.counters.workload import is_workload  # noqa: PLC0415
 
-    if is_workload(seen.path):
+    if is_workload(path):
         return InputKind.COUNTERS
-    if holds_captures(seen.path):
+    if holds_captures(path):
         return InputKind.CAPTURE
-    return InputKind.TRACE if _is_trace(seen) else None
-
-
-def _is_trace(seen: Probe) -> bool:
-    return any(importer.matches(seen) for importer in importers(seen))
+    return InputKind.TRACE if is_trace(path) else None

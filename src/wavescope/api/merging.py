@@ -9,9 +9,8 @@ from pathlib import Path
 from wavescope.api.files import tell_notes
 from wavescope.api.opened import PathLike
 from wavescope.formats import open_source
-from wavescope.formats.output import replaced
-from wavescope.formats.wavescope.merge_plan import RankFrom
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.files import replaced
+from wavescope.formats.wavescope.writing import RankFrom, write_trace
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 
 

@@ -10,9 +10,8 @@ from types import TracebackType
 
 from wavescope.api.files import OWN_FORMAT, convert
 from wavescope.api.opened import PathLike
-from wavescope.formats.sniff import probe
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery, SqlRow, require_sqlite
-from wavescope.formats.wavescope.importer import IMPORTER
+from wavescope.formats.wavescope import is_wavescope_file
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 
 
@@ -60,11 +59,11 @@ def query(
     file is queried as it is.
     """
     given = Path(path)
-    seen = probe(given)
+    is_own_file = is_wavescope_file(given)
     with ExitStack() as stack:
         if raw:
-            require_sqlite(given, seen.head)
-        elif not IMPORTER.matches(seen):
+            require_sqlite(given)
+        elif not is_own_file:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="wavescope-"))
             target = Path(folder) / "trace.db"
             given = convert(path, target, format=OWN_FORMAT, progress=progress, tell=tell)

@@ -56,7 +56,7 @@ def _run(arguments: argparse.Namespace) -> int:
         chosen_ceilings,
         measure,
     )
-    from wavescope.formats.output import require_free  # noqa: PLC0415
+    from wavescope.formats.files import require_free  # noqa: PLC0415
 
     output = OutputOptions.from_arguments(arguments)
     names = tuple(filter(None, (arguments.only or "").split(",")))
@@ -78,7 +78,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _write(arguments: argparse.Namespace, measured: list[MeasuredCeiling]) -> None:
     from wavescope.collect.ceilings.roofline_csv import roofline_csv  # noqa: PLC0415
-    from wavescope.formats.output import replaced  # noqa: PLC0415
+    from wavescope.formats.files import replaced  # noqa: PLC0415
 
     with replaced(arguments.output, (), force=arguments.force) as path:
         path.write_text(roofline_csv({arguments.device: measured}), encoding="utf-8")

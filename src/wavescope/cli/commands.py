@@ -82,9 +82,9 @@ GROUPS: Mapping[str, tuple[CommandEntry, ...]] = {
         CommandEntry("run", "run", "run a program asleep, recorded when you attach to it"),
         CommandEntry("attach", "attach", "record some seconds of a program that runs so"),
         CommandEntry("snapshot", "snapshot", "write a trace of what a recording has so far"),
-        CommandEntry("pause", "stop", "pause a recording from outside the program", ("stop",)),
-        CommandEntry("resume", "start", "resume a recording, or begin a paused one", ("start",)),
-        CommandEntry("recover", "recover", "make a trace of what a died recording left"),
+        CommandEntry("pause", "pause", "pause a recording from outside the program", ("stop",)),
+        CommandEntry("resume", "resume", "resume a recording, or begin a paused one", ("start",)),
+        CommandEntry("recover", "recover", "make a trace of what an interrupted recording left"),
     ),
     "Look": (
         _INFO,

@@ -24,7 +24,7 @@ from wavescope.cli.progress import Progress
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
-    from wavescope.formats.exporter import Exporter
+    from wavescope.formats import Exporter
 
 STANDARD_OUTPUT = Path("-")
 DEFAULT_FORMAT = "perfetto"

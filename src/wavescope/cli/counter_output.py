@@ -125,7 +125,7 @@ def write_files(
     options: AnalysisOptions,
 ) -> None:
     """Write the files that the flags ask for: the memory chart, and a page or a database."""
-    from wavescope.formats.output import replaced  # noqa: PLC0415  slow to import
+    from wavescope.formats.files import replaced  # noqa: PLC0415  slow to import
 
     inputs = [Path(analysis.workload.path) for analysis in analyses]
     if arguments.memory_chart:

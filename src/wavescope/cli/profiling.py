@@ -40,8 +40,8 @@ from wavescope.collect.counters.workload_folder import (
 )
 from wavescope.collect.counters.workload_path import Surroundings, workload_folder
 from wavescope.collect.machine import Machine
-from wavescope.collect.recording.ranks import launcher_rank
-from wavescope.collect.torch_ranges.environment import without_ranges_because
+from wavescope.collect.ranks import launcher_rank
+from wavescope.collect.torch_ranges import without_ranges_because
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.formats.counters.torch_operators import passes_with_operators
 from wavescope.formats.counters.torch_operators_csv import write_consolidated

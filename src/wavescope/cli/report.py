@@ -64,7 +64,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.formats.output import replaced, require_free  # noqa: PLC0415  slow to import
+    from wavescope.formats.files import replaced, require_free  # noqa: PLC0415  slow to import
 
     target: Path = arguments.output or Path("report.html")
     inputs = [Path(path) for path in (*arguments.traces, *arguments.additions)]
@@ -102,8 +102,9 @@ def _labels(arguments: argparse.Namespace) -> list[str]:
 
 def _added_results(paths: Sequence[Path]) -> list[Result]:
     """The results in files; overhead measurements as one, each beside the ones before it."""
-    from wavescope.collect.overhead.file import SCHEMA, load_runs  # noqa: PLC0415  slow to import
-    from wavescope.formats.result_file import json_document, load_result  # noqa: PLC0415
+    from wavescope.collect.overhead import load_runs  # noqa: PLC0415  slow to import
+    from wavescope.collect.overhead.file import SCHEMA  # noqa: PLC0415  slow to import
+    from wavescope.formats.results import json_document, load_result  # noqa: PLC0415
 
     are_runs = {path: json_document(path).get("schema") == SCHEMA for path in paths}
     added = [load_result(path) for path in paths if not are_runs[path]]

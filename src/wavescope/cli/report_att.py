@@ -31,7 +31,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from wavescope.analyze.capture.decoded import DecodedTrace  # noqa: PLC0415
     from wavescope.analyze.capture.page.capture_report import capture_report  # noqa: PLC0415
-    from wavescope.formats.output import replaced, require_free  # noqa: PLC0415
+    from wavescope.formats.files import replaced, require_free  # noqa: PLC0415
     from wavescope.names.kernel_names import short_name  # noqa: PLC0415  slow to import
     from wavescope.render.html.capture_page import capture_page  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415

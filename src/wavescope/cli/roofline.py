@@ -145,7 +145,7 @@ def _print_text(result: Result, plotted: Roofline, arguments: argparse.Namespace
 def _write(
     arguments: argparse.Namespace, runs: list[tuple[str, Roofline]], results: list[Result]
 ) -> None:
-    from wavescope.formats.output import replaced  # noqa: PLC0415
+    from wavescope.formats.files import replaced  # noqa: PLC0415
     from wavescope.render.roofline_files import write_roofline  # noqa: PLC0415
 
     target: Path = arguments.output

@@ -11,7 +11,7 @@ import pytest
 import wavescope
 from tests.builders import a_trace
 from wavescope.errors import OutputExistsError, UnreadableInputError, UsageError
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.selection import Selection
 
 OPS = "SELECT start, end FROM rocpd_op WHERE gpuId >= 0 ORDER BY start"

@@ -12,7 +12,7 @@ from tests.builders import a_trace
 from tests.counters_builder import a_workload
 from tests.thread_trace_folders import a_capture, step
 from wavescope.cli.main import main
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 
 HOSTILE_NAME = 'evil\n\x1b[31m</script>|"name"'
 

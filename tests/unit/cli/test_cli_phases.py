@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import a_trace
 from tests.unit.cli.conftest import Run
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 
 _GEMM = "Cijk_Ailk_Bljk_HHS_BH_Bias_HAS_SAV_UserArgs_MT64x64x256_MI16x16x1_SN"
 

@@ -38,7 +38,7 @@ from wavescope.collect.counters.workload_path import (
     workload_folder,
 )
 from wavescope.collect.machine import Machine
-from wavescope.collect.recording.ranks import Rank
+from wavescope.collect.ranks import Rank
 from wavescope.errors import UnreadableInputError, UsageError
 
 HEADER = (

@@ -20,8 +20,8 @@ from wavescope.collect.counters.perfmon import (
     multiplexed_text,
     perfmon_text,
 )
-from wavescope.collect.recording.launcher import launch
-from wavescope.collect.torch_ranges.environment import torch_ranges_environment
+from wavescope.collect.launcher import launch
+from wavescope.collect.torch_ranges import torch_ranges_environment
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.model.workload_layout import LEVEL_FILES, MULTIPLEXING_FILE, collected_name
 

@@ -11,7 +11,7 @@ import numpy as np
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.counters.number_rows import real_number, whole_number
 from wavescope.formats.counters.wide_form import PassTable, opened_counters
-from wavescope.formats.rocprofv3.csv_blocks import CsvBlocks
+from wavescope.formats.csv_blocks import CsvBlocks
 from wavescope.model.counters import LAUNCH_COLUMNS, Floats, Integers
 from wavescope.model.workload_layout import (
     COUNTER_NAME,

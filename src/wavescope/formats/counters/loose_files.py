@@ -12,10 +12,10 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.byte_stream import ByteStream
 from wavescope.formats.counters.machine_files import machine_beside
 from wavescope.formats.counters.number_rows import real_number
-from wavescope.formats.rocprofv3.csv_blocks import CsvBlocks, header_names
+from wavescope.formats.csv_blocks import CsvBlocks, header_names
+from wavescope.formats.files import ByteStream
 from wavescope.model.dispatch_counters import (
     COLLECT_HINT,
     CountedDispatch,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.rocprofv3.csv_blocks import CsvBlocks
+from wavescope.formats.csv_blocks import CsvBlocks
 
 _FILE_LIMIT = 1_000
 _LARGEST_BYTES = 4 << 20

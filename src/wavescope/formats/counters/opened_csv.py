@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.rocprofv3.csv_blocks import MOST_COLUMNS
+from wavescope.formats.csv_blocks import MOST_COLUMNS
 
 
 @contextmanager

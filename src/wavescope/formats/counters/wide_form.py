@@ -13,7 +13,7 @@ import numpy as np
 
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.counters.number_rows import NO_NUMBER, NumberRows, whole_number
-from wavescope.formats.rocprofv3.csv_blocks import CsvBlocks
+from wavescope.formats.csv_blocks import CsvBlocks
 from wavescope.model.counters import LAUNCH_COLUMNS, Floats, Integers
 from wavescope.model.workload_layout import (
     COUNTER,
