@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         SummaryOptions,
     )
     from wavescope.api.captures import (
+        capture_info,
         capture_report,
         compare_captures,
         hotspots,
@@ -80,11 +81,10 @@ if TYPE_CHECKING:
     )
     from wavescope.api.files import (
         convert,
-        merge,
+        export_format,
+        trim,
     )
     from wavescope.api.inputs import (
-        capture_info,
-        counters_info,
         kind_of,
     )
     from wavescope.api.machine import (
@@ -96,9 +96,15 @@ if TYPE_CHECKING:
         softgpu_environment,
         write_tiny_model,
     )
+    from wavescope.api.merging import (
+        merge,
+    )
     from wavescope.api.occupancy import (
         chips,
         occupancy,
+    )
+    from wavescope.api.other_contents import (
+        counters_info,
     )
     from wavescope.api.overhead import (
         overhead,
@@ -106,6 +112,9 @@ if TYPE_CHECKING:
     from wavescope.api.phases import (
         phases,
         steps,
+    )
+    from wavescope.api.queries import (
+        query,
     )
     from wavescope.api.recording import (
         attach,
@@ -148,6 +157,9 @@ if TYPE_CHECKING:
     from wavescope.formats import (
         Exporter,
         Importer,
+    )
+    from wavescope.formats.wavescope.writing import (
+        RankFrom,
     )
     from wavescope.markers import (
         mark,
@@ -197,6 +209,7 @@ __all__ = [
     "OverheadOptions",
     "PhaseOptions",
     "PhaseRules",
+    "RankFrom",
     "RecordMode",
     "RecordOptions",
     "Result",
@@ -220,6 +233,7 @@ __all__ = [
     "convert",
     "counters_info",
     "doctor",
+    "export_format",
     "fetch_runtime",
     "find",
     "findings",
@@ -239,6 +253,7 @@ __all__ = [
     "phases",
     "phases_of",
     "plan",
+    "query",
     "range",
     "record",
     "record_capture",
@@ -259,6 +274,7 @@ __all__ = [
     "steps_of",
     "summary",
     "traffic",
+    "trim",
     "write_tiny_model",
 ]
 
@@ -284,6 +300,7 @@ _HOMES = {
     "OverheadOptions": "wavescope.collect",
     "PhaseOptions": "wavescope.analyze.phases",
     "PhaseRules": "wavescope.analyze.phases",
+    "RankFrom": "wavescope.formats.wavescope.writing",
     "RecordMode": "wavescope.collect",
     "RecordOptions": "wavescope.collect",
     "Result": "wavescope.model.result",
@@ -297,15 +314,16 @@ _HOMES = {
     "Trace": "wavescope.model.trace",
     "WavescopeError": "wavescope.errors",
     "attach": "wavescope.api.recording",
-    "capture_info": "wavescope.api.inputs",
+    "capture_info": "wavescope.api.captures",
     "capture_report": "wavescope.api.captures",
     "check_runs": "wavescope.api.comparison",
     "chips": "wavescope.api.occupancy",
     "compare": "wavescope.api.comparison",
     "compare_captures": "wavescope.api.captures",
     "convert": "wavescope.api.files",
-    "counters_info": "wavescope.api.inputs",
+    "counters_info": "wavescope.api.other_contents",
     "doctor": "wavescope.api.machine",
+    "export_format": "wavescope.api.files",
     "fetch_runtime": "wavescope.api.machine",
     "find": "wavescope.api.summaries",
     "findings": "wavescope.api.summaries",
@@ -314,7 +332,7 @@ _HOMES = {
     "info": "wavescope.api.contents",
     "kind_of": "wavescope.api.inputs",
     "known_formats": "wavescope.api.contents",
-    "merge": "wavescope.api.files",
+    "merge": "wavescope.api.merging",
     "metric_panels": "wavescope.api.counters",
     "occupancy": "wavescope.api.occupancy",
     "open": "wavescope.api.traces",
@@ -323,6 +341,7 @@ _HOMES = {
     "phases": "wavescope.api.phases",
     "phases_of": "wavescope.analyze.phases",
     "plan": "wavescope.api.captures",
+    "query": "wavescope.api.queries",
     "record": "wavescope.api.recording",
     "record_capture": "wavescope.api.captures",
     "recover": "wavescope.api.recording",
@@ -341,6 +360,7 @@ _HOMES = {
     "steps_of": "wavescope.analyze.steps",
     "summary": "wavescope.api.summaries",
     "traffic": "wavescope.api.counters",
+    "trim": "wavescope.api.files",
     "write_tiny_model": "wavescope.api.machine",
 }
 

@@ -45,6 +45,36 @@ def require_valid(arguments: list[str]) -> None:
     parser.parse_args(values)
 
 
+OTHER_TOOLS = (
+    "trace -o trace.db python3 my_model.py",
+    "trace python3 my_model.py",
+    "summary trace.db",
+    "export trace.db",
+    "convert trace.db -o trace.json",
+    "profile --name vcopy -- ./vcopy -n 1048576 -b 256",
+    "profile --name vcopy -b 11.1.1 12.1.1 -- ./vcopy -n 1048576 -b 256",
+    "profile --name vcopy -k vecCopy -- ./vcopy -n 1048576 -b 256",
+    "profile --name vcopy -d 0 -- ./vcopy -n 1048576 -b 256",
+    "profile --name vcopy --set compute_thruput_util -- ./vcopy -n 1048576 -b 256",
+    "profile --name vcopy --iteration-multiplexing kernel -- ./vcopy -i 20 -n 1048576 -b 256",
+    "profile --name occupancy --roof-only -- ./tests/occupancy -n 1048576 -b 256",
+    "profile --name mnist --torch-trace -b 11 12 -- python train.py",
+    "profile --output-directory out/%hostname%/%rank% -- ./laplace_eqn -n 1048576 -b 256",
+    "profile --list-available-metrics",
+    "profile --list-sets",
+    "analyze -p workloads/vcopy/MI200 --list-stats",
+    "analyze -p workloads/vcopy/MI200 -k 0 -d 1 -b 2 -n per_wave",
+    "analyze --path before --path after",
+    "hotspots ui_output_agent_1_dispatch_3 --topk 5 --mode src --detail --context 4",
+)
+"""What people know from the tools that wavescope takes the place of."""
+
+
+@pytest.mark.parametrize("line", OTHER_TOOLS)
+def test_command_lines_of_other_tools_are_understood(line: str) -> None:
+    require_valid(line.split())
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_scripts_use_commands_that_exist(script: Path) -> None:
     commands = list(wavescope_commands(script.read_text()))

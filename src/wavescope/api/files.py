@@ -1,18 +1,27 @@
-"""Traces as files: converted and merged."""
+"""Traces as files: converted, and trimmed to a part."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 
 from wavescope.api.opened import PathLike
-from wavescope.formats import ExportOptions, exporter_for, open_source, write_source
-from wavescope.formats.files import replaced, require_free
-from wavescope.formats.wavescope.writing import RankFrom, write_trace
-from wavescope.model.progress import Progress, no_progress
-from wavescope.model.selected_source import selected_source
+from wavescope.errors import UsageError
+from wavescope.formats import Exporter, ExportOptions, exporter_for, open_source
+from wavescope.formats.files import replaced
+from wavescope.model.notes import Notes
+from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
+from wavescope.model.selected_source import SelectedSource, selected_source
 from wavescope.model.selection import Selection
+from wavescope.units import count_text
+
+OWN_FORMAT = "wavescope"
+_NO_OPS_LEFT = "no op is left by the filters: `wavescope info` shows what the trace holds"
+
+
+def export_format(output: PathLike, name: str = "") -> Exporter:
+    """The format called `name`, or the one that the suffix of `output` chooses."""
+    return exporter_for(Path(output), name)
 
 
 def convert(
@@ -24,35 +33,54 @@ def convert(
     short_names: bool = True,
     force: bool = False,
     progress: Progress = no_progress,
+    tell: Tell = tell_nobody,
 ) -> Path:
     """Write the trace at `path` to `output`, in the format its suffix or `format` names.
 
     Timelines show short kernel names, unless `short_names` is false, and keep the whole ones.
     """
     target, inputs = Path(output), [Path(path)]
-    exporter = exporter_for(target, format)
-    require_free(target, inputs, force=force)
-    options = ExportOptions(short_names=short_names)
-    with closing(open_source(path)) as source:
+    exporter = export_format(target, format)
+    options = ExportOptions(gzip=target.name.endswith(".gz"), short_names=short_names)
+    with (
+        replaced(target, inputs, force=force, is_folder=exporter.is_folder) as temporary,
+        closing(open_source(path)) as source,
+    ):
         chosen = selected_source(source, selection or Selection())
-        write_source(
-            chosen, target, exporter, options, inputs=inputs, force=force, progress=progress
-        )
+        if isinstance(chosen, SelectedSource) and not chosen.has_ops:
+            tell(_NO_OPS_LEFT)
+        exporter.write(chosen, temporary, options, progress)
+        tell_notes(source.notes, tell)
     return target
 
 
-def merge(
-    paths: Sequence[PathLike],
+def trim(
+    path: PathLike,
     output: PathLike,
+    selection: Selection,
     *,
-    rank_from: RankFrom = RankFrom.NOWHERE,
     force: bool = False,
+    progress: Progress = no_progress,
+    tell: Tell = tell_nobody,
 ) -> Path:
-    """Write the traces at `paths` into one trace file, losing nothing."""
-    target = Path(output)
-    with ExitStack() as stack:
-        inputs = [Path(path) for path in paths]
-        temporary = stack.enter_context(replaced(target, inputs, force=force))
-        sources = [stack.enter_context(closing(open_source(path))) for path in paths]
-        write_trace(sources, temporary, rank_from=rank_from)
-    return target
+    """Write the part of the trace at `path` that `selection` keeps as a trace file of its own."""
+    if selection.is_everything:
+        raise UsageError(
+            "trim to what? no filter is given",
+            hint="add for example --start 25% --end 50%, --marker decode or --gpu 0",
+        )
+    return convert(
+        path,
+        output,
+        format=OWN_FORMAT,
+        selection=selection,
+        force=force,
+        progress=progress,
+        tell=tell,
+    )
+
+
+def tell_notes(notes: Notes, tell: Tell) -> None:
+    """Tell what a reader skipped or repaired."""
+    for sentence, count in notes:
+        tell(f"{sentence}: {count_text(count)}")

@@ -1,22 +1,13 @@
-"""What a file or folder is, told by its content, and what one that is no trace says of itself."""
+"""What a file or folder is, told by its content."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from wavescope.analyze.capture import capture_overview
-from wavescope.analyze.counters.joined_results import joined_results
-from wavescope.analyze.counters.report import stats_result
-from wavescope.api.opened import PathLike, paths_of
-from wavescope.errors import UnknownFormatError, UnreadableInputError
-from wavescope.formats import importers
-from wavescope.formats.captures import ReadOptions, find_captures, holds_captures, load_capture
-from wavescope.formats.counters.workload import is_workload, read_workload
-from wavescope.formats.sniff import Probe, probe
+from wavescope.api.opened import PathLike
+from wavescope.errors import UnknownFormatError
+from wavescope.formats import is_trace
 from wavescope.model.input_kind import InputKind
-from wavescope.model.progress import Progress, no_progress
-from wavescope.model.result import Result
 
 
 def kind_of(path: PathLike) -> InputKind:
@@ -25,8 +16,8 @@ def kind_of(path: PathLike) -> InputKind:
     A folder can be several things at once, as rocprofv3 writes kernel traces beside captures and
     counters: it is a counter folder before it is a capture, and a trace only if it is neither.
     """
-    seen = probe(Path(path))
-    kind = _kind_of_folder(seen) if seen.is_folder else _kind_of_file(seen)
+    given = Path(path)
+    kind = _kind_of_folder(given) if given.is_dir() else _kind_of_file(given)
     if kind is None:
         raise UnknownFormatError(
             path,
@@ -36,41 +27,20 @@ def kind_of(path: PathLike) -> InputKind:
     return kind
 
 
-def _kind_of_file(seen: Probe) -> InputKind | None:
-    if _is_trace(seen):
+def _kind_of_file(path: Path) -> InputKind | None:
+    if is_trace(path):
         return InputKind.TRACE
-    return InputKind.CAPTURE if holds_captures(seen.path) else None
+    from wavescope.formats.captures import holds_captures  # noqa: PLC0415  no trace file needs it
+
+    return InputKind.CAPTURE if holds_captures(path) else None
 
 
-def _kind_of_folder(seen: Probe) -> InputKind | None:
-    if is_workload(seen.path):
+def _kind_of_folder(path: Path) -> InputKind | None:
+    from wavescope.formats.captures import holds_captures  # noqa: PLC0415
+    from wavescope.formats.counters.workload import is_workload  # noqa: PLC0415
+
+    if is_workload(path):
         return InputKind.COUNTERS
-    if holds_captures(seen.path):
+    if holds_captures(path):
         return InputKind.CAPTURE
-    return InputKind.TRACE if _is_trace(seen) else None
-
-
-def _is_trace(seen: Probe) -> bool:
-    return any(importer.matches(seen) for importer in importers(seen))
-
-
-def capture_info(
-    captures: PathLike | Sequence[PathLike], *, progress: Progress = no_progress
-) -> Result:
-    """The captures at the paths, one row each: kernel, dispatch, stall, waves."""
-    found = find_captures(paths_of(captures))
-    traces, unreadable = [], []
-    for done, capture in enumerate(found):
-        progress(done, len(found))
-        try:
-            traces.append(load_capture(capture, ReadOptions(reads_waves=False)))
-        except UnreadableInputError as error:
-            if len(found) == 1:
-                raise
-            unreadable.append(str(error))
-    return capture_overview(traces, unreadable)
-
-
-def counters_info(folders: PathLike | Sequence[PathLike]) -> Result:
-    """The kernels and dispatches of counter folders, with the ids that filters take."""
-    return joined_results([stats_result(read_workload(path)) for path in paths_of(folders)])
+    return InputKind.TRACE if is_trace(path) else None

@@ -6,7 +6,6 @@ each kind has a module with arguments of its own; `cli.dispatch` chooses by cont
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -85,7 +84,7 @@ GROUPS: Mapping[str, tuple[CommandEntry, ...]] = {
         CommandEntry("snapshot", "snapshot", "write a trace of what a recording has so far"),
         CommandEntry("pause", "pause", "pause a recording from outside the program", ("stop",)),
         CommandEntry("resume", "resume", "resume a recording, or begin a paused one", ("start",)),
-        CommandEntry("recover", "recover", "make a trace of what a died recording left"),
+        CommandEntry("recover", "recover", "make a trace of what an interrupted recording left"),
     ),
     "Look": (
         _INFO,
@@ -138,6 +137,8 @@ def entry_for(name: str) -> CommandEntry:
     for entry in _all_entries():
         if name in entry.names:
             return entry
+    import difflib  # noqa: PLC0415  slow to import, and only for mistakes
+
     near = difflib.get_close_matches(name, [entry.name for entry in COMMANDS], 1)
     hint = f"did you mean `wavescope {near[0]}`?" if near else "`wavescope --help` lists them"
     raise UsageError(f"there is no command '{name}'", hint=hint)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_trace_argument, chosen_rows, opened_source, tell_notes
+from wavescope.cli.inputs import add_trace_argument
 from wavescope.cli.options import (
     add_filter_flags,
     add_force_flag,
@@ -25,8 +24,7 @@ from wavescope.cli.progress import Progress
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
-    from wavescope.formats import Exporter, ExportOptions
-    from wavescope.model.selection import Selection
+    from wavescope.formats import Exporter
 
 STANDARD_OUTPUT = Path("-")
 DEFAULT_FORMAT = "perfetto"
@@ -84,78 +82,54 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.formats import ExportOptions  # noqa: PLC0415  slow to import
-
-    selection = selection_from(arguments)
-    exporter, target = _destination(Path(arguments.trace), arguments.output, arguments.format)
-    if target == STANDARD_OUTPUT and arguments.json:
-        raise UsageError("-o - and --json both want standard output")
-    options = ExportOptions(gzip=target.name.endswith(".gz"), short_names=not arguments.full_names)
-    with _place(exporter, target, arguments) as path:
-        _export(exporter, path, selection, options, arguments)
-    if target != STANDARD_OUTPUT:
-        tell_written(target, exporter.name, arguments)
+    if arguments.output == STANDARD_OUTPUT:
+        _write_to_stdout(arguments)
+    else:
+        exporter, target = _destination(Path(arguments.trace), arguments.output, arguments.format)
+        tell_written(_converted(arguments, target, exporter.name), exporter.name, arguments)
     return 0
 
 
-@contextmanager
-def _place(exporter: Exporter, target: Path, arguments: argparse.Namespace) -> Iterator[Path]:
-    """Where to write: beside the target, or in a temporary folder on the way to stdout.
-
-    It is refused before the trace is opened, which may take long.
-    """
-    from wavescope.formats.files import replaced  # noqa: PLC0415  slow to import
-
-    if target == STANDARD_OUTPUT:
-        if exporter.is_folder:
-            raise UsageError(
-                f"{exporter.name} writes several files: it cannot go to standard output",
-                hint="name a folder with -o, or use `wavescope query` for one table as CSV",
-            )
-        with tempfile.TemporaryDirectory(prefix="wavescope-") as folder:
-            path = Path(folder) / f"trace{_ending(exporter)}"
-            yield path
-            with path.open("rb") as file:
-                shutil.copyfileobj(file, stdout_bytes())
-    else:
-        inputs = [Path(arguments.trace)]
-        with replaced(
-            target, inputs, force=arguments.force, is_folder=exporter.is_folder
-        ) as temporary:
-            yield temporary
-
-
-def _export(
-    exporter: Exporter,
-    path: Path,
-    selection: Selection,
-    options: ExportOptions,
-    arguments: argparse.Namespace,
-) -> None:
-    quiet: bool = arguments.quiet
-    with opened_source(arguments.trace, quiet=quiet) as source:
-        chosen = chosen_rows(source, selection, quiet=quiet)
-        with Progress(f"writing {path.name}", quiet=quiet) as progress:
-            exporter.write(chosen, path, options, progress)
-        if not quiet:
-            tell_notes(source.notes)
-
-
-def _destination(trace: Path, output: Path | None, format_name: str) -> tuple[Exporter, Path]:
+def _destination(trace: Path, output: Path | None, name: str) -> tuple[Exporter, Path]:
     """The format to write and where to."""
-    from wavescope.formats import exporter_for  # noqa: PLC0415  slow to import
+    if output is not None:
+        return wavescope.export_format(output, name), output
+    exporter = wavescope.export_format(trace, name or DEFAULT_FORMAT)
+    # Folders, which have no ending, are told apart by a word.
+    ending = exporter.suffixes[0] if exporter.suffixes else "-" + exporter.name.split("-")[0]
+    return exporter, Path(default_name(trace.name, ending))
 
-    if output is None:
-        exporter = exporter_for(trace, format_name or DEFAULT_FORMAT)
-        return exporter, Path(default_name(trace.name, _ending(exporter)))
-    if output == STANDARD_OUTPUT and not format_name:
+
+def _converted(arguments: argparse.Namespace, target: Path, format_name: str) -> Path:
+    with Progress(f"writing {target.name}", quiet=arguments.quiet) as progress:
+        return wavescope.convert(
+            arguments.trace,
+            target,
+            format=format_name,
+            selection=selection_from(arguments),
+            short_names=not arguments.full_names,
+            force=arguments.force,
+            progress=progress,
+            tell=progress.tell,
+        )
+
+
+def _write_to_stdout(arguments: argparse.Namespace) -> None:
+    """Write the file to a temporary folder, then to standard output."""
+    if not arguments.format:
         raise UsageError("-o - needs a format", hint="`wavescope info --formats` lists them")
-    return exporter_for(output, format_name), output
-
-
-def _ending(exporter: Exporter) -> str:
-    """The format's own ending; folders are told apart by a word."""
-    return exporter.suffixes[0] if exporter.suffixes else "-" + exporter.name.split("-")[0]
+    exporter = wavescope.export_format(STANDARD_OUTPUT, arguments.format)
+    if exporter.is_folder:
+        raise UsageError(
+            f"{exporter.name} writes several files: it cannot go to standard output",
+            hint="name a folder with -o, or use `wavescope query` for one table as CSV",
+        )
+    if arguments.json:
+        raise UsageError("-o - and --json both want standard output")
+    with tempfile.TemporaryDirectory(prefix="wavescope-") as folder:
+        path = _converted(arguments, Path(folder) / "trace", exporter.name)
+        with path.open("rb") as file:
+            shutil.copyfileobj(file, stdout_bytes())
 
 
 def default_name(name: str, suffix: str) -> str:

@@ -35,7 +35,7 @@ _READS = {
     COUNTER_FILE.kind: {InputKind.COUNTERS, InputKind.TRACE},
 }
 """What can be read where a command asks for an input of a kind."""
-_WORDS = {InputKind.TRACE: "TRACE", InputKind.CAPTURE: "CAPTURE", InputKind.COUNTERS: "COUNTERS"}
+_WORDS = {InputKind.CAPTURE: "CAPTURE", InputKind.COUNTERS: "COUNTERS"}
 
 
 @dataclass(frozen=True)

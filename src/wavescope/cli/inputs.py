@@ -182,16 +182,6 @@ def opened_trace(path: str, *, quiet: bool) -> Iterator[Trace]:
         yield Trace(source)
 
 
-def chosen_rows(source: TraceSource, selection: Selection, *, quiet: bool) -> TraceSource:
-    """The rows of `source` that the filters keep; says so when no op is among them."""
-    from wavescope.model.selected_source import SelectedSource, selected_source  # noqa: PLC0415
-
-    chosen = selected_source(source, selection)
-    if isinstance(chosen, SelectedSource) and not chosen.has_ops:
-        tell_no_ops(selection, quiet=quiet)
-    return chosen
-
-
 def tell_no_ops(selection: Selection, *, quiet: bool) -> None:
     """Say why there is nothing to see: the filters, or the trace itself."""
     if not quiet:

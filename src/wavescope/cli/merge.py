@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import ExitStack
-from pathlib import Path
 
+import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_traces_argument, opened_source, tell_notes
+from wavescope.cli.inputs import add_traces_argument
 from wavescope.cli.options import add_force_flag, add_json_flag, add_output_path, add_quiet_flag
 from wavescope.cli.outputs import tell_written
 from wavescope.cli.progress import Progress
@@ -31,22 +30,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.formats.files import replaced  # noqa: PLC0415  slow to import
-    from wavescope.formats.wavescope.writing import RankFrom, write_trace  # noqa: PLC0415
-
-    inputs = [Path(path) for path in arguments.traces]
-    with ExitStack() as stack:
-        temporary = stack.enter_context(replaced(arguments.output, inputs, force=arguments.force))
-        sources = [
-            stack.enter_context(opened_source(path, quiet=arguments.quiet))
-            for path in arguments.traces
-        ]
-        with Progress(f"merging {len(sources)} traces", quiet=arguments.quiet) as progress:
-            write_trace(sources, temporary, progress, rank_from=RankFrom(arguments.rank_from))
-        if not arguments.quiet:
-            for source in sources:
-                tell_notes(source.notes)
-    tell_written(arguments.output, "wavescope", arguments)
+    activity = f"merging {len(arguments.traces)} traces"
+    with Progress(activity, quiet=arguments.quiet) as progress:
+        written = wavescope.merge(
+            arguments.traces,
+            arguments.output,
+            rank_from=wavescope.RankFrom(arguments.rank_from),
+            force=arguments.force,
+            progress=progress,
+            tell=progress.tell,
+        )
+    tell_written(written, "wavescope", arguments)
     return 0
 
 

@@ -23,21 +23,28 @@ _BLANK_LINE = "\r\x1b[2K"
 
 
 class Progress:
-    """`with Progress("reading trace.db", quiet=False) as progress: work(progress)`.
+    """`with Progress("reading trace.db", quiet=False) as progress: work(progress, progress.tell)`.
 
     The object is called with rows done and rows in all. A thread of its own watches the counts,
-    so that work which cannot report anything still shows that it goes on.
+    so that work which cannot report anything still shows that it goes on. What the work tells is
+    said when it has succeeded.
     """
 
     def __init__(self, activity: str, *, quiet: bool) -> None:
         self._activity = shortened(visible(activity), _ACTIVITY_WIDTH)
         self._counts = (0, 0)
+        self._told: list[str] = []
+        self._quiet = quiet
         self._finished = threading.Event()
         self._thread = None if quiet else threading.Thread(target=self._watch, daemon=True)
 
     def __call__(self, done: int, total: int) -> None:
         """Note that `done` of `total` rows are finished."""
         self._counts = (done, total)
+
+    def tell(self, sentence: str) -> None:
+        """Note a sentence that is worth saying at the end."""
+        self._told.append(sentence)
 
     def __enter__(self) -> Progress:
         if self._thread:
@@ -53,6 +60,9 @@ class Progress:
         self._finished.set()
         if self._thread:
             self._thread.join()
+        if kind is None and not self._quiet:
+            for sentence in self._told:
+                say(sentence, label="note")
 
     def _watch(self) -> None:
         if self._finished.wait(SILENT_SECONDS):

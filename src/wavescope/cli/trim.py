@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from pathlib import PurePath
 
+import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_trace_argument, chosen_rows, opened_source, tell_notes
+from wavescope.cli.inputs import add_trace_argument
 from wavescope.cli.options import (
     add_filter_flags,
     add_force_flag,
@@ -17,7 +18,6 @@ from wavescope.cli.options import (
 )
 from wavescope.cli.outputs import tell_written
 from wavescope.cli.progress import Progress
-from wavescope.errors import UsageError
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,25 +30,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.formats.files import replaced  # noqa: PLC0415  slow to import
-    from wavescope.formats.wavescope.writing import write_trace  # noqa: PLC0415
-
-    selection = selection_from(arguments)
-    if selection.is_everything:
-        raise UsageError(
-            "trim to what? no filter is given",
-            hint="add for example --start 25% --end 50%, --marker decode or --gpu 0",
+    activity = f"trimming {PurePath(arguments.trace).name}"
+    with Progress(activity, quiet=arguments.quiet) as progress:
+        written = wavescope.trim(
+            arguments.trace,
+            arguments.output,
+            selection_from(arguments),
+            force=arguments.force,
+            progress=progress,
+            tell=progress.tell,
         )
-    target: Path = arguments.output
-    with (
-        replaced(target, [Path(arguments.trace)], force=arguments.force) as temporary,
-        opened_source(arguments.trace, quiet=arguments.quiet) as source,
-        Progress(f"trimming {Path(arguments.trace).name}", quiet=arguments.quiet) as progress,
-    ):
-        write_trace([chosen_rows(source, selection, quiet=arguments.quiet)], temporary, progress)
-        if not arguments.quiet:
-            tell_notes(source.notes)
-    tell_written(target, "wavescope", arguments)
+    tell_written(written, "wavescope", arguments)
     return 0
 
 

@@ -34,10 +34,16 @@ __all__ = [
     "exporter_for",
     "exporters",
     "importers",
+    "is_trace",
     "open_source",
     "open_trace",
     "write_source",
 ]
+
+
+def is_trace(path: str | os.PathLike[str]) -> bool:
+    """Whether what is at `path` has a known trace format; an error when it cannot be read."""
+    return importer_of(probe(Path(path))) is not None
 
 
 def open_source(path: str | os.PathLike[str]) -> TraceSource:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -165,6 +167,22 @@ def test_what_cannot_be_read_has_no_kind(tmp_path: Path) -> None:
         wavescope.kind_of(tmp_path / "empty.db")
     with pytest.raises(UnreadableInputError, match="there is no such file"):
         wavescope.kind_of(tmp_path / "absent.db")
+
+
+def test_telling_a_trace_loads_no_reader_of_captures_or_counters(tmp_path: Path) -> None:
+    code = (
+        "import sys, wavescope; wavescope.kind_of(sys.argv[1]); "
+        "print([name for name in sys.modules if 'captures' in name or '.counters.' in name])"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, a_trace_file(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "[]\n"
 
 
 def test_a_capture_says_what_it_is_of(tmp_path: Path) -> None:

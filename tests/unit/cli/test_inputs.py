@@ -11,8 +11,8 @@ import pytest
 from tests.capture_folders import a_capture, step
 from tests.counters_builder import a_workload
 from tests.unit.cli.conftest import Run
+from wavescope.cli.commands import COMMANDS, command_of, entry_for
 from wavescope.cli.inputs import GivenInput, Input, given_inputs
-from wavescope.cli.main import COMMANDS, command_of, entry_for
 
 INPUTS = {
     "info IN": "trace",

@@ -148,3 +148,31 @@ def test_a_dumb_terminal_gets_lines(quick: None, monkeypatch: pytest.MonkeyPatch
         wait_until(lambda: "\n" in terminal.getvalue())
 
     assert terminal.getvalue().splitlines()[0] == "reading: 0 s"
+
+
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No work is long, however slow this machine is."""
+    monkeypatch.setattr(progress_module, "SILENT_SECONDS", 3600.0)
+
+
+def test_what_was_told_is_said_when_the_work_succeeded(
+    unhurried: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Progress("reading", quiet=False) as progress:
+        progress.tell("rows that were skipped: 3")
+        assert capsys.readouterr().err == ""
+
+    assert capsys.readouterr().err == "note: rows that were skipped: 3\n"
+
+
+def test_failed_or_quiet_work_says_no_notes(
+    unhurried: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ZeroDivisionError), Progress("reading", quiet=False) as failing:
+        failing.tell("rows that were skipped: 3")
+        raise ZeroDivisionError
+    with Progress("reading", quiet=True) as silent:
+        silent.tell("rows that were skipped: 3")
+
+    assert capsys.readouterr().err == ""

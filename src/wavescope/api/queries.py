@@ -1,0 +1,71 @@
+"""SQL on any trace, read-only."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from types import TracebackType
+
+from wavescope.api.files import OWN_FORMAT, convert
+from wavescope.api.opened import PathLike
+from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery, SqlRow, require_sqlite
+from wavescope.formats.wavescope import is_wavescope_file
+from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
+
+
+class QueryRows:
+    """The rows of one statement, read as they are asked for; `columns` are their names.
+
+    They can be read once. The trace is released at the end of a `with` block, or by `close`.
+    """
+
+    def __init__(self, query: ReadOnlyQuery, held: ExitStack) -> None:
+        self._query = query
+        self._held = held
+        self.columns = query.columns
+
+    def __iter__(self) -> Iterator[SqlRow]:
+        return iter(self._query)
+
+    def close(self) -> None:
+        """Release the trace and remove what was made of it."""
+        self._held.close()
+
+    def __enter__(self) -> QueryRows:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def query(
+    path: PathLike,
+    sql: str,
+    *,
+    raw: bool = False,
+    progress: Progress = no_progress,
+    tell: Tell = tell_nobody,
+) -> QueryRows:
+    """The rows that one SELECT statement gives; nothing can be changed by it.
+
+    A trace of another format is converted to a temporary trace file first; with `raw` an SQLite
+    file is queried as it is.
+    """
+    given = Path(path)
+    is_own_file = is_wavescope_file(given)
+    with ExitStack() as stack:
+        if raw:
+            require_sqlite(given)
+        elif not is_own_file:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="wavescope-"))
+            target = Path(folder) / "trace.db"
+            given = convert(path, target, format=OWN_FORMAT, progress=progress, tell=tell)
+        rows = stack.enter_context(closing(ReadOnlyQuery(given, sql)))
+        return QueryRows(rows, stack.pop_all())
