@@ -13,7 +13,6 @@
 #include "collector_hsa/app_signals.h"
 #include "collector_hsa/copy_recorder.h"
 #include "collector_hsa/hsa_api.h"
-#include "collector_hsa/kernel_filter.h"
 #include "collector_hsa/kernel_symbols.h"
 #include "collector_hsa/op_log.h"
 #include "collector_hsa/queue_recorder.h"
@@ -36,7 +35,6 @@ class Collector {
   Agents& agents() { return agents_; }
   SlotPool& pool() { return pool_; }
   AppSignals& app_signals() { return app_signals_; }
-  KernelFilter& filter() { return filter_; }
   KernelSymbols& symbols() { return symbols_; }
   CopyRecorder& copies() { return copies_; }
   SignalWatch& watch() { return watch_; }
@@ -82,7 +80,6 @@ class Collector {
   Agents agents_;
   SlotPool pool_;
   AppSignals app_signals_;
-  KernelFilter filter_;
   KernelSymbols symbols_;
   OpLog& op_log_;
   CopyRecorder copies_;

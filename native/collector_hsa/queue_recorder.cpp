@@ -56,8 +56,7 @@ inline void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Pa
 
 // The usual packet, all in one piece: a dispatch without a signal of the application, or with one that it may keep.
 void QueueRecorder::on_one(const Packet& packet, uint64_t next_index, Writer writer) {
-  const bool usual = is_dispatch(packet) && !collector_.filter().active();
-  if (__builtin_expect(!usual || !pending_.reserve(), 0)) return on_unusual(packet, next_index, writer);
+  if (__builtin_expect(!is_dispatch(packet) || !pending_.reserve(), 0)) return on_unusual(packet, next_index, writer);
   SlotBlock* block = pending_.block();
   const uint32_t slot = pending_.slot();
   if (packet.completion_signal.handle != 0) {
@@ -160,10 +159,6 @@ bool QueueRecorder::wanted(const Packet& packet, bool in_batch) {
   }
   if (packet.completion_signal.handle != 0 && collector_.mode() == Mode::kLite) {
     wavescope::count(counters.skipped[WAVESCOPE_SKIP_APP_SIGNAL]);
-    return false;
-  }
-  if (collector_.filter().active() && !collector_.filter().wants(packet.kernel_object)) {
-    wavescope::count(counters.skipped[WAVESCOPE_SKIP_FILTER]);
     return false;
   }
   return true;

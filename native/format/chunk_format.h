@@ -176,7 +176,7 @@ enum WavescopeSkipReason {
   WAVESCOPE_SKIP_APP_SIGNAL = 0,  // lite mode leaves dispatches with the application's signal alone
   WAVESCOPE_SKIP_GRAPH_BATCH = 1, // batches are recorded in full and hip mode only
   WAVESCOPE_SKIP_PAUSED = 2,
-  WAVESCOPE_SKIP_FILTER = 3,      // the kernel name does not match --kernel
+  WAVESCOPE_SKIP_FILTER = 3,      // the kernel name does not match --kernel; counted by who reads the records
   WAVESCOPE_SKIP_NOT_INTERCEPTED = 4,
   WAVESCOPE_SKIP_REASONS = 6,
 };

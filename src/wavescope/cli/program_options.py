@@ -59,7 +59,7 @@ def add_kernel_filter(group: argparse._ArgumentGroup) -> None:
         "--kernel",
         metavar="REGEX",
         default="",
-        help="only kernels whose name matches somewhere, as it is read or as it is mangled",
+        help="only kernels whose whole readable name matches somewhere",
     )
 
 
@@ -79,7 +79,8 @@ def program_command(arguments: argparse.Namespace, verb: str) -> tuple[str, ...]
 def _require_expression(pattern: str) -> None:
     try:
         re.compile(pattern)
-    except re.error as error:
+        pattern.encode()
+    except (re.error, UnicodeEncodeError, RecursionError, OverflowError) as error:
         raise UsageError(f"--kernel '{pattern}' is not a regular expression: {error}") from error
 
 

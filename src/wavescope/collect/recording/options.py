@@ -51,7 +51,7 @@ class RecordOptions:
     max_bytes: int | None = None
     """Most bytes that each process may write."""
     kernel: str = ""
-    """Only kernels whose name, readable or mangled, matches this regular expression."""
+    """Only kernels whose readable name this regular expression of Python's finds."""
     torch: bool = False
     """Put ranges around the operators of torch."""
     other_tools: OtherTools = OtherTools.KEEP

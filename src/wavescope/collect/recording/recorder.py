@@ -29,6 +29,7 @@ from wavescope.collect.windows.recent_part import RecentPart, recent_windows
 from wavescope.collect.windows.triggers import SlowStep, Triggers, marker_pattern
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.formats.output import replaced, require_free
+from wavescope.formats.session.kernel_filter import KERNEL_FILTER
 from wavescope.formats.session.layout import FACTS_SUFFIX
 from wavescope.formats.session.pending import move_into_session, remove_forgotten
 from wavescope.formats.session.reader import open_session
@@ -191,7 +192,7 @@ def describe_session(session: Path, options: RecordOptions, **more: str) -> None
         "recorded_command": shlex.join(options.command),
         "output": str(options.output.absolute()),
         "mode": options.mode.value,
-        "kernel_filter": options.kernel,
+        KERNEL_FILTER: options.kernel,
         "softgpu": "" if options.softgpu is None else options.softgpu or "default",
     }
     write_session_facts(session, {tag: value for tag, value in {**facts, **more}.items() if value})

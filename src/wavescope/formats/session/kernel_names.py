@@ -23,31 +23,60 @@ _MOST_UNKNOWN = 10_000
 _UNKNOWN_KERNEL = "(unknown kernel)"
 
 
+class KernelObjects:
+    """Which of a process's kernels an op ran, by the object it names and its time."""
+
+    def __init__(self, kernels: Sequence[Fact]) -> None:
+        found: dict[int, list[tuple[int, int]]] = {}
+        for place, fact in enumerate(kernels):
+            since_ns = max(0, integer(fact, "ns", 0))
+            found.setdefault(address(fact, "object"), []).append((since_ns, place))
+        self._places = Lookup({where: first[0][1] for where, first in found.items()})
+        self._reused = {where: sorted(all_) for where, all_ in found.items() if len(all_) > 1}
+
+    def places(self, objects: Array, starts_ns: Array) -> Array:
+        """Places among the kernels, unknown ones -1."""
+        places = self._places.values(objects, UNKNOWN)
+        for where, found in self._reused.items():
+            mine = objects == where
+            if mine.any():
+                times = np.array([ns for ns, _ in found], np.int64)
+                latest = np.searchsorted(times, starts_ns[mine], side="right") - 1
+                candidates = np.array([place for _, place in found], np.int64)
+                places[mine] = candidates[np.maximum(latest, 0)]
+        return places
+
+
+def kernel_name(fact: Fact) -> str:
+    """The whole readable name of a kernel, or its address."""
+    mangled = strip_kernel_suffix(text(fact, "name"))
+    return demangle(mangled) or spelled_address(address(fact, "object"))
+
+
+def spelled_address(where: int) -> str:
+    """What a kernel is called that nobody named."""
+    return f"kernel at {where:#x}"
+
+
 class KernelNames:
-    """The kernels that one process loaded."""
+    """The kernels that one process loaded, as rows of the kernel table."""
 
     def __init__(self, builder: TraceBuilder, process: int, kernels: Sequence[Fact]) -> None:
         """Add the kernels to the builder's table."""
         self._strings: StringTable = builder.strings
         self._unknown: dict[int, int] = {}
         self._first_row = builder.row_count(KERNELS) + 1
-        self._name_codes = np.empty(len(kernels), np.int64)
-        rows: dict[int, list[tuple[int, int]]] = {}
-        for place, fact in enumerate(kernels):
-            where = address(fact, "object")
-            self._name_codes[place] = self._add(builder, process, fact, where)
-            rows.setdefault(where, []).append((max(0, integer(fact, "ns", 0)), place))
-        self._places = Lookup({where: found[0][1] for where, found in rows.items()})
-        self._reused = {where: sorted(found) for where, found in rows.items() if len(found) > 1}
+        self._objects = KernelObjects(kernels)
+        codes = [self._add(builder, process, fact) for fact in kernels]
+        self._name_codes = np.array(codes, np.int64)
 
-    def _add(self, builder: TraceBuilder, process: int, fact: Fact, where: int) -> int:
-        mangled = strip_kernel_suffix(text(fact, "name"))
-        name = demangle(mangled) or _spelled(where)
+    def _add(self, builder: TraceBuilder, process: int, fact: Fact) -> int:
+        name = kernel_name(fact)
         builder.add_row(
             KERNELS,
             process=process,
             name=name,
-            mangled=mangled,
+            mangled=strip_kernel_suffix(text(fact, "name")),
             code_object=text(fact, "code_object"),
             **{member: integer(fact, member) for member in _COUNTS},
         )
@@ -55,7 +84,7 @@ class KernelNames:
 
     def name_codes(self, objects: Array, starts_ns: Array) -> Array:
         """Codes of the kernels' names; a kernel that nobody named is called by its address."""
-        places = self._places_of(objects, starts_ns)
+        places = self._objects.places(objects, starts_ns)
         codes = np.full(len(objects), UNKNOWN, np.int64)
         is_known = places >= 0
         codes[is_known] = self._name_codes[places[is_known]]
@@ -68,27 +97,12 @@ class KernelNames:
 
     def row_ids(self, objects: Array, starts_ns: Array) -> Array:
         """Ids in the kernel table, unknown ones -1."""
-        places = self._places_of(objects, starts_ns)
+        places = self._objects.places(objects, starts_ns)
         return np.where(places >= 0, places + self._first_row, UNKNOWN)
-
-    def _places_of(self, objects: Array, starts_ns: Array) -> Array:
-        places = self._places.values(objects, UNKNOWN)
-        for where, found in self._reused.items():
-            mine = objects == where
-            if mine.any():
-                times = np.array([ns for ns, _ in found], np.int64)
-                latest = np.searchsorted(times, starts_ns[mine], side="right") - 1
-                candidates = np.array([place for _, place in found], np.int64)
-                places[mine] = candidates[np.maximum(latest, 0)]
-        return places
 
     def _unknown_code(self, where: int) -> int:
         if where not in self._unknown:
             if len(self._unknown) >= _MOST_UNKNOWN:
                 return self._strings.code(_UNKNOWN_KERNEL)
-            self._unknown[where] = self._strings.code(_spelled(where))
+            self._unknown[where] = self._strings.code(spelled_address(where))
         return self._unknown[where]
-
-
-def _spelled(where: int) -> str:
-    return f"kernel at {where:#x}"

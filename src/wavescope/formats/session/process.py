@@ -12,6 +12,7 @@ from wavescope.arrays.array_types import Array
 from wavescope.formats.session import layout
 from wavescope.formats.session.clock import TickClock
 from wavescope.formats.session.facts import Facts, integer, read_facts, text
+from wavescope.formats.session.kernel_filter import KernelFilter
 from wavescope.formats.session.layout import FACTS_SUFFIX, TEXT_SUFFIX, Stream
 from wavescope.formats.session.op_records import OpRecords
 from wavescope.formats.session.pending import completed_records, pending_path
@@ -36,6 +37,8 @@ class ProcessChunks:
         notes: Notes,
         strings: StringTable,
         window: Window | None = None,
+        *,
+        kernel_pattern: re.Pattern[str] | None = None,
     ) -> None:
         found = BASE_NAME.fullmatch(base)
         assert found is not None
@@ -46,6 +49,10 @@ class ProcessChunks:
         self.window = window
         """The part of it that is wanted; None for all."""
         self.facts: Facts = read_facts(self._path(FACTS_SUFFIX))
+        self.kernel_filter = (
+            None if kernel_pattern is None else KernelFilter(kernel_pattern, self.facts.kernels)
+        )
+        """Whose dispatches are rows; None for all."""
         self.texts = Texts(self._path(TEXT_SUFFIX), strings)
         self.is_running = self.facts.end is None and is_running(
             self.pid, self.start_ns, f"{base}.{FACTS_SUFFIX}"

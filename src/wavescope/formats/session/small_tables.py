@@ -10,7 +10,13 @@ import numpy as np
 
 from wavescope.formats.session.clock import ClockPair
 from wavescope.formats.session.facts import Fact, address, integer, text, words
-from wavescope.formats.session.layout import COPY_QUEUE, COUNTER_KIND, LOSS_REASONS, SKIP_REASONS
+from wavescope.formats.session.layout import (
+    COPY_QUEUE,
+    COUNTER_KIND,
+    LOSS_REASONS,
+    SKIP_FILTER,
+    SKIP_REASONS,
+)
 from wavescope.formats.session.numbering import Numbering, lane_key
 from wavescope.formats.session.op_survey import OpSurvey
 from wavescope.formats.session.process import ProcessChunks
@@ -116,6 +122,9 @@ def add_coverage(
             if not process.is_settled or process.window is not None:
                 # Counters are brought up to date after the records, and know of no window.
                 record["timed"] = survey.timed[key]
+            else:
+                record["timed"] -= min(survey.filtered[key], int(record["timed"]))
+            record["skipped"][SKIP_FILTER] += survey.filtered[key]
             record["seen"] = max(0, int(record["seen"]) - survey.beyond[key])
             timed += _count(record["timed"])
             missing = _missing(process, record, _fallen_out(process, survey, key))
