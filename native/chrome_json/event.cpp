@@ -14,7 +14,7 @@ void clear_args(Event &event) {
   event.kind = Scalar{};
   event.full_name = Scalar{};
   event.grid_is_text = false;
-  std::fill(std::begin(event.arguments), std::end(event.arguments), WS_CHROME_ABSENT);
+  std::fill(std::begin(event.arguments), std::end(event.arguments), WAVESCOPE_CHROME_ABSENT);
 }
 
 // The member of the event that `key` names, nullptr when it is not read.
@@ -37,37 +37,37 @@ Scalar *member_named(Event &event, std::string_view key) {
   }
 }
 
-// Which integer of args `key` names, WS_CHROME_ARGUMENT_COUNT when it is not read. Besides Kineto's spellings, older
+// Which integer of args `key` names, WAVESCOPE_CHROME_ARGUMENT_COUNT when it is not read. Besides Kineto's spellings, older
 // (external id) and newer, these are those of exports of rocpd traces (gpu, graph, graph_node, lds_bytes).
 int argument_named(std::string_view key) {
   switch (key.size()) {
     case 3:
-      return key == "gpu" ? WS_CHROME_DEVICE : WS_CHROME_ARGUMENT_COUNT;
+      return key == "gpu" ? WAVESCOPE_CHROME_DEVICE : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 5:
-      if (key == "bytes") return WS_CHROME_BYTES;
-      if (key == "graph") return WS_CHROME_GRAPH_ID;
-      return key == "queue" ? WS_CHROME_QUEUE : WS_CHROME_ARGUMENT_COUNT;
+      if (key == "bytes") return WAVESCOPE_CHROME_BYTES;
+      if (key == "graph") return WAVESCOPE_CHROME_GRAPH_ID;
+      return key == "queue" ? WAVESCOPE_CHROME_QUEUE : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 6:
-      if (key == "device") return WS_CHROME_DEVICE;
-      return key == "stream" ? WS_CHROME_STREAM : WS_CHROME_ARGUMENT_COUNT;
+      if (key == "device") return WAVESCOPE_CHROME_DEVICE;
+      return key == "stream" ? WAVESCOPE_CHROME_STREAM : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 7:
-      return key == "context" ? WS_CHROME_CONTEXT : WS_CHROME_ARGUMENT_COUNT;
+      return key == "context" ? WAVESCOPE_CHROME_CONTEXT : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 8:
-      return key == "graph id" ? WS_CHROME_GRAPH_ID : WS_CHROME_ARGUMENT_COUNT;
+      return key == "graph id" ? WAVESCOPE_CHROME_GRAPH_ID : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 9:
-      return key == "lds_bytes" ? WS_CHROME_SHARED_MEMORY : WS_CHROME_ARGUMENT_COUNT;
+      return key == "lds_bytes" ? WAVESCOPE_CHROME_SHARED_MEMORY : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 10:
-      return key == "graph_node" ? WS_CHROME_GRAPH_NODE_ID : WS_CHROME_ARGUMENT_COUNT;
+      return key == "graph_node" ? WAVESCOPE_CHROME_GRAPH_NODE_ID : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 11:
-      if (key == "correlation") return WS_CHROME_CORRELATION;
-      return key == "External id" || key == "external id" ? WS_CHROME_EXTERNAL_ID : WS_CHROME_ARGUMENT_COUNT;
+      if (key == "correlation") return WAVESCOPE_CHROME_CORRELATION;
+      return key == "External id" || key == "external id" ? WAVESCOPE_CHROME_EXTERNAL_ID : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 13:
-      if (key == "graph node id") return WS_CHROME_GRAPH_NODE_ID;
-      return key == "shared memory" ? WS_CHROME_SHARED_MEMORY : WS_CHROME_ARGUMENT_COUNT;
+      if (key == "graph node id") return WAVESCOPE_CHROME_GRAPH_NODE_ID;
+      return key == "shared memory" ? WAVESCOPE_CHROME_SHARED_MEMORY : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 20:
-      return key == "registers per thread" ? WS_CHROME_REGISTERS : WS_CHROME_ARGUMENT_COUNT;
+      return key == "registers per thread" ? WAVESCOPE_CHROME_REGISTERS : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     default:
-      return WS_CHROME_ARGUMENT_COUNT;
+      return WAVESCOPE_CHROME_ARGUMENT_COUNT;
   }
 }
 
@@ -123,11 +123,11 @@ Scan EventReader::read_args(Cursor &cursor, int depth, Event &event) {
 
 Scan EventReader::read_argument(Cursor &cursor, int depth, std::string_view key, Event &event) {
   const int argument = argument_named(key);
-  if (argument != WS_CHROME_ARGUMENT_COUNT) return read_integer(cursor, depth, event.arguments[argument]);
-  if (key == "grid") return read_triple(cursor, depth, &event.arguments[WS_CHROME_GRID_X], event.grid_is_text);
+  if (argument != WAVESCOPE_CHROME_ARGUMENT_COUNT) return read_integer(cursor, depth, event.arguments[argument]);
+  if (key == "grid") return read_triple(cursor, depth, &event.arguments[WAVESCOPE_CHROME_GRID_X], event.grid_is_text);
   if (key == "block" || key == "workgroup") {
     bool ignored = false;
-    return read_triple(cursor, depth, &event.arguments[WS_CHROME_BLOCK_X], ignored);
+    return read_triple(cursor, depth, &event.arguments[WAVESCOPE_CHROME_BLOCK_X], ignored);
   }
   if (key == "full_name") return scan_scalar(cursor, depth, event.full_name);
   if (key == "kind") return scan_scalar(cursor, depth, event.kind);
@@ -137,9 +137,9 @@ Scan EventReader::read_argument(Cursor &cursor, int depth, std::string_view key,
 Scan EventReader::read_integer(Cursor &cursor, int depth, int64_t &value) {
   Scalar scalar;
   const Scan step = scan_scalar(cursor, depth, scalar);
-  value = WS_CHROME_ABSENT;
+  value = WAVESCOPE_CHROME_ABSENT;
   if (step != Scan::done || scalar.kind == Scalar::Kind::other) return step;
-  if (!parse_decimal(resolve(scalar, number_scratch_, nullptr), 0, value)) value = WS_CHROME_ABSENT;
+  if (!parse_decimal(resolve(scalar, number_scratch_, nullptr), 0, value)) value = WAVESCOPE_CHROME_ABSENT;
   return step;
 }
 
@@ -151,7 +151,7 @@ Scan EventReader::read_triple_text(Cursor &cursor, int64_t *values) {
   std::string_view rest = resolve(scalar, number_scratch_, nullptr);
   for (size_t index = 0; index < 3; ++index) {
     const size_t end = std::min(rest.find_first_of(",x"), rest.size());
-    if (!parse_decimal(rest.substr(0, end), 0, values[index])) values[index] = WS_CHROME_ABSENT;
+    if (!parse_decimal(rest.substr(0, end), 0, values[index])) values[index] = WAVESCOPE_CHROME_ABSENT;
     if (end == rest.size()) break;
     rest.remove_prefix(end + 1);
   }
@@ -159,7 +159,7 @@ Scan EventReader::read_triple_text(Cursor &cursor, int64_t *values) {
 }
 
 Scan EventReader::read_triple(Cursor &cursor, int depth, int64_t *values, bool &is_text) {
-  std::fill(values, values + 3, WS_CHROME_ABSENT);
+  std::fill(values, values + 3, WAVESCOPE_CHROME_ABSENT);
   is_text = *cursor.at == '"';
   if (is_text) return read_triple_text(cursor, values);
   if (*cursor.at != '[') return skip_value(cursor, depth);

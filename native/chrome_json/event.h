@@ -25,7 +25,7 @@ struct Event {
   Scalar full_name;
   bool grid_is_text = false;
   std::string_view args;  // the whole object, empty when there is none
-  int64_t arguments[WS_CHROME_ARGUMENT_COUNT];
+  int64_t arguments[WAVESCOPE_CHROME_ARGUMENT_COUNT];
 };
 
 // What a scalar stands for: its text, unescaped and repaired into `scratch` where needed (and then *replaced is set when

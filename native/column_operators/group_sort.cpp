@@ -1,4 +1,4 @@
-// Values sorted within groups: dealt to their groups, then sorted by digits group by group.
+// Values sorted within groups: put to their groups, then sorted by digits group by group.
 #include <algorithm>
 #include <array>
 #include <cstddef>

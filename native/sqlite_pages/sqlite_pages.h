@@ -9,11 +9,11 @@
 
 #include <stdint.h>
 
+#include "interface/export.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define WAVESCOPE_EXPORT __attribute__((visibility("default")))
 
 enum WavescopePagesStatus {
   WAVESCOPE_PAGES_OK = 0,

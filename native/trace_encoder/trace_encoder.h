@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#define WAVESCOPE_EXPORT __attribute__((visibility("default")))
+#include "interface/export.h"
 
 extern "C" {
 

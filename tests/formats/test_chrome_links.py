@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
 import pytest
 
 from tests.builders import a_trace
-from wavescope.formats.chrome import arrows, touched_slices
+from wavescope.formats.chrome import arrows, events, touched_slices
 from wavescope.formats.chrome import links as links_module
 from wavescope.formats.chrome.reader import open_chrome_json
 from wavescope.formats.chrome.writer import EXPORTER
@@ -67,10 +68,8 @@ def test_our_own_arrows_link(
 def test_arrows_link_when_the_batch_ends_between_them_and_their_slice(
     exported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wavescope.formats.chrome import events_native, events_python
-
-    for read in (events_native.native_batches, events_python.python_batches):
-        monkeypatch.setattr(read, "__defaults__", (7,))
+    of_seven = functools.partial(events.event_batches, capacity=7)
+    monkeypatch.setattr(events, "event_batches", of_seven)
 
     assert linked_names(Trace(open_chrome_json(exported))) == EXPECTED
 

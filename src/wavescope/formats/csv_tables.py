@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.compressed_output import opened_output
 from wavescope.formats.exporter import Exporter, ExportOptions
 from wavescope.model.columns import OPS, TABLES, UNKNOWN, Column, ColumnType, Table

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.errors import MachineError
 from wavescope.formats.exporter import Exporter, ExportOptions
 from wavescope.model.columns import OPS, TABLES, UNKNOWN, Column, ColumnType, Table

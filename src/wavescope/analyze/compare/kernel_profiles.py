@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.compare.figures import TraceFigures
 from wavescope.analyze.compare.operators import NO_OPERATOR, NOT_RECORDED, op_sequence
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.names.kernel_meaning import meaning_of
 
 FloatArray = npt.NDArray[np.float64]

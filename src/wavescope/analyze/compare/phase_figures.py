@@ -7,9 +7,9 @@ import numpy as np
 from wavescope.analyze.compare.figures import Figures, TraceFigures, total_of
 from wavescope.analyze.phases.marker_paths import NO_PATH
 from wavescope.analyze.phases.serving_phases import serving_phases
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import code_counts
-from wavescope.arrays.group_sums import group_sums
+from wavescope.arrays.group_statistics import group_sums
 
 OUTSIDE_PHASES = "(outside any marker)"
 

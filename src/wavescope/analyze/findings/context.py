@@ -18,7 +18,7 @@ from wavescope.analyze.ops.op_links import OpLinks, op_links
 from wavescope.analyze.ops.scopes import index_type
 from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
 from wavescope.analyze.summary.utilization import GpuUtilization, gpu_utilizations
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
 from wavescope.arrays.intervals import sum_of_lengths_ns
 from wavescope.model.op_kinds import OpClass, OpKind

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.idle_gaps import LongGaps
-from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.arrays.nesting import flatten
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import OpKind

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.ops.gpu_timelines import GpuTimeline
 from wavescope.analyze.ops.rows_by_time import RowsByTime
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.intervals import Times, is_sorted, lengths_ns
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace

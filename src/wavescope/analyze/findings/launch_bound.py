@@ -11,9 +11,9 @@ from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import gaps_sql
 from wavescope.analyze.findings.like_calls import nearest_rank_median
 from wavescope.analyze.phases.marker_paths import NO_PATH
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import code_counts, looked_up
-from wavescope.arrays.group_sums import group_sums
+from wavescope.arrays.group_statistics import group_sums
 from wavescope.model.result import Finding, Severity
 from wavescope.units import counted, duration_text
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.scopes import distinct, index_type
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import looked_up
 from wavescope.model.op_kinds import OpKind, kind_of_type
 from wavescope.model.trace import Trace, TraceTable

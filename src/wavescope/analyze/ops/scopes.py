@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import code_counts, looked_up
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.result import ResultColumn, Value

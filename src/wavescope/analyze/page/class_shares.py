@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from wavescope.analyze.ops.scopes import distinct
 from wavescope.analyze.page.colouring import Colouring
-from wavescope.arrays.array_types import Array
-from wavescope.arrays.group_sums import group_sums
+from wavescope.arrays import Array
+from wavescope.arrays.group_statistics import group_sums
 
 
 class SharedTime(NamedTuple):

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from wavescope.analyze.page.colouring import Colouring
 from wavescope.analyze.page.named_ops import NamedOps
-from wavescope.arrays.array_types import Array
-from wavescope.arrays.group_sums import group_sums
+from wavescope.arrays import Array
+from wavescope.arrays.group_statistics import group_sums
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
 from wavescope.names.kernel_meaning import COMMUNICATION
 

@@ -9,7 +9,7 @@ import numpy as np
 from wavescope.analyze.ops.categories import meaning_of_label
 from wavescope.analyze.ops.op_labels import op_labels
 from wavescope.analyze.ops.scopes import index_type
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_meaning import KernelMeaning
 from wavescope.names.kernel_names import short_name

@@ -8,9 +8,9 @@ import numpy.typing as npt
 from wavescope.analyze.page.colouring import Colouring
 from wavescope.analyze.phases.marker_phases import MarkerPhases
 from wavescope.analyze.phases.serving_phases import ServingPhase, ServingPhases
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import looked_up
-from wavescope.arrays.group_sums import group_sums
+from wavescope.arrays.group_statistics import group_sums
 
 OUTSIDE = "outside markers"
 REST = "other markers"

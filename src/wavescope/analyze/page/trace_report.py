@@ -34,7 +34,7 @@ from wavescope.analyze.summary.kernel_summary import (
 from wavescope.analyze.summary.launch_latency import launch_latency
 from wavescope.analyze.summary.overview import overview
 from wavescope.analyze.summary.utilization import utilization
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import looked_up
 from wavescope.model.result import Finding, Result
 from wavescope.model.trace import Trace

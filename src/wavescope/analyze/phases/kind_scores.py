@@ -17,7 +17,7 @@ from wavescope.analyze.phases.label_signs import LabelSigns
 from wavescope.analyze.phases.phase_rules import Strengths
 from wavescope.analyze.phases.step_kinds import Numbers, Reals, StepKinds
 from wavescope.analyze.steps.lanes import Lane
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 
 NAMED_SHARE = 0.01
 """Kernels with a phase in their name count fully from this share of a step's time on."""

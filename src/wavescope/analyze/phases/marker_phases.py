@@ -24,7 +24,7 @@ from wavescope.analyze.phases.marker_paths import (
 from wavescope.analyze.phases.marker_ranges import FoundRanges, found_ranges
 from wavescope.analyze.phases.op_ranges import Basis, OpRanges, op_ranges
 from wavescope.arrays.coded_columns import code_counts, looked_up
-from wavescope.arrays.group_unions import group_unions_ns
+from wavescope.arrays.interval_union import group_unions_ns
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 

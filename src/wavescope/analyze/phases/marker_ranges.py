@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
-from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays import Array
+from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.arrays.intervals import Times
 from wavescope.arrays.nesting import FlatRanges, Nesting, flatten, nest
 from wavescope.model.columns import MARKER_INSTANT, UNKNOWN

@@ -15,7 +15,7 @@ from wavescope.analyze.ops.scopes import index_type
 from wavescope.analyze.phases.marker_paths import NO_PATH, Path
 from wavescope.analyze.phases.marker_phases import MarkerPhases
 from wavescope.arrays.coded_columns import code_counts
-from wavescope.arrays.group_sums import group_sums
+from wavescope.arrays.group_statistics import group_sums
 from wavescope.model.op_kinds import OpKind
 from wavescope.names.kernel_meaning import CategoryRules, KernelMeaning
 from wavescope.names.kernel_names import short_name

@@ -15,8 +15,8 @@ from wavescope.analyze.phases.serving_phases import (
     serving_phases,
 )
 from wavescope.analyze.steps.step_times import nearest_rank
-from wavescope.arrays.group_sums import group_sums
-from wavescope.arrays.group_unions import group_unions_ns
+from wavescope.arrays.group_statistics import group_sums
+from wavescope.arrays.interval_union import group_unions_ns
 from wavescope.arrays.intervals import lengths_ns
 from wavescope.model.result import (
     Finding,

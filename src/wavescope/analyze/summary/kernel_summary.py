@@ -16,7 +16,7 @@ import numpy as np
 from wavescope.analyze.ops.categories import meaning_of_label
 from wavescope.analyze.ops.op_labels import OpLabels, op_labels
 from wavescope.analyze.ops.scopes import Scope, ScopeIndex, combine, index_type, scope_index
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value

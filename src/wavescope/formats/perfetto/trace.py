@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.perfetto.links import FlowLinks
 from wavescope.formats.perfetto.pairs import Slices
 from wavescope.formats.perfetto.rows import Rows

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.symbols import json_text
 from wavescope.model.columns import AGENTS, UNKNOWN
 from wavescope.model.source import TraceSource, read_columns

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.rows import Rocprofv3Rows
 from wavescope.model.columns import COUNTERS
 

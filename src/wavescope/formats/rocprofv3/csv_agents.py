@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.csv_columns import CsvColumns
 from wavescope.formats.rocprofv3.rows import GpuFacts, Rocprofv3Rows
 from wavescope.model.columns import UNKNOWN

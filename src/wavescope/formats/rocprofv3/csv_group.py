@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import orjson
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.counters import CounterRows
 from wavescope.formats.rocprofv3.csv_agents import AgentNames
 from wavescope.formats.rocprofv3.csv_blocks import CsvBlocks

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.counters import CounterRows
 from wavescope.formats.rocprofv3.json_blocks import JsonBlocks
 from wavescope.formats.rocprofv3.json_columns import integers, texts, values

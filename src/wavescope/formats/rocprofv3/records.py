@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.agents import GpuTable, gpu_handles
 from wavescope.formats.rocprofv3.counter_values import CounterValues
 from wavescope.formats.rocprofv3.kinds import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import orjson
 
-from wavescope.arrays.array_types import Array
-from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays import Array
+from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.formats.rocprofv3.processes import Processes
 from wavescope.model.columns import KERNELS, UNKNOWN
 from wavescope.model.source import TraceSource, read_columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.rpd.launches import LaunchRows
 from wavescope.formats.rpd.schema import (
     EMPTY_ID,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session.call_functions import CallFunction, call_functions
 from wavescope.formats.session.layout import CALL_KIND, CALL_OPEN
 from wavescope.formats.session.op_survey import LARGEST_TIME

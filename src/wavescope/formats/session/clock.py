@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 
 _RATE_NS = 1_000_000_000
 _LARGEST = (1 << 63) - 1

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session.facts import Fact
 from wavescope.formats.session.kernel_names import KernelObjects, kernel_name, spelled_address
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session.facts import Fact, address, integer, text
 from wavescope.formats.session.lookup import Lookup
 from wavescope.model.builder import TraceBuilder

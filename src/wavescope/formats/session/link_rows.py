@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session.call_rows import CallRows
 from wavescope.formats.session.op_rows import OpRows
 from wavescope.model.source import Batch

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 
 
 class Lookup:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session.kernel_names import KernelNames
 from wavescope.formats.session.layout import HOST_DEVICE, OpRecordKind
 from wavescope.formats.session.lookup import Lookup

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session import layout
 from wavescope.formats.session.clock import TickClock
 from wavescope.formats.session.facts import Facts, integer, read_facts, text

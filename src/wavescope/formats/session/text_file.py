@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session.layout import TEXT_ENTRY
 from wavescope.formats.session.lookup import Lookup
 from wavescope.model.columns import UNKNOWN

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.formats.timeline.bodies import BodyTable, EventBody
 from wavescope.formats.timeline.counter_series import StepSeries
 from wavescope.formats.timeline.gpu_busy import GpuBusy

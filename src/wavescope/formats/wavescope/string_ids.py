@@ -7,7 +7,7 @@ import sqlite3
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.sqlite.sqlite_open import as_text, quoted
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.strings import StringTable
