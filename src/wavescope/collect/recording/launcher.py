@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from wavescope.collect.recording.signal_witness import SignalWitness
+from wavescope.collect.recording.group_signal_probe import GroupSignalProbe
 from wavescope.errors import MachineError, UsageError
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -73,9 +73,9 @@ def launch(
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
         began_ns = time.monotonic_ns()
-        with SignalWitness(watched) as witness:
+        with GroupSignalProbe(watched) as probe:
             child = _started(command, environment, before)
-            end = _watched(child, watched, witness, meanwhile)
+            end = _watched(child, watched, probe, meanwhile)
         return replace(end, wall_ns=time.monotonic_ns() - began_ns)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -104,7 +104,7 @@ def _started(command: Sequence[str], environment: Mapping[str, str], mask: Itera
 
 
 def _watched(
-    child: int, watched: Iterable[int], witness: SignalWitness, meanwhile: Callable[[], None]
+    child: int, watched: Iterable[int], probe: GroupSignalProbe, meanwhile: Callable[[], None]
 ) -> ProgramEnd:
     interruptions, trouble = 0, ""
     while True:
@@ -123,17 +123,17 @@ def _watched(
             interruptions += 1
         if interruptions > 1 and info.si_signo in _FORWARDED:
             kill_tree(child)
-        elif not _has_reached(child, info, witness):
+        elif not _has_reached(child, info, probe):
             _send(child, info.si_signo)
 
 
-def _has_reached(child: int, info: signal.struct_siginfo, witness: SignalWitness) -> bool:
+def _has_reached(child: int, info: signal.struct_siginfo, probe: GroupSignalProbe) -> bool:
     """Whether the program received a signal itself, as a member of the recorder's group."""
     try:
         is_in_group = os.getpgid(child) == os.getpgrp()
     except ProcessLookupError:
         return True
-    was_for_group = info.si_code == _SENT_BY_KERNEL or witness.has_received(info.si_signo)
+    was_for_group = info.si_code == _SENT_BY_KERNEL or probe.has_received(info.si_signo)
     return is_in_group and was_for_group
 
 

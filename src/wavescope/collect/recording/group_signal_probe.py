@@ -14,19 +14,19 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 _PATIENCE_S = 0.05
-"""How much later than the recorder the witness may get a signal."""
+"""How much later than the recorder the probe may get a signal."""
 
 
-class SignalWitness:
+class GroupSignalProbe:
     """The second process; it ends with the block, and with this process."""
 
     def __init__(self, watched: Iterable[int]) -> None:
-        """`watched` are blocked in this process, and so they are in the witness."""
+        """`watched` are blocked in this process, and so they are in the probe."""
         self._watched = frozenset(watched)
         self._pid = 0
         self._questions: socket.socket | None = None
 
-    def __enter__(self) -> SignalWitness:
+    def __enter__(self) -> GroupSignalProbe:
         ours, theirs = socket.socketpair()
         with warnings.catch_warnings():
             # Newer Pythons warn of threads; the child does nothing that they could have locked.
@@ -35,7 +35,7 @@ class SignalWitness:
         if self._pid == 0:
             try:
                 ours.close()
-                _testify(theirs)
+                _answer(theirs)
             finally:
                 os._exit(0)
         theirs.close()
@@ -49,7 +49,7 @@ class SignalWitness:
             os.waitpid(self._pid, 0)
 
     def has_received(self, number: int) -> bool:
-        """Whether the witness received the signal too; each time it did is told once."""
+        """Whether the probe received the signal too; each time it did is told once."""
         if self._questions is None or number not in self._watched:
             return False
         try:
@@ -59,7 +59,7 @@ class SignalWitness:
             return False
 
 
-def _testify(questions: socket.socket) -> None:
+def _answer(questions: socket.socket) -> None:
     """Answer until nobody can ask any more. Nothing else of this process is held open."""
     kept = questions.fileno()
     os.closerange(0, kept)
