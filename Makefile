@@ -42,11 +42,12 @@ test-torch: setup ## the tests with PyTorch, which is installed first
 test-runtimes: setup ## the tests of recording on each of RUNTIMES, which are fetched first
 	tools/test_runtimes $(BIN) $(RUNTIMES)
 
-lint: setup ## ruff, mypy, import layers
+lint: setup ## ruff, mypy, import layers, the format of native code
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(BIN)/clang-format --dry-run --Werror $(shell find native -name '*.h' -o -name '*.cpp')
 
 native-test: setup ## the native tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake -S native -B build/native-test -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_WARNINGS_AS_ERRORS=ON -DWAVESCOPE_SANITIZE=ON >/dev/null

@@ -9,7 +9,7 @@
 namespace wavescope::chrome_json {
 namespace {
 
-void clear_args(Event &event) {
+void clear_args(Event& event) {
   event.args = {};
   event.kind = Scalar{};
   event.full_name = Scalar{};
@@ -18,7 +18,7 @@ void clear_args(Event &event) {
 }
 
 // The member of the event that `key` names, nullptr when it is not read.
-Scalar *member_named(Event &event, std::string_view key) {
+Scalar* member_named(Event& event, std::string_view key) {
   switch (key.size()) {
     case 2:
       if (key == "ph") return &event.phase;
@@ -30,10 +30,8 @@ Scalar *member_named(Event &event, std::string_view key) {
       if (key == "pid") return &event.process;
       if (key == "tid") return &event.thread;
       return key == "dur" ? &event.duration : nullptr;
-    case 4:
-      return key == "name" ? &event.name : nullptr;
-    default:
-      return nullptr;
+    case 4: return key == "name" ? &event.name : nullptr;
+    default: return nullptr;
   }
 }
 
@@ -41,8 +39,7 @@ Scalar *member_named(Event &event, std::string_view key) {
 // (external id) and newer, these are those of exports of rocpd traces (gpu, graph, graph_node, lds_bytes).
 int argument_named(std::string_view key) {
   switch (key.size()) {
-    case 3:
-      return key == "gpu" ? WAVESCOPE_CHROME_DEVICE : WAVESCOPE_CHROME_ARGUMENT_COUNT;
+    case 3: return key == "gpu" ? WAVESCOPE_CHROME_DEVICE : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 5:
       if (key == "bytes") return WAVESCOPE_CHROME_BYTES;
       if (key == "graph") return WAVESCOPE_CHROME_GRAPH_ID;
@@ -50,40 +47,34 @@ int argument_named(std::string_view key) {
     case 6:
       if (key == "device") return WAVESCOPE_CHROME_DEVICE;
       return key == "stream" ? WAVESCOPE_CHROME_STREAM : WAVESCOPE_CHROME_ARGUMENT_COUNT;
-    case 7:
-      return key == "context" ? WAVESCOPE_CHROME_CONTEXT : WAVESCOPE_CHROME_ARGUMENT_COUNT;
-    case 8:
-      return key == "graph id" ? WAVESCOPE_CHROME_GRAPH_ID : WAVESCOPE_CHROME_ARGUMENT_COUNT;
-    case 9:
-      return key == "lds_bytes" ? WAVESCOPE_CHROME_SHARED_MEMORY : WAVESCOPE_CHROME_ARGUMENT_COUNT;
-    case 10:
-      return key == "graph_node" ? WAVESCOPE_CHROME_GRAPH_NODE_ID : WAVESCOPE_CHROME_ARGUMENT_COUNT;
+    case 7: return key == "context" ? WAVESCOPE_CHROME_CONTEXT : WAVESCOPE_CHROME_ARGUMENT_COUNT;
+    case 8: return key == "graph id" ? WAVESCOPE_CHROME_GRAPH_ID : WAVESCOPE_CHROME_ARGUMENT_COUNT;
+    case 9: return key == "lds_bytes" ? WAVESCOPE_CHROME_SHARED_MEMORY : WAVESCOPE_CHROME_ARGUMENT_COUNT;
+    case 10: return key == "graph_node" ? WAVESCOPE_CHROME_GRAPH_NODE_ID : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 11:
       if (key == "correlation") return WAVESCOPE_CHROME_CORRELATION;
       return key == "External id" || key == "external id" ? WAVESCOPE_CHROME_EXTERNAL_ID : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 13:
       if (key == "graph node id") return WAVESCOPE_CHROME_GRAPH_NODE_ID;
       return key == "shared memory" ? WAVESCOPE_CHROME_SHARED_MEMORY : WAVESCOPE_CHROME_ARGUMENT_COUNT;
-    case 20:
-      return key == "registers per thread" ? WAVESCOPE_CHROME_REGISTERS : WAVESCOPE_CHROME_ARGUMENT_COUNT;
-    default:
-      return WAVESCOPE_CHROME_ARGUMENT_COUNT;
+    case 20: return key == "registers per thread" ? WAVESCOPE_CHROME_REGISTERS : WAVESCOPE_CHROME_ARGUMENT_COUNT;
+    default: return WAVESCOPE_CHROME_ARGUMENT_COUNT;
   }
 }
 
 }  // namespace
 
-std::string_view resolve(const Scalar &scalar, std::string &scratch, bool *replaced) {
+std::string_view resolve(const Scalar& scalar, std::string& scratch, bool* replaced) {
   if (scalar.kind == Scalar::Kind::number) return scalar.text;
   if (scalar.kind == Scalar::Kind::string && is_valid_utf8(scalar.text)) return scalar.text;
   scratch.clear();
-  const bool repaired = scalar.kind == Scalar::Kind::string ? append_valid_utf8(scalar.text, scratch)
-                                                            : append_unescaped(scalar.text, scratch);
+  const bool repaired =
+      scalar.kind == Scalar::Kind::string ? append_valid_utf8(scalar.text, scratch) : append_unescaped(scalar.text, scratch);
   if (repaired && replaced != nullptr) *replaced = true;
   return scratch;
 }
 
-Scan EventReader::read(Cursor &cursor, int depth, Event &event) {
+Scan EventReader::read(Cursor& cursor, int depth, Event& event) {
   event = Event{};
   clear_args(event);
   if (depth >= kMaximumDepth) return cursor.fail("nested more than 256 levels deep");
@@ -93,7 +84,7 @@ Scan EventReader::read(Cursor &cursor, int depth, Event &event) {
     std::string_view key;
     step = scan_key(cursor, key_scratch_, key);
     if (step != Scan::done) return step;
-    if (Scalar *member = member_named(event, key); member != nullptr) {
+    if (Scalar* member = member_named(event, key); member != nullptr) {
       step = scan_scalar(cursor, depth + 1, *member);
     } else if (key == "args") {
       clear_args(event);
@@ -106,9 +97,9 @@ Scan EventReader::read(Cursor &cursor, int depth, Event &event) {
   return step;
 }
 
-Scan EventReader::read_args(Cursor &cursor, int depth, Event &event) {
+Scan EventReader::read_args(Cursor& cursor, int depth, Event& event) {
   if (depth >= kMaximumDepth) return cursor.fail("nested more than 256 levels deep");
-  const char *const begin = cursor.at;
+  const char* const begin = cursor.at;
   bool more = false;
   Scan step = scan_object_start(cursor, more);
   while (step == Scan::done && more) {
@@ -121,7 +112,7 @@ Scan EventReader::read_args(Cursor &cursor, int depth, Event &event) {
   return step;
 }
 
-Scan EventReader::read_argument(Cursor &cursor, int depth, std::string_view key, Event &event) {
+Scan EventReader::read_argument(Cursor& cursor, int depth, std::string_view key, Event& event) {
   const int argument = argument_named(key);
   if (argument != WAVESCOPE_CHROME_ARGUMENT_COUNT) return read_integer(cursor, depth, event.arguments[argument]);
   if (key == "grid") return read_triple(cursor, depth, &event.arguments[WAVESCOPE_CHROME_GRID_X], event.grid_is_text);
@@ -134,7 +125,7 @@ Scan EventReader::read_argument(Cursor &cursor, int depth, std::string_view key,
   return skip_value(cursor, depth);
 }
 
-Scan EventReader::read_integer(Cursor &cursor, int depth, int64_t &value) {
+Scan EventReader::read_integer(Cursor& cursor, int depth, int64_t& value) {
   Scalar scalar;
   const Scan step = scan_scalar(cursor, depth, scalar);
   value = WAVESCOPE_CHROME_ABSENT;
@@ -144,7 +135,7 @@ Scan EventReader::read_integer(Cursor &cursor, int depth, int64_t &value) {
 }
 
 // Reads "256,1,1" or "256x1x1".
-Scan EventReader::read_triple_text(Cursor &cursor, int64_t *values) {
+Scan EventReader::read_triple_text(Cursor& cursor, int64_t* values) {
   Scalar scalar;
   const Scan step = scan_string(cursor, scalar);
   if (step != Scan::done) return step;
@@ -158,7 +149,7 @@ Scan EventReader::read_triple_text(Cursor &cursor, int64_t *values) {
   return step;
 }
 
-Scan EventReader::read_triple(Cursor &cursor, int depth, int64_t *values, bool &is_text) {
+Scan EventReader::read_triple(Cursor& cursor, int depth, int64_t* values, bool& is_text) {
   std::fill(values, values + 3, WAVESCOPE_CHROME_ABSENT);
   is_text = *cursor.at == '"';
   if (is_text) return read_triple_text(cursor, values);

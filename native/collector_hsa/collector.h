@@ -62,7 +62,9 @@ class Collector {
   void finish_with_runtime();
   // After that, at the end of the process: nothing is in flight any more. Safe in a signal handler.
   static void remove_pending_file(const Session& session);
-  void note_unfinished() { session_.facts().note("the last dispatches not recorded: the collector's thread does not answer"); }
+  void note_unfinished() {
+    session_.facts().note("the last dispatches not recorded: the collector's thread does not answer");
+  }
 
  private:
   static Worker::Activity sweep_all(void* collector);

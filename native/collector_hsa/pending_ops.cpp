@@ -23,8 +23,7 @@ bool PendingOps::next_block() {
 
 bool PendingOps::empty() const {
   const SlotBlock* block = first_.load(std::memory_order_acquire);
-  return block == nullptr ||
-         (block->first_open == block->head() && block->next.load(std::memory_order_acquire) == nullptr);
+  return block == nullptr || (block->first_open == block->head() && block->next.load(std::memory_order_acquire) == nullptr);
 }
 
 uint32_t PendingOps::sweep(OpLog& log, Agents& agents, uint64_t now_ns, bool last) {

@@ -61,7 +61,8 @@ void QueueRecorder::on_one(const Packet& packet, uint64_t next_index, Writer wri
   const uint32_t slot = pending_.slot();
   if (packet.completion_signal.handle != 0) {
     block->set_kind(slot, SlotKind::kInPlace);
-    if (collector_.mode() == Mode::kLite || !collector_.app_signals().adopt_app_signal(packet.completion_signal, block, slot)) {
+    if (collector_.mode() == Mode::kLite ||
+        !collector_.app_signals().adopt_app_signal(packet.completion_signal, block, slot)) {
       return on_unusual(packet, next_index, writer);
     }
     wavescope::count(pending_.counters().seen);

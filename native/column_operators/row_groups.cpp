@@ -12,7 +12,8 @@ namespace {
 using wavescope::column_operators::count_groups;
 
 template <typename Value>
-void put_together(const uint16_t* groups, std::size_t rows, std::vector<std::size_t> places, const WavescopeGroupedColumn& column) {
+void put_together(const uint16_t* groups, std::size_t rows, std::vector<std::size_t> places,
+                  const WavescopeGroupedColumn& column) {
   const Value* const from = static_cast<const Value*>(column.from);
   Value* const to = static_cast<Value*>(column.to);
   for (std::size_t row = 0; row < rows; ++row) to[places[groups[row]]++] = from[row];
@@ -62,7 +63,7 @@ int wavescope_count_codes(const int32_t* codes, int64_t count, int32_t code_coun
 }
 
 int wavescope_group_rows(const uint16_t* groups, int64_t count, int32_t group_count, const int32_t* order,
-                        const WavescopeGroupedColumn* columns, int32_t column_count, int64_t* counts) {
+                         const WavescopeGroupedColumn* columns, int32_t column_count, int64_t* counts) {
   if (count < 0 || group_count < 0 || column_count < 0) return 1;
   const auto rows = static_cast<std::size_t>(count);
   const auto group_limit = static_cast<std::size_t>(group_count);

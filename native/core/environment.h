@@ -6,8 +6,8 @@
 //   WAVESCOPE_MAX_BYTES    most bytes that one process writes
 //   WAVESCOPE_DELAY_MS     record from so long after the start of the process
 //   WAVESCOPE_DURATION_MS  record for so long
-//   WAVESCOPE_SIGNALS      runtime: completion signals of the HSA runtime, instead of ones in memory that outlives the process
-//   WAVESCOPE_VERBOSE      1: say on stderr what is done
+//   WAVESCOPE_SIGNALS      runtime: completion signals of the HSA runtime, instead of ones in memory that outlives the
+//   process WAVESCOPE_VERBOSE      1: say on stderr what is done
 #ifndef WAVESCOPE_CORE_ENVIRONMENT_H
 #define WAVESCOPE_CORE_ENVIRONMENT_H
 

@@ -6,7 +6,8 @@
 
 namespace wavescope {
 
-// Has `on_end(argument)` called when the calling thread ends. There is one key per process and function, whose only purpose this is.
+// Has `on_end(argument)` called when the calling thread ends. There is one key per process and function, whose only purpose
+// this is.
 template <void (*on_end)(void*)>
 void call_at_thread_end(void* argument) {
   static const pthread_key_t key = [] {

@@ -1,4 +1,5 @@
-// Which functions and structures the library has. Python asks before it calls any other function (wavescope/native/library.py).
+// Which functions and structures the library has. Python asks before it calls any other function
+// (wavescope/native/library.py).
 #ifndef WAVESCOPE_INTERFACE_VERSION_H
 #define WAVESCOPE_INTERFACE_VERSION_H
 

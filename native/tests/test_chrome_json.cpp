@@ -20,11 +20,11 @@ struct Row {
   int64_t id, start_ns, duration_ns;
   std::vector<int64_t> arguments;
 
-  bool operator==(const Row &other) const {
+  bool operator==(const Row& other) const {
     return phase == other.phase && name == other.name && category == other.category && kind == other.kind &&
            process == other.process && thread == other.thread && args == other.args && flags == other.flags &&
-           id_kind == other.id_kind && id == other.id && start_ns == other.start_ns &&
-           duration_ns == other.duration_ns && arguments == other.arguments;
+           id_kind == other.id_kind && id == other.id && start_ns == other.start_ns && duration_ns == other.duration_ns &&
+           arguments == other.arguments;
   }
 };
 
@@ -66,10 +66,10 @@ struct Columns {
 
 using Parser = std::unique_ptr<WavescopeChromeParser, decltype(&wavescope_chrome_close)>;
 
-void take(WavescopeChromeParser *parser, WavescopeChromeTable table, std::vector<std::string> &texts) {
-  const int64_t *ends = nullptr;
+void take(WavescopeChromeParser* parser, WavescopeChromeTable table, std::vector<std::string>& texts) {
+  const int64_t* ends = nullptr;
   size_t count = 0;
-  const char *blob = wavescope_chrome_take(parser, table, &ends, &count);
+  const char* blob = wavescope_chrome_take(parser, table, &ends, &count);
   int64_t start = 0;
   for (size_t index = 0; index < count; ++index) {
     texts.emplace_back(blob + start, static_cast<size_t>(ends[index] - start));
@@ -77,17 +77,17 @@ void take(WavescopeChromeParser *parser, WavescopeChromeTable table, std::vector
   }
 }
 
-std::string text_at(const std::vector<std::string> &texts, int32_t code) {
+std::string text_at(const std::vector<std::string>& texts, int32_t code) {
   return code < 0 ? "<none>" : texts[static_cast<size_t>(code)];
 }
 
-void collect(WavescopeChromeParser *parser, const Columns &columns, size_t count, Result &result) {
+void collect(WavescopeChromeParser* parser, const Columns& columns, size_t count, Result& result) {
   take(parser, WAVESCOPE_CHROME_TEXTS, result.texts);
   take(parser, WAVESCOPE_CHROME_KEYS, result.keys);
   take(parser, WAVESCOPE_CHROME_METADATA, result.metadata);
   size_t args_size = 0;
-  const char *args = wavescope_chrome_args(parser, &args_size);
-  const WavescopeChromeColumns &each = columns.pointers;
+  const char* args = wavescope_chrome_args(parser, &args_size);
+  const WavescopeChromeColumns& each = columns.pointers;
   for (size_t row = 0; row < count; ++row) {
     const int64_t args_start = row == 0 ? 0 : each.args_end[row - 1];
     CHECK(each.args_end[row] <= static_cast<int64_t>(args_size));
@@ -99,13 +99,13 @@ void collect(WavescopeChromeParser *parser, const Columns &columns, size_t count
                            text_at(result.texts, each.category[row]), text_at(result.texts, each.kind[row]),
                            text_at(result.keys, each.process[row]), text_at(result.keys, each.thread[row]),
                            std::string(args + args_start, static_cast<size_t>(each.args_end[row] - args_start)),
-                           each.flags[row], each.id_kind[row], each.id[row], each.start_ns[row],
-                           each.duration_ns[row], arguments});
+                           each.flags[row], each.id_kind[row], each.id[row], each.start_ns[row], each.duration_ns[row],
+                           arguments});
   }
 }
 
 // Reads `json`, fed `piece` bytes at a time, in batches of `capacity`.
-Result read(const std::string &json, size_t piece = SIZE_MAX, size_t capacity = 7) {
+Result read(const std::string& json, size_t piece = SIZE_MAX, size_t capacity = 7) {
   Parser parser(wavescope_chrome_open(), wavescope_chrome_close);
   CHECK(parser != nullptr);
   CHECK(wavescope_chrome_drop_args(parser.get(), "dropped", 7) == 0);
@@ -135,7 +135,7 @@ Result read(const std::string &json, size_t piece = SIZE_MAX, size_t capacity = 
   return result;
 }
 
-Row only_row(const std::string &json) {
+Row only_row(const std::string& json) {
   const Result result = read(json);
   CHECK(result.error.empty());
   CHECK(result.rows.size() == 1);
@@ -165,7 +165,7 @@ void check_times() {
       {"1e-999999999999999999999", 0},
       {std::string("0.") + std::string(100000, '0') + "1", 0},
   };
-  for (const auto &[text, expected] : cases) {
+  for (const auto& [text, expected] : cases) {
     const Row number = only_row("[{\"ts\":" + text + "}]");
     CHECK(number.flags == WAVESCOPE_CHROME_HAS_TS);
     CHECK(number.start_ns == expected);
@@ -173,13 +173,13 @@ void check_times() {
     CHECK(quoted.flags == WAVESCOPE_CHROME_HAS_DUR);
     CHECK(quoted.duration_ns == expected);
   }
-  for (const char *text : {"9223372036854775.808", "-9223372036854775.8091", "1e300", "1e99999999999999999999", "NaN",
+  for (const char* text : {"9223372036854775.808", "-9223372036854775.8091", "1e300", "1e99999999999999999999", "NaN",
                            "-Infinity", "\"\"", "\"abc\"", "\"1 \"", "\"0x10\"", "\"1e\"", "\".\"", "\"--1\""}) {
     const Result result = read(std::string("[{\"ts\":") + text + "}]");
     CHECK(result.rows.size() == 1 && result.rows[0].flags == 0);
     CHECK(result.counts.unusable_times == 1);
   }
-  for (const char *text : {"null", "true", "[1]", "{\"a\":1}"}) {
+  for (const char* text : {"null", "true", "[1]", "{\"a\":1}"}) {
     const Result result = read(std::string("[{\"ts\":") + text + "}]");
     CHECK(result.rows[0].flags == 0 && result.counts.unusable_times == 0);
   }
@@ -196,7 +196,8 @@ void check_fields() {
   CHECK(row.process == "n0" && row.thread == "sstream 7");
   CHECK(row.start_ns == 1500 && row.duration_ns == 2000);
   CHECK(row.id_kind == WAVESCOPE_CHROME_ID_NUMBER && row.id == 12);
-  CHECK(row.flags == (WAVESCOPE_CHROME_HAS_TS | WAVESCOPE_CHROME_HAS_DUR | WAVESCOPE_CHROME_BINDS_ENCLOSING | WAVESCOPE_CHROME_HAS_ARGS));
+  CHECK(row.flags ==
+        (WAVESCOPE_CHROME_HAS_TS | WAVESCOPE_CHROME_HAS_DUR | WAVESCOPE_CHROME_BINDS_ENCLOSING | WAVESCOPE_CHROME_HAS_ARGS));
   const std::vector<int64_t> expected = {99, 5, 3, 7, 6, 1, 1000, 4, 8589934593, 168, 213188, 2, 66, 1, 384, 1, kAbsent};
   CHECK(row.arguments == expected);
   CHECK(row.args.find("\"other\":\" a b \"}") != std::string::npos);
@@ -224,8 +225,8 @@ void check_fields() {
   CHECK(only_row(R"([{"id":"0x7f"}])").id_kind == WAVESCOPE_CHROME_ID_TEXT);
   CHECK(only_row(R"([{"id":"0x7f"}])").id == (int64_t{1} << 62) + 127);
   CHECK(only_row(R"([{"id":"127"}])").id_kind == WAVESCOPE_CHROME_ID_TEXT && only_row(R"([{"id":"127"}])").id == 127);
-  for (const char *other : {R"([{"id":"0127"}])", R"([{"id":""}])", R"([{"id":"0x"}])", R"([{"id":"0X7F"}])", R"([{"id":"-1"}])",
-                            R"([{"id":"1000000000000000"}])", R"([{"id":1.5}])"}) {
+  for (const char* other : {R"([{"id":"0127"}])", R"([{"id":""}])", R"([{"id":"0x"}])", R"([{"id":"0X7F"}])",
+                            R"([{"id":"-1"}])", R"([{"id":"1000000000000000"}])", R"([{"id":1.5}])"}) {
     CHECK(only_row(other).id_kind == WAVESCOPE_CHROME_ID_TEXT && only_row(other).id == -1);
   }
   CHECK(only_row(R"([{"id":18446744073709551615}])").id_kind == WAVESCOPE_CHROME_ID_TEXT);
@@ -246,14 +247,16 @@ void check_text() {
       {"\xF4\x90\x80\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
       {"12345678\xE2\x82\xAC\xE2(", "12345678\xE2\x82\xAC\xEF\xBF\xBD("},
   };
-  for (const auto &[text, expected] : repaired) {
+  for (const auto& [text, expected] : repaired) {
     const Result result = read("[{\"name\":\"" + text + "\"},{\"name\":\"" + text + "\"}]");
     CHECK(result.rows.size() == 2 && result.rows[0].name == expected && result.rows[1].name == expected);
     CHECK(result.counts.replaced_texts == 2);
     CHECK(result.texts.size() == 2);  // "dropped" and this one
   }
-  const Row args = only_row("[{\"args\": {\"a\\n\": \"x\ny\\ud800\xFF\", \"b\" : [NaN, -Infinity, Infinity, -1.50e+3], \"c\":true}}]");
-  CHECK(args.args == "{\"a\\n\":\"x\\u000ay\\ufffd\xEF\xBF\xBD\",\"b\":[\"NaN\",\"-Infinity\",\"Infinity\",-1.50e+3],\"c\":true}");
+  const Row args =
+      only_row("[{\"args\": {\"a\\n\": \"x\ny\\ud800\xFF\", \"b\" : [NaN, -Infinity, Infinity, -1.50e+3], \"c\":true}}]");
+  CHECK(args.args ==
+        "{\"a\\n\":\"x\\u000ay\\ufffd\xEF\xBF\xBD\",\"b\":[\"NaN\",\"-Infinity\",\"Infinity\",-1.50e+3],\"c\":true}");
   const std::string long_name(1000000, 'n');
   const Result result = read("[{\"name\":\"" + long_name + "\"},{\"name\":\"" + long_name + "x\"}]", 1000);
   CHECK(result.rows.size() == 2 && result.rows[0].name == long_name && result.rows[1].name == long_name + "x");
@@ -271,11 +274,11 @@ void check_top_level() {
   const Result mixed = read("[1, \"a\", null, [{}], {\"ph\":\"X\"}, ]");
   CHECK(mixed.error.empty() && mixed.rows.size() == 1 && mixed.counts.not_objects == 4);
 
-  for (const char *open : {"[", "[{}", "[{},", "[{} , \n"}) {
+  for (const char* open : {"[", "[{}", "[{},", "[{} , \n"}) {
     const Result result = read(open);
     CHECK(result.error.empty() && result.counts.truncated == 0);
   }
-  for (const char *cut : {"[{", "[{\"a\":1", "[{},{\"name\":\"x", "{", "{\"traceEvents\":[{}", "{\"traceEvents\":[{}]",
+  for (const char* cut : {"[{", "[{\"a\":1", "[{},{\"name\":\"x", "{", "{\"traceEvents\":[{}", "{\"traceEvents\":[{}]",
                           "{\"a\":[1,", "[{\"a\":tr", "[{\"a\":-", "[{\"a\":1.", "[{\"a\":\"\\u00"}) {
     const Result result = read(cut);
     CHECK(result.error.empty() && result.counts.truncated == 1);
@@ -306,7 +309,7 @@ void check_errors() {
       {"{,}", 1},
       {"[}", 1},
   };
-  for (const auto &[json, offset] : cases) {
+  for (const auto& [json, offset] : cases) {
     for (size_t piece : {SIZE_MAX, size_t{1}}) {
       const Result result = read(json, piece);
       CHECK(!result.error.empty());
@@ -329,7 +332,7 @@ const char kSample[] = R"({"schemaVersion": 1, "deviceProperties": [{"id": 0, "n
   {"ph": "X", "cat": "kernel", "args": {"grid": [1, 2, 3], "block": "4,5,6", "kind": "k", "correlation": 7}}
 ], "traceName": "h.json"})";
 
-bool same(const Result &left, const Result &right) {
+bool same(const Result& left, const Result& right) {
   return left.rows == right.rows && left.texts == right.texts && left.keys == right.keys &&
          left.metadata == right.metadata && left.error == right.error && left.error_offset == right.error_offset &&
          std::memcmp(&left.counts, &right.counts, sizeof left.counts) == 0;
@@ -369,14 +372,9 @@ void check_damaged() {
     for (size_t change = 0; change <= random(4); ++change) {
       const size_t at = random(json.size());
       switch (random(3)) {
-        case 0:
-          json[at] = interesting[random(interesting.size())];
-          break;
-        case 1:
-          json.erase(at, 1 + random(20));
-          break;
-        default:
-          json.insert(at, json.substr(random(json.size()), random(30)));
+        case 0: json[at] = interesting[random(interesting.size())]; break;
+        case 1: json.erase(at, 1 + random(20)); break;
+        default: json.insert(at, json.substr(random(json.size()), random(30)));
       }
       if (json.empty()) json = "[";
     }

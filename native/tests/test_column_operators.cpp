@@ -1,6 +1,4 @@
 // Passes over columns equal what plain loops and comparison sorts give, at the edges of every type too.
-#include "column_operators/column_operators.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "check.h"
+#include "column_operators/column_operators.h"
 
 namespace {
 
@@ -109,7 +108,8 @@ void rows_of_a_group_come_together() {
   const std::vector<uint8_t> narrow{1, 2, 3, 4, 5};
   Numbers wide_grouped(5);
   std::vector<uint8_t> narrow_grouped(5);
-  const WavescopeGroupedColumn columns[] = {{wide.data(), wide_grouped.data(), 8}, {narrow.data(), narrow_grouped.data(), 1}};
+  const WavescopeGroupedColumn columns[] = {{wide.data(), wide_grouped.data(), 8},
+                                            {narrow.data(), narrow_grouped.data(), 1}};
   const std::vector<int32_t> order{2, 0, 1};
   Numbers counts(3);
   CHECK(wavescope_group_rows(groups.data(), 5, 3, order.data(), columns, 2, counts.data()) == 0);

@@ -91,7 +91,8 @@ void many_signals_have_their_place() {
   constexpr uint32_t kRegions = 24;
   constexpr uint32_t kInRegion = 1024;
   constexpr uint64_t kApart = uint64_t{8} << 20;  // so that their addresses differ in few bits
-  void* memory = mmap(nullptr, kRegions * kApart, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, kRegions * kApart, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   CHECK(memory != MAP_FAILED);
   for (uint32_t region = 0; region < kRegions; ++region) {
     const uint64_t stride = region % 2 == 0 ? 128 : 64;

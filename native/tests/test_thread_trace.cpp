@@ -1,12 +1,11 @@
 // Wave files become columns; cut and spoiled ones leave what came before; counters find producers.
-#include "thread_trace/thread_trace.h"
-
 #include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "check.h"
+#include "thread_trace/thread_trace.h"
 
 namespace {
 
@@ -27,9 +26,8 @@ struct Columns {
         ends(capacity),
         producer(capacity) {
     const auto room = static_cast<int64_t>(capacity);
-    raw = {room, 0, time.data(), category.data(), stall.data(), duration.data(), line.data(),
-           room, 0, wait.data(), ends.data(),
-           room, 0, producer.data()};
+    raw = {room,        0,    time.data(), category.data(), stall.data(), duration.data(), line.data(), room, 0, wait.data(),
+           ends.data(), room, 0,           producer.data()};
   }
 
   WavescopeWaveStatus read() { return wavescope_wave_read(text.data(), text.size() - WAVESCOPE_WAVE_PADDING, &raw, &facts); }
@@ -96,11 +94,13 @@ void check_counters() {
   std::vector<int64_t> wait(8), ends(8), producer(8);
   std::vector<uint8_t> counter(8);
   WavescopeDependencies found = {8, 0, wait.data(), counter.data(), ends.data(), 8, 0, producer.data()};
-  CHECK(wavescope_wait_dependencies(row.data(), offsets.data(), 2, action_of_row.data(), 3, actions, 3, &family, &found) == 0);
+  CHECK(wavescope_wait_dependencies(row.data(), offsets.data(), 2, action_of_row.data(), 3, actions, 3, &family, &found) ==
+        0);
   CHECK(found.list_count == 3 && found.producer_count == 3);
   CHECK(wait[0] == 2 && producer[0] == 0 && wait[1] == 3 && producer[1] == 1 && wait[2] == 7 && producer[2] == 6);
   found = {1, 0, wait.data(), counter.data(), ends.data(), 8, 0, producer.data()};
-  CHECK(wavescope_wait_dependencies(row.data(), offsets.data(), 2, action_of_row.data(), 3, actions, 3, &family, &found) == 1);
+  CHECK(wavescope_wait_dependencies(row.data(), offsets.data(), 2, action_of_row.data(), 3, actions, 3, &family, &found) ==
+        1);
 }
 
 }  // namespace

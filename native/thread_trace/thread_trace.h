@@ -57,7 +57,7 @@ typedef enum {
 
 // Reads one wave file, whose text is followed by WAVESCOPE_WAVE_PADDING zero bytes.
 WAVESCOPE_EXPORT WavescopeWaveStatus wavescope_wave_read(const char* text, size_t size, WavescopeWaveColumns* columns,
-                                                   WavescopeWaveFacts* facts);
+                                                         WavescopeWaveFacts* facts);
 
 enum { WAVESCOPE_COUNTERS = 8, WAVESCOPE_SHARED_GROUPS = 2 };
 
@@ -94,9 +94,9 @@ typedef struct {
 // action_of_row[row[event]] says what an event does (-1 and rows out of range: nothing). Returns 0, or 1 when a capacity
 // does not suffice, an action is out of range or memory is short.
 WAVESCOPE_EXPORT int wavescope_wait_dependencies(const int32_t* row, const int64_t* offsets, int64_t wave_count,
-                                            const int32_t* action_of_row, int64_t row_count,
-                                            const WavescopeCounterAction* actions, int64_t action_count,
-                                            const WavescopeCounterFamily* family, WavescopeDependencies* dependencies);
+                                                 const int32_t* action_of_row, int64_t row_count,
+                                                 const WavescopeCounterAction* actions, int64_t action_count,
+                                                 const WavescopeCounterFamily* family, WavescopeDependencies* dependencies);
 
 #ifdef __cplusplus
 }

@@ -86,8 +86,7 @@ class Counters {
 
   bool append(const std::vector<int64_t>& events, std::size_t first, std::size_t count) {
     if (found_.producer_count + static_cast<int64_t>(count) > found_.producer_capacity) return false;
-    std::copy_n(events.begin() + static_cast<std::ptrdiff_t>(first), count,
-                found_.producer_event + found_.producer_count);
+    std::copy_n(events.begin() + static_cast<std::ptrdiff_t>(first), count, found_.producer_event + found_.producer_count);
     found_.producer_count += static_cast<int64_t>(count);
     return true;
   }
@@ -111,8 +110,8 @@ class Counters {
 }  // namespace
 
 int wavescope_wait_dependencies(const int32_t* row, const int64_t* offsets, int64_t wave_count, const int32_t* action_of_row,
-                     int64_t row_count, const WavescopeCounterAction* actions, int64_t action_count,
-                     const WavescopeCounterFamily* family, WavescopeDependencies* dependencies) {
+                                int64_t row_count, const WavescopeCounterAction* actions, int64_t action_count,
+                                const WavescopeCounterFamily* family, WavescopeDependencies* dependencies) {
   try {
     Counters counters(*family, *dependencies);
     for (int64_t wave = 0; wave < wave_count; ++wave) {

@@ -11,8 +11,8 @@
 namespace {
 
 using wavescope::chrome_json::Cursor;
-using wavescope::chrome_json::Scan;
 using wavescope::chrome_json::expect;
+using wavescope::chrome_json::Scan;
 using wavescope::chrome_json::scan_key;
 using wavescope::chrome_json::scan_object_separator;
 using wavescope::chrome_json::scan_object_start;
@@ -234,9 +234,7 @@ class WaveReader {
     return Scan::done;
   }
 
-  static bool fits(int64_t value, int64_t most = std::numeric_limits<int32_t>::max()) {
-    return value >= 0 && value <= most;
-  }
+  static bool fits(int64_t value, int64_t most = std::numeric_limits<int32_t>::max()) { return value >= 0 && value <= most; }
 
   static bool is_time(int64_t value) { return value > -kMostTime && value < kMostTime; }
 
@@ -256,7 +254,8 @@ class WaveReader {
 
 }  // namespace
 
-WavescopeWaveStatus wavescope_wave_read(const char* text, size_t size, WavescopeWaveColumns* columns, WavescopeWaveFacts* facts) {
+WavescopeWaveStatus wavescope_wave_read(const char* text, size_t size, WavescopeWaveColumns* columns,
+                                        WavescopeWaveFacts* facts) {
   *facts = {kAbsent, kAbsent, kAbsent, kAbsent, kAbsent, kAbsent, 0};
   const WavescopeWaveColumns before = *columns;
   try {
