@@ -12,6 +12,7 @@ wavescope.compare(["old.db", "new.db"])   # what changed
 wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
 wavescope.metric_panels("workloads/gemm")  # what hardware counters say
 wavescope.traffic("out_counter_collection.csv")   # how kernels use L2 and memory
+wavescope.record(["python3", "train.py"])  # run a program, record what its GPUs do
 
 with wavescope.range("prefill"):          # shows up as a marker when the program is recorded
     ...
@@ -29,24 +30,62 @@ if TYPE_CHECKING:
     from wavescope.api.comparison import compare
     from wavescope.api.counters import metric_panels, roofline, traffic
     from wavescope.api.files import convert, merge
+    from wavescope.api.machine import (
+        doctor,
+        fetch_runtime,
+        remove_runtime,
+        runtimes,
+        softgpu_command,
+        softgpu_environment,
+        write_tiny_model,
+    )
+    from wavescope.api.overhead import overhead
     from wavescope.api.phases import phases, steps
+    from wavescope.api.recording import (
+        attach,
+        pause_process,
+        record,
+        recover,
+        resume_process,
+        run_dormant,
+        snapshot,
+    )
     from wavescope.api.traces import find, open, report, summary  # noqa: A004
+    from wavescope.collect import (
+        AttachOptions,
+        OtherTools,
+        OverheadOptions,
+        RecordMode,
+        RecordOptions,
+    )
+    from wavescope.collect.softgpu import SoftGpuOptions
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
+    from wavescope.model.overhead_runs import MetricKind
     from wavescope.model.result import Finding, Result
     from wavescope.model.selection import Selection
     from wavescope.model.trace import Trace
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
+    "AttachOptions",
     "Finding",
+    "MetricKind",
+    "OtherTools",
+    "OverheadOptions",
+    "RecordMode",
+    "RecordOptions",
     "Result",
     "Selection",
+    "SoftGpuOptions",
     "Trace",
     "WavescopeError",
     "__version__",
+    "attach",
     "compare",
     "convert",
+    "doctor",
+    "fetch_runtime",
     "find",
     "hotspots",
     "mark",
@@ -54,40 +93,74 @@ __all__ = [
     "metric_panels",
     "occupancy",
     "open",
+    "overhead",
     "pause",
+    "pause_process",
     "phases",
     "plan",
     "range",
+    "record",
+    "recover",
+    "remove_runtime",
     "report",
     "resume",
+    "resume_process",
     "roofline",
+    "run_dormant",
+    "runtimes",
+    "snapshot",
+    "softgpu_command",
+    "softgpu_environment",
     "steps",
     "summary",
     "traffic",
+    "write_tiny_model",
 ]
 
 
 _HOMES = {
+    "AttachOptions": "wavescope.collect",
     "Finding": "wavescope.model.result",
+    "MetricKind": "wavescope.model.overhead_runs",
+    "OtherTools": "wavescope.collect",
+    "OverheadOptions": "wavescope.collect",
+    "RecordMode": "wavescope.collect",
+    "RecordOptions": "wavescope.collect",
     "Result": "wavescope.model.result",
     "Selection": "wavescope.model.selection",
+    "SoftGpuOptions": "wavescope.collect.softgpu",
     "Trace": "wavescope.model.trace",
     "WavescopeError": "wavescope.errors",
+    "attach": "wavescope.api.recording",
     "compare": "wavescope.api.comparison",
     "convert": "wavescope.api.files",
+    "doctor": "wavescope.api.machine",
+    "fetch_runtime": "wavescope.api.machine",
     "find": "wavescope.api.traces",
     "hotspots": "wavescope.api.captures",
     "merge": "wavescope.api.files",
     "metric_panels": "wavescope.api.counters",
     "occupancy": "wavescope.api.captures",
     "open": "wavescope.api.traces",
+    "overhead": "wavescope.api.overhead",
+    "pause_process": "wavescope.api.recording",
     "phases": "wavescope.api.phases",
     "plan": "wavescope.api.captures",
+    "record": "wavescope.api.recording",
+    "recover": "wavescope.api.recording",
+    "remove_runtime": "wavescope.api.machine",
     "report": "wavescope.api.traces",
+    "resume_process": "wavescope.api.recording",
     "roofline": "wavescope.api.counters",
+    "run_dormant": "wavescope.api.recording",
+    "runtimes": "wavescope.api.machine",
+    "snapshot": "wavescope.api.recording",
+    "softgpu_command": "wavescope.api.machine",
+    "softgpu_environment": "wavescope.api.machine",
     "steps": "wavescope.api.phases",
     "summary": "wavescope.api.traces",
     "traffic": "wavescope.api.counters",
+    "write_tiny_model": "wavescope.api.machine",
 }
 
 

@@ -33,15 +33,22 @@ def test_links_lead_to_pages_and_headings_that_are_there(page: Path) -> None:
     assert broken == []
 
 
-def test_the_readme_lists_every_command_once() -> None:
-    rows = re.findall(
-        r"^\| (`wavescope .*?) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.M
-    )
-    listed = [
-        word.removeprefix("wavescope ") for row in rows for word in re.findall("`(.*?)`", row)
-    ]
+def test_the_reference_lists_every_command_once() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[`(.*?)`\]", page, re.M)
 
     assert sorted(listed) == sorted(entry.name for entry in COMMANDS)
+
+
+def test_the_readme_is_short_and_shows_only_commands_that_are_there() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    names = {word for entry in COMMANDS for word in (entry.name, *entry.aliases)}
+    shown = set(re.findall(r"^wavescope ([a-z-]+)", text, re.M))
+    shown |= set(re.findall(r"`wavescope ([a-z]+)`", text))
+
+    assert len(text.splitlines()) <= 60
+    assert shown
+    assert shown <= names
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/install.md"])

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wavescope.cli.opened import opened_trace
+from wavescope.cli.inputs import opened_trace
 from wavescope.cli.progress import Progress
+from wavescope.errors import UnknownFormatError, UnreadableInputError
 
 if TYPE_CHECKING:
     from wavescope.model.dispatch_counters import DispatchCounters
@@ -18,10 +19,16 @@ def memory_counters(paths: Sequence[str], *, quiet: bool) -> DispatchCounters:
     from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS  # noqa: PLC0415
     from wavescope.analyze.traffic.trace_counters import counters_of_trace  # noqa: PLC0415
     from wavescope.formats.counters.loose_files import read_counter_files  # noqa: PLC0415
+    from wavescope.model.dispatch_counters import COLLECT_HINT  # noqa: PLC0415
 
     def of_trace(path: Path) -> DispatchCounters:
-        with opened_trace(str(path), quiet=quiet) as trace:
-            return counters_of_trace(trace, str(path), TRAFFIC_COUNTERS.__contains__)
+        try:
+            with opened_trace(str(path), quiet=quiet) as trace:
+                return counters_of_trace(trace, str(path), TRAFFIC_COUNTERS.__contains__)
+        except UnknownFormatError as error:
+            raise UnreadableInputError(
+                path, "it is no counter file: neither a counter CSV nor a trace", hint=COLLECT_HINT
+            ) from error
 
     return read_counter_files(
         [Path(path) for path in paths],

@@ -38,7 +38,7 @@ from wavescope.collect.counters.workload_path import (
     workload_folder,
 )
 from wavescope.collect.machine import Machine
-from wavescope.collect.recording.ranks import Rank
+from wavescope.collect.ranks import Rank
 from wavescope.errors import UnreadableInputError, UsageError
 
 HEADER = (
@@ -116,6 +116,15 @@ def test_a_command_line_says_what_is_collected(tmp_path: Path) -> None:
     assert command[command.index("--kernel-include-regex") + 1] == r"gemm\(|add"
     assert command[command.index("--kernel-iteration-range") + 1] == "[1,3-5]"
     assert command[-2:] == ["--", "./app"]
+
+
+def test_kernels_are_chosen_by_regular_expression(tmp_path: Path) -> None:
+    request = request_in(tmp_path, kernel="gemm|add$")
+    perfmon = write_perfmon(request, "pmc_perf_0", ["SQ_WAVES"])
+
+    command = pass_command(request, Path("rocprofv3"), perfmon, tmp_path / "out")
+
+    assert command[command.index("--kernel-include-regex") + 1] == "gemm|add$"
 
 
 @pytest.mark.parametrize("text", ["0", "5:3", "x", "", "1:2:3", "-1"])

@@ -17,17 +17,11 @@ _LISTED = 5
 def chosen_dispatches(
     counters: DispatchCounters, kernel: str = "", dispatches: Collection[int] = ()
 ) -> DispatchCounters:
-    """Dispatches of kernels whose name holds or matches `kernel`, with one of these numbers."""
+    """Dispatches of kernels whose name matches `kernel` somewhere, with one of these numbers."""
     kept = list(counters.dispatches)
     if kernel:
-        # Kernel names are full of characters that mean something in a pattern.
-        is_plain = any(kernel in name for name in counters.kernels)
-        pattern = None if is_plain else compiled(kernel)
-        kept = [
-            each
-            for each in kept
-            if (kernel in each.kernel if pattern is None else pattern.search(each.kernel))
-        ]
+        pattern = compiled(kernel)
+        kept = [each for each in kept if pattern.search(each.kernel)]
     if dispatches:
         wanted = {str(number) for number in dispatches}
         kept = [each for each in kept if each.dispatch.strip() in wanted]

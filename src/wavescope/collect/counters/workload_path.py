@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wavescope.collect.recording.ranks import Rank
+from wavescope.collect.ranks import Rank
 from wavescope.errors import UsageError
 
 _PLACEHOLDER = re.compile(r"%hostname%|%gpumodel%|%rank%(/?)|%env\{([^}%]*)\}%")

@@ -1,0 +1,130 @@
+"""Keeps the newest part of a recording and gives the space of what is older back.
+
+This is done from outside of the program, a few times a second: records that were complete so long
+ago that all of them are too old are taken out of the files. What was taken is noted beside them, so
+that a trace can say how much there was.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import orjson
+
+from wavescope.formats.session.layout import OPS, OpRecordKind
+from wavescope.formats.session.op_survey import lane_keys
+from wavescope.formats.session.session import RECENT_PART, RECENT_PART_DRAFT, process_bases
+from wavescope.formats.session.spent_records import forget_finished, forget_ops, opened_stream
+
+_MOST_TIME = (1 << 63) - 1
+_LOOKS_PER_PERIOD = 8
+
+
+@dataclass
+class RecentPart:
+    """The newest `last_ns` of every process of a session, up to its end."""
+
+    session: Path
+    last_ns: int | None = None
+    """None keeps all."""
+    end_ns: int | None = None
+    """When recording ended; None while it goes on."""
+    _looked_ns: int = 0
+    _seen: dict[str, deque[tuple[int, int]]] = field(default_factory=dict)
+    """By process: when there were how many op records, the oldest look first."""
+    _forgotten: dict[str, int] = field(default_factory=dict)
+    """By process: the place before which all op records are given back."""
+    _fallen_out: dict[str, Counter[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._write(boottime_ns())
+
+    def end_at(self, end_ns: int) -> None:
+        """What starts from then on is not wanted; the first such moment counts."""
+        self.end_ns = end_ns if self.end_ns is None else min(end_ns, self.end_ns)
+        self._write(boottime_ns())
+
+    def finish(self) -> None:
+        """The program has ended: the newest part is what came before now."""
+        self._write(boottime_ns())
+
+    def keep(self, now_ns: int | None = None) -> None:
+        """Forget what is too old by now; most calls have nothing to do."""
+        now_ns = boottime_ns() if now_ns is None else now_ns
+        if self.last_ns is None or self.end_ns is not None:
+            return
+        if now_ns - self._looked_ns < self.last_ns // _LOOKS_PER_PERIOD:
+            return
+        self._looked_ns = now_ns
+        before_ns = now_ns - self.last_ns
+        with suppress(OSError), kept_still(self.session, wait=False):
+            for base in process_bases(path.name for path in self.session.iterdir()):
+                self._keep_ops(base, now_ns, before_ns)
+                forget_finished(self.session, base, before_ns)
+            self._write(now_ns)
+
+    def _keep_ops(self, base: str, now_ns: int, before_ns: int) -> None:
+        ops = opened_stream(self.session, base, OPS)
+        if ops is None:
+            return
+        looks = self._seen.setdefault(base, deque())
+        end_place = None
+        while looks and looks[0][0] <= before_ns:
+            end_place = looks.popleft()[1]
+        looks.append((now_ns, ops.slot_count))
+        first = self._forgotten.get(base, 0)
+        if end_place is None or end_place <= first:
+            return
+        per_page = 4096 // ops.record_bytes
+        end_place = end_place // per_page * per_page
+        fallen = self._fallen_out.setdefault(base, Counter())
+        for start in range(first, end_place, 1 << 16):
+            records = ops.records_at(np.arange(start, min(end_place, start + (1 << 16))))
+            chosen = records[records["kind"] == OpRecordKind.DISPATCH]
+            keys, counts = np.unique(lane_keys(chosen), return_counts=True)
+            for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+                fallen[key] += count
+        self._forgotten[base] = end_place
+        self._write(now_ns)
+        forget_ops(self.session, base, end_place)
+
+    def _write(self, until_ns: int) -> None:
+        state = {
+            "last_ns": self.last_ns,
+            "until_ns": until_ns if self.end_ns is None else self.end_ns,
+            "end_ns": _MOST_TIME if self.end_ns is None else self.end_ns,
+            "fallen_out": {
+                base: {str(key): count for key, count in counts.items()}
+                for base, counts in self._fallen_out.items()
+            },
+        }
+        draft = self.session / RECENT_PART_DRAFT
+        draft.write_bytes(orjson.dumps(state))
+        draft.replace(self.session / RECENT_PART)
+
+
+def boottime_ns() -> int:
+    """Now, on the clock of all records."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+@contextmanager
+def kept_still(session: Path, *, wait: bool = True) -> Iterator[None]:
+    """Nothing is taken out of the session's files by others while the block runs.
+
+    Without `wait` an error where others need them to be still.
+    """
+    folder = os.open(session, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(folder)

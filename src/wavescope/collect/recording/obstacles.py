@@ -1,0 +1,130 @@
+"""What keeps the collector out of a program, or from its GPU work: told before and after a run.
+
+Other tools may want the same work; a program may be such that nothing can be loaded into it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from wavescope.collect.machine import Machine
+from wavescope.collect.program_files import ProgramKind, kind_of, loaded_program
+from wavescope.collect.record_options import OtherTools, RecordOptions
+from wavescope.collect.softgpu import SoftGpuOptions
+
+_TOOL_VARIABLES = (
+    "ROCP_TOOL_LIBRARIES",
+    "ROCPROFILER_REGISTER_LIBRARY",
+    "ROCPROFILER_REGISTER_FORCE_LOAD",
+)
+"""Any of them makes the runtime register with rocprofiler and ignore HSA_TOOLS_LIB."""
+_OFF = ("", "0", "false", "no", "off")
+_TOOL_FUNCTION = b"\0rocprofiler_configure\0"
+_OWN_LIBRARY = "libwavescope_collector"
+_HSA_LIBRARIES = ("libhsa-runtime64.so.1", "libhsa-runtime64.so")
+
+
+def registered_tools(environment: Mapping[str, str]) -> list[str]:
+    """What makes the runtime of a program register with rocprofiler, as the user would spell it."""
+    found = [
+        f"{name}={environment[name]}"
+        for name in _TOOL_VARIABLES
+        if environment.get(name, "").lower() not in _OFF
+    ]
+    preloaded = environment.get("LD_PRELOAD", "").replace(":", " ").split()
+    found += [
+        f"LD_PRELOAD={library}"
+        for library in preloaded
+        if not _is_own(library) and _has_tool_function(Path(library))
+    ]
+    return found
+
+
+def hsa_tools(environment: Mapping[str, str]) -> list[str]:
+    """Other libraries that the HSA runtime is asked to load as it loads the collector."""
+    return [word for word in environment.get("HSA_TOOLS_LIB", "").split() if not _is_own(word)]
+
+
+def other_tools_sentences(choice: OtherTools, environment: Mapping[str, str]) -> list[str]:
+    """What the user should know before the program runs; nothing when there are no other tools."""
+    registered, loaded = registered_tools(environment), hsa_tools(environment)
+    if choice is OtherTools.OFF:
+        names = registered + [f"HSA_TOOLS_LIB={word}" for word in loaded]
+        return [f"other tools are turned off: {', '.join(names)}"] if names else []
+    sentences = []
+    if registered:
+        sentences.append(
+            f"another tool is set up ({', '.join(registered)}): where the HSA runtime registers "
+            "with rocprofiler, that tool records the GPU's work and this trace will not have it; "
+            "--other-tools off records it here, and not there"
+        )
+    if loaded:
+        sentences.append(
+            f"another tool is loaded by HSA_TOOLS_LIB ({', '.join(loaded)}): it may not see the "
+            "queues that are recorded here; --other-tools off leaves it out"
+        )
+    return sentences
+
+
+def without_other_tools(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment in which the collector is the only tool of the HSA runtime."""
+    dropped = (*_TOOL_VARIABLES, "HSA_TOOLS_LIB", "HSA_TOOLS_ROCPROFILER_V1_TOOLS")
+    kept = {name: value for name, value in environment.items() if name not in dropped}
+    own = [word for word in environment.get("HSA_TOOLS_LIB", "").split() if _is_own(word)]
+    if own:
+        kept["HSA_TOOLS_LIB"] = " ".join(own)
+    return kept | {"HSA_TOOLS_DISABLE_REGISTER": "1"}
+
+
+def _is_own(library: str) -> bool:
+    return Path(library).name.startswith(_OWN_LIBRARY)
+
+
+def _has_tool_function(library: Path) -> bool:
+    """Whether a library names the function by which rocprofiler knows its tools."""
+    try:
+        with (
+            library.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        ):
+            return data.find(_TOOL_FUNCTION) >= 0
+    except (OSError, ValueError):
+        return False
+
+
+def why_nothing(
+    options: RecordOptions, environment: Mapping[str, str], machine: Machine | None = None
+) -> list[str]:
+    """What keeps the collector out of a program, or the likeliest reason when nothing is seen."""
+    name = loaded_program(options.command)
+    path = Path(shutil.which(name, path=environment.get("PATH")) or name)
+    if kind_of(path) is ProgramKind.STATIC:
+        return [f"{path} is statically linked: no library can be loaded into it"]
+    if is_privileged(path):
+        return [f"{path} runs with another user's rights: the system ignores LD_PRELOAD for it"]
+    reasons = ["no process of the program used a GPU through ROCm's HSA runtime, or set a marker"]
+    if tools := registered_tools(environment):
+        reasons.append(f"another tool may have kept it: {', '.join(tools)}; try --other-tools off")
+    here = machine or Machine()
+    if (runtime := SoftGpuOptions.parse(options.softgpu or "").other_runtime) is not None:
+        reasons.append(
+            f"only the program itself runs on the runtime {runtime}: what it starts runs on the "
+            "machine's own"
+        )
+    elif not here.library(*_HSA_LIBRARIES):
+        reasons.append("the HSA runtime (libhsa-runtime64.so.1) is not installed on this machine")
+    elif options.softgpu is None and not here.gpu_nodes():
+        reasons.append("this machine has no AMD GPU; --softgpu runs the program on a software one")
+    return reasons
+
+
+def is_privileged(program: Path) -> bool:
+    """Whether the system runs a program with the rights of its owner or group."""
+    try:
+        mode = program.stat().st_mode
+    except OSError:
+        return False
+    return bool(mode & 0o6000)

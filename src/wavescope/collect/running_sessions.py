@@ -1,0 +1,230 @@
+"""The recordings that run now, so that others can pause and resume them.
+
+Each recorder leaves a small file in a folder of the user's own; it names the session folder, where
+every recorded process has a control page.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from wavescope.collect.launcher import parent_of
+from wavescope.errors import MachineError, UsageError
+from wavescope.formats.session.layout import CONTROL_PAGE, CONTROL_SUFFIX, MAGIC, VERSION
+from wavescope.formats.session.session import DORMANT, read_session_facts
+
+_CONTROL_NAME = re.compile(rf"\d{{1,10}}-\d{{1,20}}\.{CONTROL_SUFFIX}", re.ASCII)
+_RECORDING_OFFSET = 12
+_MOST_ANCESTORS = 256
+_MOST_LOOKS = 5
+
+
+@dataclass(frozen=True)
+class ControlPage:
+    """Where one recorded process looks whether to record."""
+
+    pid: int
+    path: Path
+
+    @property
+    def session(self) -> Path:
+        """The folder that the process records into."""
+        return self.path.parent
+
+    @property
+    def base(self) -> str:
+        """What the names of the process's files begin with."""
+        return self.path.stem
+
+
+def sessions_folder(environment: Mapping[str, str]) -> Path:
+    """The folder of the user's running recordings, made when needed and used by nobody else."""
+    base = environment.get("XDG_RUNTIME_DIR", "")
+    if base and os.access(base, os.W_OK):
+        folder = Path(base) / "wavescope"
+    else:
+        folder = Path(tempfile.gettempdir()) / f"wavescope-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise MachineError(f"cannot make {folder}: {error.strerror}") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise MachineError(
+            f"{folder} belongs to somebody else", hint="set XDG_RUNTIME_DIR to a folder of yours"
+        )
+    return folder
+
+
+@contextmanager
+def registered(session: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    """Let `wavescope pause` and its like find the session while the block runs."""
+    entry = sessions_folder(environment) / str(os.getpid())
+    entry.write_bytes(os.fsencode(session))
+    try:
+        yield
+    finally:
+        entry.unlink(missing_ok=True)
+
+
+def pages_of(process: int, environment: Mapping[str, str]) -> list[ControlPage]:
+    """As `found_pages`; an error when there are none."""
+    found = found_pages(process, environment)
+    if not found:
+        raise UsageError(
+            f"no recording of process {process} is running",
+            hint="give the process id of `wavescope trace` or of a program it records, after the "
+            "program has first used the GPU or a marker",
+        )
+    return found
+
+
+def found_pages(process: int, environment: Mapping[str, str]) -> list[ControlPage]:
+    """The control pages of a recorded process, of what it started, or of a whole recording.
+
+    `process` may be the recorder, a recorded process, or one above it.
+    """
+    found: list[ControlPage] = []
+    for recorder, session in _running(environment):
+        pages = pages_in(session)
+        if recorder == process:
+            found += pages
+        else:
+            found += [page for page in pages if _is_at_or_below(page.pid, process)]
+    return found
+
+
+def set_process_recording(
+    process: int, environment: Mapping[str, str], *, recording: bool
+) -> tuple[int, ...]:
+    """Pause or resume the recording of a process and of what it started; which these are."""
+    pages = pages_of(process, environment)
+    if recording and is_dormant(pages[0].session):
+        raise UsageError(
+            f"process {pages[0].pid} runs dormant: it is recorded only while somebody is attached",
+            hint=f"wavescope attach {pages[0].pid} --duration 10s",
+        )
+    for page in pages:
+        set_recording(page, recording=recording)
+    return tuple(page.pid for page in pages)
+
+
+def set_recording(page: ControlPage, *, recording: bool) -> None:
+    """Pause or resume one process."""
+    with _opened(page) as file:
+        os.pwrite(file, int(recording).to_bytes(4, "little"), _RECORDING_OFFSET)
+
+
+def is_recording(page: ControlPage) -> bool:
+    """Whether the process is told to record."""
+    with _opened(page) as file:
+        return os.pread(file, 4, _RECORDING_OFFSET) != bytes(4)
+
+
+def is_dormant(session: Path) -> bool:
+    """Whether the program of the session is recorded only while somebody is attached."""
+    return DORMANT in read_session_facts(session)
+
+
+@contextmanager
+def held(page: ControlPage) -> Iterator[bool]:
+    """Keep others from recording a window of the process; False when somebody else does."""
+    with _opened(page) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
+def wait_until_released(session: Path) -> None:
+    """Wait until nobody records a window of the session's processes, or writes its trace."""
+    for name in _control_names(session):
+        with suppress(OSError, MachineError), _opened(ControlPage(0, session / name)) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+
+@contextmanager
+def _opened(page: ControlPage) -> Iterator[int]:
+    file = os.open(page.path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        head = os.pread(file, CONTROL_PAGE.size, 0)
+        if len(head) < CONTROL_PAGE.size or CONTROL_PAGE.unpack(head)[:2] != (MAGIC, VERSION):
+            raise MachineError(f"{page.path} is not a control page of this version")
+        yield file
+    finally:
+        os.close(file)
+
+
+def _running(environment: Mapping[str, str]) -> Iterator[tuple[int, Path]]:
+    for entry in sorted(sessions_folder(environment).iterdir()):
+        if not entry.name.isdecimal():
+            continue
+        if not Path(f"/proc/{entry.name}").exists():
+            entry.unlink(missing_ok=True)  # its recorder died
+            continue
+        with suppress(OSError):
+            yield int(entry.name), Path(os.fsdecode(entry.read_bytes()))
+
+
+def pages_in(session: Path) -> list[ControlPage]:
+    """The control pages of the processes of a session that still run."""
+    pages = [
+        ControlPage(int(name.partition("-")[0]), session / name) for name in _control_names(session)
+    ]
+    return [page for page in pages if Path(f"/proc/{page.pid}").exists()]
+
+
+def _control_names(session: Path) -> list[str]:
+    try:
+        return sorted(path.name for path in session.iterdir() if _CONTROL_NAME.fullmatch(path.name))
+    except OSError:
+        return []
+
+
+def _is_at_or_below(process: int, ancestor: int) -> bool:
+    for _ in range(_MOST_ANCESTORS):
+        if process == ancestor:
+            return True
+        process = parent_of(process)
+        if process <= 1:
+            return False
+    return False
+
+
+def outliving(session: Path) -> tuple[int, ...]:
+    """Processes of this user that record into `session` as soon as there is anything to record.
+
+    While one becomes a daemon it may end after its child was looked for: a look counts when the
+    next one finds the same.
+    """
+    found = _processes_of(session)
+    for _ in range(_MOST_LOOKS):
+        before, found = found, _processes_of(session)
+        if found == before:
+            break
+    return found
+
+
+def _processes_of(session: Path) -> tuple[int, ...]:
+    wanted = b"WAVESCOPE_OUTPUT=" + os.fsencode(session)
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdecimal():
+            continue
+        try:
+            environment = (folder / "environ").read_bytes()
+        except OSError:  # it ended meanwhile, or is somebody else's
+            continue
+        if wanted in environment.split(b"\0"):
+            found.append(int(folder.name))
+    return tuple(sorted(found))
