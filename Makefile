@@ -42,20 +42,21 @@ test-torch: setup ## the tests with PyTorch, which is installed first
 test-runtimes: setup ## the tests of recording on each of RUNTIMES, which are fetched first
 	tools/test_runtimes $(BIN) $(RUNTIMES)
 
-lint: setup ## ruff, mypy, import layers
+lint: setup ## ruff, mypy, import layers, the format of native code
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(BIN)/clang-format --dry-run --Werror $(shell find native -name '*.h' -o -name '*.cpp')
 
 native-test: setup ## the native tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	cmake -S native -B build/native-test -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_SANITIZE=ON >/dev/null
+	cmake -S native -B build/native-test -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_WARNINGS_AS_ERRORS=ON -DWAVESCOPE_SANITIZE=ON >/dev/null
 	cmake --build build/native-test
 	ctest --test-dir build/native-test --output-on-failure --timeout 900
 
 # What threads share: ring buffers, chunk writers, string tables, the collector's queues.
 native-test-threads: setup ## the collector's parts under ThreadSanitizer
-	cmake -S native -B build/native-test-threads -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_SANITIZE_THREADS=ON >/dev/null
+	cmake -S native -B build/native-test-threads -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_WARNINGS_AS_ERRORS=ON -DWAVESCOPE_SANITIZE_THREADS=ON >/dev/null
 	cmake --build build/native-test-threads --target thread_tests
 	ctest --test-dir build/native-test-threads --output-on-failure --timeout 900 -L threads
 

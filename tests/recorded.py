@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from wavescope.native.library import library_path
+from wavescope.package_files import library_path
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 PATIENCE_S = 300

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,38 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.reference.sqlite_insert import InsertingWriter
+from wavescope.formats.sqlite import sqlite_bulk
+from wavescope.formats.sqlite.sqlite_bulk import BulkDatabase, BulkTable
 from wavescope.formats.sqlite.sqlite_columns import (
     ColumnKind,
     ColumnRequest,
     TextColumn,
     open_cursor,
 )
-from wavescope.formats.sqlite.sqlite_pages import pages_library
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
-needs_native = pytest.mark.skipif(pages_library() is None, reason="there is no native library")
-both_ways = pytest.mark.parametrize("native", [pytest.param(True, marks=needs_native), False])
+both_ways = pytest.mark.parametrize("native", [True, False])
+"""By pages and by SQL: the rows come from pages or through SQLite, and are written likewise."""
+
+
+def bulk_database(path: Path, *, native: bool) -> BulkDatabase:
+    """A database to fill, by pages or by what SQLite itself does."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not native:
+            patch.setattr(sqlite_bulk, "PageWriter", InsertingWriter)
+        return BulkDatabase(path)
+
+
+def bulk_table(
+    path: Path, table: str, columns: Sequence[str] | None = None, *, native: bool, **options: Any
+) -> BulkTable:
+    """A table to fill, by pages or by what SQLite itself does."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not native:
+            patch.setattr(sqlite_bulk, "PageWriter", InsertingWriter)
+        return BulkTable(path, table, columns, **options)
 
 
 def integer(name: str, missing: int = -1) -> ColumnRequest:

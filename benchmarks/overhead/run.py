@@ -32,7 +32,7 @@ from tests.program_builds import built_for
 from wavescope.collect.libraries import with_word
 from wavescope.collect.runtimes import chosen_runtime
 from wavescope.collect.softgpu import softgpu_environment
-from wavescope.native.library import library_path
+from wavescope.package_files import library_path
 
 HERE = Path(__file__).resolve().parent
 ARMS = ("none", "bare", "lite", "standard", "full", "hip", "runtime", "paused")

@@ -24,7 +24,7 @@ from run import bare_tool
 
 from wavescope.collect.libraries import with_word
 from wavescope.collect.softgpu import softgpu_environment
-from wavescope.native.library import library_path
+from wavescope.package_files import library_path
 
 HERE = Path(__file__).resolve().parent
 ARMS = ("none", "bare", "standard", "paused")

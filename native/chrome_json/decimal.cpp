@@ -14,12 +14,12 @@ constexpr int64_t kHexadecimalIds = int64_t{1} << 62;
 bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
 // Adds a digit to the negative `total`; negative because the negative range is the larger one.
-bool append_digit(int64_t &total, int digit) {
+bool append_digit(int64_t& total, int digit) {
   return !__builtin_mul_overflow(total, 10, &total) && !__builtin_sub_overflow(total, digit, &total);
 }
 
 // Reads an optional exponent that must end the text; clamps it to a range in which sums cannot overflow.
-bool parse_exponent(std::string_view text, size_t position, int64_t &exponent) {
+bool parse_exponent(std::string_view text, size_t position, int64_t& exponent) {
   exponent = 0;
   if (position == text.size()) return true;
   if (text[position] != 'e' && text[position] != 'E') return false;
@@ -35,7 +35,7 @@ bool parse_exponent(std::string_view text, size_t position, int64_t &exponent) {
   return true;
 }
 
-bool parse_any(std::string_view text, bool negative, int scale, int64_t &value) {
+bool parse_any(std::string_view text, bool negative, int scale, int64_t& value) {
   size_t digits_end = 0;
   while (digits_end < text.size() && is_digit(text[digits_end])) ++digits_end;
   const size_t whole_digits = digits_end;
@@ -74,7 +74,7 @@ bool parse_any(std::string_view text, bool negative, int scale, int64_t &value) 
 
 }  // namespace
 
-bool parse_decimal(std::string_view text, int scale, int64_t &value) {
+bool parse_decimal(std::string_view text, int scale, int64_t& value) {
   const bool negative = !text.empty() && text.front() == '-';
   if (negative) text.remove_prefix(1);
   // Most times look like 3853558627779.244: few enough digits that nothing can overflow.
@@ -100,7 +100,7 @@ bool parse_decimal(std::string_view text, int scale, int64_t &value) {
   return parse_any(text, negative, scale, value);
 }
 
-bool spelled_number(std::string_view text, int64_t &value) {
+bool spelled_number(std::string_view text, int64_t& value) {
   const bool hexadecimal = text.substr(0, 2) == "0x";
   const std::string_view digits = hexadecimal ? text.substr(2) : text;
   const std::string_view allowed = hexadecimal ? "0123456789abcdef" : "0123456789";

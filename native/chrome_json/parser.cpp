@@ -15,7 +15,7 @@ constexpr size_t kLargestToken = size_t{256} << 20;
 constexpr size_t kLargestMetadata = size_t{16} << 20;
 constexpr int kNanosecondsPerMicrosecondDigits = 3;
 
-bool is_integer(const Scalar &scalar) {
+bool is_integer(const Scalar& scalar) {
   return scalar.kind == Scalar::Kind::number && scalar.text.find_first_not_of("-0123456789") == std::string_view::npos;
 }
 
@@ -33,21 +33,21 @@ bool Parser::feed(std::string_view bytes) {
   return true;
 }
 
-void Parser::fail(const char *why, int64_t offset) {
+void Parser::fail(const char* why, int64_t offset) {
   state_ = State::failed;
   error_ = why;
   error_offset_ = offset;
 }
 
-ws_chrome_status Parser::next(const ws_chrome_columns &columns, size_t capacity, size_t &rows) {
+WavescopeChromeStatus Parser::next(const WavescopeChromeColumns& columns, size_t capacity, size_t& rows) {
   if (rows == 0) args_.clear();
   if (input_.empty()) input_.append(kPadding, '\0');
-  const char *const begin = input_.data();
-  const char *const end = begin + input_.size() - kPadding;
+  const char* const begin = input_.data();
+  const char* const end = begin + input_.size() - kPadding;
   while (state_ != State::end && state_ != State::failed) {
-    if (rows >= capacity) return WS_CHROME_BATCH_FULL;
+    if (rows >= capacity) return WAVESCOPE_CHROME_BATCH_FULL;
     const size_t left = static_cast<size_t>(end - begin) - position_;
-    if (!finished_ && left < retry_size_) return WS_CHROME_NEED_INPUT;
+    if (!finished_ && left < retry_size_) return WAVESCOPE_CHROME_NEED_INPUT;
     Cursor cursor{begin + position_, end};
     const Scan outcome = step(cursor, columns, rows);
     if (outcome == Scan::malformed) {
@@ -62,28 +62,28 @@ ws_chrome_status Parser::next(const ws_chrome_columns &columns, size_t capacity,
     } else {
       // Doubling keeps the work linear when a token spans many pieces.
       retry_size_ = left * 2;
-      return WS_CHROME_NEED_INPUT;
+      return WAVESCOPE_CHROME_NEED_INPUT;
     }
   }
-  return state_ == State::end ? WS_CHROME_END : WS_CHROME_ERROR;
+  return state_ == State::end ? WAVESCOPE_CHROME_END : WAVESCOPE_CHROME_ERROR;
 }
 
 // The input ended before the file did. Tools that append to an array often leave it open, so that is a whole file.
-ws_chrome_status Parser::input_is_used_up() {
+WavescopeChromeStatus Parser::input_is_used_up() {
   Cursor cursor{input_.data() + position_, input_.data() + input_.size() - kPadding};
   skip_space(cursor);
   const bool clean = cursor.at >= cursor.end;
   if (state_ == State::start && clean) {
     fail("there is nothing in it", offset());
-    return WS_CHROME_ERROR;
+    return WAVESCOPE_CHROME_ERROR;
   }
   const bool whole = state_ == State::trailer || (counts_.is_array != 0 && clean);
   counts_.truncated = whole ? 0 : 1;
   state_ = State::end;
-  return WS_CHROME_END;
+  return WAVESCOPE_CHROME_END;
 }
 
-Scan Parser::step(Cursor &cursor, const ws_chrome_columns &columns, size_t &rows) {
+Scan Parser::step(Cursor& cursor, const WavescopeChromeColumns& columns, size_t& rows) {
   if (state_ == State::start && consumed_ == 0 && position_ == 0 && *cursor.at == '\xEF') {
     if (cursor.end - cursor.at < 3) return Scan::incomplete;
     if (cursor.at[1] == '\xBB' && cursor.at[2] == '\xBF') cursor.at += 3;
@@ -91,31 +91,25 @@ Scan Parser::step(Cursor &cursor, const ws_chrome_columns &columns, size_t &rows
   skip_space(cursor);
   if (cursor.at >= cursor.end) return Scan::incomplete;
   switch (state_) {
-    case State::start:
-      return step_start(cursor);
+    case State::start: return step_start(cursor);
     case State::first_member:
-    case State::member:
-      return step_member(cursor);
+    case State::member: return step_member(cursor);
     case State::after_member: {
       bool more = false;
       const Scan outcome = scan_object_separator(cursor, more);
       if (outcome == Scan::done) state_ = more ? State::member : State::trailer;
       return outcome;
     }
-    case State::element:
-      return step_element(cursor, columns, rows);
-    case State::after_element:
-      return step_after_element(cursor);
-    case State::trailer:
-      return cursor.fail("there is more text after the end");
+    case State::element: return step_element(cursor, columns, rows);
+    case State::after_element: return step_after_element(cursor);
+    case State::trailer: return cursor.fail("there is more text after the end");
     case State::end:
-    case State::failed:
-      break;
+    case State::failed: break;
   }
   return Scan::done;
 }
 
-Scan Parser::step_start(Cursor &cursor) {
+Scan Parser::step_start(Cursor& cursor) {
   if (*cursor.at == '[') {
     counts_.is_array = 1;
     counts_.has_events = 1;
@@ -129,7 +123,7 @@ Scan Parser::step_start(Cursor &cursor) {
   return Scan::done;
 }
 
-Scan Parser::step_member(Cursor &cursor) {
+Scan Parser::step_member(Cursor& cursor) {
   if (state_ == State::first_member && *cursor.at == '}') {
     ++cursor.at;
     state_ = State::trailer;
@@ -145,7 +139,7 @@ Scan Parser::step_member(Cursor &cursor) {
     state_ = State::element;
     return Scan::done;
   }
-  const char *const begin = cursor.at;
+  const char* const begin = cursor.at;
   outcome = skip_value(cursor, 1);
   if (outcome != Scan::done) return outcome;
   keep_metadata(key, std::string_view(begin, static_cast<size_t>(cursor.at - begin)));
@@ -153,7 +147,7 @@ Scan Parser::step_member(Cursor &cursor) {
   return Scan::done;
 }
 
-Scan Parser::step_element(Cursor &cursor, const ws_chrome_columns &columns, size_t &rows) {
+Scan Parser::step_element(Cursor& cursor, const WavescopeChromeColumns& columns, size_t& rows) {
   // Reached after a comma too: several exporters leave one behind the last event.
   if (*cursor.at == ']') return step_after_element(cursor);
   Scan outcome;
@@ -168,7 +162,7 @@ Scan Parser::step_element(Cursor &cursor, const ws_chrome_columns &columns, size
   return outcome;
 }
 
-Scan Parser::step_after_element(Cursor &cursor) {
+Scan Parser::step_after_element(Cursor& cursor) {
   const char separator = *cursor.at;
   if (separator != ',' && separator != ']') return cursor.unexpected("',' or ']' is missing in the event list");
   ++cursor.at;
@@ -193,8 +187,8 @@ void Parser::keep_metadata(std::string_view name, std::string_view value) {
   if (replaced) ++counts_.replaced_texts;
 }
 
-void Parser::store(const ws_chrome_columns &columns, size_t row) {
-  const Event &event = event_;
+void Parser::store(const WavescopeChromeColumns& columns, size_t row) {
+  const Event& event = event_;
   uint8_t flags = 0;
   last_category_ = text_code(event.category, last_category_);
   last_process_ = key_code(keys_, event.process, last_process_);
@@ -205,13 +199,13 @@ void Parser::store(const ws_chrome_columns &columns, size_t row) {
   columns.kind[row] = text_code(event.kind, -1);
   columns.process[row] = last_process_;
   columns.thread[row] = last_thread_;
-  columns.start_ns[row] = time_ns(event.start, WS_CHROME_HAS_TS, flags);
-  columns.duration_ns[row] = time_ns(event.duration, WS_CHROME_HAS_DUR, flags);
-  if (letter(event.binding_point) == 'e') flags = static_cast<uint8_t>(flags | WS_CHROME_BINDS_ENCLOSING);
-  if (!event.args.empty()) flags = static_cast<uint8_t>(flags | WS_CHROME_HAS_ARGS);
-  if (event.grid_is_text) flags = static_cast<uint8_t>(flags | WS_CHROME_GRID_IS_TEXT);
+  columns.start_ns[row] = time_ns(event.start, WAVESCOPE_CHROME_HAS_TS, flags);
+  columns.duration_ns[row] = time_ns(event.duration, WAVESCOPE_CHROME_HAS_DUR, flags);
+  if (letter(event.binding_point) == 'e') flags = static_cast<uint8_t>(flags | WAVESCOPE_CHROME_BINDS_ENCLOSING);
+  if (!event.args.empty()) flags = static_cast<uint8_t>(flags | WAVESCOPE_CHROME_HAS_ARGS);
+  if (event.grid_is_text) flags = static_cast<uint8_t>(flags | WAVESCOPE_CHROME_GRID_IS_TEXT);
   columns.flags[row] = flags;
-  for (size_t index = 0; index < WS_CHROME_ARGUMENT_COUNT; ++index) {
+  for (size_t index = 0; index < WAVESCOPE_CHROME_ARGUMENT_COUNT; ++index) {
     columns.arguments[index][row] = event.arguments[index];
   }
   store_id(columns, row);
@@ -219,13 +213,13 @@ void Parser::store(const ws_chrome_columns &columns, size_t row) {
   ++counts_.events;
 }
 
-uint8_t Parser::letter(const Scalar &scalar) {
+uint8_t Parser::letter(const Scalar& scalar) {
   if (!scalar.is_string()) return 0;
   const std::string_view text = resolve(scalar, scratch_, nullptr);
   return text.size() == 1 ? static_cast<uint8_t>(text[0]) : uint8_t{0};
 }
 
-int32_t Parser::text_code(const Scalar &scalar, int32_t hint) {
+int32_t Parser::text_code(const Scalar& scalar, int32_t hint) {
   if (scalar.kind == Scalar::Kind::other) return -1;
   if (scalar.kind != Scalar::Kind::escaped_string) {
     // Whatever is in the table is valid, so only new texts need to be looked at.
@@ -238,7 +232,7 @@ int32_t Parser::text_code(const Scalar &scalar, int32_t hint) {
   return code;
 }
 
-int32_t Parser::key_code(StringTable &table, const Scalar &scalar, int32_t hint) {
+int32_t Parser::key_code(StringTable& table, const Scalar& scalar, int32_t hint) {
   if (scalar.kind == Scalar::Kind::other) return -1;
   const char tag = scalar.is_string() ? 's' : 'n';
   if (hint >= 0 && scalar.kind != Scalar::Kind::escaped_string) {
@@ -253,7 +247,7 @@ int32_t Parser::key_code(StringTable &table, const Scalar &scalar, int32_t hint)
   return table.intern(key_scratch_);
 }
 
-int64_t Parser::time_ns(const Scalar &scalar, uint8_t flag, uint8_t &flags) {
+int64_t Parser::time_ns(const Scalar& scalar, uint8_t flag, uint8_t& flags) {
   int64_t value = 0;
   if (scalar.kind == Scalar::Kind::other) return 0;
   if (!parse_decimal(resolve(scalar, scratch_, nullptr), kNanosecondsPerMicrosecondDigits, value)) {
@@ -264,36 +258,36 @@ int64_t Parser::time_ns(const Scalar &scalar, uint8_t flag, uint8_t &flags) {
   return value;
 }
 
-void Parser::store_id(const ws_chrome_columns &columns, size_t row) {
-  const Scalar &id = event_.id;
+void Parser::store_id(const WavescopeChromeColumns& columns, size_t row) {
+  const Scalar& id = event_.id;
   int64_t number = 0;
   if (id.kind == Scalar::Kind::other) {
-    columns.id_kind[row] = WS_CHROME_ID_NONE;
+    columns.id_kind[row] = WAVESCOPE_CHROME_ID_NONE;
   } else if (is_integer(id) && parse_decimal(id.text, 0, number)) {
-    columns.id_kind[row] = WS_CHROME_ID_NUMBER;
+    columns.id_kind[row] = WAVESCOPE_CHROME_ID_NUMBER;
   } else {
-    columns.id_kind[row] = WS_CHROME_ID_TEXT;
+    columns.id_kind[row] = WAVESCOPE_CHROME_ID_TEXT;
     const bool spelled = id.is_string() && spelled_number(resolve(id, scratch_, nullptr), number);
     if (!spelled) number = -1 - key_code(ids_, id, -1);
   }
   columns.id[row] = number;
 }
 
-void Parser::store_args(const ws_chrome_columns &columns, size_t row) {
-  const auto &dropped = dropped_categories_;
+void Parser::store_args(const WavescopeChromeColumns& columns, size_t row) {
+  const auto& dropped = dropped_categories_;
   const bool kept = std::find(dropped.begin(), dropped.end(), last_category_) == dropped.end();
   if (kept && !event_.args.empty() && append_compact_json(event_.args, args_)) ++counts_.replaced_texts;
   columns.args_end[row] = static_cast<int64_t>(args_.size());
 }
 
-const char *Parser::take(ws_chrome_table table, const int64_t *&ends, size_t &count) {
-  if (table == WS_CHROME_METADATA) {
+const char* Parser::take(WavescopeChromeTable table, const int64_t*& ends, size_t& count) {
+  if (table == WAVESCOPE_CHROME_METADATA) {
     taken_.swap(metadata_);
     taken_ends_.swap(metadata_ends_);
     metadata_.clear();
     metadata_ends_.clear();
   } else {
-    (table == WS_CHROME_KEYS ? keys_ : texts_).take_new(taken_, taken_ends_);
+    (table == WAVESCOPE_CHROME_KEYS ? keys_ : texts_).take_new(taken_, taken_ends_);
   }
   ends = taken_ends_.data();
   count = taken_ends_.size();

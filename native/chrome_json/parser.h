@@ -21,34 +21,34 @@ class Parser {
   void drop_args(std::string_view category) { dropped_categories_.push_back(texts_.intern(category)); }
   bool feed(std::string_view bytes);
   void finish() { finished_ = true; }
-  ws_chrome_status next(const ws_chrome_columns &columns, size_t capacity, size_t &rows);
-  const char *take(ws_chrome_table table, const int64_t *&ends, size_t &count);
+  WavescopeChromeStatus next(const WavescopeChromeColumns& columns, size_t capacity, size_t& rows);
+  const char* take(WavescopeChromeTable table, const int64_t*& ends, size_t& count);
 
   std::string_view args() const { return args_; }
-  const ws_chrome_counts &counts() const { return counts_; }
-  const char *error() const { return error_; }
+  const WavescopeChromeCounts& counts() const { return counts_; }
+  const char* error() const { return error_; }
   int64_t error_offset() const { return error_offset_; }
   // Ends the parse; `why` must outlive the parser.
-  void fail(const char *why, int64_t offset);
+  void fail(const char* why, int64_t offset);
   int64_t offset() const { return consumed_ + static_cast<int64_t>(position_); }
 
  private:
   enum class State : uint8_t { start, first_member, member, after_member, element, after_element, trailer, end, failed };
 
-  Scan step(Cursor &cursor, const ws_chrome_columns &columns, size_t &rows);
-  Scan step_start(Cursor &cursor);
-  Scan step_member(Cursor &cursor);
-  Scan step_element(Cursor &cursor, const ws_chrome_columns &columns, size_t &rows);
-  Scan step_after_element(Cursor &cursor);
-  ws_chrome_status input_is_used_up();
+  Scan step(Cursor& cursor, const WavescopeChromeColumns& columns, size_t& rows);
+  Scan step_start(Cursor& cursor);
+  Scan step_member(Cursor& cursor);
+  Scan step_element(Cursor& cursor, const WavescopeChromeColumns& columns, size_t& rows);
+  Scan step_after_element(Cursor& cursor);
+  WavescopeChromeStatus input_is_used_up();
   void keep_metadata(std::string_view name, std::string_view value);
-  void store(const ws_chrome_columns &columns, size_t row);
-  uint8_t letter(const Scalar &scalar);
-  int32_t text_code(const Scalar &scalar, int32_t hint);
-  int32_t key_code(StringTable &table, const Scalar &scalar, int32_t hint);
-  void store_id(const ws_chrome_columns &columns, size_t row);
-  void store_args(const ws_chrome_columns &columns, size_t row);
-  int64_t time_ns(const Scalar &scalar, uint8_t flag, uint8_t &flags);
+  void store(const WavescopeChromeColumns& columns, size_t row);
+  uint8_t letter(const Scalar& scalar);
+  int32_t text_code(const Scalar& scalar, int32_t hint);
+  int32_t key_code(StringTable& table, const Scalar& scalar, int32_t hint);
+  void store_id(const WavescopeChromeColumns& columns, size_t row);
+  void store_args(const WavescopeChromeColumns& columns, size_t row);
+  int64_t time_ns(const Scalar& scalar, uint8_t flag, uint8_t& flags);
   int depth() const { return counts_.is_array != 0 ? 1 : 2; }
 
   State state_ = State::start;
@@ -78,8 +78,8 @@ class Parser {
   std::string taken_;
   std::vector<int64_t> taken_ends_;
 
-  ws_chrome_counts counts_{};
-  const char *error_ = "";
+  WavescopeChromeCounts counts_{};
+  const char* error_ = "";
   int64_t error_offset_ = 0;
 };
 

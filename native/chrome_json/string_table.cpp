@@ -17,7 +17,7 @@ uint64_t mix(uint64_t left, uint64_t right) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-uint64_t word_at(const char *bytes, size_t size) {
+uint64_t word_at(const char* bytes, size_t size) {
   uint64_t word = 0;
   std::memcpy(&word, bytes, size);
   return word;
@@ -28,7 +28,7 @@ uint64_t word_at(const char *bytes, size_t size) {
 uint64_t StringTable::hash_of(std::string_view text) const {
   constexpr uint64_t first_factor = 0x9E3779B97F4A7C15U;
   constexpr uint64_t second_factor = 0xD1B54A32D192ED03U;
-  const char *at = text.data();
+  const char* at = text.data();
   size_t left = text.size();
   uint64_t hash = seed_ ^ mix(static_cast<uint64_t>(left) + first_factor, second_factor);
   for (; left >= 16; at += 16, left -= 16) {
@@ -101,7 +101,7 @@ void StringTable::grow() {
   }
 }
 
-void StringTable::take_new(std::string &blob, std::vector<int64_t> &ends) {
+void StringTable::take_new(std::string& blob, std::vector<int64_t>& ends) {
   blob.clear();
   ends.clear();
   for (; taken_ < texts_.size(); ++taken_) {

@@ -25,7 +25,7 @@ class StringTable {
   std::string_view at(int32_t code) const { return texts_[static_cast<size_t>(code)]; }
 
   // Concatenates the texts added since the last call into `blob` and where each ends into `ends`.
-  void take_new(std::string &blob, std::vector<int64_t> &ends);
+  void take_new(std::string& blob, std::vector<int64_t>& ends);
 
  private:
   struct Slot {
@@ -42,7 +42,7 @@ class StringTable {
   std::vector<Slot> slots_;
   std::vector<std::string_view> texts_;
   std::vector<std::unique_ptr<char[]>> pages_;
-  char *page_at_ = nullptr;
+  char* page_at_ = nullptr;
   size_t page_left_ = 0;
   size_t taken_ = 0;
 };

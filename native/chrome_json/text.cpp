@@ -42,13 +42,13 @@ size_t skip_ascii(std::string_view text, size_t position) {
   return position;
 }
 
-unsigned four_hexadecimal_digits(const char *digits) {
+unsigned four_hexadecimal_digits(const char* digits) {
   unsigned value = 0;
   for (int index = 0; index < 4; ++index) value = value << 4 | static_cast<unsigned>(hexadecimal_value(digits[index]));
   return value;
 }
 
-void append_utf8(unsigned code_point, std::string &output) {
+void append_utf8(unsigned code_point, std::string& output) {
   const auto put = [&](unsigned byte) { output.push_back(static_cast<char>(byte)); };
   if (code_point < 0x80) {
     put(code_point);
@@ -89,22 +89,16 @@ UnicodeEscape read_unicode_escape(std::string_view text, size_t position) {
 
 char simple_escape(char letter) {
   switch (letter) {
-    case 'b':
-      return '\b';
-    case 'f':
-      return '\f';
-    case 'n':
-      return '\n';
-    case 'r':
-      return '\r';
-    case 't':
-      return '\t';
-    default:
-      return letter;
+    case 'b': return '\b';
+    case 'f': return '\f';
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 't': return '\t';
+    default: return letter;
   }
 }
 
-void append_control_escape(char character, std::string &output) {
+void append_control_escape(char character, std::string& output) {
   constexpr char digits[] = "0123456789abcdef";
   const unsigned value = static_cast<unsigned char>(character);
   output.append("\\u00");
@@ -113,7 +107,7 @@ void append_control_escape(char character, std::string &output) {
 }
 
 // Appends the inside of a JSON string, still escaped, as a strict reader accepts it.
-bool append_strict_string(std::string_view inside, std::string &output) {
+bool append_strict_string(std::string_view inside, std::string& output) {
   bool replaced = false;
   size_t position = 0;
   while (position < inside.size()) {
@@ -164,8 +158,8 @@ bool is_plain(std::string_view inside) {
 // The index of the quote that ends the string whose inside starts at `position`.
 size_t string_end(std::string_view value, size_t position) {
   for (;;) {
-    const void *quote = std::memchr(value.data() + position, '"', value.size() - position);
-    const size_t end = static_cast<size_t>(static_cast<const char *>(quote) - value.data());
+    const void* quote = std::memchr(value.data() + position, '"', value.size() - position);
+    const size_t end = static_cast<size_t>(static_cast<const char*>(quote) - value.data());
     size_t backslashes = 0;
     while (end - backslashes > position && value[end - backslashes - 1] == '\\') ++backslashes;
     if (backslashes % 2 == 0) return end;
@@ -191,7 +185,7 @@ bool is_valid_utf8(std::string_view text) {
   return true;
 }
 
-bool append_valid_utf8(std::string_view text, std::string &output) {
+bool append_valid_utf8(std::string_view text, std::string& output) {
   bool replaced = false;
   size_t position = 0;
   while (position < text.size()) {
@@ -207,7 +201,7 @@ bool append_valid_utf8(std::string_view text, std::string &output) {
   return replaced;
 }
 
-bool append_unescaped(std::string_view text, std::string &output) {
+bool append_unescaped(std::string_view text, std::string& output) {
   bool replaced = false;
   size_t position = 0;
   while (position < text.size()) {
@@ -228,7 +222,7 @@ bool append_unescaped(std::string_view text, std::string &output) {
   return replaced;
 }
 
-bool append_compact_json(std::string_view value, std::string &output) {
+bool append_compact_json(std::string_view value, std::string& output) {
   bool replaced = false;
   size_t position = 0;
   while (position < value.size()) {

@@ -12,12 +12,12 @@
 namespace wavescope::chrome_json {
 namespace {
 
-const char *find_quote_or_backslash(const char *at, const char *end) {
+const char* find_quote_or_backslash(const char* at, const char* end) {
 #ifdef __SSE2__
   const __m128i quote = _mm_set1_epi8('"');
   const __m128i backslash = _mm_set1_epi8('\\');
   for (; at < end; at += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i *>(at));
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
     const int found = _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)));
     if (found != 0) return at + __builtin_ctz(static_cast<unsigned>(found));
   }
@@ -30,7 +30,7 @@ const char *find_quote_or_backslash(const char *at, const char *end) {
 
 bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
-Scan scan_escape(Cursor &cursor) {
+Scan scan_escape(Cursor& cursor) {
   if (cursor.end - cursor.at < 2) return Scan::incomplete;
   switch (cursor.at[1]) {
     case '"':
@@ -40,9 +40,7 @@ Scan scan_escape(Cursor &cursor) {
     case 'f':
     case 'n':
     case 'r':
-    case 't':
-      cursor.at += 2;
-      return Scan::done;
+    case 't': cursor.at += 2; return Scan::done;
     case 'u':
       for (int index = 2; index < 6; ++index) {
         if (cursor.at + index >= cursor.end) return Scan::incomplete;
@@ -50,12 +48,11 @@ Scan scan_escape(Cursor &cursor) {
       }
       cursor.at += 6;
       return Scan::done;
-    default:
-      return cursor.fail("bad escape in a string");
+    default: return cursor.fail("bad escape in a string");
   }
 }
 
-Scan scan_literal(Cursor &cursor, std::string_view literal) {
+Scan scan_literal(Cursor& cursor, std::string_view literal) {
   const size_t available = static_cast<size_t>(cursor.end - cursor.at);
   const size_t compared = available < literal.size() ? available : literal.size();
   if (std::memcmp(cursor.at, literal.data(), compared) != 0) return cursor.fail("unknown word where a value is expected");
@@ -65,13 +62,13 @@ Scan scan_literal(Cursor &cursor, std::string_view literal) {
 }
 
 // Passes over one or more digits; a number that touches the end may go on in the next piece.
-Scan scan_digits(Cursor &cursor) {
+Scan scan_digits(Cursor& cursor) {
   if (!is_digit(*cursor.at)) return cursor.unexpected("a digit is missing in a number");
   while (is_digit(*cursor.at)) ++cursor.at;
   return cursor.at >= cursor.end ? Scan::incomplete : Scan::done;
 }
 
-Scan scan_number(Cursor &cursor) {
+Scan scan_number(Cursor& cursor) {
   if (*cursor.at == '-') {
     ++cursor.at;
     if (*cursor.at == 'I') return scan_literal(cursor, "Infinity");
@@ -94,7 +91,7 @@ Scan scan_number(Cursor &cursor) {
   return Scan::done;
 }
 
-Scan skip_object(Cursor &cursor, int depth) {
+Scan skip_object(Cursor& cursor, int depth) {
   bool more = false;
   Scan step = scan_object_start(cursor, more);
   while (step == Scan::done && more) {
@@ -112,7 +109,7 @@ Scan skip_object(Cursor &cursor, int depth) {
   return step;
 }
 
-Scan skip_array(Cursor &cursor, int depth) {
+Scan skip_array(Cursor& cursor, int depth) {
   ++cursor.at;
   skip_space(cursor);
   if (*cursor.at == ']') {
@@ -133,8 +130,8 @@ Scan skip_array(Cursor &cursor, int depth) {
 
 }  // namespace
 
-Scan scan_string(Cursor &cursor, Scalar &string) {
-  const char *const begin = ++cursor.at;
+Scan scan_string(Cursor& cursor, Scalar& string) {
+  const char* const begin = ++cursor.at;
   string.kind = Scalar::Kind::string;
   for (;;) {
     cursor.at = find_quote_or_backslash(cursor.at, cursor.end);
@@ -149,45 +146,39 @@ Scan scan_string(Cursor &cursor, Scalar &string) {
   return Scan::done;
 }
 
-Scan scan_scalar(Cursor &cursor, int depth, Scalar &scalar) {
+Scan scan_scalar(Cursor& cursor, int depth, Scalar& scalar) {
   const char first = *cursor.at;
   if (first == '"') return scan_string(cursor, scalar);
   scalar = Scalar{};
   const bool word_number = first == 'N' || first == 'I';
   if (!word_number && first != '-' && !is_digit(first)) return skip_value(cursor, depth);
-  const char *const begin = cursor.at;
+  const char* const begin = cursor.at;
   const Scan step = word_number ? scan_literal(cursor, first == 'N' ? "NaN" : "Infinity") : scan_number(cursor);
   scalar.kind = Scalar::Kind::number;
   scalar.text = std::string_view(begin, static_cast<size_t>(cursor.at - begin));
   return step;
 }
 
-Scan skip_value(Cursor &cursor, int depth) {
+Scan skip_value(Cursor& cursor, int depth) {
   Scalar ignored;
   switch (*cursor.at) {
-    case '"':
-      return scan_string(cursor, ignored);
+    case '"': return scan_string(cursor, ignored);
     case '{':
     case '[':
       if (depth >= kMaximumDepth) return cursor.fail("nested more than 256 levels deep");
       return *cursor.at == '{' ? skip_object(cursor, depth + 1) : skip_array(cursor, depth + 1);
-    case 't':
-      return scan_literal(cursor, "true");
-    case 'f':
-      return scan_literal(cursor, "false");
-    case 'n':
-      return scan_literal(cursor, "null");
-    case 'N':
-      return scan_literal(cursor, "NaN");
-    case 'I':
-      return scan_literal(cursor, "Infinity");
+    case 't': return scan_literal(cursor, "true");
+    case 'f': return scan_literal(cursor, "false");
+    case 'n': return scan_literal(cursor, "null");
+    case 'N': return scan_literal(cursor, "NaN");
+    case 'I': return scan_literal(cursor, "Infinity");
     default:
       if (*cursor.at == '-' || is_digit(*cursor.at)) return scan_number(cursor);
       return cursor.unexpected("a value is missing");
   }
 }
 
-Scan scan_key(Cursor &cursor, std::string &scratch, std::string_view &key) {
+Scan scan_key(Cursor& cursor, std::string& scratch, std::string_view& key) {
   if (*cursor.at != '"') return cursor.unexpected("a member name is missing in an object");
   Scalar name;
   Scan step = scan_string(cursor, name);
@@ -204,7 +195,7 @@ Scan scan_key(Cursor &cursor, std::string &scratch, std::string_view &key) {
   return step;
 }
 
-Scan scan_object_start(Cursor &cursor, bool &more) {
+Scan scan_object_start(Cursor& cursor, bool& more) {
   ++cursor.at;
   skip_space(cursor);
   more = *cursor.at != '}';
@@ -212,7 +203,7 @@ Scan scan_object_start(Cursor &cursor, bool &more) {
   return Scan::done;
 }
 
-Scan scan_object_separator(Cursor &cursor, bool &more) {
+Scan scan_object_separator(Cursor& cursor, bool& more) {
   skip_space(cursor);
   const char separator = *cursor.at;
   if (separator != ',' && separator != '}') return cursor.unexpected("',' or '}' is missing in an object");

@@ -51,10 +51,14 @@ class ReturnArguments {
   explicit ReturnArguments(WavescopeCallRecord& record) : slot_(record.arguments) {}
 
   template <typename Number>
-  void number(Number) { ++slot_; }
+  void number(Number) {
+    ++slot_;
+  }
   void address(const void*) { ++slot_; }
   template <typename Handle>
-  void result(Handle* const* left) { *slot_++ = left == nullptr ? 0 : reinterpret_cast<uint64_t>(*left); }
+  void result(Handle* const* left) {
+    *slot_++ = left == nullptr ? 0 : reinterpret_cast<uint64_t>(*left);
+  }
   void result(const PitchedPointer* left) { *slot_++ = left == nullptr ? 0 : reinterpret_cast<uint64_t>(left->pointer); }
   void text(const char*) { ++slot_; }
   void stub(const void* function, void* stream) {

@@ -35,8 +35,8 @@ __attribute__((visibility("hidden"))) void* wavescope_not_found(void*, const cha
 // Where such a lookup goes on. Programs ask the global list which functions the runtime has; that we stand before
 // functions of other versions must not answer for it.
 __attribute__((visibility("hidden"), used)) Dlsym wavescope_dlsym_of_list(void* library, const char* symbol) {
-  const bool is_only_ours = library == RTLD_DEFAULT && is_of_hip(symbol) && stands_before(symbol) &&
-                            find_hip_symbol(symbol) == nullptr;
+  const bool is_only_ours =
+      library == RTLD_DEFAULT && is_of_hip(symbol) && stands_before(symbol) && find_hip_symbol(symbol) == nullptr;
   return is_only_ours ? wavescope_not_found : linker_dlsym();
 }
 

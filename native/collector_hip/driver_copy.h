@@ -21,8 +21,7 @@ inline DriverCopy driver_copy(const DriverCopy2D& copy) {
 
 template <typename Number>
 DriverCopy driver_copy(const DriverCopy3D<Number>& copy) {
-  return {copy.target_device, copy.source_device, uint64_t{copy.width} * copy.height * copy.depth, copy.width,
-          copy.height};
+  return {copy.target_device, copy.source_device, uint64_t{copy.width} * copy.height * copy.depth, copy.width, copy.height};
 }
 
 // A HIP_MEMCPY3D as the loaded runtime declares it; zeros for null.

@@ -70,15 +70,15 @@ int recorded(WavescopeCallRecord* record, const Keep& keep, const Real& real) {
 #define BLOCK(x, y, z) kept_.block(x, y, z);
 #define FIELD(pointer, member) ((pointer) == nullptr ? decltype((pointer)->member){} : (pointer)->member)
 
-#define HIP_SYMBOL(identifier, symbol, parameters, passed, stream_, kept)                                         \
-  extern "C" __attribute__((visibility("default"))) int identifier parameters __asm__(symbol);                    \
-  int identifier parameters {                                                                                     \
-    const auto real_ = reinterpret_cast<decltype(&identifier)>(real_functions.get(Function::identifier));         \
-    if (real_ == nullptr) return kNotFound;                                                                       \
-    [[maybe_unused]] const Afterwards<Function::identifier> afterwards_{};                                        \
-    WavescopeCallRecord* const record_ = new_call(Function::identifier, stream_);                                 \
-    if (record_ == nullptr) return real_ passed;                                                                  \
-    return recorded(record_, [&]([[maybe_unused]] auto& kept_) { kept }, [&] { return real_ passed; });           \
+#define HIP_SYMBOL(identifier, symbol, parameters, passed, stream_, kept)                                 \
+  extern "C" __attribute__((visibility("default"))) int identifier parameters __asm__(symbol);            \
+  int identifier parameters {                                                                             \
+    const auto real_ = reinterpret_cast<decltype(&identifier)>(real_functions.get(Function::identifier)); \
+    if (real_ == nullptr) return kNotFound;                                                               \
+    [[maybe_unused]] const Afterwards<Function::identifier> afterwards_{};                                \
+    WavescopeCallRecord* const record_ = new_call(Function::identifier, stream_);                         \
+    if (record_ == nullptr) return real_ passed;                                                          \
+    return recorded(record_, [&]([[maybe_unused]] auto& kept_) { kept }, [&] { return real_ passed; });   \
   }
 #define HIP_FUNCTION(kind, name, parameters, passed, stream, kept) HIP_SYMBOL(name, #name, parameters, passed, stream, kept)
 #define HIP_NEWER_FUNCTION(since, ...) HIP_FUNCTION(__VA_ARGS__)

@@ -29,17 +29,17 @@ using EntryPoint = int(const char*, void**, unsigned long long, void*);
 
 extern "C" {
 
-#define HIP_PROC_ADDRESS(name)                                                                                        \
-  __attribute__((visibility("default"))) int name(const char* symbol, void** function, int version, uint64_t flags,   \
-                                                  void* status) {                                                     \
-    const auto real = hip_function<ProcAddress>(#name);                                                               \
-    return real == nullptr ? kNotFound : hooked(real(symbol, function, version, flags, status), symbol, function);    \
+#define HIP_PROC_ADDRESS(name)                                                                                      \
+  __attribute__((visibility("default"))) int name(const char* symbol, void** function, int version, uint64_t flags, \
+                                                  void* status) {                                                   \
+    const auto real = hip_function<ProcAddress>(#name);                                                             \
+    return real == nullptr ? kNotFound : hooked(real(symbol, function, version, flags, status), symbol, function);  \
   }
-#define HIP_ENTRY_POINT(name)                                                                                         \
-  __attribute__((visibility("default"))) int name(const char* symbol, void** function, unsigned long long flags,      \
-                                                  void* status) {                                                     \
-    const auto real = hip_function<EntryPoint>(#name);                                                                \
-    return real == nullptr ? kNotFound : hooked(real(symbol, function, flags, status), symbol, function);             \
+#define HIP_ENTRY_POINT(name)                                                                                    \
+  __attribute__((visibility("default"))) int name(const char* symbol, void** function, unsigned long long flags, \
+                                                  void* status) {                                                \
+    const auto real = hip_function<EntryPoint>(#name);                                                           \
+    return real == nullptr ? kNotFound : hooked(real(symbol, function, flags, status), symbol, function);        \
   }
 #include "collector_hip/hip_lookups.def"
 #undef HIP_PROC_ADDRESS
@@ -60,9 +60,8 @@ const Lookup* lookup_of(const char* symbol) {
   static const Lookup kLookups[] = {
 #include "collector_hip/hip_lookups.def"
   };
-  const auto* const found = std::find_if(std::begin(kLookups), std::end(kLookups), [&](const Lookup& lookup) {
-    return std::strcmp(lookup.symbol, symbol) == 0;
-  });
+  const auto* const found = std::find_if(std::begin(kLookups), std::end(kLookups),
+                                         [&](const Lookup& lookup) { return std::strcmp(lookup.symbol, symbol) == 0; });
   return found == std::end(kLookups) ? nullptr : found;
 }
 

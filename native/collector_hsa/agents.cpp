@@ -63,8 +63,9 @@ uint64_t memory_bytes(const HsaApi& api, hsa_agent_t agent) {
   return memory.total;
 }
 
-// In ticks per second, 0: not known. The runtime reads its clocks before it converts a far tick, and the time that this takes is in the
-// result: the rate is that between two far ticks, and the median of several in case a thread is held up meanwhile.
+// In ticks per second, 0: not known. The runtime reads its clocks before it converts a far tick, and the time that this
+// takes is in the result: the rate is that between two far ticks, and the median of several in case a thread is held up
+// meanwhile.
 uint64_t rate_at(const HsaApi& api, hsa_agent_t agent, uint64_t tick) {
   std::array<uint64_t, 5> rates{};
   for (uint64_t& rate : rates) {
@@ -175,7 +176,8 @@ void Agents::finish_pairs() {
 
 bool Agents::can_ask_driver() {
   if (driver_.is_there()) return true;
-  if (!is_cut_off_) facts_.note("the program closed the driver's descriptor: clocks are not read and no signals are made any more");
+  if (!is_cut_off_)
+    facts_.note("the program closed the driver's descriptor: clocks are not read and no signals are made any more");
   is_cut_off_ = true;
   return false;
 }

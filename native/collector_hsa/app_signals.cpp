@@ -54,13 +54,13 @@ inline AppSignals::Entry* AppSignals::find(uint64_t signal, bool insert) const {
   return nullptr;
 }
 
-bool AppSignals::take_in_place(hsa_signal_t handle, SlotBlock* block, uint32_t slot) {
+bool AppSignals::adopt_app_signal(hsa_signal_t handle, SlotBlock* block, uint32_t slot) {
   auto* signal = reinterpret_cast<amd_signal_t*>(handle.handle);
   // A copy tells by its times whether it is complete; nothing but the value tells how many dispatches share a signal.
   if (block->kind_of(slot) != SlotKind::kCopy && value_of(signal) != 1) return false;
   Entry* entry = find(handle.handle, true);
   if (entry == nullptr) return false;
-  if (harvest_owner(entry->owner.load(std::memory_order_acquire), Effort::kAsk) == Harvest::kOpen) return false;
+  if (collect_previous_use(entry->owner.load(std::memory_order_acquire), WaitPolicy::kWait) == Harvest::kOpen) return false;
   clear_ticks(signal);
   block->app[slot] = signal;
   block->tag[slot].store(tag_of(block->generation, kPending), std::memory_order_release);
@@ -77,30 +77,30 @@ void AppSignals::take_without_times(SlotBlock* block, uint32_t slot) {
 bool AppSignals::forward(hsa_signal_t handle, SlotBlock* block, uint32_t slot) {
   Entry* entry = find(handle.handle, true);
   if (entry == nullptr) return false;
-  harvest_owner(entry->owner.load(std::memory_order_acquire), Effort::kAsk);
+  collect_previous_use(entry->owner.load(std::memory_order_acquire), WaitPolicy::kWait);
   block->app[slot] = reinterpret_cast<amd_signal_t*>(handle.handle);
   entry->owner.store(owner_of(block, slot, true), std::memory_order_release);
   return true;
 }
 
-void AppSignals::settle(hsa_signal_t signal, bool destroyed) {
+void AppSignals::release_signal(hsa_signal_t signal, bool destroyed) {
   Entry* entry = signal.handle == 0 ? nullptr : find(signal.handle, false);
   if (entry == nullptr) return;
   const uint64_t owner = entry->owner.load(std::memory_order_acquire);
   if (owner == 0) return;
-  harvest_owner(owner, destroyed ? Effort::kGiveUp : Effort::kAsk);
+  collect_previous_use(owner, destroyed ? WaitPolicy::kGiveUp : WaitPolicy::kWait);
   if (destroyed || (owner & kForwardedBit) != 0) entry->owner.store(0, std::memory_order_release);
 }
 
 // Of the slot that the signal is to carry times for, if there is one.
-Harvest AppSignals::harvest_owner(uint64_t owner, Effort effort) {
+Harvest AppSignals::collect_previous_use(uint64_t owner, WaitPolicy policy) {
   if (owner == 0 || (owner & kForwardedBit) != 0) return Harvest::kDone;
   SlotBlock* block = pool_.at(block_of(owner));
   if (block == nullptr || block->generation != generation_of(owner)) return Harvest::kDone;
-  return harvest(block, slot_of(owner), generation_of(owner), effort);
+  return harvest(block, slot_of(owner), generation_of(owner), policy);
 }
 
-Harvest AppSignals::harvest(SlotBlock* block, uint32_t slot, uint64_t generation, Effort effort) {
+Harvest AppSignals::harvest(SlotBlock* block, uint32_t slot, uint64_t generation, WaitPolicy policy) {
   std::atomic<uint64_t>& tag = block->tag[slot];
   if (tag.load(std::memory_order_acquire) == tag_of(generation, kTaken)) return Harvest::kDone;
   uint64_t expected = tag_of(generation, kPending);
@@ -108,12 +108,12 @@ Harvest AppSignals::harvest(SlotBlock* block, uint32_t slot, uint64_t generation
     if (expected == tag_of(generation, kPending)) continue;
     // Taken, or the block is in other use, which means the same; a claim of another thread lasts a few instructions.
     if (expected != tag_of(generation, kClaimed)) return Harvest::kDone;
-    if (effort == Effort::kGlance) return Harvest::kOpen;
+    if (policy == WaitPolicy::kTry) return Harvest::kOpen;
     _mm_pause();
     expected = tag_of(generation, kPending);
   }
   Ticks ticks{0, 0};
-  if (!read_times(block, slot, effort, ticks) && effort != Effort::kGiveUp) {
+  if (!read_times(block, slot, policy, ticks) && policy != WaitPolicy::kGiveUp) {
     tag.store(tag_of(generation, kPending), std::memory_order_release);
     return Harvest::kOpen;
   }
@@ -122,7 +122,7 @@ Harvest AppSignals::harvest(SlotBlock* block, uint32_t slot, uint64_t generation
   return Harvest::kDone;
 }
 
-void AppSignals::let_go(SlotBlock* block, uint32_t slot) {
+void AppSignals::abandon(SlotBlock* block, uint32_t slot) {
   const uint64_t pending = tag_of(block->generation, kPending);
   uint64_t expected = pending;
   while (!block->tag[slot].compare_exchange_weak(expected, tag_of(block->generation, kTaken))) {
@@ -133,12 +133,12 @@ void AppSignals::let_go(SlotBlock* block, uint32_t slot) {
 }
 
 // Whether the operation is complete; then these are its times.
-bool AppSignals::read_times(SlotBlock* block, uint32_t slot, Effort effort, Ticks& ticks) const {
+bool AppSignals::read_times(SlotBlock* block, uint32_t slot, WaitPolicy policy, Ticks& ticks) const {
   const amd_signal_t* signal = block->app[slot];
   if (block->kind_of(slot) == SlotKind::kCopy) {
     WavescopeOpRecord& record = block->records[slot];
     const bool changed = value_of(signal) != static_cast<int64_t>(record.end);
-    if (!changed && effort == Effort::kGlance) return false;
+    if (!changed && policy == WaitPolicy::kTry) return false;
     if (read_copy_times(signal, record, ticks)) return true;
   }
   const Ticks seen = ticks_of(signal);

@@ -24,10 +24,10 @@ namespace wavescope {
 
 enum class Harvest { kOpen, kDone };
 
-// How hard to look for times. A glance does not wait for another thread that is at it. And the runtime complains when it is
-// asked for a copy's times too early, so a glance only asks after the signal's value has changed; who is about to use the
+// How hard to look for times. A try does not wait for another thread that is at it. And the runtime complains when it is
+// asked for a copy's times too early, so a try only asks after the signal's value has changed; who is about to use the
 // signal again cannot rely on that.
-enum class Effort { kGlance, kAsk, kGiveUp };
+enum class WaitPolicy { kTry, kWait, kGiveUp };
 
 class AppSignals {
  public:
@@ -35,10 +35,10 @@ class AppSignals {
 
   // Whether the operation of this slot, whose kind and record are filled in, may keep its signal; then it is the slot's
   // from now on.
-  bool take_in_place(hsa_signal_t handle, SlotBlock* block, uint32_t slot);
+  bool adopt_app_signal(hsa_signal_t handle, SlotBlock* block, uint32_t slot);
 
   // The operation of a slot in place was given up: its signal is not looked at any more.
-  static void let_go(SlotBlock* block, uint32_t slot);
+  static void abandon(SlotBlock* block, uint32_t slot);
 
   // For an operation that has no signal that could carry times.
   static void take_without_times(SlotBlock* block, uint32_t slot);
@@ -47,10 +47,10 @@ class AppSignals {
   bool forward(hsa_signal_t handle, SlotBlock* block, uint32_t slot);
 
   // Before the signal goes to something that writes other times (a barrier, a copy), or is destroyed.
-  void settle(hsa_signal_t signal, bool destroyed);
+  void release_signal(hsa_signal_t signal, bool destroyed);
 
   // Copies the times of a slot in place to its own signal. With kGiveUp an open one is taken without times.
-  Harvest harvest(SlotBlock* block, uint32_t slot, uint64_t generation, Effort effort);
+  Harvest harvest(SlotBlock* block, uint32_t slot, uint64_t generation, WaitPolicy policy);
 
   // Remembers the times of a forwarded slot that is about to be used again.
   void remember(const SlotBlock* block, uint32_t slot, Ticks ticks);
@@ -74,8 +74,8 @@ class AppSignals {
 
   Entry* find(uint64_t signal, bool insert) const;
   Times& times_of(const Entry* entry) const { return times_[entry - table_]; }
-  Harvest harvest_owner(uint64_t owner, Effort effort);
-  bool read_times(SlotBlock* block, uint32_t slot, Effort effort, Ticks& ticks) const;
+  Harvest collect_previous_use(uint64_t owner, WaitPolicy policy);
+  bool read_times(SlotBlock* block, uint32_t slot, WaitPolicy policy, Ticks& ticks) const;
   bool read_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record, Ticks& ticks) const;
 
   const HsaApi& api_;

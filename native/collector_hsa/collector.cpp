@@ -44,8 +44,7 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
       agents_(api_, session.facts()),
       pool_(api_, agents_, state_of(session).pending),
       app_signals_(api_, pool_),
-      filter_(settings.kernel_filter),
-      symbols_(api_, agents_, session.facts(), filter_),
+      symbols_(api_, agents_, session.facts()),
       op_log_(state_of(session).log),
       copies_(*this),
       watch_(pool_, app_signals_),
@@ -111,11 +110,12 @@ void Collector::add_queue(hsa_queue_t* queue, Gpu& gpu) {
   api_.set_profiler_enabled(queue, 1);
   agents_.begin_pairs(gpu);
   if (!__atomic_exchange_n(&gpu.is_tried, true, __ATOMIC_ACQ_REL) && !pool_.try_kept_signals(gpu.agent)) {
-    session_.facts().note("signals in shared memory not used: the GPU does not complete them; a kill may lose the last moment");
+    session_.facts().note(
+        "signals in shared memory not used: the GPU does not complete them; a kill may lose the last moment");
   }
   pool_.keep_spare(std::min<std::size_t>(kSpareBlocksAtFirst, queue->size / kSlots + 1));
-  auto recorder = std::make_unique<QueueRecorder>(*this, queue, gpu, static_cast<uint16_t>(index),
-                                                  new_counters(gpu.index, index));
+  auto recorder =
+      std::make_unique<QueueRecorder>(*this, queue, gpu, static_cast<uint16_t>(index), new_counters(gpu.index, index));
   session_.facts().append(Fact("queue")
                               .add("queue", index)
                               .add("gpu", uint32_t{gpu.index})

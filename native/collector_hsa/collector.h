@@ -13,7 +13,6 @@
 #include "collector_hsa/app_signals.h"
 #include "collector_hsa/copy_recorder.h"
 #include "collector_hsa/hsa_api.h"
-#include "collector_hsa/kernel_filter.h"
 #include "collector_hsa/kernel_symbols.h"
 #include "collector_hsa/op_log.h"
 #include "collector_hsa/queue_recorder.h"
@@ -36,7 +35,6 @@ class Collector {
   Agents& agents() { return agents_; }
   SlotPool& pool() { return pool_; }
   AppSignals& app_signals() { return app_signals_; }
-  KernelFilter& filter() { return filter_; }
   KernelSymbols& symbols() { return symbols_; }
   CopyRecorder& copies() { return copies_; }
   SignalWatch& watch() { return watch_; }
@@ -64,7 +62,9 @@ class Collector {
   void finish_with_runtime();
   // After that, at the end of the process: nothing is in flight any more. Safe in a signal handler.
   static void remove_pending_file(const Session& session);
-  void note_unfinished() { session_.facts().note("the last dispatches not recorded: the collector's thread does not answer"); }
+  void note_unfinished() {
+    session_.facts().note("the last dispatches not recorded: the collector's thread does not answer");
+  }
 
  private:
   static Worker::Activity sweep_all(void* collector);
@@ -82,7 +82,6 @@ class Collector {
   Agents agents_;
   SlotPool pool_;
   AppSignals app_signals_;
-  KernelFilter filter_;
   KernelSymbols symbols_;
   OpLog& op_log_;
   CopyRecorder copies_;

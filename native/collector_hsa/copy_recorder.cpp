@@ -18,7 +18,7 @@ void CopyRecorder::before_copy(const CopyShape& shape, hsa_signal_t completion) 
   const uint32_t source = agents.index_of(shape.source);
   const uint32_t worker = source == kHost ? agents.index_of(shape.target) : source;
   if (worker == kHost) {
-    collector_.app_signals().settle(completion, false);
+    collector_.app_signals().release_signal(completion, false);
     return;
   }
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -27,7 +27,7 @@ void CopyRecorder::before_copy(const CopyShape& shape, hsa_signal_t completion) 
   count(pending.counters().seen);
   if (!collector_.recording()) {
     count(pending.counters().skipped[WAVESCOPE_SKIP_PAUSED]);
-    collector_.app_signals().settle(completion, false);
+    collector_.app_signals().release_signal(completion, false);
     return;
   }
   record(pending, shape, completion);
@@ -38,7 +38,7 @@ void CopyRecorder::record(PendingOps& pending, const CopyShape& shape, hsa_signa
   auto* app_signal = reinterpret_cast<amd_signal_t*>(completion.handle);
   if (!pending.reserve()) {
     count(pending.counters().lost[WAVESCOPE_LOSS_BUFFER_FULL]);
-    signals.settle(completion, false);
+    signals.release_signal(completion, false);
     return;
   }
   SlotBlock* block = pending.block();
@@ -60,7 +60,7 @@ void CopyRecorder::record(PendingOps& pending, const CopyShape& shape, hsa_signa
   record.queue = kQueue;
   record.marker = thread.marker;
   block->set_kind(slot, SlotKind::kCopy);
-  if (app_signal == nullptr || !signals.take_in_place(completion, block, slot)) {
+  if (app_signal == nullptr || !signals.adopt_app_signal(completion, block, slot)) {
     signals.take_without_times(block, slot);
   }
   pending.publish();

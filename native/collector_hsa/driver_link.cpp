@@ -11,7 +11,7 @@ namespace {
 
 bool is_device(int descriptor, dev_t number) {
   const int error = errno;
-  struct stat state {};
+  struct stat state{};
   const bool is_same = fstat(descriptor, &state) == 0 && S_ISCHR(state.st_mode) && state.st_rdev == number;
   errno = error;
   return is_same;
@@ -20,7 +20,7 @@ bool is_device(int descriptor, dev_t number) {
 }  // namespace
 
 DriverLink::DriverLink(const char* device) {
-  struct stat state {};
+  struct stat state{};
   if (stat(device, &state) != 0 || !S_ISCHR(state.st_mode)) return;
   device_number_ = state.st_rdev;
   DIR* descriptors = opendir("/proc/self/fd");

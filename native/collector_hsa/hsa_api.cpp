@@ -31,7 +31,9 @@ constexpr uint32_t kInsertedFunctions = 2;  // the first of them is hsa_amd_memo
 class ExtensionTable {
  public:
   ExtensionTable(AmdExtTable* table, uint32_t inserted)
-      : functions_(reinterpret_cast<char*>(table) + sizeof(ApiTableVersion)), bytes_(table->version.minor_id), inserted_(inserted) {}
+      : functions_(reinterpret_cast<char*>(table) + sizeof(ApiTableVersion)),
+        bytes_(table->version.minor_id),
+        inserted_(inserted) {}
 
   // The place in memory of a function, typed as the caller wants it.
   template <typename Function>
@@ -61,8 +63,8 @@ bool known_major(const ApiTableVersion& version, uint32_t newest) {
 }
 
 std::string describe(const char* table, const ApiTableVersion& version) {
-  return std::string("the runtime's ") + table + " table has the unknown version " + std::to_string(version.major_id) + " (" +
-         std::to_string(version.minor_id) + " bytes)";
+  return std::string("the runtime's ") + table + " table has the unknown version " + std::to_string(version.major_id) +
+         " (" + std::to_string(version.minor_id) + " bytes)";
 }
 
 bool check_versions(const HsaApiTable& tables, std::string& reason) {
@@ -71,7 +73,8 @@ bool check_versions(const HsaApiTable& tables, std::string& reason) {
   } else if (tables.core_ == nullptr || tables.amd_ext_ == nullptr) {
     reason = "the runtime gives no core or no AMD extension table";
   } else if (!known_major(tables.core_->version, 2) ||
-             tables.core_->version.minor_id < offsetof(CoreApiTable, hsa_executable_iterate_agent_symbols_fn) + sizeof(void*)) {
+             tables.core_->version.minor_id <
+                 offsetof(CoreApiTable, hsa_executable_iterate_agent_symbols_fn) + sizeof(void*)) {
     reason = describe("core", tables.core_->version);
   } else if (!known_major(tables.amd_ext_->version, 2)) {
     reason = describe("AMD extension", tables.amd_ext_->version);

@@ -50,8 +50,8 @@ Registers registers_of(const unsigned char* descriptor, const std::string& chip)
   return Registers{vector < all ? vector : all, vector < all ? all - vector : 0, scalar_units * 16};
 }
 
-KernelSymbols::KernelSymbols(const HsaApi& api, Agents& agents, FactsLog& facts, KernelFilter& filter)
-    : api_(api), agents_(agents), facts_(facts), filter_(filter) {
+KernelSymbols::KernelSymbols(const HsaApi& api, Agents& agents, FactsLog& facts)
+    : api_(api), agents_(agents), facts_(facts) {
   if (api_.system_get_major_extension_table == nullptr) return;
   if (api_.system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof loader_, &loader_) != HSA_STATUS_SUCCESS) {
     loader_ = hsa_ven_amd_loader_1_01_pfn_t{};
@@ -109,7 +109,6 @@ void KernelSymbols::add(hsa_executable_symbol_t symbol, const std::string& chip,
   api_.executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME, &name[0]);
   name.resize(strnlen(name.c_str(), length));
   name = without_suffix(name);
-  filter_.learn(object, name);
 
   Fact fact("kernel");
   fact.add("object", object)

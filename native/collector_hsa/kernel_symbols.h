@@ -7,7 +7,6 @@
 
 #include "collector_hsa/agents.h"
 #include "collector_hsa/hsa_api.h"
-#include "collector_hsa/kernel_filter.h"
 #include "core/facts_log.h"
 
 namespace wavescope {
@@ -23,7 +22,7 @@ Registers registers_of(const unsigned char* descriptor, const std::string& chip)
 
 class KernelSymbols {
  public:
-  KernelSymbols(const HsaApi& api, Agents& agents, FactsLog& facts, KernelFilter& filter);
+  KernelSymbols(const HsaApi& api, Agents& agents, FactsLog& facts);
 
   void executable_frozen(hsa_executable_t executable);
 
@@ -40,7 +39,6 @@ class KernelSymbols {
   const HsaApi& api_;
   Agents& agents_;
   FactsLog& facts_;
-  KernelFilter& filter_;
   hsa_ven_amd_loader_1_01_pfn_t loader_{};
 };
 

@@ -55,7 +55,7 @@ hsa_status_t queue_destroy(hsa_queue_t* queue) {
 }
 
 hsa_status_t signal_destroy(hsa_signal_t signal) {
-  if (Collector* collector = current.load(std::memory_order_acquire)) collector->app_signals().settle(signal, true);
+  if (Collector* collector = current.load(std::memory_order_acquire)) collector->app_signals().release_signal(signal, true);
   return original.signal_destroy(signal);
 }
 

@@ -72,7 +72,7 @@ class OpLog {
   }
 
   std::unique_ptr<RecordLog> log_;
-  uint64_t written_ = 0;    // records in the file
+  uint64_t written_ = 0;  // records in the file
   uint64_t announced_ = 0;  // and those that are to follow
   int run_count_ = 0;
   iovec runs_[kMostRuns];

@@ -16,7 +16,7 @@ constexpr uint32_t kMostBlocksAtOnce = 8;
 uint64_t end_of(uint32_t blocks) { return WAVESCOPE_PAGE_BYTES + uint64_t{blocks} * sizeof(WavescopePendingBlock); }
 
 bool has_no_disk(const char* folder) {
-  struct statfs system {};
+  struct statfs system{};
   return statfs(folder, &system) == 0 && system.f_type == TMPFS_MAGIC;
 }
 

@@ -23,8 +23,7 @@ bool PendingOps::next_block() {
 
 bool PendingOps::empty() const {
   const SlotBlock* block = first_.load(std::memory_order_acquire);
-  return block == nullptr ||
-         (block->first_open == block->head() && block->next.load(std::memory_order_acquire) == nullptr);
+  return block == nullptr || (block->first_open == block->head() && block->next.load(std::memory_order_acquire) == nullptr);
 }
 
 uint32_t PendingOps::sweep(OpLog& log, Agents& agents, uint64_t now_ns, bool last) {
@@ -93,10 +92,10 @@ bool PendingOps::sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swe
 
 Harvest PendingOps::harvest(SlotBlock* block, uint32_t slot, bool last) {
   if (is_in_place(block->kind_of(slot))) {
-    const Effort effort = last ? Effort::kAsk : Effort::kGlance;
-    const Harvest harvested = signals_.harvest(block, slot, block->generation, effort);
+    const WaitPolicy policy = last ? WaitPolicy::kWait : WaitPolicy::kTry;
+    const Harvest harvested = signals_.harvest(block, slot, block->generation, policy);
     if (harvested == Harvest::kOpen && (last || !overdue(block, slot))) return harvested;
-    if (harvested == Harvest::kOpen) signals_.harvest(block, slot, block->generation, Effort::kGiveUp);
+    if (harvested == Harvest::kOpen) signals_.harvest(block, slot, block->generation, WaitPolicy::kGiveUp);
   }
   return harvest_own(block, slot);
 }
@@ -120,7 +119,7 @@ void PendingOps::free_signal(SlotBlock* block, uint32_t slot) {
 void PendingOps::give_up(SlotBlock* block, uint32_t slot, Swept& swept) {
   ++swept.given_up;
   if (!is_in_place(block->kind_of(slot))) return;
-  AppSignals::let_go(block, slot);
+  AppSignals::abandon(block, slot);
   free_signal(block, slot);  // the watch may have found it complete after all
 }
 

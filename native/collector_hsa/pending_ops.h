@@ -23,9 +23,7 @@ class PendingOps {
       : pool_(pool), signals_(signals), gpu_(gpu), counters_(counters) {}
 
   // Producer: a slot to fill; false when there is none, which is a loss. One producer at a time.
-  bool reserve() {
-    return __builtin_expect(block_ != nullptr && slot_ < kSlots, 1) ? true : next_block();
-  }
+  bool reserve() { return __builtin_expect(block_ != nullptr && slot_ < kSlots, 1) ? true : next_block(); }
   SlotBlock* block() const { return block_; }
   uint32_t slot() const { return slot_; }
   // Producer: the slot is filled.

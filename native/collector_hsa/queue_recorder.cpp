@@ -56,13 +56,13 @@ inline void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Pa
 
 // The usual packet, all in one piece: a dispatch without a signal of the application, or with one that it may keep.
 void QueueRecorder::on_one(const Packet& packet, uint64_t next_index, Writer writer) {
-  const bool usual = is_dispatch(packet) && !collector_.filter().active();
-  if (__builtin_expect(!usual || !pending_.reserve(), 0)) return on_unusual(packet, next_index, writer);
+  if (__builtin_expect(!is_dispatch(packet) || !pending_.reserve(), 0)) return on_unusual(packet, next_index, writer);
   SlotBlock* block = pending_.block();
   const uint32_t slot = pending_.slot();
   if (packet.completion_signal.handle != 0) {
     block->set_kind(slot, SlotKind::kInPlace);
-    if (collector_.mode() == Mode::kLite || !collector_.app_signals().take_in_place(packet.completion_signal, block, slot)) {
+    if (collector_.mode() == Mode::kLite ||
+        !collector_.app_signals().adopt_app_signal(packet.completion_signal, block, slot)) {
       return on_unusual(packet, next_index, writer);
     }
     wavescope::count(pending_.counters().seen);
@@ -108,7 +108,7 @@ void QueueRecorder::while_paused(const Packet* packets, uint64_t count, uint64_t
   uint64_t dispatches = 0;
   for (uint64_t at = 0; at < count; ++at) {
     dispatches += is_dispatch(packets[at]);
-    settle(packets[at]);
+    release_signal(packets[at]);
   }
   wavescope::count(pending_.counters().seen, dispatches);
   wavescope::count(pending_.counters().skipped[WAVESCOPE_SKIP_PAUSED], dispatches);
@@ -116,13 +116,13 @@ void QueueRecorder::while_paused(const Packet* packets, uint64_t count, uint64_t
 }
 
 // Of a packet that is not timed; the signal is at the same place in every kind of packet.
-inline void QueueRecorder::settle(const Packet& packet) {
-  if (packet.completion_signal.handle != 0) collector_.app_signals().settle(packet.completion_signal, false);
+inline void QueueRecorder::release_signal(const Packet& packet) {
+  if (packet.completion_signal.handle != 0) collector_.app_signals().release_signal(packet.completion_signal, false);
 }
 
 void QueueRecorder::on_unusual(const Packet& packet, uint64_t next_index, Writer writer) {
   if (!is_dispatch(packet) || !wanted(packet, false)) {
-    settle(packet);
+    release_signal(packet);
     return ring_.pass(&packet, 1, next_index, writer);
   }
   alignas(64) Packet packets[2];
@@ -140,7 +140,7 @@ void QueueRecorder::on_batch(const Packet* packets, uint64_t count, uint64_t nex
   if (copies != nullptr) std::memcpy(copies, packets, count * sizeof(Packet));
   for (uint64_t at = 0; at < count; ++at) {
     if (!is_dispatch(packets[at]) || !wanted(packets[at], true)) {
-      settle(packets[at]);
+      release_signal(packets[at]);
     } else if (copies == nullptr) {
       wavescope::count(pending_.counters().lost[WAVESCOPE_LOSS_BUFFER_FULL]);
     } else {
@@ -162,10 +162,6 @@ bool QueueRecorder::wanted(const Packet& packet, bool in_batch) {
     wavescope::count(counters.skipped[WAVESCOPE_SKIP_APP_SIGNAL]);
     return false;
   }
-  if (collector_.filter().active() && !collector_.filter().wants(packet.kernel_object)) {
-    wavescope::count(counters.skipped[WAVESCOPE_SKIP_FILTER]);
-    return false;
-  }
   return true;
 }
 
@@ -175,7 +171,7 @@ uint32_t QueueRecorder::instrument(Packet* packet, bool may_add_packet, uint8_t 
   AppSignals& signals = collector_.app_signals();
   if (!pending_.reserve()) {
     wavescope::count(pending_.counters().lost[WAVESCOPE_LOSS_BUFFER_FULL]);
-    settle(*packet);
+    release_signal(*packet);
     return 1;
   }
   SlotBlock* block = pending_.block();
@@ -184,10 +180,10 @@ uint32_t QueueRecorder::instrument(Packet* packet, bool may_add_packet, uint8_t 
   SlotKind kind = SlotKind::kOwnSignal;
   if (app.handle != 0) {
     block->set_kind(slot, SlotKind::kInPlace);
-    if (signals.take_in_place(app, block, slot)) kind = SlotKind::kInPlace;
+    if (signals.adopt_app_signal(app, block, slot)) kind = SlotKind::kInPlace;
     else if (may_add_packet && signals.forward(app, block, slot)) kind = SlotKind::kForwarded;
     else {
-      signals.settle(app, false);
+      signals.release_signal(app, false);
       wavescope::count(pending_.counters().skipped[WAVESCOPE_SKIP_APP_SIGNAL]);
       return 1;
     }

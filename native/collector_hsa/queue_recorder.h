@@ -37,7 +37,7 @@ class QueueRecorder {
   void on_one(const Packet& packet, uint64_t next_index, Writer writer);
   void on_unusual(const Packet& packet, uint64_t next_index, Writer writer);
   void on_batch(const Packet* packets, uint64_t count, uint64_t next_index, Writer writer);
-  void settle(const Packet& packet);
+  void release_signal(const Packet& packet);
   bool wanted(const Packet& packet, bool in_batch);
   uint32_t instrument(Packet* packet, bool may_add_packet, uint8_t flags);
   void fill_record(SlotBlock* block, uint32_t slot, const Packet& packet, uint8_t flags);

@@ -27,8 +27,10 @@ struct Limit {
 };
 constexpr Limit kLimits[] = {
     {RuntimeLimit::kFullQueue, 1, 60000,
-     "stops the process, or changes the order of packets, when an intercepted queue runs full; the collector keeps it from that"},
-    {RuntimeLimit::kLargeBatch, 70000, 71300, "may crash when more than 256 packets are submitted at once to an intercepted queue"},
+     "stops the process, or changes the order of packets, when an intercepted queue runs full; the collector keeps it from "
+     "that"},
+    {RuntimeLimit::kLargeBatch, 70000, 71300,
+     "may crash when more than 256 packets are submitted at once to an intercepted queue"},
     {RuntimeLimit::kRegistry, 60300, UINT32_MAX,
      "where built with rocprofiler-register, a tool of rocprofiler takes the collector's place"},
 };
@@ -76,7 +78,8 @@ std::string version_within(const std::string& text) {
     if (!begins_number) continue;
     std::size_t end = first;
     bool has_dot = false;
-    while (end < text.size() && (is_digit(text[end]) || (text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1])))) {
+    while (end < text.size() &&
+           (is_digit(text[end]) || (text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1])))) {
       has_dot = has_dot || text[end] == '.';
       ++end;
     }

@@ -24,8 +24,8 @@ RuntimeVersion version_of_runtime(const HsaApi& api);
 // The first version within a text, with at least two numbers: "1.14.60403" of "libhsa-runtime64.so.1.14.60403".
 std::string version_within(const std::string& text);
 
-// AMD builds have ROCm's release as the last number of the library's version; for others it is that of the first release with
-// such a library, without its last number.
+// AMD builds have ROCm's release as the last number of the library's version; for others it is that of the first release
+// with such a library, without its last number.
 uint32_t release_of(const std::string& library_version);
 std::string spelled_release(uint32_t release);
 

@@ -42,7 +42,7 @@ class SharedQueues {
   }
 
   struct Release {
-    bool is_in_use;      // by others: it is not to be destroyed
+    bool is_in_use;  // by others: it is not to be destroyed
     hsa_queue_t* below;  // to be destroyed twice instead of the queue; null for a queue that is not shared
   };
   // One user less.

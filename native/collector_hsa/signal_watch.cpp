@@ -33,7 +33,7 @@ bool SignalWatch::look_at(SlotBlock* block) {
   uint32_t open = 0;
   for (uint32_t slot = block->watched; slot < head && open < kMostOpen; ++slot) {
     const bool is_open =
-        is_in_place(block->kind_of(slot)) && signals_.harvest(block, slot, generation, Effort::kGlance) == Harvest::kOpen;
+        is_in_place(block->kind_of(slot)) && signals_.harvest(block, slot, generation, WaitPolicy::kTry) == Harvest::kOpen;
     if (is_open) ++open;
     else if (open == 0) block->watched = slot + 1;
   }

@@ -33,7 +33,9 @@ class SlotPool {
   bool try_kept_signals(hsa_agent_t gpu);
 
   // By its index; null for one that was never made.
-  SlotBlock* at(uint32_t index) const { return index < kMostBlocks ? blocks_[index].load(std::memory_order_acquire) : nullptr; }
+  SlotBlock* at(uint32_t index) const {
+    return index < kMostBlocks ? blocks_[index].load(std::memory_order_acquire) : nullptr;
+  }
 
   // Before the runtime shuts down: gives it back its signals. The pool is of no use after this.
   void destroy_signals();
@@ -49,7 +51,7 @@ class SlotPool {
   Agents& agents_;
   PendingFile& file_;
   std::mutex make_mutex_;  // held while the runtime makes signals or locks memory, which takes long; taken before the other
-  std::mutex mutex_;       // spare_ and last_generation_
+  std::mutex mutex_;  // spare_ and last_generation_
   std::vector<SlotBlock*> spare_;
   std::atomic<SlotBlock*> blocks_[kMostBlocks] = {};
   bool may_keep_signals_ = true;

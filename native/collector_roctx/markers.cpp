@@ -102,7 +102,8 @@ int pop_range() {
 uint64_t start_range(const char* text, uint8_t flags, uint64_t id_of_next) {
   StartedRange range{nullptr, id_of_next};
   Session* session = recording_session();
-  if (session != nullptr) range.record = open_range(*session, text, static_cast<uint8_t>(flags | WAVESCOPE_MARKER_START_STOP));
+  if (session != nullptr)
+    range.record = open_range(*session, text, static_cast<uint8_t>(flags | WAVESCOPE_MARKER_START_STOP));
   // Ids that have no record are told apart by their upper half.
   const uint64_t id = range.record != nullptr
                           ? range.record->id

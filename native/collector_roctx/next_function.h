@@ -22,7 +22,8 @@ class NextFunction {
 
  private:
   void search() {
-    static constexpr const char* kLibraries[] = {"libroctx64.so", "librocprofiler-sdk-roctx.so", "libnvToolsExt.so", nullptr};
+    static constexpr const char* kLibraries[] = {"libroctx64.so", "librocprofiler-sdk-roctx.so", "libnvToolsExt.so",
+                                                 nullptr};
     found_.store(reinterpret_cast<Function*>(next_symbol(symbol_, kLibraries)), std::memory_order_relaxed);
     searched_.store(true, std::memory_order_release);
   }

@@ -20,7 +20,20 @@ namespace {
 constexpr uint32_t kCallbacksTable = 1;
 constexpr int kCoreModule = 1;
 constexpr int kDomainModule = 5;
-enum CoreFunction { kMarkEx = 1, kMarkA, kMarkW, kStartEx, kStartA, kStartW, kEnd, kPushEx, kPushA, kPushW, kPop, kThreadA = 14 };
+enum CoreFunction {
+  kMarkEx = 1,
+  kMarkA,
+  kMarkW,
+  kStartEx,
+  kStartA,
+  kStartW,
+  kEnd,
+  kPushEx,
+  kPushA,
+  kPushW,
+  kPop,
+  kThreadA = 14
+};
 enum DomainFunction { kDomainMark = 1, kDomainStart, kDomainEnd, kDomainPush, kDomainPop, kRegisterA = 10, kRegisterW = 11 };
 
 using FunctionPointer = void (*)();

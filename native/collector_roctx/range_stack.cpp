@@ -1,11 +1,10 @@
 #include "collector_roctx/range_stack.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "core/clock.h"
+#include "core/thread_end.h"
 
 namespace wavescope::roctx {
 namespace {
@@ -16,15 +15,6 @@ thread_local RangeStack ranges_of_thread __attribute__((tls_model("initial-exec"
 thread_local bool watched __attribute__((tls_model("initial-exec")));
 
 void end_thread(void* stack) { static_cast<RangeStack*>(stack)->abandon(boottime_ns()); }
-
-pthread_key_t thread_end_key() {
-  static const pthread_key_t key = [] {
-    pthread_key_t created = 0;
-    pthread_key_create(&created, end_thread);
-    return created;
-  }();
-  return key;
-}
 
 }  // namespace
 
@@ -64,7 +54,7 @@ bool RangeStack::grow() {
 RangeStack& thread_ranges() {
   if (__builtin_expect(!watched, 0)) {
     watched = true;
-    pthread_setspecific(thread_end_key(), &ranges_of_thread);
+    call_at_thread_end<end_thread>(&ranges_of_thread);
   }
   return ranges_of_thread;
 }

@@ -1,15 +1,15 @@
-// Passes over whole columns that NumPy has no single pass for: counting, numbering, dealing and sorting by group, and
+// Passes over whole columns that NumPy has no single pass for: counting, numbering, grouping and sorting by group, and
 // unions of intervals. Nothing here keeps anything between calls but the distinct rows, which are an object.
 #ifndef WAVESCOPE_COLUMN_OPERATORS_H
 #define WAVESCOPE_COLUMN_OPERATORS_H
 
 #include <stdint.h>
 
+#include "interface/export.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define WAVESCOPE_EXPORT __attribute__((visibility("default")))
 
 // Stores the values of group 0 in ascending order, then those of group 1, and so on. `counts` receives how many values
 // each of the `group_count` groups has. Returns 0, or 1 when a group number is out of range or memory is short; the
@@ -25,18 +25,17 @@ WAVESCOPE_EXPORT int wavescope_sort_short_within_groups(const uint16_t* groups, 
 // code is larger or memory is short.
 WAVESCOPE_EXPORT int wavescope_count_codes(const int32_t* codes, int64_t count, int32_t code_count, int64_t* counts);
 
-typedef struct WavescopeDealtColumn {
+typedef struct WavescopeGroupedColumn {
   const void* from;
   void* to;             // room for as many values
   int32_t value_bytes;  // 1 or 8
-} WavescopeDealtColumn;
+} WavescopeGroupedColumn;
 
 // Puts the rows of each group together, the groups in the order that `order` lists them in, the rows of a group in the
 // order they have. `counts` receives how many rows each group has. Returns 0, or 1 when a group number is out of range,
 // `order` does not list every group once, a width is not supported, or memory is short.
-WAVESCOPE_EXPORT int wavescope_deal_rows(const uint16_t* groups, int64_t count, int32_t group_count,
-                                         const int32_t* order, const WavescopeDealtColumn* columns,
-                                         int32_t column_count, int64_t* counts);
+WAVESCOPE_EXPORT int wavescope_group_rows(const uint16_t* groups, int64_t count, int32_t group_count, const int32_t* order,
+                                          const WavescopeGroupedColumn* columns, int32_t column_count, int64_t* counts);
 
 // Distinct rows: numbers the different rows of some integer columns in the order in which they first appear.
 typedef struct WavescopeDistinctRows WavescopeDistinctRows;
@@ -47,8 +46,7 @@ WAVESCOPE_EXPORT void wavescope_distinct_rows_close(WavescopeDistinctRows* disti
 // Writes the number of each row to `number`, and to `first` the index of the row that introduced each new number.
 // Returns how many numbers are new, or -1 when memory ran out.
 WAVESCOPE_EXPORT int64_t wavescope_distinct_rows_number(WavescopeDistinctRows* distinct, int64_t rows,
-                                                        const int64_t* const* columns, int32_t* number,
-                                                        int64_t* first);
+                                                        const int64_t* const* columns, int32_t* number, int64_t* first);
 
 // Intervals [starts[i], ends[i]) of which neither starts nor ends ever decrease.
 typedef struct WavescopeIntervalRun {

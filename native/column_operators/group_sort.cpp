@@ -1,4 +1,4 @@
-// Values sorted within groups: dealt to their groups, then sorted by digits group by group.
+// Values sorted within groups: put to their groups, then sorted by digits group by group.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -119,8 +119,8 @@ int wavescope_sort_within_groups(const uint16_t* groups, const int64_t* values, 
   });
 }
 
-int wavescope_sort_short_within_groups(const uint16_t* groups, const uint32_t* values, int64_t count,
-                                       int32_t group_count, uint32_t* sorted, int64_t* counts) {
+int wavescope_sort_short_within_groups(const uint16_t* groups, const uint32_t* values, int64_t count, int32_t group_count,
+                                       uint32_t* sorted, int64_t* counts) {
   return sort_counted(groups, count, group_count, counts, [&](const std::vector<std::size_t>& sizes) {
     sort_offsets(groups, values, static_cast<std::size_t>(count), uint32_t{0}, sizes, sorted);
   });

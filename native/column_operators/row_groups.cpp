@@ -1,4 +1,4 @@
-// Counting codes, and dealing rows to their groups.
+// Counting codes, and putting rows to their groups.
 #include <algorithm>
 #include <cstddef>
 #include <new>
@@ -12,7 +12,8 @@ namespace {
 using wavescope::column_operators::count_groups;
 
 template <typename Value>
-void deal(const uint16_t* groups, std::size_t rows, std::vector<std::size_t> places, const WavescopeDealtColumn& column) {
+void put_together(const uint16_t* groups, std::size_t rows, std::vector<std::size_t> places,
+                  const WavescopeGroupedColumn& column) {
   const Value* const from = static_cast<const Value*>(column.from);
   Value* const to = static_cast<Value*>(column.to);
   for (std::size_t row = 0; row < rows; ++row) to[places[groups[row]]++] = from[row];
@@ -61,8 +62,8 @@ int wavescope_count_codes(const int32_t* codes, int64_t count, int32_t code_coun
   return 0;
 }
 
-int wavescope_deal_rows(const uint16_t* groups, int64_t count, int32_t group_count, const int32_t* order,
-                        const WavescopeDealtColumn* columns, int32_t column_count, int64_t* counts) {
+int wavescope_group_rows(const uint16_t* groups, int64_t count, int32_t group_count, const int32_t* order,
+                         const WavescopeGroupedColumn* columns, int32_t column_count, int64_t* counts) {
   if (count < 0 || group_count < 0 || column_count < 0) return 1;
   const auto rows = static_cast<std::size_t>(count);
   const auto group_limit = static_cast<std::size_t>(group_count);
@@ -71,11 +72,11 @@ int wavescope_deal_rows(const uint16_t* groups, int64_t count, int32_t group_cou
     const std::vector<std::size_t> places = first_places(counts, group_limit, order);
     if (places.size() != group_limit) return 1;
     for (int32_t index = 0; index < column_count; ++index) {
-      const WavescopeDealtColumn& column = columns[index];
+      const WavescopeGroupedColumn& column = columns[index];
       if (column.value_bytes == 1) {
-        deal<uint8_t>(groups, rows, places, column);
+        put_together<uint8_t>(groups, rows, places, column);
       } else if (column.value_bytes == 8) {
-        deal<uint64_t>(groups, rows, places, column);
+        put_together<uint64_t>(groups, rows, places, column);
       } else {
         return 1;
       }

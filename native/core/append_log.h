@@ -1,8 +1,8 @@
 // A file that only grows at its end, written through a mapped window that moves along with it.
 //
 // What is appended counts from the moment its first word is stored (last, with release order; the first byte where it does
-// not lie on a multiple of eight), which is never zero: what a killed process leaves is whole up to its last piece, and zeros
-// follow.
+// not lie on a multiple of eight), which is never zero: what a killed process leaves is whole up to its last piece, and
+// zeros follow.
 #ifndef WAVESCOPE_CORE_APPEND_LOG_H
 #define WAVESCOPE_CORE_APPEND_LOG_H
 

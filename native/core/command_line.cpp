@@ -41,8 +41,8 @@ std::vector<std::string> program_arguments(std::vector<std::string> arguments, c
   std::string name;
   std::size_t at = 1;
   while (at < arguments.size() && arguments[at].rfind("--", 0) == 0) {
-    const bool takes_value = std::find(std::begin(kLoaderOptionsWithValue), std::end(kLoaderOptionsWithValue), arguments[at]) !=
-                             std::end(kLoaderOptionsWithValue);
+    const bool takes_value = std::find(std::begin(kLoaderOptionsWithValue), std::end(kLoaderOptionsWithValue),
+                                       arguments[at]) != std::end(kLoaderOptionsWithValue);
     if (arguments[at] == "--argv0" && at + 1 < arguments.size()) name = arguments[at + 1];
     at += takes_value ? 2 : 1;
   }

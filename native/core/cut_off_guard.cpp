@@ -32,7 +32,8 @@ std::atomic<bool> installed{false};
 
 void replace_pages(const Window& window) {
   const auto bytes = static_cast<std::size_t>(window.end - window.begin);
-  void* pages = mmap(window.begin, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  void* pages =
+      mmap(window.begin, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
   if (pages != MAP_FAILED && window.stand_in != nullptr) std::memcpy(pages, window.stand_in, window.stand_in_bytes);
 }
 
@@ -57,7 +58,7 @@ void on_bus_error(int number, siginfo_t* info, void*) {
   const int error = errno;
   const bool is_fault = info->si_code > 0;
   if (!is_fault || !repair(static_cast<const char*>(info->si_addr))) {
-    struct sigaction by_system {};
+    struct sigaction by_system{};
     by_system.sa_handler = SIG_DFL;
     sigaction(number, &by_system, nullptr);
     // A fault repeats itself; what was sent is sent again, and is delivered when this handler returns.
@@ -68,9 +69,9 @@ void on_bus_error(int number, siginfo_t* info, void*) {
 
 void install() {
   if (installed.exchange(true)) return;
-  struct sigaction now {};
+  struct sigaction now{};
   if (sigaction(SIGBUS, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return;
-  struct sigaction ours {};
+  struct sigaction ours{};
   ours.sa_sigaction = on_bus_error;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
   sigemptyset(&ours.sa_mask);

@@ -44,9 +44,7 @@ const char* name_of(Mode mode) {
 Settings read_settings(Lookup lookup) {
   Settings read;
   const char* output = lookup("WAVESCOPE_OUTPUT");
-  const char* kernel = lookup("WAVESCOPE_KERNEL");
   if (output != nullptr) read.output = output;
-  if (kernel != nullptr) read.kernel_filter = kernel;
   read.mode = mode_or(lookup("WAVESCOPE_MODE"), read.mode);
   read.start_paused = is_on(lookup("WAVESCOPE_START_PAUSED"));
   read.max_bytes = number_or(lookup("WAVESCOPE_MAX_BYTES"), read.max_bytes);

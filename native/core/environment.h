@@ -3,12 +3,11 @@
 //   WAVESCOPE_OUTPUT       session folder; absent: the collector does nothing at all
 //   WAVESCOPE_MODE         lite, standard (default), full, hip
 //   WAVESCOPE_START_PAUSED 1: record only after a resume
-//   WAVESCOPE_KERNEL       extended regular expression (or plain part) of the names of kernels to record, mangled or not
 //   WAVESCOPE_MAX_BYTES    most bytes that one process writes
 //   WAVESCOPE_DELAY_MS     record from so long after the start of the process
 //   WAVESCOPE_DURATION_MS  record for so long
-//   WAVESCOPE_SIGNALS      runtime: completion signals of the HSA runtime, instead of ones in memory that outlives the process
-//   WAVESCOPE_VERBOSE      1: say on stderr what is done
+//   WAVESCOPE_SIGNALS      runtime: completion signals of the HSA runtime, instead of ones in memory that outlives the
+//   process WAVESCOPE_VERBOSE      1: say on stderr what is done
 #ifndef WAVESCOPE_CORE_ENVIRONMENT_H
 #define WAVESCOPE_CORE_ENVIRONMENT_H
 
@@ -23,7 +22,6 @@ struct Settings {
   std::string output;
   Mode mode = Mode::kStandard;
   bool start_paused = false;
-  std::string kernel_filter;
   uint64_t max_bytes = UINT64_MAX;
   uint64_t delay_ns = 0;
   uint64_t duration_ns = UINT64_MAX;

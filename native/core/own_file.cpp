@@ -81,7 +81,7 @@ OwnFile::~OwnFile() {
 
 int OwnFile::create() {
   const int file = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kForThisUserAlone);
-  struct stat state {};
+  struct stat state{};
   // The program's umask may have taken what is needed to open it again.
   if (file >= 0 && fchmod(file, kForThisUserAlone) == 0 && fstat(file, &state) == 0) {
     device_ = state.st_dev;
@@ -91,7 +91,7 @@ int OwnFile::create() {
 }
 
 bool OwnFile::is_ours(int file) const {
-  struct stat state {};
+  struct stat state{};
   return fstat(file, &state) == 0 && state.st_dev == device_ && state.st_ino == inode_ && state.st_nlink != 0 &&
          static_cast<uint64_t>(state.st_size) >= size_;
 }
@@ -161,7 +161,7 @@ bool OwnFile::truncate(uint64_t length) {
 
 void OwnFile::remove() {
   const KeptErrno kept;
-  struct stat state {};
+  struct stat state{};
   if (is_made() && lstat(path_.c_str(), &state) == 0 && state.st_dev == device_ && state.st_ino == inode_) {
     unlink(path_.c_str());
   }

@@ -13,8 +13,8 @@
 #include <new>
 
 #include "core/clock.h"
-#include "core/file_thread.h"
 #include "core/cut_off_guard.h"
+#include "core/file_thread.h"
 #include "core/process_facts.h"
 
 namespace wavescope {
@@ -137,7 +137,8 @@ WavescopeStreamHeader Session::header_of(WavescopeStream stream, uint32_t record
 StreamFile* Session::make(LazyStream& lazy) {
   std::call_once(lazy.made, [&] {
     const WavescopeStreamHeader header = header_of(lazy.stream, lazy.record_bytes);
-    lazy.file.store(StreamFile::create(path_of(lazy.suffix), header, budget_, lazy.why).release(), std::memory_order_release);
+    lazy.file.store(StreamFile::create(path_of(lazy.suffix), header, budget_, lazy.why).release(),
+                    std::memory_order_release);
   });
   StreamFile* file = lazy.file.load(std::memory_order_acquire);
   if (file == nullptr) lazy.refused.fetch_add(1, std::memory_order_relaxed);

@@ -30,8 +30,8 @@ class StreamFile {
   static constexpr uint64_t kBlockBytes = 3 * WAVESCOPE_PAGE_BYTES;  // a multiple of every record size
 
   // A new file with its header, or null when it cannot be made, and why.
-  static std::unique_ptr<StreamFile> create(const std::string& path, const WavescopeStreamHeader& header,
-                                            ByteBudget& budget, Refusal& why_not);
+  static std::unique_ptr<StreamFile> create(const std::string& path, const WavescopeStreamHeader& header, ByteBudget& budget,
+                                            Refusal& why_not);
   ~StreamFile();
   StreamFile(const StreamFile&) = delete;
   StreamFile& operator=(const StreamFile&) = delete;

@@ -11,7 +11,8 @@
 //   <base>.text      TextEntry...   strings, each once, named by their id elsewhere
 //   <base>.facts     JSON lines     agents, queues, kernels, clock pairs, process facts (see below)
 //   <base>.control   ControlPage    lets another process pause and resume recording
-//   <base>.pending   PendingBlock   dispatches in flight and just completed, with the signals that the GPU itself writes. While
+//   <base>.pending   PendingBlock   dispatches in flight and just completed, with the signals that the GPU itself writes.
+//   While
 //                                   the process lives it is /dev/shm/wavescope-<base>.pending: memory that the GPU may write
 //                                   and no disk sees. An orderly end removes it; of a killed process it has everything that
 //                                   was complete and not yet in <base>.ops. The recorder then moves it into the session.
@@ -37,14 +38,17 @@
 //             driver_node, bdf, memory_bytes
 //   queue     queue, gpu, address (hsa_queue_t*), size
 //   kernel    object (kernel_object), name (mangled, without .kd), ns (known from then on: an object that is given out again
-//             has another fact), vgprs, agprs, sgprs (as allocated), lds_bytes, scratch_bytes, kernarg_bytes, code_object (URI)
-//   function  function (index used by CallRecord), name, kind (launch, copy, fill, alloc, stream, event, sync, graph, other),
+//             has another fact), vgprs, agprs, sgprs (as allocated), lds_bytes, scratch_bytes, kernarg_bytes, code_object
+//             (URI)
+//   function  function (index used by CallRecord), name, kind (launch, copy, fill, alloc, stream, event, sync, graph,
+//   other),
 //             arguments (names of CallRecord::arguments with what they hold after a colon: "bytes" is a number, -1 being
 //             2^64-1; "dst:address" a pointer or handle; "kernel:text" an id of the text stream, 0 when not known;
 //             "block:xyz" three sizes of 21 bits each, x lowest). Written before the function's first record.
 //   thread    thread, name
 //   label     what (hip_device, hip_stream, hsa_agent), id, name   (how the program calls one of its things)
-//   clock     gpu, ticks, ns   (often at first, then a few times a second while there are ops); the first, of before the first
+//   clock     gpu, ticks, ns   (often at first, then a few times a second while there are ops); the first, of before the
+//   first
 //             op, with ticks_per_second
 //   runtime   name (hsa, hip), version, path; of hsa also extension, library, rocm, limits (a list of texts)
 //   note      text, count   (something was not recorded, and why)
@@ -70,7 +74,7 @@ enum WavescopeStream {
 typedef struct WavescopeStreamHeader {  // padded to one page
   char magic[8];
   uint32_t version;
-  uint32_t stream;        // WavescopeStream
+  uint32_t stream;  // WavescopeStream
   uint32_t record_bytes;  // a reader steps by this, so records may grow at their end
   uint32_t pid;
   uint64_t start_ns;
@@ -84,25 +88,25 @@ enum WavescopeOpKind {
 };
 
 enum WavescopeOpFlags {
-  WAVESCOPE_OP_RAW_TICKS = 1,       // start and end are GPU ticks
-  WAVESCOPE_OP_APP_SIGNAL = 2,      // the application's own signal carried the times
-  WAVESCOPE_OP_TIMES_LOST = 4,      // it ran, but its times are not known: start and end are 0
-  WAVESCOPE_OP_GRAPH = 8,           // came in a batch of packets, as graph replays do
+  WAVESCOPE_OP_RAW_TICKS = 1,  // start and end are GPU ticks
+  WAVESCOPE_OP_APP_SIGNAL = 2,  // the application's own signal carried the times
+  WAVESCOPE_OP_TIMES_LOST = 4,  // it ran, but its times are not known: start and end are 0
+  WAVESCOPE_OP_GRAPH = 8,  // came in a batch of packets, as graph replays do
 };
 
 typedef struct WavescopeOpRecord {
-  uint8_t kind;   // WavescopeOpKind
+  uint8_t kind;  // WavescopeOpKind
   uint8_t flags;  // WavescopeOpFlags
   uint16_t gpu;
-  uint32_t thread;       // kernel thread id of the submitter
+  uint32_t thread;  // kernel thread id of the submitter
   uint64_t start;
   uint64_t end;
   uint64_t correlation;  // of the call that caused it, unique in the process; 0 when unknown
-  uint64_t kernel;       // dispatch: kernel_object; copy and fill: bytes
-  uint32_t grid[3];      // dispatch: work-items; copy: source and target GPU (0xffffffff host), engine
+  uint64_t kernel;  // dispatch: kernel_object; copy and fill: bytes
+  uint32_t grid[3];  // dispatch: work-items; copy: source and target GPU (0xffffffff host), engine
   uint16_t workgroup[3];
-  uint16_t queue;        // index in the facts; copies: 0xffff
-  uint32_t marker;       // id of the innermost open range of the submitting thread; 0 for none
+  uint16_t queue;  // index in the facts; copies: 0xffff
+  uint32_t marker;  // id of the innermost open range of the submitting thread; 0 for none
 } WavescopeOpRecord;
 
 // What the packet processor of a GPU knows as amd_signal_t.
@@ -120,7 +124,7 @@ typedef struct WavescopePendingSignal {
 #define WAVESCOPE_PLACE_NOWHERE UINT64_MAX
 
 typedef struct WavescopePendingBlock {  // the records of the pending stream
-  uint64_t filled;                      // slots in use, from the first on; stored after their records
+  uint64_t filled;  // slots in use, from the first on; stored after their records
   uint8_t spare[WAVESCOPE_PAGE_BYTES - 8];
   // 0: complete if its signal is, which then has the times. Else the record has them, and this is 1 + its place in the ops
   // stream, where it is if that stream is so long; NOWHERE when it was counted as lost.
@@ -134,12 +138,12 @@ enum WavescopeCallFlags {
 };
 
 typedef struct WavescopeCallRecord {
-  uint8_t kind;       // 1
-  uint8_t flags;      // WavescopeCallFlags
+  uint8_t kind;  // 1
+  uint8_t flags;  // WavescopeCallFlags
   uint16_t function;  // index in the facts
   uint32_t thread;
-  uint64_t start;     // ns
-  uint64_t end;       // ns; 0 while open
+  uint64_t start;  // ns
+  uint64_t end;  // ns; 0 while open
   uint64_t correlation;
   uint64_t stream;
   int32_t result;
@@ -149,34 +153,34 @@ typedef struct WavescopeCallRecord {
 
 enum WavescopeMarkerKind {
   WAVESCOPE_MARKER_RANGE = 1,  // opened and closed
-  WAVESCOPE_MARKER_MARK = 2,   // an instant
-  WAVESCOPE_MARKER_OPEN = 3,   // opened; becomes RANGE when closed
+  WAVESCOPE_MARKER_MARK = 2,  // an instant
+  WAVESCOPE_MARKER_OPEN = 3,  // opened; becomes RANGE when closed
 };
 
 enum WavescopeMarkerFlags {
-  WAVESCOPE_MARKER_START_STOP = 1,    // roctxRangeStartA/Stop: not part of a thread's nesting
+  WAVESCOPE_MARKER_START_STOP = 1,  // roctxRangeStartA/Stop: not part of a thread's nesting
   WAVESCOPE_MARKER_OTHER_THREAD = 2,  // closed on another thread than it was opened on
   WAVESCOPE_MARKER_NVTX = 4,
 };
 
 typedef struct WavescopeMarkerRecord {
-  uint8_t kind;   // WavescopeMarkerKind
+  uint8_t kind;  // WavescopeMarkerKind
   uint8_t flags;  // WavescopeMarkerFlags
-  uint16_t depth; // of push/pop nesting when it was opened
+  uint16_t depth;  // of push/pop nesting when it was opened
   uint32_t thread;
   uint64_t start;  // ns
-  uint64_t end;    // ns; 0 while open, but the end of its thread if that left it open
-  uint32_t id;     // from 1, unique in the process
-  uint32_t parent; // id of the range around it on its thread; 0 for none
-  uint64_t text;   // id in the text stream
+  uint64_t end;  // ns; 0 while open, but the end of its thread if that left it open
+  uint32_t id;  // from 1, unique in the process
+  uint32_t parent;  // id of the range around it on its thread; 0 for none
+  uint64_t text;  // id in the text stream
   uint64_t correlation;
 } WavescopeMarkerRecord;
 
 enum WavescopeSkipReason {
   WAVESCOPE_SKIP_APP_SIGNAL = 0,  // lite mode leaves dispatches with the application's signal alone
-  WAVESCOPE_SKIP_GRAPH_BATCH = 1, // batches are recorded in full and hip mode only
+  WAVESCOPE_SKIP_GRAPH_BATCH = 1,  // batches are recorded in full and hip mode only
   WAVESCOPE_SKIP_PAUSED = 2,
-  WAVESCOPE_SKIP_FILTER = 3,      // the kernel name does not match --kernel
+  WAVESCOPE_SKIP_FILTER = 3,  // the kernel name does not match --kernel; counted by who reads the records
   WAVESCOPE_SKIP_NOT_INTERCEPTED = 4,
   WAVESCOPE_SKIP_REASONS = 6,
 };
@@ -185,8 +189,8 @@ enum WavescopeLossReason {
   WAVESCOPE_LOSS_BUFFER_FULL = 0,
   WAVESCOPE_LOSS_PENDING_AT_EXIT = 1,
   WAVESCOPE_LOSS_TIMESTAMPS = 2,
-  WAVESCOPE_LOSS_SIZE_LIMIT = 3,   // --max-size
-  WAVESCOPE_LOSS_NO_SPACE = 4,     // of the disk, or for a file of the process
+  WAVESCOPE_LOSS_SIZE_LIMIT = 3,  // --max-size
+  WAVESCOPE_LOSS_NO_SPACE = 4,  // of the disk, or for a file of the process
   WAVESCOPE_LOSS_UNREACHABLE = 5,  // the session's file was gone, cut off or closed to the process
   WAVESCOPE_LOSS_REASONS = 6,
 };
@@ -196,16 +200,16 @@ typedef struct WavescopeCounterRecord {
   uint8_t kind;  // 1
   uint8_t spare;
   uint16_t gpu;
-  uint32_t queue;    // index in the facts
+  uint32_t queue;  // index in the facts
   uint64_t packets;  // of any kind, counted independently of records
-  uint64_t seen;     // kernel dispatches
+  uint64_t seen;  // kernel dispatches
   uint64_t timed;
   uint64_t skipped[WAVESCOPE_SKIP_REASONS];
   uint64_t lost[WAVESCOPE_LOSS_REASONS];
 } WavescopeCounterRecord;
 
 typedef struct WavescopeTextEntry {  // followed by `bytes` bytes of UTF-8, padded with zeros to a multiple of 8
-  uint64_t id;                       // from 1
+  uint64_t id;  // from 1
   uint64_t bytes;
 } WavescopeTextEntry;
 

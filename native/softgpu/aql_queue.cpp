@@ -47,8 +47,8 @@ bool is_met(const Memory& memory, const BarrierValuePacket& packet) {
 
 }  // namespace
 
-AqlQueue::AqlQueue(uint64_t id, const QueueServices& services, const QueueMemory& memory,
-                   const uint32_t* properties, ErrorReport error)
+AqlQueue::AqlQueue(uint64_t id, const QueueServices& services, const QueueMemory& memory, const uint32_t* properties,
+                   ErrorReport error)
     : Queue(id, services, memory),
       properties_(properties),
       error_(error),
@@ -67,9 +67,7 @@ Progress AqlQueue::advance() {
   return progress;
 }
 
-Packet* AqlQueue::slot(uint64_t index) const {
-  return reinterpret_cast<Packet*>(memory_.ring) + (index & slot_mask_);
-}
+Packet* AqlQueue::slot(uint64_t index) const { return reinterpret_cast<Packet*>(memory_.ring) + (index & slot_mask_); }
 
 // Whether there are packets to take.
 bool AqlQueue::look_for_packets() {
@@ -124,19 +122,15 @@ void AqlQueue::take_packets(Progress& progress) {
 
 AqlQueue::Outcome AqlQueue::take(const Packet& packet) {
   switch (packet_type(packet.dispatch.header)) {
-    case PacketType::kernel_dispatch:
-      return take_dispatch(packet.dispatch);
-    case PacketType::barrier_and:
-      return take_barrier(packet.barrier, WaitFor::all);
-    case PacketType::barrier_or:
-      return take_barrier(packet.barrier, WaitFor::any);
+    case PacketType::kernel_dispatch: return take_dispatch(packet.dispatch);
+    case PacketType::barrier_and: return take_barrier(packet.barrier, WaitFor::all);
+    case PacketType::barrier_or: return take_barrier(packet.barrier, WaitFor::any);
     case PacketType::vendor:
       if (packet.barrier_value.format == vendor_barrier_value) return take_barrier_value(packet.barrier_value);
       // Others hold commands for caches, of which there are none here.
       return pass_barrier(start_ns(), packet.dispatch.completion_signal);
     case PacketType::invalid:
-    case PacketType::agent_dispatch:
-      break;
+    case PacketType::agent_dispatch: break;
   }
   stop(static_cast<uint32_t>(QueueError::packet_unsupported));
   return Outcome::failed;
@@ -205,8 +199,7 @@ AqlQueue::Outcome AqlQueue::take_barrier_value(const BarrierValuePacket& packet)
     unmet_ns_ = checked_ns;
     return Outcome::waits;
   }
-  const uint64_t met_ns =
-      unmet_ns_ ? services_.signal_ends.met_ns(packet.signal, unmet_ns_, services_.clock.now_ns()) : 0;
+  const uint64_t met_ns = unmet_ns_ ? services_.signal_ends.met_ns(packet.signal, unmet_ns_, services_.clock.now_ns()) : 0;
   return pass_barrier(met_ns, packet.completion_signal);
 }
 
@@ -291,8 +284,8 @@ void AqlQueue::complete(const Flight& flight, uint64_t now_ns) {
 void AqlQueue::log(const Flight& flight) {
   const bool is_dispatch = flight.kernel != nullptr;
   services_.truth.add({services_.gpu_index, id_, flight.packet, is_dispatch ? "dispatch" : "barrier",
-                       is_dispatch ? std::string_view(flight.kernel->name) : std::string_view(),
-                       flight.start_ns, flight.end_ns, services_.clock.now_ns(), 0, flight.signal, flight.faults.name});
+                       is_dispatch ? std::string_view(flight.kernel->name) : std::string_view(), flight.start_ns,
+                       flight.end_ns, services_.clock.now_ns(), 0, flight.signal, flight.faults.name});
 }
 
 void AqlQueue::stop(uint32_t error_code) {

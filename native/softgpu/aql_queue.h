@@ -18,8 +18,8 @@ struct ErrorReport {
 class AqlQueue final : public Queue {
  public:
   // `properties` holds the bit that asks for timestamps; it may change at any time.
-  AqlQueue(uint64_t id, const QueueServices& services, const QueueMemory& memory,
-           const uint32_t* properties, ErrorReport error);
+  AqlQueue(uint64_t id, const QueueServices& services, const QueueMemory& memory, const uint32_t* properties,
+           ErrorReport error);
 
   Progress advance() override;
 

@@ -164,14 +164,10 @@ BuiltInOutcome wait_for_value(const DispatchPacket& dispatch, const Memory& memo
 }
 
 constexpr std::pair<std::string_view, BuiltIn> hip_kernels[] = {
-    {"__amd_rocclr_copyBuffer", copy_bytes},
-    {"__amd_rocclr_copyBufferAligned", copy_units},
-    {"__amd_rocclr_copyBufferRect", copy_box},
-    {"__amd_rocclr_copyBufferRectAligned", copy_box},
-    {"__amd_rocclr_fillBufferAligned", fill_line},
-    {"__amd_rocclr_fillBufferAligned2D", fill_rectangle},
-    {"__amd_rocclr_streamOpsWrite", write_value},
-    {"__amd_rocclr_streamOpsWait", wait_for_value},
+    {"__amd_rocclr_copyBuffer", copy_bytes},       {"__amd_rocclr_copyBufferAligned", copy_units},
+    {"__amd_rocclr_copyBufferRect", copy_box},     {"__amd_rocclr_copyBufferRectAligned", copy_box},
+    {"__amd_rocclr_fillBufferAligned", fill_line}, {"__amd_rocclr_fillBufferAligned2D", fill_rectangle},
+    {"__amd_rocclr_streamOpsWrite", write_value},  {"__amd_rocclr_streamOpsWait", wait_for_value},
 };
 
 // What ROCr's shaders get. A copy is cut into phases of different width, which are contiguous.
@@ -204,8 +200,7 @@ BuiltInOutcome run_rocr_shader(const DispatchPacket& dispatch, const Memory& mem
   const Arguments arguments(dispatch, memory);
   const uint32_t items = dispatch.grid_size[0];
   const auto filled = arguments.get<FillArguments>(0);
-  if (filled.work_items == items && filled.target <= filled.second_target &&
-      filled.second_target <= filled.target_end) {
+  if (filled.work_items == items && filled.target <= filled.second_target && filled.second_target <= filled.target_end) {
     auto* target = reinterpret_cast<uint32_t*>(arguments.pointer(filled.target));
     std::fill_n(target, (filled.target_end - filled.target) / sizeof(uint32_t), filled.value);
     return BuiltInOutcome::done;
@@ -214,8 +209,7 @@ BuiltInOutcome run_rocr_shader(const DispatchPacket& dispatch, const Memory& mem
   const uint64_t distance = aligned.target - aligned.source;
   if (aligned.work_items == items && aligned.target_end - aligned.source_end == distance &&
       aligned.last_target - aligned.last_source == distance && aligned.source <= aligned.source_end) {
-    std::memmove(arguments.pointer(aligned.target), arguments.pointer(aligned.source),
-                 aligned.source_end - aligned.source);
+    std::memmove(arguments.pointer(aligned.target), arguments.pointer(aligned.source), aligned.source_end - aligned.source);
     return BuiltInOutcome::done;
   }
   const auto misaligned = arguments.get<MisalignedCopyArguments>(0);

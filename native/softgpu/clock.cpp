@@ -11,8 +11,7 @@ uint64_t SystemClock::now_ns() const {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(time.tv_nsec);
 }
 
-GpuClock::GpuClock(uint64_t epoch_ticks, uint64_t start_ns, int64_t drift_ppb,
-                   std::vector<ClockJump> jumps)
+GpuClock::GpuClock(uint64_t epoch_ticks, uint64_t start_ns, int64_t drift_ppb, std::vector<ClockJump> jumps)
     : epoch_ticks_(epoch_ticks), start_ns_(start_ns), drift_ppb_(drift_ppb), jumps_(std::move(jumps)) {}
 
 uint64_t GpuClock::ticks(uint64_t host_ns) const {

@@ -20,8 +20,8 @@ class LoadedImage {
 
   bool is_code_object() const {
     const auto header = at<Elf64_Ehdr>(0);
-    return header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-           header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_phentsize == sizeof(Elf64_Phdr);
+    return header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_ident[EI_CLASS] == ELFCLASS64 &&
+           header->e_phentsize == sizeof(Elf64_Phdr);
   }
 
   std::string descriptor_name(uint64_t address) const {

@@ -51,8 +51,7 @@ void read_durations(const Reader& reader, Configuration& result) {
   if (const auto duration = Duration::parse(all)) {
     result.durations = DurationTable(*duration);
   } else {
-    reader.wrong("KERNEL_NS", all,
-                 "expected nanoseconds, uniform:LOW:HIGH, exponential:MEAN or lognormal:MEDIAN:SIGMA");
+    reader.wrong("KERNEL_NS", all, "expected nanoseconds, uniform:LOW:HIGH, exponential:MEAN or lognormal:MEDIAN:SIGMA");
   }
   const std::string path = reader.text("DURATIONS", "");
   if (path.empty()) return;

@@ -56,7 +56,7 @@ Device::Device(const Parts& parts)
                  parts.configuration.faults.clock_jumps(parts.gpu_index)),
       kernels_(parts.gpu_index, parts.configuration, parts.memory),
       truth_(parts.truth_file),
-      services_{parts.gpu_index, pacing_, clock_, gpu_clock_, parts.memory,
+      services_{parts.gpu_index,  pacing_,  clock_, gpu_clock_,        parts.memory,
                 parts.interrupts, kernels_, truth_, parts.signal_ends, *this},
       interrupts_(parts.interrupts),
       signals_completed_(parts.signals_completed),
@@ -73,8 +73,7 @@ void Device::stop() {
   if (scheduler_.joinable()) scheduler_.join();
 }
 
-void Device::add_aql_queue(uint64_t id, const QueueMemory& memory, const uint32_t* properties,
-                           ErrorReport error) {
+void Device::add_aql_queue(uint64_t id, const QueueMemory& memory, const uint32_t* properties, ErrorReport error) {
   add_queue(std::make_unique<AqlQueue>(id, services_, memory, properties, error));
 }
 
@@ -89,8 +88,7 @@ void Device::add_queue(std::unique_ptr<Queue> queue) {
 bool Device::remove_queue(uint64_t id) {
   bool is_here = false;
   between_passes([&] {
-    const auto kept = std::remove_if(queues_.begin(), queues_.end(),
-                                     [&](const auto& queue) { return queue->id() == id; });
+    const auto kept = std::remove_if(queues_.begin(), queues_.end(), [&](const auto& queue) { return queue->id() == id; });
     is_here = kept != queues_.end();
     queues_.erase(kept, queues_.end());
   });
@@ -175,8 +173,8 @@ void Device::raise_at(uint64_t due_ns, uint32_t event_id) { late_.push_back({due
 
 void Device::raise_late_interrupts(Progress& progress) {
   const uint64_t now = clock_.now_ns();
-  const auto later = std::partition(late_.begin(), late_.end(),
-                                    [&](const LateInterrupt& late) { return late.due_ns > now; });
+  const auto later =
+      std::partition(late_.begin(), late_.end(), [&](const LateInterrupt& late) { return late.due_ns > now; });
   for (auto due = later; due != late_.end(); ++due) interrupts_.raise(due->event_id);
   progress.has_moved |= later != late_.end();
   late_.erase(later, late_.end());

@@ -8,14 +8,11 @@ namespace softgpu {
 namespace {
 
 // Uniform in (0, 1): never 0, whose logarithm is infinite.
-double fraction(uint64_t bits) {
-  return (static_cast<double>(bits >> 11) + 0.5) / 9007199254740992.0;
-}
+double fraction(uint64_t bits) { return (static_cast<double>(bits >> 11) + 0.5) / 9007199254740992.0; }
 
 double standard_normal(uint64_t bits) {
   constexpr double two_pi = 6.283185307179586;
-  return std::sqrt(-2.0 * std::log(fraction(scrambled(bits)))) *
-         std::cos(two_pi * fraction(scrambled(bits + 1)));
+  return std::sqrt(-2.0 * std::log(fraction(scrambled(bits)))) * std::cos(two_pi * fraction(scrambled(bits + 1)));
 }
 
 }  // namespace
@@ -64,17 +61,10 @@ std::optional<Duration> Duration::parse(std::string_view text) {
 uint64_t Duration::draw(uint64_t random_bits) const {
   double value = first_;
   switch (shape_) {
-    case Shape::constant:
-      break;
-    case Shape::uniform:
-      value = first_ + (second_ - first_) * fraction(scrambled(random_bits));
-      break;
-    case Shape::exponential:
-      value = -first_ * std::log(fraction(scrambled(random_bits)));
-      break;
-    case Shape::lognormal:
-      value = first_ * std::exp(second_ * standard_normal(random_bits));
-      break;
+    case Shape::constant: break;
+    case Shape::uniform: value = first_ + (second_ - first_) * fraction(scrambled(random_bits)); break;
+    case Shape::exponential: value = -first_ * std::log(fraction(scrambled(random_bits))); break;
+    case Shape::lognormal: value = first_ * std::exp(second_ * standard_normal(random_bits)); break;
   }
   return static_cast<uint64_t>(std::min(std::round(value), static_cast<double>(longest_ns)));
 }
@@ -86,9 +76,7 @@ std::string DurationTable::add_lines(std::string_view text) {
     const std::string_view line = trimmed(raw);
     if (line.empty() || line[0] == '#' || line == "kernel,duration") continue;
     const size_t comma = line.rfind(',');
-    const auto duration = comma == std::string_view::npos
-                              ? std::nullopt
-                              : Duration::parse(trimmed(line.substr(comma + 1)));
+    const auto duration = comma == std::string_view::npos ? std::nullopt : Duration::parse(trimmed(line.substr(comma + 1)));
     if (!duration) return "line " + std::to_string(number) + ": expected PATTERN,DURATION";
     rows_.emplace_back(TextPattern(std::string(trimmed(line.substr(0, comma)))), *duration);
   }

@@ -14,9 +14,8 @@ Engine::Engine(Configuration& configuration, const Clock& clock, const Memory& m
         if (other != index) devices_[other]->nudge_if_blocked();
       }
     };
-    devices_.push_back(std::make_unique<Device>(
-        Device::Parts{index, configuration, clock, memory, interrupts, signal_ends_,
-                      logs ? truth_file_.get() : nullptr, start_ns, wake_others}));
+    devices_.push_back(std::make_unique<Device>(Device::Parts{index, configuration, clock, memory, interrupts, signal_ends_,
+                                                              logs ? truth_file_.get() : nullptr, start_ns, wake_others}));
   }
 }
 

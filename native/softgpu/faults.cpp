@@ -22,9 +22,7 @@ constexpr std::array<std::pair<const char*, FaultKind>, 9> kind_names{{
     {"clock_drift", FaultKind::clock_drift},
 }};
 
-bool concerns_dispatches(FaultKind kind) {
-  return kind != FaultKind::clock_jump && kind != FaultKind::clock_drift;
-}
+bool concerns_dispatches(FaultKind kind) { return kind != FaultKind::clock_jump && kind != FaultKind::clock_drift; }
 
 constexpr uint64_t longest_delay_us = 3'600'000'000;
 
@@ -86,28 +84,15 @@ bool hits(Fault& fault) {
 void apply(const Fault& fault, FaultEffects& effects) {
   effects.name = fault_name(fault.kind);
   switch (fault.kind) {
-    case FaultKind::hang:
-      effects.longer_by_ns = fault.delay_ns ? fault.delay_ns : never_ns;
-      break;
+    case FaultKind::hang: effects.longer_by_ns = fault.delay_ns ? fault.delay_ns : never_ns; break;
     case FaultKind::fail:
-    case FaultKind::queue_error:
-      effects.error_code = fault.error_code;
-      break;
-    case FaultKind::lost_timestamps:
-      effects.timestamps = Timestamps::lost;
-      break;
-    case FaultKind::equal_timestamps:
-      effects.timestamps = Timestamps::equal;
-      break;
-    case FaultKind::reversed_timestamps:
-      effects.timestamps = Timestamps::reversed;
-      break;
-    case FaultKind::slow_interrupt:
-      effects.interrupt_delay_ns = fault.delay_ns;
-      break;
+    case FaultKind::queue_error: effects.error_code = fault.error_code; break;
+    case FaultKind::lost_timestamps: effects.timestamps = Timestamps::lost; break;
+    case FaultKind::equal_timestamps: effects.timestamps = Timestamps::equal; break;
+    case FaultKind::reversed_timestamps: effects.timestamps = Timestamps::reversed; break;
+    case FaultKind::slow_interrupt: effects.interrupt_delay_ns = fault.delay_ns; break;
     case FaultKind::clock_jump:
-    case FaultKind::clock_drift:
-      break;
+    case FaultKind::clock_drift: break;
   }
 }
 
@@ -157,8 +142,7 @@ std::string FaultTable::add_one(std::string_view specification) {
 std::vector<Fault*> FaultTable::of_kernel(std::string_view name, uint32_t gpu_index) {
   std::vector<Fault*> found;
   for (Fault& fault : faults_) {
-    if (concerns_dispatches(fault.kind) && (fault.gpu < 0 || fault.gpu == gpu_index) &&
-        fault.kernel.matches(name)) {
+    if (concerns_dispatches(fault.kind) && (fault.gpu < 0 || fault.gpu == gpu_index) && fault.kernel.matches(name)) {
       found.push_back(&fault);
     }
   }

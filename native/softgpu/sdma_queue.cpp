@@ -54,14 +54,17 @@ struct WindowSide {
 };
 
 WindowSide window_side(char* base, const uint32_t* words) {
-  return {base, bits(words[0], 0, 14), bits(words[0], 16, 14), bits(words[1], 0, 11),
-          uint64_t{words[1] >> 13} + 1, uint64_t{bits(words[2], 0, 28)} + 1};
+  return {base,
+          bits(words[0], 0, 14),
+          bits(words[0], 16, 14),
+          bits(words[1], 0, 11),
+          uint64_t{words[1] >> 13} + 1,
+          uint64_t{bits(words[2], 0, 28)} + 1};
 }
 
 }  // namespace
 
-SdmaQueue::SdmaQueue(uint64_t id, const QueueServices& services, const QueueMemory& memory)
-    : Queue(id, services, memory) {}
+SdmaQueue::SdmaQueue(uint64_t id, const QueueServices& services, const QueueMemory& memory) : Queue(id, services, memory) {}
 
 template <class Value>
 Value* SdmaQueue::pointer(const uint32_t* low_word) const {
@@ -82,18 +85,12 @@ Progress SdmaQueue::advance() {
     const char* place = memory_.ring + (read_ & (memory_.ring_bytes - 1));
     const Outcome outcome = execute(reinterpret_cast<const uint32_t*>(place));
     switch (outcome.state) {
-      case Outcome::State::done:
-        break;
-      case Outcome::State::waits_for_memory:
-        progress.is_blocked = true;
-        return progress;
-      case Outcome::State::waits_for_end:
-        progress.next_ns = free_at_ns_;
-        return progress;
+      case Outcome::State::done: break;
+      case Outcome::State::waits_for_memory: progress.is_blocked = true; return progress;
+      case Outcome::State::waits_for_end: progress.next_ns = free_at_ns_; return progress;
       case Outcome::State::unknown:
         has_failed_ = true;
-        std::fprintf(stderr, "wavescope softgpu: unknown SDMA packet %#x\n",
-                     *reinterpret_cast<const uint32_t*>(place));
+        std::fprintf(stderr, "wavescope softgpu: unknown SDMA packet %#x\n", *reinterpret_cast<const uint32_t*>(place));
         return progress;
     }
     progress.has_moved = true;
@@ -106,27 +103,19 @@ Progress SdmaQueue::advance() {
 
 SdmaQueue::Outcome SdmaQueue::execute(const uint32_t* words) {
   switch (static_cast<Operation>(words[0] & 0xff)) {
-    case Operation::nop:
-      return {Outcome::State::done, 1 + bits(words[0], 16, 14)};
-    case Operation::copy:
-      return copy(words);
-    case Operation::constant_fill:
-      return fill(words);
-    case Operation::poll:
-      return poll(words);
-    case Operation::timestamp:
-      return stamp(words);
-    case Operation::atomic:
-      return add_to_memory(words);
-    case Operation::fence:
-      return fence(words);
+    case Operation::nop: return {Outcome::State::done, 1 + bits(words[0], 16, 14)};
+    case Operation::copy: return copy(words);
+    case Operation::constant_fill: return fill(words);
+    case Operation::poll: return poll(words);
+    case Operation::timestamp: return stamp(words);
+    case Operation::atomic: return add_to_memory(words);
+    case Operation::fence: return fence(words);
     case Operation::trap:
       if (!has_ended()) return {Outcome::State::waits_for_end};
       end_transfer(0);
       services_.interrupts.raise(bits(words[1], 0, 28));
       return {Outcome::State::done, 2};
-    case Operation::cache_control:
-      return {Outcome::State::done, 5};
+    case Operation::cache_control: return {Outcome::State::done, 5};
   }
   return {Outcome::State::unknown};
 }
@@ -155,8 +144,7 @@ uint64_t SdmaQueue::copy_window(const uint32_t* words) {
   const uint64_t depth = uint64_t{bits(words[12], 0, 11)} + 1;
   for (uint64_t slice = 0; slice < depth; ++slice) {
     for (uint64_t row = 0; row < height; ++row) {
-      std::memmove(target.row(row, slice, element_shift), source.row(row, slice, element_shift),
-                   width << element_shift);
+      std::memmove(target.row(row, slice, element_shift), source.row(row, slice, element_shift), width << element_shift);
     }
   }
   return width * height * depth << element_shift;

@@ -16,8 +16,7 @@ bool TextPattern::matches(std::string_view name) const {
   size_t star = std::string::npos;
   size_t star_at = 0;
   while (at < name.size()) {
-    if (pattern < text_.size() && (text_[pattern] == '?' || text_[pattern] == name[at]) &&
-        text_[pattern] != '*') {
+    if (pattern < text_.size() && (text_[pattern] == '?' || text_[pattern] == name[at]) && text_[pattern] != '*') {
       ++pattern;
       ++at;
     } else if (pattern < text_.size() && text_[pattern] == '*') {

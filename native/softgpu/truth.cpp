@@ -13,8 +13,7 @@ namespace softgpu {
 
 namespace {
 
-constexpr std::string_view header =
-    "gpu,queue,packet,kind,name,start_ns,end_ns,completed_ns,bytes,signal,fault\n";
+constexpr std::string_view header = "gpu,queue,packet,kind,name,start_ns,end_ns,completed_ns,bytes,signal,fault\n";
 constexpr size_t block_bytes = 1U << 16;
 constexpr uint64_t flush_interval_ns = 1'000'000;
 
@@ -53,8 +52,7 @@ void add_field(std::string& line, std::string_view text) {
 
 }  // namespace
 
-TruthFile::TruthFile(const std::string& path)
-    : owner_(::getpid()), path_(absolute(with_process_id(path, owner_))) {
+TruthFile::TruthFile(const std::string& path) : owner_(::getpid()), path_(absolute(with_process_id(path, owner_))) {
   if (!create() && errno == EEXIST) {
     path_ += "." + std::to_string(owner_);
     create();
@@ -65,7 +63,7 @@ TruthFile::TruthFile(const std::string& path)
 bool TruthFile::create() {
   const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (descriptor < 0) return false;
-  struct stat status {};
+  struct stat status{};
   if (::fstat(descriptor, &status) == 0) {
     device_ = status.st_dev;
     inode_ = status.st_ino;
@@ -78,7 +76,7 @@ void TruthFile::append(std::string_view text) const {
   if (::getpid() != owner_) return;
   const int descriptor = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0) return;
-  struct stat status {};
+  struct stat status{};
   const bool is_ours = ::fstat(descriptor, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
   while (is_ours && !text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());

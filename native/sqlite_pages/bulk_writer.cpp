@@ -22,7 +22,7 @@ BulkWriter::~BulkWriter() {
 
 int BulkWriter::open(const char* path) {
   descriptor_ = ::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-  struct stat facts {};
+  struct stat facts{};
   if (descriptor_ < 0 || ::fstat(descriptor_, &facts) != 0) return failed_call();
   uint8_t first[kFileHeaderBytes];
   if (!S_ISREG(facts.st_mode) || facts.st_size < static_cast<off_t>(sizeof first)) return WAVESCOPE_PAGES_UNSUPPORTED;
@@ -47,8 +47,7 @@ int BulkWriter::check_header() const {
   return rollback_journal && no_freelist && count_valid && plain ? WAVESCOPE_PAGES_OK : WAVESCOPE_PAGES_UNSUPPORTED;
 }
 
-int BulkWriter::add_table(uint32_t root_page, const WavescopeBulkColumn* columns, int32_t column_count,
-                          int32_t* table) {
+int BulkWriter::add_table(uint32_t root_page, const WavescopeBulkColumn* columns, int32_t column_count, int32_t* table) {
   if (!is_usable_ || column_count < 1 || column_count > kMostColumns) return WAVESCOPE_PAGES_BAD_ARGUMENT;
   if (root_page < 2 || root_page > header_.page_count) return WAVESCOPE_PAGES_BAD_ARGUMENT;
   for (const TableBuilder& other : tables_) {

@@ -76,8 +76,8 @@ void parse(Span text, int64_t* fields) {
 
 }  // namespace
 
-extern "C" int wavescope_parse_dispatch_info(const uint8_t* text, int64_t text_bytes, const int64_t* offsets,
-                                             int64_t count, int64_t* rows) {
+extern "C" int wavescope_parse_dispatch_info(const uint8_t* text, int64_t text_bytes, const int64_t* offsets, int64_t count,
+                                             int64_t* rows) {
   if (count < 0 || text_bytes < 0 || offsets == nullptr) return WAVESCOPE_PAGES_BAD_ARGUMENT;
   if (count > 0 && (rows == nullptr || (text == nullptr && text_bytes > 0))) return WAVESCOPE_PAGES_BAD_ARGUMENT;
   for (int64_t index = 0; index < count; ++index) {

@@ -27,9 +27,7 @@ inline uint32_t load_u32(const uint8_t* bytes) {
          static_cast<uint32_t>(bytes[2]) << 8 | bytes[3];
 }
 
-inline uint64_t load_u64(const uint8_t* bytes) {
-  return static_cast<uint64_t>(load_u32(bytes)) << 32 | load_u32(bytes + 4);
-}
+inline uint64_t load_u64(const uint8_t* bytes) { return static_cast<uint64_t>(load_u32(bytes)) << 32 | load_u32(bytes + 4); }
 
 inline void store_u16(uint8_t* bytes, size_t value) {
   bytes[0] = static_cast<uint8_t>(value >> 8);

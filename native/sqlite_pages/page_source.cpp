@@ -27,7 +27,7 @@ int PageSource::open(const char* path) {
     error_number_ = errno;
     return WAVESCOPE_PAGES_IO_ERROR;
   }
-  struct stat facts {};
+  struct stat facts{};
   if (::fstat(descriptor_, &facts) != 0) {
     error_number_ = errno;
     return WAVESCOPE_PAGES_IO_ERROR;

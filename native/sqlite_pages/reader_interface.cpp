@@ -63,9 +63,8 @@ int wavescope_table_reader_seek_after(WavescopeTableReader* reader, int64_t rowi
   return status;
 }
 
-int wavescope_table_reader_read(WavescopeTableReader* reader, int64_t max_rows, int64_t last_rowid,
-                                int64_t text_limit_bytes, const WavescopeReadTarget* targets,
-                                WavescopeReadOutcome* outcome) {
+int wavescope_table_reader_read(WavescopeTableReader* reader, int64_t max_rows, int64_t last_rowid, int64_t text_limit_bytes,
+                                const WavescopeReadTarget* targets, WavescopeReadOutcome* outcome) {
   if (reader == nullptr || outcome == nullptr) return WAVESCOPE_PAGES_BAD_ARGUMENT;
   if (targets == nullptr || max_rows < 0) return WAVESCOPE_PAGES_BAD_ARGUMENT;
   int status;
@@ -78,8 +77,7 @@ int wavescope_table_reader_read(WavescopeTableReader* reader, int64_t max_rows, 
   return status;
 }
 
-int wavescope_table_reader_text(WavescopeTableReader* reader, int32_t column, const uint8_t** bytes,
-                                int64_t* byte_count) {
+int wavescope_table_reader_text(WavescopeTableReader* reader, int32_t column, const uint8_t** bytes, int64_t* byte_count) {
   if (reader == nullptr || bytes == nullptr || byte_count == nullptr || column < 0) return WAVESCOPE_PAGES_BAD_ARGUMENT;
   const std::vector<uint8_t>* text = reader->reader.text(column);
   if (text == nullptr) return WAVESCOPE_PAGES_BAD_ARGUMENT;

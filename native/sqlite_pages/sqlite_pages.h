@@ -9,11 +9,11 @@
 
 #include <stdint.h>
 
+#include "interface/export.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define WAVESCOPE_EXPORT __attribute__((visibility("default")))
 
 enum WavescopePagesStatus {
   WAVESCOPE_PAGES_OK = 0,
@@ -62,9 +62,8 @@ typedef struct WavescopeReadOutcome {
 } WavescopeReadOutcome;
 
 // Opens a regular file read-only. On failure *reader is NULL.
-WAVESCOPE_EXPORT int wavescope_table_reader_open(const char* path, uint32_t root_page,
-                                                 const WavescopeReadColumn* columns, int32_t column_count,
-                                                 WavescopeTableReader** reader, int32_t* error_number);
+WAVESCOPE_EXPORT int wavescope_table_reader_open(const char* path, uint32_t root_page, const WavescopeReadColumn* columns,
+                                                 int32_t column_count, WavescopeTableReader** reader, int32_t* error_number);
 
 // Places the reader before the first row whose rowid is greater than `rowid`.
 WAVESCOPE_EXPORT int wavescope_table_reader_seek_after(WavescopeTableReader* reader, int64_t rowid,
@@ -115,12 +114,11 @@ WAVESCOPE_EXPORT int wavescope_bulk_open(const char* path, WavescopeBulkWriter**
 // Registers the empty table rooted at root_page; *table is its handle. One descriptor per column of the table, in
 // order; values come in the same order, the rowid's own column as NULL.
 WAVESCOPE_EXPORT int wavescope_bulk_add_table(WavescopeBulkWriter* writer, uint32_t root_page,
-                                              const WavescopeBulkColumn* columns, int32_t column_count,
-                                              int32_t* table);
+                                              const WavescopeBulkColumn* columns, int32_t column_count, int32_t* table);
 
 // Appends rows; their rowids must grow, also from one call to the next. After a failure only abort is possible.
-WAVESCOPE_EXPORT int wavescope_bulk_append(WavescopeBulkWriter* writer, int32_t table, int64_t rows,
-                                           const int64_t* rowids, const WavescopeBulkValues* values);
+WAVESCOPE_EXPORT int wavescope_bulk_append(WavescopeBulkWriter* writer, int32_t table, int64_t rows, const int64_t* rowids,
+                                           const WavescopeBulkValues* values);
 
 // Writes the upper levels, the root pages and the file header: only now the rows become part of the database.
 WAVESCOPE_EXPORT int wavescope_bulk_finish(WavescopeBulkWriter* writer);

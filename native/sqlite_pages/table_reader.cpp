@@ -72,8 +72,7 @@ int TableReader::seek_after(int64_t rowid) {
   }
 }
 
-int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_bytes,
-                      const WavescopeReadTarget* targets) {
+int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_bytes, const WavescopeReadTarget* targets) {
   row_ = 0;
   held_text_bytes_ = 0;
   for (Column& column : columns_) {

@@ -94,16 +94,17 @@ EXPORT int hipExtModuleLaunchKernel(void* function, uint32_t work_x, uint32_t wo
                   is(stop, 0x52) && flags == 9);
 }
 
-EXPORT int hipHccModuleLaunchKernel(void* function, uint32_t work_x, uint32_t, uint32_t, uint32_t block_x, uint32_t, uint32_t,
-                                    size_t shared, void* stream, void** arguments, void** extra, void* start, void* stop) {
+EXPORT int hipHccModuleLaunchKernel(void* function, uint32_t work_x, uint32_t, uint32_t, uint32_t block_x, uint32_t,
+                                    uint32_t, size_t shared, void* stream, void** arguments, void** extra, void* start,
+                                    void* stop) {
   return right_if(is(function, 0xf1) && work_x == 60 && block_x == 64 && shared == 256 && is(stream, 0x77) &&
                   is(arguments, 0xa0) && is(extra, 0xe0) && is(start, 0x51) && is(stop, 0x52));
 }
 
 // Copies and fills
 
-EXPORT int hipMemcpyBatchAsync(void** targets, void** sources, size_t* sizes, size_t count, void* attributes, size_t* indices,
-                               size_t attribute_count, size_t* failed, void* stream) {
+EXPORT int hipMemcpyBatchAsync(void** targets, void** sources, size_t* sizes, size_t count, void* attributes,
+                               size_t* indices, size_t attribute_count, size_t* failed, void* stream) {
   return right_if(targets != nullptr && is(targets[1], 0xd2) && is(sources[1], 0x52) && sizes[1] == 23 && count == 2 &&
                   is(attributes, 0x61) && is(indices, 0x62) && attribute_count == 1 && is(failed, 0x63) && is(stream, 0x77));
 }
@@ -157,7 +158,8 @@ EXPORT int hipLaunchHostFunc_spt(void* stream, void* function, void* data) {
 
 EXPORT int hipStreamBeginCaptureToGraph(void* stream, void* graph, const void* dependencies, const void* edges, size_t count,
                                         int mode) {
-  return right_if(is(stream, 0x77) && is(graph, 0x91) && is(dependencies, 0x61) && is(edges, 0x62) && count == 2 && mode == 1);
+  return right_if(is(stream, 0x77) && is(graph, 0x91) && is(dependencies, 0x61) && is(edges, 0x62) && count == 2 &&
+                  mode == 1);
 }
 
 EXPORT int hipGraphAddNode(void** node, void* graph, const void* dependencies, size_t count, NodeParameters* parameters) {
@@ -171,7 +173,8 @@ EXPORT int hipGraphAddMemAllocNode(void** node, void* graph, const void*, size_t
   return right_if(is(graph, 0x91) && allocation->bytes == 4096);
 }
 
-EXPORT int hipGraphExecMemcpyNodeSetParams1D(void* executable, void* node, void* dst, const void* src, size_t bytes, int kind) {
+EXPORT int hipGraphExecMemcpyNodeSetParams1D(void* executable, void* node, void* dst, const void* src, size_t bytes,
+                                             int kind) {
   return right_if(is(executable, 0x93) && is(node, 0x92) && is(dst, 0xd1) && is(src, 0x51) && bytes == 100 && kind == 3);
 }
 

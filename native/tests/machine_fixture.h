@@ -49,7 +49,8 @@ class TreeFolder {
     write(node + "/properties",
           "simd_count 416\nsimd_per_cu 4\narray_count 8\nsimd_arrays_per_engine 1\ncu_per_simd_array 14\n"
           "wave_front_size 64\ngfx_target_version 90010\ndevice_id 29711\nmax_engine_clk_fcompute 1700\n"
-          "drm_render_minor " + std::to_string(128 + gpu) + "\n");
+          "drm_render_minor " +
+              std::to_string(128 + gpu) + "\n");
     write(node + "/mem_banks/0/properties",
           "heap_type 1\nsize_in_bytes " + std::to_string(vram_bytes) + "\nwidth 4096\nmem_clk_max 1600\n");
   }

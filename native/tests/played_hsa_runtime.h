@@ -48,8 +48,8 @@ hsa_status_t agent_get_info(hsa_agent_t, hsa_agent_info_t attribute, void* value
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t system_get_info(hsa_system_info_t, void*) { return HSA_STATUS_ERROR_INVALID_ARGUMENT; }
-hsa_status_t intercept_create(hsa_agent_t, uint32_t size, hsa_queue_type32_t, void (*)(hsa_status_t, hsa_queue_t*, void*), void*,
-                              uint32_t, uint32_t, hsa_queue_t** queue) {
+hsa_status_t intercept_create(hsa_agent_t, uint32_t size, hsa_queue_type32_t, void (*)(hsa_status_t, hsa_queue_t*, void*),
+                              void*, uint32_t, uint32_t, hsa_queue_t** queue) {
   application_queue.size = size;
   *queue = &application_queue;
   return HSA_STATUS_SUCCESS;

@@ -48,8 +48,7 @@ struct Gpu {
   GpuClock gpu_clock{0, 0, 0, {}};
   KernelTable kernels{0, configuration, memory};
   TruthBuffer truth{nullptr};
-  QueueServices services{0,      configuration.pacing, clock, gpu_clock,   memory, interrupts,
-                         kernels, truth,                signal_ends, late};
+  QueueServices services{0, configuration.pacing, clock, gpu_clock, memory, interrupts, kernels, truth, signal_ends, late};
 };
 
 struct alignas(64) AqlRing {

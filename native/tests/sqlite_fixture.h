@@ -45,7 +45,7 @@ class TemporaryFile {
   }
   void resize(uint64_t size) { CHECK(::ftruncate(descriptor_, static_cast<off_t>(size)) == 0); }
   uint64_t size() const {
-    struct stat facts {};
+    struct stat facts{};
     CHECK(::fstat(descriptor_, &facts) == 0);
     return static_cast<uint64_t>(facts.st_size);
   }
@@ -165,8 +165,8 @@ inline ReadBack read_back(const char* path, uint32_t root_page, int64_t block_ro
   std::vector<double> reals(room);
   Bytes nulls(room);
   const WavescopeReadTarget targets[] = {
-      {rowids.data(), nullptr}, {offsets.data(), nulls.data()}, {small.data(), nullptr}, {large.data(), nullptr},
-      {reals.data(), nullptr},
+      {rowids.data(), nullptr}, {offsets.data(), nulls.data()}, {small.data(), nullptr},
+      {large.data(), nullptr},  {reals.data(), nullptr},
   };
   while (result.status == WAVESCOPE_PAGES_OK) {
     result.status = wavescope_table_reader_read(reader, block_rows, INT64_MAX, 1 << 20, targets, &outcome);

@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr int64_t kAbsent = WS_CHROME_ABSENT;
+constexpr int64_t kAbsent = WAVESCOPE_CHROME_ABSENT;
 
 struct Row {
   char phase;
@@ -20,18 +20,18 @@ struct Row {
   int64_t id, start_ns, duration_ns;
   std::vector<int64_t> arguments;
 
-  bool operator==(const Row &other) const {
+  bool operator==(const Row& other) const {
     return phase == other.phase && name == other.name && category == other.category && kind == other.kind &&
            process == other.process && thread == other.thread && args == other.args && flags == other.flags &&
-           id_kind == other.id_kind && id == other.id && start_ns == other.start_ns &&
-           duration_ns == other.duration_ns && arguments == other.arguments;
+           id_kind == other.id_kind && id == other.id && start_ns == other.start_ns && duration_ns == other.duration_ns &&
+           arguments == other.arguments;
   }
 };
 
 struct Result {
   std::vector<Row> rows;
   std::vector<std::string> texts, keys, metadata;
-  ws_chrome_counts counts{};
+  WavescopeChromeCounts counts{};
   std::string error;
   int64_t error_offset = 0;
 };
@@ -40,7 +40,7 @@ struct Columns {
   explicit Columns(size_t capacity)
       : bytes(3, std::vector<uint8_t>(capacity)),
         codes(5, std::vector<int32_t>(capacity)),
-        numbers(4 + WS_CHROME_ARGUMENT_COUNT, std::vector<int64_t>(capacity)) {
+        numbers(4 + WAVESCOPE_CHROME_ARGUMENT_COUNT, std::vector<int64_t>(capacity)) {
     pointers.phase = bytes[0].data();
     pointers.flags = bytes[1].data();
     pointers.id_kind = bytes[2].data();
@@ -53,7 +53,7 @@ struct Columns {
     pointers.start_ns = numbers[1].data();
     pointers.duration_ns = numbers[2].data();
     pointers.args_end = numbers[3].data();
-    for (size_t index = 0; index < WS_CHROME_ARGUMENT_COUNT; ++index) {
+    for (size_t index = 0; index < WAVESCOPE_CHROME_ARGUMENT_COUNT; ++index) {
       pointers.arguments[index] = numbers[4 + index].data();
     }
   }
@@ -61,15 +61,15 @@ struct Columns {
   std::vector<std::vector<uint8_t>> bytes;
   std::vector<std::vector<int32_t>> codes;
   std::vector<std::vector<int64_t>> numbers;
-  ws_chrome_columns pointers{};
+  WavescopeChromeColumns pointers{};
 };
 
-using Parser = std::unique_ptr<ws_chrome_parser, decltype(&ws_chrome_close)>;
+using Parser = std::unique_ptr<WavescopeChromeParser, decltype(&wavescope_chrome_close)>;
 
-void take(ws_chrome_parser *parser, ws_chrome_table table, std::vector<std::string> &texts) {
-  const int64_t *ends = nullptr;
+void take(WavescopeChromeParser* parser, WavescopeChromeTable table, std::vector<std::string>& texts) {
+  const int64_t* ends = nullptr;
   size_t count = 0;
-  const char *blob = ws_chrome_take(parser, table, &ends, &count);
+  const char* blob = wavescope_chrome_take(parser, table, &ends, &count);
   int64_t start = 0;
   for (size_t index = 0; index < count; ++index) {
     texts.emplace_back(blob + start, static_cast<size_t>(ends[index] - start));
@@ -77,65 +77,65 @@ void take(ws_chrome_parser *parser, ws_chrome_table table, std::vector<std::stri
   }
 }
 
-std::string text_at(const std::vector<std::string> &texts, int32_t code) {
+std::string text_at(const std::vector<std::string>& texts, int32_t code) {
   return code < 0 ? "<none>" : texts[static_cast<size_t>(code)];
 }
 
-void collect(ws_chrome_parser *parser, const Columns &columns, size_t count, Result &result) {
-  take(parser, WS_CHROME_TEXTS, result.texts);
-  take(parser, WS_CHROME_KEYS, result.keys);
-  take(parser, WS_CHROME_METADATA, result.metadata);
+void collect(WavescopeChromeParser* parser, const Columns& columns, size_t count, Result& result) {
+  take(parser, WAVESCOPE_CHROME_TEXTS, result.texts);
+  take(parser, WAVESCOPE_CHROME_KEYS, result.keys);
+  take(parser, WAVESCOPE_CHROME_METADATA, result.metadata);
   size_t args_size = 0;
-  const char *args = ws_chrome_args(parser, &args_size);
-  const ws_chrome_columns &each = columns.pointers;
+  const char* args = wavescope_chrome_args(parser, &args_size);
+  const WavescopeChromeColumns& each = columns.pointers;
   for (size_t row = 0; row < count; ++row) {
     const int64_t args_start = row == 0 ? 0 : each.args_end[row - 1];
     CHECK(each.args_end[row] <= static_cast<int64_t>(args_size));
     std::vector<int64_t> arguments;
-    for (size_t index = 0; index < WS_CHROME_ARGUMENT_COUNT; ++index) {
+    for (size_t index = 0; index < WAVESCOPE_CHROME_ARGUMENT_COUNT; ++index) {
       arguments.push_back(each.arguments[index][row]);
     }
     result.rows.push_back({static_cast<char>(each.phase[row]), text_at(result.texts, each.name[row]),
                            text_at(result.texts, each.category[row]), text_at(result.texts, each.kind[row]),
                            text_at(result.keys, each.process[row]), text_at(result.keys, each.thread[row]),
                            std::string(args + args_start, static_cast<size_t>(each.args_end[row] - args_start)),
-                           each.flags[row], each.id_kind[row], each.id[row], each.start_ns[row],
-                           each.duration_ns[row], arguments});
+                           each.flags[row], each.id_kind[row], each.id[row], each.start_ns[row], each.duration_ns[row],
+                           arguments});
   }
 }
 
 // Reads `json`, fed `piece` bytes at a time, in batches of `capacity`.
-Result read(const std::string &json, size_t piece = SIZE_MAX, size_t capacity = 7) {
-  Parser parser(ws_chrome_open(), ws_chrome_close);
+Result read(const std::string& json, size_t piece = SIZE_MAX, size_t capacity = 7) {
+  Parser parser(wavescope_chrome_open(), wavescope_chrome_close);
   CHECK(parser != nullptr);
-  CHECK(ws_chrome_drop_args(parser.get(), "dropped", 7) == 0);
+  CHECK(wavescope_chrome_drop_args(parser.get(), "dropped", 7) == 0);
   Columns columns(capacity);
   Result result;
   size_t fed = 0;
   size_t rows = 0;
   for (;;) {
-    const ws_chrome_status status = ws_chrome_next(parser.get(), &columns.pointers, capacity, &rows);
-    if (status == WS_CHROME_NEED_INPUT && fed < json.size()) {
+    const WavescopeChromeStatus status = wavescope_chrome_next(parser.get(), &columns.pointers, capacity, &rows);
+    if (status == WAVESCOPE_CHROME_NEED_INPUT && fed < json.size()) {
       const size_t size = std::min(piece, json.size() - fed);
       // A copy of exactly this size lets the sanitizer see any read beyond it.
       const std::vector<char> bytes(json.begin() + static_cast<std::ptrdiff_t>(fed),
                                     json.begin() + static_cast<std::ptrdiff_t>(fed + size));
-      CHECK(ws_chrome_feed(parser.get(), bytes.data(), size) == 0);
+      CHECK(wavescope_chrome_feed(parser.get(), bytes.data(), size) == 0);
       fed += size;
-    } else if (status == WS_CHROME_NEED_INPUT) {
-      ws_chrome_finish(parser.get());
+    } else if (status == WAVESCOPE_CHROME_NEED_INPUT) {
+      wavescope_chrome_finish(parser.get());
     } else {
       collect(parser.get(), columns, rows, result);
       rows = 0;
-      if (status == WS_CHROME_ERROR) result.error = ws_chrome_error(parser.get(), &result.error_offset);
-      if (status != WS_CHROME_BATCH_FULL) break;
+      if (status == WAVESCOPE_CHROME_ERROR) result.error = wavescope_chrome_error(parser.get(), &result.error_offset);
+      if (status != WAVESCOPE_CHROME_BATCH_FULL) break;
     }
   }
-  ws_chrome_get_counts(parser.get(), &result.counts);
+  wavescope_chrome_get_counts(parser.get(), &result.counts);
   return result;
 }
 
-Row only_row(const std::string &json) {
+Row only_row(const std::string& json) {
   const Result result = read(json);
   CHECK(result.error.empty());
   CHECK(result.rows.size() == 1);
@@ -165,21 +165,21 @@ void check_times() {
       {"1e-999999999999999999999", 0},
       {std::string("0.") + std::string(100000, '0') + "1", 0},
   };
-  for (const auto &[text, expected] : cases) {
+  for (const auto& [text, expected] : cases) {
     const Row number = only_row("[{\"ts\":" + text + "}]");
-    CHECK(number.flags == WS_CHROME_HAS_TS);
+    CHECK(number.flags == WAVESCOPE_CHROME_HAS_TS);
     CHECK(number.start_ns == expected);
     const Row quoted = only_row("[{\"dur\":\"" + text + "\"}]");
-    CHECK(quoted.flags == WS_CHROME_HAS_DUR);
+    CHECK(quoted.flags == WAVESCOPE_CHROME_HAS_DUR);
     CHECK(quoted.duration_ns == expected);
   }
-  for (const char *text : {"9223372036854775.808", "-9223372036854775.8091", "1e300", "1e99999999999999999999", "NaN",
+  for (const char* text : {"9223372036854775.808", "-9223372036854775.8091", "1e300", "1e99999999999999999999", "NaN",
                            "-Infinity", "\"\"", "\"abc\"", "\"1 \"", "\"0x10\"", "\"1e\"", "\".\"", "\"--1\""}) {
     const Result result = read(std::string("[{\"ts\":") + text + "}]");
     CHECK(result.rows.size() == 1 && result.rows[0].flags == 0);
     CHECK(result.counts.unusable_times == 1);
   }
-  for (const char *text : {"null", "true", "[1]", "{\"a\":1}"}) {
+  for (const char* text : {"null", "true", "[1]", "{\"a\":1}"}) {
     const Result result = read(std::string("[{\"ts\":") + text + "}]");
     CHECK(result.rows[0].flags == 0 && result.counts.unusable_times == 0);
   }
@@ -195,8 +195,9 @@ void check_fields() {
   CHECK(row.phase == 'X' && row.category == "kernel" && row.name == "gemm" && row.kind == "Dispatch Kernel");
   CHECK(row.process == "n0" && row.thread == "sstream 7");
   CHECK(row.start_ns == 1500 && row.duration_ns == 2000);
-  CHECK(row.id_kind == WS_CHROME_ID_NUMBER && row.id == 12);
-  CHECK(row.flags == (WS_CHROME_HAS_TS | WS_CHROME_HAS_DUR | WS_CHROME_BINDS_ENCLOSING | WS_CHROME_HAS_ARGS));
+  CHECK(row.id_kind == WAVESCOPE_CHROME_ID_NUMBER && row.id == 12);
+  CHECK(row.flags ==
+        (WAVESCOPE_CHROME_HAS_TS | WAVESCOPE_CHROME_HAS_DUR | WAVESCOPE_CHROME_BINDS_ENCLOSING | WAVESCOPE_CHROME_HAS_ARGS));
   const std::vector<int64_t> expected = {99, 5, 3, 7, 6, 1, 1000, 4, 8589934593, 168, 213188, 2, 66, 1, 384, 1, kAbsent};
   CHECK(row.arguments == expected);
   CHECK(row.args.find("\"other\":\" a b \"}") != std::string::npos);
@@ -204,31 +205,31 @@ void check_fields() {
 
   const Row sparse = only_row("[{}]");
   CHECK(sparse.phase == 0 && sparse.name == "<none>" && sparse.process == "<none>" && sparse.flags == 0);
-  CHECK(sparse.id_kind == WS_CHROME_ID_NONE && sparse.args.empty());
-  CHECK(sparse.arguments == std::vector<int64_t>(WS_CHROME_ARGUMENT_COUNT, kAbsent));
+  CHECK(sparse.id_kind == WAVESCOPE_CHROME_ID_NONE && sparse.args.empty());
+  CHECK(sparse.arguments == std::vector<int64_t>(WAVESCOPE_CHROME_ARGUMENT_COUNT, kAbsent));
 
   const Row export_style = only_row(
       R"([{"name":"short","args":{"full_name":"whole","gpu":2,"grid":"1024,2,1","workgroup":"256x1x1","lds_bytes":8}}])");
   CHECK(export_style.name == "whole");
-  CHECK(export_style.flags == (WS_CHROME_HAS_ARGS | WS_CHROME_GRID_IS_TEXT));
-  CHECK(export_style.arguments[WS_CHROME_DEVICE] == 2 && export_style.arguments[WS_CHROME_SHARED_MEMORY] == 8);
-  CHECK(export_style.arguments[WS_CHROME_GRID_X] == 1024 && export_style.arguments[WS_CHROME_GRID_Y] == 2);
-  CHECK(export_style.arguments[WS_CHROME_BLOCK_X] == 256 && export_style.arguments[WS_CHROME_BLOCK_Z] == 1);
+  CHECK(export_style.flags == (WAVESCOPE_CHROME_HAS_ARGS | WAVESCOPE_CHROME_GRID_IS_TEXT));
+  CHECK(export_style.arguments[WAVESCOPE_CHROME_DEVICE] == 2 && export_style.arguments[WAVESCOPE_CHROME_SHARED_MEMORY] == 8);
+  CHECK(export_style.arguments[WAVESCOPE_CHROME_GRID_X] == 1024 && export_style.arguments[WAVESCOPE_CHROME_GRID_Y] == 2);
+  CHECK(export_style.arguments[WAVESCOPE_CHROME_BLOCK_X] == 256 && export_style.arguments[WAVESCOPE_CHROME_BLOCK_Z] == 1);
 
   const Row twice = only_row(R"([{"ts":1,"args":{"device":1,"kind":"a"},"ts":2,"args":{"stream":3},"name":"a","name":7}])");
   CHECK(twice.start_ns == 2000 && twice.name == "7" && twice.kind == "<none>");
-  CHECK(twice.arguments[WS_CHROME_DEVICE] == kAbsent && twice.arguments[WS_CHROME_STREAM] == 3);
+  CHECK(twice.arguments[WAVESCOPE_CHROME_DEVICE] == kAbsent && twice.arguments[WAVESCOPE_CHROME_STREAM] == 3);
   CHECK(twice.args == "{\"stream\":3}");
 
   CHECK(only_row(R"([{"cat":"dropped","args":{"device":1}}])").args.empty());
-  CHECK(only_row(R"([{"id":"0x7f"}])").id_kind == WS_CHROME_ID_TEXT);
+  CHECK(only_row(R"([{"id":"0x7f"}])").id_kind == WAVESCOPE_CHROME_ID_TEXT);
   CHECK(only_row(R"([{"id":"0x7f"}])").id == (int64_t{1} << 62) + 127);
-  CHECK(only_row(R"([{"id":"127"}])").id_kind == WS_CHROME_ID_TEXT && only_row(R"([{"id":"127"}])").id == 127);
-  for (const char *other : {R"([{"id":"0127"}])", R"([{"id":""}])", R"([{"id":"0x"}])", R"([{"id":"0X7F"}])", R"([{"id":"-1"}])",
-                            R"([{"id":"1000000000000000"}])", R"([{"id":1.5}])"}) {
-    CHECK(only_row(other).id_kind == WS_CHROME_ID_TEXT && only_row(other).id == -1);
+  CHECK(only_row(R"([{"id":"127"}])").id_kind == WAVESCOPE_CHROME_ID_TEXT && only_row(R"([{"id":"127"}])").id == 127);
+  for (const char* other : {R"([{"id":"0127"}])", R"([{"id":""}])", R"([{"id":"0x"}])", R"([{"id":"0X7F"}])",
+                            R"([{"id":"-1"}])", R"([{"id":"1000000000000000"}])", R"([{"id":1.5}])"}) {
+    CHECK(only_row(other).id_kind == WAVESCOPE_CHROME_ID_TEXT && only_row(other).id == -1);
   }
-  CHECK(only_row(R"([{"id":18446744073709551615}])").id_kind == WS_CHROME_ID_TEXT);
+  CHECK(only_row(R"([{"id":18446744073709551615}])").id_kind == WAVESCOPE_CHROME_ID_TEXT);
   CHECK(only_row(R"([{"pid":18446744073709551615}])").process == "n18446744073709551615");
 }
 
@@ -246,14 +247,16 @@ void check_text() {
       {"\xF4\x90\x80\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
       {"12345678\xE2\x82\xAC\xE2(", "12345678\xE2\x82\xAC\xEF\xBF\xBD("},
   };
-  for (const auto &[text, expected] : repaired) {
+  for (const auto& [text, expected] : repaired) {
     const Result result = read("[{\"name\":\"" + text + "\"},{\"name\":\"" + text + "\"}]");
     CHECK(result.rows.size() == 2 && result.rows[0].name == expected && result.rows[1].name == expected);
     CHECK(result.counts.replaced_texts == 2);
     CHECK(result.texts.size() == 2);  // "dropped" and this one
   }
-  const Row args = only_row("[{\"args\": {\"a\\n\": \"x\ny\\ud800\xFF\", \"b\" : [NaN, -Infinity, Infinity, -1.50e+3], \"c\":true}}]");
-  CHECK(args.args == "{\"a\\n\":\"x\\u000ay\\ufffd\xEF\xBF\xBD\",\"b\":[\"NaN\",\"-Infinity\",\"Infinity\",-1.50e+3],\"c\":true}");
+  const Row args =
+      only_row("[{\"args\": {\"a\\n\": \"x\ny\\ud800\xFF\", \"b\" : [NaN, -Infinity, Infinity, -1.50e+3], \"c\":true}}]");
+  CHECK(args.args ==
+        "{\"a\\n\":\"x\\u000ay\\ufffd\xEF\xBF\xBD\",\"b\":[\"NaN\",\"-Infinity\",\"Infinity\",-1.50e+3],\"c\":true}");
   const std::string long_name(1000000, 'n');
   const Result result = read("[{\"name\":\"" + long_name + "\"},{\"name\":\"" + long_name + "x\"}]", 1000);
   CHECK(result.rows.size() == 2 && result.rows[0].name == long_name && result.rows[1].name == long_name + "x");
@@ -271,11 +274,11 @@ void check_top_level() {
   const Result mixed = read("[1, \"a\", null, [{}], {\"ph\":\"X\"}, ]");
   CHECK(mixed.error.empty() && mixed.rows.size() == 1 && mixed.counts.not_objects == 4);
 
-  for (const char *open : {"[", "[{}", "[{},", "[{} , \n"}) {
+  for (const char* open : {"[", "[{}", "[{},", "[{} , \n"}) {
     const Result result = read(open);
     CHECK(result.error.empty() && result.counts.truncated == 0);
   }
-  for (const char *cut : {"[{", "[{\"a\":1", "[{},{\"name\":\"x", "{", "{\"traceEvents\":[{}", "{\"traceEvents\":[{}]",
+  for (const char* cut : {"[{", "[{\"a\":1", "[{},{\"name\":\"x", "{", "{\"traceEvents\":[{}", "{\"traceEvents\":[{}]",
                           "{\"a\":[1,", "[{\"a\":tr", "[{\"a\":-", "[{\"a\":1.", "[{\"a\":\"\\u00"}) {
     const Result result = read(cut);
     CHECK(result.error.empty() && result.counts.truncated == 1);
@@ -306,7 +309,7 @@ void check_errors() {
       {"{,}", 1},
       {"[}", 1},
   };
-  for (const auto &[json, offset] : cases) {
+  for (const auto& [json, offset] : cases) {
     for (size_t piece : {SIZE_MAX, size_t{1}}) {
       const Result result = read(json, piece);
       CHECK(!result.error.empty());
@@ -329,7 +332,7 @@ const char kSample[] = R"({"schemaVersion": 1, "deviceProperties": [{"id": 0, "n
   {"ph": "X", "cat": "kernel", "args": {"grid": [1, 2, 3], "block": "4,5,6", "kind": "k", "correlation": 7}}
 ], "traceName": "h.json"})";
 
-bool same(const Result &left, const Result &right) {
+bool same(const Result& left, const Result& right) {
   return left.rows == right.rows && left.texts == right.texts && left.keys == right.keys &&
          left.metadata == right.metadata && left.error == right.error && left.error_offset == right.error_offset &&
          std::memcmp(&left.counts, &right.counts, sizeof left.counts) == 0;
@@ -369,14 +372,9 @@ void check_damaged() {
     for (size_t change = 0; change <= random(4); ++change) {
       const size_t at = random(json.size());
       switch (random(3)) {
-        case 0:
-          json[at] = interesting[random(interesting.size())];
-          break;
-        case 1:
-          json.erase(at, 1 + random(20));
-          break;
-        default:
-          json.insert(at, json.substr(random(json.size()), random(30)));
+        case 0: json[at] = interesting[random(interesting.size())]; break;
+        case 1: json.erase(at, 1 + random(20)); break;
+        default: json.insert(at, json.substr(random(json.size()), random(30)));
       }
       if (json.empty()) json = "[";
     }

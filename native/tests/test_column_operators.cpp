@@ -1,6 +1,4 @@
 // Passes over columns equal what plain loops and comparison sorts give, at the edges of every type too.
-#include "column_operators/column_operators.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "check.h"
+#include "column_operators/column_operators.h"
 
 namespace {
 
@@ -103,26 +102,27 @@ void codes_are_counted() {
   CHECK(wavescope_count_codes(codes.data(), 2, 2, counts.data()) == 1);
 }
 
-void rows_are_dealt_to_their_groups() {
+void rows_of_a_group_come_together() {
   const Groups groups{1, 0, 1, 2, 0};
   const Numbers wide{10, 20, 30, 40, 50};
   const std::vector<uint8_t> narrow{1, 2, 3, 4, 5};
-  Numbers wide_dealt(5);
-  std::vector<uint8_t> narrow_dealt(5);
-  const WavescopeDealtColumn columns[] = {{wide.data(), wide_dealt.data(), 8}, {narrow.data(), narrow_dealt.data(), 1}};
+  Numbers wide_grouped(5);
+  std::vector<uint8_t> narrow_grouped(5);
+  const WavescopeGroupedColumn columns[] = {{wide.data(), wide_grouped.data(), 8},
+                                            {narrow.data(), narrow_grouped.data(), 1}};
   const std::vector<int32_t> order{2, 0, 1};
   Numbers counts(3);
-  CHECK(wavescope_deal_rows(groups.data(), 5, 3, order.data(), columns, 2, counts.data()) == 0);
-  CHECK((wide_dealt == Numbers{40, 20, 50, 10, 30}));
-  CHECK((narrow_dealt == std::vector<uint8_t>{4, 2, 5, 1, 3}));
+  CHECK(wavescope_group_rows(groups.data(), 5, 3, order.data(), columns, 2, counts.data()) == 0);
+  CHECK((wide_grouped == Numbers{40, 20, 50, 10, 30}));
+  CHECK((narrow_grouped == std::vector<uint8_t>{4, 2, 5, 1, 3}));
   CHECK((counts == Numbers{2, 2, 1}));
 
   for (const auto& wrong : std::vector<std::vector<int32_t>>{{0, 1, 1}, {0, 1, 3}, {-1, 0, 1}}) {
-    CHECK(wavescope_deal_rows(groups.data(), 5, 3, wrong.data(), columns, 2, counts.data()) == 1);
+    CHECK(wavescope_group_rows(groups.data(), 5, 3, wrong.data(), columns, 2, counts.data()) == 1);
   }
-  CHECK(wavescope_deal_rows(groups.data(), 5, 2, order.data() + 1, columns, 2, counts.data()) == 1);
-  const WavescopeDealtColumn odd = {wide.data(), wide_dealt.data(), 4};
-  CHECK(wavescope_deal_rows(groups.data(), 5, 3, order.data(), &odd, 1, counts.data()) == 1);
+  CHECK(wavescope_group_rows(groups.data(), 5, 2, order.data() + 1, columns, 2, counts.data()) == 1);
+  const WavescopeGroupedColumn odd = {wide.data(), wide_grouped.data(), 4};
+  CHECK(wavescope_group_rows(groups.data(), 5, 3, order.data(), &odd, 1, counts.data()) == 1);
 }
 
 void distinct_rows_are_numbered_as_they_appear() {
@@ -226,7 +226,7 @@ void uncovered_time_is_measured() {
 int main() {
   values_are_sorted_within_groups();
   codes_are_counted();
-  rows_are_dealt_to_their_groups();
+  rows_of_a_group_come_together();
   distinct_rows_are_numbered_as_they_appear();
   runs_are_united();
   uncovered_time_is_measured();

@@ -162,7 +162,7 @@ void a_log_that_grows_large_has_its_length_and_no_more() {
   CHECK(written_part(content_of(path_of("large"))).size() == 40 * piece.size());
   log.trim();
   CHECK(content_of(path_of("large")).size() == 40 * piece.size());
-  struct stat state {};
+  struct stat state{};
   CHECK(stat(path_of("large").c_str(), &state) == 0);
   CHECK(state.st_size == 4000000);
   CHECK(state.st_blocks * 512 < 4000000 + (1 << 20));
@@ -183,7 +183,7 @@ void records_are_appended_whole_or_not_at_all() {
   for (int i = 0; i < 40; ++i) CHECK(append_to(log, piece));
   CHECK(content_of(path_of("records")) == std::string(4000000, 'z'));
   log.trim();
-  struct stat state {};
+  struct stat state{};
   CHECK(stat(path_of("records").c_str(), &state) == 0);
   CHECK(state.st_size == 4000000 && state.st_blocks * 512 < 4000000 + (1 << 20));
   CHECK(truncate(path_of("records").c_str(), 100) == 0);
@@ -235,7 +235,7 @@ void files_are_for_their_user_alone() {
   umask(before);
   for (AppendLog* log : {&closed, &open}) CHECK(log->append("x", 1));
   for (const char* name : {"private", "public"}) {
-    struct stat state {};
+    struct stat state{};
     CHECK(stat(path_of(name).c_str(), &state) == 0 && (state.st_mode & 0777) == 0600);
   }
 }

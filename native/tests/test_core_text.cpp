@@ -98,7 +98,8 @@ void facts_are_json_whatever_is_in_them() {
   ByteBudget budget(UINT64_MAX);
   FactsLog log(path_of("facts"), budget);
   CHECK(log.append(Fact("agent").add("gpu", 0).add("name", "gfx\"90a").add("big", UINT64_MAX)));
-  CHECK(log.append(Fact("process").add("environment", std::vector<std::string>{"A", "B"}).add("none", std::vector<std::string>{})));
+  CHECK(log.append(
+      Fact("process").add("environment", std::vector<std::string>{"A", "B"}).add("none", std::vector<std::string>{})));
   CHECK(log.note("lost", 3));
   log.trim();
   CHECK(content_of(path_of("facts")) ==
@@ -110,13 +111,15 @@ void facts_are_json_whatever_is_in_them() {
 void settings_come_from_variables() {
   variables.clear();
   CHECK(!read_settings(variable).enabled());
-  variables = {{"WAVESCOPE_OUTPUT", "/somewhere"}, {"WAVESCOPE_MODE", "full"},       {"WAVESCOPE_MAX_BYTES", "1000"},
-               {"WAVESCOPE_DELAY_MS", "5"},         {"WAVESCOPE_DURATION_MS", "20"}, {"WAVESCOPE_START_PAUSED", "1"}};
+  variables = {{"WAVESCOPE_OUTPUT", "/somewhere"}, {"WAVESCOPE_MODE", "full"},      {"WAVESCOPE_MAX_BYTES", "1000"},
+               {"WAVESCOPE_DELAY_MS", "5"},        {"WAVESCOPE_DURATION_MS", "20"}, {"WAVESCOPE_START_PAUSED", "1"}};
   const Settings read = read_settings(variable);
   CHECK(read.output == "/somewhere" && read.mode == Mode::kFull && read.max_bytes == 1000);
   CHECK(read.delay_ns == 5000000 && read.duration_ns == 20000000 && read.start_paused && !read.verbose);
   CHECK(read.keeps_signals);
-  variables = {{"WAVESCOPE_OUTPUT", "x"}, {"WAVESCOPE_MODE", "nonsense"}, {"WAVESCOPE_MAX_BYTES", "12 GB"},
+  variables = {{"WAVESCOPE_OUTPUT", "x"},
+               {"WAVESCOPE_MODE", "nonsense"},
+               {"WAVESCOPE_MAX_BYTES", "12 GB"},
                {"WAVESCOPE_SIGNALS", "runtime"}};
   const Settings odd = read_settings(variable);
   CHECK(!odd.keeps_signals);
@@ -156,7 +159,8 @@ void a_command_names_the_program_and_not_its_loader() {
   using Arguments = std::vector<std::string>;
   CHECK(split_arguments(std::string("a\0\0b c\0", 7)) == Arguments({"a", "", "b c"}));
   CHECK(shell_command({"a", "", "b c", "it's"}) == "a '' 'b c' 'it'\\''s'");
-  const Arguments loaded = {"/r/ld-linux-x86-64.so.2", "--library-path", "/r:/s", "--argv0", "app", "/bin/app", "--argv0", "x"};
+  const Arguments loaded = {
+      "/r/ld-linux-x86-64.so.2", "--library-path", "/r:/s", "--argv0", "app", "/bin/app", "--argv0", "x"};
   CHECK(program_arguments(loaded, "/r/ld-linux-x86-64.so.2") == Arguments({"app", "--argv0", "x"}));
   CHECK(program_arguments(loaded, "/usr/bin/other") == loaded);
   CHECK(program_arguments({"ld.so", "--inhibit-cache", "./app", "1"}, "/usr/bin/ld.so") == Arguments({"./app", "1"}));

@@ -72,7 +72,9 @@ struct Row {
 };
 
 template <typename Ours, typename Theirs>
-constexpr Verdict verdict() { return Agree<Ours, Theirs>::value ? Verdict::kAgrees : Verdict::kDiffers; }
+constexpr Verdict verdict() {
+  return Agree<Ours, Theirs>::value ? Verdict::kAgrees : Verdict::kDiffers;
+}
 
 #define AT_HAND(name, parameters) {#name, verdict<int parameters, decltype(name)>()},
 #define RESTATED(name, parameters) {#name, verdict<int parameters, decltype(restated::name)>()},

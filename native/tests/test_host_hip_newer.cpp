@@ -37,7 +37,9 @@ uint64_t seen_inside = 0;
 void note_correlation() { seen_inside = wavescope::current_correlation(); }
 
 template <typename Pointer = void*>
-Pointer pointer(uintptr_t value) { return reinterpret_cast<Pointer>(value); }
+Pointer pointer(uintptr_t value) {
+  return reinterpret_cast<Pointer>(value);
+}
 
 class Recorded {
  public:
@@ -84,7 +86,8 @@ void stubs_are_launched(Recorded& recorded) {
   const std::vector<uint64_t> shape{1, 2, 3, kBlock, 256};
   void** const arguments = pointer<void**>(0xa0);
   LaunchConfig config{kGridSize, kBlockSize, 256, pointer(kStream), nullptr, 5};
-  recorded.check_launch(hipLaunchKernelExC(&config, &stub, arguments), Function::hipLaunchKernelExC, kStream, kOfStub, shape);
+  recorded.check_launch(hipLaunchKernelExC(&config, &stub, arguments), Function::hipLaunchKernelExC, kStream, kOfStub,
+                        shape);
   recorded.check_refused(hipLaunchKernelExC(nullptr, &stub, arguments), Function::hipLaunchKernelExC);
   recorded.check_launch(hipLaunchKernel_spt(&stub, kGridSize, kBlockSize, arguments, 256, nullptr),
                         Function::hipLaunchKernel_spt, 0, kOfStub, shape);
@@ -106,9 +109,8 @@ void functions_are_launched(Recorded& recorded) {
   DriverLaunchConfig config{1, 2, 3, 64, 4, 1, 256, pointer(kStream), nullptr, 0};
   recorded.check_launch(hipDrvLaunchKernelEx(&config, function, arguments, extra), Function::hipDrvLaunchKernelEx, kStream,
                         "of_function", shape);
-  recorded.check_launch(
-      hipModuleLaunchCooperativeKernel(function, 1, 2, 3, 64, 4, 1, 256, pointer(kStream), arguments),
-      Function::hipModuleLaunchCooperativeKernel, kStream, "of_function", shape);
+  recorded.check_launch(hipModuleLaunchCooperativeKernel(function, 1, 2, 3, 64, 4, 1, 256, pointer(kStream), arguments),
+                        Function::hipModuleLaunchCooperativeKernel, kStream, "of_function", shape);
   FunctionLaunchParameters launches[] = {{function, 1, 2, 3, 64, 4, 1, 256, pointer(kStream), arguments},
                                          {function, 1, 2, 3, 64, 4, 1, 256, pointer(kStream + 1), arguments}};
   recorded.check_launch(hipModuleLaunchCooperativeKernelMultiDevice(launches, 2, 3),
@@ -178,8 +180,8 @@ void graphs(Recorded& recorded) {
                  {0, kCopyNode, 0x92, 0x91});
   AllocationNodeParameters allocation{};
   allocation.bytes = 4096;
-  recorded.check(hipGraphAddMemAllocNode(&node, pointer(0x91), nullptr, 0, &allocation), Function::hipGraphAddMemAllocNode, 0,
-                 {0xd1, 4096, 0x92, 0x91});
+  recorded.check(hipGraphAddMemAllocNode(&node, pointer(0x91), nullptr, 0, &allocation), Function::hipGraphAddMemAllocNode,
+                 0, {0xd1, 4096, 0x92, 0x91});
   recorded.check(hipGraphExecMemcpyNodeSetParams1D(pointer(0x93), node, pointer(0xd1), pointer(0x51), 100, 3),
                  Function::hipGraphExecMemcpyNodeSetParams1D, 0, {0xd1, 0x51, 100, 3, 0x93, 0x92});
 }

@@ -53,7 +53,7 @@ struct SlotsInPlace {
 
   bool take(uint32_t slot, hsa_signal_t signal) {
     block->set_kind(slot, SlotKind::kInPlace);
-    if (!signals->take_in_place(signal, block, slot)) return false;
+    if (!signals->adopt_app_signal(signal, block, slot)) return false;
     block->set_head(slot + 1);
     return true;
   }
@@ -79,7 +79,7 @@ void a_signal_is_read_before_it_is_used_again() {
   WavescopePendingBlock kept = block_in_use();
   CHECK(kept.signals[0].value == 0 && kept.signals[0].start_ticks == 10 && kept.signals[0].end_ticks == 20);
   CHECK(kept.signals[1].value == 1 && kept.places[0] == 0);
-  slots.signals->settle(signal, true);  // destroyed before the GPU was done
+  slots.signals->release_signal(signal, true);  // destroyed before the GPU was done
   kept = block_in_use();
   CHECK(kept.signals[1].value == 0 && kept.signals[1].start_ticks == 0 && kept.signals[1].end_ticks == 0);
   signal_destroy(signal);
@@ -91,7 +91,8 @@ void many_signals_have_their_place() {
   constexpr uint32_t kRegions = 24;
   constexpr uint32_t kInRegion = 1024;
   constexpr uint64_t kApart = uint64_t{8} << 20;  // so that their addresses differ in few bits
-  void* memory = mmap(nullptr, kRegions * kApart, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, kRegions * kApart, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   CHECK(memory != MAP_FAILED);
   for (uint32_t region = 0; region < kRegions; ++region) {
     const uint64_t stride = region % 2 == 0 ? 128 : 64;
@@ -100,7 +101,7 @@ void many_signals_have_their_place() {
       const hsa_signal_t signal{first + slot * stride};
       reinterpret_cast<amd_signal_t*>(signal.handle)->value = 1;
       CHECK(slots.take(slot, signal));
-      CHECK(!slots.signals->take_in_place(signal, slots.block, slot));  // known to be in use
+      CHECK(!slots.signals->adopt_app_signal(signal, slots.block, slot));  // known to be in use
     }
     slots.block = slots.pool->take();
   }

@@ -15,8 +15,8 @@ int references = 0;         // to it
 int intercepting_destroyed = 0;
 hsa_status_t interception = HSA_STATUS_SUCCESS;
 
-hsa_status_t create_plain(hsa_agent_t, uint32_t size, hsa_queue_type32_t type, void (*)(hsa_status_t, hsa_queue_t*, void*), void*,
-                          uint32_t, uint32_t, hsa_queue_t** queue) {
+hsa_status_t create_plain(hsa_agent_t, uint32_t size, hsa_queue_type32_t type, void (*)(hsa_status_t, hsa_queue_t*, void*),
+                          void*, uint32_t, uint32_t, hsa_queue_t** queue) {
   CHECK(type == HSA_QUEUE_TYPE_COOPERATIVE);
   queue_below.size = size;
   ++references;
@@ -49,7 +49,8 @@ void load() {
 
 hsa_queue_t* create() {
   hsa_queue_t* queue = nullptr;
-  CHECK(core.hsa_queue_create_fn(kGpu, 1024, HSA_QUEUE_TYPE_COOPERATIVE, nullptr, nullptr, 0, 0, &queue) == HSA_STATUS_SUCCESS);
+  CHECK(core.hsa_queue_create_fn(kGpu, 1024, HSA_QUEUE_TYPE_COOPERATIVE, nullptr, nullptr, 0, 0, &queue) ==
+        HSA_STATUS_SUCCESS);
   return queue;
 }
 

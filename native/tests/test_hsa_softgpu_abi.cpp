@@ -25,8 +25,7 @@ static_assert(offsetof(amd_signal_t, end_ts) == offsetof(Signal, end_ticks));
 static_assert(offsetof(hsa_kernel_dispatch_packet_t, grid_size_x) == offsetof(DispatchPacket, grid_size));
 static_assert(offsetof(hsa_kernel_dispatch_packet_t, kernel_object) == offsetof(DispatchPacket, kernel_object));
 static_assert(offsetof(hsa_kernel_dispatch_packet_t, kernarg_address) == offsetof(DispatchPacket, kernel_arguments));
-static_assert(offsetof(hsa_kernel_dispatch_packet_t, completion_signal) ==
-              offsetof(DispatchPacket, completion_signal));
+static_assert(offsetof(hsa_kernel_dispatch_packet_t, completion_signal) == offsetof(DispatchPacket, completion_signal));
 static_assert(offsetof(hsa_barrier_and_packet_t, dep_signal) == offsetof(BarrierPacket, awaited_signal));
 static_assert(offsetof(hsa_amd_barrier_value_packet_t, signal) == offsetof(BarrierValuePacket, signal));
 static_assert(offsetof(hsa_amd_barrier_value_packet_t, cond) == offsetof(BarrierValuePacket, comparison));

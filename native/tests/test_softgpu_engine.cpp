@@ -55,9 +55,7 @@ struct SharedRing {
     put(PacketType::kernel_dispatch, packet);
   }
 
-  QueueMemory memory() {
-    return {reinterpret_cast<char*>(packets), sizeof packets, &read_index, &write_index, &doorbell};
-  }
+  QueueMemory memory() { return {reinterpret_cast<char*>(packets), sizeof packets, &read_index, &write_index, &doorbell}; }
 
   alignas(64) Packet packets[64];
   uint64_t read_index = 0;

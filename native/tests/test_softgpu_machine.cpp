@@ -145,8 +145,7 @@ struct Image {
     Elf64_Phdr dynamic{};
     dynamic.p_type = PT_DYNAMIC;
     dynamic.p_vaddr = 0x200;
-    const Elf64_Dyn entries[] = {
-        {DT_SYMTAB, {0x300}}, {DT_STRTAB, {0x400}}, {DT_HASH, {0x500}}, {DT_NULL, {0}}};
+    const Elf64_Dyn entries[] = {{DT_SYMTAB, {0x300}}, {DT_STRTAB, {0x400}}, {DT_HASH, {0x500}}, {DT_NULL, {0}}};
     Elf64_Sym symbols[3]{};
     symbols[1] = {1, 0, 0, 0, descriptor, 0};
     symbols[2] = {8, 0, 0, 0, descriptor, 0};

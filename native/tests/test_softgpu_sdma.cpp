@@ -12,8 +12,9 @@ uint32_t high(const void* address) { return static_cast<uint32_t>(reinterpret_ca
 
 struct SdmaRing {
   explicit SdmaRing(Gpu& gpu)
-      : words(1024), queue(1, gpu.services,
-                           {reinterpret_cast<char*>(words.data()), words.size() * 4, &read_index, &write_index, &doorbell}) {}
+      : words(1024),
+        queue(1, gpu.services,
+              {reinterpret_cast<char*>(words.data()), words.size() * 4, &read_index, &write_index, &doorbell}) {}
 
   void put(std::initializer_list<uint32_t> packet) {
     for (const uint32_t word : packet) {
@@ -24,9 +25,7 @@ struct SdmaRing {
   void copy(const void* source, void* target, uint32_t bytes) {
     put({1, bytes - 1, 0, low(source), high(source), low(target), high(target)});
   }
-  void decrement(Signal* signal) {
-    put({10, low(&signal->value), high(&signal->value), 0xffffffff, 0xffffffff, 0, 0, 0});
-  }
+  void decrement(Signal* signal) { put({10, low(&signal->value), high(&signal->value), 0xffffffff, 0xffffffff, 0, 0, 0}); }
   void stamp(uint64_t* target) { put({13 | 2U << 8, low(target), high(target)}); }
 
   std::vector<uint32_t> words;
@@ -65,8 +64,8 @@ void test_window_copy() {
   uint32_t target[25]{};
   for (uint32_t index = 0; index < 16; ++index) source[index] = index;
   // 2 x 3 elements of 4 bytes from (1, 1) of a 4 x 4 matrix to (2, 0) of a 5 x 5 matrix.
-  ring.put({1U | 4U << 8 | 2U << 29, low(source), high(source), 1U | 1U << 16, 3U << 13, 15, low(target),
-            high(target), 2U, 4U << 13, 24, 1U | 2U << 16, 0});
+  ring.put({1U | 4U << 8 | 2U << 29, low(source), high(source), 1U | 1U << 16, 3U << 13, 15, low(target), high(target), 2U,
+            4U << 13, 24, 1U | 2U << 16, 0});
   ring.queue.advance();
   for (uint32_t row = 0; row < 3; ++row) {
     for (uint32_t column = 0; column < 2; ++column) {

@@ -1,12 +1,11 @@
-// Wave files and code.json become columns; cut and spoiled ones leave what came before; counters find producers.
-#include "thread_trace/thread_trace.h"
-
+// Wave files become columns; cut and spoiled ones leave what came before; counters find producers.
 #include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "check.h"
+#include "thread_trace/thread_trace.h"
 
 namespace {
 
@@ -17,7 +16,7 @@ const std::string kWave =
 // Room for everything a text can hold, and the text with its padding.
 struct Columns {
   explicit Columns(const std::string& wave, std::size_t capacity)
-      : text(wave + std::string(WS_WAVE_PADDING, '\0')),
+      : text(wave + std::string(WAVESCOPE_WAVE_PADDING, '\0')),
         time(capacity),
         category(capacity),
         stall(capacity),
@@ -27,12 +26,11 @@ struct Columns {
         ends(capacity),
         producer(capacity) {
     const auto room = static_cast<int64_t>(capacity);
-    raw = {room, 0, time.data(), category.data(), stall.data(), duration.data(), line.data(),
-           room, 0, wait.data(), ends.data(),
-           room, 0, producer.data()};
+    raw = {room,        0,    time.data(), category.data(), stall.data(), duration.data(), line.data(), room, 0, wait.data(),
+           ends.data(), room, 0,           producer.data()};
   }
 
-  ws_wave_status read() { return ws_wave_read(text.data(), text.size() - WS_WAVE_PADDING, &raw, &facts); }
+  WavescopeWaveStatus read() { return wavescope_wave_read(text.data(), text.size() - WAVESCOPE_WAVE_PADDING, &raw, &facts); }
 
   std::string text;
   std::vector<int64_t> time;
@@ -41,13 +39,13 @@ struct Columns {
   std::vector<int32_t> wait;
   std::vector<int64_t> ends;
   std::vector<int32_t> producer;
-  ws_wave_columns raw{};
-  ws_wave_facts facts{};
+  WavescopeWaveColumns raw{};
+  WavescopeWaveFacts facts{};
 };
 
 void check_whole_wave() {
   Columns columns(kWave, 64);
-  CHECK(columns.read() == WS_WAVE_WHOLE);
+  CHECK(columns.read() == WAVESCOPE_WAVE_WHOLE);
   CHECK(columns.raw.event_count == 3);
   CHECK(columns.time[2] == 120 && columns.line[1] == 2 && columns.stall[1] == 100);
   CHECK(columns.raw.list_count == 2 && columns.ends[0] == 2 && columns.ends[1] == 2);
@@ -58,15 +56,15 @@ void check_whole_wave() {
 void check_cut_waves() {
   for (std::size_t size = 0; size < kWave.size(); ++size) {
     Columns columns(kWave.substr(0, size), 64);
-    const ws_wave_status status = columns.read();
-    CHECK(status == WS_WAVE_CUT);
+    const WavescopeWaveStatus status = columns.read();
+    CHECK(status == WAVESCOPE_WAVE_CUT);
     CHECK(columns.raw.event_count <= 3 && columns.raw.list_count <= 2);
   }
 }
 
 void check_full_columns() {
   Columns columns(kWave, 2);
-  CHECK(columns.read() == WS_WAVE_FULL);
+  CHECK(columns.read() == WAVESCOPE_WAVE_FULL);
   CHECK(columns.raw.event_count == 0 && columns.raw.list_count == 0);
 }
 
@@ -81,56 +79,28 @@ void check_spoiled_waves() {
   }
 }
 
-void check_code() {
-  std::mt19937 random(11);
-  const std::string good =
-      R"({"code":[["; k",0,0,"k"],["s_nop 0",0,7,"a.py:3 \u00e9",[1]]],"header":"ISA, _, Hit, Source"})";
-  for (int round = 0; round < 20000; ++round) {
-    std::string text = good;
-    if (round > 0) {
-      for (int spoiled = 0; spoiled < 2; ++spoiled) text[random() % text.size()] = static_cast<char>(random() % 256);
-    }
-    const std::string padded = text + std::string(WS_WAVE_PADDING, '\0');
-    ws_code_file* const file = ws_code_open(padded.data(), text.size());
-    CHECK(round > 0 || file != nullptr);
-    if (file == nullptr) continue;
-    std::vector<int64_t> hits(8);
-    std::vector<int32_t> texts(8), sources(8);
-    const int32_t places[] = {2};
-    int64_t* const integers[] = {hits.data()};
-    const ws_code_columns columns = {8, 4, 1, places, integers, {0, 3}, {texts.data(), sources.data()}};
-    const int64_t rows = ws_code_read(file, &columns);
-    if (round == 0) {
-      const int64_t* ends = nullptr;
-      int64_t count = 0;
-      CHECK(rows == 2 && hits[1] == 7);
-      const char* const blob = ws_code_texts(file, 1, &ends, &count);
-      CHECK(count == 2 && std::string(blob + ends[0], blob + ends[1]) == "a.py:3 \xc3\xa9");
-    }
-    ws_code_close(file);
-  }
-}
-
 void check_counters() {
   // Row 0 loads on counter 0, row 1 waits until one load is outstanding, row 2 waits for none.
-  ws_counter_action actions[3] = {};
+  WavescopeCounterAction actions[3] = {};
   actions[0].increments[0] = 1;
-  for (ws_counter_action& action : actions) action.shared_group = -1;
+  for (WavescopeCounterAction& action : actions) action.shared_group = -1;
   actions[1].is_wait = actions[2].is_wait = 1;
   actions[1].waited = actions[2].waited = 1;
   actions[1].limits[0] = 1;
-  ws_counter_family family = {{0, -1, -1, -1, -1, -1, -1, -1}, {}};
+  WavescopeCounterFamily family = {{0, -1, -1, -1, -1, -1, -1, -1}, {}};
   const std::vector<int32_t> row = {0, 0, 1, 2, 99, -1, 0, 2};
   const std::vector<int64_t> offsets = {0, 6, 8};
   const std::vector<int32_t> action_of_row = {0, 1, 2};
   std::vector<int64_t> wait(8), ends(8), producer(8);
   std::vector<uint8_t> counter(8);
-  ws_dependencies found = {8, 0, wait.data(), counter.data(), ends.data(), 8, 0, producer.data()};
-  CHECK(ws_counter_model(row.data(), offsets.data(), 2, action_of_row.data(), 3, actions, 3, &family, &found) == 0);
+  WavescopeDependencies found = {8, 0, wait.data(), counter.data(), ends.data(), 8, 0, producer.data()};
+  CHECK(wavescope_wait_dependencies(row.data(), offsets.data(), 2, action_of_row.data(), 3, actions, 3, &family, &found) ==
+        0);
   CHECK(found.list_count == 3 && found.producer_count == 3);
   CHECK(wait[0] == 2 && producer[0] == 0 && wait[1] == 3 && producer[1] == 1 && wait[2] == 7 && producer[2] == 6);
   found = {1, 0, wait.data(), counter.data(), ends.data(), 8, 0, producer.data()};
-  CHECK(ws_counter_model(row.data(), offsets.data(), 2, action_of_row.data(), 3, actions, 3, &family, &found) == 1);
+  CHECK(wavescope_wait_dependencies(row.data(), offsets.data(), 2, action_of_row.data(), 3, actions, 3, &family, &found) ==
+        1);
 }
 
 }  // namespace
@@ -140,7 +110,6 @@ int main() {
   check_cut_waves();
   check_full_columns();
   check_spoiled_waves();
-  check_code();
   check_counters();
   return 0;
 }

@@ -1,12 +1,11 @@
 // The trace encoder: lanes, time bins, Perfetto packets and Chrome text, and packets read back.
-#include "trace_encoder/trace_encoder.h"
-
 #include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "check.h"
+#include "trace_encoder/trace_encoder.h"
 
 namespace {
 
@@ -19,8 +18,8 @@ std::vector<std::int32_t> lanes_of(bool nested, const Numbers& starts, const Num
   WavescopeLanes* lanes = wavescope_lanes_open(nested ? 1 : 0);
   const std::vector<std::int32_t> track(starts.size(), 3);
   std::vector<std::int32_t> lane(starts.size(), -1);
-  CHECK(wavescope_lanes_assign(lanes, static_cast<std::int64_t>(starts.size()), track.data(), starts.data(),
-                               ends.data(), lane.data()) == 0);
+  CHECK(wavescope_lanes_assign(lanes, static_cast<std::int64_t>(starts.size()), track.data(), starts.data(), ends.data(),
+                               lane.data()) == 0);
   wavescope_lanes_close(lanes);
   return lane;
 }
@@ -143,7 +142,8 @@ std::string encoded(Encoder encoder, const WavescopeSlices& slices, std::size_t 
 void chrome_text_is_exact() {
   Batch batch("\"ph\":\"X\",\"name\":\"n\",\"args\":{", "\"k\":", "\"s\":\"t\":");
   const std::string expected =
-      ",\n{\"pid\":7,\"tid\":1,\"ts\":0.001,\"dur\":0.295,\"ph\":\"X\",\"name\":\"n\",\"args\":{\"k\":-5,\"s\":\"-120,-1,0\",\"t\":\"a\\n\\u003cb>\"}}"
+      ",\n{\"pid\":7,\"tid\":1,\"ts\":0.001,\"dur\":0.295,\"ph\":\"X\",\"name\":\"n\",\"args\":{\"k\":-5,\"s\":\"-120,-1,"
+      "0\",\"t\":\"a\\n\\u003cb>\"}}"
       ",\n{\"pid\":7,\"tid\":1,\"ts\":0.001,\"ph\":\"s\",\"name\":\"launch\",\"cat\":\"ac2g\",\"id\":9}"
       ",\n{\"pid\":8,\"tid\":200,\"ts\":0.296,\"ph\":\"X\",\"name\":\"n\",\"args\":{}}";
   CHECK(encoded(wavescope_chrome_slices, batch.slices, 4096) == expected);

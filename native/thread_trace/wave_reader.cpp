@@ -6,46 +6,66 @@
 #include <string_view>
 
 #include "chrome_json/tokens.h"
-#include "thread_trace/integers.h"
 #include "thread_trace/thread_trace.h"
 
 namespace {
 
 using wavescope::chrome_json::Cursor;
-using wavescope::chrome_json::Scan;
 using wavescope::chrome_json::expect;
+using wavescope::chrome_json::Scan;
 using wavescope::chrome_json::scan_key;
 using wavescope::chrome_json::scan_object_separator;
 using wavescope::chrome_json::scan_object_start;
 using wavescope::chrome_json::skip_space;
 using wavescope::chrome_json::skip_value;
-using wavescope::thread_trace::Number;
-using wavescope::thread_trace::scan_integer;
 
 constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMostTime = int64_t{1} << 53;  // a shader clock gets there in months
 constexpr int kDepth = 4;  // containers around the tuples of a wave file
 
+enum class Number : uint8_t { integer, other, incomplete };
+
+// Reads an integer of 64 bits; anything else leaves the cursor where it is.
+Number scan_integer(Cursor& cursor, int64_t& value) {
+  constexpr int kMostDigits = 19;
+  const char* at = cursor.at;
+  const bool is_negative = *at == '-';
+  if (is_negative) ++at;
+  const char* const first = at;
+  uint64_t magnitude = 0;
+  while (*at >= '0' && *at <= '9') {
+    if (at - first >= kMostDigits) return Number::other;
+    magnitude = magnitude * 10 + static_cast<uint64_t>(*at - '0');
+    ++at;
+  }
+  if (at >= cursor.end) return Number::incomplete;
+  if (at == first || *at == '.' || *at == 'e' || *at == 'E') return Number::other;
+  if (magnitude > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return Number::other;
+  value = is_negative ? -static_cast<int64_t>(magnitude) : static_cast<int64_t>(magnitude);
+  cursor.at = at;
+  return Number::integer;
+}
+
 class WaveReader {
  public:
-  WaveReader(const char* text, size_t size, ws_wave_columns& columns, ws_wave_facts& facts)
+  WaveReader(const char* text, size_t size, WavescopeWaveColumns& columns, WavescopeWaveFacts& facts)
       : cursor_{text, text + size}, columns_(columns), facts_(facts) {}
 
-  ws_wave_status read() {
+  WavescopeWaveStatus read() {
     skip_space(cursor_);
     const Scan scan = read_object([this](std::string_view key) {
       if (key != "wave" || *cursor_.at != '{') return skip_value(cursor_, 1);
       has_wave_ = true;
       return read_object([this](std::string_view member) { return read_member(member); });
     });
-    if (is_full_) return WS_WAVE_FULL;
+    if (is_full_) return WAVESCOPE_WAVE_FULL;
     if (scan == Scan::done) {
       skip_space(cursor_);
-      if (cursor_.at < cursor_.end) return WS_WAVE_MALFORMED;
-      return has_wave_ ? WS_WAVE_WHOLE : WS_WAVE_NOT_A_WAVE;
+      if (cursor_.at < cursor_.end) return WAVESCOPE_WAVE_MALFORMED;
+      return has_wave_ ? WAVESCOPE_WAVE_WHOLE : WAVESCOPE_WAVE_NOT_A_WAVE;
     }
-    if (scan == Scan::incomplete) return WS_WAVE_CUT;
-    return WS_WAVE_MALFORMED;
+    if (scan == Scan::incomplete) return WAVESCOPE_WAVE_CUT;
+    return WAVESCOPE_WAVE_MALFORMED;
   }
 
  private:
@@ -214,9 +234,7 @@ class WaveReader {
     return Scan::done;
   }
 
-  static bool fits(int64_t value, int64_t most = std::numeric_limits<int32_t>::max()) {
-    return value >= 0 && value <= most;
-  }
+  static bool fits(int64_t value, int64_t most = std::numeric_limits<int32_t>::max()) { return value >= 0 && value <= most; }
 
   static bool is_time(int64_t value) { return value > -kMostTime && value < kMostTime; }
 
@@ -228,23 +246,24 @@ class WaveReader {
   }
 
   Cursor cursor_;
-  ws_wave_columns& columns_;
-  ws_wave_facts& facts_;
+  WavescopeWaveColumns& columns_;
+  WavescopeWaveFacts& facts_;
   bool has_wave_ = false;
   bool is_full_ = false;
 };
 
 }  // namespace
 
-ws_wave_status ws_wave_read(const char* text, size_t size, ws_wave_columns* columns, ws_wave_facts* facts) {
+WavescopeWaveStatus wavescope_wave_read(const char* text, size_t size, WavescopeWaveColumns* columns,
+                                        WavescopeWaveFacts* facts) {
   *facts = {kAbsent, kAbsent, kAbsent, kAbsent, kAbsent, kAbsent, 0};
-  const ws_wave_columns before = *columns;
+  const WavescopeWaveColumns before = *columns;
   try {
-    const ws_wave_status status = WaveReader(text, size, *columns, *facts).read();
-    if (status == WS_WAVE_FULL) *columns = before;
+    const WavescopeWaveStatus status = WaveReader(text, size, *columns, *facts).read();
+    if (status == WAVESCOPE_WAVE_FULL) *columns = before;
     return status;
   } catch (const std::bad_alloc&) {
     *columns = before;
-    return WS_WAVE_FULL;
+    return WAVESCOPE_WAVE_FULL;
   }
 }

@@ -140,8 +140,8 @@ void write_flows(ByteSink& sink, const WavescopeSlices& slices, std::int64_t row
 
 }  // namespace
 
-extern "C" std::int64_t wavescope_chrome_slices(const WavescopeSlices* slices, std::int64_t* next_row,
-                                                std::uint8_t* out, std::int64_t capacity) {
+extern "C" std::int64_t wavescope_chrome_slices(const WavescopeSlices* slices, std::int64_t* next_row, std::uint8_t* out,
+                                                std::int64_t capacity) {
   ByteSink sink(out);
   const std::int64_t first_row = *next_row;
   for (; *next_row < slices->rows; ++*next_row) {

@@ -167,8 +167,8 @@ void write_end(ByteSink& sink, const Row& row) {
 
 }  // namespace
 
-extern "C" std::int64_t wavescope_perfetto_slices(const WavescopeSlices* slices, std::int64_t* next_row,
-                                                  std::uint8_t* out, std::int64_t capacity) {
+extern "C" std::int64_t wavescope_perfetto_slices(const WavescopeSlices* slices, std::int64_t* next_row, std::uint8_t* out,
+                                                  std::int64_t capacity) {
   ByteSink sink(out);
   const std::int64_t first_row = *next_row;
   for (; *next_row < slices->rows; ++*next_row) {

@@ -4,8 +4,7 @@
 
 extern "C" void wavescope_bins_add(std::int64_t rows, const std::int32_t* series, const std::int64_t* time_ns,
                                    const std::int64_t* step, std::int64_t origin_ns, int width_bits,
-                                   std::int64_t series_count, std::int64_t bins, std::int64_t* height,
-                                   std::int64_t* area) {
+                                   std::int64_t series_count, std::int64_t bins, std::int64_t* height, std::int64_t* area) {
   const std::uint64_t width = std::uint64_t{1} << static_cast<unsigned>(width_bits);
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::uint64_t since_origin = static_cast<std::uint64_t>(time_ns[row]) - static_cast<std::uint64_t>(origin_ns);

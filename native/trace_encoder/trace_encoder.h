@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#define WAVESCOPE_EXPORT __attribute__((visibility("default")))
+#include "interface/export.h"
 
 extern "C" {
 
@@ -21,8 +21,7 @@ WAVESCOPE_EXPORT void wavescope_lanes_close(WavescopeLanes* lanes);
 
 // Writes the lane of each row, counted from 0 per track. Returns 0, or -1 when memory ran out or a track is negative.
 WAVESCOPE_EXPORT int wavescope_lanes_assign(WavescopeLanes* lanes, std::int64_t rows, const std::int32_t* track,
-                                            const std::int64_t* start_ns, const std::int64_t* end_ns,
-                                            std::int32_t* lane);
+                                            const std::int64_t* start_ns, const std::int64_t* end_ns, std::int32_t* lane);
 
 // Adds steps of height `step[row]` at `time_ns[row]` to the series `series[row]` of equally wide time bins:
 // `height` counts what each bin's steps add up to, `area` what they add to the integral over their own bin.

@@ -19,3 +19,8 @@ def package_file(*parts: str) -> Path | None:
         if path.is_file():
             return path
     return None
+
+
+def library_path(name: str) -> Path | None:
+    """The installed file of native library `name`, or None when it is not there."""
+    return package_file("lib", f"lib{name}.so")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.capture_folders import HEADER, CaptureBuilder, a_capture, step, write_json
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.captures import code_table, find_captures, load_capture, occupancy_file
+from wavescope.formats.captures import find_captures, load_capture, occupancy_file
 from wavescope.formats.captures.code_rows import frames_of
 from wavescope.model.capture import Capture, Frame, Measure
 
@@ -427,7 +427,7 @@ _ROWS = st.lists(
 
 @settings(max_examples=80)
 @given(rows=_ROWS, indent=st.sampled_from([None, 2]))
-def test_the_native_reader_gives_what_python_gives(
+def test_whole_rows_are_read_as_they_are_whatever_lies_between(
     tmp_path_factory: pytest.TempPathFactory,
     rows: list[tuple[str, list[object], str]],
     indent: int | None,
@@ -436,25 +436,19 @@ def test_the_native_reader_gives_what_python_gives(
     code = [[text, 0, *cells[:1], source, *cells[1:]] for text, cells, source in rows]
     (folder / "code.json").write_text(json.dumps({"code": code, "header": HEADER}, indent=indent))
 
-    native = read(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(code_table, "columns_library", lambda: None)
-        python = read(folder)
+    found = read(folder).instructions
 
-    assert native.repaired == python.repaired
-    assert native.missing == python.missing
-    assert native.kernel_name == python.kernel_name
-    assert list(native.instructions.text) == list(python.instructions.text)
-    for name in ("line_number", "address", "hits", "latency", "stall", "idle", "is_label"):
-        assert (
-            getattr(native.instructions, name).tolist()
-            == getattr(python.instructions, name).tolist()
-        )
-    chains = [
-        [capture.instructions.frames_of(row) for row in range(len(python.instructions))]
-        for capture in (native, python)
+    kept = [row for row in code if len(row) >= 9]  # up to the stalls
+    assert list(found.text) == [row[0].strip() for row in kept]
+    plain = [
+        (place, row)
+        for place, row in enumerate(kept)
+        if len(row) >= 10 and all(type(cell) is int and 0 <= cell < 2**31 for cell in row[4:10])
     ]
-    assert chains[0] == chains[1]
+    columns = {"address": 5, "hits": 6, "latency": 7, "stall": 8, "idle": 9}
+    for name, cell in columns.items():
+        values = getattr(found, name).tolist()
+        assert [values[place] for place, _ in plain] == [row[cell] for _, row in plain]
 
 
 @settings(max_examples=100)

@@ -1,4 +1,4 @@
-"""Wave files are read as far as they are whole, by the native reader and by its twin alike."""
+"""Wave files are read as far as they are whole, as the reference reads them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.capture_folders import a_capture, step, write_json
-from wavescope.formats.captures import ReadOptions, find_captures, load_capture, wave_columns
+from tests.reference.wave_text import add_wave_text
+from wavescope.formats.captures import ReadOptions, find_captures, load_capture
 from wavescope.formats.captures.wave_columns import Status, WaveColumns
 from wavescope.model.capture import Capture
-from wavescope.native.library import columns_library
-
-needs_native = pytest.mark.skipif(columns_library() is None, reason="built without native code")
 
 
 def a_wave(**changes: Any) -> dict[str, Any]:
@@ -36,9 +34,7 @@ def a_wave(**changes: Any) -> dict[str, Any]:
 
 def read_one(data: bytes, *, native: bool = True, events: int = 1000) -> tuple[Any, ...]:
     columns = WaveColumns(max(len(data), 100), events)
-    if not native:
-        columns._library = None
-    status, facts = columns.add(data)
+    status, facts = columns.add(data) if native else add_wave_text(columns, data)
     return (
         status,
         facts,
@@ -53,7 +49,7 @@ def read_one(data: bytes, *, native: bool = True, events: int = 1000) -> tuple[A
     )
 
 
-@pytest.mark.parametrize("native", [pytest.param(True, marks=needs_native), False])
+@pytest.mark.parametrize("native", [True, False])
 def test_a_whole_file_gives_every_value(native: bool) -> None:
     found = read_one(json.dumps(a_wave()).encode(), native=native)
 
@@ -71,7 +67,7 @@ def test_a_whole_file_gives_every_value(native: bool) -> None:
     )
 
 
-@pytest.mark.parametrize("native", [pytest.param(True, marks=needs_native), False])
+@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize(
     ("tuples", "lines", "unusable"),
     [
@@ -97,7 +93,6 @@ def test_odd_tuples_are_left_out_and_counted(
     assert found[1].unusable == unusable
 
 
-@needs_native
 @settings(max_examples=150)
 @given(st.integers(0, 420))
 def test_a_file_cut_anywhere_gives_the_same_from_both_readers(length: int) -> None:
@@ -117,7 +112,6 @@ _JSON = st.recursive(
 _TUPLES = st.lists(st.lists(st.integers(-5, 300), min_size=3, max_size=7) | _JSON, max_size=6)
 
 
-@needs_native
 @settings(max_examples=150)
 @given(
     events=_TUPLES | _JSON,
@@ -130,7 +124,6 @@ def test_any_content_gives_the_same_from_both_readers(events: Any, states: Any, 
     assert read_one(text) == read_one(text, native=False)
 
 
-@needs_native
 @settings(max_examples=200)
 @given(st.binary(max_size=80), st.integers(0, 300))
 def test_any_bytes_are_survived(garbage: bytes, place: int) -> None:
@@ -142,7 +135,7 @@ def test_any_bytes_are_survived(garbage: bytes, place: int) -> None:
         assert status in set(Status)
 
 
-@pytest.mark.parametrize("native", [pytest.param(True, marks=needs_native), False])
+@pytest.mark.parametrize("native", [True, False])
 def test_full_columns_stay_as_they_were(native: bool) -> None:
     found = read_one(json.dumps(a_wave()).encode(), native=native, events=2)
 
@@ -165,12 +158,12 @@ def read(folder: Path, **options: Any) -> Capture:
     return load_capture(location, ReadOptions(**options))
 
 
-@pytest.mark.parametrize("native", [pytest.param(True, marks=needs_native), False])
+@pytest.mark.parametrize("native", [True, False])
 def test_missing_cut_and_foreign_wave_files_leave_the_rest(
     tmp_path: Path, native: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not native:
-        monkeypatch.setattr(wave_columns, "columns_library", lambda: None)
+        monkeypatch.setattr(WaveColumns, "add", add_wave_text)
     folder = a_folder(tmp_path)
     (folder / "se0_sm0_sl0_wv0.json").unlink()
     cut = (folder / "se0_sm0_sl1_wv0.json").read_text()

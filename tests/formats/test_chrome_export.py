@@ -12,9 +12,9 @@ import pytest
 
 from tests.builders import TraceMaker, a_trace
 from tests.formats.timelines import (
+    by_reference,
     crowded_trace,
     exported,
-    python_only,
     small_trace,
     varied_sizes,
     varied_values,
@@ -201,7 +201,7 @@ def test_native_and_python_write_the_same_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, maker: type
 ) -> None:
     native = exported(maker(), EXPORTER, tmp_path / "native.json").read_bytes()
-    with python_only(monkeypatch):
+    with by_reference(monkeypatch):
         python = exported(maker(), EXPORTER, tmp_path / "python.json").read_bytes()
 
     assert native == python

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from tests.builders import a_trace
 from tests.registered import exporter_called
 from wavescope.formats import ExportOptions
-from wavescope.formats.chrome import arrows
+from wavescope.formats.chrome import arrows, events
 from wavescope.formats.chrome import links as links_module
 from wavescope.formats.chrome.reader import open_chrome_json
 from wavescope.model import time_sample
@@ -69,10 +70,8 @@ def test_our_own_arrows_link(
 def test_arrows_link_when_the_batch_ends_between_them_and_their_slice(
     exported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wavescope.formats.chrome import events_native, events_python
-
-    for read in (events_native.native_batches, events_python.python_batches):
-        monkeypatch.setattr(read, "__defaults__", (7,))
+    of_seven = functools.partial(events.event_batches, capacity=7)
+    monkeypatch.setattr(events, "event_batches", of_seven)
 
     assert linked_names(Trace(open_chrome_json(exported))) == EXPECTED
 

@@ -11,9 +11,9 @@ import pytest
 
 from tests.builders import a_trace, random_ops
 from tests.formats.timelines import (
+    by_reference,
     crowded_trace,
     exported,
-    python_only,
     small_trace,
     varied_sizes,
     varied_values,
@@ -366,7 +366,7 @@ def test_native_and_python_write_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, maker: type
 ) -> None:
     native = exported(maker(), EXPORTER, tmp_path / "native.pftrace").read_bytes()
-    with python_only(monkeypatch):
+    with by_reference(monkeypatch):
         python = exported(maker(), EXPORTER, tmp_path / "python.pftrace").read_bytes()
 
     assert native == python

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.timelines import python_only
+from tests.formats.timelines import by_reference
 from wavescope.formats.perfetto.protobuf import fixed64, integer, message, text
 from wavescope.formats.perfetto.reader import open_perfetto
 from wavescope.model.trace import Trace
@@ -61,7 +61,7 @@ def test_slices_of_other_producers_are_host_calls(
     if native:
         trace = foreign(tmp_path / "t", *packets)
     else:
-        with python_only(monkeypatch):
+        with by_reference(monkeypatch):
             trace = foreign(tmp_path / "t", *packets)
 
     calls = zip(

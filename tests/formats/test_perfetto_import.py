@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import TraceMaker, a_trace
-from tests.formats.timelines import crowded_trace, exported, python_only, small_trace
+from tests.formats.timelines import by_reference, crowded_trace, exported, small_trace
 from tests.registered import exporter_called, importer_called
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.perfetto.protobuf import integer, message
@@ -112,7 +112,7 @@ def test_a_crowd_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nat
     if native:
         after = reopened(crowded_trace(), tmp_path / "t.pftrace")
     else:
-        with python_only(monkeypatch):
+        with by_reference(monkeypatch):
             after = reopened(crowded_trace(), tmp_path / "t.pftrace")
 
     assert sorted(rows_of(after.ops, OP_REFERENCES)) == sorted(rows_of(before.ops, OP_REFERENCES))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.registered import importer_called
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.sniff import Probe, probe
+from wavescope.formats.sqlite import sqlite_columns
 from wavescope.model.columns import (
     CALLS,
     MARKER_INSTANT,
@@ -288,7 +289,7 @@ def test_damaged_rows_are_repaired_or_skipped_and_counted(
     tmp_path: Path, native: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not native:
-        monkeypatch.setattr("wavescope.formats.sqlite.sqlite_columns.pages_library", lambda: None)
+        monkeypatch.setattr(sqlite_columns, "_can_read_pages", lambda *_: False)
     path = make_file(
         tmp_path / "trace.db",
         [

@@ -10,11 +10,18 @@ import numpy as np
 import pytest
 
 from tests.builders import TraceMaker, a_trace
+from tests.reference.chrome_slices import row_events
+from tests.reference.lanes import Lanes
+from tests.reference.perfetto_slices import row_packets
+from tests.reference.slices import encoded_by
+from tests.reference.time_bins import add
 from wavescope.formats import Exporter, ExportOptions
-from wavescope.formats.perfetto.events import native_reader
-from wavescope.formats.timeline.encoder_library import encoder_library
+from wavescope.formats.chrome import writer as chrome_writer
+from wavescope.formats.perfetto import reader as perfetto_reader
+from wavescope.formats.perfetto import writer as perfetto_writer
+from wavescope.formats.timeline import lanes
+from wavescope.formats.timeline.counter_series import BinnedSeries
 from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS
-from wavescope.native.library import columns_library
 
 
 def exported(
@@ -26,16 +33,15 @@ def exported(
 
 
 @contextmanager
-def python_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Within it, everything runs without the native library."""
-    caches = (columns_library, encoder_library, native_reader)
+def by_reference(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Within it, timelines are written and Perfetto packets read without native code."""
     with monkeypatch.context() as patched:
-        patched.setenv("WAVESCOPE_NATIVE", "0")
-        for cache in caches:
-            cache.cache_clear()
+        patched.setattr(chrome_writer, "encoded_slices", encoded_by(row_events))
+        patched.setattr(perfetto_writer, "encoded_slices", encoded_by(row_packets))
+        patched.setattr(perfetto_reader, "NativeEvents", lambda: None)
+        patched.setattr(lanes, "Lanes", Lanes)
+        patched.setattr(BinnedSeries, "add", add)
         yield
-    for cache in caches:
-        cache.cache_clear()
 
 
 def small_trace() -> TraceMaker:

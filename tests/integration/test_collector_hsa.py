@@ -31,6 +31,7 @@ from tests.executed import (
 from tests.recorded import processes
 from tests.softgpu_programs import shared_folder
 from wavescope.formats import open_trace
+from wavescope.formats.session.folder import write_session_facts
 
 pytestmark = pytest.mark.recording
 
@@ -253,19 +254,42 @@ def test_hip_programs(
     assert len(run.process.facts("agent")) == gpus
 
 
-@pytest.mark.parametrize("wanted", ["gemm|^_Z5sc", r"^void gemm<(float|int), \d+>|scale\(float\*"])
-def test_only_wanted_kernels(wanted: str, programs: Path, tmp_path: Path) -> None:
-    run = run_on_gpu(
-        built("hip_load.hip", programs), 1, 1, 100, 0, folder=tmp_path, WAVESCOPE_KERNEL=wanted
-    )
+GEMMS = {"void gemm<float, 128>(float*)", "void gemm<int, 64>(int*)"}
+SCALE, ATTENTION = "scale(float*, float)", "model::attention(float*, int)"
 
-    names = kernel_names(run.process)
-    ops = run.process.ops()
-    recorded = {names[int(op["kernel"])] for op in ops[ops["kind"] == DISPATCH]}
-    assert recorded == {"_Z5scalePff", "_Z4gemmIfLi128EEvPT_", "_Z4gemmIiLi64EEvPT_"}
-    coverage = dispatch_coverage(run.process)
-    assert coverage["timed"] == 75
-    assert coverage["skipped"] == {"filter": coverage["seen"] - 75}
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("(?i)GEMM", GEMMS),
+        ("(?:scale|attention)\\(", {SCALE, ATTENTION}),
+        (r"^[\w]+\(", {SCALE}),
+        (r"^void gemm<(float|int), \d+>|scale\(float\*", GEMMS | {SCALE}),
+        (r"^model::attention\(float\*, int\)$", {ATTENTION}),
+        ("^(?!.*gemm)", {SCALE, ATTENTION}),
+        ("^_Z", set()),  # a name is what people read
+    ],
+)
+def test_only_wanted_kernels(
+    wanted: str, expected: set[str], programs: Path, tmp_path: Path
+) -> None:
+    run = run_on_gpu(built("hip_load.hip", programs), 1, 1, 100, 0, folder=tmp_path)
+    write_session_facts(run.session, {"kernel_filter": wanted})
+
+    of_kernels = 25 * len(expected)
+    with open_trace(run.session) as trace:
+        is_kernel = trace.op_kind == 0
+        names = np.array(trace.ops.strings("name"))[is_kernel]
+        assert set(names.tolist()) - {"__amd_rocclr_fillBufferAligned"} == expected
+        assert np.isin(names, list(expected)).sum() == of_kernels
+        assert trace.coverage["timed"].sum() == len(names)
+        seen = dispatch_coverage(run.process)["seen"]
+        assert trace.coverage["seen"].sum() == seen
+        assert trace.coverage["skipped"].sum() == seen - len(names)
+        reasons = set(trace.coverage.strings("reason")) - {""}  # of queues without dispatches
+        assert reasons == {"whose name does not match --kernel"}
+        copies = np.count_nonzero(run.process.ops()["kind"] == COPY)
+        assert np.count_nonzero(~is_kernel) == copies
 
 
 def test_a_paused_start_records_nothing_but_counts(programs: Path, tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ NOT_RECORDED = {
     "paused": {"WAVESCOPE_START_PAUSED": "1"},
     "before a delay": {"WAVESCOPE_DELAY_MS": "3600000"},
     "after a duration": {"WAVESCOPE_DURATION_MS": "1"},
-    "other kernels only": {"WAVESCOPE_KERNEL": "nosuch"},
 }
 KINDS = ["none", "each", "barriers", "once", "threads"]
 

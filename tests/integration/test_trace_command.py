@@ -375,6 +375,47 @@ def test_a_hip_program_on_the_software_gpu_is_traced_as_it_ran(
 
 
 @pytest.mark.recording
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("(?i)GEMM", {"void gemm<float, 128>(float*)", "void gemm<int, 64>(int*)"}),
+        (
+            r"^(?:scale|model::attention)\b",
+            {"scale(float*, float)", "model::attention(float*, int)"},
+        ),
+        (r"^[\w]+\(float\*, float\)$", {"scale(float*, float)"}),
+    ],
+)
+def test_only_kernels_that_match_are_in_the_trace(
+    pattern: str, names: set[str], programs: Path
+) -> None:
+    require_softgpu()
+    program = built("hip_load.hip", programs)
+    truth = Path("truth.csv").absolute()
+    done = traced(
+        f"--softgpu=truth={truth}", "--kernel", pattern, str(program), "1", "1", "40", "0"
+    )
+
+    everything = executed(truth)
+    with open_trace("trace.db") as trace:
+        ((_, found),) = traced_kernels(trace).items()
+        assert {op[1] for op in found} == names
+        assert_same_ops(found, [op for op in everything if op[1] in names])
+        assert trace.metadata["kernel_filter"] == pattern
+        assert trace.coverage["timed"].sum() == len(found)
+        assert trace.coverage["skipped"].sum() == len(everything) - len(found)
+    skipped = len(everything) - len(found)
+    assert f"{skipped} whose name does not match --kernel" in done.stderr
+
+
+def test_a_pattern_that_is_none_is_refused_before_the_program_runs() -> None:
+    done = traced("--kernel", "(?:", sys.executable, a_program("open('ran', 'w')"), code=2)
+
+    assert "'(?:' is not a regular expression" in done.stderr
+    assert left() == []
+
+
+@pytest.mark.recording
 @pytest.mark.parametrize("mode", ["standard", "full"])
 def test_several_processes_are_traced_as_each_ran(mode: str, programs: Path) -> None:
     require_softgpu()

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.imported_modules import modules_of
-from wavescope import native
+from tests.reference import chrome_events
+from wavescope.formats.chrome import events
 from wavescope.formats.chrome.reader import open_chrome_json
 from wavescope.model.trace import Trace
 
@@ -145,11 +146,11 @@ def test_markers_calls_and_metadata_of_a_decode_step(shared_data: Path) -> None:
     assert trace.metadata["chrome.baseTimeNanoseconds"] == "1767189312000000000"
 
 
-def test_reading_without_the_native_library_gives_the_same(
+def test_reading_by_the_reference_gives_the_same(
     shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_native = opened(shared_data, TRACES[2])
-    monkeypatch.setattr(native, "columns_library", lambda: None)
+    monkeypatch.setattr(events, "event_batches", chrome_events.event_batches)
     without = opened(shared_data, TRACES[2])
 
     for table in ("ops", "calls", "markers", "links", "processes", "agents"):

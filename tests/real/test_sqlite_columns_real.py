@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.reference import dispatch_info as reference
 from wavescope.formats.sqlite.sqlite_columns import (
     ColumnKind,
     ColumnRequest,
@@ -16,7 +17,6 @@ from wavescope.formats.sqlite.sqlite_columns import (
     parse_dispatch_info,
 )
 from wavescope.formats.sqlite.sqlite_open import quoted
-from wavescope.formats.sqlite.sqlite_pages import pages_library
 
 FILES = ["rtl/hip_4gpu.db", "rtl/ctypes_markers.db", "rpd/synthetic_v3.rpd"]
 
@@ -24,8 +24,6 @@ FILES = ["rtl/hip_4gpu.db", "rtl/ctypes_markers.db", "rpd/synthetic_v3.rpd"]
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("native", [True, False])
 def test_every_column_of_every_table(shared_data: Path, name: str, native: bool) -> None:
-    if native and pages_library() is None:
-        pytest.skip("there is no native library")
     path = shared_data / name
     with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -70,5 +68,5 @@ def test_dispatch_texts_of_a_real_run(shared_data: Path) -> None:
     fields = parse_dispatch_info(texts)
 
     assert fields[0].tolist() == [0x7ECD1E814000, 256, 1, 1, 1048832, 1, 1]
-    assert np.array_equal(fields, parse_dispatch_info(texts, native=False))
+    assert np.array_equal(fields, reference.parse_dispatch_info(texts))
     assert (fields[:, 0] != -1).sum() == sum("hwq=0x" in text for text in texts.to_list())

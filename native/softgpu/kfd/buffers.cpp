@@ -10,9 +10,7 @@ namespace softgpu::kfd {
 
 namespace {
 
-GpuFile::Kind kind_of(uint32_t flags) {
-  return flags & memory_vram ? GpuFile::Kind::vram : GpuFile::Kind::host;
-}
+GpuFile::Kind kind_of(uint32_t flags) { return flags & memory_vram ? GpuFile::Kind::vram : GpuFile::Kind::host; }
 
 }  // namespace
 
@@ -35,7 +33,8 @@ std::shared_ptr<Buffer> Buffer::allocated(GpuFile& file, uint32_t gpu_index, uin
 
 std::shared_ptr<Buffer> Buffer::foreign(int descriptor, uint32_t gpu_index, uint64_t offset, uint64_t bytes,
                                         uint32_t flags) {
-  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, static_cast<off_t>(offset));
+  void* pages =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, static_cast<off_t>(offset));
   if (pages == MAP_FAILED) return nullptr;
   madvise(pages, bytes, MADV_DONTFORK);  // a child of fork has no GPU
   return std::shared_ptr<Buffer>(new Buffer(nullptr, static_cast<char*>(pages), gpu_index, offset, bytes, flags));

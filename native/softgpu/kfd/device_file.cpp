@@ -40,7 +40,7 @@ bool grow_file(int descriptor, uint64_t bytes) {
 
 DeviceFile::DeviceFile(const char* name, uint64_t stretch_bytes)
     : descriptor_(new_memory_file(name)), stretch_bytes_(stretch_bytes) {
-  struct stat status {};
+  struct stat status{};
   if (descriptor_ < 0 || syscall(SYS_fstat, descriptor_, &status) != 0) return;
   inode_ = status.st_ino;
   device_ = status.st_dev;
@@ -48,7 +48,7 @@ DeviceFile::DeviceFile(const char* name, uint64_t stretch_bytes)
 }
 
 int DeviceFile::descriptor() const {
-  struct stat status {};
+  struct stat status{};
   return descriptor_ >= 0 && syscall(SYS_fstat, descriptor_, &status) == 0 && is_same(status) ? descriptor_ : -1;
 }
 
@@ -69,8 +69,8 @@ void* DeviceFile::map(void* address, uint64_t bytes, int protection, uint64_t of
     return MAP_FAILED;
   }
   // Of nothing becomes another mapping of the same shared pages.
-  void* mapped = address ? mremap(page, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, address)
-                         : mremap(page, 0, bytes, MREMAP_MAYMOVE);
+  void* mapped =
+      address ? mremap(page, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, address) : mremap(page, 0, bytes, MREMAP_MAYMOVE);
   if (mapped != MAP_FAILED) mprotect(mapped, bytes, protection);
   return mapped;
 }

@@ -28,9 +28,7 @@ class DeviceFile {
   bool is_open() const { return descriptor_ >= 0; }
   // -1 when the program closed it, whatever it may have opened under the same number.
   int descriptor() const;
-  bool is_same(const struct stat& status) const {
-    return status.st_ino == inode_ && status.st_dev == device_;
-  }
+  bool is_same(const struct stat& status) const { return status.st_ino == inode_ && status.st_dev == device_; }
   // A descriptor for a program; -1 and errno when there is none left.
   int duplicate(bool closes_on_exec) const;
 

@@ -38,7 +38,7 @@ int open_file_of(const Signature& signature) {
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", signature.process, signature.descriptor);
   const auto descriptor = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NONBLOCK, 0));
   if (descriptor < 0) return -1;
-  struct stat status {};
+  struct stat status{};
   const bool is_gpu_file = syscall(SYS_fstat, descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
                            status.st_size == static_cast<off_t>(device_file_bytes);
   if (is_gpu_file) return descriptor;
@@ -60,7 +60,7 @@ int DmaBuffers::exported(const std::shared_ptr<Buffer>& buffer, bool closes_on_e
   signature.flags = buffer->flags();
   signature.offset = buffer->offset();
   signature.bytes = buffer->bytes();
-  struct stat status {};
+  struct stat status{};
   const bool is_written = grow_file(descriptor, buffer->bytes()) &&
                           syscall(SYS_pwrite64, descriptor, &signature, sizeof signature, 0) == sizeof signature &&
                           syscall(SYS_fstat, descriptor, &status) == 0;
@@ -79,7 +79,7 @@ int DmaBuffers::exported(const std::shared_ptr<Buffer>& buffer, bool closes_on_e
 
 std::shared_ptr<Buffer> DmaBuffers::imported(int descriptor) {
   Signature signature{};
-  struct stat status {};
+  struct stat status{};
   if (syscall(SYS_pread64, descriptor, &signature, sizeof signature, 0) != sizeof signature ||
       !is_plausible(signature, gpu_count_) || syscall(SYS_fstat, descriptor, &status) != 0) {
     return nullptr;

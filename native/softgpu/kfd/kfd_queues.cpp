@@ -54,8 +54,8 @@ int create_queue(Machine& machine, CreateQueueArguments& arguments) {
   if (!slot) return ENOMEM;
   uint64_t* doorbell = machine.queues.doorbell(*slot);
   arguments.doorbell_offset = doorbell_offset(*gpu_index) + slot->slot * sizeof *doorbell;
-  const QueueMemory memory{reinterpret_cast<char*>(machine.memory.translate(arguments.ring_address)),
-                           arguments.ring_bytes, reinterpret_cast<uint64_t*>(arguments.read_index_address),
+  const QueueMemory memory{reinterpret_cast<char*>(machine.memory.translate(arguments.ring_address)), arguments.ring_bytes,
+                           reinterpret_cast<uint64_t*>(arguments.read_index_address),
                            reinterpret_cast<uint64_t*>(arguments.write_index_address), doorbell};
   Device& device = machine.engine.device(*gpu_index);
   if (is_aql) {

@@ -37,8 +37,14 @@ int get_apertures(Machine& machine, AperturesArguments& arguments) {
   }
   std::vector<Apertures> apertures(std::min(all, arguments.count));
   for (size_t index = 0; index < apertures.size(); ++index) {
-    apertures[index] = {lds_first, lds_first + four_gib - 1, scratch_first, scratch_first + four_gib - 1,
-                        gpu_first, gpu_last, machine.tree.gpus[index].gpu_id, 0};
+    apertures[index] = {lds_first,
+                        lds_first + four_gib - 1,
+                        scratch_first,
+                        scratch_first + four_gib - 1,
+                        gpu_first,
+                        gpu_last,
+                        machine.tree.gpus[index].gpu_id,
+                        0};
   }
   arguments.count = static_cast<uint32_t>(apertures.size());
   const size_t bytes = apertures.size() * sizeof(Apertures);

@@ -21,8 +21,7 @@
 
 #define WAVESCOPE_LIBC extern "C" __attribute__((visibility("default")))
 // The function that this one stands before.
-#define WAVESCOPE_NEXT(name, ...) \
-  static const auto next = reinterpret_cast<__VA_ARGS__>(dlsym(RTLD_NEXT, name))
+#define WAVESCOPE_NEXT(name, ...) static const auto next = reinterpret_cast<__VA_ARGS__>(dlsym(RTLD_NEXT, name))
 
 using namespace softgpu::kfd;
 
@@ -78,7 +77,7 @@ template <class Status>
 void show_open_device(Status& status) {
   const Machine* here = machine();
   if (!here) return;
-  struct stat plain {};
+  struct stat plain{};
   plain.st_ino = status.st_ino;
   plain.st_dev = status.st_dev;
   const DeviceKind kind = here->kind_of(plain);
@@ -124,45 +123,45 @@ WAVESCOPE_LIBC int ioctl(int descriptor, unsigned long request, ...) noexcept {
   return error ? failed(error) : 0;
 }
 
-#define WAVESCOPE_MMAP(name, offset_type)                                                                        \
-  WAVESCOPE_LIBC void* name(void* address, size_t bytes, int protection, int flags, int descriptor,              \
-                            offset_type offset) noexcept {                                                       \
-    WAVESCOPE_NEXT(#name, void* (*)(void*, size_t, int, int, int, offset_type));                                 \
-    const DeviceFile* file = file_without_pages(descriptor, flags);                                              \
-    if (!file) return next(address, bytes, protection, flags, descriptor, offset);                               \
-    return file->map(flags & MAP_FIXED ? address : nullptr, bytes, protection, static_cast<uint64_t>(offset));   \
+#define WAVESCOPE_MMAP(name, offset_type)                                                                      \
+  WAVESCOPE_LIBC void* name(void* address, size_t bytes, int protection, int flags, int descriptor,            \
+                            offset_type offset) noexcept {                                                     \
+    WAVESCOPE_NEXT(#name, void* (*)(void*, size_t, int, int, int, offset_type));                               \
+    const DeviceFile* file = file_without_pages(descriptor, flags);                                            \
+    if (!file) return next(address, bytes, protection, flags, descriptor, offset);                             \
+    return file->map(flags & MAP_FIXED ? address : nullptr, bytes, protection, static_cast<uint64_t>(offset)); \
   }
 WAVESCOPE_MMAP(mmap, off_t)
 WAVESCOPE_MMAP(mmap64, off64_t)
 
-#define WAVESCOPE_OPEN(name)                                                \
-  WAVESCOPE_LIBC int name(const char* path, int flags, ...) {               \
-    WAVESCOPE_NEXT(#name, int (*)(const char*, int, mode_t));               \
-    va_list arguments;                                                      \
-    va_start(arguments, flags);                                             \
-    const mode_t mode = mode_argument(flags, arguments);                    \
-    va_end(arguments);                                                      \
-    const int device = open_device(path, flags);                            \
-    if (device != not_a_device) return device;                              \
-    const Path place(path);                                                 \
-    if (is_forbidden(place, flags)) return failed(EACCES);                  \
-    return next(place.real(), flags, mode);                                 \
+#define WAVESCOPE_OPEN(name)                                  \
+  WAVESCOPE_LIBC int name(const char* path, int flags, ...) { \
+    WAVESCOPE_NEXT(#name, int (*)(const char*, int, mode_t)); \
+    va_list arguments;                                        \
+    va_start(arguments, flags);                               \
+    const mode_t mode = mode_argument(flags, arguments);      \
+    va_end(arguments);                                        \
+    const int device = open_device(path, flags);              \
+    if (device != not_a_device) return device;                \
+    const Path place(path);                                   \
+    if (is_forbidden(place, flags)) return failed(EACCES);    \
+    return next(place.real(), flags, mode);                   \
   }
 WAVESCOPE_OPEN(open)
 WAVESCOPE_OPEN(open64)
 
-#define WAVESCOPE_OPENAT(name)                                              \
-  WAVESCOPE_LIBC int name(int folder, const char* path, int flags, ...) {   \
-    WAVESCOPE_NEXT(#name, int (*)(int, const char*, int, mode_t));          \
-    va_list arguments;                                                      \
-    va_start(arguments, flags);                                             \
-    const mode_t mode = mode_argument(flags, arguments);                    \
-    va_end(arguments);                                                      \
-    const int device = open_device(path, flags);                            \
-    if (device != not_a_device) return device;                              \
-    const Path place(path);                                                 \
-    if (is_forbidden(place, flags)) return failed(EACCES);                  \
-    return next(folder, place.real(), flags, mode);                         \
+#define WAVESCOPE_OPENAT(name)                                            \
+  WAVESCOPE_LIBC int name(int folder, const char* path, int flags, ...) { \
+    WAVESCOPE_NEXT(#name, int (*)(int, const char*, int, mode_t));        \
+    va_list arguments;                                                    \
+    va_start(arguments, flags);                                           \
+    const mode_t mode = mode_argument(flags, arguments);                  \
+    va_end(arguments);                                                    \
+    const int device = open_device(path, flags);                          \
+    if (device != not_a_device) return device;                            \
+    const Path place(path);                                               \
+    if (is_forbidden(place, flags)) return failed(EACCES);                \
+    return next(folder, place.real(), flags, mode);                       \
   }
 WAVESCOPE_OPENAT(openat)
 WAVESCOPE_OPENAT(openat64)
@@ -171,21 +170,21 @@ WAVESCOPE_OPENAT(openat64)
 WAVESCOPE_LIBC int __open_2(const char* path, int flags) { return open(path, flags); }
 WAVESCOPE_LIBC int __open64_2(const char* path, int flags) { return open64(path, flags); }
 
-#define WAVESCOPE_FOPEN(name)                                               \
-  WAVESCOPE_LIBC FILE* name(const char* path, const char* mode) {           \
-    WAVESCOPE_NEXT(#name, FILE* (*)(const char*, const char*));             \
-    const Path place(path);                                                 \
-    if (is_forbidden(place, mode)) {                                        \
-      errno = EACCES;                                                       \
-      return nullptr;                                                       \
-    }                                                                       \
-    return next(place.real(), mode);                                        \
+#define WAVESCOPE_FOPEN(name)                                     \
+  WAVESCOPE_LIBC FILE* name(const char* path, const char* mode) { \
+    WAVESCOPE_NEXT(#name, FILE * (*)(const char*, const char*));  \
+    const Path place(path);                                       \
+    if (is_forbidden(place, mode)) {                              \
+      errno = EACCES;                                             \
+      return nullptr;                                             \
+    }                                                             \
+    return next(place.real(), mode);                              \
   }
 WAVESCOPE_FOPEN(fopen)
 WAVESCOPE_FOPEN(fopen64)
 
 WAVESCOPE_LIBC DIR* opendir(const char* path) {
-  WAVESCOPE_NEXT("opendir", DIR* (*)(const char*));
+  WAVESCOPE_NEXT("opendir", DIR * (*)(const char*));
   return next(Path(path).real());
 }
 
@@ -226,12 +225,12 @@ WAVESCOPE_STAT(stat64, stat64)
 WAVESCOPE_STAT(lstat, stat)
 WAVESCOPE_STAT(lstat64, stat64)
 
-#define WAVESCOPE_FSTAT(name, type)                                         \
-  WAVESCOPE_LIBC int name(int descriptor, struct type* status) noexcept {   \
-    WAVESCOPE_NEXT(#name, int (*)(int, struct type*));                      \
-    const int result = next(descriptor, status);                            \
-    if (result == 0) show_open_device(*status);                             \
-    return result;                                                          \
+#define WAVESCOPE_FSTAT(name, type)                                       \
+  WAVESCOPE_LIBC int name(int descriptor, struct type* status) noexcept { \
+    WAVESCOPE_NEXT(#name, int (*)(int, struct type*));                    \
+    const int result = next(descriptor, status);                          \
+    if (result == 0) show_open_device(*status);                           \
+    return result;                                                        \
   }
 WAVESCOPE_FSTAT(fstat, stat)
 WAVESCOPE_FSTAT(fstat64, stat64)

@@ -9,8 +9,7 @@
 
 namespace softgpu::kfd {
 
-Machine::Machine(MachineTree given_tree, std::unique_ptr<Configuration> given_configuration,
-                 const VariableLookup& variable)
+Machine::Machine(MachineTree given_tree, std::unique_ptr<Configuration> given_configuration, const VariableLookup& variable)
     : tree(std::move(given_tree)),
       configuration(std::move(given_configuration)),
       queues(kfd_file, gpu_count()),
@@ -59,7 +58,7 @@ DeviceKind Machine::kind_of(const struct stat& status) const {
 }
 
 DeviceKind Machine::kind_of(int descriptor) const {
-  struct stat status {};
+  struct stat status{};
   return syscall(SYS_fstat, descriptor, &status) == 0 ? kind_of(status) : DeviceKind{};
 }
 

@@ -29,8 +29,7 @@ struct DeviceKind {
 class Machine {
  public:
   // The machine of a tree; nullptr and the reason when there is none.
-  static std::unique_ptr<Machine> open(const std::string& tree_folder, const VariableLookup& variable,
-                                       std::string& problem);
+  static std::unique_ptr<Machine> open(const std::string& tree_folder, const VariableLookup& variable, std::string& problem);
 
   uint32_t gpu_count() const { return static_cast<uint32_t>(tree.gpus.size()); }
   std::optional<uint32_t> gpu_index(uint32_t gpu_id) const;

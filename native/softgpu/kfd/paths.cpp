@@ -15,8 +15,8 @@ namespace softgpu::kfd {
 namespace {
 
 constexpr std::string_view prefixes[] = {
-    "/sys/devices/virtual/kfd", "/sys/class/kfd", "/sys/module/amdgpu", "/sys/class/drm", "/sys/dev/char/226:",
-    "/dev/dri",                 "/dev/kfd",       "/usr/share/libdrm/amdgpu.ids",
+    "/sys/devices/virtual/kfd", "/sys/class/kfd", "/sys/module/amdgpu", "/sys/class/drm",
+    "/sys/dev/char/226:",       "/dev/dri",       "/dev/kfd",           "/usr/share/libdrm/amdgpu.ids",
 };
 // Below these only what the tree has is the machine's; the rest is the host's.
 constexpr std::string_view shared_folders[] = {"/sys/bus/pci/devices/", "/sys/devices/pci0000:00/"};
@@ -34,8 +34,8 @@ bool is_of_machine(std::string_view path) {
     char device[PATH_MAX];
     const size_t name_end = path.find('/', folder.size());
     const std::string_view shown = path.substr(0, name_end);
-    const int length = std::snprintf(device, sizeof device, "%s%.*s", tree_folder(), static_cast<int>(shown.size()),
-                                     shown.data());
+    const int length =
+        std::snprintf(device, sizeof device, "%s%.*s", tree_folder(), static_cast<int>(shown.size()), shown.data());
     return length > 0 && static_cast<size_t>(length) < sizeof device && exists(device);
   }
   return false;

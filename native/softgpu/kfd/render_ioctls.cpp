@@ -120,9 +120,7 @@ int change_mapping(RenderNode& node, GemVaArguments& arguments) {
       return mappings.map(node.gpu_index, buffer, range) ? 0 : EINVAL;
     }
     case GemVaOperation::unmap:
-    case GemVaOperation::clear:
-      mappings.unmap(node.gpu_index, arguments.address);
-      return 0;
+    case GemVaOperation::clear: mappings.unmap(node.gpu_index, arguments.address); return 0;
   }
   return EINVAL;
 }

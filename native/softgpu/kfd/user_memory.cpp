@@ -39,8 +39,7 @@ bool write_user(uint64_t address, const void* from, size_t bytes) {
 
 bool is_readable(uint64_t address, size_t bytes) {
   char byte = 0;
-  return bytes && address <= UINT64_MAX - bytes && read_user(address, &byte, 1) &&
-         read_user(address + bytes - 1, &byte, 1);
+  return bytes && address <= UINT64_MAX - bytes && read_user(address, &byte, 1) && read_user(address + bytes - 1, &byte, 1);
 }
 
 }  // namespace softgpu::kfd

@@ -1,21 +1,22 @@
-"""Passes over columns of small codes, block by block.
+"""Columns of small codes: counting them, looking them up, and numbering distinct rows by one.
 
-NumPy widens narrow codes to 64 bits for counting and for look-ups. Of a whole column that is a new
-array of many megabytes, and having the system provide its pages costs more than the pass itself;
-of a block it is memory that stays in the cache.
+NumPy widens narrow codes to 64 bits for look-ups. Of a whole column that is a new array of many
+megabytes, and having the system provide its pages costs more than the pass itself; of a block it is
+memory that stays in the cache.
 """
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
-from wavescope.native.library import columns_library
+from wavescope.arrays import Array
+from wavescope.native import columns_library
+from wavescope.native.pointers import pointers
 
 BLOCK_ROWS = 1 << 16
 
@@ -40,15 +41,9 @@ def counted_codes(codes: npt.NDArray[np.int32]) -> CodeCounts:
 
 def code_counts(codes: Array, code_count: int) -> npt.NDArray[np.int64]:
     """How often each of the codes 0 to `code_count` - 1 occurs; code -1 is not counted."""
-    library = columns_library()
-    if library is not None and codes.dtype == np.int32:
-        counts = _native_counts(library, codes, code_count)
-        if counts is not None:
-            return counts
-    counts = np.zeros(code_count, np.int64)
-    for rows in blocks(len(codes), max(BLOCK_ROWS, 8 * code_count)):
-        part = codes[rows]
-        counts += np.bincount(part if part.min() >= 0 else part[part >= 0], minlength=code_count)
+    narrow, counts = np.ascontiguousarray(codes, np.int32), np.empty(code_count, np.int64)
+    if columns_library().wavescope_count_codes(narrow, len(narrow), code_count, counts):
+        raise ValueError(f"a code is not below {code_count}")
     return counts
 
 
@@ -65,14 +60,28 @@ def blocks(row_count: int, rows: int = BLOCK_ROWS) -> Iterator[slice]:
     return (slice(start, start + rows) for start in range(0, row_count, rows))
 
 
-def _native_counts(
-    library: ctypes.CDLL, codes: npt.NDArray[np.int32], code_count: int
-) -> npt.NDArray[np.int64] | None:
-    codes, counts = np.ascontiguousarray(codes), np.empty(code_count, np.int64)
-    failed = library.wavescope_count_codes(
-        ctypes.c_void_p(codes.ctypes.data),
-        ctypes.c_int64(len(codes)),
-        ctypes.c_int32(code_count),
-        ctypes.c_void_p(counts.ctypes.data),
-    )
-    return None if failed else counts
+class DistinctRows:
+    """Gives equal rows of some integer columns equal numbers: 0, 1, 2, ... as they first appear."""
+
+    def __init__(self, column_count: int) -> None:
+        self.count = 0
+        self._library = columns_library()
+        self._handle = self._library.wavescope_distinct_rows_open(column_count)
+        if not self._handle:
+            raise MemoryError
+        weakref.finalize(self, self._library.wavescope_distinct_rows_close, self._handle)
+
+    def number(
+        self, columns: Sequence[Array]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """The number of each row, and for each new number the row that introduced it."""
+        wide = [np.ascontiguousarray(column, np.int64) for column in columns]
+        rows = len(wide[0])
+        numbers, firsts = np.empty(rows, np.int32), np.empty(rows, np.int64)
+        added = self._library.wavescope_distinct_rows_number(
+            self._handle, rows, pointers(wide, np.int64), numbers, firsts
+        )
+        if added < 0:
+            raise MemoryError
+        self.count += added
+        return numbers, firsts[:added]

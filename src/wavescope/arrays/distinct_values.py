@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import code_counts, looked_up
 
 # Numbers up to here are counted in a table, larger ones found by sorting.

@@ -1,4 +1,4 @@
-"""Exact statistics of integer values in groups, from one sort per group.
+"""Exact statistics of integer values in groups, from one sort per group; sums without any.
 
 A percentile is the nearest rank: the smallest value that at least p % of the values do not exceed.
 It is always a value that occurred. The standard deviation is the population's.
@@ -13,15 +13,18 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
-from wavescope.arrays.coded_columns import blocks
-from wavescope.arrays.group_sort import MOST_GROUPS, sorted_within_groups
+from wavescope.arrays import Array
+from wavescope.arrays.coded_columns import BLOCK_ROWS, blocks
+from wavescope.arrays.row_groups import MOST_GROUPS, sorted_within_groups
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _KEY_BITS = 63
 _LOW_BITS = 32
+_LOW_MASK = (1 << _LOW_BITS) - 1
+_MOST_ROWS = 1 << 20
+"""2**20 values of 32 bits add up to less than 2**53, which a double holds exactly."""
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,37 @@ def group_statistics(
     return GroupStatistics(present, counts, ordered, firsts)
 
 
+def group_sums(groups: npt.NDArray[np.integer], values: Array, group_count: int) -> list[int]:
+    """The sum of the values (not negative; int64 or uint32) of each group from 0 on."""
+    low = np.zeros(group_count, np.int64)
+    high = np.zeros(group_count, np.int64)
+    is_short = values.dtype == np.uint32
+    for rows in blocks(len(values), min(_MOST_ROWS, max(BLOCK_ROWS, 8 * group_count))):
+        part = values[rows]
+        if is_short or part.max() <= _LOW_MASK:
+            low += _bin_sums(groups[rows], part, group_count)
+        else:
+            low += _bin_sums(groups[rows], part & _LOW_MASK, group_count)
+            high += _bin_sums(groups[rows], part >> _LOW_BITS, group_count)
+    return [
+        (above << _LOW_BITS) + below
+        for above, below in zip(high.tolist(), low.tolist(), strict=True)
+    ]
+
+
+def _bin_sums(
+    groups: npt.NDArray[np.integer], values: Array, group_count: int
+) -> npt.NDArray[np.int64]:
+    return np.bincount(groups, weights=values, minlength=group_count).astype(np.int64)
+
+
 def _totals(ordered: Array, firsts: IntArray) -> list[int]:
     largest = max(abs(int(ordered.min())), abs(int(ordered.max())))
     if largest * len(ordered) < 1 << _KEY_BITS:
         sums: list[int] = np.add.reduceat(ordered, firsts, dtype=np.int64).tolist()
         return sums
     high: list[int] = np.add.reduceat(ordered >> _LOW_BITS, firsts).tolist()
-    low: list[int] = np.add.reduceat(ordered & ((1 << _LOW_BITS) - 1), firsts).tolist()
+    low: list[int] = np.add.reduceat(ordered & _LOW_MASK, firsts).tolist()
     return [(h << _LOW_BITS) + part for h, part in zip(high, low, strict=True)]
 
 

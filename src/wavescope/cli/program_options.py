@@ -60,9 +60,7 @@ def add_softgpu_option(parser: argparse.ArgumentParser | argparse._ArgumentGroup
 
 def add_kernel_filter(group: argparse._ArgumentGroup) -> None:
     """--kernel."""
-    add_kernel_flag(
-        group, "only kernels whose name matches somewhere, as it is read or as it is mangled"
-    )
+    add_kernel_flag(group, "only kernels whose whole readable name matches somewhere")
 
 
 def program_options(arguments: argparse.Namespace, verb: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from wavescope.collect.record_options import RecordMode
 from wavescope.errors import MachineError
-from wavescope.native.library import library_path
+from wavescope.package_files import library_path
 
 _COLLECTOR = "wavescope_collector"
 _COLLECTOR_OF_CALLS = "wavescope_collector_hip"
@@ -20,12 +20,11 @@ def collector_library(mode: RecordMode = RecordMode.STANDARD) -> Path | None:
 
 
 def required_collector(mode: RecordMode = RecordMode.STANDARD) -> Path:
-    """The installed collector; an error that tells how to build it when there is none."""
+    """The installed collector; an error that tells how to get it when there is none."""
     path = collector_library(mode)
     if path is None:
         raise MachineError(
-            "this installation has no collector library: it was built without a C++ compiler or "
-            "without the HSA headers",
+            "this installation has no collector library",
             hint="apt-get install g++ cmake libhsa-runtime-dev (or install ROCm), then: "
             "pip install --force-reinstall wavescope",
         )

@@ -61,7 +61,7 @@ class RecordOptions:
     max_bytes: int | None = None
     """Most bytes that each process may write."""
     kernel: str = ""
-    """Only kernels whose name, readable or mangled, matches this regular expression."""
+    """Only kernels whose readable name this regular expression of Python's finds."""
     torch: bool = False
     """Put ranges around the operators of torch."""
     other_tools: OtherTools = OtherTools.KEEP
@@ -133,6 +133,7 @@ class SlowStep:
 def compiled_pattern(text: str, what: str) -> re.Pattern[str]:
     """A regular expression that is looked for in the names of `what`."""
     try:
+        text.encode()
         return re.compile(text)
-    except re.error as error:
+    except (re.error, UnicodeEncodeError) as error:
         raise UsageError(f"'{text}' (for {what}) is not a regular expression: {error}") from error

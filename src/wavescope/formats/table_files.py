@@ -19,7 +19,7 @@ from typing import Any, Protocol, TextIO
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.errors import MachineError
 from wavescope.formats.files import opened_output
 from wavescope.formats.registry import ExportOptions

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
-from wavescope.arrays.spool import Spool
+from wavescope.arrays import Array
+from wavescope.arrays.partitioned_rows import Spool
 from wavescope.closing import Closing
 from wavescope.model.columns import TABLES, Table
 from wavescope.model.notes import Notes

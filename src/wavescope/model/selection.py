@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.intervals import Intervals
 from wavescope.errors import UsageError
 from wavescope.model.columns import UNKNOWN

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.model.columns import METADATA, Column, ColumnType, Table
 from wavescope.model.notes import Notes
 from wavescope.model.strings import StringTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 
 BUCKET_ROWS = 1 << 17
 _SAMPLED_PER_BATCH = 512

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import CodeCounts, counted_codes
 from wavescope.arrays.intervals import lengths_ns
 from wavescope.closing import Closing

@@ -1,14 +1,114 @@
-"""Reading a mangled symbol character by character, within fixed bounds."""
+"""A mangled symbol of the Itanium C++ ABI: its letter codes, and reading it within fixed bounds."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from wavescope.names.itanium_codes import OPERATORS
-
 # Characters put together while reading one symbol: real ones need a few times their result.
 WORK_LIMIT = 500_000
 DEEPEST_NESTING = 64
+
+BUILTIN_TYPES = {
+    "v": "void",
+    "w": "wchar_t",
+    "b": "bool",
+    "c": "char",
+    "a": "signed char",
+    "h": "unsigned char",
+    "s": "short",
+    "t": "unsigned short",
+    "i": "int",
+    "j": "unsigned int",
+    "l": "long",
+    "m": "unsigned long",
+    "x": "long long",
+    "y": "unsigned long long",
+    "n": "__int128",
+    "o": "unsigned __int128",
+    "f": "float",
+    "d": "double",
+    "e": "long double",
+    "g": "__float128",
+    "z": "...",
+}
+
+BUILTIN_D_TYPES = {
+    "a": "auto",
+    "c": "decltype(auto)",
+    "d": "decimal64",
+    "e": "decimal128",
+    "f": "decimal32",
+    "h": "half",
+    "i": "char32_t",
+    "n": "decltype(nullptr)",
+    "s": "char16_t",
+    "u": "char8_t",
+}
+
+# How a value of a type is written as a template argument; other types get a cast in front.
+LITERAL_SUFFIXES = {"i": "", "j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
+
+STD_SHORTHANDS = {
+    "a": "std::allocator",
+    "b": "std::basic_string",
+    "s": "std::string",
+    "i": "std::istream",
+    "o": "std::ostream",
+    "d": "std::iostream",
+}
+
+# Code -> (spelling, number of operands in an expression).
+OPERATORS = {
+    "nw": ("new", 0),
+    "na": ("new[]", 0),
+    "dl": ("delete", 1),
+    "da": ("delete[]", 1),
+    "aw": ("co_await", 1),
+    "ps": ("+", 1),
+    "ng": ("-", 1),
+    "ad": ("&", 1),
+    "de": ("*", 1),
+    "co": ("~", 1),
+    "nt": ("!", 1),
+    "pp": ("++", 1),
+    "mm": ("--", 1),
+    "pl": ("+", 2),
+    "mi": ("-", 2),
+    "ml": ("*", 2),
+    "dv": ("/", 2),
+    "rm": ("%", 2),
+    "an": ("&", 2),
+    "or": ("|", 2),
+    "eo": ("^", 2),
+    "aS": ("=", 2),
+    "pL": ("+=", 2),
+    "mI": ("-=", 2),
+    "mL": ("*=", 2),
+    "dV": ("/=", 2),
+    "rM": ("%=", 2),
+    "aN": ("&=", 2),
+    "oR": ("|=", 2),
+    "eO": ("^=", 2),
+    "ls": ("<<", 2),
+    "rs": (">>", 2),
+    "lS": ("<<=", 2),
+    "rS": (">>=", 2),
+    "eq": ("==", 2),
+    "ne": ("!=", 2),
+    "lt": ("<", 2),
+    "gt": (">", 2),
+    "le": ("<=", 2),
+    "ge": (">=", 2),
+    "ss": ("<=>", 2),
+    "aa": ("&&", 2),
+    "oo": ("||", 2),
+    "cm": (",", 2),
+    "pm": ("->*", 2),
+    "pt": ("->", 2),
+    "cl": ("()", 0),
+    "ix": ("[]", 2),
+    "qu": ("?", 3),
+}
 
 
 class NotMangledError(Exception):

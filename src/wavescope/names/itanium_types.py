@@ -5,13 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-from wavescope.names.itanium_codes import (
+from wavescope.names.itanium_symbol import (
     BUILTIN_D_TYPES,
     BUILTIN_TYPES,
     LITERAL_SUFFIXES,
     STD_SHORTHANDS,
-)
-from wavescope.names.itanium_symbol import (
     Argument,
     Known,
     NotMangledError,

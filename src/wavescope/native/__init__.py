@@ -1,5 +1,10 @@
-"""The native libraries: the only place that knows ctypes."""
+"""The native library of columns: the only place that knows ctypes.
 
-from wavescope.native.library import columns_library, library_path
+`columns_library()` has the functions of `signatures`; arrays are given as they are and are checked
+for their type, or as a `pointer` in one of the `structures`.
+"""
 
-__all__ = ["columns_library", "library_path"]
+from wavescope.native.library import columns_library
+from wavescope.native.pointers import pointer
+
+__all__ = ["columns_library", "pointer"]

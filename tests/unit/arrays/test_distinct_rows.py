@@ -1,14 +1,14 @@
-"""Distinct rows are numbered in order of appearance, natively and in Python."""
+"""Distinct rows are numbered in order of appearance."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.arrays import distinct_rows
-from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays.coded_columns import DistinctRows
 
 ROWS = st.lists(st.tuples(st.integers(-3, 3), st.integers(-(1 << 63), (1 << 63) - 1)), max_size=50)
 
@@ -30,6 +30,14 @@ def test_equal_rows_have_equal_numbers(rows: list[tuple[int, int]], parts: int) 
     known: dict[tuple[int, int], int] = {}
     assert numbers == [known.setdefault(row, len(known)) for row in rows]
     assert sum(len(firsts) for _, firsts in found) == len(known)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(distinct_rows, "columns_library", lambda: None)
-        assert numbered(rows, parts) == found
+    firsts = [
+        rows[offset + first]
+        for offset, (_, firsts) in zip(_offsets(found), found, strict=True)
+        for first in firsts
+    ]
+    assert firsts == list(known)
+
+
+def _offsets(found: list[tuple[list[int], list[int]]]) -> list[int]:
+    """Where the rows of each part begin."""
+    return [0, *itertools.accumulate(len(numbers) for numbers, _ in found)][:-1]

@@ -1,29 +1,16 @@
-"""Sorting within groups: natively and in NumPy alike."""
+"""Sorting within groups gives what sorting by group and value gives."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.arrays.group_sort import sorted_within_groups
-from wavescope.native.library import columns_library
+from wavescope.arrays.row_groups import sorted_within_groups
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 UINT32 = st.integers(0, 2**32 - 1)
-
-
-@pytest.fixture(params=["native", "numpy"], autouse=True, scope="module")
-def _library(request: pytest.FixtureRequest) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "numpy":
-            patch.setattr("wavescope.arrays.group_sort.columns_library", lambda: None)
-        else:
-            assert columns_library() is not None
-        yield
 
 
 def check(pairs: list[tuple[int, int]], width: type[np.integer]) -> None:

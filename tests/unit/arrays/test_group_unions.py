@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.arrays import group_unions
-from wavescope.arrays.group_unions import group_unions_ns
+from wavescope.arrays import interval_union as group_unions
+from wavescope.arrays.interval_union import group_unions_ns
 from wavescope.arrays.intervals import union_length_ns
 
 _ROWS = st.lists(

@@ -1,33 +1,18 @@
-"""Unions of sorted runs equal unions of the same rows sorted together, natively and in NumPy."""
+"""Unions of sorted runs equal unions of the same rows sorted together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.arrays import interval_union
 from wavescope.arrays.interval_union import Run, covered_ns, stretches_of_runs
 from wavescope.arrays.intervals import stretches_of_sorted, union_length_ns
-from wavescope.native.library import columns_library
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 ROWS = st.lists(
     st.tuples(st.integers(0, 60), st.integers(0, 60)) | st.tuples(INT64, INT64), max_size=12
 )
-
-
-@pytest.fixture(params=["native", "numpy"], autouse=True, scope="module")
-def _library(request: pytest.FixtureRequest) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "numpy":
-            patch.setattr(interval_union, "columns_library", lambda: None)
-        else:
-            assert columns_library() is not None
-        yield
 
 
 def run_of(rows: list[tuple[int, int]]) -> Run:

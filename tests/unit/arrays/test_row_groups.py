@@ -1,3 +1,5 @@
+"""Rows of a pair come together, whether pairs are few enough to be numbered or not."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -9,16 +11,13 @@ from hypothesis import strategies as st
 
 from wavescope.arrays import row_groups
 from wavescope.arrays.row_groups import RowGroups, grouped_rows
-from wavescope.native.library import columns_library
 
 
-@pytest.fixture(params=["native", "numpy"], autouse=True, scope="module")
-def _library(request: pytest.FixtureRequest) -> Iterator[None]:
+@pytest.fixture(params=["numbered", "sorted"], autouse=True, scope="module")
+def _way(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == "numpy":
-            patch.setattr(row_groups, "columns_library", lambda: None)
-        else:
-            assert columns_library() is not None
+        if request.param == "sorted":
+            patch.setattr(row_groups, "MOST_GROUPS", 0)
         yield
 
 

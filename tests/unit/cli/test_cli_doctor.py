@@ -11,8 +11,8 @@ import pytest
 from tests.unit.cli.conftest import Run
 from wavescope.api.machine import checks_result
 from wavescope.collect import doctor
-from wavescope.collect.doctor import Check, CheckState
-from wavescope.native.library import library_path
+from wavescope.collect.doctor import Check, CheckState, preflight
+from wavescope.package_files import library_path
 
 
 def test_this_machine_can_analyse(run: Run) -> None:
@@ -30,13 +30,15 @@ def test_this_machine_can_analyse(run: Run) -> None:
 
 
 def test_the_page_shows_fixes_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WAVESCOPE_NATIVE", "0")
+    monkeypatch.setattr(preflight, "library_path", lambda name: None)
 
     ran = run("doctor")
 
-    assert ran.code == 0
-    assert "native library   not usable  switched off by WAVESCOPE_NATIVE=0" in ran.out
-    assert "  -> unset WAVESCOPE_NATIVE\n" in ran.out
+    assert ran.code == 4
+    assert (
+        "problem: native library: missing\n  for reading, analysing and writing traces\n" in ran.out
+    )
+    assert "  -> pip install --force-reinstall wavescope\n" in ran.out
 
 
 def test_exit_code_4_only_when_analysis_cannot_work(

@@ -35,7 +35,6 @@ def test_every_option_has_its_variable() -> None:
         delay_ms=1500,
         duration_ms=10_000,
         max_bytes=1 << 30,
-        kernel="gemm|attn",
     )
     environment = injected_environment(options, {}, PLACE)
 
@@ -46,7 +45,6 @@ def test_every_option_has_its_variable() -> None:
         "WAVESCOPE_DELAY_MS": "1500",
         "WAVESCOPE_DURATION_MS": "10000",
         "WAVESCOPE_MAX_BYTES": "1073741824",
-        "WAVESCOPE_KERNEL": "gemm|attn",
     }
 
 
@@ -65,9 +63,7 @@ def test_what_the_user_preloads_stays_and_comes_first() -> None:
 
 
 def test_nesting_changes_the_session_and_does_not_load_twice() -> None:
-    outer = injected_environment(
-        RecordOptions(("a",), Path("t.db"), start_paused=True, kernel="x"), {}, PLACE
-    )
+    outer = injected_environment(RecordOptions(("a",), Path("t.db"), start_paused=True), {}, PLACE)
     inner = injected_environment(
         OPTIONS, outer, Injection(Path("/opt/lib/libc.so"), Path("/data/inner"))
     )
@@ -75,7 +71,6 @@ def test_nesting_changes_the_session_and_does_not_load_twice() -> None:
     assert inner["LD_PRELOAD"] == inner["HSA_TOOLS_LIB"] == "/opt/lib/libc.so"
     assert inner["WAVESCOPE_OUTPUT"] == "/data/inner"
     assert "WAVESCOPE_START_PAUSED" not in inner
-    assert "WAVESCOPE_KERNEL" not in inner
 
 
 def test_the_software_gpu_brings_its_own_variables() -> None:

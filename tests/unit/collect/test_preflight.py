@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from wavescope.collect.doctor import preflight as preflight_module
 from wavescope.collect.doctor.preflight import (
     Check,
     CheckState,
@@ -16,6 +17,7 @@ from wavescope.collect.doctor.preflight import (
     recording_state,
 )
 from wavescope.collect.machine import GpuNode, Machine
+from wavescope.errors import MachineError
 
 
 def a_machine(root: Path, **values: object) -> Machine:
@@ -128,20 +130,32 @@ def test_perf_events(tmp_path: Path, level: str, state: CheckState) -> None:
     assert checks_of(a_machine(tmp_path))["perf events"].state is state
 
 
-def test_a_broken_native_library_is_not_usable_but_analysis_works(tmp_path: Path) -> None:
+def test_with_a_broken_native_library_analysis_does_not_work(tmp_path: Path) -> None:
     checks = checks_of(a_machine(tmp_path), trouble="the self test read other values")
 
     assert checks["native library"].state is CheckState.NOT_USABLE
     assert checks["native library"].found == "the self test read other values"
-    assert analysis_works(list(checks.values()))
+    assert checks["native library"].fix == "pip install --force-reinstall wavescope"
+    assert not analysis_works(list(checks.values()))
 
 
-def test_native_switched_off_is_said(tmp_path: Path) -> None:
-    machine = a_machine(tmp_path, environment={"WAVESCOPE_NATIVE": "0"})
+def test_a_missing_native_library_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight_module, "library_path", lambda name: None)
 
-    check = checks_of(machine)["native library"]
+    check = checks_of(a_machine(tmp_path))["native library"]
 
-    assert (check.state, check.fix) == (CheckState.NOT_USABLE, "unset WAVESCOPE_NATIVE")
+    assert (check.state, check.is_required) == (CheckState.MISSING, True)
+    assert check.fix == "pip install --force-reinstall wavescope"
+
+
+def test_a_native_library_of_another_version_is_not_usable(tmp_path: Path) -> None:
+    def of_another_version() -> str:
+        raise MachineError("it is of another version", hint="install again")
+
+    checks = preflight(a_machine(tmp_path), of_another_version, lambda: "")
+
+    (check,) = [check for check in checks if check.name == "native library"]
+    assert (check.state, check.found) == (CheckState.NOT_USABLE, "it is of another version")
 
 
 def test_without_numpy_analysis_does_not_work(tmp_path: Path) -> None:
@@ -158,10 +172,7 @@ def test_without_numpy_analysis_does_not_work(tmp_path: Path) -> None:
 
 def test_the_native_self_test_passes_here() -> None:
     from wavescope.collect.doctor.native_self_test import native_self_test
-    from wavescope.native.library import columns_library
 
-    if columns_library() is None:
-        pytest.skip("this build has no native library")
     assert native_self_test() == ""
 
 

@@ -16,7 +16,7 @@ from wavescope.collect.recording import recorder
 from wavescope.collect.recording.recorder import merge_session, record
 from wavescope.errors import MachineError, OutputExistsError, UsageError, WavescopeError
 from wavescope.formats import open_trace
-from wavescope.native.library import library_path
+from wavescope.package_files import library_path
 
 ROOT = Path(__file__).parents[3]
 

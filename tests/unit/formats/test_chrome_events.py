@@ -1,4 +1,4 @@
-"""The readers of Chrome trace events: values, and native against Python."""
+"""The reader of Chrome trace events: values, and against the reference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wavescope import native
+from tests.reference import chrome_events as reference
+from tests.reference.chrome_events import parse_decimal
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.chrome.event_batch import (
     ARGUMENTS,
@@ -24,24 +25,16 @@ from wavescope.formats.chrome.event_batch import (
     EventTables,
     MalformedEventsError,
 )
-from wavescope.formats.chrome.events import EventFile
-from wavescope.formats.chrome.events_native import native_batches
-from wavescope.formats.chrome.events_python import parse_decimal, python_batches
+from wavescope.formats.chrome.events import EventFile, event_batches
 
 Rows = list[dict[str, Any]]
 Reader = Callable[..., Iterator[EventBatch]]
 
 
-def native_reader(
-    blocks: list[bytes], tables: EventTables, dropped: tuple[str, ...], capacity: int
-) -> Iterator[EventBatch]:
-    library = native.columns_library()
-    if library is None:
-        pytest.skip("this build has no native library")
-    return native_batches(library, blocks, tables, dropped, capacity)
-
-
-READERS = [pytest.param(native_reader, id="native"), pytest.param(python_batches, id="python")]
+READERS = [
+    pytest.param(event_batches, id="native"),
+    pytest.param(reference.event_batches, id="reference"),
+]
 
 
 def read(
@@ -258,12 +251,12 @@ def outcome(reader: Reader, data: bytes, block: int) -> Any:
 
 def both(data: bytes, block: int) -> list[Any]:
     """The outcomes of both readers, which may spell the same JSON text differently."""
-    return [outcome(reader, data, block) for reader in (native_reader, python_batches)]
+    return [outcome(reader, data, block) for reader in (event_batches, reference.event_batches)]
 
 
 @settings(max_examples=150)
 @given(documents, st.booleans(), st.integers(1, 64))
-def test_native_and_python_agree_on_json(document: Any, ascii_only: bool, block: int) -> None:
+def test_native_and_reference_agree_on_json(document: Any, ascii_only: bool, block: int) -> None:
     data = json.dumps(document, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
 
     native_result, python_result = both(data, block)
@@ -273,7 +266,7 @@ def test_native_and_python_agree_on_json(document: Any, ascii_only: bool, block:
 
 @settings(max_examples=150)
 @given(documents, st.data())
-def test_native_and_python_agree_on_cut_json(document: Any, data: st.DataObject) -> None:
+def test_native_and_reference_agree_on_cut_json(document: Any, data: st.DataObject) -> None:
     text = json.dumps(document).encode()
     cut = text[: data.draw(st.integers(0, len(text)))]
 

@@ -1,17 +1,16 @@
-"""The text of rocm-trace-lite's completionSignal becomes seven numbers, in native code or not."""
+"""The text of rocm-trace-lite's completionSignal becomes seven numbers."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sqlite_files import both_ways, needs_native
+from tests.reference import dispatch_info as reference
 from wavescope.formats.sqlite.dispatch_info import parse_dispatch_info
 from wavescope.formats.sqlite.text_column import TextColumn
 
 
-@both_ways
-def test_dispatch_texts_become_numbers(native: bool) -> None:
+def test_dispatch_texts_become_numbers() -> None:
     texts = TextColumn.from_strings(
         [
             "hwq=0x7e4d2e6bb000 wg=256,1,1 grid=131072,1,1",
@@ -24,8 +23,9 @@ def test_dispatch_texts_become_numbers(native: bool) -> None:
         ]
     )
 
-    rows = parse_dispatch_info(texts, native=native)
+    rows = parse_dispatch_info(texts)
 
+    assert rows.tolist() == reference.parse_dispatch_info(texts).tolist()
     assert rows.tolist() == [
         [0x7E4D2E6BB000, 256, 1, 1, 131072, 1, 1],
         [-1] * 7,
@@ -37,7 +37,6 @@ def test_dispatch_texts_become_numbers(native: bool) -> None:
     ]
 
 
-@needs_native
 @given(
     st.lists(
         st.lists(
@@ -62,10 +61,7 @@ def test_dispatch_texts_become_numbers(native: bool) -> None:
         max_size=8,
     )
 )
-def test_dispatch_texts_are_parsed_alike_both_ways(texts: list[str]) -> None:
+def test_dispatch_texts_are_parsed_as_by_the_reference(texts: list[str]) -> None:
     column = TextColumn.from_strings(texts)
 
-    assert (
-        parse_dispatch_info(column, native=True).tolist()
-        == parse_dispatch_info(column, native=False).tolist()
-    )
+    assert parse_dispatch_info(column).tolist() == reference.parse_dispatch_info(column).tolist()

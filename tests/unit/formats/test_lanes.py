@@ -1,4 +1,4 @@
-"""Lanes: no two slices of a lane cross, and both implementations agree."""
+"""Lanes: no two slices of a lane cross, and the reference agrees."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.reference import lanes as reference
 from wavescope.formats.timeline import lanes as lanes_module
-from wavescope.formats.timeline.lanes import NESTED_LANES, Lanes
+from wavescope.formats.timeline.lanes import NESTED_LANES
 
 SLICES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 12)), max_size=60)
 
@@ -19,7 +20,7 @@ def in_order(slices: list[tuple[int, int, int]], *, nested: bool) -> list[tuple[
 
 
 def assigned(spans: list[tuple[int, int, int]], *, nested: bool, steps: int = 1) -> list[int]:
-    lanes = Lanes(nested=nested)
+    lanes = lanes_module.Lanes(nested=nested)
     found: list[int] = []
     for part in np.array_split(np.array(spans, np.int64).reshape(-1, 3), steps):
         columns = np.ascontiguousarray(part.T)
@@ -27,9 +28,9 @@ def assigned(spans: list[tuple[int, int, int]], *, nested: bool, steps: int = 1)
     return found
 
 
-def python_assigned(spans: list[tuple[int, int, int]], *, nested: bool) -> list[int]:
+def assigned_by_reference(spans: list[tuple[int, int, int]], *, nested: bool) -> list[int]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(lanes_module, "encoder_library", lambda: None)
+        patched.setattr(lanes_module, "Lanes", reference.Lanes)
         return assigned(spans, nested=nested)
 
 
@@ -45,7 +46,7 @@ def test_slices_of_a_flat_lane_follow_one_another(
     for (track, start, end), lane in zip(spans, lanes, strict=True):
         assert ends.get((track, lane), 0) <= start
         ends[track, lane] = end
-    assert lanes == python_assigned(spans, nested=False)
+    assert lanes == assigned_by_reference(spans, nested=False)
 
 
 @given(SLICES, st.integers(1, 4))
@@ -61,7 +62,7 @@ def test_slices_of_a_nested_lane_never_cross(
         for other_start, other_end in placed.setdefault((track, lane), []):
             assert other_end <= start or (other_start <= start and end <= other_end)
         placed[track, lane].append((start, end))
-    assert lanes == python_assigned(spans, nested=True)
+    assert lanes == assigned_by_reference(spans, nested=True)
 
 
 def test_properly_nested_slices_need_one_lane() -> None:
@@ -77,4 +78,4 @@ def test_beyond_some_lanes_nothing_is_nested() -> None:
     lanes = assigned([*crossing, inside_the_last], nested=True)
 
     assert lanes == [*range(NESTED_LANES + 3), 0]
-    assert lanes == python_assigned([*crossing, inside_the_last], nested=True)
+    assert lanes == assigned_by_reference([*crossing, inside_the_last], nested=True)

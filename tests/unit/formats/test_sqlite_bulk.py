@@ -16,13 +16,14 @@ from tests.sqlite_files import (
     INT64_MAX,
     INT64_MIN,
     both_ways,
+    bulk_database,
+    bulk_table,
     ints,
-    needs_native,
     new_database,
     select,
     with_reserved_bytes,
 )
-from wavescope.formats.sqlite.sqlite_bulk import BulkDatabase, BulkTable, TextColumn
+from wavescope.formats.sqlite.sqlite_bulk import BulkTable, TextColumn
 
 EDGES = [
     sign * 2**bits + step
@@ -39,7 +40,7 @@ def test_rows_become_part_of_the_file_on_close(tmp_path: Path, native: bool) -> 
         tmp_path / "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, b REAL, c TEXT)"
     )
 
-    with BulkTable(path, "t", ["id", "a", "c"], missing={"a": -1}, native=native) as table:
+    with bulk_table(path, "t", ["id", "a", "c"], missing={"a": -1}, native=native) as table:
         table.append(
             {"id": ints(2, 3), "a": ints(5, -1), "c": TextColumn.from_strings(["x", None])}
         )
@@ -51,7 +52,7 @@ def test_rows_become_part_of_the_file_on_close(tmp_path: Path, native: bool) -> 
 
 @pytest.mark.parametrize(
     ("native", "page_bytes"),
-    [(False, 4096), *(pytest.param(True, 512 << n, marks=needs_native) for n in range(8))],
+    [(False, 4096), *((True, 512 << n) for n in range(8))],
 )
 @pytest.mark.parametrize("row_count", [0, 1, 3, 20_000])
 def test_trees_of_every_height(
@@ -64,7 +65,7 @@ def test_trees_of_every_height(
     )
     numbers = np.arange(row_count, dtype=np.int64)
 
-    with BulkTable(path, "t", native=native) as table:
+    with bulk_table(path, "t", native=native) as table:
         for block in np.array_split(numbers, 3):
             table.append({"id": block * 1_000_003 + 1, "a": block**3, "b": -block})
 
@@ -78,13 +79,12 @@ def test_integers_of_every_size(tmp_path: Path, native: bool) -> None:
     path = new_database(tmp_path / "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER)")
     rowids = sorted(set(EDGES))
 
-    with BulkTable(path, "t", native=native) as table:
+    with bulk_table(path, "t", native=native) as table:
         table.append({"id": ints(*rowids), "a": ints(*reversed(rowids))})
 
     assert select(path) == list(zip(rowids, reversed(rowids), strict=True))
 
 
-@needs_native
 def test_records_are_as_compact_as_those_of_sqlite(tmp_path: Path) -> None:
     schema = "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER, b REAL, c TEXT)"
     reals = [0.0, 1.0, 0.5, -300.0, 2.0**47 - 1, 2.0**47, -(2.0**47), 2.0**60]
@@ -123,7 +123,7 @@ def test_reals_follow_the_affinity_of_their_column(tmp_path: Path, native: bool)
     reals = np.array([0.5, 2.0, -0.0, np.nan, 1e300, -(2.0**63), 2.0**62, np.inf])
     numbers = np.arange(1, 9)
 
-    with BulkTable(path, "t", native=native) as table:
+    with bulk_table(path, "t", native=native) as table:
         table.append({"id": numbers, "r": reals, "i": reals, "n": reals, "x": reals})
         table.append({"id": numbers + 8, "r": numbers, "i": numbers, "n": numbers, "x": numbers})
 
@@ -141,7 +141,7 @@ def test_missing_reals_become_null(tmp_path: Path, native: bool) -> None:
         tmp_path / "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, r REAL, q REAL)"
     )
 
-    with BulkTable(path, "t", missing={"r": -1, "Q": float("nan")}, native=native) as table:
+    with bulk_table(path, "t", missing={"r": -1, "Q": float("nan")}, native=native) as table:
         table.append({"id": ints(1, 2), "r": np.array([-1.0, 1.0]), "q": np.array([-1.0, np.nan])})
 
     assert select(path) == [(1, None, -1.0), (2, 1.0, None)]
@@ -152,7 +152,7 @@ def test_other_integer_types_strides_and_constants(tmp_path: Path, native: bool)
     path = new_database(tmp_path / "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, a, b, c, d)")
     grid = np.arange(12, dtype=np.int64).reshape(4, 3)
 
-    with BulkTable(path, "t", native=native) as table:
+    with bulk_table(path, "t", native=native) as table:
         table.append(
             {
                 "id": grid[:, 0],
@@ -177,7 +177,7 @@ def test_several_tables_at_once(tmp_path: Path, native: bool) -> None:
         "CREATE TABLE third (id INTEGER PRIMARY KEY, a TEXT)",
     )
 
-    with BulkDatabase(path, native=native) as database:
+    with bulk_database(path, native=native) as database:
         first, second = database.table("first"), database.table('se"cond', ["rowid", "a"])
         for block in range(20):
             ids = np.arange(block * 500, block * 500 + 500)
@@ -200,7 +200,7 @@ def test_a_filled_file_goes_on_as_any_other(tmp_path: Path, native: bool) -> Non
     path = new_database(
         tmp_path / "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER)", page_bytes=512
     )
-    with BulkTable(path, "t", native=native) as table:
+    with bulk_table(path, "t", native=native) as table:
         table.append({"id": np.arange(1, 20_001), "a": np.arange(20_000) % 97})
 
     with closing(sqlite3.connect(path)) as connection:
@@ -221,7 +221,7 @@ def test_autoincrement_goes_on_behind_the_last_row(tmp_path: Path, native: bool)
         tmp_path / "a.db",
         'CREATE TABLE t ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "a" integer NOT NULL)',
     )
-    with BulkTable(path, "t", native=native) as table:
+    with bulk_table(path, "t", native=native) as table:
         table.append({"id": ints(3, 40), "a": ints(1, 1)})
 
     with closing(sqlite3.connect(path)) as connection:
@@ -240,9 +240,9 @@ def test_indexes_can_be_rebuilt(tmp_path: Path, native: bool) -> None:
         "CREATE INDEX i ON t (a)",
     )
     with pytest.raises(ValueError, match="table t has indexes"):
-        BulkTable(path, "t", native=native)
+        bulk_table(path, "t", native=native)
 
-    with BulkTable(path, "t", rebuild_indexes=True, native=native) as table:
+    with bulk_table(path, "t", rebuild_indexes=True, native=native) as table:
         table.append(
             {"rowid": ints(1, 2), "k": ints(20, 10), "a": TextColumn.from_strings(["p", "q"])}
         )
@@ -251,7 +251,6 @@ def test_indexes_can_be_rebuilt(tmp_path: Path, native: bool) -> None:
     assert select(path, "SELECT rowid FROM t INDEXED BY i WHERE a = 'q'") == [(2,)]
 
 
-@needs_native
 def test_reserved_bytes_and_old_schema_formats(tmp_path: Path) -> None:
     path = with_reserved_bytes(tmp_path / "a.db", 16)
     new_database(path, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER, b TEXT)")
@@ -267,7 +266,6 @@ def test_reserved_bytes_and_old_schema_formats(tmp_path: Path) -> None:
     assert select(path) == [(n, n % 2, text) for n, text in enumerate(texts)]
 
 
-@needs_native
 def test_tables_of_many_columns(tmp_path: Path) -> None:
     names = [f"c{n}" for n in range(300)]
     path = new_database(
@@ -338,7 +336,7 @@ def test_any_rows_read_back_equal(
 def test_text_that_is_not_utf8_keeps_its_bytes(tmp_path: Path, native: bool) -> None:
     path = new_database(tmp_path / "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)")
 
-    with BulkTable(path, "t", native=native) as table:
+    with bulk_table(path, "t", native=native) as table:
         table.append(
             {"id": ints(1, 2), "a": TextColumn.from_bytes([b"a\xff\x00b", b"\xed\xa0\x80"])}
         )

@@ -17,12 +17,13 @@ import pytest
 
 from tests.sqlite_files import (
     both_ways,
+    bulk_database,
+    bulk_table,
     ints,
-    needs_native,
     new_database,
     select,
 )
-from wavescope.formats.sqlite.sqlite_bulk import BulkDatabase, BulkTable, TextColumn
+from wavescope.formats.sqlite.sqlite_bulk import TextColumn
 
 
 @both_ways
@@ -31,12 +32,12 @@ def test_abort_leaves_the_file_as_it_was(tmp_path: Path, native: bool) -> None:
     before = path.read_bytes()
     rows = {"id": np.arange(50_000), "a": TextColumn.repeated("some text", 50_000)}
 
-    table = BulkTable(path, "t", native=native)
+    table = bulk_table(path, "t", native=native)
     table.append(rows)
     table.abort()
     assert path.read_bytes() == before
 
-    with pytest.raises(KeyError), BulkTable(path, "t", native=native) as table:
+    with pytest.raises(KeyError), bulk_table(path, "t", native=native) as table:
         table.append(rows)
         raise KeyError
     assert path.read_bytes() == before
@@ -50,7 +51,7 @@ def test_rows_that_break_an_index_leave_nothing(tmp_path: Path, native: bool) ->
 
     with (
         pytest.raises(sqlite3.IntegrityError),
-        BulkTable(path, "t", rebuild_indexes=True, native=native) as table,
+        bulk_table(path, "t", rebuild_indexes=True, native=native) as table,
     ):
         table.append({"rowid": ints(1, 2), "k": ints(7, 7)})
 
@@ -78,14 +79,14 @@ def test_refused_appends(tmp_path: Path, native: bool) -> None:
         (ValueError, "twice", {"id": ints(1), "ID": ints(1), "a": ints(1)}),
     ]
     for error, message, columns in cases:
-        table = BulkTable(path, "t", missing={"a": -5}, native=native)
+        table = bulk_table(path, "t", missing={"a": -5}, native=native)
         table.append({"id": ints(0), "a": ints(0)})
         with pytest.raises(error, match=message):
             table.append(columns)
         assert select(path) == [], message
 
     with (
-        BulkTable(path, "t", ["id", "a"], native=native) as table,
+        bulk_table(path, "t", ["id", "a"], native=native) as table,
         pytest.raises(ValueError, match="filled by id, a"),
     ):
         table.append({"id": ints(1), "a": ints(1), "b": TextColumn.repeated("x", 1)})
@@ -114,7 +115,7 @@ def test_refused_tables(tmp_path: Path, native: bool, schema: str, message: str)
     before = path.read_bytes()
 
     with pytest.raises(ValueError, match=message):
-        BulkTable(path, "t", native=native)
+        bulk_table(path, "t", native=native)
 
     assert path.read_bytes() == before
 
@@ -123,21 +124,20 @@ def test_refused_tables(tmp_path: Path, native: bool, schema: str, message: str)
 def test_refused_files(tmp_path: Path, native: bool) -> None:
     path = new_database(tmp_path / "a.db", "CREATE TABLE t (a)")
     with pytest.raises(sqlite3.OperationalError, match="unable to open"):
-        BulkTable(tmp_path / "none.db", "t", native=native)
+        bulk_table(tmp_path / "none.db", "t", native=native)
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
-        BulkTable(path, "u", native=native)
+        bulk_table(path, "u", native=native)
     (tmp_path / "text.db").write_text(
         "this is no database, though it is long enough to be one" * 20
     )
     with pytest.raises(sqlite3.DatabaseError):
-        BulkTable(tmp_path / "text.db", "t", native=native)
+        bulk_table(tmp_path / "text.db", "t", native=native)
     with closing(sqlite3.connect(path, timeout=0)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(sqlite3.OperationalError, match="locked"):
-            BulkDatabase(path, native=native)
+            bulk_database(path, native=native)
 
 
-@needs_native
 def test_a_full_disk_is_an_os_error_and_the_file_stays_sound(tmp_path: Path) -> None:
     path = new_database(tmp_path / "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)")
     before = path.read_bytes()

@@ -17,7 +17,6 @@ from tests.sqlite_files import (
     Database,
     both_ways,
     integer,
-    needs_native,
     plain,
     real,
     text,
@@ -285,7 +284,6 @@ values = st.one_of(
 )
 
 
-@needs_native
 @settings(max_examples=60)
 @given(
     rows=st.lists(

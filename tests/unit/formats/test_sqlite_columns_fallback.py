@@ -14,7 +14,6 @@ from tests.sqlite_files import (
     Database,
     both_ways,
     integer,
-    needs_native,
     real,
     text,
 )
@@ -29,7 +28,6 @@ def database(tmp_path: Path) -> Iterator[Database]:
     made.connection.close()
 
 
-@needs_native
 def test_reading_pages_goes_on_behind_an_odd_value(database: Database) -> None:
     database.run("CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER)")
     rows = [(n, "odd" if n == 70_000 else n) for n in range(1, 200_001)]

@@ -1,4 +1,4 @@
-"""What is written to a trace file is read back, natively and without the native library."""
+"""What is written to a trace file is read back, by pages and by what SQLite itself does."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 from tests.builders import TraceMaker, a_trace, random_ops
+from tests.reference.sqlite_insert import InsertingWriter
 from wavescope.errors import UnreadableInputError
 from wavescope.formats import open_source, open_trace
+from wavescope.formats.sqlite import sqlite_bulk, sqlite_columns
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.columns import TABLES, ColumnType, Table
 from wavescope.model.source import TraceSource, read_columns, read_metadata
-from wavescope.native.library import columns_library
 
 
-@pytest.fixture(params=["native", "python"], autouse=True)
-def _library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "python":
-        monkeypatch.setenv("WAVESCOPE_NATIVE", "0")
-    columns_library.cache_clear()
-    request.addfinalizer(columns_library.cache_clear)
+@pytest.fixture(params=["pages", "sql"], autouse=True)
+def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "sql":
+        monkeypatch.setattr(sqlite_bulk, "PageWriter", InsertingWriter)
+        monkeypatch.setattr(sqlite_columns, "_can_read_pages", lambda *_: False)
 
 
 def everything() -> TraceMaker:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -20,11 +18,12 @@ from wavescope.analyze.capture.counter_rules import (
 from wavescope.analyze.capture.executed import sums_by_row
 from wavescope.analyze.capture.traced_chip import IsaFamily
 from wavescope.model.capture import Codes, Instructions, Integers, Rows
-from wavescope.native.library import columns_library
+from wavescope.native import columns_library, pointer
+from wavescope.native.signatures import COUNTER_ACTION
+from wavescope.native.structures import CounterFamily, FoundDependencies
 
 DRAINED = MOST_COUNTERS
 """The counter of a list that a wait for everything made."""
-_GROUPS = 2
 _SCALAR_BEGINNINGS = (
     "s_wait",
     "s_load",
@@ -36,18 +35,6 @@ _SCALAR_BEGINNINGS = (
     "s_sendmsg",
     "s_dcache",
     "s_atc",
-)
-_ACTION = np.dtype(
-    [
-        ("is_wait", "u1"),
-        ("drains_all", "u1"),
-        ("increments", "u1", MOST_COUNTERS),
-        ("unorders", "u1"),
-        ("shared_group", "i1"),
-        ("waited", "u1"),
-        ("limits", "i4", MOST_COUNTERS),
-    ],
-    align=True,
 )
 
 
@@ -115,67 +102,28 @@ def counter_program(
 
 def find_dependencies(program: CounterProgram, row: Rows, offsets: Integers) -> Dependencies:
     """The lists of all waves; wave w executed the events `offsets[w]` to `offsets[w + 1]`."""
-    library = columns_library()
-    if library is not None:
-        return _native(library, program, row, offsets)
-    return _found(program, row, offsets)
-
-
-def _may_count(mnemonic: str) -> bool:
-    """Whether an instruction may touch a counter; nearly all do arithmetic and do not."""
-    return not mnemonic.startswith(("v_", "s_")) or mnemonic.startswith(_SCALAR_BEGINNINGS)
-
-
-class _Family(ctypes.Structure):
-    _fields_: ClassVar = [
-        ("wait_order", ctypes.c_int32 * MOST_COUNTERS),
-        ("shared_of", ctypes.c_uint8 * MOST_COUNTERS),
-    ]
-
-
-class _Found(ctypes.Structure):
-    _fields_: ClassVar = [
-        ("list_capacity", ctypes.c_int64),
-        ("list_count", ctypes.c_int64),
-        ("wait_event", ctypes.c_void_p),
-        ("counter", ctypes.c_void_p),
-        ("producer_end", ctypes.c_void_p),
-        ("producer_capacity", ctypes.c_int64),
-        ("producer_count", ctypes.c_int64),
-        ("producer_event", ctypes.c_void_p),
-    ]
-
-
-def _native(
-    library: ctypes.CDLL, program: CounterProgram, row: Rows, offsets: Integers
-) -> Dependencies:
-    row, offsets = np.ascontiguousarray(row, np.int32), np.ascontiguousarray(offsets, np.int64)
-    actions = _action_table(program)
     lists, producers = _capacities(program, row)
     wait_event, counter = np.empty(lists, np.int64), np.empty(lists, np.uint8)
     producer_offsets, producer_event = np.empty(lists + 1, np.int64), np.empty(producers, np.int64)
     producer_offsets[0] = 0
-    found = _Found(
-        lists,
-        0,
-        wait_event.ctypes.data,
-        counter.ctypes.data,
-        producer_offsets[1:].ctypes.data,
-        producers,
-        0,
-        producer_event.ctypes.data,
+    found = FoundDependencies(
+        list_capacity=lists,
+        wait_event=pointer(wait_event, np.int64),
+        counter=pointer(counter, np.uint8),
+        producer_end=pointer(producer_offsets[1:], np.int64),
+        producer_capacity=producers,
+        producer_event=pointer(producer_event, np.int64),
     )
-    family = _family_of(program)
-    failed = library.ws_counter_model(
-        ctypes.c_void_p(row.ctypes.data),
-        ctypes.c_void_p(offsets.ctypes.data),
-        ctypes.c_int64(len(offsets) - 1),
-        ctypes.c_void_p(program.action_of_row.ctypes.data),
-        ctypes.c_int64(len(program.action_of_row)),
-        ctypes.c_void_p(actions.ctypes.data),
-        ctypes.c_int64(len(program.actions)),
-        ctypes.byref(family),
-        ctypes.byref(found),
+    failed = columns_library().wavescope_wait_dependencies(
+        np.ascontiguousarray(row, np.int32),
+        np.ascontiguousarray(offsets, np.int64),
+        len(offsets) - 1,
+        program.action_of_row,
+        len(program.action_of_row),
+        _action_table(program),
+        len(program.actions),
+        _family_of(program),
+        found,
     )
     if failed:
         raise MemoryError
@@ -188,9 +136,14 @@ def _native(
     )
 
 
+def _may_count(mnemonic: str) -> bool:
+    """Whether an instruction may touch a counter; nearly all do arithmetic and do not."""
+    return not mnemonic.startswith(("v_", "s_")) or mnemonic.startswith(_SCALAR_BEGINNINGS)
+
+
 def _action_table(program: CounterProgram) -> np.ndarray[tuple[int], np.dtype[np.void]]:
     counters = COUNTERS[program.family]
-    table = np.zeros(max(len(program.actions), 1), _ACTION)
+    table = np.zeros(max(len(program.actions), 1), COUNTER_ACTION)
     table["shared_group"] = -1
     for number, action in enumerate(program.actions):
         entry = table[number]
@@ -205,9 +158,9 @@ def _action_table(program: CounterProgram) -> np.ndarray[tuple[int], np.dtype[np
     return table
 
 
-def _family_of(program: CounterProgram) -> _Family:
+def _family_of(program: CounterProgram) -> CounterFamily:
     counters = COUNTERS[program.family]
-    family = _Family()
+    family = CounterFamily()
     for place in range(MOST_COUNTERS):
         family.wait_order[place] = place if place < len(counters.names) else -1
     if program.rules is CounterRules.DECODER:
@@ -228,96 +181,3 @@ def _capacities(program: CounterProgram, row: Rows) -> tuple[int, int]:
     hits = sums_by_row(row, None, len(program.action_of_row))
     lists, producers = (hits @ table[program.action_of_row]).tolist()
     return lists + 1, producers + 1
-
-
-def _found(program: CounterProgram, row: Rows, offsets: Integers) -> Dependencies:
-    """What the native model finds, in Python."""
-    inside = (row >= 0) & (row < len(program.action_of_row))
-    numbers = np.where(inside, program.action_of_row[np.where(inside, row, 0)], -1)
-    events = np.flatnonzero(numbers >= 0)
-    waves = np.searchsorted(offsets, events, side="right")
-    lists = _Lists()
-    counters = _Counters(program, lists)
-    wave = -1
-    for event, number, in_wave in zip(
-        events.tolist(), numbers[events].tolist(), waves.tolist(), strict=True
-    ):
-        if in_wave != wave:
-            wave = in_wave
-            counters = _Counters(program, lists)
-        counters.see(event, program.actions[number])
-    return lists.dependencies()
-
-
-class _Lists:
-    """Dependency lists as they are found."""
-
-    def __init__(self) -> None:
-        self.wait_event: list[int] = []
-        self.counter: list[int] = []
-        self.ends = [0]
-        self.producers: list[int] = []
-
-    def add(self, event: int, counter: int, producers: list[int]) -> None:
-        """Keep a list unless it is empty."""
-        if producers:
-            self.wait_event.append(event)
-            self.counter.append(counter)
-            self.producers += producers
-            self.ends.append(len(self.producers))
-
-    def dependencies(self) -> Dependencies:
-        """All lists as columns."""
-        return Dependencies(
-            np.array(self.wait_event, np.int64),
-            np.array(self.counter, np.uint8),
-            np.array(self.ends, np.int64),
-            np.array(self.producers, np.int64),
-        )
-
-
-class _Counters:
-    """The counters of one wave."""
-
-    def __init__(self, program: CounterProgram, lists: _Lists) -> None:
-        self._names = COUNTERS[program.family].names
-        is_decoder = program.rules is CounterRules.DECODER
-        self._shared_of = shared_groups(program.family) if is_decoder else {}
-        self._outstanding: dict[str, list[int]] = {name: [] for name in self._names}
-        self._unordered: set[str] = set()
-        self._shared: list[list[int]] = [[] for _ in range(_GROUPS)]
-        self._lists = lists
-
-    def see(self, event: int, action: CounterAction) -> None:
-        """Let one executed instruction act."""
-        if not action.is_wait:
-            self._unordered.update(action.unorders)
-            for name, count in action.counts:
-                self._outstanding[name] += [event] * count
-            if action.shared_group >= 0:
-                self._shared[action.shared_group].append(event)
-        elif action.drains_all:
-            self._lists.add(
-                event, DRAINED, [each for name in self._names for each in self._outstanding[name]]
-            )
-            self._outstanding = {name: [] for name in self._names}
-            self._unordered.clear()
-        else:
-            limits = dict(action.limits)
-            for place, name in enumerate(self._names):
-                if name in limits:
-                    self._lists.add(event, place, self._taken(name, limits[name]))
-
-    def _taken(self, name: str, limit: int) -> list[int]:
-        if limit <= 0:
-            self._unordered.discard(name)
-        if name in self._unordered:
-            return []
-        taken: list[int] = []
-        for group in self._shared_of.get(name, ()):
-            taken += self._shared[group]
-            self._shared[group] = []
-        outstanding = self._outstanding[name]
-        finished = max(len(outstanding) - max(limit, 0), 0)
-        self._outstanding[name] = outstanding[finished:]
-        return taken + outstanding[:finished]

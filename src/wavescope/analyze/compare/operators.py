@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.op_links import op_links
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.distinct_values import distinct
 from wavescope.model.trace import Trace, TraceTable
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.compare.figures import FigureOptions, Figures, TraceFigures
 from wavescope.analyze.compare.operators import NO_OPERATOR, NOT_RECORDED, op_sequence
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_meaning import OTHER, meaning_of
 

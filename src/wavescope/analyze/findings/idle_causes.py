@@ -16,7 +16,7 @@ from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.ops.gaps import IdleGaps, LongGaps, longest_gaps
 from wavescope.analyze.ops.utilization import GpuUtilization
 from wavescope.analyze.quick_findings import idle_finding, idle_share_percent
-from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.arrays.nesting import flatten
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import OpKind

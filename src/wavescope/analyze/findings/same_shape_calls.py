@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays.coded_columns import DistinctRows
 
 Rows = npt.NDArray[np.int64]
 

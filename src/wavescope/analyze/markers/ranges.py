@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.op_links import op_links, rows_of_ids
-from wavescope.arrays.array_types import Array
-from wavescope.arrays.coded_columns import blocks
-from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays import Array
+from wavescope.arrays.coded_columns import DistinctRows, blocks
 from wavescope.arrays.intervals import Times
 from wavescope.arrays.nesting import FlatRanges, Nesting, flatten, nest
 from wavescope.model.columns import MARKER_INSTANT, UNKNOWN

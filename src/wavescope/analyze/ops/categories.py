@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays.coded_columns import code_counts, looked_up
-from wavescope.arrays.group_sums import group_sums
+from wavescope.arrays.group_statistics import group_sums
 from wavescope.model.op_kinds import OpKind, kind_of_type
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.gpu_timelines import GpuTimeline
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import blocks
 from wavescope.arrays.intervals import Times, elapsed_ns, is_sorted, lengths_ns
 from wavescope.model.op_kinds import OpKind

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.interval_union import covered_ns, stretches_of_runs
 from wavescope.arrays.intervals import Times, sorted_times, sum_of_lengths_ns
 from wavescope.arrays.row_groups import grouped_rows

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.categories import meaning_of_label
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import looked_up
 from wavescope.arrays.distinct_values import distinct, index_type
 from wavescope.model.op_kinds import OpKind, kind_of_type

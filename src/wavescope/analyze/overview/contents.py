@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.op_labels import NO_NAME
-from wavescope.arrays.coded_columns import BLOCK_ROWS, blocks, code_counts
-from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays.coded_columns import BLOCK_ROWS, DistinctRows, blocks, code_counts
 from wavescope.model.columns import MARKER_INSTANT, MARKER_UNCLOSED, QUEUES, TABLES
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import BLOCK_ROWS, blocks
 
 _OCTAVE_BITS = 4

@@ -24,7 +24,7 @@ from wavescope.analyze.summary import (
     summarize,
 )
 from wavescope.analyze.timeline import Colouring, OpNames, Timeline, TimelineOptions, timeline
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import looked_up
 from wavescope.model.result import Finding, Result
 from wavescope.model.trace import Trace

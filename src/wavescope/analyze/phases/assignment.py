@@ -22,9 +22,9 @@ from wavescope.analyze.phases.found import (
 from wavescope.analyze.phases.marked import MarkedPhases, marked_phases
 from wavescope.analyze.phases.name_signs import PhaseRules
 from wavescope.analyze.phases.paths import NO_PATH, Path, PathTree
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import looked_up
-from wavescope.arrays.group_sums import group_sums
+from wavescope.arrays.group_statistics import group_sums
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.trace import Trace
 

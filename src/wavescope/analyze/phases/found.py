@@ -21,7 +21,7 @@ from wavescope.analyze.phases.kind_scores import (
 )
 from wavescope.analyze.phases.name_signs import LabelSigns, PhaseRules, built_in_rules, label_signs
 from wavescope.analyze.steps import LaneSteps, RepeatedSteps, repeated_steps
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.model.op_kinds import OpClass
 from wavescope.model.source import Batch
 from wavescope.model.trace import Trace

@@ -14,7 +14,7 @@ from wavescope.analyze.ops.op_labels import op_labels
 from wavescope.analyze.phases.paths import NO_PATH, PathTree
 from wavescope.arrays.coded_columns import code_counts
 from wavescope.arrays.distinct_values import index_type
-from wavescope.arrays.group_sums import group_sums
+from wavescope.arrays.group_statistics import group_sums
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import ResultColumn, Unit, Value
 from wavescope.model.trace import Trace

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.phases.name_signs import LabelSigns, Strengths
 from wavescope.analyze.steps import LaneSteps
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 
 Numbers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]

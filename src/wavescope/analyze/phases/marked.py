@@ -23,7 +23,7 @@ from wavescope.analyze.phases.paths import (
     range_paths,
 )
 from wavescope.arrays.coded_columns import code_counts, looked_up
-from wavescope.arrays.group_unions import group_unions_ns
+from wavescope.arrays.interval_union import group_unions_ns
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 

@@ -24,7 +24,7 @@ from wavescope.analyze.phases.marked import MarkedPhases, PathFacts, marked_phas
 from wavescope.analyze.phases.name_signs import PhaseRules
 from wavescope.analyze.phases.paths import Path, PhaseScope
 from wavescope.arrays.group_statistics import nearest_rank
-from wavescope.arrays.group_unions import group_unions_ns
+from wavescope.arrays.interval_union import group_unions_ns
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import (

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 
 Signatures = npt.NDArray[np.uint64]
 Positions = npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ from wavescope.analyze.steps.lane_steps import LaneSteps
 from wavescope.analyze.steps.repetition import Positions
 from wavescope.analyze.steps.step_times import LaneStepTimes, StepKindTimes
 from wavescope.analyze.steps.trace_steps import Steps
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.group_statistics import nearest_rank
 from wavescope.model.result import (
     ColumnOf,

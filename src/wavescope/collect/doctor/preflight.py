@@ -16,6 +16,8 @@ from wavescope.collect.libraries import collector_library
 from wavescope.collect.machine import Machine
 from wavescope.collect.runtimes import listed_runtimes
 from wavescope.collect.softgpu import softgpu_library, softgpu_trouble
+from wavescope.errors import WavescopeError
+from wavescope.package_files import library_path
 from wavescope.units import bytes_text
 
 
@@ -135,7 +137,7 @@ def _analysis_checks(machine: Machine, native_self_test: SelfTest) -> list[Check
         _python(),
         *(_module(machine, *row) for row in modules),
         _sqlite(),
-        _native(machine, native_self_test),
+        _native(native_self_test),
     ]
 
 
@@ -175,29 +177,19 @@ def _sqlite() -> Check:
     )
 
 
-def _native(machine: Machine, self_test: SelfTest) -> Check:
-    name, enables = (
-        "native library",
-        "reading and writing large traces fast (else slower, in Python)",
-    )
-    rebuild = "install a C++17 compiler and CMake, then: pip install --force-reinstall wavescope"
-    if machine.environment.get("WAVESCOPE_NATIVE") == "0":
-        fix = "unset WAVESCOPE_NATIVE"
-        return Check(
-            name, enables, CheckState.NOT_USABLE, "switched off by WAVESCOPE_NATIVE=0", fix
-        )
-    from wavescope import native  # noqa: PLC0415  needs nothing else of this module
-
-    path = native.library_path("wavescope_columns")
+def _native(self_test: SelfTest) -> Check:
+    name, enables = "native library", "reading, analysing and writing traces"
+    fix = "pip install --force-reinstall wavescope"
+    path = library_path("wavescope_columns")
     if path is None:
-        return Check(name, enables, CheckState.MISSING, "built without it", rebuild)
+        return Check(name, enables, CheckState.MISSING, "not installed", fix, is_required=True)
     try:
         trouble = self_test()
-    except OSError as error:
+    except (OSError, WavescopeError) as error:
         trouble = str(error)
     if trouble:
-        return Check(name, enables, CheckState.NOT_USABLE, trouble, rebuild)
-    return Check(name, enables, CheckState.OK, f"self test passed ({path.name})")
+        return Check(name, enables, CheckState.NOT_USABLE, trouble, fix, is_required=True)
+    return Check(name, enables, CheckState.OK, f"self test passed ({path.name})", is_required=True)
 
 
 def _optional_checks(machine: Machine) -> list[Check]:

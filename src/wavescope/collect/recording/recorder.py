@@ -31,6 +31,7 @@ from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.formats.files import replaced, require_free
 from wavescope.formats.session.folder import (
+    KERNEL_FILTER,
     RECENT_PART,
     RECENT_PART_DRAFT,
     SESSION_FACTS,
@@ -239,7 +240,7 @@ def describe_session(session: Path, options: RecordOptions, **more: str) -> None
         "recorded_command": shlex.join(options.command),
         "output": str(options.output.absolute()),
         "mode": options.mode.value,
-        "kernel_filter": options.kernel,
+        KERNEL_FILTER: options.kernel,
         "softgpu": "" if options.softgpu is None else options.softgpu or "default",
     }
     write_session_facts(session, {tag: value for tag, value in {**facts, **more}.items() if value})

@@ -76,10 +76,7 @@ def softgpu_trouble(machine: Machine, *, has_runtime: bool = False) -> MachineEr
     `has_runtime`: they run on another runtime than the machine's own.
     """
     if softgpu_library() is None:
-        return MachineError(
-            "this installation has no software GPU: it was built without a C++ compiler",
-            hint=_GET_LIBRARY,
-        )
+        return MachineError("this installation has no software GPU", hint=_GET_LIBRARY)
     if not has_runtime and not machine.library(_RUNTIME):
         return MachineError("the software GPU needs an HSA runtime", hint=_GET_RUNTIME)
     return None

@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.captures.code_table import CodeTable, opened_code
 from wavescope.formats.captures.file_tree import FileTree, integer, parsed_object
-from wavescope.formats.captures.wave_columns import PADDING
 from wavescope.model.capture import (
     CaptureNotes,
     Flags,
@@ -62,25 +60,25 @@ class CodeFile:
     format_version: str
 
 
+class CodeTable(NamedTuple):
+    """Columns of code.json before they are interpreted."""
+
+    text: Sequence[str]
+    source_code: Rows
+    """Index into `sources`."""
+    sources: Sequence[str]
+    numbers: Mapping[str, Integers]
+    """Integer columns by lower-case name, those that the file has."""
+    reasons: Integers | None
+
+
 def read_code(tree: FileTree, name: str, notes: CaptureNotes) -> CodeFile:
     """The instructions of a capture; `code: null` gives none and a note on what to do."""
     shown = f"{tree.path}/{name}"
-    padded = tree.read(name, MOST_CODE_BYTES) + PADDING
-    with opened_code(padded) as file:
-        if file is not None:
-            places = _column_places(file.value("header", _DEFAULT_HEADER), shown)
-            table = file.rows(places, _COUNTS) if "source" in places else None
-            if table is not None and not _may_have_samples(table, places):
-                return _code_file(table, file.value("version", ""), notes)
-    document = parsed_object(padded[: -len(PADDING)], shown)
+    document = parsed_object(tree.read(name, MOST_CODE_BYTES), shown)
     places = _column_places(document.get("header", _DEFAULT_HEADER), shown)
     table = _table(_rows(document.pop("code", None), shown, notes), places, notes)
     return _code_file(table, document.get("version"), notes)
-
-
-def _may_have_samples(table: CodeTable, places: Mapping[str, int]) -> bool:
-    """Whether lists of stall reasons matter, which only Python reads."""
-    return any(name in places for name in _REASONS) and not table.numbers["latency"].any()
 
 
 def _rows(rows: object, shown: str, notes: CaptureNotes) -> list[Any]:

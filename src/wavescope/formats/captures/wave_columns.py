@@ -1,18 +1,17 @@
-"""Columns that grow by one wave file at a time, filled by the native reader or by its twin."""
+"""Columns that grow by one wave file at a time, filled by the native reader."""
 
 from __future__ import annotations
 
-import ctypes
 import enum
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.formats.captures.wave_text import WaveText, wave_text
-from wavescope.native.library import columns_library
+from wavescope.native import columns_library, pointer
+from wavescope.native.structures import WaveColumnPointers, WaveValues
 
 ABSENT = -(2**63)
-PADDING = bytes(32)
+_PADDING = bytes(32)
 _SHORTEST_EVENT = len("[0,0,0,0,0],")
 _SHORTEST_PAIR = len("[0,0],")
 _SHORTEST_LIST = len("[0,[[0,0]]],")
@@ -40,31 +39,6 @@ class WaveFacts(NamedTuple):
     unusable: int
 
 
-class _Facts(ctypes.Structure):
-    _fields_: ClassVar = [
-        (name, ctypes.c_int64) for name in ("begin", "end", "cu", "id", "simd", "slot", "unusable")
-    ]
-
-
-def _group(kind: str, *columns: str) -> list[tuple[str, type]]:
-    counts: list[tuple[str, type]] = [
-        (f"{kind}_capacity", ctypes.c_int64),
-        (f"{kind}_count", ctypes.c_int64),
-    ]
-    return counts + [(column, ctypes.c_void_p) for column in columns]
-
-
-class _Columns(ctypes.Structure):
-    _fields_: ClassVar = [
-        *_group("event", "time", "category", "stall", "duration", "line"),
-        *_group("list", "wait_line", "producer_end"),
-        *_group("producer", "producer_line"),
-    ]
-
-
-_ARRAYS = [field[0] for field in _Columns._fields_ if field[1] is ctypes.c_void_p]
-
-
 class WaveColumns:
     """Room for what wave files of `total_bytes` can hold, but for no more than `most_events`.
 
@@ -86,10 +60,19 @@ class WaveColumns:
         self.producer_offsets[0] = 0
         self.producer_end = self.producer_offsets[1:]
         self.producer_line = np.empty(pairs, np.int32)
-        self._raw = _Columns(event_capacity=events)
-        self._raw.list_capacity, self._raw.producer_capacity = lists, pairs
-        for name in _ARRAYS:
-            setattr(self._raw, name, getattr(self, name).ctypes.data)
+        self._raw = WaveColumnPointers(
+            event_capacity=events,
+            time=pointer(self.time, np.int64),
+            category=pointer(self.category, np.uint8),
+            stall=pointer(self.stall, np.int32),
+            duration=pointer(self.duration, np.int32),
+            line=pointer(self.line, np.int32),
+            list_capacity=lists,
+            wait_line=pointer(self.wait_line, np.int32),
+            producer_end=pointer(self.producer_end, np.int64),
+            producer_capacity=pairs,
+            producer_line=pointer(self.producer_line, np.int32),
+        )
         self._library = columns_library()
 
     @property
@@ -115,39 +98,14 @@ class WaveColumns:
 
     def add(self, data: bytes) -> tuple[Status, WaveFacts]:
         """Append what one wave file holds."""
-        if self._library is None:
-            return self._add_text(wave_text(data))
-        facts = _Facts()
-        status = self._library.ws_wave_read(
-            ctypes.c_char_p(data + PADDING),
-            ctypes.c_size_t(len(data)),
-            ctypes.byref(self._raw),
-            ctypes.byref(facts),
+        values = WaveValues()
+        status = self._library.wavescope_wave_read(data + _PADDING, len(data), self._raw, values)
+        return Status(status), WaveFacts(
+            values.begin,
+            values.end,
+            values.cu,
+            values.id,
+            values.simd,
+            values.slot,
+            values.unusable,
         )
-        values = WaveFacts(
-            facts.begin, facts.end, facts.cu, facts.id, facts.simd, facts.slot, facts.unusable
-        )
-        return Status(status), values
-
-    def _add_text(self, wave: WaveText) -> tuple[Status, WaveFacts]:
-        raw = self._raw
-        ends = self.producer_count + wave.producer_end
-        counts = {
-            "event": len(wave.events),
-            "list": len(ends),
-            "producer": len(wave.producer_line),
-        }
-        facts = WaveFacts(*wave.facts, wave.unusable)
-        for kind, count in counts.items():
-            if getattr(raw, f"{kind}_count") + count > getattr(raw, f"{kind}_capacity"):
-                return Status.FULL, facts
-        filled = {kind: getattr(raw, f"{kind}_count") for kind in counts}
-        places = {kind: slice(filled[kind], filled[kind] + counts[kind]) for kind in counts}
-        for index, name in enumerate(("time", "category", "stall", "duration", "line")):
-            getattr(self, name)[places["event"]] = wave.events[:, index]
-        self.wait_line[places["list"]] = wave.wait_line
-        self.producer_end[places["list"]] = ends
-        self.producer_line[places["producer"]] = wave.producer_line
-        for kind, count in counts.items():
-            setattr(raw, f"{kind}_count", filled[kind] + count)
-        return Status(wave.status), facts

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.arrays.nesting import containing_range
 from wavescope.arrays.partitioned_rows import PartitionedRows, Records
 from wavescope.closing import Closing

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.notes import Notes
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.closing import Closing, on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.chrome.arrows import (

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.chrome.categories import ROLES, Role, api_of_call, launch_preference
 from wavescope.formats.chrome.event_batch import EventRows, EventTables
 from wavescope.formats.chrome.processes import KeyNumbers, MetadataNames, Processes, Writer

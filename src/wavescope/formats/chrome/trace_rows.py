@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.chrome.categories import ROLES, WORK_ITEM_LAUNCHES, Role, op_type
 from wavescope.formats.chrome.event_batch import GRID_IS_TEXT, EventRows, json_object
 from wavescope.formats.chrome.links import KeyedLinks, Links, OpCauses

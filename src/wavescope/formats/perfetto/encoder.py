@@ -6,7 +6,6 @@ argument name or argument text defines a number for it, which later packets use 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 
 from wavescope.formats.perfetto.fields import (
@@ -18,20 +17,12 @@ from wavescope.formats.perfetto.fields import (
     Packet,
     SequenceFlag,
 )
-from wavescope.formats.perfetto.protobuf import double, integer, message, text, varint
+from wavescope.formats.perfetto.protobuf import double, integer, message, text
 from wavescope.formats.timeline.bodies import EventBody
-from wavescope.formats.timeline.encoder_library import encoder_library
-from wavescope.formats.timeline.slice_columns import (
-    SliceColumns,
-    encoded_in_python,
-    encoded_natively,
-)
+from wavescope.formats.timeline.slice_columns import SliceColumns, encoded
+from wavescope.native import columns_library
 
 _SEQUENCE = integer(Packet.TRUSTED_PACKET_SEQUENCE_ID, 1)
-_NEEDS_INTERNED = integer(Packet.SEQUENCE_FLAGS, SequenceFlag.NEEDS_INCREMENTAL_STATE)
-_END = integer(Event.TYPE, EventType.SLICE_END)
-_FLOW_TAG = varint(Event.FLOW_IDS << 3 | 1)
-_UINT64 = (1 << 64) - 1
 
 
 def packet(*fields: bytes) -> bytes:
@@ -111,50 +102,6 @@ def counter_body(value: int | float) -> bytes:
     return kind + double(Event.DOUBLE_COUNTER_VALUE, value)
 
 
-def encoded_slices(columns: SliceColumns) -> Iterator[memoryview | bytes]:
+def encoded_slices(columns: SliceColumns) -> Iterator[memoryview]:
     """The packets of a batch; `columns.track` holds track uuids."""
-    library = encoder_library()
-    if library is None:
-        return encoded_in_python(columns, _row_packets)
-    return encoded_natively(columns, library.wavescope_perfetto_slices)
-
-
-def _row_packets(columns: SliceColumns, row: int) -> bytes:
-    """What the native encoder writes for one row, in Python."""
-    track = integer(Event.TRACK_UUID, int(columns.track[row]))
-    event = [columns.bodies[int(columns.body[row])]]
-    for label, values in columns.integers:
-        value = int(values[row])
-        if value != -1:
-            annotation = label + integer(Annotation.INT_VALUE, value)
-            event.append(message(Event.DEBUG_ANNOTATIONS, annotation))
-    for label, size in columns.size_texts(row):
-        annotation = label + message(Annotation.STRING_VALUE, size)
-        event.append(message(Event.DEBUG_ANNOTATIONS, annotation))
-    if columns.text is not None and (content := columns.text[1][row]):
-        annotation = columns.text[0] + message(Annotation.STRING_VALUE, content)
-        event.append(message(Event.DEBUG_ANNOTATIONS, annotation))
-    event.append(track)
-    if columns.flows is not None:
-        event.extend(
-            _FLOW_TAG + struct.pack("<Q", flow & _UINT64) for flow in columns.flows.of_row(row)
-        )
-    begin = message(
-        TRACE_PACKET,
-        _timestamp(columns, int(columns.start_ns[row])),
-        _SEQUENCE,
-        _NEEDS_INTERNED,
-        message(Packet.TRACK_EVENT, *event),
-    )
-    if columns.is_instant(row):
-        return begin
-    return begin + message(
-        TRACE_PACKET,
-        _timestamp(columns, int(columns.end_ns[row])),
-        _SEQUENCE,
-        message(Packet.TRACK_EVENT, _END, track),
-    )
-
-
-def _timestamp(columns: SliceColumns, time_ns: int) -> bytes:
-    return integer(Packet.TIMESTAMP, time_ns - columns.base_ns)
+    return encoded(columns, columns_library().wavescope_perfetto_slices)

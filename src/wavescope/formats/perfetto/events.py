@@ -1,10 +1,8 @@
-"""Track events of Perfetto packets as columns, read natively or in Python."""
+"""Track events of Perfetto packets as columns: runs of plain ones natively, others one by one."""
 
 from __future__ import annotations
 
-import ctypes
 import enum
-import functools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +10,9 @@ import numpy.typing as npt
 
 from wavescope.formats.perfetto.fields import Annotation, Event
 from wavescope.formats.perfetto.protobuf import DamagedMessageError, fields, signed, varint_at
-from wavescope.native.library import columns_library
+from wavescope.native import columns_library, pointer
+from wavescope.native.pointers import Int64
+from wavescope.native.structures import TrackEventColumns
 
 Int64s = npt.NDArray[np.int64]
 
@@ -173,62 +173,25 @@ class _EventRow:
             self.arguments.append((name, *found))
 
 
-class _EventsStructure(ctypes.Structure):
-    """WavescopeTrackEvents, field by field."""
-
-    _fields_ = (
-        ("capacity", ctypes.c_int64),
-        ("rows", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ROW_COLUMNS),
-        ("flow_capacity", ctypes.c_int64),
-        ("flows", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in FLOW_COLUMNS),
-        ("argument_capacity", ctypes.c_int64),
-        ("arguments", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ARGUMENT_COLUMNS),
-        ("counters", ctypes.c_int64),
-    )
-
-
-@functools.cache
-def native_reader() -> ctypes.CDLL | None:
-    """The native library with the event reader declared, or None where Python must do."""
-    library = columns_library()
-    if library is None or not hasattr(library, "wavescope_perfetto_events"):
-        return None
-    library.wavescope_perfetto_events.restype = ctypes.c_int
-    library.wavescope_perfetto_events.argtypes = (
-        ctypes.c_void_p,
-        ctypes.c_int64,
-        ctypes.POINTER(ctypes.c_int64),
-        ctypes.POINTER(_EventsStructure),
-    )
-    return library
-
-
 class NativeEvents:
     """Reads runs of plain event packets; its arrays are used again for every run."""
 
-    def __init__(self, library: ctypes.CDLL, rows: int = 1 << 16) -> None:
-        self._library = library
+    def __init__(self, rows: int = 1 << 16) -> None:
+        self._library = columns_library()
         self._resize(rows)
 
     def read(self, data: bytes, position: int) -> tuple[TrackEvents, int, int, Stop]:
         """Events from `position` on, how many counter events, where and why reading stopped."""
         view = np.frombuffer(data, np.uint8)
         while True:
-            structure = _EventsStructure(
+            structure = TrackEventColumns(
                 capacity=self._rows,
                 flow_capacity=self._rows,
                 argument_capacity=4 * self._rows,
-                **{name: array.ctypes.data for name, array in self._arrays.items()},
+                **{name: pointer(array, np.int64) for name, array in self._arrays.items()},
             )
-            end = ctypes.c_int64(position)
-            stop = Stop(
-                self._library.wavescope_perfetto_events(
-                    view.ctypes.data, len(data), ctypes.byref(end), ctypes.byref(structure)
-                )
-            )
+            end = Int64(position)
+            stop = Stop(self._library.wavescope_perfetto_events(view, len(data), end, structure))
             if stop is not Stop.FULL or end.value > position:
                 break
             # One packet with more flows or arguments than fit.

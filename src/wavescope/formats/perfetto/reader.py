@@ -17,7 +17,6 @@ from wavescope.formats.perfetto.events import (
     NativeEvents,
     Stop,
     TrackEvents,
-    native_reader,
 )
 from wavescope.formats.perfetto.fields import (
     TRACE_PACKET,
@@ -63,8 +62,7 @@ class PerfettoReader:
         self._pairs = SlicePairs()
         self._trace = PerfettoTrace(self._builder, self._tracks)
         self._lists = EventLists()
-        library = native_reader()
-        self._native = None if library is None else NativeEvents(library)
+        self._native: NativeEvents | None = NativeEvents()
         self._short_runs = 0
         self._recognised = 0
 

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.perfetto.events import (
     INTERNED_ARGUMENT,
     NUMBER_ARGUMENT,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.perfetto.rows import Rows, Slices
 from wavescope.formats.perfetto.tracks import Tracks
 from wavescope.model.builder import TraceBuilder

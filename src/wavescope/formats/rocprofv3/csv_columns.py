@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.rows import GpuFacts, Rocprofv3Rows
 from wavescope.model.columns import UNKNOWN
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.csv_blocks import CsvBlocks

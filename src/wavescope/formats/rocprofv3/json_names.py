@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import orjson
 
-from wavescope.arrays.array_types import Array
-from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays import Array
+from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.model.columns import AGENTS, CALLS, COUNTERS, KERNELS, PROCESSES, UNKNOWN
 from wavescope.model.source import Batch, TraceSource, read_columns
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.json_blocks import JsonBlocks
 from wavescope.formats.rocprofv3.rows import CounterRows, Rocprofv3Rows, looked_up
 from wavescope.formats.rocprofv3.sdk_names import api_of_kind, copy_type

@@ -16,7 +16,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 import orjson
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.files import opened_output
 from wavescope.formats.id_index import IdIndex
 from wavescope.formats.registry import ExportOptions

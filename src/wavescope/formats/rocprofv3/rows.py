@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.sdk_names import MARKER_CATEGORY
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.id_index import IdIndex
 from wavescope.formats.rpd.schema import string_ids
 from wavescope.formats.sqlite.sqlite_bulk import BulkDatabase, TextColumn

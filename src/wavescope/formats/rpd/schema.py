@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 
 SCHEMA_VERSION = "3"
 GPU_STRIDE = "1000"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.registry import ExportOptions
 from wavescope.formats.rpd.launches import LaunchRows
 from wavescope.formats.rpd.schema import (

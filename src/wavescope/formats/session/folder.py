@@ -18,6 +18,8 @@ from wavescope.formats.session.layout import (
 )
 
 SESSION_FACTS = "session.json"
+KERNEL_FILTER = "kernel_filter"
+"""The fact with the pattern of the kernels that the recording was asked for."""
 RECENT_PART = "recent.json"
 """What of a recording is kept; see wavescope.collect.recent_part."""
 RECENT_PART_DRAFT = f"{RECENT_PART}.new"

@@ -200,6 +200,8 @@ SKIP_REASONS = (
 )
 """By place in a counter record; each reads on after a number of dispatches."""
 SKIP_PAUSED = 2
+SKIP_FILTER = 3
+"""Counted when records are read: collectors record every kernel."""
 LOSS_REASONS = (
     "lost because the buffers were full",
     "still running when the process ended",

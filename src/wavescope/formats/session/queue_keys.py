@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session.layout import COPY_QUEUE, HOST_DEVICE
 from wavescope.formats.session.record_file import Records
 

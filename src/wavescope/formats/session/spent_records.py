@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session.layout import CALLS, EMPTY, MARKERS, OPS, PAGE_BYTES, Stream
 from wavescope.formats.session.record_file import (
     DamagedStreamError,

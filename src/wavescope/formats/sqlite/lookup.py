@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.sqlite.sqlite_columns import ColumnCursor
 from wavescope.formats.sqlite.sqlite_open import quoted
 from wavescope.formats.sqlite.sqlite_table import table_layout

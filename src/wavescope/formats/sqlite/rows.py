@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.sqlite.lookup import StringCodes, Texts

@@ -1,8 +1,7 @@
 """Fills empty tables of a closed SQLite file from arrays, far faster than INSERT can.
 
-With the native library the b-trees are built page by page behind the end of the file and become
-part of it at the end; without it one transaction inserts the rows. Either way nothing is there
-before `close`, and nothing stays after `abort`.
+The b-trees are built page by page behind the end of the file and become part of it at the end:
+nothing is there before `close`, and nothing stays after `abort`.
 
 Errors: ValueError for a table or an array that does not fit, OSError (a full disk) and
 sqlite3.Error (a constraint, a locked file) from the file. Any error while appending aborts.
@@ -18,19 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.closing import ClosingOrAborting, on_error
-from wavescope.formats.sqlite.sqlite_bulk_engines import (
-    Engine,
-    FilledTable,
-    PageEngine,
-    SqlEngine,
-    connect,
-)
-from wavescope.formats.sqlite.sqlite_pages import (
-    BulkWriter,
-    ColumnValues,
-    PagesError,
-    pages_library,
-)
+from wavescope.formats.sqlite.sqlite_page_writer import FilledTable, PageWriter, connect
+from wavescope.formats.sqlite.sqlite_pages import ColumnValues
 from wavescope.formats.sqlite.sqlite_table import Affinity, TableColumn, TableLayout, folded
 from wavescope.formats.sqlite.text_column import TextColumn
 
@@ -46,21 +34,11 @@ class BulkDatabase(ClosingOrAborting):
     Leaving a `with` block closes it, or aborts it when an exception passes.
     """
 
-    def __init__(self, path: Path, *, native: bool | None = None) -> None:
-        library = None if native is False else pages_library()
-        if native and library is None:
-            raise ValueError("there is no native library")
+    def __init__(self, path: Path) -> None:
         self.path = path
         _require_fillable(path)
         self._is_open = True
-        self._engine: Engine
-        if library is None:
-            self._engine = SqlEngine(path)
-            return
-        try:
-            self._engine = PageEngine(BulkWriter(library, path), path)
-        except PagesError as error:
-            raise ValueError(f"{path} cannot be filled: {error}") from error
+        self._writer = PageWriter(path)
 
     def table(
         self,
@@ -77,19 +55,19 @@ class BulkDatabase(ClosingOrAborting):
         """Makes every appended row part of the file; a second call does nothing."""
         if self._is_open:
             self._is_open = False
-            self._engine.finish()
+            self._writer.finish()
 
     def abort(self) -> None:
         """Leaves all tables empty; nothing happens once the database is closed."""
         if self._is_open:
             self._is_open = False
-            self._engine.abort()
+            self._writer.abort()
 
-    def engine(self) -> Engine:
+    def writer(self) -> PageWriter:
         """What gets rows into the file; ValueError once it is closed."""
         if not self._is_open:
             raise ValueError(f"{self.path} is closed")
-        return self._engine
+        return self._writer
 
 
 class BulkTable(ClosingOrAborting):
@@ -103,7 +81,6 @@ class BulkTable(ClosingOrAborting):
         *,
         missing: Mapping[str, int | float] | None = None,
         rebuild_indexes: bool = False,
-        native: bool | None = None,
     ) -> None:
         """`columns` are those that every append brings; None leaves it to each append.
 
@@ -111,22 +88,22 @@ class BulkTable(ClosingOrAborting):
         indexes is refused unless they are to be rebuilt at the end.
         """
         self._owns_database = isinstance(target, Path)
-        self._database = BulkDatabase(target, native=native) if isinstance(target, Path) else target
+        self._database = BulkDatabase(target) if isinstance(target, Path) else target
         with on_error(self._give_up):
-            layout = self._database.engine().layout(table)
+            layout = self._database.writer().layout(table)
             _require_plain(layout, rebuild_indexes=rebuild_indexes)
-            self._database.engine().require_empty(layout)
+            self._database.writer().require_empty(layout)
             self._columns = None if columns is None else _known_names(layout, columns)
             self._table = FilledTable(layout, _known_missing(layout, missing or {}))
-            self._database.engine().add_table(self._table)
+            self._database.writer().add_table(self._table)
 
     def append(self, columns: Mapping[str, ColumnValues]) -> None:
         """Adds rows: the rowid's column and any others, all of one length; the rest is NULL."""
-        engine = self._database.engine()
+        writer = self._database.writer()
         with on_error(self._database.abort):
             rowids, values = self._arrays(columns)
             if len(rowids):
-                engine.append(self._table, rowids, values)
+                writer.append(self._table, rowids, values)
                 self._table.last_rowid = int(rowids[-1])
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Columns of a SQLite table as arrays, block by block in rowid order.
 
 Closed files are read page by page in native code, some twenty times faster than by fetching rows.
-Where that is not possible (no native library, a write-ahead log, an open transaction, a damaged
+Where that is not possible (a write-ahead log, an open transaction, a damaged
 page, a value of an unexpected type) SQLite itself reads the block, so the result is the same.
 """
 
@@ -27,9 +27,7 @@ from wavescope.formats.sqlite.sqlite_pages import (
     PagesKind,
     PagesRead,
     PagesStatus,
-    ReadColumn,
     TableReader,
-    pages_library,
 )
 from wavescope.formats.sqlite.sqlite_table import (
     ColumnKind,
@@ -38,6 +36,7 @@ from wavescope.formats.sqlite.sqlite_table import (
     table_layout,
 )
 from wavescope.formats.sqlite.text_column import TextColumn
+from wavescope.native.structures import ReadColumn
 
 __all__ = [
     "ColumnBlock",
@@ -184,12 +183,9 @@ class PagesFile:
 
     def open(self, layout: TableLayout, requests: Sequence[ColumnRequest]) -> bool:
         """Whether the table can be read from pages, from its first row on."""
-        library = pages_library()
-        if library is None:
-            return False
         columns = [_read_column(layout, request) for request in requests]
         try:
-            self._reader = TableReader(library, self._path, layout.root_page, columns)
+            self._reader = TableReader(self._path, layout.root_page, columns)
         except PagesError:
             return False
         if self._reader.seek_after(INT64_MIN) is PagesStatus.OK:
@@ -249,8 +245,7 @@ def _can_read_pages(connection: sqlite3.Connection, path: Path, layout: TableLay
     """Whether the file alone, without SQLite's help, holds every row as it is now."""
     real = os.path.realpath(path)
     return (
-        pages_library() is not None
-        and not layout.has_generated_columns
+        not layout.has_generated_columns
         and not connection.in_transaction
         and Path(real).is_file()
         and not any(_is_filled(Path(real + suffix)) for suffix in ("-wal", "-journal"))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.formats.timeline.slice_columns import Pieces
 
 MOST_BODIES = 1 << 16

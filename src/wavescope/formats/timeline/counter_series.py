@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.formats.timeline.encoder_library import address, encoder_library
+from wavescope.native import columns_library
 
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
@@ -56,21 +56,17 @@ class BinnedSeries:
 
     def add(self, series: Int32s, times_ns: Int64s, steps: Int64s) -> None:
         """Let each row's series step up or down at its time."""
-        library = encoder_library()
-        if library is None:
-            self._add_in_python(series, times_ns, steps)
-            return
-        library.wavescope_bins_add(
+        columns_library().wavescope_bins_add(
             len(series),
-            address(series),
-            address(times_ns),
-            address(steps),
+            series,
+            times_ns,
+            steps,
             self._origin_ns,
             self._width_bits,
             self._series_count,
             self._bins,
-            address(self._height),
-            address(self._area),
+            self._height,
+            self._area,
         )
 
     def samples(self, series: int, scale: float = 1.0) -> Samples:
@@ -90,18 +86,6 @@ class BinnedSeries:
         means = np.round(np.maximum(filled[used] / covered[used], 0.0) * scale, 3)
         times = np.append(starts[used], self._span.last_ns)
         return _changes(times, np.append(means, 0.0))
-
-    def _add_in_python(self, series: Int32s, times_ns: Int64s, steps: Int64s) -> None:
-        # Unsigned: the difference of two int64 times may need all 64 bits.
-        since_origin = times_ns.view(np.uint64) - np.int64(self._origin_ns).view(np.uint64)
-        bins = since_origin >> np.uint64(self._width_bits)
-        known = (series >= 0) & (series < self._series_count) & (bins < np.uint64(self._bins))
-        since_origin, steps = since_origin[known], steps[known]
-        width = 1 << self._width_bits
-        at = series[known].astype(np.int64) * self._bins + bins[known].astype(np.int64)
-        until_bin_end = width - (since_origin & np.uint64(width - 1)).astype(np.int64)
-        np.add.at(self._height.reshape(-1), at, steps)
-        np.add.at(self._area.reshape(-1), at, steps * until_bin_end)
 
 
 class StepSeries:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import heapq
 import weakref
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.formats.timeline.encoder_library import address, encoder_library
 from wavescope.formats.timeline.tracks import TrackLayout
+from wavescope.native import columns_library
 
 if TYPE_CHECKING:
     from wavescope.formats.timeline.writer import TimelineWriter
@@ -20,46 +19,6 @@ NESTED_LANES = 32
 Int64s = npt.NDArray[np.int64]
 
 
-class _FlatLanes:
-    """Gives each slice the lowest lane that is free at its start."""
-
-    def __init__(self) -> None:
-        self._busy: list[tuple[int, int]] = []
-        self._free: list[int] = []
-        self._lane_count = 0
-
-    def place(self, start_ns: int, end_ns: int) -> int:
-        while self._busy and self._busy[0][0] <= start_ns:
-            heapq.heappush(self._free, heapq.heappop(self._busy)[1])
-        if self._free:
-            lane = heapq.heappop(self._free)
-        else:
-            lane = self._lane_count
-            self._lane_count += 1
-        heapq.heappush(self._busy, (end_ns, lane))
-        return lane
-
-
-class _NestedLanes:
-    """Gives each slice the lowest lane on which it crosses nothing."""
-
-    def __init__(self) -> None:
-        self._open_ends: list[list[int]] = []
-        self._beyond = _FlatLanes()
-
-    def place(self, start_ns: int, end_ns: int) -> int:
-        for lane in range(NESTED_LANES):
-            if lane == len(self._open_ends):
-                self._open_ends.append([])
-            open_ends = self._open_ends[lane]
-            while open_ends and open_ends[-1] <= start_ns:
-                open_ends.pop()
-            if not open_ends or open_ends[-1] >= end_ns:
-                open_ends.append(end_ns)
-                return lane
-        return NESTED_LANES + self._beyond.place(start_ns, end_ns)
-
-
 class Lanes:
     """Assigns lanes per track; `nested` also allows a slice inside the one open on its lane.
 
@@ -67,14 +26,11 @@ class Lanes:
     """
 
     def __init__(self, *, nested: bool) -> None:
-        self._kind = _NestedLanes if nested else _FlatLanes
-        self._tracks: dict[int, _NestedLanes | _FlatLanes] = {}
-        self._native = encoder_library()
-        if self._native is not None:
-            self._handle = self._native.wavescope_lanes_open(int(nested))
-            if not self._handle:
-                raise MemoryError
-            weakref.finalize(self, self._native.wavescope_lanes_close, self._handle)
+        self._library = columns_library()
+        self._handle = self._library.wavescope_lanes_open(nested)
+        if not self._handle:
+            raise MemoryError
+        weakref.finalize(self, self._library.wavescope_lanes_close, self._handle)
 
     def assign(
         self,
@@ -84,19 +40,8 @@ class Lanes:
     ) -> npt.NDArray[np.int32]:
         """The lane of each row, counted from 0 on each track."""
         lanes = np.empty(len(tracks), np.int32)
-        if self._native is None:
-            rows = zip(tracks.tolist(), start_ns.tolist(), end_ns.tolist(), strict=True)
-            for row, (track, start, end) in enumerate(rows):
-                if track not in self._tracks:
-                    self._tracks[track] = self._kind()
-                lanes[row] = self._tracks[track].place(start, end)
-        elif self._native.wavescope_lanes_assign(
-            self._handle,
-            len(tracks),
-            address(tracks),
-            address(start_ns),
-            address(end_ns),
-            address(lanes),
+        if self._library.wavescope_lanes_assign(
+            self._handle, len(tracks), tracks, start_ns, end_ns, lanes
         ):
             raise MemoryError
         return lanes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.formats.timeline.bodies import BodyTable, EventBody
 from wavescope.formats.timeline.counter_series import GpuBusy, StepSeries
 from wavescope.formats.timeline.lanes import LaneTracks

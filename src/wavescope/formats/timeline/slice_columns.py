@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.formats.timeline.encoder_library import SlicesStructure, address, addresses
+from wavescope.native import pointer
+from wavescope.native.pointers import Int64, address_of, pointers
+from wavescope.native.structures import Slices
 
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
@@ -75,27 +76,14 @@ class SliceColumns:
     def __len__(self) -> int:
         return len(self.start_ns)
 
-    def size_texts(self, row: int) -> Iterator[tuple[bytes, bytes]]:
-        """The sizes of `row` that are known: encoded label and text."""
-        for label, axes in self.sizes:
-            size = [int(values[row]) for values in axes]
-            if any(value != -1 for value in size):
-                yield label, b"%d,%d,%d" % tuple(size)
 
-    def is_instant(self, row: int) -> bool:
-        """Whether `row` is a mark without a duration."""
-        return self.instant is not None and bool(self.instant[row])
-
-
-def encoded_natively(columns: SliceColumns, encoder: NativeEncoder) -> Iterator[memoryview]:
-    """The bytes that a native encoder makes of `columns`; each piece is valid until the next."""
+def encoded(columns: SliceColumns, encoder: NativeEncoder) -> Iterator[memoryview]:
+    """The bytes that `encoder` makes of `columns`; each piece is valid until the next."""
     structure, alive = _structure(columns)
     buffer = np.empty(BUFFER_BYTES, np.uint8)
-    next_row = ctypes.c_int64(0)
+    next_row = Int64(0)
     while next_row.value < len(columns):
-        written = encoder(
-            ctypes.byref(structure), ctypes.byref(next_row), buffer.ctypes.data, len(buffer)
-        )
+        written = encoder(structure, next_row, buffer, len(buffer))
         if written < 0:
             buffer = np.empty(-written, np.uint8)
         else:
@@ -103,17 +91,7 @@ def encoded_natively(columns: SliceColumns, encoder: NativeEncoder) -> Iterator[
     del alive
 
 
-def encoded_in_python(
-    columns: SliceColumns, row_bytes: Callable[[SliceColumns, int], bytes]
-) -> Iterator[bytes]:
-    """The same bytes from a function that encodes one row."""
-    step = 4096
-    for first in range(0, len(columns), step):
-        rows = range(first, min(first + step, len(columns)))
-        yield b"".join(row_bytes(columns, row) for row in rows)
-
-
-def _structure(columns: SliceColumns) -> tuple[SlicesStructure, list[Any]]:
+def _structure(columns: SliceColumns) -> tuple[Slices, list[Any]]:
     """The native view of `columns`, and what must stay alive while it is used."""
     flows, text = columns.flows, columns.text
     integers = [values for _, values in columns.integers]
@@ -123,32 +101,33 @@ def _structure(columns: SliceColumns) -> tuple[SlicesStructure, list[Any]]:
         + [label for label, _ in columns.sizes]
         + ([text[0]] if text is not None else [])
     )
-    pointers, size_pointers = addresses(integers), addresses(sizes)
+    integer_pointers = pointers(integers, np.int64)
+    size_pointers = pointers(sizes, np.int64)
     blobs = [
         np.frombuffer(data or b"\0", np.uint8)
         for data in (columns.bodies.data, labels.data, text[1].data if text is not None else b"")
     ]
-    structure = SlicesStructure(
+    structure = Slices(
         rows=len(columns),
-        start_ns=address(columns.start_ns),
-        end_ns=address(columns.end_ns),
+        start_ns=pointer(columns.start_ns, np.int64),
+        end_ns=pointer(columns.end_ns, np.int64),
         base_ns=columns.base_ns,
-        track=address(columns.track),
-        process=address(columns.process),
-        body=address(columns.body),
-        bodies=address(blobs[0]),
-        body_offsets=address(columns.bodies.offsets),
-        instant=address(columns.instant),
-        flow_offsets=address(flows.offsets) if flows is not None else None,
-        flow_ids=address(flows.ids) if flows is not None else None,
+        track=pointer(columns.track, np.int64),
+        process=pointer(columns.process, np.int64),
+        body=pointer(columns.body, np.int32),
+        bodies=pointer(blobs[0], np.uint8),
+        body_offsets=pointer(columns.bodies.offsets, np.int64),
+        instant=pointer(columns.instant, np.uint8),
+        flow_offsets=pointer(flows.offsets, np.int64) if flows is not None else None,
+        flow_ids=pointer(flows.ids, np.int64) if flows is not None else None,
         incoming_flows=flows is not None and flows.incoming,
         integer_count=len(integers),
-        integers=address(pointers),
+        integers=address_of(integer_pointers),
         size_count=len(columns.sizes),
-        sizes=address(size_pointers),
-        labels=address(blobs[1]),
-        label_offsets=address(labels.offsets),
-        text=address(blobs[2]),
-        text_offsets=address(text[1].offsets) if text is not None else None,
+        sizes=address_of(size_pointers),
+        labels=pointer(blobs[1], np.uint8),
+        label_offsets=pointer(labels.offsets, np.int64),
+        text=pointer(blobs[2], np.uint8),
+        text_offsets=pointer(text[1].offsets, np.int64) if text is not None else None,
     )
-    return structure, [columns, labels, pointers, size_pointers, blobs]
+    return structure, [columns, labels, integer_pointers, size_pointers, blobs]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.distinct_rows import DistinctRows
+from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.formats.timeline.counter_series import Span
 from wavescope.model.columns import CALLS, MARKERS, OPS, PROCESSES
 from wavescope.model.source import Batch, TraceSource, missing_value, read_columns

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.sqlite.sqlite_columns import (

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tests.capture_analyses import traced
 from tests.capture_folders import a_capture, decoder_dependencies, step
-from wavescope.analyze.capture import CaptureAnalysis, counter_model
+from tests.reference import wait_counters
+from wavescope.analyze.capture import CaptureAnalysis
 from wavescope.analyze.capture.counter_model import (
     Dependencies,
     counter_program,
@@ -18,9 +19,6 @@ from wavescope.analyze.capture.counter_model import (
 from wavescope.analyze.capture.counter_rules import COUNTERS, CounterRules
 from wavescope.analyze.capture.decoder_checks import reproduced_dependencies
 from wavescope.analyze.capture.traced_chip import IsaFamily
-from wavescope.native.library import columns_library
-
-needs_native = pytest.mark.skipif(columns_library() is None, reason="built without native code")
 
 
 def ran(gfxip: int, *texts: str) -> CaptureAnalysis:
@@ -231,17 +229,18 @@ def test_lists_that_differ_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def both(analysis: CaptureAnalysis, rules: CounterRules) -> tuple[Dependencies, Dependencies]:
     program = counter_program(analysis.instructions, analysis.chip.family, rules)
     row, offsets = analysis.waves.row, analysis.waves.event_offsets
-    return find_dependencies(program, row, offsets), counter_model._found(program, row, offsets)
+    return find_dependencies(program, row, offsets), wait_counters.find_dependencies(
+        program, row, offsets
+    )
 
 
-@needs_native
 @settings(max_examples=60)
 @given(
     st.sampled_from([9, 10, 12]),
     st.lists(st.lists(st.integers(0, 14), max_size=30), min_size=1, max_size=3),
     st.sampled_from(list(CounterRules)),
 )
-def test_the_native_model_and_its_twin_agree(
+def test_the_native_model_and_the_reference_agree(
     gfxip: int, waves: list[list[int]], rules: CounterRules
 ) -> None:
     texts = [*_MEMORY[gfxip], "s_wait_idle"]

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tests.chunks import HOST, OP, PAGE, RAW_TICKS, TIMES_LOST, ProcessMaker, a_process
 from wavescope.errors import UnreadableInputError
 from wavescope.formats import open_source, open_trace
-from wavescope.formats.session.reading import open_session
+from wavescope.formats.session.folder import write_session_facts
+from wavescope.formats.session.reading import Window, open_session
 from wavescope.formats.session.reading.call_links import link_batches
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.columns import (
@@ -424,6 +425,66 @@ def test_coverage_says_in_words_why_dispatches_are_missing(tmp_path: Path) -> No
             "dispatches that were timed, but whose records are not in the files": 2,
             "device-side enqueue is not recorded": 3,
         }
+
+
+def a_filtered_process(folder: Path, pattern: str) -> ProcessMaker:
+    write_session_facts(folder, {"kernel_filter": pattern})
+    process = a_process(folder).with_agent(0).with_counter(seen=6, timed=5, skipped=(0, 0, 1))
+    process.with_fact("kernel", object=0x100, name="_Z4gemmPf", ns=0)
+    process.with_fact("kernel", object=0x100, name="_Z4copyPf", ns=50)
+    process.with_op(start=10, end=20, kernel=0x100).with_op(start=60, end=70, kernel=0x100)
+    process.with_op(start=80, end=90, kernel=0x200).with_copy(91, 92, 4096, HOST, 0)
+    process.with_op(start=95, end=99, kernel=0x100).with_op(start=96, end=99, kernel=0x100)
+    return process
+
+
+@pytest.mark.parametrize(
+    ("pattern", "starts", "timed"),
+    [
+        ("(?i)GEMM", [10, 91], 1),
+        (r"^copy\(float\*\)$", [60, 91, 95, 96], 3),
+        ("at 0x200", [80, 91], 1),
+        ("nothing", [91], 0),
+    ],
+)
+def test_kernels_that_are_not_asked_for_are_counted_and_left_out(
+    pattern: str, starts: list[int], timed: int, tmp_path: Path
+) -> None:
+    a_filtered_process(tmp_path, pattern).write()
+    with open_trace(tmp_path) as trace:
+        assert trace.ops["start_ns"].tolist() == starts
+        assert trace.coverage["seen"].tolist() == [6, 0]
+        assert trace.coverage["timed"].tolist() == [timed, 0]
+        assert trace.coverage["skipped"].tolist() == [1, 5 - timed]
+        assert trace.coverage.strings("reason")[1] == "whose name does not match --kernel"
+        assert not list(trace.notes)
+
+
+def test_kernels_of_a_killed_process_are_chosen_too(tmp_path: Path) -> None:
+    a_filtered_process(tmp_path, "gemm").write(ended=False)
+    with open_trace(tmp_path) as trace:
+        assert trace.ops["start_ns"].tolist() == [10, 91]
+        assert trace.coverage["timed"].tolist() == [1, 0]
+        assert trace.coverage["skipped"].tolist() == [1, 4]
+
+
+def test_kernels_of_a_window_are_chosen_within_it(tmp_path: Path) -> None:
+    process = a_filtered_process(tmp_path, "copy")
+    process.write()
+    with Trace(open_session(tmp_path, {process.base: Window(50, 95)})) as trace:
+        assert trace.ops["start_ns"].tolist() == [60, 91]
+        assert trace.coverage["timed"].tolist() == [1, 0, 0]
+        assert trace.coverage["seen"].tolist() == [4, 0, 0]
+        assert trace.coverage["skipped"].tolist() == [1, 1, 1]  # too early, paused, another name
+
+
+def test_a_pattern_in_a_session_that_is_none_shows_all(tmp_path: Path) -> None:
+    a_filtered_process(tmp_path, "(").write()
+    with open_trace(tmp_path) as trace:
+        assert trace.ops["start_ns"].tolist() == [10, 60, 80, 91, 95, 96]
+        assert trace.coverage["timed"].tolist() == [5]
+        notes = [note for note, _ in trace.notes]
+    assert notes == ["the pattern of kernels is no regular expression: all are shown"]
 
 
 def test_copies_are_no_dispatches_in_the_coverage(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session.reading.call_rows import CallRows
 from wavescope.formats.session.reading.op_rows import OpRows
 from wavescope.formats.session.record_file import Records

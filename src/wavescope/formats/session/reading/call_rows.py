@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session.layout import CALL_KIND
 from wavescope.formats.session.reading.facts import Fact, text, words
 from wavescope.formats.session.reading.op_rows import LARGEST_TIME

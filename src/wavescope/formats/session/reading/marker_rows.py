@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session.layout import MarkerFlag, MarkerRecordKind
 from wavescope.formats.session.reading.op_rows import LARGEST_TIME
 from wavescope.formats.session.reading.process import ProcessChunks

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session.layout import HOST_DEVICE, OpFlag, OpRecordKind
 from wavescope.formats.session.queue_keys import directions, queue_keys
-from wavescope.formats.session.reading.facts import KernelNames
+from wavescope.formats.session.reading.kernels import KernelNames
 from wavescope.formats.session.reading.process import ProcessChunks
 from wavescope.formats.session.record_file import Block, Lookup, Records
 from wavescope.model.columns import OPS, UNKNOWN
@@ -50,6 +50,8 @@ class OpSurvey:
     """Dispatches by queue that start before the window."""
     beyond: Counter[int] = field(default_factory=Counter)
     """Dispatches by queue that start when the window is over."""
+    filtered: Counter[int] = field(default_factory=Counter)
+    """Dispatches by queue that have times, but whose kernel is not asked for."""
     last_event_ns: int = -1
     left_out: Counter[str] = field(default_factory=Counter)
 
@@ -71,6 +73,8 @@ def survey_ops(process: ProcessChunks) -> OpSurvey:
         if process.window is not None:
             _count_dispatches(block.records[reasons == _BEFORE], survey.before)
             _count_dispatches(block.records[reasons == _BEYOND], survey.beyond)
+        if process.kernel_filter is not None:
+            _count_dispatches(block.records[reasons == _FILTERED], survey.filtered)
         records = block.records[reasons == 0]
         if len(records):
             _survey_block(process, records, survey)
@@ -117,13 +121,13 @@ _SENTENCES = (
     "ops with GPU ticks but without clock readings to convert them, left out",
     "ops with impossible times, left out",
 )
-_BEFORE, _BEYOND = len(_SENTENCES), len(_SENTENCES) + 1
-"""Reasons that need no sentence: outside of the window."""
+_BEFORE, _BEYOND, _FILTERED = range(len(_SENTENCES), len(_SENTENCES) + 3)
+"""Reasons that need no sentence: outside of the window, and kernels that are not asked for."""
 
 
 def _reasons(process: ProcessChunks, records: Records) -> Array:
     """By record: 0 when it counts, else the place of the sentence that says why not, or one of
-    the two that have none.
+    those that have none.
     """
     kinds, flags = records["kind"], records["flags"]
     unconvertible = (flags & OpFlag.RAW_TICKS != 0) & ~process.clock_works[records["gpu"]]
@@ -138,6 +142,11 @@ def _reasons(process: ProcessChunks, records: Records) -> Array:
         starts = times_ns(process, records[timed], "start")
         reasons[timed[process.window.starts_before(starts)]] = _BEFORE
         reasons[timed[process.window.starts_beyond(starts)]] = _BEYOND
+    if process.kernel_filter is not None:
+        dispatches = np.flatnonzero((reasons == 0) & (kinds == OpRecordKind.DISPATCH))
+        starts = times_ns(process, records[dispatches], "start")
+        wanted = process.kernel_filter.wanted(records["kernel"][dispatches], starts)
+        reasons[dispatches[~wanted]] = _FILTERED
     return reasons
 
 

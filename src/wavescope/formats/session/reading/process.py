@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.session import layout
 from wavescope.formats.session.folder import is_running
 from wavescope.formats.session.layout import BASE_NAME, FACTS_SUFFIX, TEXT_SUFFIX, Stream
 from wavescope.formats.session.pending import OpRecords, completed_records, pending_path
 from wavescope.formats.session.reading.facts import Facts, TickClock, integer, read_facts, text
+from wavescope.formats.session.reading.kernels import KernelFilter
 from wavescope.formats.session.record_file import DamagedStreamError, RecordFile, Records, Texts
 from wavescope.model.notes import Notes
 from wavescope.model.strings import StringTable
@@ -58,6 +60,8 @@ class ProcessChunks:
         notes: Notes,
         strings: StringTable,
         window: Window | None = None,
+        *,
+        kernel_pattern: re.Pattern[str] | None = None,
     ) -> None:
         found = BASE_NAME.fullmatch(base)
         assert found is not None
@@ -68,6 +72,10 @@ class ProcessChunks:
         self.window = window
         """The part of it that is wanted; None for all."""
         self.facts: Facts = read_facts(self._path(FACTS_SUFFIX))
+        self.kernel_filter = (
+            None if kernel_pattern is None else KernelFilter(kernel_pattern, self.facts.kernels)
+        )
+        """Whose dispatches are rows; None for all."""
         self.texts = Texts(self._path(TEXT_SUFFIX), strings)
         self.is_running = self.facts.end is None and is_running(
             self.pid, self.start_ns, f"{base}.{FACTS_SUFFIX}"

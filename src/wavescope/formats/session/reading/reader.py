@@ -7,6 +7,7 @@ tails, damaged headers, records of unknown kinds) is left out and noted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
@@ -15,10 +16,11 @@ import numpy.typing as npt
 
 from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.session.folder import process_bases, read_session_facts
+from wavescope.formats.session.folder import KERNEL_FILTER, process_bases, read_session_facts
 from wavescope.formats.session.reading.call_links import CallValues, link_batches
 from wavescope.formats.session.reading.call_rows import CallRows, CallSurvey, survey_calls
-from wavescope.formats.session.reading.facts import KernelNames, address, integer
+from wavescope.formats.session.reading.facts import address, integer
+from wavescope.formats.session.reading.kernels import KernelNames
 from wavescope.formats.session.reading.marker_rows import MarkerIndex, MarkerRows, index_markers
 from wavescope.formats.session.reading.numbering import Numbering, number
 from wavescope.formats.session.reading.op_rows import OpRows, OpSurvey, survey_ops
@@ -111,8 +113,11 @@ class ChunkSource(Closing):
         self._small = TraceBuilder(self.path, FORMAT)
         self.strings: StringTable = self._small.strings
         self.notes: Notes = self._small.notes
+        pattern = _kernel_pattern(session.get(KERNEL_FILTER, ""), self.notes)
         processes = [
-            ProcessChunks(folder, base, self.notes, self.strings, windows.get(base))
+            ProcessChunks(
+                folder, base, self.notes, self.strings, windows.get(base), kernel_pattern=pattern
+            )
             for base in bases
         ]
         surveys = [survey_ops(process) for process in processes]
@@ -196,6 +201,17 @@ class ChunkSource(Closing):
             self._counts[table.name] += slots
         self._counts[LINKS.name] = self._counts[OPS.name]
         return _ProcessRows(ops, call_rows, markers, calls.linked_count)
+
+
+def _kernel_pattern(text: str, notes: Notes) -> re.Pattern[str] | None:
+    """The kernels that the recording was asked for; None for all."""
+    if not text:
+        return None
+    try:
+        return re.compile(text)
+    except (re.error, RecursionError, OverflowError):
+        notes.add("the pattern of kernels is no regular expression: all are shown")
+        return None
 
 
 def _last_event_ns(

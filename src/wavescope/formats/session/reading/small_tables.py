@@ -8,7 +8,13 @@ from pathlib import PurePath
 
 import numpy as np
 
-from wavescope.formats.session.layout import COPY_QUEUE, COUNTER_KIND, LOSS_REASONS, SKIP_REASONS
+from wavescope.formats.session.layout import (
+    COPY_QUEUE,
+    COUNTER_KIND,
+    LOSS_REASONS,
+    SKIP_FILTER,
+    SKIP_REASONS,
+)
 from wavescope.formats.session.queue_keys import queue_key
 from wavescope.formats.session.reading.facts import ClockPair, Fact, address, integer, text, words
 from wavescope.formats.session.reading.numbering import Numbering
@@ -116,6 +122,9 @@ def add_coverage(
             if not process.is_settled or process.window is not None:
                 # Counters are brought up to date after the records, and know of no window.
                 record["timed"] = survey.timed[key]
+            else:
+                record["timed"] -= min(survey.filtered[key], int(record["timed"]))
+            record["skipped"][SKIP_FILTER] += survey.filtered[key]
             record["seen"] = max(0, int(record["seen"]) - survey.beyond[key])
             timed += _count(record["timed"])
             missing = _missing(process, record, _fallen_out(process, survey, key))

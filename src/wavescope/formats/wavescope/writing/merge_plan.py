@@ -15,7 +15,7 @@ from pathlib import PurePath
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.errors import UnreadableInputError
 from wavescope.model.columns import (
     AGENTS,

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
-from wavescope.arrays.array_types import Array
+from wavescope.arrays import Array
 from wavescope.formats.registry import ExportOptions
 from wavescope.formats.sqlite.sqlite_bulk import BulkDatabase
 from wavescope.formats.sqlite.sqlite_columns import TextColumn

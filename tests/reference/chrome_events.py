@@ -1,7 +1,4 @@
-"""Chrome trace events through Python's own JSON reader, for installs without the native library.
-
-Gives the same batches and values, from the whole text in memory.
-"""
+"""Chrome trace events by Python's own JSON reader, from the whole text; see native/chrome_json."""
 
 from __future__ import annotations
 
@@ -381,7 +378,7 @@ def _require_shallow(data: bytes) -> None:
         raise MalformedEventsError("nested more than 256 levels deep", 0)
 
 
-def python_batches(
+def event_batches(
     blocks: Iterable[bytes],
     tables: EventTables,
     dropped_args: Iterable[str],

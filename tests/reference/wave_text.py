@@ -1,4 +1,4 @@
-"""Reads a wave file with Python's JSON; gives what the native reader gives, more slowly."""
+"""A wave file read with Python's JSON; see native/thread_trace/wave_reader.cpp."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import orjson
+
+from wavescope.formats.captures.wave_columns import Status, WaveColumns, WaveFacts
 
 _FACTS = ("begin", "end", "cu", "id", "simd", "slot")
 _ABSENT = -(2**63)
@@ -48,6 +50,27 @@ def wave_text(data: bytes) -> WaveText:
         wave = {}
         status = status or (_NOT_A_WAVE if isinstance(document, dict) else _MALFORMED)
     return _of_wave(wave, status)
+
+
+def add_wave_text(columns: WaveColumns, data: bytes) -> tuple[Status, WaveFacts]:
+    """What `WaveColumns.add` does."""
+    wave, raw = wave_text(data), columns._raw
+    ends = columns.producer_count + wave.producer_end
+    counts = {"event": len(wave.events), "list": len(ends), "producer": len(wave.producer_line)}
+    facts = WaveFacts(*wave.facts, wave.unusable)
+    for kind, count in counts.items():
+        if getattr(raw, f"{kind}_count") + count > getattr(raw, f"{kind}_capacity"):
+            return Status.FULL, facts
+    filled = {kind: getattr(raw, f"{kind}_count") for kind in counts}
+    places = {kind: slice(filled[kind], filled[kind] + counts[kind]) for kind in counts}
+    for index, name in enumerate(("time", "category", "stall", "duration", "line")):
+        getattr(columns, name)[places["event"]] = wave.events[:, index]
+    columns.wait_line[places["list"]] = wave.wait_line
+    columns.producer_end[places["list"]] = ends
+    columns.producer_line[places["producer"]] = wave.producer_line
+    for kind, count in counts.items():
+        setattr(raw, f"{kind}_count", filled[kind] + count)
+    return Status(wave.status), facts
 
 
 def _of_wave(wave: dict[str, Any], status: int) -> WaveText:

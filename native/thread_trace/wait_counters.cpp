@@ -23,7 +23,7 @@ struct Outstanding {
 
 class Counters {
  public:
-  Counters(const ws_counter_family& family, ws_dependencies& found) : family_(family), found_(found) {}
+  Counters(const WavescopeCounterFamily& family, WavescopeDependencies& found) : family_(family), found_(found) {}
 
   void begin_wave() {
     for (Outstanding& counter : counters_) {
@@ -33,21 +33,21 @@ class Counters {
     for (std::vector<int64_t>& group : shared_) group.clear();
   }
 
-  void issue(int64_t event, const ws_counter_action& action) {
-    for (int index = 0; index < WS_COUNTERS; ++index) {
+  void issue(int64_t event, const WavescopeCounterAction& action) {
+    for (int index = 0; index < WAVESCOPE_COUNTERS; ++index) {
       Outstanding& counter = counters_[index];
       if ((action.unorders >> index & 1) != 0) counter.is_ordered = false;
       for (int count = 0; count < action.increments[index]; ++count) counter.events.push_back(event);
     }
-    if (action.shared_group >= 0 && action.shared_group < WS_SHARED_GROUPS) {
+    if (action.shared_group >= 0 && action.shared_group < WAVESCOPE_SHARED_GROUPS) {
       shared_[action.shared_group].push_back(event);
     }
   }
 
-  bool wait(int64_t event, const ws_counter_action& action) {
+  bool wait(int64_t event, const WavescopeCounterAction& action) {
     if (action.drains_all != 0) return drain(event);
     for (const int32_t index : family_.wait_order) {
-      if (index < 0 || index >= WS_COUNTERS || (action.waited >> index & 1) == 0) continue;
+      if (index < 0 || index >= WAVESCOPE_COUNTERS || (action.waited >> index & 1) == 0) continue;
       if (!take(event, index, action.limits[index])) return false;
     }
     return true;
@@ -59,7 +59,7 @@ class Counters {
     if (limit <= 0) counter.is_ordered = true;
     if (!counter.is_ordered) return true;
     const int64_t before = found_.producer_count;
-    for (int group = 0; group < WS_SHARED_GROUPS; ++group) {
+    for (int group = 0; group < WAVESCOPE_SHARED_GROUPS; ++group) {
       if ((family_.shared_of[index] >> group & 1) == 0) continue;
       if (!append(shared_[group], 0, shared_[group].size())) return false;
       shared_[group].clear();
@@ -75,19 +75,18 @@ class Counters {
   bool drain(int64_t event) {
     const int64_t before = found_.producer_count;
     for (const int32_t index : family_.wait_order) {
-      if (index < 0 || index >= WS_COUNTERS) continue;
+      if (index < 0 || index >= WAVESCOPE_COUNTERS) continue;
       Outstanding& counter = counters_[index];
       if (!append(counter.events, counter.taken, counter.size())) return false;
       counter.clear();
       counter.is_ordered = true;
     }
-    return close_list(event, WS_COUNTERS, before);
+    return close_list(event, WAVESCOPE_COUNTERS, before);
   }
 
   bool append(const std::vector<int64_t>& events, std::size_t first, std::size_t count) {
     if (found_.producer_count + static_cast<int64_t>(count) > found_.producer_capacity) return false;
-    std::copy_n(events.begin() + static_cast<std::ptrdiff_t>(first), count,
-                found_.producer_event + found_.producer_count);
+    std::copy_n(events.begin() + static_cast<std::ptrdiff_t>(first), count, found_.producer_event + found_.producer_count);
     found_.producer_count += static_cast<int64_t>(count);
     return true;
   }
@@ -102,17 +101,17 @@ class Counters {
     return true;
   }
 
-  const ws_counter_family& family_;
-  ws_dependencies& found_;
-  Outstanding counters_[WS_COUNTERS];
-  std::vector<int64_t> shared_[WS_SHARED_GROUPS];
+  const WavescopeCounterFamily& family_;
+  WavescopeDependencies& found_;
+  Outstanding counters_[WAVESCOPE_COUNTERS];
+  std::vector<int64_t> shared_[WAVESCOPE_SHARED_GROUPS];
 };
 
 }  // namespace
 
-int ws_counter_model(const int32_t* row, const int64_t* offsets, int64_t wave_count, const int32_t* action_of_row,
-                     int64_t row_count, const ws_counter_action* actions, int64_t action_count,
-                     const ws_counter_family* family, ws_dependencies* dependencies) {
+int wavescope_wait_dependencies(const int32_t* row, const int64_t* offsets, int64_t wave_count, const int32_t* action_of_row,
+                                int64_t row_count, const WavescopeCounterAction* actions, int64_t action_count,
+                                const WavescopeCounterFamily* family, WavescopeDependencies* dependencies) {
   try {
     Counters counters(*family, *dependencies);
     for (int64_t wave = 0; wave < wave_count; ++wave) {
@@ -122,7 +121,7 @@ int ws_counter_model(const int32_t* row, const int64_t* offsets, int64_t wave_co
         const int32_t number = action_of_row[row[event]];
         if (number < 0) continue;
         if (number >= action_count) return 1;
-        const ws_counter_action& action = actions[number];
+        const WavescopeCounterAction& action = actions[number];
         if (action.is_wait == 0) {
           counters.issue(event, action);
         } else if (!counters.wait(event, action)) {

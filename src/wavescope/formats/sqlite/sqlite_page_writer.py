@@ -1,4 +1,4 @@
-"""The two ways to get rows into a closed database file: building pages, and SQL."""
+"""Fills tables of a closed database file by building their pages (native/sqlite_pages)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,15 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
-from typing import Any, Protocol
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.formats.sqlite.sqlite_open import quoted
-from wavescope.formats.sqlite.sqlite_pages import (
-    BulkColumn,
-    BulkWriter,
-    ColumnValues,
-    PagesError,
-    PagesStatus,
-    WholeNumbers,
-)
+from wavescope.formats.sqlite.sqlite_pages import ColumnValues, PagesError, PagesKind, PagesStatus
 from wavescope.formats.sqlite.sqlite_table import (
     Affinity,
     TableColumn,
@@ -32,6 +25,18 @@ from wavescope.formats.sqlite.sqlite_table import (
     table_layout,
 )
 from wavescope.formats.sqlite.text_column import TextColumn
+from wavescope.native import columns_library, pointer
+from wavescope.native.pointers import Handle, Int32
+from wavescope.native.structures import BulkColumn, BulkValues
+
+
+class WholeNumbers(IntEnum):
+    """WavescopeWholeNumbers of sqlite_pages.h."""
+
+    AS_REAL = 0
+    AS_INTEGER = 1
+    AS_SHORT_INTEGER = 2
+
 
 _WHOLE_NUMBERS = {
     Affinity.INTEGER: WholeNumbers.AS_INTEGER,
@@ -51,61 +56,50 @@ class FilledTable:
     handle: int = -1
 
 
-class Engine(Protocol):
-    """One way to get rows into the file; after any error only `abort` is called."""
-
-    def layout(self, table: str) -> TableLayout:
-        """The layout of `table`."""
-
-    def require_empty(self, layout: TableLayout) -> None:
-        """ValueError when the table has rows."""
-
-    def add_table(self, table: FilledTable) -> None:
-        """Prepares for rows of this empty table."""
-
-    def append(
-        self,
-        table: FilledTable,
-        rowids: npt.NDArray[np.int64],
-        columns: Sequence[ColumnValues | None],
-    ) -> None:
-        """Adds rows; one entry per column of the table, None for NULL and for the rowid."""
-
-    def finish(self) -> None:
-        """Makes all rows part of the file."""
-
-    def abort(self) -> None:
-        """Leaves the file as it was."""
-
-
 def connect(path: Path) -> sqlite3.Connection:
     """A connection to an existing file, with transactions under our own control."""
     uri = f"file:{quote(os.fsencode(path.absolute()))}?mode=rw"
     return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=LOCK_TIMEOUT_S)
 
 
-class PageEngine:
-    """Builds the tables' pages in native code."""
+class PageWriter:
+    """Builds b-trees of empty tables behind the end of the file; after an error only `abort`."""
 
-    def __init__(self, writer: BulkWriter, path: Path) -> None:
-        self._writer = writer
+    def __init__(self, path: Path) -> None:
+        self._library = columns_library()
         self._path = path
         self._tables: list[FilledTable] = []
+        self._handle = Handle()
+        error_number = Int32()
+        status = self._library.wavescope_bulk_open(os.fsencode(path), self._handle, error_number)
+        if status != PagesStatus.OK:
+            error = PagesError(PagesStatus(status), error_number.value)
+            raise ValueError(f"{path} cannot be filled: {error}") from error
 
     def layout(self, table: str) -> TableLayout:
+        """The layout of `table`."""
         with closing(connect(self._path)) as connection:
             return table_layout(connection, table)
 
     def require_empty(self, layout: TableLayout) -> None:
+        """ValueError when the table has rows."""
         with closing(connect(self._path)) as connection:
-            _require_empty(connection, layout)
+            if not is_empty(connection, layout):
+                raise ValueError(f"table {layout.name} has rows already")
 
     def add_table(self, table: FilledTable) -> None:
-        columns = [_bulk_column(table, column) for column in table.layout.columns]
-        try:
-            table.handle = self._writer.add_table(table.layout.root_page, columns)
-        except PagesError as error:
-            raise self._explained(error, table) from error
+        """Prepares for rows of this empty table."""
+        described = [_bulk_column(table, column) for column in table.layout.columns]
+        handle = Int32()
+        status = self._library.wavescope_bulk_add_table(
+            self._handle,
+            table.layout.root_page,
+            (BulkColumn * len(described))(*described),
+            len(described),
+            handle,
+        )
+        self._require_ok(status, table)
+        table.handle = handle.value
         self._tables.append(table)
 
     def append(
@@ -114,27 +108,41 @@ class PageEngine:
         rowids: npt.NDArray[np.int64],
         columns: Sequence[ColumnValues | None],
     ) -> None:
-        try:
-            self._writer.append(table.handle, rowids, columns)
-        except PagesError as error:
-            raise self._explained(error, table) from error
+        """Adds rows; one int64, float64 or text column per column of the table, None for NULL.
+
+        All but the numbers' strides must be contiguous. The rowid's own column is None.
+        """
+        values = (BulkValues * len(columns))(*(_bulk_values(column) for column in columns))
+        status = self._library.wavescope_bulk_append(
+            self._handle, table.handle, len(rowids), rowids, values
+        )
+        self._require_ok(status, table)
 
     def finish(self) -> None:
+        """Makes all rows part of the file."""
         try:
-            self._writer.finish()
-        except PagesError as error:
+            self._require_ok(self._library.wavescope_bulk_finish(self._handle), None)
+        except BaseException:
             self.abort()
-            raise self._explained(error, None) from error
-        self._writer.close()
+            raise
+        self._close()
         self._finish_in_sql([table for table in self._tables if table.last_rowid is not None])
 
     def abort(self) -> None:
+        """Leaves the file as it was."""
         try:
-            self._writer.abort()
-        except PagesError as error:
-            raise self._explained(error, None) from error
+            self._require_ok(self._library.wavescope_bulk_abort(self._handle), None)
         finally:
-            self._writer.close()
+            self._close()
+
+    def _close(self) -> None:
+        self._library.wavescope_bulk_close(self._handle)
+        self._handle = Handle()
+
+    def _require_ok(self, status: int, table: FilledTable | None) -> None:
+        if status != PagesStatus.OK:
+            number = self._library.wavescope_bulk_error_number(self._handle)
+            raise self._explained(PagesError(PagesStatus(status), number), table)
 
     def _finish_in_sql(self, tables: Sequence[FilledTable]) -> None:
         """What SQLite itself would have kept up to date: indexes, and counters of rowids."""
@@ -177,63 +185,6 @@ class PageEngine:
         return ValueError(f"{self._path} cannot be filled: {error}")
 
 
-class SqlEngine:
-    """Inserts the rows in one transaction."""
-
-    def __init__(self, path: Path) -> None:
-        self._connection = connect(path)
-        self._connection.execute("BEGIN")
-
-    def layout(self, table: str) -> TableLayout:
-        return table_layout(self._connection, table)
-
-    def require_empty(self, layout: TableLayout) -> None:
-        _require_empty(self._connection, layout)
-
-    def add_table(self, table: FilledTable) -> None:
-        """Nothing has to be prepared."""
-
-    def append(
-        self,
-        table: FilledTable,
-        rowids: npt.NDArray[np.int64],
-        columns: Sequence[ColumnValues | None],
-    ) -> None:
-        goes_on = table.last_rowid is None or int(rowids[0]) > table.last_rowid
-        if not goes_on or not (rowids[1:] > rowids[:-1]).all():
-            raise ValueError(f"the rowids of {table.layout.name} do not increase")
-        names, marks, lists = [table.layout.rowid_expression()], ["?"], [rowids.tolist()]
-        for column, values in zip(table.layout.columns, columns, strict=True):
-            if column.name == table.layout.rowid_column:
-                continue
-            names.append(quoted(column.name))
-            if values is None:
-                marks.append("NULL")
-            else:
-                marks.append("CAST(? AS TEXT)" if isinstance(values, TextColumn) else "?")
-                lists.append(_python_values(values, table.missing.get(column.name)))
-        self._connection.executemany(
-            f"INSERT INTO main.{quoted(table.layout.name)} ({', '.join(names)})"  # noqa: S608
-            f" VALUES ({', '.join(marks)})",
-            zip(*lists, strict=True),
-        )
-
-    def finish(self) -> None:
-        try:
-            self._connection.execute("COMMIT")
-        finally:
-            self._connection.close()
-
-    def abort(self) -> None:
-        # Closing takes back what was not committed.
-        self._connection.close()
-
-
-def _require_empty(connection: sqlite3.Connection, layout: TableLayout) -> None:
-    if not is_empty(connection, layout):
-        raise ValueError(f"table {layout.name} has rows already")
-
-
 def _bulk_column(table: FilledTable, column: TableColumn) -> BulkColumn:
     missing = table.missing.get(column.name)
     if missing is not None and math.isnan(missing):
@@ -247,10 +198,17 @@ def _bulk_column(table: FilledTable, column: TableColumn) -> BulkColumn:
     )
 
 
-def _python_values(values: ColumnValues, missing: int | float | None) -> list[Any]:
-    if isinstance(values, TextColumn):
-        nulls = values.nulls.tolist()
-        pairs = zip(values.to_bytes_list(), nulls, strict=True)
-        return [None if is_null else text for text, is_null in pairs]
-    numbers: list[Any] = values.tolist()
-    return numbers if missing is None else [None if n == missing else n for n in numbers]
+def _bulk_values(column: ColumnValues | None) -> BulkValues:
+    if column is None:
+        return BulkValues(PagesKind.NULL)
+    if isinstance(column, TextColumn):
+        return BulkValues(
+            PagesKind.TEXT,
+            pointer(column.offsets, np.int64),
+            0,
+            pointer(column.blob, np.uint8),
+            column.blob.size,
+            pointer(column.nulls, np.bool_),
+        )
+    kind = PagesKind.REAL if column.dtype == np.float64 else PagesKind.INTEGER
+    return BulkValues(kind, column.ctypes.data, column.strides[0])
