@@ -15,7 +15,7 @@ from wavescope.model.result import Result
 if TYPE_CHECKING:
     from wavescope.analyze.counters.report import Analysis, AnalysisOptions
     from wavescope.analyze.traffic.kernel_traffic import TrafficOptions
-    from wavescope.model.dispatch_counters import DispatchCounters
+    from wavescope.model.counters import CounterTable
 
 
 def traffic(
@@ -26,7 +26,7 @@ def traffic(
     dispatches: Sequence[int] = (),
 ) -> Result:
     """How kernels use L2 and memory, from counter CSVs, folders of them, or traces."""
-    from wavescope.analyze.traffic.choice import (  # noqa: PLC0415
+    from wavescope.analyze.traffic.dispatches import (  # noqa: PLC0415
         chosen_dispatches,
         completed_options,
     )
@@ -85,18 +85,18 @@ def roofline(
 def _analyses(workloads: PathLike | Sequence[PathLike], options: AnalysisOptions) -> list[Analysis]:
     from wavescope.analyze.counters.catalogue import catalogue_for  # noqa: PLC0415
     from wavescope.analyze.counters.report import analyzed  # noqa: PLC0415
-    from wavescope.formats.counters.workload import read_workload  # noqa: PLC0415
+    from wavescope.formats.counters import read_workload  # noqa: PLC0415
 
     tables = [read_workload(path) for path in paths_of(workloads)]
     return [analyzed(table, catalogue_for(table.chip), options) for table in tables]
 
 
-def memory_counters(given: PathLike | Sequence[PathLike]) -> DispatchCounters:
+def memory_counters(given: PathLike | Sequence[PathLike]) -> list[CounterTable]:
+    from wavescope.analyze.traffic.dispatches import counters_of_trace  # noqa: PLC0415
     from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS  # noqa: PLC0415
-    from wavescope.analyze.traffic.trace_counters import counters_of_trace  # noqa: PLC0415
-    from wavescope.formats.counters.loose_files import read_counter_files  # noqa: PLC0415
+    from wavescope.formats.counters import read_counter_files  # noqa: PLC0415
 
-    def of_trace(path: Path) -> DispatchCounters:
+    def of_trace(path: Path) -> CounterTable:
         with open_trace(path) as trace:
             return counters_of_trace(trace, str(path), TRAFFIC_COUNTERS.__contains__)
 

@@ -77,11 +77,11 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _write(arguments: argparse.Namespace, measured: list[MeasuredCeiling]) -> None:
-    from wavescope.collect.ceilings.roofline_csv import roofline_csv  # noqa: PLC0415
+    from wavescope.collect.ceilings.measurements import ceilings_text  # noqa: PLC0415
     from wavescope.formats.output import replaced  # noqa: PLC0415
 
     with replaced(arguments.output, (), force=arguments.force) as path:
-        path.write_text(roofline_csv({arguments.device: measured}), encoding="utf-8")
+        path.write_text(ceilings_text({arguments.device: measured}), encoding="utf-8")
     if not arguments.quiet:
         say(f"wrote {arguments.output}")
 

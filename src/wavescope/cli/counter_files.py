@@ -10,16 +10,16 @@ from wavescope.cli.opened import opened_trace
 from wavescope.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from wavescope.model.dispatch_counters import DispatchCounters
+    from wavescope.model.counters import CounterTable
 
 
-def memory_counters(paths: Sequence[str], *, quiet: bool) -> DispatchCounters:
+def memory_counters(paths: Sequence[str], *, quiet: bool) -> list[CounterTable]:
     """The dispatches of all files with the counters that memory traffic needs."""
+    from wavescope.analyze.traffic.dispatches import counters_of_trace  # noqa: PLC0415
     from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS  # noqa: PLC0415
-    from wavescope.analyze.traffic.trace_counters import counters_of_trace  # noqa: PLC0415
-    from wavescope.formats.counters.loose_files import read_counter_files  # noqa: PLC0415
+    from wavescope.formats.counters import read_counter_files  # noqa: PLC0415
 
-    def of_trace(path: Path) -> DispatchCounters:
+    def of_trace(path: Path) -> CounterTable:
         with opened_trace(str(path), quiet=quiet) as trace:
             return counters_of_trace(trace, str(path), TRAFFIC_COUNTERS.__contains__)
 

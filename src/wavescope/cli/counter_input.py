@@ -79,7 +79,7 @@ def analysis_options(arguments: argparse.Namespace) -> AnalysisOptions:
 
 def read_workloads(arguments: argparse.Namespace) -> list[CounterTable]:
     """The workloads of -p with the corrections applied, each folder once."""
-    from wavescope.formats.counters.workload import read_workload  # noqa: PLC0415  slow to import
+    from wavescope.formats.counters import read_workload  # noqa: PLC0415  slow to import
 
     paths = [Path(path) for group in arguments.path for path in group]
     seen: set[Path] = set()
@@ -88,14 +88,7 @@ def read_workloads(arguments: argparse.Namespace) -> list[CounterTable]:
             raise UsageError(f"{path} is given twice")
         seen.add(path.resolve())
     corrections = _corrections(arguments.specs_correction)
-    workloads = []
-    for path in paths:
-        workload = read_workload(path)
-        for name, value in corrections.items():
-            workload.facts[name] = value
-            workload.notes = [note for note in workload.notes if f"has no {name}:" not in note]
-        workloads.append(workload)
-    return workloads
+    return [read_workload(path).with_facts(corrections) for path in paths]
 
 
 def catalogue_of(workload: CounterTable, files: list[str]) -> Catalogue:

@@ -18,8 +18,7 @@ from wavescope.cli.profile_runs import ProfileRuns
 from wavescope.cli.terminal import say
 from wavescope.collect.capture import find_rocprofv3
 from wavescope.collect.ceilings.gpu_runtime import opened_gpu
-from wavescope.collect.ceilings.measurements import MeasureOptions, measure
-from wavescope.collect.ceilings.roofline_csv import roofline_csv
+from wavescope.collect.ceilings.measurements import MeasureOptions, ceilings_text, measure
 from wavescope.collect.counters.hsa_agents import GpuAgent
 from wavescope.collect.counters.known_counters import known_counters, unknown_counters
 from wavescope.collect.counters.pc_sampling_run import PcSampling, is_sampled, pc_sampling
@@ -43,10 +42,8 @@ from wavescope.collect.machine import Machine
 from wavescope.collect.recording.ranks import launcher_rank
 from wavescope.collect.torch_ranges.environment import without_ranges_because
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
-from wavescope.formats.counters.torch_operators import passes_with_operators
-from wavescope.formats.counters.torch_operators_csv import write_consolidated
-from wavescope.formats.counters.workload import read_workload
-from wavescope.formats.counters.workload_csv import write_joined
+from wavescope.formats.counters import read_workload, write_counter_csv
+from wavescope.formats.counters.torch_operators import passes_with_operators, write_consolidated
 from wavescope.model.result import Result
 from wavescope.model.workload_layout import CEILINGS_FILE, JOINED_FILE, RECORD_FILE, SYSTEM_FILE
 
@@ -230,7 +227,7 @@ def _write_system(
 
 def _read_notes(folder: Path) -> list[str]:
     try:
-        return list(read_workload(folder).notes)
+        return read_workload(folder).notes.sentences()
     except UnreadableInputError as error:
         return [f"nothing to analyse: {error.reason}"]
 
@@ -242,8 +239,8 @@ def _joined(folder: Path) -> list[str]:
         table = read_workload(folder)
     except UnreadableInputError as error:
         return [f"nothing to join: {error.reason}"]
-    write_joined(table, folder / JOINED_FILE)
-    return list(table.notes)
+    write_counter_csv(table, folder / JOINED_FILE)
+    return table.notes.sentences()
 
 
 def _operators(folder: Path, record: WorkloadRecord, command: tuple[str, ...]) -> list[str]:
@@ -268,7 +265,7 @@ def _measure_ceilings(arguments: argparse.Namespace, folder: Path) -> list[str]:
             measured = measure(gpu, MeasureOptions(), lambda *_: None)
     except MachineError as error:
         return [f"ceilings were not measured: {error}"]
-    target.write_text(roofline_csv({arguments.device: measured}), encoding="utf-8")
+    target.write_text(ceilings_text({arguments.device: measured}), encoding="utf-8")
     return []
 
 

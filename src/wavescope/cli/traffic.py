@@ -56,7 +56,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.analyze.traffic.choice import (  # noqa: PLC0415  slow to import
+    from wavescope.analyze.traffic.dispatches import (  # noqa: PLC0415  slow to import
         chosen_dispatches,
         completed_options,
     )
@@ -67,11 +67,12 @@ def _run(arguments: argparse.Namespace) -> int:
     read = memory_counters(arguments.traces, quiet=arguments.quiet)
     counters = chosen_dispatches(read, arguments.kernel, arguments.dispatches or ())
     result = traffic_result(counters, completed_options(options, counters))
-    for note in counters.notes:
+    for note in (sentence for table in counters for sentence in table.notes.sentences()):
         if not arguments.quiet:
             say(note, label="note")
     if output.format in FOR_PEOPLE and not output.tables and not arguments.dispatches:
-        result.tables = [table for table in result.tables if table.name != "dispatches"]
+        kept = [table for table in result.tables if table.name != "dispatches"]
+        result = result.with_only_tables(kept)
     print_result(result, output)
     return 0
 

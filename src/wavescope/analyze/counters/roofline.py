@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -173,7 +173,7 @@ def bound_of(point: RoofPoint, result: Roofline) -> tuple[MemoryLevel | None, fl
     return best
 
 
-def measured_peaks(table: CounterTable) -> dict[str, float]:
+def measured_peaks(table: CounterTable) -> Mapping[str, float]:
     """The measured peaks of the GPU that most dispatches ran on, else of the first; none if none.
 
     A GPU id that no row has is one of the driver's numbers, not the place of the GPU.

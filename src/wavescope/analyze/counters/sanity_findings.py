@@ -35,7 +35,7 @@ def sanity_findings(values: MetricValues, blocks: frozenset[str] | None = None) 
 
 
 def _notes(measured: Measured) -> list[Finding]:
-    notes = measured.table.notes
+    notes = measured.table.notes.sentences()
     if not notes:
         return []
     return [

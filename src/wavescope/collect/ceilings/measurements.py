@@ -9,12 +9,13 @@ from __future__ import annotations
 import ctypes
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from wavescope.collect.ceilings.gpu_runtime import GpuRuntime
 from wavescope.errors import UsageError
+from wavescope.formats.counters.machine_files import MeasuredPeak, ceilings_csv
 from wavescope.package_files import package_file
 
 _THREADS = 256
@@ -139,6 +140,15 @@ def measure(
         if kernel is not None:
             measured.append(bench.measured(ceiling, kernel, options.samples))
     return measured
+
+
+def ceilings_text(measured: Mapping[int, Sequence[MeasuredCeiling]]) -> str:
+    """The text of a workload's roofline.csv, by GPU number."""
+    peaks = {
+        gpu: {each.ceiling.column: MeasuredPeak(each.mean, each.deviation) for each in ceilings}
+        for gpu, ceilings in measured.items()
+    }
+    return ceilings_csv(peaks, [ceiling.column for ceiling in CEILINGS])
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.counters_builder import counted
 from tests.plan_contexts import a_context, decoded
 from tests.thread_trace_folders import CaptureBuilder, a_capture, step
 from wavescope.analyze.capture.plan.kernel_counters import counters_of_kernel
@@ -13,7 +14,7 @@ from wavescope.analyze.capture.plan.opportunity import Priority, priority_of
 from wavescope.analyze.capture.plan.plan import plan_result, planned_changes
 from wavescope.errors import UsageError
 from wavescope.model.chips.catalogue import chip_named
-from wavescope.model.dispatch_counters import CountedDispatch, DispatchCounters
+from wavescope.model.counters import CounterTable
 from wavescope.model.result import Severity
 
 SOURCE = "@kernel\ndef attention():\n  a = args()\n  for i in n:\n    v = load(i)\n    p = lds(i)\n    acc = mfma(v, p)\n"
@@ -132,17 +133,17 @@ def test_priorities(gain: float | None, priority: Priority) -> None:
     assert priority_of(gain) is priority
 
 
-def counted(*kernels: str) -> DispatchCounters:
+def counters_of(*kernels: str) -> list[CounterTable]:
     rows = [
-        CountedDispatch(0, str(number), kernel, 1_000, {"TCC_HIT": 10.0 * number, "TCC_MISS": 5.0})
+        (kernel, 1_000, {"TCC_HIT": 10.0 * number, "TCC_MISS": 5.0})
         for number, kernel in enumerate(kernels, 1)
     ]
-    return DispatchCounters(("c.csv",), rows)
+    return [counted(*rows)]
 
 
 def test_counters_of_the_kernel_are_found_by_name() -> None:
     found = counters_of_kernel(
-        counted("axpy(float*)", "other", "axpy(float*)"), "axpy(float*)", None
+        counters_of("axpy(float*)", "other", "axpy(float*)"), "axpy(float*)", None
     )
 
     assert found.values == {"TCC_HIT": 20.0, "TCC_MISS": 5.0}
@@ -152,7 +153,7 @@ def test_counters_of_the_kernel_are_found_by_name() -> None:
 
 def test_counters_are_found_by_the_short_name_too() -> None:
     found = counters_of_kernel(
-        counted("axpy(float*) [clone .kd]"), "axpy(float*)", chip_named("gfx942")
+        counters_of("axpy(float*) [clone .kd]"), "axpy(float*)", chip_named("gfx942")
     )
 
     assert found.values["TCC_HIT"] == 10.0
@@ -160,7 +161,7 @@ def test_counters_are_found_by_the_short_name_too() -> None:
 
 def test_counters_of_another_kernel_are_refused() -> None:
     with pytest.raises(UsageError, match="other kernels than axpy") as error:
-        counters_of_kernel(counted("gemm"), "axpy(float*)", None)
+        counters_of_kernel(counters_of("gemm"), "axpy(float*)", None)
 
     assert "gemm" in error.value.hint
 

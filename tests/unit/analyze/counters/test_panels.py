@@ -16,7 +16,7 @@ from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.analyze.counters.panels import MetricRow, filled_tables
 from wavescope.errors import UsageError
-from wavescope.formats.counters.workload import read_workload
+from wavescope.formats.counters import read_workload
 
 
 def values_of(

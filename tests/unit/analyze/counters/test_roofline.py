@@ -21,7 +21,7 @@ from wavescope.analyze.counters.roofline import (
     supported_types,
 )
 from wavescope.analyze.counters.roofline_tables import roofline_tables
-from wavescope.formats.counters.workload import read_workload
+from wavescope.formats.counters import read_workload
 
 NO_WORK = {
     f"SQ_INSTS_VALU_{kind}_{type_}": 0

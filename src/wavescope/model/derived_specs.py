@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 _DIES = {"spx": 8, "dpx": 4, "qpx": 2, "cpx": 1}
 _CHANNELS_PER_DIE = {"gfx906": 16, "gfx908": 32, "gfx90a": 32}
 _MEMORY_PARTITIONS = {"nps1": 128, "nps2": 64, "nps4": 32, "nps8": 16}
 _LDS_BANKS, _PIPES, _WAVE_SIZE = 32, 4, 64
 
 
-def implied_facts(system: dict[str, str], facts: dict[str, float]) -> dict[str, float]:
+def derived_specs(system: Mapping[str, str], facts: Mapping[str, float]) -> dict[str, float]:
     """What the chip and its partitions imply, given the other facts of the machine."""
     chip = system["gpu_arch"].strip().lower()
     partition = system.get("compute_partition", "").strip().lower()

@@ -1,4 +1,4 @@
-"""Writes the joined counters of a workload as `pmc_perf.csv`, as ROCm Compute Profiler reads it."""
+"""Writes counters as a wide CSV of a workload folder, as ROCm Compute Profiler reads it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ from wavescope.model.workload_layout import (
 )
 
 
-def write_joined(table: CounterTable, target: Path) -> None:
-    """One row for each dispatch; times count from 0, because passes have clocks of their own."""
+def write_counter_csv(table: CounterTable, target: Path) -> None:
+    """One row for each dispatch.
+
+    Times of several passes count from 0, because passes have clocks of their own.
+    """
     launch = [name for name in LAUNCH_COLUMNS if name in table.columns]
-    counters = [name for name in table.columns if name not in LAUNCH_COLUMNS]
+    counters = table.counters
+    starts = [0] * table.count if table.starts_ns is None else table.starts_ns.tolist()
     channels = [
         (f"{family}[{channel}]", family, channel)
         for family, block in table.channels.items()
@@ -32,8 +36,7 @@ def write_joined(table: CounterTable, target: Path) -> None:
         counted = [*counters, *(name for name, _, _ in channels)]
         names = [collected_name(name, table.system.get("gpu_arch", "")) for name in counted]
         writer.writerow([DISPATCH_ID, GPU_ID, *launch, KERNEL_NAME, *names, START, END])
-        for row in range(table.count):
-            kernel = table.kernel_names[int(table.kernel_codes[row])]
+        for row, kernel in enumerate(table.kernels()):
             values = [table.columns[name][row] for name in counters]
             values += [table.channels[family][row, channel] for _, family, channel in channels]
             writer.writerow(
@@ -43,11 +46,16 @@ def write_joined(table: CounterTable, target: Path) -> None:
                     *(_text(table.columns[name][row]) for name in launch),
                     kernel,
                     *map(_text, values),
-                    0,
-                    _text(table.durations_ns[row]),
+                    starts[row],
+                    _end_text(starts[row], table.durations_ns[row]),
                 ]
             )
     unfinished.replace(target)
+
+
+def _end_text(start_ns: int, duration_ns: float) -> str:
+    whole = not math.isnan(duration_ns) and float(duration_ns).is_integer()
+    return str(start_ns + int(duration_ns)) if whole else _text(start_ns + duration_ns)
 
 
 def _text(value: float) -> str:
