@@ -13,6 +13,7 @@ from pathlib import Path
 
 from wavescope.cli.command import Command
 from wavescope.cli.main import COMMANDS, CommandEntry, command_of
+from wavescope.errors import EXIT_CODES
 from wavescope.model.columns import TABLES, Table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -34,7 +35,7 @@ def commands_page() -> str:
         NOTICE,
         COMMANDS_INTRODUCTION,
         "\n".join(["| command | what it does |", "|---|---|", *rows]),
-        EXIT_CODES,
+        _exit_codes(),
     ]
     parts += [_command_section(entry, command_of(entry)) for entry in COMMANDS]
     return "\n\n".join(parts) + "\n"
@@ -44,18 +45,10 @@ COMMANDS_INTRODUCTION = """Data goes to standard output, talk to standard error.
 `--help` with examples and `--json`. Inputs are never changed; outputs are never overwritten without
 `--force`. `NO_COLOR` switches colours off, `WAVESCOPE_DEBUG=1` shows tracebacks."""
 
-EXIT_CODES = """## Exit codes
 
-| code | meaning |
-|---|---|
-| 0 | it worked |
-| 1 | a check failed |
-| 2 | the command line asks for something that cannot be |
-| 3 | an input cannot be read |
-| 4 | this machine lacks something: a tool, a permission, space, memory |
-| 70 | a bug in wavescope |
-| 130 | interrupted with Ctrl-C |
-| 141 | the reader of the output went away |"""
+def _exit_codes() -> str:
+    rows = [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
+    return "\n".join(["## Exit codes", "", "| code | meaning |", "|---|---|", *rows])
 
 
 def _command_section(entry: CommandEntry, command: Command) -> str:

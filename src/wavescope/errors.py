@@ -1,4 +1,4 @@
-"""The error tree.
+"""The error tree, and every exit code.
 
 WavescopeError                 exit code 1
 ├── UsageError                 exit code 2   the command line asks for something that cannot be
@@ -8,17 +8,41 @@ WavescopeError                 exit code 1
 └── MachineError               exit code 4   this machine lacks a tool, a permission, space
 
 A message names the thing, a hint the next step. Only `cli.main` turns an error into an exit code.
+Commands that check something end with EXIT_CHECK_FAILED or EXIT_INCONCLUSIVE without an error.
 """
 
 from __future__ import annotations
 
 import os
 
+EXIT_OK = 0
+EXIT_CHECK_FAILED = 1
+EXIT_USAGE = 2
+EXIT_UNREADABLE_INPUT = 3
+EXIT_MACHINE = 4
+EXIT_INCONCLUSIVE = 5
+EXIT_BUG = 70
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+EXIT_CODES = {
+    EXIT_OK: "it worked",
+    EXIT_CHECK_FAILED: "a check failed",
+    EXIT_USAGE: "the command line asks for something that cannot be",
+    EXIT_UNREADABLE_INPUT: "an input cannot be read",
+    EXIT_MACHINE: "this machine lacks something: a tool, a permission, space, memory",
+    EXIT_INCONCLUSIVE: "a check is inconclusive: it needs more or quieter runs",
+    EXIT_BUG: "a bug in wavescope",
+    EXIT_INTERRUPTED: "interrupted with Ctrl-C",
+    EXIT_BROKEN_PIPE: "the reader of the output went away",
+}
+"""What each exit code means, for docs/commands.md."""
+
 
 class WavescopeError(Exception):
     """Anything wavescope tells a user instead of showing a traceback."""
 
-    exit_code = 1
+    exit_code = EXIT_CHECK_FAILED
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -28,7 +52,7 @@ class WavescopeError(Exception):
 class UsageError(WavescopeError):
     """The request itself is wrong: an unknown option value, an impossible combination."""
 
-    exit_code = 2
+    exit_code = EXIT_USAGE
 
 
 class OutputExistsError(UsageError):
@@ -43,7 +67,7 @@ class OutputExistsError(UsageError):
 class UnreadableInputError(WavescopeError):
     """An input cannot be read; `reason` is a short clause such as 'the file is empty'."""
 
-    exit_code = 3
+    exit_code = EXIT_UNREADABLE_INPUT
 
     def __init__(self, path: str | os.PathLike[str], reason: str, *, hint: str = "") -> None:
         super().__init__(f"cannot read {os.fspath(path)}: {reason}", hint=hint)
@@ -58,4 +82,4 @@ class UnknownFormatError(UnreadableInputError):
 class MachineError(WavescopeError):
     """This machine lacks something: a tool, a library, a permission, disk space."""
 
-    exit_code = 4
+    exit_code = EXIT_MACHINE

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.thread_trace_folders import a_capture, step
-from wavescope.cli.main import EXIT_BUG, main
+from wavescope.cli.main import main
+from wavescope.errors import EXIT_BUG
 
 COMMANDS = ("plan", "occupancy", "diff-att", "report-att", "hotspots --plan")
 

@@ -6,17 +6,16 @@ import argparse
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_trace_argument, opened_trace, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
     add_filter_flags,
     add_output_flags,
     add_quiet_flag,
-    add_trace_argument,
     selection_from,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError

@@ -18,10 +18,11 @@ from wavescope.cli.options import (
     OutputFormat,
     OutputOptions,
     add_force_flag,
+    add_kernel_flag,
     add_output_flags,
     add_quiet_flag,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
 from wavescope.errors import MachineError, OutputExistsError, UsageError
 
@@ -36,7 +37,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "command", metavar="-- CMD", nargs=argparse.REMAINDER, help="the program to run"
     )
-    parser.add_argument("--kernel", metavar="REGEX", required=True, help="the kernels to trace")
+    add_kernel_flag(parser, "the kernels to trace", required=True)
     parser.add_argument(
         "--iterations",
         metavar="N,...",

@@ -15,7 +15,7 @@ from wavescope.cli.options import (
     row_count,
     size_bytes,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
 from wavescope.cli.compare_runs import add_check_flags, check_runs, figure_options
-from wavescope.cli.opened import opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_rules_flag, add_traces_argument, opened_trace, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -17,7 +17,7 @@ from wavescope.cli.options import (
     add_quiet_flag,
     selection_from,
 )
-from wavescope.cli.output import leave_out, print_result, tell_left_out
+from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
 from wavescope.errors import UsageError
 
@@ -31,9 +31,7 @@ _WATERFALL_ROWS = 12
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "traces", metavar="TRACE", nargs="*", help="the base, then the traces to compare with it"
-    )
+    add_traces_argument(parser, "the base, then the traces to compare with it", required=False)
     group = parser.add_argument_group("what is compared")
     group.add_argument(
         "--by",
@@ -43,7 +41,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "and steps of traces without markers only on request)",
     )
     group.add_argument("--full-names", action="store_true", help="tell kernels by whole names")
-    group.add_argument("--rules", metavar="FILE", help="TOML file with categories of your own")
+    add_rules_flag(group, "TOML file with categories of your own")
     group.add_argument(
         "--linked", action="store_true", help="only ops whose launch is in the trace"
     )
@@ -70,7 +68,8 @@ def _run(arguments: argparse.Namespace) -> int:
             hint="wavescope compare old.db new.db, or --base old*.db --new new*.db for a verdict",
         )
     result = _compared(arguments, output, selection)
-    hidden = leave_out(result, output, () if arguments.by else _said_elsewhere(result))
+    details = () if arguments.by else _said_elsewhere(result)
+    result, hidden = without_details(result, output, details)
     print_result(result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
     return 0

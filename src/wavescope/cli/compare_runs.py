@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.cli.argument_numbers import natural_number, percentage, significance
-from wavescope.cli.opened import opened_trace
+from wavescope.cli.inputs import TRACE, opened_trace
 from wavescope.cli.options import FOR_PEOPLE, OutputOptions
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.errors import UsageError
 
@@ -33,8 +33,12 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
         "With --base and --new a verdict; exit code 0 pass or improvement, 1 regression, "
         "2 inconclusive (also of a wrong command line, which prints no verdict).",
     )
-    group.add_argument("--base", metavar="TRACE", nargs="+", help="runs of the old version")
-    group.add_argument("--new", metavar="TRACE", nargs="+", help="runs of the new version")
+    group.add_argument(
+        "--base", metavar="TRACE", type=TRACE, nargs="+", help="runs of the old version"
+    )
+    group.add_argument(
+        "--new", metavar="TRACE", type=TRACE, nargs="+", help="runs of the new version"
+    )
     group.add_argument(
         "--metric",
         choices=("gpu-time", "busy", "wall"),

@@ -7,7 +7,7 @@ import os
 
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_json_flag, add_quiet_flag, process_id
-from wavescope.cli.output import stdout_bytes
+from wavescope.cli.outputs import stdout_bytes
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wavescope.cli.inputs import COUNTER_FOLDER, add_metrics_flag
+from wavescope.cli.options import add_kernel_flag
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,19 +23,21 @@ def add_workload_flags(parser: argparse.ArgumentParser) -> None:
         "-p",
         "--path",
         metavar="DIR",
+        type=COUNTER_FOLDER,
         nargs="+",
         action="append",
         required=True,
         help="workload folder; several are compared, the first is the baseline",
     )
     group = parser.add_argument_group("filters")
+    add_kernel_flag(group, "kernels whose name matches somewhere")
     group.add_argument(
         "-k",
-        "--kernel",
+        dest="kernels",
         metavar="KERNEL",
         nargs="+",
         default=[],
-        help="kernels: ids of --list-stats, parts of names, or patterns with *",
+        help="kernels by their ids of --list-stats, or by parts of their names",
     )
     group.add_argument(
         "-d",
@@ -51,13 +56,7 @@ def add_workload_flags(parser: argparse.ArgumentParser) -> None:
         default="",
         help="facts of the chip that sysinfo.csv has wrong or not: max_sclk:2100,max_mclk:1300",
     )
-    group.add_argument(
-        "--metrics",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="TOML file of metrics of your own, shown as panel 100 (docs/metrics.md)",
-    )
+    add_metrics_flag(group, "TOML file of your own metrics, shown as panel 100 (docs/metrics.md)")
 
 
 def analysis_options(arguments: argparse.Namespace) -> AnalysisOptions:
@@ -68,12 +67,13 @@ def analysis_options(arguments: argparse.Namespace) -> AnalysisOptions:
 
     return AnalysisOptions(
         tuple(getattr(arguments, "block", ())),
-        tuple(arguments.kernel),
+        tuple(arguments.kernels),
         tuple(arguments.dispatch),
         tuple(arguments.gpu_id),
         NormalUnit(getattr(arguments, "normal_unit", "per_kernel")),
         Aggregation(getattr(arguments, "aggregation", "ratio-of-sums")),
         SampleOrder(getattr(arguments, "pc_sampling_sorting_type", "count")),
+        arguments.kernel,
     )
 
 
@@ -82,11 +82,12 @@ def read_workloads(arguments: argparse.Namespace) -> list[CounterTable]:
     from wavescope.formats.counters import read_workload  # noqa: PLC0415  slow to import
 
     paths = [Path(path) for group in arguments.path for path in group]
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for path in paths:
-        if path.resolve() in seen:
+        place = os.path.realpath(path)
+        if place in seen:
             raise UsageError(f"{path} is given twice")
-        seen.add(path.resolve())
+        seen.add(place)
     corrections = _corrections(arguments.specs_correction)
     return [read_workload(path).with_facts(corrections) for path in paths]
 

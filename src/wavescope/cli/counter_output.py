@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from wavescope.cli.output import stdout_bytes, text_style
+from wavescope.cli.outputs import stdout_bytes, text_style
 from wavescope.cli.terminal import data_stream, say
 from wavescope.errors import UsageError
 

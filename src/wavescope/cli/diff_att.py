@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from wavescope.cli.chosen_capture import chosen_capture
 from wavescope.cli.command import Command, Example
+from wavescope.cli.inputs import add_captures_argument, chosen_capture
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
@@ -22,9 +22,7 @@ EXIT_WORSE = 1
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "traces", metavar="CAPTURE", nargs=2, help="A, then B: folders or archives of captures"
-    )
+    add_captures_argument(parser, "A, then B: folders or archives of captures", count=2)
     parser.add_argument(
         "--fail-above",
         metavar="PERCENT",
@@ -51,7 +49,7 @@ def compared(paths: Sequence[str], *, quiet: bool) -> Result:
 
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
-    result = compared(arguments.traces, quiet=arguments.quiet)
+    result = compared(arguments.captures, quiet=arguments.quiet)
     change = result.facts["change_percent"]
     print_result(result, output)
     limit = arguments.fail_above

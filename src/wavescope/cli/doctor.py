@@ -12,7 +12,7 @@ from wavescope.cli.options import (
     OutputOptions,
     add_format_flags,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.errors import MachineError
 from wavescope.version import __version__
 

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
 from wavescope.cli.diff_att import compared
+from wavescope.cli.inputs import add_captures_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
+    add_kernel_flag,
     add_output_flags,
     add_quiet_flag,
     row_count,
 )
-from wavescope.cli.output import leave_out, print_result, tell_left_out
+from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.plan import add_counters_flag, planned
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
-from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.errors import UnreadableInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,11 +59,8 @@ _DETAIL_TABLES = ("coverage", "waits")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "traces",
-        metavar="DIR",
-        nargs="+",
-        help="ui_output_agent_*_dispatch_* folder, a folder above such, or a zip or tar of them",
+    add_captures_argument(
+        parser, "ui_output_agent_*_dispatch_* folder, a folder above such, or a zip or tar of them"
     )
     group = parser.add_argument_group("hotspots")
     group.add_argument(
@@ -116,9 +115,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--no-waves", action="store_true", help="read code.json only: fast, but waits are estimated"
     )
-    group.add_argument(
-        "--kernel", metavar="REGEX", default="", help="captures whose kernel's name matches"
-    )
+    add_kernel_flag(group, "captures whose kernel's name matches")
     add_output_flags(parser)
     add_quiet_flag(parser)
 
@@ -126,13 +123,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
     if arguments.diff:
-        print_result(compared(arguments.traces, quiet=arguments.quiet), output)
+        print_result(compared(arguments.captures, quiet=arguments.quiet), output)
         return 0
-    pattern = _compiled(arguments.kernel)
+    pattern = re.compile(arguments.kernel) if arguments.kernel else None
     options = _hotspot_options(arguments)
     from wavescope.formats.captures import find_captures  # noqa: PLC0415  slow to import
 
-    captures = find_captures(arguments.traces)
+    captures = find_captures(arguments.captures)
     if len(captures) > 1 or pattern is not None:
         captures, result = _overview(captures, pattern, arguments)
         if len(captures) > 1:
@@ -149,19 +146,10 @@ def _run(arguments: argparse.Namespace) -> int:
             for key in _HEADER_FACTS
             if result.facts.get(key) not in {None, False, ""}
         }
-    hidden = leave_out(result, output, _DETAIL_TABLES)
+    result, hidden = without_details(result, output, _DETAIL_TABLES)
     print_result(result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
     return 0
-
-
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    if not pattern:
-        return None
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"'{pattern}' is not a regular expression: {error}") from error
 
 
 def _hotspot_options(arguments: argparse.Namespace) -> HotspotOptions:
@@ -232,7 +220,7 @@ def _overview(
 
 
 def _nothing_kept(arguments: argparse.Namespace, unreadable: Sequence[str]) -> UnreadableInputError:
-    place = arguments.traces[0]
+    place = arguments.captures[0]
     if not arguments.kernel:
         return UnreadableInputError(place, f"none of its captures can be read: {unreadable[0]}")
     return UnreadableInputError(

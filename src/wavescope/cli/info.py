@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_trace
+from wavescope.cli.inputs import add_trace_argument, opened_trace
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
-from wavescope.cli.output import print_result
-from wavescope.cli.written import size_of
+from wavescope.cli.outputs import print_result, size_of
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,12 +18,7 @@ if TYPE_CHECKING:
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "trace",
-        metavar="TRACE",
-        nargs="?",
-        help="trace of any known format; it is never changed",
-    )
+    add_trace_argument(parser, required=False)
     parser.add_argument(
         "--markers", action="store_true", help="list the markers: how often, how long in all"
     )

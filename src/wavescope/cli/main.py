@@ -5,7 +5,6 @@ Only the module of the chosen command is imported, so that `wavescope --help` is
 
 from __future__ import annotations
 
-import argparse
 import atexit
 import contextlib
 import ctypes
@@ -20,14 +19,17 @@ from types import FrameType
 from typing import NamedTuple, NoReturn
 
 from wavescope.cli.command import Command
+from wavescope.cli.inputs import GivenInput, given_inputs
 from wavescope.cli.terminal import drop_unwritable_output, prepare_streams, say, say_error
-from wavescope.errors import MachineError, UnreadableInputError, UsageError, WavescopeError
+from wavescope.errors import (
+    EXIT_BROKEN_PIPE,
+    EXIT_BUG,
+    EXIT_INTERRUPTED,
+    MachineError,
+    UsageError,
+    WavescopeError,
+)
 from wavescope.version import __version__
-
-EXIT_BUG = 70
-EXIT_INTERRUPTED = 130
-EXIT_BROKEN_PIPE = 141
-
 
 _OBJECTS_PER_COLLECTION = 100_000
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # parameters of mallopt(3)
@@ -90,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare_streams()
     _clean_up_when_told_to_stop()
     arguments = list(sys.argv[1:] if argv is None else argv)
-    inputs: list[str] = []
+    inputs: list[GivenInput] = []
     try:
         code = _dispatch(arguments, inputs)
         sys.stdout.flush()
@@ -106,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _report(_out_of_memory(), error)
     except OSError as error:
         drop_unwritable_output()
-        return _report(_machine_error(error, inputs), error)
+        return _report(_error_for(error, inputs), error)
     except Exception as error:  # noqa: BLE001  the last line of defence: a bug, and said to be one
         return _report(_NO_SPACE, error) if _is_full_disk(error) else _report_bug(error)
     return code
@@ -144,11 +146,11 @@ def help_text() -> str:
         "  --version   show the version\n\n"
         "`wavescope COMMAND --help` explains a command with examples. Every command has --json.\n"
         "exit codes: 0 ok, 1 a check failed, 2 usage, 3 unreadable input, 4 this machine,\n"
-        "of `wavescope trace` the program's own\n"
+        "5 inconclusive, of `wavescope trace` the program's own\n"
     )
 
 
-def _dispatch(arguments: list[str], inputs: list[str]) -> int:
+def _dispatch(arguments: list[str], inputs: list[GivenInput]) -> int:
     if not arguments:
         sys.stderr.write(help_text())
         return UsageError.exit_code
@@ -164,11 +166,12 @@ def _dispatch(arguments: list[str], inputs: list[str]) -> int:
     if first.startswith("-"):
         raise UsageError(f"'{first}' is not an option", hint="start with a command; see --help")
     command = command_of(entry_for(first))
+    parser = command.parser()
     try:
-        namespace = command.parser().parse_args(rest)
+        namespace = parser.parse_args(rest)
     except SystemExit as stop:  # argparse printed --help
         return int(stop.code or 0)
-    inputs += _input_paths(namespace)
+    inputs += given_inputs(parser, namespace)
     _keep_freed_memory()
     _import_numpy()
     return command.run(namespace)
@@ -227,18 +230,15 @@ def _clean_up_when_told_to_stop() -> None:
                 signal.signal(number, stop)
 
 
-def _input_paths(namespace: argparse.Namespace) -> list[str]:
-    given = getattr(namespace, "trace", None)
-    many = getattr(namespace, "traces", None) or []
-    return [os.fspath(path) for path in ([given] if given else []) + list(many)]
-
-
-def _machine_error(error: OSError, inputs: list[str]) -> WavescopeError:
+def _error_for(error: OSError, inputs: list[GivenInput]) -> WavescopeError:
     """What the operating system refused, as an error with a way out."""
+    unreadable = next(filter(None, (each.error_for(error) for each in inputs)), None)
+    return unreadable or _machine_error(error)
+
+
+def _machine_error(error: OSError) -> MachineError:
     reason = error.strerror or str(error)
     path = error.filename if isinstance(error.filename, str) else ""
-    if path and path in inputs:
-        return UnreadableInputError(path, reason)
     hints = {
         errno.ENOSPC: _SPACE_HINT,
         errno.EDQUOT: _SPACE_HINT,

@@ -7,16 +7,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_source, tell_notes
+from wavescope.cli.inputs import add_traces_argument, opened_source, tell_notes
 from wavescope.cli.options import add_force_flag, add_json_flag, add_output_path, add_quiet_flag
+from wavescope.cli.outputs import tell_written
 from wavescope.cli.progress import Progress
-from wavescope.cli.written import tell_written
 
 _RANK_SOURCES = ("nowhere", "order", "name")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("traces", metavar="TRACE", nargs="+", help="traces of any known format")
+    add_traces_argument(parser, "traces of any known format")
     add_output_path(parser, required=True, meaning="trace file to write, such as merged.db")
     parser.add_argument(
         "--rank-from",

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
+from wavescope.cli.inputs import add_metrics_flag
 from wavescope.cli.options import FOR_PEOPLE, OutputFormat, OutputOptions, add_output_flags
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import terminal_width
 from wavescope.errors import UsageError
 from wavescope.model.workload_layout import COUNTED_CHIPS
@@ -31,13 +32,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arch", choices=COUNTED_CHIPS, default="gfx942", help="chip whose metrics are meant"
     )
-    parser.add_argument(
-        "--metrics",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="TOML file of metrics of your own; its formulas are checked",
-    )
+    add_metrics_flag(parser, "TOML file of metrics of your own; its formulas are checked")
     add_output_flags(parser)
 
 

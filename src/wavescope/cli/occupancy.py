@@ -6,19 +6,19 @@ import argparse
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
+from wavescope.cli.inputs import add_capture_argument, chosen_capture
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 
 if TYPE_CHECKING:
     from wavescope.model.result import Result
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder",
-        metavar="DIR",
-        nargs="?",
-        help="thread-trace capture: folder, its parent or an archive; flags state what it lacks",
+    add_capture_argument(
+        parser,
+        "thread-trace capture: folder, its parent or an archive; flags state what it lacks",
+        required=False,
     )
     group = parser.add_argument_group("the kernel")
     group.add_argument("--arch", metavar="CHIP", help="such as gfx942; --chips lists all")
@@ -58,7 +58,6 @@ def _of_kernel(arguments: argparse.Namespace) -> Result:
         stated_occupancy_result,
         traced_occupancy_result,
     )
-    from wavescope.cli.chosen_capture import chosen_capture  # noqa: PLC0415
     from wavescope.model.chips.catalogue import chip_named  # noqa: PLC0415
 
     stated = StatedResources(
@@ -71,9 +70,9 @@ def _of_kernel(arguments: argparse.Namespace) -> Result:
         arguments.wave or 0,
         arguments.cu_mode,
     )
-    if not arguments.folder:
+    if not arguments.capture:
         return stated_occupancy_result(stated)
-    trace = chosen_capture(arguments.folder, reads_waves=False, quiet=arguments.quiet)
+    trace = chosen_capture(arguments.capture, reads_waves=False, quiet=arguments.quiet)
     return traced_occupancy_result(trace, stated)
 
 

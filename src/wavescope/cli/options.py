@@ -15,6 +15,8 @@ from wavescope.units import parse_offset_ns
 if TYPE_CHECKING:
     from wavescope.model.selection import Selection
 
+Arguments = argparse.ArgumentParser | argparse._ArgumentGroup
+"""What flags are added to: a command's parser, or a group of its flags."""
 DEFAULT_ROWS = 20
 _SIZE = re.compile(r"(\d{1,15})(?:\.(\d{1,3}))?\s*([kKMGT]?)i?[bB]?", re.ASCII)
 _SIZE_UNITS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -57,13 +59,6 @@ def output_format(arguments: argparse.Namespace) -> OutputFormat:
     return OutputFormat.JSON if arguments.json else OutputFormat(asked or "text")
 
 
-def add_trace_argument(parser: argparse.ArgumentParser) -> None:
-    """The trace to read."""
-    parser.add_argument(
-        "trace", metavar="TRACE", help="trace of any known format; it is never changed"
-    )
-
-
 def add_json_flag(parser: argparse.ArgumentParser) -> None:
     """--json, which every command has."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -84,18 +79,39 @@ def add_format_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup
 def add_output_flags(parser: argparse.ArgumentParser) -> None:
     """How the result is printed, and how much of it."""
     group = add_format_flags(parser)
-    group.add_argument(
-        "-n",
-        "--rows",
-        metavar="N",
-        type=row_count,
-        help=f"rows of each table, 0 for all (default: text and Markdown {DEFAULT_ROWS}, else all)",
+    add_rows_flag(
+        group,
+        f"rows of each table, 0 for all (default: text and Markdown {DEFAULT_ROWS}, else all)",
     )
     group.add_argument(
         "--table",
         metavar="NAME",
         action="append",
         help="print only this table (may be repeated); --json shows the names",
+    )
+
+
+def add_rows_flag(group: Arguments, meaning: str, default: int | None = None) -> None:
+    """-n, on every command but those of which the seeds say otherwise."""
+    group.add_argument("-n", "--rows", metavar="N", type=row_count, default=default, help=meaning)
+
+
+def add_kernel_flag(group: Arguments, meaning: str, *, required: bool = False) -> None:
+    """--kernel: a regular expression of Python that is found somewhere in the name."""
+    group.add_argument(
+        "--kernel",
+        metavar="REGEX",
+        type=regular_expression,
+        default="",
+        required=required,
+        help=meaning,
+    )
+
+
+def add_marker_flag(group: Arguments, meaning: str) -> None:
+    """--marker: a regular expression of Python that is found somewhere in the marker's text."""
+    group.add_argument(
+        "--marker", metavar="REGEX", type=regular_expression, default="", help=meaning
     )
 
 
@@ -107,12 +123,8 @@ def add_filter_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--gpu", metavar="N,...", type=numbers, help="ops of these GPUs")
     group.add_argument("--rank", metavar="N,...", type=numbers, help="processes of these ranks")
     group.add_argument("--pid", metavar="N,...", type=numbers, help="processes with these ids")
-    group.add_argument(
-        "--kernel", metavar="REGEX", default="", help="ops whose whole name matches somewhere"
-    )
-    group.add_argument(
-        "--marker", metavar="REGEX", default="", help="what starts inside markers that match"
-    )
+    add_kernel_flag(group, "ops whose whole name matches somewhere")
+    add_marker_flag(group, "what starts inside markers that match")
     group.add_argument(
         "--start",
         metavar="TIME",
@@ -123,10 +135,11 @@ def add_filter_flags(parser: argparse.ArgumentParser) -> None:
 
 def selection_from(arguments: argparse.Namespace) -> Selection:
     """The selection that the flags of `add_filter_flags` say."""
-    from wavescope.model.selection import Selection, TimeBound, compiled  # noqa: PLC0415
+    from wavescope.model.selection import (  # noqa: PLC0415  NumPy, which --help need not wait for
+        Selection,
+        TimeBound,
+    )
 
-    for pattern in (arguments.kernel, arguments.marker):
-        compiled(pattern)
     return Selection(
         start=TimeBound(arguments.start) if arguments.start is not None else None,
         end=TimeBound(arguments.end) if arguments.end is not None else None,
@@ -171,6 +184,15 @@ def numbers(text: str) -> tuple[int, ...]:
             raise argparse.ArgumentTypeError(f"'{part}' is not a range of numbers")
         found += range(low, high + 1)
     return tuple(found)
+
+
+def regular_expression(text: str) -> str:
+    """A pattern that compiles; refused before any work is done."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise UsageError(f"'{text}' is not a regular expression: {error}") from None
+    return text
 
 
 def row_count(text: str) -> int:

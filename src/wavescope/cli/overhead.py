@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from wavescope.cli.argument_numbers import natural_number, percentage
 from wavescope.cli.command import Command, Example
+from wavescope.cli.inputs import OVERHEAD_FILE
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -16,7 +17,7 @@ from wavescope.cli.options import (
     add_output_flags,
     add_quiet_flag,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
 from wavescope.units import duration_text
@@ -96,12 +97,15 @@ def _add_result_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("results")
     group.add_argument("--save", metavar="FILE", type=Path, help="keep the measurement as JSON")
     group.add_argument(
-        "--load", metavar="FILE", type=Path, help="show a kept measurement instead of running CMD"
+        "--load",
+        metavar="FILE",
+        type=OVERHEAD_FILE,
+        help="show a kept measurement instead of running CMD",
     )
     group.add_argument(
         "--against",
         metavar="FILE",
-        type=Path,
+        type=OVERHEAD_FILE,
         action="append",
         help="kept measurement to compare with, oldest first (may be repeated)",
     )
@@ -131,7 +135,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     from wavescope.collect.overhead.file import load_runs, save_runs  # noqa: PLC0415
 
-    against = [load_runs(path) for path in arguments.against or ()]
+    against = [load_runs(Path(path)) for path in arguments.against or ()]
     runs = _stored(arguments) if arguments.load else _measured(arguments)
     if arguments.save:
         save_runs(runs, arguments.save, force=arguments.force)
@@ -162,7 +166,7 @@ def _stored(arguments: argparse.Namespace) -> OverheadRuns:
 
     if arguments.command:
         raise UsageError("--load shows a kept measurement: no program is run")
-    return load_runs(arguments.load)
+    return load_runs(Path(arguments.load))
 
 
 def _measured(arguments: argparse.Namespace) -> OverheadRuns:

@@ -7,16 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_rules_flag, add_trace_argument, opened_trace, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
     add_output_flags,
     add_quiet_flag,
-    add_trace_argument,
     numbers,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.units import counted, duration_text
@@ -61,20 +60,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--full-names", action="store_true", help="list kernels by their whole names"
     )
-    group.add_argument(
-        "--rules",
-        metavar="FILE",
-        help="TOML file with [[rule]] tables: match, name, category, note",
-    )
+    add_rules_flag(group, "TOML file with [[rule]] tables: match, name, category, note")
     group.add_argument(
         "--without-markers",
         action="store_true",
         help="tell prefill and decode by names and structure, as is done for traces without ranges",
     )
-    group.add_argument(
+    add_rules_flag(
+        group,
+        "TOML file with [[phase]] tables (match, phase, weight) for use without markers",
         "--phase-rules",
-        metavar="FILE",
-        help="TOML file with [[phase]] tables (match, phase, weight) for use without markers",
     )
     filters = parser.add_argument_group("filters")
     filters.add_argument("--gpu", metavar="N,...", type=numbers, help="ops of these GPUs")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from wavescope.cli.chosen_capture import chosen_capture
 from wavescope.cli.command import Command, Example
 from wavescope.cli.counter_files import memory_counters
+from wavescope.cli.inputs import COUNTER_FILE, add_capture_argument, chosen_capture
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "traces",
-        metavar="DIR",
-        nargs=1,
-        help="ui_output_agent_*_dispatch_* folder, a folder with one such, or a zip or tar of it",
+    add_capture_argument(
+        parser, "ui_output_agent_*_dispatch_* folder, a folder with one such, or a zip or tar of it"
     )
     add_counters_flag(parser)
     add_output_flags(parser)
@@ -37,6 +34,7 @@ def add_counters_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--counters",
         metavar="CSV",
+        type=COUNTER_FILE,
         action="append",
         default=[],
         help="counters of the same kernel from another run (may be repeated): tells clean memory "
@@ -69,7 +67,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from wavescope.analyze.capture.decoded import DecodedTrace  # noqa: PLC0415
 
     output = OutputOptions.from_arguments(arguments)
-    trace = chosen_capture(arguments.traces[0], reads_waves=True, quiet=arguments.quiet)
+    trace = chosen_capture(arguments.capture, reads_waves=True, quiet=arguments.quiet)
     result = planned(DecodedTrace(trace), arguments.counters, quiet=arguments.quiet)
     result.findings += capture_findings(trace)
     print_result(result, output)

@@ -11,10 +11,11 @@ from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
     add_format_flags,
+    add_kernel_flag,
     add_quiet_flag,
     row_count,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.errors import MachineError, UsageError
 from wavescope.model.workload_layout import COUNTED_CHIPS
 
@@ -48,13 +49,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--set", metavar="NAME", default="", help="metrics that one run can collect")
     what.add_argument("--roof-only", action="store_true", help="only what a roofline needs")
     what.add_argument("--no-roof", action="store_true", help="do not measure ceilings")
+    add_kernel_flag(what, "only kernels whose name matches somewhere")
     what.add_argument(
         "-k",
-        "--kernel",
+        dest="kernels",
         metavar="TEXT",
         nargs="+",
         default=[],
-        help="only kernels with this in their name",
+        help="only kernels with this text in their name",
     )
     what.add_argument(
         "-d",
@@ -132,6 +134,8 @@ def _run(arguments: argparse.Namespace) -> int:
     output = replace(OutputOptions.from_arguments(arguments), rows=0)
     choice = ProfileChoice(tuple(arguments.block), arguments.set, arguments.roof_only)
     wants_list = arguments.list_available_metrics or arguments.list_sets or arguments.list_blocks
+    if arguments.kernel and arguments.kernels:
+        raise UsageError("-k and --kernel exclude each other", hint="write both as one --kernel")
     if arguments.torch_trace and arguments.format_rocprof_output == "rocpd":
         raise UsageError("--torch-trace needs --format-rocprof-output csv, which is the default")
     command = _command(arguments, required=not (wants_list or arguments.plan))

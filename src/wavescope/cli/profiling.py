@@ -107,12 +107,18 @@ def profiled(arguments: argparse.Namespace, target: ProfileTarget) -> Profiled:
 def _record(arguments: argparse.Namespace, folder: Path, target: ProfileTarget) -> WorkloadRecord:
     """What the folder holds of this request already."""
     request = WorkloadRequest(
-        target.command, target.catalogue.chip, tuple(arguments.kernel), tuple(arguments.dispatch)
+        target.command, target.catalogue.chip, _kernels(arguments), tuple(arguments.dispatch)
     )
     record = opened_record(folder, request)
     if arguments.resume and not record.is_begun:
         raise UsageError(f"there is nothing to resume in {folder}")
     return record
+
+
+def _kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The kernels that are meant, as they are written down."""
+    pattern = (f"/{arguments.kernel}/",) if arguments.kernel else ()
+    return (*arguments.kernels, *pattern)
 
 
 def _planned(rocprofv3: Path, target: ProfileTarget, record: WorkloadRecord) -> list[CounterPass]:
@@ -157,7 +163,7 @@ def _options(arguments: argparse.Namespace, command: tuple[str, ...]) -> dict[st
         "filter_metrics": list(arguments.block),
         "format_rocprof_output": "csv",
         "iteration_multiplexing": arguments.iteration_multiplexing,
-        "kernel": list(arguments.kernel),
+        "kernel": list(_kernels(arguments)),
         "dispatch": list(arguments.dispatch),
         "set_selected": arguments.set,
         "roof_only": arguments.roof_only,
@@ -208,7 +214,8 @@ def _request(
         folder=folder,
         chip=agent.chip,
         channels=ChannelLayout(dies, channels // dies),
-        kernels=tuple(arguments.kernel),
+        kernels=tuple(arguments.kernels),
+        kernel=arguments.kernel,
         iterations=tuple(arguments.dispatch),
         as_rocpd=arguments.format_rocprof_output == "rocpd",
         keep_raw=arguments.retain_rocpd_output,

@@ -5,21 +5,21 @@ On a terminal a bar is drawn, elsewhere a plain line appears every few seconds.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING
 
-from wavescope.cli.terminal import say
-from wavescope.render.escape import shortened, visible
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
+from wavescope.cli.terminal import say, terminal_width
+from wavescope.render.escape import cell_width, shortened, visible
 
 SILENT_SECONDS = 1.0
 LINE_SECONDS = 5.0
 _REDRAW_SECONDS = 0.2
+_ACTIVITY_WIDTH = 60
+_BAR_WIDTH = 30
+_BLANK_LINE = "\r\x1b[2K"
 
 
 class Progress:
@@ -30,7 +30,7 @@ class Progress:
     """
 
     def __init__(self, activity: str, *, quiet: bool) -> None:
-        self._activity = shortened(visible(activity), 60)
+        self._activity = shortened(visible(activity), _ACTIVITY_WIDTH)
         self._counts = (0, 0)
         self._finished = threading.Event()
         self._thread = None if quiet else threading.Thread(target=self._watch, daemon=True)
@@ -57,36 +57,43 @@ class Progress:
     def _watch(self) -> None:
         if self._finished.wait(SILENT_SECONDS):
             return
-        if sys.stderr.isatty():
-            self._draw_bar()
-        else:
-            self._print_lines()
-
-    def _print_lines(self) -> None:
         began = time.monotonic() - SILENT_SECONDS
+        if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+            self._draw_bar(began)
+        else:
+            self._print_lines(began)
+
+    def _print_lines(self, began: float) -> None:
         while not self._finished.wait(LINE_SECONDS):
             done, total = self._counts
             share = f" {100 * done // total} %," if total else ""
             say(f"{self._activity}:{share} {time.monotonic() - began:.0f} s")
 
-    def _draw_bar(self) -> None:
-        with _bar() as bar:
-            task = bar.add_task(self._activity, total=None)
-            while not self._finished.wait(_REDRAW_SECONDS):
-                done, total = self._counts
-                bar.update(task, completed=done, total=total or None)
+    def _draw_bar(self, began: float) -> None:
+        """Draw one line over and over, and wipe it in the end."""
+        while True:
+            line = bar_line(
+                self._activity, *self._counts, time.monotonic() - began, terminal_width()
+            )
+            sys.stderr.write(_BLANK_LINE + line)
+            sys.stderr.flush()
+            if self._finished.wait(_REDRAW_SECONDS):
+                break
+        sys.stderr.write(_BLANK_LINE)
+        sys.stderr.flush()
 
 
-def _bar() -> Bar:
-    from rich import progress  # noqa: PLC0415  slow to import, and seldom needed
-    from rich.console import Console  # noqa: PLC0415
+def bar_line(activity: str, done: int, total: int, seconds: float, width: int) -> str:
+    """The line that shows how far `activity` is, no wider than a terminal of `width` columns.
 
-    return progress.Progress(
-        progress.SpinnerColumn(),
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.TaskProgressColumn(),
-        progress.TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    Where nobody knows how much there is, the time alone shows that work goes on.
+    """
+    bar, figures = "", f"{seconds:.0f} s"
+    if total > 0:
+        share = min(max(done / total, 0.0), 1.0)
+        filled = int(share * _BAR_WIDTH)
+        bar = f"[{'#' * filled}{'-' * (_BAR_WIDTH - filled)}] "
+        figures = f"{int(100 * share)} %, {figures}"
+    room = width - 1  # many terminals go to the next line behind the last column
+    line = f"{activity} {bar}{figures}"
+    return line if cell_width(line) <= room else shortened(f"{activity} {figures}", room)

@@ -12,14 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_source, tell_notes
-from wavescope.cli.options import (
-    OutputFormat,
-    add_quiet_flag,
-    add_trace_argument,
-    output_format,
-    row_count,
-)
+from wavescope.cli.inputs import add_trace_argument, opened_source, tell_notes
+from wavescope.cli.options import OutputFormat, add_quiet_flag, add_rows_flag, output_format
 from wavescope.cli.progress import Progress
 from wavescope.cli.query_output import write_query
 
@@ -32,9 +26,7 @@ _FORMATS = ("table", *(choice.value for choice in OutputFormat))
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_trace_argument(parser)
     parser.add_argument("sql", metavar="SQL", help="one SELECT statement; - reads it from stdin")
-    parser.add_argument(
-        "-n", "--rows", metavar="N", type=row_count, default=0, help="at most N rows (default all)"
-    )
+    add_rows_flag(parser, "at most N rows (default all)", default=0)
     parser.add_argument("--format", choices=_FORMATS, help="how to print the rows (default table)")
     parser.add_argument("--json", action="store_true", help="the same as --format json")
     parser.add_argument(

@@ -7,13 +7,18 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from wavescope.cli.options import OutputFormat
-from wavescope.cli.output import stdout_bytes
+from wavescope.cli.outputs import stdout_bytes
 from wavescope.cli.terminal import data_stream, terminal_width
+from wavescope.model.result import Result, ResultColumn, ResultTable
+from wavescope.render.csv_rows import write_rows
 from wavescope.render.escape import visible
+from wavescope.render.markdown import table_head, table_row
+from wavescope.render.table_text import laid_out
+from wavescope.render.text import left_out_note
+from wavescope.render.values import SpelledColumn
 
 if TYPE_CHECKING:
     from wavescope.formats.sqlite.read_only_query import SqlRow, SqlValue
-    from wavescope.render.values import SpelledColumn
 
 _MEASURED_ROWS = 500
 _NULL = "NULL"
@@ -22,8 +27,6 @@ _NULL = "NULL"
 def write_query(names: Sequence[str], rows: Iterable[SqlRow], format: OutputFormat) -> None:  # noqa: A002
     """Print a header and all `rows`."""
     if format is OutputFormat.CSV:
-        from wavescope.render.csv_rows import write_rows  # noqa: PLC0415  only what is asked for
-
         write_rows(names, rows, data_stream())
     elif format is OutputFormat.JSON:
         _write_json(names, rows)
@@ -34,16 +37,15 @@ def write_query(names: Sequence[str], rows: Iterable[SqlRow], format: OutputForm
 
 
 def _write_json(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
-    from wavescope.model.result import Result, ResultColumn, ResultTable  # noqa: PLC0415
-    from wavescope.render.json_text import write_json_rows  # noqa: PLC0415
+    from wavescope.render.json_text import (  # noqa: PLC0415  orjson, for --json only
+        write_json_rows,
+    )
 
     columns = tuple(ResultColumn(name, name) for name in names)
     write_json_rows(Result("Query", [ResultTable("query", "Query", columns)]), rows, stdout_bytes())
 
 
 def _write_markdown(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
-    from wavescope.render.markdown import table_head, table_row  # noqa: PLC0415
-
     first, rest = _measured(rows)
     print("\n".join(table_head(_columns(names, first))))
     for row in itertools.chain(first, rest):
@@ -51,9 +53,6 @@ def _write_markdown(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
 
 
 def _write_table(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
-    from wavescope.render.table_text import laid_out  # noqa: PLC0415
-    from wavescope.render.text import left_out_note  # noqa: PLC0415
-
     first, rest = _measured(rows)
     columns = _columns(names, first)
     layout = laid_out(columns, terminal_width())
@@ -72,8 +71,6 @@ def _measured(rows: Iterable[SqlRow]) -> tuple[list[SqlRow], Iterable[SqlRow]]:
 
 
 def _columns(names: Sequence[str], rows: Sequence[SqlRow]) -> list[SpelledColumn]:
-    from wavescope.render.values import SpelledColumn  # noqa: PLC0415
-
     return [
         SpelledColumn(
             visible(name),

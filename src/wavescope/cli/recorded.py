@@ -12,10 +12,9 @@ from wavescope.analyze.summary.coverage_sentence import coverage_sentence
 from wavescope.analyze.summary.kernel_summary import KernelSummaryOptions, kernel_summary
 from wavescope.analyze.summary.overview import marker_list
 from wavescope.analyze.summary.utilization import utilization
-from wavescope.cli.output import stdout_bytes
+from wavescope.cli.outputs import size_of, stdout_bytes
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say, terminal_width, wants_color
-from wavescope.cli.written import size_of
 from wavescope.collect.recording.options import RecordOptions
 from wavescope.collect.recording.recorder import Recording
 from wavescope.formats import open_source, open_trace

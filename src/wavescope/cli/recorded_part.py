@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wavescope.analyze.summary.coverage_sentence import coverage_sentence
-from wavescope.cli.output import stdout_bytes
+from wavescope.cli.outputs import stdout_bytes, tell_file
 from wavescope.cli.terminal import say
-from wavescope.cli.written import tell_file
 from wavescope.formats import open_trace
 from wavescope.model.result import Result
 from wavescope.render.json_text import write_json

@@ -6,10 +6,11 @@ import argparse
 from pathlib import Path
 
 from wavescope.cli.command import Command, Example
+from wavescope.cli.inputs import SESSION_FOLDER
 from wavescope.cli.options import add_force_flag, add_json_flag, add_output_path, add_quiet_flag
+from wavescope.cli.outputs import tell_written
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
-from wavescope.cli.written import tell_written
 from wavescope.units import count_text
 
 _DEFAULT_OUTPUT = Path("recovered.db")
@@ -17,8 +18,9 @@ _DEFAULT_OUTPUT = Path("recovered.db")
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "trace",
+        "folder",
         metavar="DIR",
+        type=SESSION_FOLDER,
         help="session folder, such as trace.db.session-k3x9_a1b; its files are never changed",
     )
     add_output_path(
@@ -33,10 +35,10 @@ def _run(arguments: argparse.Namespace) -> int:
     from wavescope.collect.recording.recorder import fetch_pending, merge_session  # noqa: PLC0415  slow to import
 
     output = arguments.output or _DEFAULT_OUTPUT
-    fetch_pending(Path(arguments.trace))
-    with Progress(f"reading {arguments.trace}", quiet=arguments.quiet) as progress:
+    fetch_pending(Path(arguments.folder))
+    with Progress(f"reading {arguments.folder}", quiet=arguments.quiet) as progress:
         notes = merge_session(
-            Path(arguments.trace), output, force=arguments.force, progress=progress
+            Path(arguments.folder), output, force=arguments.force, progress=progress
         )
     if not arguments.quiet:
         for sentence, count in notes:

@@ -10,7 +10,13 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_trace, tell_no_ops, tell_notes
+from wavescope.cli.inputs import (
+    RESULT_FILE,
+    add_traces_argument,
+    opened_trace,
+    tell_no_ops,
+    tell_notes,
+)
 from wavescope.cli.options import (
     add_filter_flags,
     add_force_flag,
@@ -19,8 +25,8 @@ from wavescope.cli.options import (
     add_quiet_flag,
     selection_from,
 )
+from wavescope.cli.outputs import tell_written
 from wavescope.cli.progress import Progress
-from wavescope.cli.written import tell_written
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,11 +36,8 @@ if TYPE_CHECKING:
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "traces",
-        metavar="TRACE",
-        nargs="+",
-        help="trace of any known format, never changed; several are compared with the first",
+    add_traces_argument(
+        parser, "trace of any known format, never changed; several are compared with the first"
     )
     add_output_path(parser, required=False, meaning="page to write (default report.html)")
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: file names)")
@@ -48,7 +51,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--with",
         metavar="FILE",
         dest="additions",
-        type=Path,
+        type=RESULT_FILE,
         action="append",
         default=[],
         help="add a section: what `wavescope overhead --save` kept, or what a command printed with "
@@ -64,14 +67,14 @@ def _run(arguments: argparse.Namespace) -> int:
     from wavescope.formats.output import replaced, require_free  # noqa: PLC0415  slow to import
 
     target: Path = arguments.output or Path("report.html")
-    inputs = [Path(path) for path in arguments.traces]
+    inputs = [Path(path) for path in (*arguments.traces, *arguments.additions)]
     labels = _labels(arguments)
-    require_free(target, [*inputs, *arguments.additions], force=arguments.force)
+    require_free(target, inputs, force=arguments.force)
     page = _page(arguments, labels)
     from wavescope.render.html.page import write_page  # noqa: PLC0415
 
     with (
-        replaced(target, [*inputs, *arguments.additions], force=arguments.force) as temporary,
+        replaced(target, inputs, force=arguments.force) as temporary,
         temporary.open("w", encoding="utf-8") as stream,
     ):
         write_page(page, stream)
@@ -119,7 +122,7 @@ def _has_ops(trace: Trace) -> bool:
 
 def _page(arguments: argparse.Namespace, labels: list[str]) -> Page:
     selection = selection_from(arguments)
-    added = _added_results(arguments.additions)
+    added = _added_results([Path(path) for path in arguments.additions])
     with ExitStack() as stack:
         opened = [
             stack.enter_context(opened_trace(path, quiet=arguments.quiet))

@@ -5,23 +5,21 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from wavescope.cli.chosen_capture import chosen_capture
 from wavescope.cli.command import Command, Example
+from wavescope.cli.inputs import add_capture_argument, chosen_capture
 from wavescope.cli.options import (
     add_force_flag,
     add_json_flag,
     add_output_path,
     add_quiet_flag,
 )
+from wavescope.cli.outputs import tell_written
 from wavescope.cli.plan import add_counters_flag, kernel_counters
 from wavescope.cli.progress import Progress
-from wavescope.cli.written import tell_written
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "traces", metavar="DIR", nargs=1, help="folder of a capture, its parent, or an archive"
-    )
+    add_capture_argument(parser, "folder of a capture, its parent, or an archive")
     add_output_path(parser, required=False, meaning="page to write (default capture.html)")
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the kernel)")
     add_counters_flag(parser)
@@ -39,9 +37,9 @@ def _run(arguments: argparse.Namespace) -> int:
     from wavescope.render.html.page import write_page  # noqa: PLC0415
 
     target: Path = arguments.output or Path("capture.html")
-    inputs = [Path(path) for path in arguments.traces]
+    inputs = [Path(arguments.capture)]
     require_free(target, inputs, force=arguments.force)
-    trace = chosen_capture(arguments.traces[0], reads_waves=True, quiet=arguments.quiet)
+    trace = chosen_capture(arguments.capture, reads_waves=True, quiet=arguments.quiet)
     decoded = DecodedTrace(trace)
     counters = kernel_counters(decoded, arguments.counters, quiet=arguments.quiet)
     with Progress(f"analysing {trace.capture.name}", quiet=arguments.quiet):

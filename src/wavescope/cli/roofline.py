@@ -23,7 +23,7 @@ from wavescope.cli.options import (
     add_quiet_flag,
     row_count,
 )
-from wavescope.cli.output import print_result, text_style
+from wavescope.cli.outputs import print_result, text_style
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError

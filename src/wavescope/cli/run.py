@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_json_flag, add_quiet_flag
-from wavescope.cli.output import stdout_bytes
+from wavescope.cli.outputs import stdout_bytes
 from wavescope.cli.program_options import (
     add_command,
     add_kernel_filter,

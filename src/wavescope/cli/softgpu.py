@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from wavescope.cli.command import Command, Example
+from wavescope.cli.inputs import DURATIONS_FILE
 from wavescope.cli.options import add_force_flag, add_json_flag
 from wavescope.cli.softgpu_model import add_model_arguments, model_only
 from wavescope.cli.softgpu_runtimes import add_runtime_arguments, runtime_of, runtime_only
@@ -48,7 +49,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--durations",
         metavar="FILE",
-        type=Path,
+        type=DURATIONS_FILE,
         help="durations by kernel name: lines PATTERN,DURATION; the first that matches counts",
     )
     parser.add_argument("--seed", metavar="N", type=int, help="seed of drawn durations")
@@ -101,8 +102,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _options(arguments: argparse.Namespace) -> SoftGpuOptions:
-    if arguments.durations is not None and not arguments.durations.is_file():
-        raise UsageError(f"there is no file {arguments.durations} with durations")
+    if arguments.durations is not None:
+        Path(arguments.durations).open("rb").close()  # the program would find out too late
     return SoftGpuOptions(
         chip=arguments.chip,
         gpus=arguments.gpus,
@@ -117,9 +118,9 @@ def _options(arguments: argparse.Namespace) -> SoftGpuOptions:
     )
 
 
-def _absolute(path: Path | None) -> str | None:
+def _absolute(path: Path | str | None) -> str | None:
     """The program may change its folder before it opens the GPUs."""
-    return None if path is None else str(path.absolute())
+    return None if path is None else str(Path(path).absolute())
 
 
 def _print_variables(variables: dict[str, str], *, as_json: bool) -> None:

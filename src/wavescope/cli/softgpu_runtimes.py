@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from wavescope.cli.options import OutputOptions
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
 from wavescope.collect.machine import Machine
 from wavescope.collect.runtimes import (

@@ -7,17 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_trace_argument, opened_trace, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
     add_filter_flags,
     add_output_flags,
     add_quiet_flag,
-    add_trace_argument,
     selection_from,
 )
-from wavescope.cli.output import leave_out, print_result, tell_left_out
+from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 
@@ -55,7 +54,7 @@ def _run(arguments: argparse.Namespace) -> int:
         tell_no_ops(selection, quiet=arguments.quiet)
     elif not result.facts["step_count"] and not arguments.quiet:
         say(_NO_STEPS, label="note")
-    hidden = leave_out(result, output, _DETAIL_TABLES)
+    result, hidden = without_details(result, output, _DETAIL_TABLES)
     if output.format in FOR_PEOPLE and not output.tables:
         result.tables = [_without_single_process(table) for table in result.tables]
     print_result(result, output)

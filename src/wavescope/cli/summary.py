@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_rules_flag, add_trace_argument, opened_trace, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputFormat,
@@ -15,10 +15,9 @@ from wavescope.cli.options import (
     add_filter_flags,
     add_output_flags,
     add_quiet_flag,
-    add_trace_argument,
     selection_from,
 )
-from wavescope.cli.output import leave_out, print_result, tell_left_out
+from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
@@ -56,11 +55,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("short", "full", "rules"),
         help="group kernels by short name (default), by full name, or as --rules says",
     )
-    group.add_argument(
-        "--rules",
-        metavar="FILE",
-        help="TOML file with [[rule]] tables: match, name, category, note",
-    )
+    add_rules_flag(group, "TOML file with [[rule]] tables: match, name, category, note")
     group.add_argument(
         "--per",
         choices=("all", "gpu", "process"),
@@ -93,7 +88,7 @@ def _run(arguments: argparse.Namespace) -> int:
         result.facts = {
             shown: result.facts[key] for key, shown in _HEADER_FACTS.items() if key in result.facts
         }
-    hidden = leave_out(result, output, _DETAIL_TABLES)
+    result, hidden = without_details(result, output, _DETAIL_TABLES)
     print_result(result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
     is_text = output.format is OutputFormat.TEXT and not output.tables

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
 from wavescope.cli.counter_files import memory_counters
+from wavescope.cli.inputs import add_counter_files_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
+    add_kernel_flag,
     add_output_flags,
     add_quiet_flag,
     numbers,
 )
-from wavescope.cli.output import print_result
+from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -22,15 +24,10 @@ if TYPE_CHECKING:
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "traces",
-        metavar="CSV",
-        nargs="+",
-        help="counter CSVs (long or wide), folders of them, rocpd files or traces with counters",
+    add_counter_files_argument(
+        parser, "counter CSVs (long or wide), folders of them, rocpd files or traces with counters"
     )
-    parser.add_argument(
-        "--kernel", metavar="TEXT", default="", help="kernels whose name holds it, or matches it"
-    )
+    add_kernel_flag(parser, "kernels whose name matches somewhere")
     parser.add_argument(
         "--dispatches", metavar="N,...", type=numbers, help="only these dispatches: 3-4 or 1,5"
     )
@@ -64,7 +61,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     output = OutputOptions.from_arguments(arguments)
     options = _options(arguments)
-    read = memory_counters(arguments.traces, quiet=arguments.quiet)
+    read = memory_counters(arguments.files, quiet=arguments.quiet)
     counters = chosen_dispatches(read, arguments.kernel, arguments.dispatches or ())
     result = traffic_result(counters, completed_options(options, counters))
     for note in (sentence for table in counters for sentence in table.notes.sentences()):

@@ -6,18 +6,17 @@ import argparse
 from pathlib import Path
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.opened import chosen_rows, opened_source, tell_notes
+from wavescope.cli.inputs import add_trace_argument, chosen_rows, opened_source, tell_notes
 from wavescope.cli.options import (
     add_filter_flags,
     add_force_flag,
     add_json_flag,
     add_output_path,
     add_quiet_flag,
-    add_trace_argument,
     selection_from,
 )
+from wavescope.cli.outputs import tell_written
 from wavescope.cli.progress import Progress
-from wavescope.cli.written import tell_written
 from wavescope.errors import UsageError
 
 

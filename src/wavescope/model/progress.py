@@ -1,4 +1,4 @@
-"""How long work says how far it is: one form for readers, writers and recorders."""
+"""How long work says how far it is and what it met: one form for readers, writers and recorders."""
 
 from __future__ import annotations
 
@@ -9,4 +9,12 @@ Progress = Callable[[int, int], None]
 
 
 def no_progress(done: int, total: int) -> None:
+    """Says nothing."""
+
+
+Tell = Callable[[str], None]
+"""Called with a sentence worth saying: what was skipped or repaired, or that nothing is left."""
+
+
+def tell_nobody(sentence: str) -> None:
     """Says nothing."""

@@ -32,6 +32,15 @@ def table(out: str, name: str) -> list[dict[str, object]]:
     return [dict(zip(names, row, strict=True)) for row in found["rows"]]
 
 
+def test_kernels_are_chosen_by_regular_expression(run: Run, workload: Path) -> None:
+    ran = run("analyze", "-p", workload, "--json", "--kernel", "^ge.m$", "-b", "0.1")
+
+    assert [row["selected"] for row in table(ran.out, "0.1")] == [False, True]
+    assert json.loads(ran.out)["facts"]["selected_dispatch_count"] == 1
+    assert run("analyze", "-p", workload, "--kernel", "^em").code == 2
+    assert run("analyze", "-p", workload, "--kernel", "(").code == 2
+
+
 def test_the_page_has_panels_with_ids(run: Run, workload: Path) -> None:
     ran = run("analyze", "-p", workload, "-q")
 

@@ -64,9 +64,13 @@ def test_a_truth_log_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_wrong_values_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["softgpu", "--chip", "gfx1", "--", "true"]) == 2
-    assert main(["softgpu", "--durations", "/no/such/file", "--", "true"]) == 2
     assert main(["softgpu", "--gpus", "two"]) == 2
     assert "there is no software GPU 'gfx1'" in capsys.readouterr().err
+
+
+def test_durations_that_are_not_there_stop_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["softgpu", "--durations", "/no/such/file", "--", "true"]) == 3
+    assert "there is no such file of durations" in capsys.readouterr().err
 
 
 def test_a_tiny_model_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

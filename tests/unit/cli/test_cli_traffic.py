@@ -31,7 +31,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_two_passes_of_one_kernel(run: Run, files: tuple[Path, Path]) -> None:
     ran = run(
-        *("traffic", *files, "--kernel", "pa_decode<(int)", "--ideal-gb", "0.00277"),
+        *("traffic", *files, "--kernel", r"pa_decode<\(int\)", "--ideal-gb", "0.00277"),
         *("--arch", "gfx942", "--json"),
     )
 

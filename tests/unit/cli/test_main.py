@@ -18,6 +18,7 @@ import pytest
 from tests.unit.cli.conftest import Run
 from wavescope.cli import main as main_module
 from wavescope.cli.command import Command
+from wavescope.cli.inputs import add_trace_argument
 from wavescope.cli.main import COMMANDS, command_of, main
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.version import __version__
@@ -169,7 +170,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
         def run(_: argparse.Namespace) -> int:
             raise error
 
-        command = Command("info", "", (), lambda parser: parser.add_argument("trace"), run)
+        command = Command("info", "", (), add_trace_argument, run)
         monkeypatch.setattr(main_module, "command_of", lambda _: command)
 
     return install

@@ -6,17 +6,28 @@ import argparse
 
 import pytest
 
+from wavescope.cli.main import COMMANDS, CommandEntry, command_of, entry_for
 from wavescope.cli.options import (
     OutputFormat,
     OutputOptions,
     add_filter_flags,
     add_output_flags,
     numbers,
+    regular_expression,
     row_count,
     selection_from,
 )
 from wavescope.errors import UsageError
 from wavescope.model.selection import Selection, TimeBound
+
+OWN_MEANING = {
+    ("analyze", "-n"),
+    ("profile", "-n"),
+    ("phases", "--marker"),
+    ("trace", "--kernel"),
+    ("run", "--kernel"),
+}
+"""Spellings of tools that people know, and options that are declared elsewhere."""
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
@@ -92,3 +103,42 @@ def test_people_get_the_first_rows_and_programs_all(
 def test_two_formats_at_once_are_refused() -> None:
     with pytest.raises(UsageError, match="exclude each other"):
         OutputOptions.from_arguments(parsed("--json", "--format", "csv"))
+
+
+def options_of(entry: CommandEntry) -> dict[str, argparse.Action]:
+    return command_of(entry).parser()._option_string_actions
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+def test_options_mean_the_same_on_every_command(entry: CommandEntry) -> None:
+    options = options_of(entry)
+
+    for flag in ("--kernel", "--marker"):
+        if flag in options and (entry.name, flag) not in OWN_MEANING:
+            assert options[flag].metavar == "REGEX"
+            assert options[flag].nargs is None
+            assert options[flag].type is regular_expression
+    if "-n" in options and (entry.name, "-n") not in OWN_MEANING:
+        assert options["-n"].option_strings == ["-n", "--rows"]
+        assert options["-n"].type is row_count
+
+
+@pytest.mark.parametrize(
+    ("name", "flag", "spelled"),
+    [
+        ("profile", "-n", ["-n", "--name"]),
+        ("analyze", "-n", ["-n", "--normal-unit"]),
+        ("analyze", "-k", ["-k"]),
+        ("roofline", "-k", ["-k"]),
+        ("profile", "-k", ["-k"]),
+    ],
+)
+def test_options_of_other_tools_keep_their_spelling(
+    name: str, flag: str, spelled: list[str]
+) -> None:
+    assert options_of(entry_for(name))[flag].option_strings == spelled
+
+
+def test_a_pattern_is_refused_while_the_command_line_is_read() -> None:
+    with pytest.raises(UsageError, match=r"'a\(\(' is not a regular expression"):
+        parsed("--marker", "a((")

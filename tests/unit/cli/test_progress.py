@@ -11,7 +11,8 @@ from collections.abc import Callable
 import pytest
 
 from wavescope.cli import progress as progress_module
-from wavescope.cli.progress import Progress
+from wavescope.cli.progress import Progress, bar_line
+from wavescope.render.escape import cell_width
 
 PATIENCE_S = 60
 
@@ -105,3 +106,45 @@ def test_an_error_inside_ends_the_thread(quick: None) -> None:
         raise KeyboardInterrupt
 
     assert set(threading.enumerate()) <= before
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "width", "line"),
+    [
+        (1, 2, 100, f"reading [{'#' * 15}{'-' * 15}] 50 %, 3 s"),
+        (9, 2, 100, f"reading [{'#' * 30}] 100 %, 3 s"),
+        (7, 0, 100, "reading 3 s"),
+        (1, 2, 40, "reading 50 %, 3 s"),
+        (1, 2, 12, "reading…3 s"),
+    ],
+)
+def test_the_bar_fits_into_the_terminal(done: int, total: int, width: int, line: str) -> None:
+    drawn = bar_line("reading", done, total, 3.2, width)
+
+    assert cell_width(drawn) < width
+    assert drawn == line
+
+
+def test_the_bar_is_wiped_in_the_end(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+
+    with Progress("reading", quiet=False) as progress:
+        progress(1, 2)
+        wait_until(lambda: "50 %" in terminal.getvalue())
+
+    assert terminal.getvalue().endswith("\r\x1b[2K")
+    assert "\n" not in terminal.getvalue()
+
+
+def test_a_dumb_terminal_gets_lines(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "dumb")
+
+    with Progress("reading", quiet=False):
+        wait_until(lambda: "\n" in terminal.getvalue())
+
+    assert terminal.getvalue().splitlines()[0] == "reading: 0 s"

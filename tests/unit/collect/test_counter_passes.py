@@ -120,6 +120,15 @@ def test_a_command_line_says_what_is_collected(tmp_path: Path) -> None:
     assert command[-2:] == ["--", "./app"]
 
 
+def test_kernels_are_chosen_by_regular_expression(tmp_path: Path) -> None:
+    request = request_in(tmp_path, kernel="gemm|add$")
+    perfmon = write_perfmon(request, "pmc_perf_0", ["SQ_WAVES"])
+
+    command = pass_command(request, Path("rocprofv3"), perfmon, tmp_path / "out")
+
+    assert command[command.index("--kernel-include-regex") + 1] == "gemm|add$"
+
+
 @pytest.mark.parametrize("text", ["0", "5:3", "x", "", "1:2:3", "-1"])
 def test_launches_that_make_no_sense_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="names no launches"):

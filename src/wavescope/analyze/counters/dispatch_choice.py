@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from wavescope.errors import UsageError
 from wavescope.model.counters import CounterTable, Integers
+from wavescope.model.selection import compiled
 
 _RANGE = re.compile(r"(\d{1,18})(?::(\d{1,18}))?", re.ASCII)
 _ABOVE = re.compile(r">\s*(\d{1,18})", re.ASCII)
@@ -32,12 +33,20 @@ def chosen_rows(
     kernels: Sequence[str] = (),
     dispatches: Sequence[str] = (),
     gpus: Sequence[str] = (),
+    pattern: str = "",
 ) -> NDArray[np.bool_]:
-    """Which dispatches all filters leave; nothing left is a usage error."""
+    """Which dispatches all filters leave; nothing left is a usage error.
+
+    `kernels` are ids or parts of names, `pattern` is found somewhere in the name.
+    """
     chosen = np.ones(table.count, dtype=np.bool_)
     if kernels:
         codes = [code for text in kernels for code in _kernel_codes(table, text)]
         chosen &= np.isin(table.kernel_codes, codes)
+    if pattern:
+        is_meant = compiled(pattern).search
+        matches = np.array([bool(is_meant(name)) for name in table.kernel_names], dtype=np.bool_)
+        chosen &= matches[table.kernel_codes]
     if dispatches:
         chosen &= _dispatch_mask(table.dispatch_ids, dispatches)
     if gpus:

@@ -49,6 +49,8 @@ class AnalysisOptions:
     normal_unit: NormalUnit = NormalUnit.PER_KERNEL
     aggregation: Aggregation = Aggregation.RATIO_OF_SUMS
     sample_order: SampleOrder = SampleOrder.COUNT
+    kernel: str = ""
+    """A regular expression that is found somewhere in the names of kernels."""
 
 
 @dataclass
@@ -71,7 +73,9 @@ class Analysis:
 def analyzed(workload: CounterTable, catalogue: Catalogue, options: AnalysisOptions) -> Analysis:
     """The metrics of `workload` that `options` asks for."""
     blocks = chosen_blocks(catalogue, options.blocks)
-    chosen = chosen_rows(workload, options.kernels, options.dispatches, options.gpus)
+    chosen = chosen_rows(
+        workload, options.kernels, options.dispatches, options.gpus, options.kernel
+    )
     measured = Measured(workload.rows(chosen), catalogue, options.aggregation)
     values = MetricValues(measured, options.normal_unit)
     tables = filled_tables(catalogue.panels, values, blocks)
@@ -143,7 +147,7 @@ def _other_tables(analysis: Analysis, options: AnalysisOptions) -> list[ResultTa
     if wants(blocks, "21.1") and (workload.pc_samples or blocks):
         names = analysis.selected.kernel_names
         chosen = frozenset(names[code] for code in set(analysis.selected.kernel_codes.tolist()))
-        kernels = chosen if options.kernels else None
+        kernels = chosen if options.kernels or options.kernel else None
         tables.append(pc_samples(workload, options.sample_order, kernels))
     return tables
 

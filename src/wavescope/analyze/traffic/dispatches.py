@@ -27,15 +27,11 @@ _LISTED = 5
 def chosen_dispatches(
     tables: Sequence[CounterTable], kernel: str = "", dispatches: Collection[int] = ()
 ) -> list[CounterTable]:
-    """Dispatches of kernels whose name holds or matches `kernel`, with one of these numbers."""
+    """Dispatches of kernels whose name matches `kernel` somewhere, with one of these numbers."""
     names = kernels_of(tables)
     if not names:
         raise UsageError("these files hold no memory counters", hint=MEMORY_COUNTERS_HINT)
-    wanted = set(names)
-    if kernel:
-        # Kernel names are full of characters that mean something in a pattern.
-        wanted = {name for name in names if kernel in name}
-        wanted = wanted or set(filter(compiled(kernel).search, names))
+    wanted = set(filter(compiled(kernel).search, names)) if kernel else set(names)
     kept = [_chosen(table, wanted, dispatches) for table in tables]
     if not any(table.count for table in kept):
         listed = ", ".join(names[:_LISTED])

@@ -42,6 +42,8 @@ class PassRequest:
     channels: ChannelLayout
     kernels: tuple[str, ...] = ()
     """Parts of kernel names: only these are counted."""
+    kernel: str = ""
+    """A regular expression that is found in names of kernels: only these are counted."""
     iterations: tuple[str, ...] = ()
     """Which launches of each kernel, from 1: `3` or `3:5`."""
     as_rocpd: bool = False
@@ -171,8 +173,9 @@ def pass_command(request: PassRequest, rocprofv3: Path, perfmon: Path, raw: Path
         command += ["-E", str(definitions)]
     if request.torch:
         command += ["--marker-trace", "--hip-runtime-trace"]
-    if request.kernels:
-        command += ["--kernel-include-regex", "|".join(map(re.escape, request.kernels))]
+    patterns = [*map(re.escape, request.kernels), *filter(None, [request.kernel])]
+    if patterns:
+        command += ["--kernel-include-regex", "|".join(patterns)]
     if request.iterations:
         command += ["--kernel-iteration-range", iteration_range(request.iterations)]
     return [*command, "--", *request.command]

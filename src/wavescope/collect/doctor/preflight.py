@@ -109,7 +109,6 @@ def _analysis_checks(machine: Machine, native_self_test: SelfTest) -> list[Check
         ("numpy", "NumPy", "all analyses", True),
         ("orjson", "orjson", "JSON output, Chrome and rocprofv3 JSON", True),
         ("isal.igzip", "isal", "reading and writing .gz at full speed", True),
-        ("rich", "rich", "progress bars", True),
     )
     return [
         _python(),

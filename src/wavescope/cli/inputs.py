@@ -1,0 +1,218 @@
+"""What a command reads: declared as arguments, opened, and named in errors.
+
+An argument that names something to read has an `Input` as its `type`. By that `cli.main` knows the
+inputs of every command, and tells what cannot be read from what this machine lacks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from wavescope.cli.options import Arguments
+from wavescope.cli.progress import Progress
+from wavescope.cli.terminal import say
+from wavescope.errors import UnreadableInputError
+from wavescope.units import count_text
+
+if TYPE_CHECKING:
+    from wavescope.model.capture import ThreadTrace
+    from wavescope.model.notes import Notes
+    from wavescope.model.selection import Selection
+    from wavescope.model.source import TraceSource
+    from wavescope.model.trace import Trace
+
+_NO_OPS_LEFT = "no op is left by the filters: `wavescope info` shows what the trace holds"
+_NO_OPS = "there are no GPU ops in the trace: `wavescope info` shows what it holds"
+
+
+@dataclass(frozen=True)
+class Input:
+    """The `type` of an argument that names something to read; `kind` is what errors call it."""
+
+    kind: str
+
+    def __call__(self, text: str) -> str:
+        """The path as it was given."""
+        return text
+
+
+TRACE = Input("trace")
+CAPTURE = Input("capture")
+COUNTER_FOLDER = Input("counter folder")
+COUNTER_FILE = Input("counter file")
+METRICS_FILE = Input("file of metrics")
+RULES_FILE = Input("file of rules")
+SESSION_FOLDER = Input("session folder")
+OVERHEAD_FILE = Input("kept measurement")
+RESULT_FILE = Input("kept result")
+DURATIONS_FILE = Input("file of durations")
+
+
+@dataclass(frozen=True)
+class GivenInput:
+    """An input that a command line names."""
+
+    path: str
+    kind: str
+
+    def error_for(self, error: OSError) -> UnreadableInputError | None:
+        """What `error` says about this input or a file in it; None where it is about another."""
+        path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+        if not path or not self._holds(path):
+            return None
+        reasons = {
+            errno.ENOENT: f"there is no such {self.kind}",
+            errno.EISDIR: f"it is a folder, not a {self.kind}",
+            errno.ENOTDIR: f"it is a file, not a {self.kind}",
+        }
+        reason = reasons.get(error.errno or 0, error.strerror or str(error))
+        return UnreadableInputError(path, reason)
+
+    def _holds(self, path: str) -> bool:
+        """Whether `path` is this input, or a file that there is in this folder."""
+        mine, other = Path(self.path).absolute(), Path(path).absolute()
+        return other == mine or (mine in other.parents and os.path.lexists(other))
+
+
+def given_inputs(
+    parser: argparse.ArgumentParser, arguments: argparse.Namespace
+) -> list[GivenInput]:
+    """Everything that `arguments` ask the command of `parser` to read."""
+    return [
+        GivenInput(path, action.type.kind)
+        for action in parser._actions  # argparse has no public way to list them
+        if isinstance(action.type, Input)
+        for path in _flat(getattr(arguments, action.dest, None))
+    ]
+
+
+def _flat(value: object) -> Iterator[str]:
+    """The texts of a value, a list of values, or a list of lists as repeated options make it."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _flat(each)
+
+
+def add_trace_argument(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """The trace to read."""
+    parser.add_argument(
+        "trace",
+        metavar="TRACE",
+        type=TRACE,
+        nargs=None if required else "?",
+        help="trace of any known format; it is never changed",
+    )
+
+
+def add_traces_argument(
+    parser: argparse.ArgumentParser, meaning: str, *, required: bool = True
+) -> None:
+    """Several traces to read."""
+    parser.add_argument(
+        "traces", metavar="TRACE", type=TRACE, nargs="+" if required else "*", help=meaning
+    )
+
+
+def add_capture_argument(
+    parser: argparse.ArgumentParser, meaning: str, *, required: bool = True
+) -> None:
+    """The thread-trace capture to read."""
+    parser.add_argument(
+        "capture",
+        metavar="CAPTURE",
+        type=CAPTURE,
+        nargs=None if required else "?",
+        help=meaning,
+    )
+
+
+def add_captures_argument(
+    parser: argparse.ArgumentParser, meaning: str, *, count: int | None = None
+) -> None:
+    """Thread-trace captures to read: `count` of them, or one and more."""
+    parser.add_argument(
+        "captures", metavar="CAPTURE", type=CAPTURE, nargs=count or "+", help=meaning
+    )
+
+
+def add_counter_files_argument(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Files with hardware counters to read."""
+    parser.add_argument("files", metavar="FILE", type=COUNTER_FILE, nargs="+", help=meaning)
+
+
+def add_rules_flag(group: Arguments, meaning: str, name: str = "--rules") -> None:
+    """A file of the user's own rules."""
+    group.add_argument(name, metavar="FILE", type=RULES_FILE, help=meaning)
+
+
+def add_metrics_flag(group: Arguments, meaning: str) -> None:
+    """Files of the user's own metrics."""
+    group.add_argument(
+        "--metrics", metavar="FILE", type=METRICS_FILE, action="append", default=[], help=meaning
+    )
+
+
+@contextmanager
+def opened_source(path: str, *, quiet: bool) -> Iterator[TraceSource]:
+    """The source of the trace at `path`, closed afterwards."""
+    from wavescope.formats import open_source  # noqa: PLC0415  NumPy, which --help need not wait for
+
+    with Progress(f"opening {PurePath(path).name}", quiet=quiet):
+        source = open_source(path)
+    try:
+        yield source
+    finally:
+        source.close()
+
+
+@contextmanager
+def opened_trace(path: str, *, quiet: bool) -> Iterator[Trace]:
+    """The trace at `path`, closed afterwards."""
+    from wavescope.model.trace import Trace  # noqa: PLC0415  NumPy, too
+
+    with opened_source(path, quiet=quiet) as source:
+        yield Trace(source)
+
+
+def chosen_rows(source: TraceSource, selection: Selection, *, quiet: bool) -> TraceSource:
+    """The rows of `source` that the filters keep; says so when no op is among them."""
+    from wavescope.model.selected_source import SelectedSource, selected_source  # noqa: PLC0415
+
+    chosen = selected_source(source, selection)
+    if isinstance(chosen, SelectedSource) and not chosen.has_ops:
+        tell_no_ops(selection, quiet=quiet)
+    return chosen
+
+
+def chosen_capture(path: str, *, reads_waves: bool, quiet: bool) -> ThreadTrace:
+    """The capture at `path`: its folder, an archive of it, or a folder that holds just one."""
+    from wavescope.formats.captures import (  # noqa: PLC0415  NumPy, too
+        ReadOptions,
+        load_thread_trace,
+        only_capture,
+    )
+
+    capture = only_capture(path)
+    with Progress(f"reading {capture.name}", quiet=quiet) as progress:
+        return load_thread_trace(capture, ReadOptions(reads_waves=reads_waves, report=progress))
+
+
+def tell_no_ops(selection: Selection, *, quiet: bool) -> None:
+    """Say why there is nothing to see: the filters, or the trace itself."""
+    if not quiet:
+        say(_NO_OPS if selection.is_everything else _NO_OPS_LEFT, label="note")
+
+
+def tell_notes(notes: Notes) -> None:
+    """Say what a reader skipped or repaired."""
+    for sentence, count in notes:
+        say(f"{sentence}: {count_text(count)}", label="note")
