@@ -95,8 +95,9 @@ def read_workloads(arguments: argparse.Namespace) -> list[CounterTable]:
 def catalogue_of(workload: CounterTable, files: list[str]) -> Catalogue:
     """The catalogue of the workload's chip with the user's own metrics."""
     from wavescope.analyze.counters.catalogue import CHIPS, catalogue_for  # noqa: PLC0415
-    from wavescope.analyze.counters.metric_file import add_metric_file  # noqa: PLC0415
+    from wavescope.analyze.counters.own_metrics import with_own_metrics  # noqa: PLC0415
     from wavescope.errors import UnreadableInputError  # noqa: PLC0415
+    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415
 
     if workload.chip not in CHIPS:
         raise UnreadableInputError(
@@ -106,7 +107,7 @@ def catalogue_of(workload: CounterTable, files: list[str]) -> Catalogue:
         )
     catalogue = catalogue_for(workload.chip)
     for file in files:
-        add_metric_file(catalogue, Path(file))
+        catalogue = with_own_metrics(catalogue, read_rules(file))
     return catalogue
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
@@ -38,12 +37,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from wavescope.analyze.counters.catalogue import catalogue_for  # noqa: PLC0415
-    from wavescope.analyze.counters.metric_file import add_metric_file  # noqa: PLC0415
     from wavescope.analyze.counters.metric_list import metric_list  # noqa: PLC0415
+    from wavescope.analyze.counters.own_metrics import with_own_metrics  # noqa: PLC0415
+    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415
 
     catalogue = catalogue_for(arguments.arch)
     for file in arguments.metrics:
-        add_metric_file(catalogue, Path(file))
+        catalogue = with_own_metrics(catalogue, read_rules(file))
     search = " ".join(arguments.search)
     result = metric_list(catalogue, search)
     output = OutputOptions.from_arguments(arguments)

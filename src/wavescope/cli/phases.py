@@ -109,10 +109,11 @@ def _run(arguments: argparse.Namespace) -> int:
 def _without_markers(trace: Trace, kernels: int | None, arguments: argparse.Namespace) -> Result:
     from wavescope.analyze.phases.phase_rules import built_in_rules  # noqa: PLC0415
     from wavescope.analyze.phases.phases_result import serving_phases_result  # noqa: PLC0415
+    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415
 
     rules = built_in_rules()
     if arguments.phase_rules:
-        rules = rules.extended(arguments.phase_rules)
+        rules = rules.extended(read_rules(arguments.phase_rules))
     result = serving_phases_result(trace, kernels, rules)
     if not arguments.without_markers:
         result.facts["range_count"] = 0
@@ -131,6 +132,7 @@ def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseTableOp
     from wavescope.analyze.phases.marker_paths import PhaseScope  # noqa: PLC0415
     from wavescope.analyze.phases.marker_phases import PhaseOptions  # noqa: PLC0415
     from wavescope.analyze.phases.phase_tables import PhaseTableOptions  # noqa: PLC0415
+    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415
     from wavescope.names.kernel_meaning import CategoryRules  # noqa: PLC0415
 
     asked = arguments.rows
@@ -142,7 +144,7 @@ def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseTableOp
         marker=arguments.marker,
         kernels=kernels or None,
         full_names=arguments.full_names,
-        rules=CategoryRules.from_toml(arguments.rules) if arguments.rules else None,
+        rules=CategoryRules.from_document(read_rules(arguments.rules)) if arguments.rules else None,
     )
 
 

@@ -110,6 +110,7 @@ def _kernel_options(arguments: argparse.Namespace) -> KernelSummaryOptions:
         KernelSummaryOptions,
         OpChoice,
     )
+    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415
     from wavescope.names.kernel_names import NameRules  # noqa: PLC0415  slow to import
 
     by = arguments.by or ("rules" if arguments.rules else "short")
@@ -122,7 +123,7 @@ def _kernel_options(arguments: argparse.Namespace) -> KernelSummaryOptions:
         naming=KernelNaming.FULL if by == "full" else KernelNaming.SHORT,
         scope=Scope(arguments.per),
         ops=OpChoice.ALL if arguments.all_ops else OpChoice.KERNELS,
-        rules=NameRules.from_toml(arguments.rules) if arguments.rules else None,
+        rules=NameRules.from_document(read_rules(arguments.rules)) if arguments.rules else None,
     )
 
 

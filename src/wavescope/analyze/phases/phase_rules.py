@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import enum
 import functools
-import os
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.errors import UsageError
+from wavescope.model.rules_document import RulesDocument
 from wavescope.names import kernel_names
 from wavescope.names.demangle import demangle
-from wavescope.names.kernel_names import LARGEST_RULES_FILE_BYTES, LONGEST_MATCHED
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from wavescope.names.kernel_names import LONGEST_MATCHED
 
 
 class NamedPhase(str, enum.Enum):
@@ -89,17 +82,16 @@ class PhaseRules:
                 return min(int(side) for side in found.groups())
         return None
 
-    def extended(self, path: str | os.PathLike[str]) -> PhaseRules:
+    def extended(self, document: RulesDocument) -> PhaseRules:
         """These rules after those of a user's file, which holds `[[phase]]` tables."""
-        document = _read(Path(path))
-        entries = document.get("phase", [])
-        if not isinstance(entries, list) or not set(document) <= {"phase"}:
+        entries = document.content.get("phase", [])
+        if not isinstance(entries, list) or not set(document.content) <= {"phase"}:
             raise UsageError(
-                f"{os.fspath(path)} holds something other than [[phase]] tables",
+                f"{document.path} holds something other than [[phase]] tables",
                 hint='write [[phase]], match = "REGEX", phase = "decode" for each rule',
             )
         own = tuple(
-            _checked_rule(entry, f"{os.fspath(path)}, rule {number}")
+            _checked_rule(entry, f"{document.path}, rule {number}")
             for number, entry in enumerate(entries, 1)
         )
         return PhaseRules(own + self.rules, self.tiles, self.few, self.many, self.strengths)
@@ -119,17 +111,6 @@ def built_in_rules() -> PhaseRules:
         document["tile"]["many"],
         Strengths(**document["strength"]),
     )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        if path.is_file() and path.stat().st_size > LARGEST_RULES_FILE_BYTES:
-            raise UnreadableInputError(path, "it is larger than any file of rules")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UnreadableInputError(path, error.strerror or "it cannot be opened") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path} is not TOML: {error}") from error
 
 
 def _checked_rule(entry: object, where: str) -> PhaseRule:
