@@ -10,7 +10,7 @@ wavescope.find(trace)                     # what is worth changing
 wavescope.steps(trace)                    # how long each step takes
 wavescope.compare(["old.db", "new.db"])   # what changed
 wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
-wavescope.metric_panels("workloads/gemm")  # what hardware counters say
+wavescope.counters("workloads/gemm")      # what hardware counters say
 wavescope.traffic("out_counter_collection.csv")   # how kernels use L2 and memory
 
 with wavescope.range("prefill"):          # shows up as a marker when the program is recorded
@@ -25,12 +25,33 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
+    from wavescope.analyze.counters.report import CounterOptions
+    from wavescope.analyze.counters.roofline import RooflineOptions
+    from wavescope.analyze.traffic.kernel_traffic import TrafficOptions
     from wavescope.api.captures import hotspots, occupancy, plan
     from wavescope.api.comparison import compare
-    from wavescope.api.counters import metric_panels, roofline, traffic
+    from wavescope.api.counter_collection import (
+        CollectOptions,
+        ceilings,
+        collect_counters,
+        collection_plan,
+        counter_blocks,
+        metric_sets,
+    )
+    from wavescope.api.counters import (
+        available_metrics,
+        counter_dispatches,
+        counters,
+        metric_panels,
+        metrics,
+        roofline,
+        torch_operators,
+    )
     from wavescope.api.files import convert, merge
     from wavescope.api.phases import phases, steps
     from wavescope.api.traces import find, open, report, summary  # noqa: A004
+    from wavescope.api.traffic import traffic
+    from wavescope.collect.ceilings.measurements import CeilingOptions
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
     from wavescope.model.result import Finding, Result
@@ -39,19 +60,33 @@ if TYPE_CHECKING:
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
+    "CeilingOptions",
+    "CollectOptions",
+    "CounterOptions",
     "Finding",
     "Result",
+    "RooflineOptions",
     "Selection",
     "Trace",
+    "TrafficOptions",
     "WavescopeError",
     "__version__",
+    "available_metrics",
+    "ceilings",
+    "collect_counters",
+    "collection_plan",
     "compare",
     "convert",
+    "counter_blocks",
+    "counter_dispatches",
+    "counters",
     "find",
     "hotspots",
     "mark",
     "merge",
     "metric_panels",
+    "metric_sets",
+    "metrics",
     "occupancy",
     "open",
     "pause",
@@ -63,22 +98,37 @@ __all__ = [
     "roofline",
     "steps",
     "summary",
+    "torch_operators",
     "traffic",
 ]
 
 
 _HOMES = {
+    "CeilingOptions": "wavescope.collect.ceilings.measurements",
+    "CollectOptions": "wavescope.api.counter_collection",
+    "CounterOptions": "wavescope.analyze.counters.report",
     "Finding": "wavescope.model.result",
     "Result": "wavescope.model.result",
+    "RooflineOptions": "wavescope.analyze.counters.roofline",
     "Selection": "wavescope.model.selection",
     "Trace": "wavescope.model.trace",
+    "TrafficOptions": "wavescope.analyze.traffic.kernel_traffic",
     "WavescopeError": "wavescope.errors",
+    "available_metrics": "wavescope.api.counters",
+    "ceilings": "wavescope.api.counter_collection",
+    "collect_counters": "wavescope.api.counter_collection",
+    "collection_plan": "wavescope.api.counter_collection",
     "compare": "wavescope.api.comparison",
     "convert": "wavescope.api.files",
+    "counter_blocks": "wavescope.api.counter_collection",
+    "counter_dispatches": "wavescope.api.counters",
+    "counters": "wavescope.api.counters",
     "find": "wavescope.api.traces",
     "hotspots": "wavescope.api.captures",
     "merge": "wavescope.api.files",
     "metric_panels": "wavescope.api.counters",
+    "metric_sets": "wavescope.api.counter_collection",
+    "metrics": "wavescope.api.counters",
     "occupancy": "wavescope.api.captures",
     "open": "wavescope.api.traces",
     "phases": "wavescope.api.phases",
@@ -87,7 +137,8 @@ _HOMES = {
     "roofline": "wavescope.api.counters",
     "steps": "wavescope.api.phases",
     "summary": "wavescope.api.traces",
-    "traffic": "wavescope.api.counters",
+    "torch_operators": "wavescope.api.counters",
+    "traffic": "wavescope.api.traffic",
 }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from wavescope.api.counters import memory_counters
 from wavescope.api.opened import PathLike
+from wavescope.api.traffic import memory_counters
 from wavescope.model.result import Result
 
 if TYPE_CHECKING:

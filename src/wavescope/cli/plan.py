@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.counter_files import memory_counters
 from wavescope.cli.inputs import COUNTER_FILE, add_capture_argument, chosen_capture
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
 from wavescope.cli.outputs import print_result
@@ -47,10 +46,13 @@ def kernel_counters(
 ) -> Counters | None:
     """The counters of the traced kernel in files of other runs, None where there are no files."""
     from wavescope.analyze.capture.plan.kernel_counters import counters_of_trace_kernel  # noqa: PLC0415
+    from wavescope.api.traffic import memory_counters  # noqa: PLC0415  NumPy, too
 
     if not counters:
         return None
-    return counters_of_trace_kernel(decoded, memory_counters(counters, quiet=quiet))
+    return counters_of_trace_kernel(
+        decoded, memory_counters(counters, lambda path: Progress(f"reading {path}", quiet=quiet))
+    )
 
 
 def planned(decoded: DecodedTrace, counters: Sequence[str], *, quiet: bool) -> Result:

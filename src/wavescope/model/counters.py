@@ -41,6 +41,14 @@ MEMORY_COUNTERS_HINT = (
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9_]*?)(?:_sum)?(?:\[(\d+)\])?", re.ASCII | re.IGNORECASE)
 
 
+class CounterPass(NamedTuple):
+    """One run of a program that collects some counters."""
+
+    name: str
+    """The file its counters are written to, without a suffix."""
+    counters: tuple[str, ...]
+
+
 class PcSample(NamedTuple):
     """How often an instruction was seen by PC sampling."""
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from wavescope.analyze.counters.report import Analysis, AnalysisOptions, analysis_result
-from wavescope.analyze.counters.roofline import MemoryLevel, PointKind, roofline
+from wavescope.analyze.counters.report import Analysis, CounterOptions, analysis_result
+from wavescope.analyze.counters.roofline import MemoryLevel, RooflineOptions, roofline
 from wavescope.model.result import Finding
 from wavescope.version import __version__
 
@@ -66,7 +66,7 @@ CREATE VIEW compute_kernel_metric_view AS
 
 
 def write_metric_database(
-    path: Path, analyses: Sequence[Analysis], options: AnalysisOptions
+    path: Path, analyses: Sequence[Analysis], options: CounterOptions
 ) -> None:
     """Write a new file at `path` with everything that was analysed."""
     with closing(sqlite3.connect(path)) as database, database:
@@ -85,7 +85,7 @@ def write_metric_database(
 
 
 def _write_analysis(
-    database: sqlite3.Connection, workload_id: int, analysis: Analysis, options: AnalysisOptions
+    database: sqlite3.Connection, workload_id: int, analysis: Analysis, options: CounterOptions
 ) -> None:
     workload = analysis.workload
     database.execute(
@@ -191,7 +191,7 @@ def _write_roofline(
     database: sqlite3.Connection, analysis: Analysis, kernel_ids: list[int]
 ) -> None:
     names = analysis.selected.kernel_names
-    plotted = roofline(analysis.values, kind=PointKind.KERNELS, most=len(names))
+    plotted = roofline(analysis.values, RooflineOptions(most_points=len(names)))
     places = {name: kernel_ids[at] for at, name in enumerate(names)}
     database.executemany(
         "INSERT INTO compute_kernel_roofline_data VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -14,11 +14,11 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from wavescope.analyze.counters.catalogue import Catalogue, Metric
 from wavescope.analyze.counters.expression import ChannelCounter
 from wavescope.errors import UsageError
+from wavescope.model.counters import CounterPass
 from wavescope.model.workload_layout import ACCUMULATOR_SUFFIX, CHANNELS_SUFFIX
 from wavescope.package_files import package_file
 
@@ -30,14 +30,6 @@ else:
 _ALWAYS = ("SQ_WAVES", "GRBM_GUI_ACTIVE")
 """What metrics are normalised by."""
 _NOT_COUNTED = frozenset({"ACCUM", "duration"})
-
-
-class CounterPass(NamedTuple):
-    """One run of the program."""
-
-    name: str
-    """The file its counters are written to, without a suffix."""
-    counters: tuple[str, ...]
 
 
 @dataclass(frozen=True)

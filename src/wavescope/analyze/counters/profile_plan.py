@@ -12,7 +12,6 @@ from typing import NamedTuple
 from wavescope.analyze.counters.block_choice import chosen_blocks, wants
 from wavescope.analyze.counters.catalogue import Catalogue
 from wavescope.analyze.counters.pass_plan import (
-    CounterPass,
     chosen_metrics,
     known_slots,
     needed_by_formula,
@@ -21,6 +20,7 @@ from wavescope.analyze.counters.pass_plan import (
 )
 from wavescope.analyze.counters.roofline import BYTES
 from wavescope.errors import UsageError
+from wavescope.model.counters import CounterPass
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.package_files import package_file
 

@@ -39,7 +39,7 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class AnalysisOptions:
+class CounterOptions:
     """What to look at and how values are formed; empty filters mean everything."""
 
     blocks: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class Analysis:
         return self.values.measured.table
 
 
-def analyzed(workload: CounterTable, catalogue: Catalogue, options: AnalysisOptions) -> Analysis:
+def analyzed(workload: CounterTable, catalogue: Catalogue, options: CounterOptions) -> Analysis:
     """The metrics of `workload` that `options` asks for."""
     blocks = chosen_blocks(catalogue, options.blocks)
     chosen = chosen_rows(
@@ -82,7 +82,7 @@ def analyzed(workload: CounterTable, catalogue: Catalogue, options: AnalysisOpti
     return Analysis(workload, chosen, values, tables, blocks)
 
 
-def analysis_result(analysis: Analysis, options: AnalysisOptions) -> Result:
+def analysis_result(analysis: Analysis, options: CounterOptions) -> Result:
     """The tables and findings in the order of their ids."""
     result = Result("Counter analysis", facts=_facts(analysis, options))
     tables = _other_tables(analysis, options)
@@ -128,7 +128,7 @@ def metric_result_table(table: MetricTable) -> ResultTable:
     return ResultTable(table.id, f"{table.id} {table.title}", tuple(columns), rows)
 
 
-def _other_tables(analysis: Analysis, options: AnalysisOptions) -> list[ResultTable]:
+def _other_tables(analysis: Analysis, options: CounterOptions) -> list[ResultTable]:
     """The tables that are made of other things than metrics."""
     blocks, workload = analysis.blocks, analysis.workload
     tables = []
@@ -163,7 +163,7 @@ def _workload_facts(workload: CounterTable) -> dict[str, Value]:
     }
 
 
-def _facts(analysis: Analysis, options: AnalysisOptions) -> dict[str, Value]:
+def _facts(analysis: Analysis, options: CounterOptions) -> dict[str, Value]:
     facts = _workload_facts(analysis.workload)
     selected = analysis.selected
     if selected.count != analysis.workload.count:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -133,17 +134,25 @@ class Roofline(NamedTuple):
     notes: tuple[str, ...]
 
 
-def roofline(
-    values: MetricValues,
-    levels: Sequence[MemoryLevel] = tuple(MemoryLevel),
-    data_types: Sequence[str] = (),
-    kind: PointKind = PointKind.KERNELS,
-    most: int = 10,
-) -> Roofline:
-    """The roofline of the chosen dispatches; `most` points, those with most time."""
+@dataclass(frozen=True)
+class RooflineOptions:
+    """What is drawn: the points with most time, under the roofs of these levels and types."""
+
+    levels: tuple[MemoryLevel, ...] = tuple(MemoryLevel)
+    data_types: tuple[str, ...] = ()
+    """None means all that the chip has."""
+    kind: PointKind = PointKind.KERNELS
+    most_points: int = 10
+
+
+DEFAULT_PLOT = RooflineOptions()
+
+
+def roofline(values: MetricValues, options: RooflineOptions = DEFAULT_PLOT) -> Roofline:
+    """The roofline of the chosen dispatches."""
     measured = values.measured
-    ceilings = list(_ceilings(values, levels, data_types))
-    points, notes = _points(measured, levels, kind, most)
+    ceilings = list(_ceilings(values, options.levels, options.data_types))
+    points, notes = _points(measured, options.levels, options.kind, options.most_points)
     if not any(ceiling.measured for ceiling in ceilings):
         notes.append("no roofline.csv: ceilings are computed from the chip's clocks")
     device = int(measured_peaks(measured.table).get("device", 0))

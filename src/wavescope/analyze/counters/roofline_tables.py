@@ -6,11 +6,12 @@ from wavescope.analyze.counters.catalogue import Catalogue, Metric
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.analyze.counters.roofline import (
     BANDWIDTH_METRICS,
+    DEFAULT_PLOT,
     MATRIX_METRICS,
     Ceiling,
     MemoryLevel,
-    PointKind,
     Roofline,
+    RooflineOptions,
     rate_unit,
     roofline,
 )
@@ -40,7 +41,7 @@ _POINT_COLUMNS = (
 
 
 def roofline_result(
-    values: MetricValues, plotted: Roofline, kind: PointKind = PointKind.KERNELS, most: int = 10
+    values: MetricValues, plotted: Roofline, options: RooflineOptions = DEFAULT_PLOT
 ) -> Result:
     """Tables 4.1 and 4.2 of a workload, and what could not be had for its plot."""
     table = values.measured.table
@@ -51,14 +52,18 @@ def roofline_result(
     }
     if plotted.notes:
         facts["notes"] = "; ".join(plotted.notes)
-    return Result("Roofline", roofline_tables(values, kind, most), facts=facts)
+    return Result("Roofline", roofline_tables(values, options), facts=facts)
 
 
 def roofline_tables(
-    values: MetricValues, kind: PointKind = PointKind.KERNELS, most: int = 10
+    values: MetricValues, options: RooflineOptions = DEFAULT_PLOT
 ) -> list[ResultTable]:
-    """Table 4.1, rates beside their peaks, and table 4.2, the points of the plot."""
-    result = roofline(values, kind=kind, most=most)
+    """Table 4.1, rates beside their peaks, and table 4.2, the points of the plot.
+
+    They have all levels and types, whatever is drawn.
+    """
+    whole = RooflineOptions(kind=options.kind, most_points=options.most_points)
+    result = roofline(values, whole)
     rates = ResultTable("4.1", "4.1 Roofline Rates", _RATE_COLUMNS)
     for place, ceiling in enumerate(result.ceilings):
         metric = _metric_of(values.measured.catalogue, ceiling)

@@ -7,6 +7,7 @@ where this one stopped, or adds counters that were not asked for before.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from wavescope.collect.counters.rocprofv3_passes import PassEnd
 from wavescope.errors import UsageError
-from wavescope.model.workload_layout import RECORD_FILE
+from wavescope.model.workload_layout import RECORD_FILE, SYSTEM_FILE
 
 _RECORD_VERSION = 1
 
@@ -97,6 +98,17 @@ def opened_record(folder: Path, request: WorkloadRequest) -> WorkloadRecord:
             hint="choose another -n or --output-directory, or replace it with --force",
         )
     return record
+
+
+def emptied(folder: Path) -> None:
+    """Remove a workload's folder, and nothing that is not one."""
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    if not any((folder / name).is_file() for name in (RECORD_FILE, SYSTEM_FILE)):
+        raise UsageError(
+            f"{folder} is not the folder of a workload", hint="--force removes only those"
+        )
+    shutil.rmtree(folder)
 
 
 def free_pass_names(names: Sequence[str], taken: Iterable[str]) -> list[str]:
