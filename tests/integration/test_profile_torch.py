@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.softgpu_programs import PROGRAMS, require_softgpu
-from wavescope.analyze.counters.torch_operators import chosen_operators
+from wavescope.analyze.counters.workload_tables import chosen_operators
 from wavescope.errors import UsageError
 from wavescope.formats.counters.torch_operators import (
     CONSOLIDATED_COLUMNS,

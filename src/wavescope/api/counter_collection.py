@@ -28,26 +28,24 @@ from wavescope.collect.ceilings.measurements import (
     chosen_ceilings,
     measure,
 )
-from wavescope.collect.counters.hsa_agents import GpuAgent, gpu_agents
-from wavescope.collect.counters.known_counters import known_counters, unknown_counters
+from wavescope.collect.counters.gpu_agents import GpuAgent, gpu_agents
 from wavescope.collect.counters.pc_sampling_run import PcSampling, is_sampled, pc_sampling
-from wavescope.collect.counters.perfmon import ChannelLayout
-from wavescope.collect.counters.profile_log import ProfileLog, write_options
+from wavescope.collect.counters.perfmon import ChannelLayout, known_counters, unknown_counters
 from wavescope.collect.counters.rocprofv3_passes import PassRequest, require_able
 from wavescope.collect.counters.runs import CounterRuns, collection_result, write_down
 from wavescope.collect.counters.system_info import Workload, gpu_model, system_csv, system_row
 from wavescope.collect.counters.workload_folder import (
+    ProfileLog,
+    Surroundings,
     WorkloadRecord,
     WorkloadRequest,
     emptied,
     free_pass_names,
     opened_record,
-)
-from wavescope.collect.counters.workload_path import (
-    Surroundings,
     require_no_launcher,
     require_runnable,
     workload_folder,
+    write_options,
 )
 from wavescope.collect.machine import Machine
 from wavescope.collect.recording.ranks import launcher_rank

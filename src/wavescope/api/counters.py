@@ -22,7 +22,6 @@ from wavescope.analyze.counters.memory_chart import chart_values
 from wavescope.analyze.counters.metric_list import available_metrics as listed_as_available
 from wavescope.analyze.counters.metric_list import in_short, metric_list
 from wavescope.analyze.counters.own_metrics import with_own_metrics
-from wavescope.analyze.counters.pc_sampling import SampleOrder
 from wavescope.analyze.counters.report import (
     Analysis,
     CounterOptions,
@@ -39,7 +38,8 @@ from wavescope.analyze.counters.roofline import (
 )
 from wavescope.analyze.counters.roofline import roofline as placed
 from wavescope.analyze.counters.roofline_tables import roofline_result
-from wavescope.analyze.counters.torch_operators import (
+from wavescope.analyze.counters.workload_tables import (
+    SampleOrder,
     chosen_operators,
     of_operators,
     operators_result,
@@ -52,15 +52,18 @@ from wavescope.formats.output import replaced
 from wavescope.formats.toml_rules import read_rules
 from wavescope.model.counters import CounterTable
 from wavescope.model.result import Result
-from wavescope.render.html.counter_page import CounterWords, counter_page
+from wavescope.render.counters.counter_page import CounterWords, counter_page
+from wavescope.render.counters.memory_chart import (
+    memory_chart_html,
+    memory_chart_lines,
+    memory_chart_svg,
+)
+from wavescope.render.counters.metric_database import write_metric_database
+from wavescope.render.counters.metric_tables import NumberStyle
+from wavescope.render.counters.roofline_files import SUFFIXES, write_roofline
+from wavescope.render.counters.roofline_text import roofline_lines
 from wavescope.render.html.markup import Html
 from wavescope.render.html.page import write_page
-from wavescope.render.memory_chart_svg import memory_chart_html, memory_chart_svg
-from wavescope.render.memory_chart_text import memory_chart_lines
-from wavescope.render.metric_database import write_metric_database
-from wavescope.render.metric_tables import NumberStyle
-from wavescope.render.roofline_files import SUFFIXES, write_roofline
-from wavescope.render.roofline_text import roofline_lines
 
 __all__ = [
     "Aggregation",

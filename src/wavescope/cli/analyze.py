@@ -20,9 +20,9 @@ from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import data_stream, say
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
-from wavescope.render.metric_csv import write_metric_csv
-from wavescope.render.metric_tables import (
+from wavescope.render.counters.metric_tables import (
     NumberStyle,
+    write_metric_csv,
     write_metric_markdown,
     write_metric_text,
 )
@@ -131,9 +131,9 @@ def _run(arguments: argparse.Namespace) -> int:
     numbers = _numbers(arguments)
     with Progress("reading counters", quiet=arguments.quiet):
         report = _report(arguments)
-    if arguments.memory_chart:
+    if arguments.memory_chart and report.analyses:
         _tell(report.write_memory_chart(arguments.memory_chart, force=arguments.force), arguments)
-    if arguments.output:
+    if arguments.output and report.analyses:
         _tell(report.write(arguments.output, numbers, force=arguments.force), arguments)
     _print(report, wanted, numbers, arguments)
     return 0
@@ -157,8 +157,6 @@ def _report(arguments: argparse.Namespace) -> CounterReport:
         result = api.available_metrics(paths, facts=facts, own_metrics=own)
     else:
         return api.counter_report(paths, options, facts=facts, own_metrics=own)
-    if arguments.output or arguments.memory_chart:
-        raise UsageError("a list is printed, not written to a file", hint="--format csv or --json")
     return api.CounterReport(result, (), options)
 
 

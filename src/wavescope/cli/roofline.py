@@ -24,7 +24,7 @@ from wavescope.cli.options import (
 from wavescope.cli.outputs import print_result, text_style
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
-from wavescope.render.metric_tables import NumberStyle, write_metric_text
+from wavescope.render.counters.metric_tables import NumberStyle, write_metric_text
 
 _LEVELS = ("HBM", "L2", "vL1D", "LDS")
 _DATA_TYPES = ("FP4", "FP6", "FP8", "FP16", "BF16", "FP32", "FP64", "I8", "I32", "I64")

@@ -12,11 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.collect.counters.driver_files import pci_address
-from wavescope.collect.counters.hsa_agents import GpuAgent
-from wavescope.collect.counters.known_counters import listed_counters, unknown_counters
+from wavescope.collect.counters.gpu_agents import GpuAgent, pci_address
 from wavescope.collect.counters.pc_sampling_run import pc_sampling
-from wavescope.collect.counters.perfmon import ChannelLayout, counter_names, extra_counters
+from wavescope.collect.counters.perfmon import (
+    ChannelLayout,
+    counter_names,
+    extra_counters,
+    listed_counters,
+    unknown_counters,
+)
 from wavescope.collect.counters.rocprofv3_passes import (
     PassEnd,
     PassRequest,
@@ -26,13 +30,11 @@ from wavescope.collect.counters.rocprofv3_passes import (
 )
 from wavescope.collect.counters.system_info import Workload, system_row
 from wavescope.collect.counters.workload_folder import (
+    Surroundings,
     WorkloadRecord,
     WorkloadRequest,
     free_pass_names,
     opened_record,
-)
-from wavescope.collect.counters.workload_path import (
-    Surroundings,
     require_no_launcher,
     require_runnable,
     workload_folder,

@@ -9,10 +9,14 @@ import pytest
 
 from wavescope.analyze.counters.memory_chart import BOXES, FLOWS
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+from wavescope.render.counters.memory_chart import memory_chart_lines, memory_chart_svg
+from wavescope.render.counters.metric_tables import (
+    NumberStyle,
+    number_text,
+    reasons,
+    write_metric_text,
+)
 from wavescope.render.escape import cell_width
-from wavescope.render.memory_chart_svg import memory_chart_svg
-from wavescope.render.memory_chart_text import memory_chart_lines
-from wavescope.render.metric_tables import NumberStyle, number_text, reasons, write_metric_text
 from wavescope.render.text import TextStyle
 
 

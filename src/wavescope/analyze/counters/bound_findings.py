@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wavescope.analyze.counters.catalogue import Metric
-from wavescope.analyze.counters.dispatch_choice import kernels_by_time
+from wavescope.analyze.counters.choice import kernels_by_time
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.analyze.counters.pass_plan import lacked_counters
 from wavescope.analyze.counters.roofline import measured_peaks

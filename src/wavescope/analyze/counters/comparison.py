@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from wavescope.analyze.counters.block_choice import wants
+from wavescope.analyze.counters.choice import wants
 from wavescope.analyze.counters.metric_values import needs_text
 from wavescope.analyze.counters.panels import MetricRow, MetricTable
 from wavescope.analyze.counters.report import Analysis, CounterOptions, analysis_result

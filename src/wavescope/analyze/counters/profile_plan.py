@@ -9,8 +9,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from wavescope.analyze.counters.block_choice import chosen_blocks, wants
 from wavescope.analyze.counters.catalogue import Catalogue
+from wavescope.analyze.counters.choice import chosen_blocks, wants
 from wavescope.analyze.counters.pass_plan import (
     chosen_metrics,
     known_slots,

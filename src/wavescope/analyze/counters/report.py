@@ -8,19 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wavescope.analyze.counters.aggregation import Aggregation, NormalUnit
-from wavescope.analyze.counters.block_choice import chosen_blocks, wants
 from wavescope.analyze.counters.bound_findings import bound_findings
 from wavescope.analyze.counters.catalogue import Catalogue
-from wavescope.analyze.counters.dispatch_choice import chosen_rows
+from wavescope.analyze.counters.choice import chosen_blocks, chosen_rows, wants
 from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
-from wavescope.analyze.counters.multiplexing import multiplexed_counters, multiplexing_table
 from wavescope.analyze.counters.panels import MetricTable, filled_tables
-from wavescope.analyze.counters.pc_sampling import SampleOrder, pc_samples
 from wavescope.analyze.counters.roofline_tables import roofline_tables
 from wavescope.analyze.counters.sanity_findings import sanity_findings
-from wavescope.analyze.counters.system_info import system_info
-from wavescope.analyze.counters.top_stats import dispatch_list, top_kernels
+from wavescope.analyze.counters.workload_tables import (
+    SampleOrder,
+    dispatch_list,
+    multiplexed_counters,
+    multiplexing_table,
+    pc_samples,
+    system_info,
+    top_kernels,
+)
 from wavescope.model.counters import CounterTable
 from wavescope.model.result import Result, ResultColumn, ResultTable, Severity, Unit, Value
 
@@ -84,24 +88,22 @@ def analyzed(workload: CounterTable, catalogue: Catalogue, options: CounterOptio
 
 def analysis_result(analysis: Analysis, options: CounterOptions) -> Result:
     """The tables and findings in the order of their ids."""
-    result = Result("Counter analysis", facts=_facts(analysis, options))
     tables = _other_tables(analysis, options)
     tables += [metric_result_table(table) for table in analysis.tables]
-    result.tables = sorted(tables, key=lambda table: [int(part) for part in table.name.split(".")])
+    tables.sort(key=lambda table: [int(part) for part in table.name.split(".")])
     with np.errstate(all="ignore"):
         checks = sanity_findings(analysis.values, analysis.blocks)
         bounds = bound_findings(analysis.values)
     asides = [finding for finding in checks if finding.severity is Severity.INFO]
-    result.findings = [*(each for each in checks if each not in asides), *bounds, *asides]
-    return result
+    findings = [*(each for each in checks if each not in asides), *bounds, *asides]
+    return Result("Counter analysis", tables, findings, _facts(analysis, options))
 
 
 def stats_result(workload: CounterTable) -> Result:
     """Only the kernels and dispatches, with the ids that filters take."""
     everything = np.ones(workload.count, dtype=np.bool_)
-    result = Result("Counter workload", facts=_workload_facts(workload))
-    result.tables = [top_kernels(workload, everything), dispatch_list(workload, everything)]
-    return result
+    tables = [top_kernels(workload, everything), dispatch_list(workload, everything)]
+    return Result("Counter workload", tables, facts=_workload_facts(workload))
 
 
 def metric_result_table(table: MetricTable) -> ResultTable:

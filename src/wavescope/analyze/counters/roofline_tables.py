@@ -64,12 +64,12 @@ def roofline_tables(
     """
     whole = RooflineOptions(kind=options.kind, most_points=options.most_points)
     result = roofline(values, whole)
-    rates = ResultTable("4.1", "4.1 Roofline Rates", _RATE_COLUMNS)
+    rows: list[tuple[Value, ...]] = []
     for place, ceiling in enumerate(result.ceilings):
         metric = _metric_of(values.measured.catalogue, ceiling)
         value = values.single(metric) if metric else None
         average = value.statistics["avg"] if value else None
-        rates.rows.append(
+        rows.append(
             (
                 f"4.1.{place}",
                 f"{ceiling.name} bandwidth" if ceiling.is_bandwidth else ceiling.name,
@@ -81,14 +81,13 @@ def roofline_tables(
                 (value.reason if value else "N/A: not counted by type") or None,
             )
         )
-    return [rates, _point_table(result)]
+    return [ResultTable("4.1", "4.1 Roofline Rates", _RATE_COLUMNS, rows), _point_table(result)]
 
 
 def _point_table(result: Roofline) -> ResultTable:
-    table = ResultTable("4.2", "4.2 Roofline Plot Points", _POINT_COLUMNS)
     note = "; ".join(note for note in result.notes if "N/A" in note) or None
-    for place, point in enumerate(result.points):
-        row: tuple[Value, ...] = (
+    rows: list[tuple[Value, ...]] = [
+        (
             f"4.2.{place}",
             point.name,
             *(point.intensity.get(level) for level in MemoryLevel),
@@ -96,10 +95,11 @@ def _point_table(result: Roofline) -> ResultTable:
             "FLOP/B, GFLOP/s",
             note,
         )
-        table.rows.append(row)
-    if not result.points:
-        table.rows.append(("4.2.0", "none", None, None, None, None, None, "", note or "N/A"))
-    return table
+        for place, point in enumerate(result.points)
+    ]
+    if not rows:
+        rows = [("4.2.0", "none", None, None, None, None, None, "", note or "N/A")]
+    return ResultTable("4.2", "4.2 Roofline Plot Points", _POINT_COLUMNS, rows)
 
 
 def _metric_of(catalogue: Catalogue, ceiling: Ceiling) -> Metric | None:

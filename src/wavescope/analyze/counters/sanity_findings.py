@@ -8,9 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from wavescope.analyze.counters.catalogue import Metric
-from wavescope.analyze.counters.limits import SHARES, is_possible
 from wavescope.analyze.counters.measured import Measured
-from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.analyze.counters.metric_values import SHARES, MetricValues, is_possible
 from wavescope.analyze.counters.pass_plan import chosen_metrics, lacked_counters
 from wavescope.model.counters import ACCUMULATED, Floats
 from wavescope.model.result import Finding, Severity

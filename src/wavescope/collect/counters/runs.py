@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wavescope.collect.counters.pc_sampling_run import PcSampling, run_pc_sampling
-from wavescope.collect.counters.profile_log import ProfileLog
 from wavescope.collect.counters.rocprofv3_passes import (
     PassEnd,
     PassRequest,
     run_multiplexed,
     run_pass,
 )
-from wavescope.collect.counters.workload_folder import WorkloadRecord
+from wavescope.collect.counters.workload_folder import ProfileLog, WorkloadRecord
 from wavescope.errors import UsageError
 from wavescope.model.counters import CounterPass
 from wavescope.model.progress import Tell

@@ -12,8 +12,7 @@ import socket
 import time
 from dataclasses import dataclass
 
-from wavescope.collect.counters.driver_files import DriverFiles
-from wavescope.collect.counters.hsa_agents import GpuAgent
+from wavescope.collect.counters.gpu_agents import DriverFiles, GpuAgent
 from wavescope.collect.machine import Machine
 from wavescope.model.derived_specs import derived_specs
 from wavescope.version import __version__

@@ -6,11 +6,12 @@ A table of metrics has the columns `id` and `note`; every other table is spelled
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+from wavescope.render.csv_rows import write_rows
 from wavescope.render.escape import visible
 from wavescope.render.markdown import escaped, table_head, table_row, write_markdown
 from wavescope.render.table_text import laid_out
@@ -193,3 +194,27 @@ def _table_text(table: ResultTable, style: TextStyle, numbers: NumberStyle) -> s
     if note := left_out_note(layout):
         lines.append(note)
     return "\n".join(lines)
+
+
+_NAMES = ("table", "id", "metric", "statistic", "value", "unit")
+_ABOUT_THE_ROW = {"id", "metric", "unit", "key", "note"}
+
+
+def write_metric_csv(result: Result, stream: TextIO) -> None:
+    """Write every value of every table; in place of one that is not there stands the reason."""
+    write_rows(_NAMES, (row for table in result.tables for row in _rows(table)), stream)
+
+
+def _rows(table: ResultTable) -> Iterator[tuple[Value, ...]]:
+    names = [column.name for column in table.columns]
+    metrics = is_metric_table(table)
+    for place, row in enumerate(table.rows):
+        cells = dict(zip(names, row, strict=True))
+        id_ = cells["id"] if metrics else f"{table.name}.{place}"
+        for column, value in zip(table.columns, row, strict=True):
+            if metrics and column.name in _ABOUT_THE_ROW:
+                continue
+            reason = (cells.get("note") if metrics else None) or NOT_AVAILABLE
+            shown = reason if value is None else value
+            unit = cells.get("unit") if metrics else column.unit.value
+            yield (table.name, id_, cells.get("metric", table.title), column.name, shown, unit)

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from wavescope.model.result import Result, ResultTable, Value
-from wavescope.render.html.cards import Card, cards_html
-from wavescope.render.html.findings import findings_html
-from wavescope.render.html.markup import Html, bounded, element, joined
-from wavescope.render.html.page import Page, Section
-from wavescope.render.html.tables import TableColumn, TableView, are_shares, table_html
-from wavescope.render.metric_tables import (
+from wavescope.render.counters.metric_tables import (
     NumberStyle,
     common_reason,
     is_metric_table,
     reasons,
     shown_columns,
 )
+from wavescope.render.html.cards import Card, cards_html
+from wavescope.render.html.findings import findings_html
+from wavescope.render.html.markup import Html, bounded, element, joined
+from wavescope.render.html.page import Page, Section
+from wavescope.render.html.tables import TableColumn, TableView, are_shares, table_html
 from wavescope.render.values import fact_label, fact_text
 from wavescope.units import count_text
 
