@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from wavescope.api.phases import phases, steps
     from wavescope.api.traces import find, open, report, summary  # noqa: A004
     from wavescope.api.traffic import traffic
-    from wavescope.collect.ceilings.measurements import CeilingOptions
+    from wavescope.collect.ceilings import CeilingOptions
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
     from wavescope.model.result import Finding, Result
@@ -104,7 +104,7 @@ __all__ = [
 
 
 _HOMES = {
-    "CeilingOptions": "wavescope.collect.ceilings.measurements",
+    "CeilingOptions": "wavescope.collect.ceilings",
     "CollectOptions": "wavescope.api.counter_collection",
     "CounterOptions": "wavescope.analyze.counters.report",
     "Finding": "wavescope.model.result",

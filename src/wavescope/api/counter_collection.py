@@ -20,13 +20,13 @@ from wavescope.analyze.counters.profile_plan import (
 )
 from wavescope.api.opened import PathLike
 from wavescope.collect.capture import find_rocprofv3
-from wavescope.collect.ceilings.gpu_runtime import opened_gpu
-from wavescope.collect.ceilings.measurements import (
+from wavescope.collect.ceilings import (
     CeilingOptions,
     ceilings_result,
     ceilings_text,
     chosen_ceilings,
     measure,
+    opened_gpu,
 )
 from wavescope.collect.counters.gpu_agents import GpuAgent, gpu_agents
 from wavescope.collect.counters.pc_sampling_run import PcSampling, is_sampled, pc_sampling

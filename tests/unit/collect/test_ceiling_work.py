@@ -6,13 +6,8 @@ import csv
 
 import pytest
 
-from wavescope.collect.ceilings.measurements import (
-    CEILINGS,
-    MeasuredCeiling,
-    ceilings_text,
-    chosen_ceilings,
-    work_of_launch,
-)
+from wavescope.collect.ceilings import ceilings_text, chosen_ceilings
+from wavescope.collect.ceilings.measurements import CEILINGS, MeasuredCeiling, work_of_launch
 from wavescope.errors import UsageError
 
 THREADS = 16_384 * 256

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from wavescope.analyze.counters.expression import ChannelCounter, Expression, Name, walked
-from wavescope.analyze.counters.expression_parser import parsed
+from wavescope.analyze.counters.expression import ChannelCounter, Expression, Name, parsed, walked
 from wavescope.analyze.counters.measure import Measure, parsed_measure
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.model.workload_layout import COUNTED_CHIPS

@@ -16,8 +16,7 @@ from wavescope.analyze.counters.aggregation import (
     spread,
 )
 from wavescope.analyze.counters.catalogue import Metric
-from wavescope.analyze.counters.expression import Expression, Name, expression_text
-from wavescope.analyze.counters.expression_parser import parsed
+from wavescope.analyze.counters.expression import Expression, Name, expression_text, parsed
 from wavescope.analyze.counters.expression_value import Amount, Scope, evaluated, zero_divisors
 from wavescope.analyze.counters.measure import parsed_measure
 from wavescope.analyze.counters.measured import KernelScope, Measured

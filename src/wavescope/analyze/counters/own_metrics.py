@@ -17,7 +17,7 @@ from wavescope.analyze.counters.catalogue import (
     PanelTable,
     defined_metric,
 )
-from wavescope.analyze.counters.expression_parser import FormulaError, parsed
+from wavescope.analyze.counters.expression import FormulaError, parsed
 from wavescope.analyze.counters.expression_units import Kind, kind_of
 from wavescope.analyze.counters.measure import PLAIN, parsed_measure
 from wavescope.analyze.counters.panels import STATISTICS

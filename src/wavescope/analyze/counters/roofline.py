@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wavescope.analyze.counters.catalogue import Catalogue
-from wavescope.analyze.counters.expression import expression_text, without_terms
-from wavescope.analyze.counters.expression_parser import parsed
+from wavescope.analyze.counters.expression import expression_text, parsed, without_terms
 from wavescope.analyze.counters.expression_value import Array, Scope, evaluated
 from wavescope.analyze.counters.measured import KernelScope, Measured
 from wavescope.analyze.counters.metric_values import MetricValues, needs_text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wavescope.analyze.counters.catalogue import CHIPS, Catalogue, catalogue_for
-from wavescope.analyze.counters.expression_parser import FormulaError
+from wavescope.analyze.counters.expression import FormulaError
 from wavescope.analyze.counters.metric_list import metric_list
 from wavescope.analyze.counters.own_metrics import with_own_metrics
 from wavescope.errors import UnreadableInputError, UsageError, WavescopeError
