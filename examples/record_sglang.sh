@@ -22,9 +22,9 @@ benchmark() {
 }
 
 benchmark 8 # what is compiled and captured at the first request is not recorded
-wavescope start "$recorder"
+wavescope resume "$recorder"
 benchmark 64
-wavescope stop "$recorder"
+wavescope pause "$recorder"
 
 # Not Ctrl-C's signal: programs that a script starts in the background ignore that one.
 kill -TERM "$recorder"

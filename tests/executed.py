@@ -15,7 +15,7 @@ import numpy as np
 from tests.program_builds import built_program
 from tests.recorded import PATIENCE_S, PROGRAMS, ProcessFiles, Rows, collector, only_process
 from tests.softgpu_programs import softgpu_variables
-from wavescope.collect.recording.libraries import with_word
+from wavescope.collect.libraries import with_word
 from wavescope.formats import open_trace
 
 DISPATCH, COPY = 1, 2

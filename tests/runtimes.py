@@ -16,7 +16,7 @@ import pytest
 from wavescope.collect.machine import Machine
 from wavescope.collect.runtimes import MACHINE, Runtime, chosen_runtime
 from wavescope.collect.runtimes.cache import cache_folder, cached_runtime
-from wavescope.collect.runtimes.machine_runtime import machine_version
+from wavescope.collect.runtimes.chosen import machine_version
 
 TESTED = os.environ.get("WAVESCOPE_TEST_RUNTIME", MACHINE)
 CACHE = {n: v for n, v in os.environ.items() if n == "WAVESCOPE_RUNTIMES"}

@@ -29,7 +29,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.program_builds import built_for
-from wavescope.collect.recording.libraries import with_word
+from wavescope.collect.libraries import with_word
 from wavescope.collect.runtimes import chosen_runtime
 from wavescope.collect.softgpu import softgpu_environment
 from wavescope.native.library import library_path

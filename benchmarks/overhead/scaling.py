@@ -22,7 +22,7 @@ from pathlib import Path
 
 from run import bare_tool
 
-from wavescope.collect.recording.libraries import with_word
+from wavescope.collect.libraries import with_word
 from wavescope.collect.softgpu import softgpu_environment
 from wavescope.native.library import library_path
 

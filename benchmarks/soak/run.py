@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.executed import built, dispatch_coverage, gpu_environment
 from tests.recorded import processes
-from wavescope.collect.recording.running_sessions import ControlPage, set_recording
+from wavescope.collect.running_sessions import ControlPage, set_recording
 from wavescope.errors import WavescopeError
 
 LONGEST_S = 120

@@ -12,6 +12,7 @@ wavescope.compare(["old.db", "new.db"])   # what changed
 wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
 wavescope.counters("workloads/gemm")      # what hardware counters say
 wavescope.traffic("out_counter_collection.csv")   # how kernels use L2 and memory
+wavescope.record(["python3", "train.py"])  # run a program, record what its GPUs do
 
 with wavescope.range("prefill"):          # shows up as a marker when the program is recorded
     ...
@@ -48,29 +49,65 @@ if TYPE_CHECKING:
         torch_operators,
     )
     from wavescope.api.files import convert, merge
+    from wavescope.api.machine import (
+        doctor,
+        fetch_runtime,
+        remove_runtime,
+        runtimes,
+        softgpu_command,
+        softgpu_environment,
+        write_tiny_model,
+    )
+    from wavescope.api.overhead import overhead
     from wavescope.api.phases import phases, steps
+    from wavescope.api.recording import (
+        attach,
+        pause_process,
+        record,
+        recover,
+        resume_process,
+        run_dormant,
+        snapshot,
+    )
     from wavescope.api.traces import find, open, report, summary  # noqa: A004
     from wavescope.api.traffic import traffic
+    from wavescope.collect import (
+        AttachOptions,
+        OtherTools,
+        OverheadOptions,
+        RecordMode,
+        RecordOptions,
+    )
     from wavescope.collect.ceilings import CeilingOptions
+    from wavescope.collect.softgpu import SoftGpuOptions
     from wavescope.errors import WavescopeError
     from wavescope.markers import mark, pause, range, resume  # noqa: A004
+    from wavescope.model.overhead_runs import MetricKind
     from wavescope.model.result import Finding, Result
     from wavescope.model.selection import Selection
     from wavescope.model.trace import Trace
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
+    "AttachOptions",
     "CeilingOptions",
     "CollectOptions",
     "CounterOptions",
     "Finding",
+    "MetricKind",
+    "OtherTools",
+    "OverheadOptions",
+    "RecordMode",
+    "RecordOptions",
     "Result",
     "RooflineOptions",
     "Selection",
+    "SoftGpuOptions",
     "Trace",
     "TrafficOptions",
     "WavescopeError",
     "__version__",
+    "attach",
     "available_metrics",
     "ceilings",
     "collect_counters",
@@ -80,6 +117,8 @@ __all__ = [
     "counter_blocks",
     "counter_dispatches",
     "counters",
+    "doctor",
+    "fetch_runtime",
     "find",
     "hotspots",
     "mark",
@@ -89,31 +128,51 @@ __all__ = [
     "metrics",
     "occupancy",
     "open",
+    "overhead",
     "pause",
+    "pause_process",
     "phases",
     "plan",
     "range",
+    "record",
+    "recover",
+    "remove_runtime",
     "report",
     "resume",
+    "resume_process",
     "roofline",
+    "run_dormant",
+    "runtimes",
+    "snapshot",
+    "softgpu_command",
+    "softgpu_environment",
     "steps",
     "summary",
     "torch_operators",
     "traffic",
+    "write_tiny_model",
 ]
 
 
 _HOMES = {
+    "AttachOptions": "wavescope.collect",
     "CeilingOptions": "wavescope.collect.ceilings",
     "CollectOptions": "wavescope.api.counter_collection",
     "CounterOptions": "wavescope.analyze.counters.report",
     "Finding": "wavescope.model.result",
+    "MetricKind": "wavescope.model.overhead_runs",
+    "OtherTools": "wavescope.collect",
+    "OverheadOptions": "wavescope.collect",
+    "RecordMode": "wavescope.collect",
+    "RecordOptions": "wavescope.collect",
     "Result": "wavescope.model.result",
     "RooflineOptions": "wavescope.analyze.counters.roofline",
     "Selection": "wavescope.model.selection",
+    "SoftGpuOptions": "wavescope.collect.softgpu",
     "Trace": "wavescope.model.trace",
     "TrafficOptions": "wavescope.analyze.traffic.kernel_traffic",
     "WavescopeError": "wavescope.errors",
+    "attach": "wavescope.api.recording",
     "available_metrics": "wavescope.api.counters",
     "ceilings": "wavescope.api.counter_collection",
     "collect_counters": "wavescope.api.counter_collection",
@@ -123,6 +182,8 @@ _HOMES = {
     "counter_blocks": "wavescope.api.counter_collection",
     "counter_dispatches": "wavescope.api.counters",
     "counters": "wavescope.api.counters",
+    "doctor": "wavescope.api.machine",
+    "fetch_runtime": "wavescope.api.machine",
     "find": "wavescope.api.traces",
     "hotspots": "wavescope.api.captures",
     "merge": "wavescope.api.files",
@@ -131,14 +192,26 @@ _HOMES = {
     "metrics": "wavescope.api.counters",
     "occupancy": "wavescope.api.captures",
     "open": "wavescope.api.traces",
+    "overhead": "wavescope.api.overhead",
+    "pause_process": "wavescope.api.recording",
     "phases": "wavescope.api.phases",
     "plan": "wavescope.api.captures",
+    "record": "wavescope.api.recording",
+    "recover": "wavescope.api.recording",
+    "remove_runtime": "wavescope.api.machine",
     "report": "wavescope.api.traces",
+    "resume_process": "wavescope.api.recording",
     "roofline": "wavescope.api.counters",
+    "run_dormant": "wavescope.api.recording",
+    "runtimes": "wavescope.api.machine",
+    "snapshot": "wavescope.api.recording",
+    "softgpu_command": "wavescope.api.machine",
+    "softgpu_environment": "wavescope.api.machine",
     "steps": "wavescope.api.phases",
     "summary": "wavescope.api.traces",
     "torch_operators": "wavescope.api.counters",
     "traffic": "wavescope.api.traffic",
+    "write_tiny_model": "wavescope.api.machine",
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from wavescope.cli.main import main
-from wavescope.collect import demo
+from wavescope.collect.demo import programs
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -19,7 +19,7 @@ def demo_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated trace, whose numbers are known, also where the demo could be recorded."""
     folder = tmp_path_factory.mktemp("demo") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "DEMO_PROGRAMS", ())  # its own numbers must be known
+        patch.setattr(programs, "DEMO_PROGRAMS", ())  # its own numbers must be known
         assert main(["demo", "-o", str(folder)]) == 0
     return folder / "trace.db"
 

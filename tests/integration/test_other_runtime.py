@@ -136,7 +136,7 @@ def test_fetching_what_is_there_fetches_nothing(cache: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--runtime", "6.4"], "which program?"),
+        (["--runtime", "6.4"], "no program is named"),
         (["--runtime", "9.9", "--", "true"], "there is no runtime '9.9' to fetch"),
         (["--fetch", "6.4", "--", "true"], "run no program"),
         (["--fetch", "6.4", "--list-runtimes"], "not allowed with"),

@@ -160,7 +160,7 @@ def test_names_from_files_are_escaped_in_the_page() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ((), 2, "which program"),
+        ((), 2, "no program to run is named"),
         (("--modes", "fast", "--", "true"), 2, "'fast' is none of"),
         (("--rounds", "0", "--", "true"), 2, "not a number of rounds"),
         (("--rounds", "x", "--", "true"), 2, "not a number"),
@@ -169,7 +169,7 @@ def test_names_from_files_are_escaped_in_the_page() -> None:
         (("--load", "missing.json"), 3, "missing.json"),
         (("--load", "here.json", "--", "true"), 2, "no program is run"),
         (("--save", "here.json", "--", "true"), 2, "already exists"),
-        (("--against", "here.json", "--", "true"), 3, "no stored overhead"),
+        (("--against", "here.json", "--", "true"), 3, "not a stored overhead"),
         (("--rounds", "1", "--warm-up", "0", "--", "false"), 1, "exit code 1"),
         (("--rounds", "1", "--", "no-such-program"), 2, "no program 'no-such-program'"),
     ],

@@ -57,6 +57,8 @@ def test_the_page_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     a_stalling_capture(tmp_path, dispatch=3).rename(tmp_path / "ui_output_agent_1_dispatch_3")
     counters = counted(tmp_path / "workloads" / "gemm", misses=3) / "pmc_perf.csv"
     (tmp_path / "counters.csv").write_bytes(counters.read_bytes())
+    (tmp_path / "train.py").write_text("import ctypes; ctypes.CDLL(None).roctxMarkA(b'step')")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
 
@@ -66,6 +68,8 @@ def test_the_page_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(BLOCKS) >= 5
     for written in ("trace.pftrace", "decode.json.gz", "all.db"):
         assert (tmp_path / written).stat().st_size > 0
+    with wavescope.open("train.db") as recorded:
+        assert recorded.markers.strings("name") == ["step"]
     with wavescope.open("all.db") as merged, wavescope.open("decode.json.gz") as decode:
         assert len(merged.ops) == 72
         assert 0 < len(decode.ops) < 36

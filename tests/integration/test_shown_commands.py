@@ -69,7 +69,7 @@ def test_scripts_are_clean(script: Path) -> None:
 def test_servers_are_recorded_between_start_and_stop() -> None:
     for name in ("record_vllm", "record_sglang"):
         commands = list(wavescope_commands((ROOT / "examples" / f"{name}.sh").read_text()))
-        assert [command[0] for command in commands][:3] == ["trace", "start", "stop"]
+        assert [command[0] for command in commands][:3] == ["trace", "resume", "pause"]
         assert "--start-paused" in commands[0]
 
 

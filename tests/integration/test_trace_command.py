@@ -394,7 +394,7 @@ def test_several_processes_are_traced_as_each_ran(mode: str, programs: Path) -> 
 
 
 def test_the_demo_records_inference_on_two_software_gpus() -> None:
-    from wavescope.collect.demo import DEMO_PROGRAMS
+    from wavescope.collect.demo.programs import DEMO_PROGRAMS
     from wavescope.collect.machine import Machine
 
     (program,) = [program for program in DEMO_PROGRAMS if program.name == "hip"]

@@ -48,8 +48,8 @@ from wavescope.collect.counters.workload_folder import (
     write_options,
 )
 from wavescope.collect.machine import Machine
-from wavescope.collect.recording.ranks import launcher_rank
-from wavescope.collect.torch_ranges.environment import without_ranges_because
+from wavescope.collect.ranks import launcher_rank
+from wavescope.collect.torch_ranges import without_ranges_because
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.formats.counters import read_workload, write_counter_csv
 from wavescope.formats.counters.torch_operators import passes_with_operators, write_consolidated

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
+from wavescope.api.recording import attach
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     add_force_flag,
@@ -16,7 +16,10 @@ from wavescope.cli.options import (
     process_id,
 )
 from wavescope.cli.progress import Progress
+from wavescope.cli.recording_report import print_part
 from wavescope.cli.terminal import say
+from wavescope.collect import AttachOptions
+from wavescope.units import duration_text
 
 _DEFAULT_OUTPUT = Path("trace.db")
 _DEFAULT_DURATION = "10s"
@@ -34,7 +37,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         type=milliseconds,
         default=milliseconds(_DEFAULT_DURATION),
-        help=f"record for so long (default {_DEFAULT_DURATION}); Ctrl-C ends it earlier",
+        help=f"how long to record (default {_DEFAULT_DURATION}); Ctrl-C ends it earlier",
     )
     add_output_path(
         parser, required=False, meaning=f"trace file to write (default {_DEFAULT_OUTPUT})"
@@ -45,10 +48,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.cli.recorded_part import RecordedPart, tell_part  # noqa: PLC0415  slow
-    from wavescope.collect.windows.attach import AttachOptions, attach  # noqa: PLC0415
-    from wavescope.units import duration_text  # noqa: PLC0415
-
     output = arguments.output or _DEFAULT_OUTPUT
     options = AttachOptions(arguments.pid, output, arguments.duration, arguments.force)
 
@@ -58,13 +57,12 @@ def _run(arguments: argparse.Namespace) -> int:
             say(f"recording process {options.process} for {length}; Ctrl-C ends it earlier")
 
     with Progress(f"writing {output.name}", quiet=arguments.quiet) as progress:
-        attached = attach(options, os.environ, progress, begun)
+        attached = attach(options, begun=begun, progress=progress)
     pids = ", ".join(map(str, attached.pids))
     length = duration_text(attached.end_ns - attached.start_ns)
     what = f"recorded {length} of process {pids}"
     words = f"{what}, which has ended" if attached.is_over else f"{what}, which runs on"
-    window = (attached.start_ns, attached.end_ns)
-    tell_part(RecordedPart(output, words, attached.pids, window, attached.notes), arguments)
+    print_part(attached, words, quiet=arguments.quiet, as_json=arguments.json)
     return 0
 
 

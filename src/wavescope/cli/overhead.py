@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from wavescope.api.overhead import costs_too_much, overhead
 from wavescope.cli.argument_numbers import natural_number, percentage
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import OVERHEAD_FILE
@@ -18,17 +18,14 @@ from wavescope.cli.options import (
     add_quiet_flag,
 )
 from wavescope.cli.outputs import print_result
+from wavescope.cli.program_options import add_softgpu_option, program_command
 from wavescope.cli.terminal import say
+from wavescope.collect import OverheadOptions, RecordMode
 from wavescope.errors import UsageError
+from wavescope.model.overhead_runs import CPU, WALL, ArmRun, MetricKind
+from wavescope.model.result import Result
 from wavescope.units import duration_text
 
-if TYPE_CHECKING:
-    from wavescope.analyze.compare.overhead_table import OverheadCheck
-    from wavescope.collect.overhead.arms import OverheadOptions
-    from wavescope.model.overhead_runs import ArmRun, OverheadRuns, TraceFacts
-    from wavescope.model.result import Result
-
-_MODES = ("lite", "standard", "full", "hip")
 _MOST_ROUNDS = 1_000
 
 
@@ -44,7 +41,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--modes",
         metavar="LIST",
         type=_modes,
-        default=("lite", "standard", "full"),
+        default=OverheadOptions.modes,
         help="recording modes to measure, of lite, standard, full, hip (default: the first three)",
     )
     group.add_argument(
@@ -74,13 +71,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the number is a time or a cost; by default it is a rate",
     )
-    group.add_argument(
-        "--softgpu",
-        metavar="SPEC",
-        nargs="?",
-        const="",
-        help="run on software GPUs; --softgpu=gfx90a,gpus=8 chooses chip and number",
-    )
+    add_softgpu_option(group)
     group.add_argument(
         "--seed",
         metavar="N",
@@ -128,73 +119,38 @@ def _add_result_flags(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
-    _require_free(arguments)
-    from wavescope.analyze.compare.overhead_table import (  # noqa: PLC0415  slow to import
-        OverheadCheck,
-        overhead_result,
-    )
-    from wavescope.collect.overhead.file import load_runs, save_runs  # noqa: PLC0415
-
-    against = [load_runs(Path(path)) for path in arguments.against or ()]
-    runs = _stored(arguments) if arguments.load else _measured(arguments)
-    if arguments.save:
-        save_runs(runs, arguments.save, force=arguments.force)
-    check = OverheadCheck(arguments.threshold)
-    result = overhead_result(runs, against, check)
-    if arguments.html:
-        _write_page(result, arguments.html, force=arguments.force)
-    costs = "costs" in result.table("overhead").column("verdict")
-    if output.format in FOR_PEOPLE and not output.tables:
-        result.tables = [table for table in result.tables if table.rows and table.name != "runs"]
-        _shorten(result, check)
-    print_result(result, output)
-    _tell_files(arguments)
-    return 1 if arguments.fail and costs else 0
-
-
-def _require_free(arguments: argparse.Namespace) -> None:
-    """Refuse outputs that exist before hours of runs, not after."""
-    from wavescope.formats.output import require_free  # noqa: PLC0415
-
-    for path in (arguments.save, arguments.html):
-        if path is not None:
-            require_free(path, [], force=arguments.force)
-
-
-def _stored(arguments: argparse.Namespace) -> OverheadRuns:
-    from wavescope.collect.overhead.file import load_runs  # noqa: PLC0415
-
-    if arguments.command:
+    options = _options(arguments) if arguments.load is None else None
+    if arguments.load is not None and arguments.command:
         raise UsageError("--load shows a kept measurement: no program is run")
-    return load_runs(Path(arguments.load))
 
+    def say_run(run: ArmRun, done: int, total: int) -> None:
+        if options is not None and not arguments.quiet:
+            value = _value_text(run.value, options.metric)
+            say(f"{done}/{total}: round {run.round}, {run.arm}: {value}")
 
-def _measured(arguments: argparse.Namespace) -> OverheadRuns:
-    from wavescope.collect.overhead.arms import measured_arms  # noqa: PLC0415  slow to import
-
-    options = _options(arguments)
-
-    def tell(run: ArmRun, done: int, total: int) -> None:
-        if not arguments.quiet:
-            say(f"{done}/{total}: round {run.round}, {run.arm}: {_value_text(run, options)}")
-
-    return measured_arms(options, os.environ, _trace_facts, tell)
+    result = overhead(
+        options or arguments.load,
+        against=arguments.against or (),
+        threshold_percent=arguments.threshold,
+        save=arguments.save,
+        page=arguments.html,
+        force=arguments.force,
+        hear=say_run,
+    )
+    shown = result
+    if output.format in FOR_PEOPLE and not output.tables:
+        shown = _for_people(result)
+    print_result(shown, output)
+    if not arguments.quiet:
+        _say_files(arguments.save, arguments.html)
+    return 1 if arguments.fail and costs_too_much(result) else 0
 
 
 def _options(arguments: argparse.Namespace) -> OverheadOptions:
-    from wavescope.collect.overhead.arms import OverheadOptions  # noqa: PLC0415
-    from wavescope.collect.recording.options import RecordMode  # noqa: PLC0415
-    from wavescope.model.overhead_runs import CPU, WALL, MetricKind  # noqa: PLC0415
-
-    command = tuple(arguments.command)
-    if command[:1] == ("--",):
-        command = command[1:]
-    if not command:
-        raise UsageError("which program?", hint="wavescope overhead -- python3 my_model.py")
     is_time = arguments.metric in (WALL, CPU)
     return OverheadOptions(
-        command=command,
-        modes=tuple(RecordMode(mode) for mode in arguments.modes),
+        command=program_command(arguments.command, "overhead --"),
+        modes=arguments.modes,
         metric=MetricKind(
             arguments.metric,
             "ns" if is_time else arguments.unit,
@@ -208,66 +164,35 @@ def _options(arguments: argparse.Namespace) -> OverheadOptions:
     )
 
 
-def _value_text(run: ArmRun, options: OverheadOptions) -> str:
-    if options.metric.is_time:
-        return duration_text(run.value)
-    return f"{run.value:g} {options.metric.unit}".rstrip()
+def _value_text(value: float, metric: MetricKind) -> str:
+    return duration_text(value) if metric.is_time else f"{value:g} {metric.unit}".rstrip()
 
 
-def _trace_facts(path: Path) -> TraceFacts:
-    """What the trace of a run holds."""
-    import numpy as np  # noqa: PLC0415
-
-    from wavescope.formats import open_trace  # noqa: PLC0415  slow to import
-    from wavescope.model.op_kinds import OpKind  # noqa: PLC0415
-    from wavescope.model.overhead_runs import TraceFacts  # noqa: PLC0415
-
-    with open_trace(path) as trace:
-        names = trace.ops["name"][trace.op_kind == OpKind.KERNEL]
-        seen, timed = (int(np.maximum(trace.coverage[name], 0).sum()) for name in ("seen", "timed"))
-        return TraceFacts(len(trace.ops), len(np.unique(names)), seen, timed, path.stat().st_size)
+def _for_people(result: Result) -> Result:
+    """Without single runs, and with few facts; programs get all of them."""
+    tables = [table for table in result.tables if table.rows and table.name != "runs"]
+    kept = ("command", "metric", "round_count")
+    facts = {name: result.facts[name] for name in kept}
+    level = 100 * (1 - float(result.facts["significance"] or 0))
+    facts["intervals"] = f"{level:g} %, from the rounds' ratios"
+    return replace(result, tables=tables, facts=facts)
 
 
-def _shorten(result: Result, check: OverheadCheck) -> None:
-    """Facts for people; programs get all of them."""
-    level = 100 * (1 - check.significance)
-    facts = result.facts
-    result.facts = {
-        "command": facts["command"],
-        "metric": facts["metric"],
-        "round_count": facts["round_count"],
-        "intervals": f"{level:g} %, from the rounds' ratios",
-    }
-
-
-def _write_page(result: Result, path: Path, *, force: bool) -> None:
-    from wavescope.formats.output import replaced  # noqa: PLC0415
-    from wavescope.render.html.page import write_page  # noqa: PLC0415
-    from wavescope.render.overhead_page import overhead_page  # noqa: PLC0415
-
-    with (
-        replaced(path, [], force=force) as temporary,
-        temporary.open("w", encoding="utf-8", newline="\n") as stream,
-    ):
-        write_page(overhead_page(result), stream)
-
-
-def _tell_files(arguments: argparse.Namespace) -> None:
-    if arguments.quiet:
-        return
-    for path in (arguments.save, arguments.html):
+def _say_files(save: Path | None, page: Path | None) -> None:
+    for path in (save, page):
         if path is not None:
             say(f"wrote {path}")
-    if arguments.save:
-        say(f"next: wavescope overhead --against {arguments.save} -- CMD   # with another version")
+    if save is not None:
+        say(f"next: wavescope overhead --against {save} -- CMD   # with another version")
 
 
-def _modes(text: str) -> tuple[str, ...]:
+def _modes(text: str) -> tuple[RecordMode, ...]:
     names = [name.strip() for name in text.split(",")]
+    known = [mode.value for mode in RecordMode]
     for name in names:
-        if name not in _MODES:
-            raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(_MODES)}")
-    return tuple(mode for mode in _MODES if mode in names)
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(known)}")
+    return tuple(mode for mode in RecordMode if mode.value in names)
 
 
 def _rounds(text: str) -> int:

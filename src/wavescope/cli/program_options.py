@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import re
+from collections.abc import Sequence
+from typing import Any
 
+from wavescope.cli.options import add_kernel_flag
+from wavescope.collect import OtherTools, RecordMode
 from wavescope.errors import UsageError
-
-_MODES = ("lite", "standard", "full", "hip")
-_OTHER_TOOLS = ("keep", "off")
 
 
 def add_command(parser: argparse.ArgumentParser) -> None:
@@ -26,11 +26,28 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m",
         "--mode",
-        choices=_MODES,
-        default="standard",
+        choices=[mode.value for mode in RecordMode],
+        default=RecordMode.STANDARD.value,
         help="what is timed: dispatches without a signal of the program (lite), all but graph "
         "replays (standard, the default), all (full), all with the HIP calls (hip)",
     )
+    add_softgpu_option(parser)
+    parser.add_argument(
+        "--torch",
+        action="store_true",
+        help="put ranges around PyTorch's operators and modules, with the lines that called them",
+    )
+    parser.add_argument(
+        "--other-tools",
+        choices=[choice.value for choice in OtherTools],
+        default=OtherTools.KEEP.value,
+        help="when another tool (rocprofv3, a library in HSA_TOOLS_LIB) is set up for the program: "
+        "leave the GPU's work to it (keep, the default), or run without it (off)",
+    )
+
+
+def add_softgpu_option(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """--softgpu."""
     parser.add_argument(
         "--softgpu",
         metavar="SPEC",
@@ -39,54 +56,30 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         help="run on software GPUs; --softgpu=gfx90a,gpus=8,runtime=6.4 chooses chip, number and "
         "ROCm",
     )
-    parser.add_argument(
-        "--torch",
-        action="store_true",
-        help="put ranges around PyTorch's operators and modules, with the lines that called them",
-    )
-    parser.add_argument(
-        "--other-tools",
-        choices=_OTHER_TOOLS,
-        default="keep",
-        help="when another tool (rocprofv3, a library in HSA_TOOLS_LIB) is set up for the program: "
-        "leave the GPU's work to it (keep, the default), or run without it (off)",
-    )
 
 
 def add_kernel_filter(group: argparse._ArgumentGroup) -> None:
     """--kernel."""
-    group.add_argument(
-        "--kernel",
-        metavar="REGEX",
-        default="",
-        help="only kernels whose name matches somewhere, as it is read or as it is mangled",
+    add_kernel_flag(
+        group, "only kernels whose name matches somewhere, as it is read or as it is mangled"
     )
 
 
-def program_command(arguments: argparse.Namespace, verb: str) -> tuple[str, ...]:
+def program_options(arguments: argparse.Namespace, verb: str) -> dict[str, Any]:
+    """What the arguments say of the program, by the names of `RecordOptions`."""
+    return {
+        "command": program_command(arguments.command, verb),
+        "mode": RecordMode(arguments.mode),
+        "softgpu": arguments.softgpu,
+        "kernel": arguments.kernel,
+        "torch": arguments.torch,
+        "other_tools": OtherTools(arguments.other_tools),
+    }
+
+
+def program_command(words: Sequence[str], verb: str) -> tuple[str, ...]:
     """The program and its arguments; `verb` shows how to name one where there is none."""
-    command = tuple(arguments.command)
-    if command[:1] == ("--",):
-        command = command[1:]
+    command = tuple(words[1:] if words[:1] == ["--"] else words)
     if not command:
-        raise UsageError("which program?", hint=f"wavescope {verb} python3 my_model.py")
-    _require_expression(arguments.kernel)
-    if arguments.torch:
-        _require_ranges(command)
+        raise UsageError("no program to run is named", hint=f"wavescope {verb} python3 my_model.py")
     return command
-
-
-def _require_expression(pattern: str) -> None:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"--kernel '{pattern}' is not a regular expression: {error}") from error
-
-
-def _require_ranges(command: tuple[str, ...]) -> None:
-    from wavescope.collect.torch_ranges.environment import (  # noqa: PLC0415  only for --torch
-        without_ranges_because,
-    )
-
-    if reason := without_ranges_because(command):
-        raise UsageError(f"--torch would have no effect: {reason}", hint="leave that option out")

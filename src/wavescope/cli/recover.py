@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from wavescope.api.recording import recover
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import SESSION_FOLDER
 from wavescope.cli.options import add_force_flag, add_json_flag, add_output_path, add_quiet_flag
 from wavescope.cli.outputs import tell_written
 from wavescope.cli.progress import Progress
-from wavescope.cli.terminal import say
-from wavescope.units import count_text
+from wavescope.cli.recording_report import print_notes
 
 _DEFAULT_OUTPUT = Path("recovered.db")
 
@@ -32,26 +32,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.collect.recording.recorder import fetch_pending, merge_session  # noqa: PLC0415  slow to import
-
     output = arguments.output or _DEFAULT_OUTPUT
-    fetch_pending(Path(arguments.folder))
     with Progress(f"reading {arguments.folder}", quiet=arguments.quiet) as progress:
-        notes = merge_session(
-            Path(arguments.folder), output, force=arguments.force, progress=progress
-        )
+        recovered = recover(arguments.folder, output, force=arguments.force, progress=progress)
     if not arguments.quiet:
-        for sentence, count in notes:
-            say(f"{sentence}: {count_text(count)}", label="note")
+        print_notes(recovered.notes)
     tell_written(output, "wavescope", arguments)
     return 0
 
 
 COMMAND = Command(
     "recover",
-    "Make a trace of the records that a recording left when its recorder was killed or could not "
-    "merge them. Everything that the recorded processes completed is in it. The folder can also be "
-    "opened as it is: `wavescope summary DIR`.",
+    "Make a trace of what an interrupted recording left: its recorder was killed, or could not "
+    "merge the records. Everything that the recorded processes completed is in it. The folder can "
+    "also be opened as it is: `wavescope summary DIR`.",
     (
         Example("wavescope recover trace.db.session-k3x9_a1b", "writes recovered.db"),
         Example("wavescope recover trace.db.session-k3x9_a1b -o trace.db", "under another name"),

@@ -102,7 +102,8 @@ def _labels(arguments: argparse.Namespace) -> list[str]:
 
 def _added_results(paths: Sequence[Path]) -> list[Result]:
     """The results in files; overhead measurements as one, each beside the ones before it."""
-    from wavescope.collect.overhead.file import SCHEMA, load_runs  # noqa: PLC0415  slow to import
+    from wavescope.collect.overhead import load_runs  # noqa: PLC0415  slow to import
+    from wavescope.collect.overhead.file import SCHEMA  # noqa: PLC0415  slow to import
     from wavescope.formats.result_file import json_document, load_result  # noqa: PLC0415
 
     are_runs = {path: json_document(path).get("schema") == SCHEMA for path in paths}

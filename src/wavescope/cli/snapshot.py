@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
+from wavescope.api.recording import snapshot
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     add_force_flag,
     add_json_flag,
     add_output_path,
     add_quiet_flag,
-    process_id,
 )
+from wavescope.cli.pause import add_process
 from wavescope.cli.progress import Progress
+from wavescope.cli.recording_report import print_part
 
 _DEFAULT_OUTPUT = Path("snapshot.db")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "pid",
-        metavar="PID",
-        type=process_id,
-        help="a recorded process, one above it, or `wavescope trace` itself for all it records",
-    )
+    add_process(parser)
     add_output_path(
         parser, required=False, meaning=f"trace file to write (default {_DEFAULT_OUTPUT})"
     )
@@ -35,17 +31,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.cli.recorded_part import RecordedPart, tell_part  # noqa: PLC0415  slow
-    from wavescope.collect.windows.snapshot import snapshot  # noqa: PLC0415
-
     output = arguments.output or _DEFAULT_OUTPUT
     with Progress(f"writing {output.name}", quiet=arguments.quiet) as progress:
-        taken = snapshot(
-            arguments.pid, output, os.environ, force=arguments.force, progress=progress
-        )
-    pids = ", ".join(map(str, taken.pids))
-    words = f"the recording of process {pids} so far; it goes on"
-    tell_part(RecordedPart(output, words, taken.pids, None, taken.notes), arguments)
+        taken = snapshot(arguments.pid, output, force=arguments.force, progress=progress)
+    words = f"the recording of process {', '.join(map(str, taken.pids))} so far; it goes on"
+    print_part(taken, words, quiet=arguments.quiet, as_json=arguments.json)
     return 0
 
 

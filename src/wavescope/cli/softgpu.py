@@ -1,4 +1,4 @@
-"""`wavescope softgpu`: runs a ROCm program without a GPU."""
+"""`wavescope softgpu`: runs a ROCm program without a GPU; fetches runtimes, writes a model."""
 
 from __future__ import annotations
 
@@ -12,16 +12,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from wavescope.api.machine import (
+    fetch_runtime,
+    remove_runtime,
+    runtimes,
+    softgpu_command,
+    softgpu_environment,
+    write_tiny_model,
+)
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import DURATIONS_FILE
-from wavescope.cli.options import add_force_flag, add_json_flag
-from wavescope.cli.softgpu_model import add_model_arguments, model_only
-from wavescope.cli.softgpu_runtimes import add_runtime_arguments, runtime_of, runtime_only
+from wavescope.cli.options import OutputOptions, add_force_flag, add_json_flag
+from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
-from wavescope.collect.machine import Machine
-from wavescope.collect.runtimes import command_on
-from wavescope.collect.softgpu import CHIPS, PARTITIONS, SoftGpuOptions, child_variables
+from wavescope.collect.softgpu import CHIPS, PARTITIONS, SoftGpuOptions
 from wavescope.errors import OutputExistsError, UsageError
+
+_WEIGHTS = ("q4_0", "f16")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,33 +79,85 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="KIND[,key=value]..., may be repeated: hang, fail, queue_error, lost_timestamps, "
         "equal_timestamps, reversed_timestamps, slow_interrupt, clock_jump, clock_drift",
     )
-    add_runtime_arguments(parser)
-    add_model_arguments(parser)
+    _add_runtime_arguments(parser)
+    _add_model_arguments(parser)
     add_force_flag(parser)
     add_json_flag(parser)
 
 
+def _add_runtime_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "ROCm runtimes", "Other versions than the machine's own; docs/runtimes.md tells more."
+    )
+    group.add_argument(
+        "--runtime",
+        metavar="VERSION",
+        help="run on this ROCm, such as 6.4, fetched when it is not there (default: the machine's)",
+    )
+    group.add_argument(
+        "--mirror",
+        metavar="URL",
+        help="archive to fetch from (default: the one that apt uses on this machine)",
+    )
+    only = group.add_mutually_exclusive_group()
+    only.add_argument(
+        "--list-runtimes", action="store_true", help="show what is there and what can be fetched"
+    )
+    only.add_argument(
+        "--fetch",
+        metavar="VERSION",
+        help="only fetch this runtime; --force fetches it again",
+    )
+    only.add_argument("--remove-runtime", metavar="VERSION", help="remove a fetched runtime")
+
+
+def _add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("A model for llama.cpp")
+    group.add_argument(
+        "--tiny-model",
+        metavar="FILE",
+        type=Path,
+        help="only write a small language model with random weights in GGUF format: it answers "
+        "nonsense by the kernels of a real one",
+    )
+    group.add_argument(
+        "--weights", choices=_WEIGHTS, help=f"how its weights are stored (default {_WEIGHTS[0]})"
+    )
+
+
 def _run(arguments: argparse.Namespace) -> int:
-    if runtime_only(arguments) or model_only(arguments):
-        return 0
+    if arguments.list_runtimes or arguments.fetch or arguments.remove_runtime:
+        _manage_runtimes(arguments)
+    elif arguments.tiny_model is not None:
+        _write_model(arguments)
+    elif arguments.weights is not None:
+        raise UsageError("--weights is for a model", hint="add --tiny-model FILE")
+    else:
+        _run_program(arguments)
+    return 0
+
+
+def _run_program(arguments: argparse.Namespace) -> None:
+    """Become the program, or print the variables where none is named."""
     options = _options(arguments)
-    variables = child_variables(options, os.environ, Machine())
+    if options.runtime is None and arguments.mirror is not None:
+        raise UsageError("--mirror is for fetching", hint="add --runtime or --fetch")
+    variables = softgpu_environment(options)
     command: list[str] = arguments.command
     if command[:1] == ["--"]:
         command = command[1:]
+    if not command and options.other_runtime is not None:
+        raise UsageError(
+            "no program is named, and no variables make programs run on another runtime",
+            hint=f"wavescope softgpu --runtime {options.other_runtime} -- rocminfo",
+        )
     if not command:
-        if options.other_runtime is not None:
-            raise UsageError(
-                "which program? no variables make programs run on another runtime",
-                hint=f"wavescope softgpu --runtime {options.other_runtime} -- rocminfo",
-            )
         _print_variables(variables, as_json=arguments.json)
-        return 0
-    environment = {**os.environ, **variables}
-    execute = command_on(runtime_of(arguments), command, environment, say)
+        return
+    execute = softgpu_command(command, options, mirror=arguments.mirror, announce=say)
     if arguments.truth is not None:
         _make_room(arguments.truth, force=arguments.force)
-    return _become(execute, environment)
+    _become(execute, {**os.environ, **variables})
 
 
 def _options(arguments: argparse.Namespace) -> SoftGpuOptions:
@@ -148,6 +207,46 @@ def _become(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
         os.execvpe(command[0], list(command), environment)  # noqa: S606  no shell is wanted
     except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
         raise UsageError(f"cannot run {command[0]}: {error.strerror}") from error
+
+
+def _manage_runtimes(arguments: argparse.Namespace) -> None:
+    """List, fetch or remove runtimes, as was asked."""
+    if arguments.command or arguments.runtime is not None:
+        raise UsageError("fetching, listing and removing runtimes run no program")
+    if arguments.list_runtimes:
+        print_result(runtimes(), OutputOptions.from_arguments(arguments))
+    elif arguments.fetch:
+        _fetch(arguments)
+    else:
+        folder = remove_runtime(arguments.remove_runtime)
+        shown = json.dumps({"removed": str(folder)}, indent=2)
+        print(shown if arguments.json else f"removed {folder}")
+
+
+def _fetch(arguments: argparse.Namespace) -> None:
+    runtime = fetch_runtime(
+        arguments.fetch, mirror=arguments.mirror, again=arguments.force, announce=say
+    )
+    if arguments.json:
+        packages = {package.name: package.version for package in runtime.manifest.packages}
+        facts = {"runtime": runtime.name, "folder": str(runtime.folder), "packages": packages}
+        print(json.dumps(facts, indent=2))
+        return
+    print(f"{runtime.name}: {runtime.versions} in {runtime.folder}")
+    say(f"wavescope softgpu --runtime {runtime.name} -- rocminfo", label="hint")
+
+
+def _write_model(arguments: argparse.Namespace) -> None:
+    if arguments.command or arguments.runtime is not None:
+        raise UsageError("writing a model runs no program", hint="leave out the program")
+    weights = arguments.weights or _WEIGHTS[0]
+    path = write_tiny_model(arguments.tiny_model, weights=weights, force=arguments.force)
+    if arguments.json:
+        print(json.dumps({"model": str(path), "bytes": path.stat().st_size}, indent=2))
+        return
+    print(f"wrote {path}: a llama model of 4 layers, {path.stat().st_size / 1e6:.1f} MB")
+    run = f"llama-bench -m {path} -p 512 -n 16 -ngl 99"
+    say(f"wavescope trace -m full --softgpu=gfx90a,runtime=6.4+llama {run}", label="hint")
 
 
 COMMAND = Command(

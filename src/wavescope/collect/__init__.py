@@ -1,0 +1,15 @@
+"""Runs programs and takes their measure: recorded, counted, on software GPUs, on other runtimes.
+
+Each room has a door of its own; the modules beside them are what the rooms stand on. Here are the
+options of recordings, which cost nothing to import.
+"""
+
+from wavescope.collect.record_options import (
+    AttachOptions,
+    OtherTools,
+    OverheadOptions,
+    RecordMode,
+    RecordOptions,
+)
+
+__all__ = ["AttachOptions", "OtherTools", "OverheadOptions", "RecordMode", "RecordOptions"]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from wavescope.collect.recording.launcher import ProgramEnd, launch
+from wavescope.collect.launcher import ProgramEnd, launch
 from wavescope.errors import MachineError, UsageError
 
 INPUT_NAME = "wavescope_att_input.yaml"

@@ -6,7 +6,7 @@ One JSON shape for all commands, versioned by `RESULT_SCHEMA`; docs/json.md expl
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -82,6 +82,15 @@ class ResultTable:
     def with_rows(self, rows: Iterable[tuple[Value, ...]]) -> ResultTable:
         """This table with other rows, all of them."""
         return replace(self, rows=list(rows), total_rows=None)
+
+    def with_only_columns(self, names: Collection[str]) -> ResultTable:
+        """This table with those of its columns whose names are in `names`."""
+        kept = [index for index, column in enumerate(self.columns) if column.name in names]
+        return replace(
+            self,
+            columns=tuple(self.columns[index] for index in kept),
+            rows=[tuple(row[index] for index in kept) for row in self.rows],
+        )
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame of the rows."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.cli.child_output import children_print_to
+from wavescope.collect.launcher import children_print_to
 
 _PROGRAM = ("sh", "-c", "echo data; echo trouble >&2")
 

@@ -14,21 +14,21 @@ import pytest
 from tests.recorded import collector
 from tests.softgpu_programs import require_softgpu
 from tests.unit.cli.conftest import Run
+from wavescope.collect import RecordMode, demo
+from wavescope.collect.demo import DemoOptions, demo_trace, programs
+from wavescope.errors import MachineError
 
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A demo of a few thousand ops is enough here, and no program is recorded."""
-    from wavescope.collect import demo
-
-    small = demo.DemoOptions(layers=4, requests=1, decode_steps=12)
-    whole = demo.demo_trace
-    monkeypatch.setattr(demo, "demo_trace", lambda: whole(small))
-    programs = [
+    small = DemoOptions(layers=4, requests=1, decode_steps=12)
+    monkeypatch.setattr(demo, "demo_trace", lambda: demo_trace(small))
+    without = [
         replace(program, why_not_recordable=lambda _: "this is a test")
-        for program in demo.DEMO_PROGRAMS
+        for program in programs.DEMO_PROGRAMS
     ]
-    monkeypatch.setattr(demo, "DEMO_PROGRAMS", programs)
+    monkeypatch.setattr(programs, "DEMO_PROGRAMS", without)
 
 
 def test_it_shows_a_summary_and_writes_two_files(run: Run, tmp_path: Path) -> None:
@@ -110,19 +110,16 @@ def test_a_chosen_program_that_cannot_run_is_an_error(run: Run, tmp_path: Path) 
 def test_the_first_program_that_runs_here_is_recorded(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recordable: str
 ) -> None:
-    from wavescope.collect import demo
-    from wavescope.errors import MachineError
-
     def prepared(_: Path) -> NoReturn:
         raise MachineError(f"{recordable} was tried")
 
-    programs = [
+    with_one = [
         replace(program, why_not_recordable=lambda _: "", prepared=prepared)
         if program.name == recordable
         else program
-        for program in demo.DEMO_PROGRAMS
+        for program in programs.DEMO_PROGRAMS
     ]
-    monkeypatch.setattr(demo, "DEMO_PROGRAMS", programs)
+    monkeypatch.setattr(programs, "DEMO_PROGRAMS", with_one)
 
     ran = run("demo", "-o", tmp_path / "tour")
 
@@ -134,19 +131,15 @@ def test_the_first_program_that_runs_here_is_recorded(
 def test_a_program_that_fails_is_named_with_its_last_words(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wavescope.collect import demo
-    from wavescope.collect.demo.prepared import PreparedDemo
-    from wavescope.collect.recording.options import RecordMode
-
     require_softgpu()
     collector()
     command = ("sh", "-c", "echo to the user; echo the reason >&2; exit 3")
     failing = replace(
-        demo.DEMO_PROGRAMS[1],
+        programs.DEMO_PROGRAMS[1],
         why_not_recordable=lambda _: "",
-        prepared=lambda _: PreparedDemo(command, "gfx90a", RecordMode.STANDARD),
+        prepared=lambda _: programs.PreparedDemo(command, "gfx90a", RecordMode.STANDARD),
     )
-    monkeypatch.setattr(demo, "DEMO_PROGRAMS", [failing])
+    monkeypatch.setattr(programs, "DEMO_PROGRAMS", [failing])
 
     ran = run("demo", "-o", tmp_path / "tour", "--json")
 

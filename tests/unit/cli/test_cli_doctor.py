@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from tests.unit.cli.conftest import Run
-from wavescope.cli.doctor import checks_result
-from wavescope.collect.doctor import preflight
-from wavescope.collect.doctor.preflight import Check, CheckState
+from wavescope.api.machine import checks_result
+from wavescope.collect import doctor
+from wavescope.collect.doctor import Check, CheckState
 from wavescope.native.library import library_path
 
 
@@ -41,7 +43,7 @@ def test_exit_code_4_only_when_analysis_cannot_work(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = Check("NumPy", "all analyses", CheckState.MISSING, "", "pip install numpy", True)
-    monkeypatch.setattr(preflight, "preflight", lambda *_: [broken])
+    monkeypatch.setattr(doctor, "checked_machine", lambda: [broken])
 
     ran = run("doctor")
 
@@ -52,9 +54,21 @@ def test_exit_code_4_only_when_analysis_cannot_work(
 def test_the_result_names_every_fix() -> None:
     check = Check("/dev/kfd", "GPUs", CheckState.NOT_USABLE, "no permission", "usermod")
 
-    result = checks_result([check], is_ready=True)
+    result = checks_result([check])
 
     assert result.table("checks").rows == [
         ("/dev/kfd", "not usable", "GPUs", "no permission", False, "usermod")
     ]
     assert [(f.id, f.suggestion) for f in result.findings] == [("missing-dev-kfd", "usermod")]
+
+
+def test_it_works_without_numpy_and_says_so() -> None:
+    code = (
+        "import sys; sys.modules.update(numpy=None, orjson=None)\n"
+        "from wavescope.cli.main import main; sys.exit(main(['doctor']))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (4, "")
+    assert "-> pip install numpy\n" in done.stdout

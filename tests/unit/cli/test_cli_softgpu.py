@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.cli import softgpu
+from wavescope.api import machine
 from wavescope.cli.main import main
+from wavescope.collect.softgpu import SoftGpuOptions
 
 
 @pytest.fixture(autouse=True)
 def _usable(monkeypatch: pytest.MonkeyPatch) -> None:
-    def variables(options: softgpu.SoftGpuOptions, *_: object) -> dict[str, str]:
+    def variables(options: SoftGpuOptions, *_: object) -> dict[str, str]:
         return {**options.variables(), "LD_LIBRARY_PATH": "/a folder"}
 
-    monkeypatch.setattr(softgpu, "child_variables", variables)
+    monkeypatch.setattr(machine, "variables_of", variables)
 
 
 def test_without_a_program_the_variables_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 
 from wavescope.cli.trace import COMMAND, _options, _timeline_path
-from wavescope.collect.recording.options import RecordMode, RecordOptions
+from wavescope.collect.record_options import RecordMode, RecordOptions
 from wavescope.errors import UsageError
 
 
 @pytest.fixture(autouse=True)
 def _no_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
-    from wavescope.collect.recording.ranks import LAUNCHER_VARIABLES
+    from wavescope.collect.ranks import LAUNCHER_VARIABLES
 
     for name in (variable for pair in LAUNCHER_VARIABLES for variable in pair if variable):
         monkeypatch.delenv(name, raising=False)
 
 
 def options_of(*arguments: str) -> RecordOptions:
-    return _options(COMMAND.parser().parse_args(list(arguments)))[0]
+    return _options(COMMAND.parser().parse_args(list(arguments)))
 
 
 def test_defaults() -> None:

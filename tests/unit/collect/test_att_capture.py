@@ -18,7 +18,7 @@ from wavescope.collect.capture import (
     nothing_traced_hint,
     trace_folders,
 )
-from wavescope.collect.recording.launcher import ProgramEnd
+from wavescope.collect.launcher import ProgramEnd
 from wavescope.errors import MachineError, UsageError
 
 

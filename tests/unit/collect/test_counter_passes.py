@@ -40,7 +40,7 @@ from wavescope.collect.counters.workload_folder import (
     workload_folder,
 )
 from wavescope.collect.machine import Machine
-from wavescope.collect.recording.ranks import Rank
+from wavescope.collect.ranks import Rank
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.formats.counters import read_pass_output, write_counter_csv
 from wavescope.formats.counters.pass_output import with_plain_accumulator

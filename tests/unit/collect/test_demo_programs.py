@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.recorded import collector
-from wavescope.collect.demo import DEMO_PROGRAMS, DemoProgram
+from wavescope.collect.demo.programs import DEMO_PROGRAMS, DemoProgram
 from wavescope.collect.machine import Machine
 
 LLAMA, HIP = DEMO_PROGRAMS

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from wavescope.collect.libraries import is_loadable, linked
+from wavescope.collect.record_options import RecordMode, RecordOptions
 from wavescope.collect.recording.injection import Injection, injected_environment
-from wavescope.collect.recording.libraries import is_loadable, linked
-from wavescope.collect.recording.options import RecordMode, RecordOptions
 from wavescope.errors import MachineError
 
 OPTIONS = RecordOptions(("prog",), Path("trace.db"))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.collect.recording.launcher import ProgramEnd, descendants, launch
+from wavescope.collect.launcher import ProgramEnd, descendants, launch
 from wavescope.errors import UsageError
 
 READY_LINE = "ready\n"
@@ -148,7 +148,7 @@ def _launched_elsewhere(
 ) -> ProgramEnd:
     """Run `launch` in a process of its own, which gets `signals` once the program is ready."""
     code = (
-        "import os, sys; from wavescope.collect.recording.launcher import launch;"
+        "import os, sys; from wavescope.collect.launcher import launch;"
         "end = launch(['bash', '-c', sys.argv[1]], os.environ); sys.stderr.write(str(end.status))"
     )
     recorder = subprocess.Popen(

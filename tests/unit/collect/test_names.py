@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.collect.recording.names import NameValues, expanded, pattern_of_all_ranks
-from wavescope.collect.recording.ranks import Rank
+from wavescope.collect.ranks import NameValues, Rank, expanded, pattern_of_all_ranks
 from wavescope.errors import UsageError
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tests.unit.collect.test_preflight import a_machine
 from tests.unit.collect.test_program_files import elf
-from wavescope.collect.recording.nothing_recorded import is_privileged, why_nothing
+from wavescope.collect import RecordOptions
+from wavescope.collect.recording.obstacles import is_privileged, why_nothing
 
 
 def test_reasons_name_what_keeps_the_collector_out(tmp_path: Path) -> None:
@@ -15,12 +16,12 @@ def test_reasons_name_what_keeps_the_collector_out(tmp_path: Path) -> None:
     static = tmp_path / "static"
     static.write_bytes(elf(1))
     static.chmod(0o755)
-    assert "statically linked" in why_nothing([str(static)], {}, machine, softgpu=False)[0]
+    assert "statically linked" in why_nothing(RecordOptions((str(static),)), {}, machine)[0]
     static.write_bytes(b"#!/bin/sh\n")
     static.chmod(0o4755)
     assert is_privileged(static)
-    assert "LD_PRELOAD" in why_nothing([str(static)], {}, machine, softgpu=False)[0]
-    reasons = why_nothing(["sh"], os.environ, machine, softgpu=False)
+    assert "LD_PRELOAD" in why_nothing(RecordOptions((str(static),)), {}, machine)[0]
+    reasons = why_nothing(RecordOptions(("sh",)), os.environ, machine)
     assert "not installed" in reasons[1]
 
 
@@ -30,8 +31,8 @@ def test_with_a_runtime_the_missing_gpu_is_the_reason(tmp_path: Path) -> None:
     library.touch()
     machine = a_machine(tmp_path)
 
-    assert "--softgpu" in why_nothing(["sh"], os.environ, machine, softgpu=False)[1]
-    assert len(why_nothing(["sh"], os.environ, machine, softgpu=True)) == 1
+    assert "--softgpu" in why_nothing(RecordOptions(("sh",)), os.environ, machine)[1]
+    assert len(why_nothing(RecordOptions(("sh",), softgpu=""), os.environ, machine)) == 1
 
 
 def test_a_program_is_judged_and_not_the_linker_that_loads_it(tmp_path: Path) -> None:
@@ -41,11 +42,12 @@ def test_a_program_is_judged_and_not_the_linker_that_loads_it(tmp_path: Path) ->
     program.write_bytes(elf(1, 3))
     for path in (linker, program):
         path.chmod(0o755)
-    command = [str(linker), "--library-path", "/r", "--argv0", "x", str(program)]
+    command = (str(linker), "--library-path", "/r", "--argv0", "x", str(program))
+    options = RecordOptions(command)
 
-    assert "no process" in why_nothing(command, {}, machine, softgpu=False)[0]
+    assert "no process" in why_nothing(options, {}, machine)[0]
     program.write_bytes(elf(1))
-    assert why_nothing(command, {}, machine, softgpu=False) == [
+    assert why_nothing(options, {}, machine) == [
         f"{program} is statically linked: no library can be loaded into it"
     ]
 
@@ -53,7 +55,7 @@ def test_a_program_is_judged_and_not_the_linker_that_loads_it(tmp_path: Path) ->
 def test_with_another_runtime_the_machines_own_is_no_reason(tmp_path: Path) -> None:
     machine = a_machine(tmp_path)
 
-    reasons = why_nothing(["sh"], os.environ, machine, softgpu=True, runtime="6.4")
+    reasons = why_nothing(RecordOptions(("sh",), softgpu="runtime=6.4"), os.environ, machine)
 
     assert reasons[1].startswith("only the program itself runs on the runtime 6.4")
     assert "not installed" not in " ".join(reasons)

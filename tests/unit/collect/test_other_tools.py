@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from wavescope.collect.record_options import OtherTools, RecordOptions
 from wavescope.collect.recording.injection import Injection, injected_environment
-from wavescope.collect.recording.options import OtherTools, RecordOptions
-from wavescope.collect.recording.other_tools import (
+from wavescope.collect.recording.obstacles import (
     hsa_tools,
     other_tools_sentences,
     registered_tools,

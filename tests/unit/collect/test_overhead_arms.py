@@ -11,14 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.recorded import collector
-from wavescope.collect.overhead.arms import (
-    OverheadOptions,
-    arm_schedule,
-    compiled_metric,
-    measured_arms,
-    value_in,
-)
-from wavescope.collect.recording.options import RecordMode
+from wavescope.collect import OverheadOptions
+from wavescope.collect.overhead import measured_arms
+from wavescope.collect.overhead.arms import arm_schedule, compiled_metric, value_in
+from wavescope.collect.record_options import RecordMode
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.model.overhead_runs import ArmRun, MetricKind, OverheadRuns, TraceFacts
 

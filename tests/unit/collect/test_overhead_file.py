@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.collect.overhead.file import load_runs, save_runs
+from wavescope.collect.overhead import load_runs, save_runs
 from wavescope.errors import OutputExistsError, UnreadableInputError
 from wavescope.model.overhead_runs import ArmRun, MetricKind, OverheadRuns, TraceFacts
 
@@ -49,23 +49,23 @@ def document(tmp_path: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("place", "value", "reason"),
     [
-        (("schema",), "other/1", "no stored overhead measurement"),
+        (("schema",), "other/1", "not a stored overhead measurement"),
         (("label",), 5, "'label'"),
         (("label",), "x" * 20_000, "too long"),
         (("metric",), [], "'metric'"),
         (("metric", "higher_is_better"), "yes", "higher_is_better"),
         (("runs",), [], "0 runs"),
         (("runs",), {}, "'runs'"),
-        (("runs", 0), 7, "no object"),
-        (("runs", 0, "value"), "97", "no number"),
-        (("runs", 0, "value"), True, "no number"),
+        (("runs", 0), 7, "not an object"),
+        (("runs", 0, "value"), "97", "not a number"),
+        (("runs", 0, "value"), True, "not a number"),
         (("runs", 0, "value"), 0, "not positive"),
         (("runs", 0, "value"), -1.5, "not positive"),
-        (("runs", 0, "round"), -1, "no count"),
-        (("runs", 0, "wall_ns"), 2**63, "no count"),
+        (("runs", 0, "round"), -1, "not a count"),
+        (("runs", 0, "wall_ns"), 2**63, "not a count"),
         (("runs", 0, "arm"), "lite", "twice"),
         (("runs", 0, "arm"), "full", "without recording"),
-        (("runs", 1, "trace"), 5, "no object"),
+        (("runs", 1, "trace"), 5, "not an object"),
         (("runs", 1, "trace", "seen"), None, "'seen'"),
     ],
 )

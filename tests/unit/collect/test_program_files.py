@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.collect.recording.program_files import (
+from wavescope.collect.program_files import (
     ProgramKind,
     kind_of,
     loaded_program,

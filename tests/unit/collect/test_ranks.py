@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.collect.recording.ranks import LAUNCHER_VARIABLES, Rank, launcher_rank
+from wavescope.collect.ranks import LAUNCHER_VARIABLES, Rank, launcher_rank
 
 
 @pytest.mark.parametrize(

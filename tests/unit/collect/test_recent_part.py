@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.chunks import ProcessMaker, a_process
-from wavescope.collect.windows.recent_part import RecentPart, recent_windows
+from wavescope.collect.recent_part import RecentPart, boottime_ns
+from wavescope.collect.running_sessions import ControlPage
+from wavescope.collect.windows import snapshots
+from wavescope.formats import open_trace
 from wavescope.formats.session.reader import open_session
+from wavescope.formats.session.recent_windows import recent_windows
 from wavescope.model.columns import COVERAGE
 
 
@@ -49,6 +57,47 @@ def test_records_that_were_there_a_whole_period_ago_are_forgotten_and_counted(
         assert small["seen"].tolist() == [900]
         assert small["timed"].tolist() == [500]
         assert small["skipped"].tolist() == [400]
+
+
+def test_a_session_that_is_opened_as_it_is_holds_the_newest_part_too(tmp_path: Path) -> None:
+    process = a_process(tmp_path).with_agent(0)
+    for start in (100, 200, 300):
+        process.with_op(start=start, end=start + 10)
+    process.write(ended=False)
+    note = {"last_ns": 150, "until_ns": 320, "end_ns": 310, "fallen_out": {}}
+    (tmp_path / "recent.json").write_text(json.dumps(note))
+
+    with open_trace(tmp_path) as trace:
+        assert trace.ops["start_ns"].tolist() == [200, 300]
+
+
+def test_a_snapshot_is_no_longer_than_the_newest_part_though_recording_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, last_ns = tmp_path / "session", 1_000_000_000
+    session.mkdir()
+    (session / "session.json").write_text("{}")
+    process = a_process(session).with_agent(0)
+    process.write(ended=False)
+    RecentPart(session, last_ns)
+    copy = snapshots._copy_process
+
+    def copy_late(*arguments: Any) -> None:
+        now_ns = boottime_ns()
+        process.with_op(start=now_ns - last_ns - 1, end=now_ns).with_op(
+            start=now_ns, end=now_ns + 1
+        )
+        process.write(ended=False)
+        copy(*arguments)
+
+    monkeypatch.setattr(snapshots, "_copy_process", copy_late)
+    page = ControlPage(1, session / f"{process.base}.control")
+    output = tmp_path / "snapshot.db"
+
+    snapshots.write_snapshot(session, [page], output, force=False)
+
+    with open_trace(output) as trace:
+        assert len(trace.ops) == 1
 
 
 def test_a_session_without_a_limit_is_whole(tmp_path: Path) -> None:

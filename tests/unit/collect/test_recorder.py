@@ -6,12 +6,13 @@ import os
 import shlex
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from wavescope.collect.record_options import RecordOptions
 from wavescope.collect.recording import recorder
-from wavescope.collect.recording.options import RecordOptions
 from wavescope.collect.recording.recorder import merge_session, record
 from wavescope.errors import MachineError, OutputExistsError, UsageError, WavescopeError
 from wavescope.formats import open_trace
@@ -71,6 +72,15 @@ def test_a_program_becomes_a_trace_and_nothing_else_is_left(tmp_path: Path) -> N
         assert trace.metadata["program_end"] == "exit code 3"
         assert trace.metadata["recorded_by"].startswith("wavescope ")
         assert "output" not in trace.metadata
+
+
+def test_placeholders_are_filled_in_only_where_users_name_files(tmp_path: Path) -> None:
+    options = a_recording(tmp_path / "100%pure", "process.with_marker('x', 1, 2, id=1).write()")
+    options.output.parent.mkdir()
+
+    assert record(options, os.environ).output == options.output
+    run = recorder.run_recorded(replace(options, output=tmp_path / "t_%p.db"), os.environ)
+    assert recorder.merged(run).output == tmp_path / f"t_{os.getpid()}.db"
 
 
 def test_an_empty_recording_writes_nothing(tmp_path: Path) -> None:
@@ -182,7 +192,7 @@ def test_records_of_processes_that_outlive_the_program_stay(tmp_path: Path) -> N
 def test_without_a_collector_the_way_to_get_it_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wavescope.collect.recording import libraries
+    from wavescope.collect import libraries
 
     monkeypatch.setattr(libraries, "library_path", lambda name: None)
     monkeypatch.setattr(recorder, "required_collector", libraries.required_collector)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.collect.recording.running_sessions import (
+from wavescope.collect.running_sessions import (
     pages_of,
     registered,
     sessions_folder,

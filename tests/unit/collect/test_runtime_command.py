@@ -9,8 +9,8 @@ import pytest
 
 from tests.unit.collect.test_program_files import a_program, elf
 from wavescope.collect.runtimes import Runtime, command_on
-from wavescope.collect.runtimes.manifest import Manifest, Package, write_manifest
-from wavescope.collect.runtimes.runtime import opened_runtime
+from wavescope.collect.runtimes.packages import Package
+from wavescope.collect.runtimes.runtime import Manifest, opened_runtime, write_manifest
 from wavescope.collect.softgpu import SoftGpuOptions
 from wavescope.errors import UsageError
 
@@ -121,7 +121,7 @@ def test_what_only_starts_others_is_told(interpreter: str, told: list[str], tmp_
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(elf(1), "it is statically linked"), (b"MZ", "it is no ELF program")],
+    [(elf(1), "it is statically linked"), (b"MZ", "it is not an ELF program")],
 )
 def test_programs_that_load_no_libraries_are_refused(
     content: bytes, words: str, tmp_path: Path

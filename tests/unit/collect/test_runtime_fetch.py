@@ -17,13 +17,13 @@ from tests.apt_repository import LIBRARIES, Repository, another_keyring, make_re
 from tests.unit.collect.test_preflight import a_machine
 from wavescope.collect.runtimes import (
     Runtime,
-    RuntimeState,
     chosen_runtime,
     fetched_runtime,
     listed_runtimes,
     remove_runtime,
 )
 from wavescope.collect.runtimes.cache import cache_folder
+from wavescope.collect.runtimes.chosen import RuntimeState
 from wavescope.collect.runtimes.fetch import fetching_alone
 from wavescope.errors import MachineError, UsageError
 
@@ -90,7 +90,7 @@ def test_once_there_it_is_used_without_an_archive(cached: Path, tmp_path: Path) 
     environment = {**cache_in(tmp_path), "PATH": "/nowhere"}
 
     for use in (chosen_runtime, fetched_runtime):
-        runtime = use("6.4", environment, told=pytest.fail)
+        runtime = use("6.4", environment, announce=pytest.fail)
         assert runtime is not None
         assert runtime.folder == cached
 
@@ -121,7 +121,7 @@ def test_a_mirror_is_used_instead_of_the_machines_archive(
     ("damage", "words"),
     [
         (lambda f: (f / f"root/{LIBRARIES}/libamdhip64.so.6").unlink(), "libamdhip64.so.6 is missing"),
-        (lambda f: (f / f"root/{LIBRARIES}/libc.so.6").write_bytes(b""), "has not the size it had"),
+        (lambda f: (f / f"root/{LIBRARIES}/libc.so.6").write_bytes(b""), "does not have the size it had"),
         (lambda f: (f / f"root/{LIBRARIES}/ld-linux-x86-64.so.2").unlink(), "ld-linux-x86-64.so.2 is missing"),
         (lambda f: (f / "manifest.json").unlink(), "cannot be read: No such file"),
         (lambda f: (f / "manifest.json").write_text("{"), "is not JSON"),
@@ -147,7 +147,7 @@ def test_a_damaged_runtime_is_named_and_fetched_again(
     assert words in shown.versions
     told: list[str] = []
 
-    runtime = chosen_runtime("6.4", environment, told=told.append, machine=machine)
+    runtime = chosen_runtime("6.4", environment, announce=told.append, machine=machine)
 
     assert words in told[0]
     assert told[0].endswith("it is fetched again")
@@ -245,7 +245,7 @@ def test_an_interruption_leaves_nothing_and_what_was_there(
 
     machine = repository.machine(tmp_path / "machine")
     with pytest.raises(KeyboardInterrupt):
-        fetched_runtime("6.4", cache_in(tmp_path), again=True, told=interrupt, machine=machine)
+        fetched_runtime("6.4", cache_in(tmp_path), again=True, announce=interrupt, machine=machine)
 
     assert left_in(tmp_path) == ["6.4"]
     assert chosen_runtime("6.4", cache_in(tmp_path), machine=machine) is not None
@@ -273,7 +273,7 @@ def test_two_processes_fetch_once(repository: Repository, tmp_path: Path) -> Non
 
     other = threading.Thread(
         target=lambda: got.append(
-            fetched_runtime("6.4", cache_in(tmp_path), told=tell, machine=machine)
+            fetched_runtime("6.4", cache_in(tmp_path), announce=tell, machine=machine)
         )
     )
     with fetching_alone(tmp_path / "cache", "6.4", pytest.fail):

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.apt_repository import require_tools
-from wavescope.collect.runtimes import bounded_command
-from wavescope.collect.runtimes.bounded_command import run_bounded
-from wavescope.collect.runtimes.unpack import keep_links_inside, link_plugins, unpack
+from wavescope.collect.runtimes import packages as bounded_command
+from wavescope.collect.runtimes.packages import keep_links_inside, link_plugins, run_bounded, unpack
 from wavescope.errors import MachineError
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from wavescope.collect.softgpu import CHIPS, SoftGpuOptions
-from wavescope.collect.softgpu.chips import chips
-from wavescope.collect.softgpu.machine_settings import HostFacts, machine_settings
-from wavescope.collect.softgpu.machine_tree import written_tree
+from wavescope.collect.softgpu.environment import written_tree
+from wavescope.collect.softgpu.settings import HostFacts, chips, machine_settings
 from wavescope.collect.softgpu.topology import Tree, machine_files
 from wavescope.errors import MachineError, UsageError
 

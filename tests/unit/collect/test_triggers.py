@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.chunks import ProcessMaker, a_process
-from wavescope.collect.windows import triggers as triggers_module
-from wavescope.collect.windows.closed_markers import ClosedMarkers
-from wavescope.collect.windows.recent_part import RecentPart, recent_windows
-from wavescope.collect.windows.triggers import SlowStep, Triggers, marker_pattern
+from wavescope.collect.recent_part import RecentPart
+from wavescope.collect.record_options import SlowStep, compiled_pattern
+from wavescope.collect.recording import triggers as triggers_module
+from wavescope.collect.recording.triggers import ClosedMarkers, Triggers
 from wavescope.errors import UsageError
+from wavescope.formats.session.recent_windows import recent_windows
 
 
 def rewritten(process: ProcessMaker) -> None:
@@ -46,7 +47,7 @@ def test_recording_ends_with_the_first_marker_that_matches(tmp_path: Path) -> No
     process.with_marker("epoch 2", 91, 120, id=3)
     rewritten(process)
     recent = RecentPart(tmp_path)
-    Triggers(recent, marker_pattern("epoch [2-9]"), None, tmp_path / "t.db").look()
+    Triggers(recent, compiled_pattern("epoch [2-9]", "markers"), None, tmp_path / "t.db").look()
     windows = recent_windows(tmp_path, [process.base])
     assert windows is not None
     assert (windows[process.base].start_ns, windows[process.base].end_ns) == (0, 90)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wavescope.collect.counters.rocprofv3_passes import PassEnd
-from wavescope.collect.recording.launcher import launch
+from wavescope.collect.launcher import launch
 from wavescope.errors import UsageError
 from wavescope.model.workload_layout import PC_SAMPLE_FILES, PC_SAMPLE_JSON
 

@@ -19,8 +19,8 @@ from wavescope.collect.counters.perfmon import (
     multiplexed_text,
     perfmon_text,
 )
-from wavescope.collect.recording.launcher import launch
-from wavescope.collect.torch_ranges.environment import torch_ranges_environment
+from wavescope.collect.launcher import launch
+from wavescope.collect.torch_ranges import torch_ranges_environment
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.formats.counters import read_pass_output, write_counter_csv
 from wavescope.formats.counters.pass_output import with_plain_accumulator

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from wavescope.collect.counters.rocprofv3_passes import PassEnd
-from wavescope.collect.recording.ranks import Rank
+from wavescope.collect.ranks import Rank
 from wavescope.errors import UsageError
 from wavescope.model.workload_layout import RECORD_FILE, SYSTEM_FILE
 from wavescope.version import __version__

@@ -7,14 +7,14 @@ import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from wavescope.collect.capture import DECODER, GET_DECODER, GET_ROCPROFV3
+from wavescope.collect.libraries import collector_library
 from wavescope.collect.machine import Machine
-from wavescope.collect.recording.libraries import collector_library
-from wavescope.collect.runtimes import RuntimeState, listed_runtimes
+from wavescope.collect.runtimes import listed_runtimes
 from wavescope.collect.softgpu import softgpu_library, softgpu_trouble
 from wavescope.units import bytes_text
 
@@ -59,12 +59,33 @@ def preflight(
     ]
 
 
-def analysis_works(checks: list[Check]) -> bool:
+def checked_machine() -> list[Check]:
+    """All checks of this machine, with its own self tests."""
+    return preflight(Machine(), _native_self_test, _collector_self_test)
+
+
+def _native_self_test() -> str:
+    try:
+        from wavescope.collect.doctor.native_self_test import native_self_test  # noqa: PLC0415  needs NumPy, which may be missing
+    except ImportError as error:
+        return str(error)
+    return native_self_test()
+
+
+def _collector_self_test() -> str:
+    try:
+        from wavescope.collect.recording import collector_self_test  # noqa: PLC0415  needs NumPy, which may be missing
+    except ImportError as error:
+        return str(error)
+    return collector_self_test()
+
+
+def analysis_works(checks: Sequence[Check]) -> bool:
     """Whether everything is there that analysing needs."""
     return all(check.state is CheckState.OK for check in checks if check.is_required)
 
 
-def recording_state(checks: list[Check]) -> str:
+def recording_state(checks: Sequence[Check]) -> str:
     """What `wavescope trace` can do here, in a few words."""
     ok = {check.name for check in checks if check.state is CheckState.OK}
     if "collector" not in ok:
@@ -78,7 +99,7 @@ def recording_state(checks: list[Check]) -> str:
     return "markers only: there is no AMD GPU"
 
 
-def profiling_states(checks: list[Check]) -> dict[str, str]:
+def profiling_states(checks: Sequence[Check]) -> dict[str, str]:
     """What `wavescope profile` and `wavescope capture-att` can do here, in a few words."""
     ok = {check.name for check in checks if check.state is CheckState.OK}
     for_counters = ("AMD GPUs", "/dev/kfd", "rocprofv3")
@@ -315,10 +336,10 @@ def _runtime_checks(machine: Machine) -> list[Check]:
     checks = []
     for runtime in listed_runtimes(machine.environment, machine):
         name = f"ROCm {runtime.name}"
-        if runtime.state is RuntimeState.READY:
+        if runtime.is_ready:
             found = f"{runtime.versions} in {runtime.folder}"
             checks.append(Check(name, enables, CheckState.OK, found))
-        elif runtime.state is RuntimeState.DAMAGED:
+        elif runtime.is_damaged:
             fix = f"wavescope softgpu --fetch {runtime.name}"
             checks.append(Check(name, enables, CheckState.NOT_USABLE, runtime.versions, fix))
     return checks

@@ -6,24 +6,21 @@ order that is drawn anew with a fixed seed, and only runs of one round are compa
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import resource
 import shlex
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from wavescope.collect.recording.launcher import ProgramEnd, launch
-from wavescope.collect.recording.options import RecordMode, RecordOptions
-from wavescope.collect.recording.recorder import merged, run_recorded, softgpu_runtime
-from wavescope.collect.runtimes import command_on
-from wavescope.collect.softgpu import softgpu_environment
+from wavescope.collect.launcher import ProgramEnd, children_print_to, launch
+from wavescope.collect.record_options import OverheadOptions, RecordMode, RecordOptions
+from wavescope.collect.recording import record
+from wavescope.collect.runtimes import chosen_runtime, command_on
+from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.model.overhead_runs import (
     BASELINE,
@@ -42,29 +39,13 @@ _SHOWN_LINES = 5
 _NUMBER = re.compile(r"[+-]?[\d,]*\.?\d+(?:[eE][+-]?\d+)?", re.ASCII)
 
 
-@dataclass(frozen=True)
-class OverheadOptions:
-    """What to run, how often, and what to read of it."""
-
-    command: tuple[str, ...]
-    modes: tuple[RecordMode, ...]
-    metric: MetricKind
-    rounds: int = 5
-    warm_ups: int = 1
-    """Runs before the first round that do not count."""
-    softgpu: str | None = None
-    """Run on software GPUs as this text describes them; None for the machine's own."""
-    seed: int = 0
-    label: str = ""
-
-
 LookAtTrace = Callable[[Path], TraceFacts]
-Told = Callable[[ArmRun, int, int], None]
+HearRun = Callable[[ArmRun, int, int], None]
 """Called after each run with the run, how many are done, and how many there are."""
 
 
 def measured_arms(
-    options: OverheadOptions, environment: Mapping[str, str], look_at: LookAtTrace, told: Told
+    options: OverheadOptions, environment: Mapping[str, str], look_at: LookAtTrace, hear: HearRun
 ) -> OverheadRuns:
     """All runs of the measurement; an error when one of them fails or prints no metric."""
     compiled_metric(options.metric)
@@ -76,7 +57,7 @@ def measured_arms(
         runs = []
         for done, (round_number, arm) in enumerate(schedule, 1):
             runs.append(runner.run(arm, round_number))
-            told(runs[-1], done, len(schedule))
+            hear(runs[-1], done, len(schedule))
     return OverheadRuns(
         options.label or f"wavescope {__version__}",
         shlex.join(options.command),
@@ -137,7 +118,8 @@ class _Runner:
         output = self.folder / "output.txt"
         trace = None
         cpu_before_ns = _cpu_ns_of_children()
-        with _output_to(output):
+        output.unlink(missing_ok=True)
+        with output.open("ab") as file, children_print_to(file.fileno(), file.fileno()):
             end = self._alone() if arm == BASELINE else None
             if end is None:
                 end, trace = self._recorded(RecordMode(arm))
@@ -154,9 +136,11 @@ class _Runner:
 
     def _alone(self) -> ProgramEnd:
         environment = dict(self.environment)
+        runtime = None
         if self.options.softgpu is not None:
-            environment |= softgpu_environment(self.options.softgpu, environment)
-        runtime = softgpu_runtime(self.options.softgpu, environment)
+            gpus = SoftGpuOptions.parse(self.options.softgpu)
+            environment |= softgpu_environment(gpus, environment)
+            runtime = chosen_runtime(gpus.runtime, environment)
         return launch(command_on(runtime, self.options.command, environment), environment)
 
     def _recorded(self, mode: RecordMode) -> tuple[ProgramEnd, TraceFacts]:
@@ -164,13 +148,12 @@ class _Runner:
         options = RecordOptions(
             command=self.options.command, output=path, mode=mode, softgpu=self.options.softgpu
         )
-        run = run_recorded(options, self.environment)
-        recording = merged(options, run)
+        recording = record(options, self.environment)
         if recording.output is None:
-            return run.end, TraceFacts()
-        facts = self.look_at(path)
-        path.unlink()
-        return run.end, facts
+            return recording.end, TraceFacts()
+        facts = self.look_at(recording.output)
+        recording.output.unlink()
+        return recording.end, facts
 
     def _printed_value(self, arm: str, text: str) -> float:
         expression = compiled_metric(self.options.metric)
@@ -193,24 +176,6 @@ def _cpu_ns_of_children() -> int:
     """CPU time of all programs that were run and have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return round((usage.ru_utime + usage.ru_stime) * 1e9)
-
-
-@contextmanager
-def _output_to(path: Path) -> Iterator[None]:
-    """Let standard output and standard error of started programs go to a new file."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    saved = [os.dup(number) for number in (1, 2)]
-    target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
-    try:
-        for number in (1, 2):
-            os.dup2(target, number)
-        yield
-    finally:
-        for number, before in zip((1, 2), saved, strict=True):
-            os.dup2(before, number)
-            os.close(before)
-        os.close(target)
 
 
 def _tail(path: Path) -> str:

@@ -40,7 +40,7 @@ def load_runs(path: Path) -> OverheadRuns:
     if not isinstance(document, Mapping) or document.get("schema") != SCHEMA:
         raise UnreadableInputError(
             path,
-            "it is no stored overhead measurement",
+            "it is not a stored overhead measurement",
             hint="`wavescope overhead --save FILE` writes one",
         )
     try:
@@ -80,10 +80,10 @@ def _runs(document: Mapping[str, Any]) -> OverheadRuns:
 
 def _run(row: object) -> ArmRun:
     if not isinstance(row, Mapping):
-        raise _WrongValueError("a run is no object")
+        raise _WrongValueError("a run is not an object")
     value = row.get("value")
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise _WrongValueError("the value of a run is no number")
+        raise _WrongValueError("the value of a run is not a number")
     if not math.isfinite(value) or value <= 0:
         raise _WrongValueError("the value of a run is not positive")
     trace = row.get("trace")
@@ -99,7 +99,7 @@ def _run(row: object) -> ArmRun:
 
 def _facts(trace: object) -> TraceFacts:
     if not isinstance(trace, Mapping):
-        raise _WrongValueError("the trace of a run is no object")
+        raise _WrongValueError("the trace of a run is not an object")
     names = ("op_count", "kernel_count", "seen", "timed", "size_bytes")
     return TraceFacts(*(_count(trace, name) for name in names))
 
@@ -121,5 +121,5 @@ def _text(document: Mapping[str, Any], name: str) -> str:
 def _count(document: Mapping[str, Any], name: str) -> int:
     value: int = _field(document, name, int)
     if isinstance(value, bool) or not 0 <= value < 1 << 63:
-        raise _WrongValueError(f"'{name}' is no count")
+        raise _WrongValueError(f"'{name}' is not a count")
     return value

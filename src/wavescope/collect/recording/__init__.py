@@ -1,0 +1,24 @@
+"""Records a program: runs it with the collector inside, and makes a trace of what it left."""
+
+from wavescope.collect.recording.dormant import DormantRun, run_dormant
+from wavescope.collect.recording.recorder import (
+    RecordedRun,
+    Recording,
+    merged,
+    record,
+    recovered,
+    run_recorded,
+)
+from wavescope.collect.recording.self_test import collector_self_test
+
+__all__ = [
+    "DormantRun",
+    "RecordedRun",
+    "Recording",
+    "collector_self_test",
+    "merged",
+    "record",
+    "recovered",
+    "run_dormant",
+    "run_recorded",
+]

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wavescope.collect.recording.libraries import with_word
-from wavescope.collect.recording.options import OtherTools, RecordOptions
-from wavescope.collect.recording.other_tools import without_other_tools
-from wavescope.collect.torch_ranges.environment import torch_ranges_environment
+from wavescope.collect.libraries import with_word
+from wavescope.collect.record_options import OtherTools, RecordOptions
+from wavescope.collect.recording.obstacles import without_other_tools
+from wavescope.collect.torch_ranges import torch_ranges_environment
 
 SESSION_VARIABLE = "WAVESCOPE_OUTPUT"
 _OWN_VARIABLES = (

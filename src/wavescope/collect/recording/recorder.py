@@ -8,25 +8,26 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from wavescope.collect.launcher import ProgramEnd, do_nothing, launch
+from wavescope.collect.libraries import is_loadable, linked, required_collector
+from wavescope.collect.ranks import NameValues, expanded, pattern_of_all_ranks
+from wavescope.collect.recent_part import RecentPart
+from wavescope.collect.record_options import RecordOptions, SlowStep, compiled_pattern
 from wavescope.collect.recording.injection import Injection, injected_environment
-from wavescope.collect.recording.launcher import ProgramEnd, do_nothing, launch
-from wavescope.collect.recording.libraries import is_loadable, linked, required_collector
-from wavescope.collect.recording.options import RecordOptions
-from wavescope.collect.recording.other_tools import other_tools_sentences
-from wavescope.collect.recording.outliving import outliving
-from wavescope.collect.recording.running_sessions import (
+from wavescope.collect.recording.obstacles import other_tools_sentences, why_nothing
+from wavescope.collect.recording.triggers import Triggers
+from wavescope.collect.running_sessions import (
+    outliving,
     registered,
     sessions_folder,
     wait_until_released,
 )
-from wavescope.collect.runtimes import Runtime, chosen_runtime, command_on
+from wavescope.collect.runtimes import chosen_runtime, command_on
 from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
-from wavescope.collect.windows.recent_part import RecentPart, recent_windows
-from wavescope.collect.windows.triggers import SlowStep, Triggers, marker_pattern
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.formats.output import replaced, require_free
 from wavescope.formats.session.layout import FACTS_SUFFIX
@@ -43,11 +44,8 @@ from wavescope.formats.session.session import (
     write_session_facts,
 )
 from wavescope.formats.wavescope.writer import write_trace
-from wavescope.model.progress import Progress, no_progress
+from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.version import __version__
-
-Told = Callable[[str], None]
-"""Called with a sentence for the person who waits."""
 
 
 @dataclass(frozen=True)
@@ -63,43 +61,83 @@ class Recording:
     """Processes that outlive the program and go on recording into the kept session."""
     notes: tuple[tuple[str, int], ...] = field(default=())
     """What the reader of the records skipped or repaired."""
+    empty_because: tuple[str, ...] = ()
+    """Why there is no trace, as far as that can be told."""
 
 
 @dataclass(frozen=True)
 class RecordedRun:
     """A program that ran and left its records in a session folder."""
 
+    options: RecordOptions
+    """Those asked for, with the placeholders of names filled in."""
+    environment: Mapping[str, str]
     session: Path
     end: ProgramEnd
     other_tools: str = ""
     """What there is to know of other tools."""
+    all_ranks: str = ""
+    """How a shell spells the traces of all ranks, for the first of several; else nothing."""
 
 
 def record(
     options: RecordOptions, environment: Mapping[str, str], progress: Progress = no_progress
 ) -> Recording:
-    """Run the command of `options` and write its trace."""
-    return merged(options, run_recorded(options, environment), progress)
+    """Run the command of `options` and write its trace, to exactly the path that they name."""
+    return merged(_run(options, environment, tell_nobody, tell_nobody), progress)
 
 
 def run_recorded(
-    options: RecordOptions, environment: Mapping[str, str], told: Told | None = None
+    options: RecordOptions,
+    environment: Mapping[str, str],
+    *,
+    announce: Tell = tell_nobody,
+    warn: Tell = tell_nobody,
 ) -> RecordedRun:
     """Run the command of `options`; refused when its trace could not be written.
 
-    `told` hears of the runtime that the program is to run on: that it is fetched, and what it is
-    not for.
+    `announce` hears of the runtime that the program is to run on: that it is fetched, and what it
+    is not for; `warn` of other tools that may keep the GPU's work from the recording.
     """
-    require_free(options.output, [], force=options.force)
-    other_tools = "; ".join(other_tools_sentences(options.other_tools, environment))
-    prepared = prepare(options, environment, told)
+    values = NameValues.of_this_process(environment)
+    run = _run(_named(options, values), environment, announce, warn)
+    return replace(run, all_ranks=_all_ranks(options.output, values))
+
+
+def _run(
+    options: RecordOptions, environment: Mapping[str, str], announce: Tell, warn: Tell
+) -> RecordedRun:
+    _require_outputs(options)
+    sentences = other_tools_sentences(options.other_tools, environment)
+    for sentence in sentences:
+        warn(sentence)
+    other_tools = "; ".join(sentences)
+    prepared = prepare(options, environment, announce)
     session = _make_session(options, other_tools)
     try:
         end = _run_watched(session, prepared)
     except WavescopeError:
         remove_session(session)
         raise
-    return RecordedRun(session, end, other_tools)
+    return RecordedRun(options, environment, session, end, other_tools)
+
+
+def _named(options: RecordOptions, values: NameValues) -> RecordOptions:
+    """The options with the placeholders of names filled in."""
+    timeline = options.timeline and expanded(str(options.timeline), values)
+    return replace(options, output=expanded(str(options.output), values), timeline=timeline)
+
+
+def _all_ranks(output: Path, values: NameValues) -> str:
+    is_first_of_many = values.rank.world_size > 1 and values.rank.rank <= 0
+    return pattern_of_all_ranks(str(output), values) if is_first_of_many else ""
+
+
+def _require_outputs(options: RecordOptions) -> None:
+    """Refuse what could not be written before the program runs, not after."""
+    require_free(options.output, [], force=options.force)
+    if options.timeline is not None:
+        require_free(options.timeline, [options.output], force=options.force)
 
 
 def _run_watched(session: Path, program: PreparedProgram) -> ProgramEnd:
@@ -109,8 +147,10 @@ def _run_watched(session: Path, program: PreparedProgram) -> ProgramEnd:
         return run_into(session, program)
     last_ns = None if options.last_ms is None else options.last_ms * 1_000_000
     recent = RecentPart(session, last_ns)
-    until_marker = marker_pattern(options.until_marker) if options.until_marker else None
     slow_step = SlowStep.parse(options.when) if options.when else None
+    until_marker = (
+        compiled_pattern(options.until_marker, "markers") if options.until_marker else None
+    )
     triggers = Triggers(recent, until_marker, slow_step, options.output)
 
     def meanwhile() -> None:
@@ -137,25 +177,33 @@ class PreparedProgram:
 
 
 def prepare(
-    options: RecordOptions, environment: Mapping[str, str], told: Told | None = None
+    options: RecordOptions, environment: Mapping[str, str], announce: Tell = tell_nobody
 ) -> PreparedProgram:
     """Find everything that the program of `options` needs; refused when something is missing."""
     collector = required_collector(options.mode)
-    runtime = softgpu_runtime(options.softgpu, environment, told)
+    name = None if options.softgpu is None else SoftGpuOptions.parse(options.softgpu).runtime
+    runtime = chosen_runtime(name, environment, announce=announce)
     if runtime is None:
         _require_program(options.command[0], environment)
-    command = command_on(runtime, options.command, environment, told)
+    command = command_on(runtime, options.command, environment, announce)
     remove_forgotten()
     return PreparedProgram(options, environment, collector, tuple(command))
+
+
+def recovered(
+    session: Path, output: Path, *, force: bool = False, progress: Progress = no_progress
+) -> tuple[tuple[str, int], ...]:
+    """Write the trace of a session whose recorder is gone; what its reader skipped or repaired."""
+    fetch_pending(session)
+    return merge_session(session, output, force=force, progress=progress)
 
 
 def merge_session(
     session: Path, output: Path, *, force: bool, progress: Progress = no_progress
 ) -> tuple[tuple[str, int], ...]:
     """Write the records in `session` as one trace file; what the reader skipped or repaired."""
-    windows = recent_windows(session, process_bases(path.name for path in session.iterdir()))
     with (
-        open_session(session, windows) as source,
+        open_session(session) as source,
         replaced(output, [session], force=force) as temporary,
     ):
         write_trace([source], temporary, progress)
@@ -197,15 +245,6 @@ def describe_session(session: Path, options: RecordOptions, **more: str) -> None
     write_session_facts(session, {tag: value for tag, value in {**facts, **more}.items() if value})
 
 
-def softgpu_runtime(
-    specification: str | None, environment: Mapping[str, str], told: Told | None = None
-) -> Runtime | None:
-    """The runtime that a specification of software GPUs names; None is the machine's own."""
-    if specification is None:
-        return None
-    return chosen_runtime(SoftGpuOptions.parse(specification).runtime, environment, told=told)
-
-
 def run_into(
     session: Path, program: PreparedProgram, meanwhile: Callable[[], None] = do_nothing
 ) -> ProgramEnd:
@@ -230,16 +269,16 @@ def _softgpu_environment(
     return softgpu_environment(options.softgpu, environment)
 
 
-def merged(options: RecordOptions, run: RecordedRun, progress: Progress = no_progress) -> Recording:
+def merged(run: RecordedRun, progress: Progress = no_progress) -> Recording:
     """Write the trace of a run; its session folder is removed unless it is still needed."""
     try:
-        return _merged(options, run, progress)
+        return _merged(run, progress)
     except (Exception, KeyboardInterrupt) as error:  # whatever it is: nothing is lost
         raise _merge_error(run.session, error) from error
 
 
-def _merged(options: RecordOptions, run: RecordedRun, progress: Progress) -> Recording:
-    session, end = run.session, run.end
+def _merged(run: RecordedRun, progress: Progress) -> Recording:
+    options, session, end = run.options, run.session, run.end
     bases = process_bases(path.name for path in session.iterdir())
     running = _running(session, bases)
     kept = session if running or (options.keep_chunks and bases) else None
@@ -254,7 +293,8 @@ def _merged(options: RecordOptions, run: RecordedRun, progress: Progress) -> Rec
     if kept is None:
         wait_until_released(session)
         remove_session(session)
-    return Recording(end, output, kept, running, notes)
+    reasons = () if output or running else tuple(why_nothing(options, run.environment))
+    return Recording(end, output, kept, running, notes, reasons)
 
 
 def _running(session: Path, bases: Sequence[str]) -> tuple[int, ...]:

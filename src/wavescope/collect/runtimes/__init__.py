@@ -5,14 +5,19 @@ is run on it by the dynamic linker in that folder; nothing of the machine is cha
 """
 
 from wavescope.collect.runtimes.cache import remove_runtime
-from wavescope.collect.runtimes.chosen import MACHINE, chosen_runtime, fetched_runtime
-from wavescope.collect.runtimes.listing import RuntimeState, listed_runtimes
+from wavescope.collect.runtimes.chosen import (
+    MACHINE,
+    ListedRuntime,
+    chosen_runtime,
+    fetched_runtime,
+    listed_runtimes,
+)
 from wavescope.collect.runtimes.runtime import Runtime, command_on
 
 __all__ = [
     "MACHINE",
+    "ListedRuntime",
     "Runtime",
-    "RuntimeState",
     "chosen_runtime",
     "command_on",
     "fetched_runtime",

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from wavescope.collect.runtimes.manifest import MANIFEST
-from wavescope.collect.runtimes.runtime import Runtime, opened_runtime
+from wavescope.collect.runtimes.runtime import MANIFEST, Runtime, opened_runtime
 from wavescope.errors import MachineError, UsageError
 
 VARIABLE = "WAVESCOPE_RUNTIMES"

@@ -8,37 +8,37 @@ import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
 from wavescope.collect.runtimes.archive import Archive
 from wavescope.collect.runtimes.catalogue import WantedRuntime, catalogue
-from wavescope.collect.runtimes.manifest import Manifest, package_of, sizes_of, write_manifest
+from wavescope.collect.runtimes.packages import link_plugins, package_of, unpack
 from wavescope.collect.runtimes.private_apt import PrivateApt
 from wavescope.collect.runtimes.runtime import (
     ROOT,
+    Manifest,
     Runtime,
     library_folders,
     loader_in,
     opened_runtime,
     require_searchable,
     require_whole,
+    sizes_of,
+    write_manifest,
 )
-from wavescope.collect.runtimes.unpack import link_plugins, unpack
 from wavescope.errors import MachineError
+from wavescope.model.progress import Tell
 from wavescope.units import bytes_text
-
-Told = Callable[[str], None]
-"""Called with a sentence whenever a long step begins."""
 
 _LOCK_LIMIT_S = 3600
 _LOOK_AGAIN_S = 0.2
 _TEMPORARY = ".new-"
 
 
-def fetch(wanted: WantedRuntime, archive: Archive, cache: Path, told: Told) -> Runtime:
+def fetch(wanted: WantedRuntime, archive: Archive, cache: Path, announce: Tell) -> Runtime:
     """Fetch, verify and unpack a runtime below `cache`, in the place of what is there."""
     _require_machine()
     require_searchable(cache)
@@ -48,7 +48,7 @@ def fetch(wanted: WantedRuntime, archive: Archive, cache: Path, told: Told) -> R
     with tempfile.TemporaryDirectory(prefix=prefix, dir=cache, ignore_cleanup_errors=True) as name:
         made = Path(name) / wanted.name
         made.mkdir()
-        write_manifest(made, _filled(wanted, archive, Path(name), made / ROOT, told))
+        write_manifest(made, _filled(wanted, archive, Path(name), made / ROOT, announce))
         place = cache / wanted.name
         if place.exists():
             place.rename(Path(name) / "before")
@@ -57,20 +57,20 @@ def fetch(wanted: WantedRuntime, archive: Archive, cache: Path, told: Told) -> R
 
 
 def _filled(
-    wanted: WantedRuntime, archive: Archive, work: Path, root: Path, told: Told
+    wanted: WantedRuntime, archive: Archive, work: Path, root: Path, announce: Tell
 ) -> Manifest:
     """Fill `root` with the packages of a runtime; what they are."""
     suite = wanted.known.suite
     apt = PrivateApt(work / "apt", archive, suite, catalogue().assumed)
-    told(f"runtime {wanted.name}: reading the package lists of {suite} from {archive.address}")
+    announce(f"runtime {wanted.name}: reading the package lists of {suite} from {archive.address}")
     apt.update()
     sizes = apt.sizes(wanted.packages)
-    told(f"runtime {wanted.name}: fetching {len(sizes)} packages, {bytes_text(sum(sizes))}")
+    announce(f"runtime {wanted.name}: fetching {len(sizes)} packages, {bytes_text(sum(sizes))}")
     files = apt.download(
-        wanted.packages, lambda n: told(f"runtime {wanted.name}: {bytes_text(n)} are there")
+        wanted.packages, lambda n: announce(f"runtime {wanted.name}: {bytes_text(n)} are there")
     )
     packages = tuple(map(package_of, files))
-    told(f"runtime {wanted.name}: unpacking")
+    announce(f"runtime {wanted.name}: unpacking")
     unpack(files, root)
     try:
         require_whole(root)
@@ -89,11 +89,11 @@ def _filled(
 
 
 @contextmanager
-def fetching_alone(cache: Path, name: str, told: Told) -> Iterator[None]:
+def fetching_alone(cache: Path, name: str, announce: Tell) -> Iterator[None]:
     """Keep other processes from fetching the same runtime; waits while another one does."""
     with (cache / f".{name}.lock").open("a") as lock:
         if not _is_locked(lock.fileno()):
-            told(f"runtime {name}: waiting for another process that fetches it")
+            announce(f"runtime {name}: waiting for another process that fetches it")
             _wait_for(lock.fileno(), name)
         yield
 
@@ -125,7 +125,7 @@ def _require_machine() -> None:
     missing = [tool for tool in ("apt-get", "dpkg-deb") if shutil.which(tool) is None]
     if missing:
         raise MachineError(
-            f"fetching a runtime needs {' and '.join(missing)}, which this machine has not",
+            f"fetching a runtime needs {' and '.join(missing)}, which this machine does not have",
             hint="fetch it on Debian or Ubuntu, and copy the folder "
             "that `wavescope softgpu --list-runtimes` names there",
         )

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from wavescope.collect.runtimes.archive import Archive
-from wavescope.collect.runtimes.bounded_command import run_bounded
+from wavescope.collect.runtimes.packages import run_bounded
 from wavescope.errors import MachineError
 
 _LISTS_LIMIT_S = 600

@@ -1,14 +1,15 @@
-"""A runtime in its folder: what it holds, and how a program is started on it."""
+"""A runtime in its folder: its manifest, what it holds, and how a program is started on it."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
-from wavescope.collect.recording.program_files import (
+from wavescope.collect.program_files import (
     ProgramKind,
     found_program,
     kind_of,
@@ -16,15 +17,31 @@ from wavescope.collect.recording.program_files import (
     spelled,
 )
 from wavescope.collect.runtimes.catalogue import catalogue
-from wavescope.collect.runtimes.manifest import Manifest, read_manifest
+from wavescope.collect.runtimes.packages import Package
 from wavescope.errors import MachineError, UsageError
+from wavescope.model.progress import Tell, tell_nobody
 
 ROOT = "root"
+MANIFEST = "manifest.json"
+_FORMAT = 1
 _LIBRARY_FOLDERS = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "lib64", "usr/lib64")
 _LOADER = "ld-linux-x86-64.so.2"
 _HSA_RUNTIME = "libhsa-runtime64.so.1"
 _STARTERS = frozenset({"bash", "dash", "env", "fish", "ksh", "mpirun", "sh", "srun", "zsh"})
 _SHOWN_PACKAGES = (("ROCr", "libhsa-runtime64"), ("HIP", "libamdhip64"))
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Where a runtime came from and what it holds."""
+
+    name: str
+    suite: str
+    archive: str
+    fetched_at: str
+    packages: tuple[Package, ...]
+    file_bytes: dict[str, int]
+    """Sizes of the files that programs load, by path below the root."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +96,12 @@ class Runtime:
         self,
         command: Sequence[str],
         environment: Mapping[str, str],
-        told: Callable[[str], None] | None = None,
+        announce: Tell = tell_nobody,
     ) -> list[str]:
         """What to execute so that `command` runs on this runtime.
 
         Its dynamic linker is started and told the program. Variables would reach the program's
-        children as well, whose own linker these libraries are not made for. `told` hears when
+        children as well, whose own linker these libraries are not made for. `announce` hears when
         the program is one that only starts others.
         """
         program = self.program(command[0], environment)
@@ -95,13 +112,15 @@ class Runtime:
             )
         path, arguments = program_and_arguments(program, command, environment)
         if kind_of(path) is not ProgramKind.DYNAMIC:
-            reason = "is statically linked" if kind_of(path) is ProgramKind.STATIC else "is no ELF"
+            reason = (
+                "is statically linked" if kind_of(path) is ProgramKind.STATIC else "is not an ELF"
+            )
             raise UsageError(
                 f"{path} cannot run on the runtime {self.name}: it {reason} program",
                 hint="only dynamically linked programs, and scripts of such, load another runtime",
             )
-        if told and path.name in _STARTERS:
-            told(
+        if path.name in _STARTERS:
+            announce(
                 f"'{command[0]}' is run by {path.name}: the programs that it starts run on the "
                 f"machine's own ROCm, not on {self.name}; name such a program itself"
             )
@@ -114,10 +133,10 @@ def command_on(
     runtime: Runtime | None,
     command: Sequence[str],
     environment: Mapping[str, str],
-    told: Callable[[str], None] | None = None,
+    announce: Tell = tell_nobody,
 ) -> Sequence[str]:
     """What to execute so that `command` runs on `runtime`; None is the machine's own."""
-    return command if runtime is None else runtime.command(command, environment, told)
+    return command if runtime is None else runtime.command(command, environment, announce)
 
 
 def opened_runtime(folder: Path) -> Runtime:
@@ -131,7 +150,7 @@ def opened_runtime(folder: Path) -> Runtime:
         if not path.is_file():
             raise ValueError(f"{name} is missing")
         if path.stat().st_size != size:
-            raise ValueError(f"{name} has not the size it had")
+            raise ValueError(f"{name} does not have the size it had")
     require_whole(root)
     return Runtime(folder, manifest, _more_library_folders(manifest.name))
 
@@ -175,3 +194,53 @@ def _given_folders(environment: Mapping[str, str]) -> list[str]:
     """What the user has the dynamic linker search; --library-path would replace it."""
     given = environment.get("LD_LIBRARY_PATH", "").replace(";", ":")
     return [folder for folder in given.split(":") if folder]
+
+
+def sizes_of(root: Path, folders: Sequence[Path]) -> dict[str, int]:
+    """Sizes of the regular files directly in `folders`."""
+    return {
+        str(path.relative_to(root)): path.stat().st_size
+        for folder in folders
+        for path in sorted(folder.iterdir())
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest of the runtime in `folder`."""
+    text = json.dumps({"format": _FORMAT, **asdict(manifest)}, indent=1)
+    (folder / MANIFEST).write_text(text + "\n")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of the runtime in `folder`; ValueError says what is wrong with it."""
+    try:
+        document = json.loads((folder / MANIFEST).read_bytes())
+        if document.pop("format") != _FORMAT:
+            raise ValueError("it was written by another version of wavescope")
+        packages = tuple(Package(**package) for package in document.pop("packages"))
+        manifest = Manifest(packages=packages, **document)
+        _require_types(manifest)
+    except OSError as error:
+        raise ValueError(f"its manifest cannot be read: {error.strerror}") from error
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError("its manifest lacks something") from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError("its manifest is not JSON") from error
+    return manifest
+
+
+def _require_types(manifest: Manifest) -> None:
+    """TypeError when a value is not of the type that the manifest declares."""
+    texts = [manifest.name, manifest.suite, manifest.archive, manifest.fetched_at]
+    for package in manifest.packages:
+        texts += [package.name, package.version, package.architecture, package.sha256]
+    numbers = [package.bytes for package in manifest.packages]
+    if not isinstance(manifest.file_bytes, dict):
+        raise TypeError("file_bytes")
+    texts += list(manifest.file_bytes)
+    numbers += list(manifest.file_bytes.values())
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("text")
+    if not all(isinstance(number, int) for number in numbers):
+        raise TypeError("number")

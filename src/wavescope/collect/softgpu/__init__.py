@@ -4,7 +4,6 @@ The program's own HSA and HIP runtimes stay as they are; only its environment di
 """
 
 from wavescope.collect.softgpu.environment import (
-    child_variables,
     softgpu_environment,
     softgpu_library,
     softgpu_trouble,
@@ -15,7 +14,6 @@ __all__ = [
     "CHIPS",
     "PARTITIONS",
     "SoftGpuOptions",
-    "child_variables",
     "softgpu_environment",
     "softgpu_library",
     "softgpu_trouble",

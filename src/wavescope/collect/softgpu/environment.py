@@ -1,21 +1,30 @@
-"""The variables that run a program on the software GPU."""
+"""The variables that run a program on the software GPU, and the files that they name.
+
+The files are those of the machine that the GPUs are in. A machine's folder is named for what is in
+it, so that it is written once and then shared by all programs that run on such a machine.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from wavescope.collect.libraries import is_loadable, with_word
 from wavescope.collect.machine import Machine
-from wavescope.collect.recording.libraries import is_loadable, with_word
-from wavescope.collect.softgpu.machine_settings import HostFacts, machine_settings
-from wavescope.collect.softgpu.machine_tree import written_tree
 from wavescope.collect.softgpu.options import PREFIX, SoftGpuOptions
-from wavescope.collect.softgpu.topology import machine_files
+from wavescope.collect.softgpu.settings import HostFacts, machine_settings
+from wavescope.collect.softgpu.topology import Tree, machine_files
 from wavescope.errors import MachineError
 from wavescope.package_files import package_file
 
 LIBRARY = "libwavescope_softgpu.so"
 TREE_VARIABLE = PREFIX + "TREE"
+_STAMP = "wavescope-machine"
 _RUNTIME = "libhsa-runtime64.so.1"
 _GET_RUNTIME = (
     "on Debian 12: apt-get install --no-install-recommends libhsa-runtime64-1 libamdhip64-5"
@@ -26,18 +35,18 @@ _IPC_VARIABLE = "HSA_ENABLE_IPC_MODE_LEGACY"
 
 
 def softgpu_environment(
-    specification: str, environment: Mapping[str, str], machine: Machine | None = None
+    options: SoftGpuOptions | str,
+    environment: Mapping[str, str],
+    machine: Machine | None = None,
 ) -> dict[str, str]:
-    """The variables that run a program of `environment` on the GPUs of `specification`."""
-    options = SoftGpuOptions.parse(specification)
-    return child_variables(options, environment, machine or Machine(environment=environment))
+    """The variables that run a program of `environment` on such GPUs; an error when it cannot.
 
-
-def child_variables(
-    options: SoftGpuOptions, environment: Mapping[str, str], machine: Machine
-) -> dict[str, str]:
-    """The variables that run a program of `environment` on such GPUs; an error when it cannot."""
-    if trouble := softgpu_trouble(machine, has_runtime=options.other_runtime is not None):
+    Options may be spelled as for `--softgpu`: `gfx90a,gpus=8`.
+    """
+    if isinstance(options, str):
+        options = SoftGpuOptions.parse(options)
+    here = machine or Machine(environment=environment)
+    if trouble := softgpu_trouble(here, has_runtime=options.other_runtime is not None):
         raise trouble
     library = softgpu_library()
     assert library is not None
@@ -74,3 +83,77 @@ def softgpu_trouble(machine: Machine, *, has_runtime: bool = False) -> MachineEr
     if not has_runtime and not machine.library(_RUNTIME):
         return MachineError("the software GPU needs an HSA runtime", hint=_GET_RUNTIME)
     return None
+
+
+def written_tree(tree: Tree, environment: Mapping[str, str]) -> Path:
+    """The folder with the files of `tree`, written unless it is there already."""
+    digest = _digest(tree)
+    for machines in (_cache_folder(environment), _temporary_folder()):
+        if machines is None:
+            continue
+        try:
+            return _written_below(machines, digest, tree)
+        except OSError:
+            continue
+    raise MachineError(
+        "there is no folder to write the software GPU's files to",
+        hint="set XDG_CACHE_HOME or TMPDIR to a folder of yours",
+    )
+
+
+def _digest(tree: Tree) -> str:
+    digest = hashlib.sha256()
+    for kind, entries in (("file", tree.files), ("link", tree.links)):
+        for path in sorted(entries):
+            digest.update(f"{kind} {path}\0{entries[path]}\0".encode())
+    return digest.hexdigest()[:32]
+
+
+def _cache_folder(environment: Mapping[str, str]) -> Path | None:
+    cache, home = Path(environment.get("XDG_CACHE_HOME", "")), Path(environment.get("HOME", ""))
+    if not cache.is_absolute():
+        cache = home / ".cache"
+    return cache / "wavescope" / "softgpu" / "machines" if cache.is_absolute() else None
+
+
+def _temporary_folder() -> Path:
+    return Path(tempfile.gettempdir(), f"wavescope-softgpu-{os.geteuid()}")
+
+
+def _written_below(machines: Path, digest: str, tree: Tree) -> Path:
+    machines.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _require_own(machines)
+    folder = machines / digest
+    if not folder.exists():
+        _write(machines, folder, digest, tree)
+    _require_own(folder)
+    if (folder / _STAMP).read_text() != digest:
+        raise FileNotFoundError(folder)
+    return folder
+
+
+def _require_own(folder: Path) -> None:
+    """Programs believe what these files say: nobody else may have put them there."""
+    status = folder.lstat()
+    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(folder)
+
+
+def _write(machines: Path, folder: Path, digest: str, tree: Tree) -> None:
+    """Write under another name first: who finds the folder finds all of it."""
+    draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=machines))
+    try:
+        for path, content in {**tree.files, _STAMP: digest}.items():
+            place = draft / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(content, encoding="utf-8")
+        for path, target in tree.links.items():
+            place = draft / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(target)
+        draft.rename(folder)
+    except OSError:
+        shutil.rmtree(draft, ignore_errors=True)
+        if not folder.exists():  # else another process was faster
+            raise

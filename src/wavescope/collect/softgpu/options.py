@@ -55,11 +55,16 @@ class SoftGpuOptions:
                 f"there is no software GPU '{self.chip}'", hint="chips: " + ", ".join(CHIPS)
             )
         if self.gpus is not None and not 1 <= self.gpus <= MAXIMUM_GPUS:
-            raise UsageError(f"{self.gpus} GPUs", hint=f"choose from 1 to {MAXIMUM_GPUS}")
+            raise UsageError(
+                f"there cannot be {self.gpus} GPUs", hint=f"choose from 1 to {MAXIMUM_GPUS}"
+            )
         if self.memory_mib is not None and not 64 <= self.memory_mib <= 16 << 20:
-            raise UsageError(f"{self.memory_mib} MiB of memory", hint="choose from 64 to 16777216")
+            raise UsageError(
+                f"a GPU cannot have {self.memory_mib} MiB of memory",
+                hint="choose from 64 to 16777216",
+            )
         if self.large_bar is not None and self.large_bar not in (0, 1):
-            raise UsageError(f"large_bar={self.large_bar}", hint="choose 0 or 1")
+            raise UsageError(f"large_bar={self.large_bar} is not a choice", hint="choose 0 or 1")
         if self.partition is not None and self.partition not in PARTITIONS:
             raise UsageError(
                 f"there is no partition mode '{self.partition}'",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from wavescope.collect.softgpu.machine_settings import MachineSettings
+from wavescope.collect.softgpu.settings import MachineSettings
 
 _TOPOLOGY = "sys/devices/virtual/kfd/kfd/topology"
 _FIRST_GPU_ID = 0x5001

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavescope.collect.recording.running_sessions import ControlPage, set_recording
+from wavescope.collect.running_sessions import ControlPage, set_recording
 from wavescope.formats.session.layout import COUNTERS, FACTS_SUFFIX, SKIP_PAUSED
 from wavescope.formats.session.record_file import Records
 from wavescope.formats.session.running import is_running

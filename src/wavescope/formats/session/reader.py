@@ -26,6 +26,7 @@ from wavescope.formats.session.numbering import Numbering, number
 from wavescope.formats.session.op_rows import OpRows
 from wavescope.formats.session.op_survey import OpSurvey, survey_ops
 from wavescope.formats.session.process import ProcessChunks
+from wavescope.formats.session.recent_windows import recent_windows
 from wavescope.formats.session.session import process_bases, read_session_facts
 from wavescope.formats.session.small_tables import (
     add_agents,
@@ -52,8 +53,9 @@ def open_session(
 ) -> ChunkSource:
     """The trace of the processes that left their records in `folder`.
 
-    With `windows` (by `<pid>-<start>`) a trace of these parts of these processes alone. `facts` are
-    metadata beside what the recorder left, or instead of it.
+    With `windows` (by `<pid>-<start>`) a trace of these parts of these processes alone; without,
+    of the newest part where the recorder keeps only that. `facts` are metadata beside what the
+    recorder left, or instead of it.
     """
     try:
         bases = process_bases(path.name for path in folder.iterdir())
@@ -65,6 +67,8 @@ def open_session(
             "no process left records in it",
             hint="`wavescope trace` writes such folders while it records",
         )
+    if windows is None:
+        windows = recent_windows(folder, bases)
     if windows is not None:
         bases = [base for base in bases if base in windows]
     session = {**read_session_facts(folder), **(facts or {})}

@@ -19,7 +19,7 @@ from wavescope.formats.session.process import BASE_NAME
 
 SESSION_FACTS = "session.json"
 RECENT_PART = "recent.json"
-"""What of a recording is kept; see wavescope.collect.windows.recent_part."""
+"""What of a recording is kept; see wavescope.collect.recent_part."""
 RECENT_PART_DRAFT = f"{RECENT_PART}.new"
 DORMANT = "dormant"
 """The fact of a session that records only while somebody is attached."""

@@ -1,12 +1,19 @@
-"""Other tools that want the same program's GPU work: which there are, and doing without them."""
+"""What keeps the collector out of a program, or from its GPU work: told before and after a run.
+
+Other tools may want the same work; a program may be such that nothing can be loaded into it.
+"""
 
 from __future__ import annotations
 
 import mmap
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from wavescope.collect.recording.options import OtherTools
+from wavescope.collect.machine import Machine
+from wavescope.collect.program_files import ProgramKind, kind_of, loaded_program
+from wavescope.collect.record_options import OtherTools, RecordOptions
+from wavescope.collect.softgpu import SoftGpuOptions
 
 _TOOL_VARIABLES = (
     "ROCP_TOOL_LIBRARIES",
@@ -17,6 +24,7 @@ _TOOL_VARIABLES = (
 _OFF = ("", "0", "false", "no", "off")
 _TOOL_FUNCTION = b"\0rocprofiler_configure\0"
 _OWN_LIBRARY = "libwavescope_collector"
+_HSA_LIBRARIES = ("libhsa-runtime64.so.1", "libhsa-runtime64.so")
 
 
 def registered_tools(environment: Mapping[str, str]) -> list[str]:
@@ -85,3 +93,38 @@ def _has_tool_function(library: Path) -> bool:
             return data.find(_TOOL_FUNCTION) >= 0
     except (OSError, ValueError):
         return False
+
+
+def why_nothing(
+    options: RecordOptions, environment: Mapping[str, str], machine: Machine | None = None
+) -> list[str]:
+    """What keeps the collector out of a program, or the likeliest reason when nothing is seen."""
+    name = loaded_program(options.command)
+    path = Path(shutil.which(name, path=environment.get("PATH")) or name)
+    if kind_of(path) is ProgramKind.STATIC:
+        return [f"{path} is statically linked: no library can be loaded into it"]
+    if is_privileged(path):
+        return [f"{path} runs with another user's rights: the system ignores LD_PRELOAD for it"]
+    reasons = ["no process of the program used a GPU through ROCm's HSA runtime, or set a marker"]
+    if tools := registered_tools(environment):
+        reasons.append(f"another tool may have kept it: {', '.join(tools)}; try --other-tools off")
+    here = machine or Machine()
+    if (runtime := SoftGpuOptions.parse(options.softgpu or "").other_runtime) is not None:
+        reasons.append(
+            f"only the program itself runs on the runtime {runtime}: what it starts runs on the "
+            "machine's own"
+        )
+    elif not here.library(*_HSA_LIBRARIES):
+        reasons.append("the HSA runtime (libhsa-runtime64.so.1) is not installed on this machine")
+    elif options.softgpu is None and not here.gpu_nodes():
+        reasons.append("this machine has no AMD GPU; --softgpu runs the program on a software one")
+    return reasons
+
+
+def is_privileged(program: Path) -> bool:
+    """Whether the system runs a program with the rights of its owner or group."""
+    try:
+        mode = program.stat().st_mode
+    except OSError:
+        return False
+    return bool(mode & 0o6000)

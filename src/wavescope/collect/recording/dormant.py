@@ -9,19 +9,19 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wavescope.collect.recording.launcher import ProgramEnd
-from wavescope.collect.recording.options import RecordOptions
-from wavescope.collect.recording.outliving import outliving
+from wavescope.collect.launcher import ProgramEnd
+from wavescope.collect.record_options import RecordOptions
+from wavescope.collect.recording.obstacles import other_tools_sentences
 from wavescope.collect.recording.recorder import (
-    Told,
     describe_session,
     prepare,
     remove_session,
     run_into,
 )
-from wavescope.collect.recording.running_sessions import (
+from wavescope.collect.running_sessions import (
     held,
     is_recording,
+    outliving,
     pages_in,
     set_recording,
     wait_until_released,
@@ -29,6 +29,7 @@ from wavescope.collect.recording.running_sessions import (
 from wavescope.errors import MachineError
 from wavescope.formats.session.pending import remove_forgotten
 from wavescope.formats.session.session import DORMANT
+from wavescope.model.progress import Tell, tell_nobody
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,20 @@ class DormantRun:
 
 
 def run_dormant(
-    options: RecordOptions, environment: Mapping[str, str], told: Told | None = None
+    options: RecordOptions,
+    environment: Mapping[str, str],
+    *,
+    announce: Tell = tell_nobody,
+    warn: Tell = tell_nobody,
 ) -> DormantRun:
-    """Run the command of `options`, whose output is not used; nothing is left of its session."""
-    program = prepare(replace(options, start_paused=True), environment, told)
-    if told is not None:
-        told(f"dormant: `wavescope attach {os.getpid()} --duration 10s` records it for 10 seconds")
+    """Run the command of `options`, whose output is not used; nothing is left of its session.
+
+    `announce` hears how to attach to it; `warn` of other tools that may keep the GPU's work.
+    """
+    for sentence in other_tools_sentences(options.other_tools, environment):
+        warn(sentence)
+    program = prepare(replace(options, start_paused=True), environment, announce)
+    announce(f"dormant: `wavescope attach {os.getpid()} --duration 10s` records it for 10 seconds")
     session = Path(tempfile.mkdtemp(prefix="wavescope-dormant-"))
     try:
         describe_session(session, options, **{DORMANT: "yes"})

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from wavescope.collect.recording.launcher import do_nothing
-from wavescope.collect.recording.running_sessions import (
+from wavescope.collect.launcher import do_nothing
+from wavescope.collect.record_options import AttachOptions
+from wavescope.collect.running_sessions import (
     ControlPage,
     found_pages,
     held,
@@ -43,19 +44,10 @@ _COLLECTOR_LIBRARY = b"/libwavescope_collector"
 
 
 @dataclass(frozen=True)
-class AttachOptions:
-    """One window of a running program."""
-
-    process: int
-    output: Path
-    duration_ms: int
-    force: bool = False
-
-
-@dataclass(frozen=True)
 class Attached:
     """What came of it."""
 
+    output: Path
     pids: tuple[int, ...]
     """The recorded processes."""
     start_ns: int
@@ -136,7 +128,8 @@ def attach(
         pages = attachment.pages
         is_over = not any(map(runs, pages))
     start_ns, end_ns = _span_ns(windows)
-    return Attached(tuple(page.pid for page in pages), start_ns, end_ns, is_over, notes)
+    pids = tuple(page.pid for page in pages)
+    return Attached(options.output, pids, start_ns, end_ns, is_over, notes)
 
 
 @contextmanager

@@ -1,16 +1,64 @@
-"""Output names with placeholders: %p, %h, %rank% and %env{NAME}%."""
+"""Which rank of a parallel job this is, and names of files that tell ranks apart.
+
+Placeholders of such names are %p, %h, %rank% and %env{NAME}%.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from wavescope.collect.recording.ranks import Rank
 from wavescope.errors import UsageError
+from wavescope.model.columns import UNKNOWN
 
 _PLACEHOLDER = re.compile(r"%env\{([^}%]*)\}%|%rank%|%p|%h|%%")
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A rank and the number of ranks, -1 where unknown."""
+
+    rank: int = UNKNOWN
+    world_size: int = UNKNOWN
+
+
+LAUNCHER_VARIABLES = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("PALS_RANKID", "PALS_WORLD_SIZE"),
+    ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
+    ("MPI_RANKID", "MPI_NRANKS"),
+    ("MPI_RANK", "MPI_SIZE"),
+    ("RANK", "WORLD_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+    ("PBS_NODENUM", "PBS_O_TASKNUM"),
+    ("PMIX_RANK", ""),
+)
+"""Rank and size by launcher, innermost first: a batch system sets its own for every rank alike.
+
+native/core/process_facts.cpp has the same table for the recorded processes.
+"""
+
+
+def launcher_rank(environment: Mapping[str, str]) -> Rank:
+    """A pair with more than one rank counts most, then any pair, then a rank alone."""
+    best, best_worth = Rank(), 0
+    for rank_name, size_name in LAUNCHER_VARIABLES:
+        rank, size = _number(environment.get(rank_name)), _number(environment.get(size_name))
+        worth = 0 if rank < 0 else 3 if size > 1 else 2 if size == 1 else 1
+        if worth > best_worth:
+            best, best_worth = Rank(rank, size), worth
+    return best
+
+
+def _number(text: str | None) -> int:
+    is_number = text is not None and text.isascii() and text.isdecimal() and len(text) < 10
+    return int(text) if text is not None and is_number else UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -21,6 +69,11 @@ class NameValues:
     host: str
     rank: Rank
     environment: Mapping[str, str]
+
+    @classmethod
+    def of_this_process(cls, environment: Mapping[str, str]) -> NameValues:
+        """The values for files that this process writes."""
+        return cls(os.getpid(), socket.gethostname(), launcher_rank(environment), environment)
 
 
 def expanded(name: str, values: NameValues) -> Path:

@@ -1,13 +1,27 @@
-"""Watches the markers of a recording from outside: which have closed since the last look."""
+"""What a recording does when a marker closes: it ends, or a slow step leaves a snapshot.
+
+The recorder watches the session from outside; the program does nothing for it.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import statistics
+import subprocess
+import sys
+from collections import defaultdict, deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from wavescope.collect.recent_part import RecentPart
+from wavescope.collect.record_options import SlowStep
+from wavescope.collect.running_sessions import pages_in, set_recording
+from wavescope.errors import MachineError
 from wavescope.formats.session.layout import MARKERS, TEXT_SUFFIX, MarkerRecordKind
 from wavescope.formats.session.record_file import RecordFile
 from wavescope.formats.session.session import process_bases
@@ -15,8 +29,70 @@ from wavescope.formats.session.spent_records import opened_stream
 from wavescope.formats.session.text_file import Texts
 from wavescope.model.strings import StringTable
 
+_STEPS_IN_MEDIAN = 1000
+_FEWEST_STEPS = 10
+_MOST_SNAPSHOTS = 10
 _BLOCK_RECORDS = 256
 """What a thread fills at a time."""
+
+
+@dataclass
+class Triggers:
+    """Looks at the markers that closed, about twice a second."""
+
+    recent: RecentPart
+    until_marker: re.Pattern[str] | None
+    slow_step: SlowStep | None
+    output: Path
+    _steps: dict[str, deque[int]] = field(
+        default_factory=lambda: defaultdict(lambda: deque(maxlen=_STEPS_IN_MEDIAN))
+    )
+    _snapshots: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._markers = ClosedMarkers(self.recent.session)
+
+    def look(self) -> None:
+        """See what closed, and do what is to be done about it."""
+        with suppress(OSError):
+            for marker in self._markers.since_last_look():
+                if self.until_marker is not None and self.until_marker.search(marker.text):
+                    self.recent.end_at(marker.end_ns)
+                self._time_step(marker.text, marker.end_ns - marker.start_ns)
+        if self.recent.end_ns is not None:
+            self._pause()
+
+    def finish(self) -> None:
+        """Wait for the snapshots that are being written."""
+        for snapshot in self._snapshots:
+            snapshot.wait()
+
+    def _time_step(self, text: str, duration_ns: int) -> None:
+        if self.slow_step is None or not self.slow_step.marker.search(text):
+            return
+        before = self._steps[text]
+        is_slow = len(
+            before
+        ) >= _FEWEST_STEPS and duration_ns > self.slow_step.factor * statistics.median(before)
+        before.append(duration_ns)
+        if is_slow:
+            self._take_snapshot()
+
+    def _take_snapshot(self) -> None:
+        """In a process of its own, as it may take long; one at a time."""
+        is_busy = bool(self._snapshots) and self._snapshots[-1].poll() is None
+        if is_busy or len(self._snapshots) == _MOST_SNAPSHOTS:
+            return
+        number = len(self._snapshots) + 1
+        name = f"{self.output.stem}_slow_{number}{self.output.suffix}"
+        output = str(self.output.with_name(name).absolute())
+        command = [sys.executable, "-m", "wavescope", "snapshot", str(os.getpid()), "-q", "--force"]
+        self._snapshots.append(subprocess.Popen([*command, "-o", output]))
+
+    def _pause(self) -> None:
+        for page in pages_in(self.recent.session):
+            with suppress(OSError, MachineError):
+                set_recording(page, recording=False)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from wavescope.collect.recording.running_sessions import ControlPage, pages_of
-from wavescope.collect.windows.recent_part import boottime_ns, kept_still, recent_windows
+from wavescope.collect.recent_part import boottime_ns, kept_still
+from wavescope.collect.running_sessions import ControlPage, pages_of
 from wavescope.errors import UsageError
 from wavescope.formats.output import replaced
 from wavescope.formats.session.layout import (
@@ -24,6 +24,7 @@ from wavescope.formats.session.layout import (
     TEXT_SUFFIX,
 )
 from wavescope.formats.session.reader import open_session
+from wavescope.formats.session.recent_windows import recent_windows
 from wavescope.formats.session.session import SESSION_FACTS
 from wavescope.formats.wavescope.writer import write_trace
 from wavescope.model.progress import Progress, no_progress
@@ -44,6 +45,7 @@ _IN_ORDER = (
 class Snapshot:
     """What is in the trace."""
 
+    output: Path
     pids: tuple[int, ...]
     notes: tuple[tuple[str, int], ...]
 
@@ -78,9 +80,10 @@ def write_snapshot(
     with replaced(output, [session], force=force) as temporary:
         copies = Path(tempfile.mkdtemp(prefix="records-", dir=temporary.parent))
         with kept_still(session):
-            windows = recent_windows(session, [page.base for page in pages], boottime_ns())
             for page in pages:
                 _copy_process(session, page.base, copies)
+            # After the copies: what was recorded while they were made is in them, too.
+            windows = recent_windows(session, [page.base for page in pages], boottime_ns())
         _copy(session / SESSION_FACTS, copies / SESSION_FACTS)
         facts = {"snapshot_at": datetime.now(timezone.utc).isoformat(timespec="seconds")}
         facts["output"] = str(output.absolute())
@@ -88,7 +91,7 @@ def write_snapshot(
             write_trace([source], temporary, progress)
             notes = tuple(source.notes)
         shutil.rmtree(copies)
-    return Snapshot(tuple(page.pid for page in pages), notes)
+    return Snapshot(output, tuple(page.pid for page in pages), notes)
 
 
 def _copy_process(session: Path, base: str, target: Path) -> None:

@@ -1,18 +1,71 @@
-"""The machine that software GPUs are in: which chip, how many, how divided."""
+"""The machine that software GPUs are in: which chip, how many, how divided.
+
+The chips that the software GPU can play are told by `chips.toml`.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
-from wavescope.collect.softgpu.chips import Chip, chips
 from wavescope.collect.softgpu.options import MAXIMUM_GPUS, SoftGpuOptions
-from wavescope.errors import UsageError
+from wavescope.errors import MachineError, UsageError
+from wavescope.package_files import package_file
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 
 _DEFAULT_CHIP = "gfx90a"
 _MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Chip:
+    """What the kernel driver tells of a whole GPU."""
+
+    driver_name: str
+    target_version: int
+    device_id: int
+    compute_units: int
+    xccs: int
+    shader_arrays: int
+    arrays_per_engine: int
+    units_per_array: int
+    simds_per_unit: int
+    waves_per_simd: int
+    wavefront_size: int
+    engine_mhz: int
+    memory_mhz: int
+    memory_bits: int
+    memory_gib: int
+    lds_kib: int
+    l2_kib: int
+    l3_mib: int
+    sdma_engines: int
+    xgmi_sdma_engines: int
+    has_error_correction: bool
+    has_xgmi: bool
+
+
+@lru_cache(maxsize=1)
+def chips() -> dict[str, Chip]:
+    """All chips by name."""
+    path = package_file("collect", "softgpu", "chips.toml")
+    if path is None:
+        raise MachineError(
+            "this installation lacks the chips of the software GPU",
+            hint="pip install --force-reinstall wavescope",
+        )
+    sections = tomllib.loads(path.read_text(encoding="utf-8"))
+    base = sections.pop("base")
+    return {name: Chip(**{**base, **section}) for name, section in sections.items()}
 
 
 @dataclass(frozen=True)
@@ -66,7 +119,7 @@ def machine_settings(options: SoftGpuOptions, host: HostFacts) -> MachineSetting
         )
     if gpu_count * devices_per_gpu > MAXIMUM_GPUS:
         raise UsageError(
-            f"{gpu_count} GPUs of {devices_per_gpu} devices each",
+            f"{gpu_count} GPUs of {devices_per_gpu} devices each are too many",
             hint=f"at most {MAXIMUM_GPUS} devices in all",
         )
     memory_mib = options.memory_mib or chip.memory_gib << 10

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from wavescope.collect.recording.signal_witness import SignalWitness
 from wavescope.errors import MachineError, UsageError
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -23,6 +26,9 @@ _SENT_BY_KERNEL = 0x80
 _LOOK_AGAIN_S = 0.5
 """Other threads of this process do not block signals: one may swallow that of the program's end."""
 _SET_ASIDE_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+STDOUT, STDERR = 1, 2
+_PROBE_PATIENCE_S = 0.05
+"""How much later than the recorder the probe may get a signal."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +79,9 @@ def launch(
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
         began_ns = time.monotonic_ns()
-        with SignalWitness(watched) as witness:
+        with GroupSignalProbe(watched) as probe:
             child = _started(command, environment, before)
-            end = _watched(child, watched, witness, meanwhile)
+            end = _watched(child, watched, probe, meanwhile)
         return replace(end, wall_ns=time.monotonic_ns() - began_ns)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -104,7 +110,7 @@ def _started(command: Sequence[str], environment: Mapping[str, str], mask: Itera
 
 
 def _watched(
-    child: int, watched: Iterable[int], witness: SignalWitness, meanwhile: Callable[[], None]
+    child: int, watched: Iterable[int], probe: GroupSignalProbe, meanwhile: Callable[[], None]
 ) -> ProgramEnd:
     interruptions, trouble = 0, ""
     while True:
@@ -123,17 +129,17 @@ def _watched(
             interruptions += 1
         if interruptions > 1 and info.si_signo in _FORWARDED:
             kill_tree(child)
-        elif not _has_reached(child, info, witness):
+        elif not _has_reached(child, info, probe):
             _send(child, info.si_signo)
 
 
-def _has_reached(child: int, info: signal.struct_siginfo, witness: SignalWitness) -> bool:
+def _has_reached(child: int, info: signal.struct_siginfo, probe: GroupSignalProbe) -> bool:
     """Whether the program received a signal itself, as a member of the recorder's group."""
     try:
         is_in_group = os.getpgid(child) == os.getpgrp()
     except ProcessLookupError:
         return True
-    was_for_group = info.si_code == _SENT_BY_KERNEL or witness.has_received(info.si_signo)
+    was_for_group = info.si_code == _SENT_BY_KERNEL or probe.has_received(info.si_signo)
     return is_in_group and was_for_group
 
 
@@ -175,3 +181,77 @@ def _send(process: int, number: int) -> None:
         return
     except PermissionError:
         return
+
+
+class GroupSignalProbe:
+    """Tells a signal that was sent to the whole process group from one for the recorder alone.
+
+    The system does not say to whom a signal was sent. A second process in the same group, which
+    does nothing else, has received a group's signal too. It ends with the block, and with this
+    process.
+    """
+
+    def __init__(self, watched: Iterable[int]) -> None:
+        """`watched` are blocked in this process, and so they are in the probe."""
+        self._watched = frozenset(watched)
+        self._pid = 0
+        self._questions: socket.socket | None = None
+
+    def __enter__(self) -> GroupSignalProbe:
+        ours, theirs = socket.socketpair()
+        with warnings.catch_warnings():
+            # Newer Pythons warn of threads; the child does nothing that they could have locked.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._pid = os.fork()
+        if self._pid == 0:
+            try:
+                ours.close()
+                _testify(theirs)
+            finally:
+                os._exit(0)
+        theirs.close()
+        self._questions = ours
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._questions is not None:
+            self._questions.close()
+        with suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+
+    def has_received(self, number: int) -> bool:
+        """Whether the probe received the signal too; each time it did is told once."""
+        if self._questions is None or number not in self._watched:
+            return False
+        try:
+            self._questions.sendall(bytes([number]))
+            return self._questions.recv(1) == b"\1"
+        except OSError:  # somebody killed it
+            return False
+
+
+def _testify(questions: socket.socket) -> None:
+    """Answer until nobody can ask any more. Nothing else of this process is held open."""
+    kept = questions.fileno()
+    os.closerange(0, kept)
+    os.closerange(kept + 1, 1 << 16)
+    while question := questions.recv(1):
+        received = signal.sigtimedwait(set(question), _PROBE_PATIENCE_S)
+        questions.sendall(b"\1" if received is not None else b"\0")
+
+
+@contextmanager
+def children_print_to(output: int, errors: int) -> Iterator[None]:
+    """Programs started meanwhile have these descriptors as standard output and error."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept_output, kept_errors = os.dup(STDOUT), os.dup(STDERR)
+    try:
+        os.dup2(output, STDOUT)
+        os.dup2(errors, STDERR)
+        yield
+    finally:
+        os.dup2(kept_output, STDOUT)
+        os.dup2(kept_errors, STDERR)
+        os.close(kept_output)
+        os.close(kept_errors)

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from wavescope.collect.recording.launcher import parent_of
+from wavescope.collect.launcher import parent_of
 from wavescope.errors import MachineError, UsageError
 from wavescope.formats.session.layout import CONTROL_PAGE, CONTROL_SUFFIX, MAGIC, VERSION
 from wavescope.formats.session.session import DORMANT, read_session_facts
@@ -24,6 +24,7 @@ from wavescope.formats.session.session import DORMANT, read_session_facts
 _CONTROL_NAME = re.compile(rf"\d{{1,10}}-\d{{1,20}}\.{CONTROL_SUFFIX}", re.ASCII)
 _RECORDING_OFFSET = 12
 _MOST_ANCESTORS = 256
+_MOST_LOOKS = 5
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def sessions_folder(environment: Mapping[str, str]) -> Path:
 
 @contextmanager
 def registered(session: Path, environment: Mapping[str, str]) -> Iterator[None]:
-    """Let `wavescope start|stop` find the session while the block runs."""
+    """Let `wavescope pause` and its like find the session while the block runs."""
     entry = sessions_folder(environment) / str(os.getpid())
     entry.write_bytes(os.fsencode(session))
     try:
@@ -99,6 +100,21 @@ def found_pages(process: int, environment: Mapping[str, str]) -> list[ControlPag
         else:
             found += [page for page in pages if _is_at_or_below(page.pid, process)]
     return found
+
+
+def set_process_recording(
+    process: int, environment: Mapping[str, str], *, recording: bool
+) -> tuple[int, ...]:
+    """Pause or resume the recording of a process and of what it started; which these are."""
+    pages = pages_of(process, environment)
+    if recording and is_dormant(pages[0].session):
+        raise UsageError(
+            f"process {pages[0].pid} runs dormant: it is recorded only while somebody is attached",
+            hint=f"wavescope attach {pages[0].pid} --duration 10s",
+        )
+    for page in pages:
+        set_recording(page, recording=recording)
+    return tuple(page.pid for page in pages)
 
 
 def set_recording(page: ControlPage, *, recording: bool) -> None:
@@ -183,3 +199,32 @@ def _is_at_or_below(process: int, ancestor: int) -> bool:
         if process <= 1:
             return False
     return False
+
+
+def outliving(session: Path) -> tuple[int, ...]:
+    """Processes of this user that record into `session` as soon as there is anything to record.
+
+    While one becomes a daemon it may end after its child was looked for: a look counts when the
+    next one finds the same.
+    """
+    found = _processes_of(session)
+    for _ in range(_MOST_LOOKS):
+        before, found = found, _processes_of(session)
+        if found == before:
+            break
+    return found
+
+
+def _processes_of(session: Path) -> tuple[int, ...]:
+    wanted = b"WAVESCOPE_OUTPUT=" + os.fsencode(session)
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdecimal():
+            continue
+        try:
+            environment = (folder / "environ").read_bytes()
+        except OSError:  # it ended meanwhile, or is somebody else's
+            continue
+        if wanted in environment.split(b"\0"):
+            found.append(int(folder.name))
+    return tuple(sorted(found))

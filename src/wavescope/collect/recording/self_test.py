@@ -8,9 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from wavescope.collect.libraries import is_loadable, linked, required_collector
+from wavescope.collect.record_options import RecordOptions
 from wavescope.collect.recording.injection import Injection, injected_environment
-from wavescope.collect.recording.libraries import is_loadable, linked, required_collector
-from wavescope.collect.recording.options import RecordOptions
 from wavescope.errors import WavescopeError
 from wavescope.formats.session.reader import open_session
 from wavescope.model.columns import MARKERS

@@ -11,7 +11,7 @@ import fcntl
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +23,6 @@ from wavescope.formats.session.layout import OPS, OpRecordKind
 from wavescope.formats.session.op_survey import lane_keys
 from wavescope.formats.session.session import RECENT_PART, RECENT_PART_DRAFT, process_bases
 from wavescope.formats.session.spent_records import forget_finished, forget_ops, opened_stream
-from wavescope.formats.session.window import Window
 
 _MOST_TIME = (1 << 63) - 1
 _LOOKS_PER_PERIOD = 8
@@ -129,24 +128,3 @@ def kept_still(session: Path, *, wait: bool = True) -> Iterator[None]:
         yield
     finally:
         os.close(folder)
-
-
-def recent_windows(
-    session: Path, bases: Sequence[str], until_ns: int | None = None
-) -> Mapping[str, Window] | None:
-    """What a trace of the session is to hold; None for all of it.
-
-    It is the newest part before `until_ns`, or before the recorder last looked.
-    """
-    try:
-        state = orjson.loads((session / RECENT_PART).read_bytes())
-        end_ns = int(state["end_ns"])
-        until_ns = min(end_ns, int(state["until_ns"]) if until_ns is None else until_ns)
-        start_ns = 0 if state["last_ns"] is None else until_ns - int(state["last_ns"])
-        fallen_out = {
-            base: {int(key): int(count) for key, count in counts.items()}
-            for base, counts in state["fallen_out"].items()
-        }
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
-        return None
-    return {base: Window(start_ns, end_ns, fallen_out=fallen_out.get(base, {})) for base in bases}

@@ -1,10 +1,10 @@
-"""Finds what is injected into a recorded program."""
+"""Libraries that are injected into programs: where they are, and how the loader is told."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from wavescope.collect.recording.options import RecordMode
+from wavescope.collect.record_options import RecordMode
 from wavescope.errors import MachineError
 from wavescope.native.library import library_path
 

@@ -1,0 +1,138 @@
+"""What recordings are asked to do: of a program, of a part of it, in turns to see their cost."""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from wavescope.collect.torch_ranges import without_ranges_because
+from wavescope.errors import UsageError
+from wavescope.model.overhead_runs import WALL, MetricKind
+
+_WALL_TIME = MetricKind(WALL, "ns", higher_is_better=False)
+_SLOW_STEP = re.compile(r"(?P<marker>.+?)\s*>\s*(?P<factor>\d{1,6}(\.\d{1,6})?)\s*x\s*median")
+
+
+class RecordMode(str, enum.Enum):
+    """How much of the GPU's work is timed."""
+
+    LITE = "lite"
+    """Dispatches that carry no signal of the application."""
+    STANDARD = "standard"
+    """All dispatches, but those of graph replays."""
+    FULL = "full"
+    """All dispatches."""
+    HIP = "hip"
+    """All dispatches, and the HIP calls that caused them."""
+
+
+class OtherTools(str, enum.Enum):
+    """What becomes of other tools that want the same program's GPU work."""
+
+    KEEP = "keep"
+    """They stay as the user set them up, and may keep it from this recording."""
+    OFF = "off"
+    """They are left out, so that this recording is whole."""
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """One recording: the command and how it is watched."""
+
+    command: tuple[str, ...]
+    output: Path = Path("trace.db")
+    """The trace to write; %p in its name is the process id, %h the host, %rank% the rank and
+    %env{NAME}% a variable. Ranks of a job write a trace each."""
+    mode: RecordMode = RecordMode.STANDARD
+    softgpu: str | None = None
+    """Run on software GPUs as this text describes them; None for the machine's own."""
+    start_paused: bool = False
+    delay_ms: int = 0
+    duration_ms: int | None = None
+    """How long to record; None until the end."""
+    last_ms: int | None = None
+    """Keep only the newest part of so long; None keeps all."""
+    until_marker: str = ""
+    """End when a marker closes whose text matches this regular expression."""
+    when: str = ""
+    """Write a snapshot when this happens; see `SlowStep`."""
+    max_bytes: int | None = None
+    """Most bytes that each process may write."""
+    kernel: str = ""
+    """Only kernels whose name, readable or mangled, matches this regular expression."""
+    torch: bool = False
+    """Put ranges around the operators of torch."""
+    other_tools: OtherTools = OtherTools.KEEP
+    timeline: Path | None = None
+    """A Perfetto timeline to write too; placeholders are those of the output."""
+    keep_chunks: bool = False
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what would be understood only when the program runs."""
+        if not self.command:
+            raise UsageError("no program to record is named")
+        compiled_pattern(self.kernel, "kernel names")
+        compiled_pattern(self.until_marker, "markers")
+        if self.when:
+            SlowStep.parse(self.when)
+        if self.torch and (reason := without_ranges_because(self.command)):
+            raise UsageError(
+                f"--torch would have no effect: {reason}", hint="leave that option out"
+            )
+
+
+@dataclass(frozen=True)
+class AttachOptions:
+    """One window of a running program."""
+
+    process: int
+    """The dormant program, or a process that it runs, with those below it."""
+    output: Path = Path("trace.db")
+    duration_ms: int = 10_000
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class OverheadOptions:
+    """What to run, how often, and what to read of it."""
+
+    command: tuple[str, ...]
+    modes: tuple[RecordMode, ...] = (RecordMode.LITE, RecordMode.STANDARD, RecordMode.FULL)
+    metric: MetricKind = _WALL_TIME
+    """What is measured: a time, or a number in the program's output."""
+    rounds: int = 5
+    warm_ups: int = 1
+    """Runs before the first round that do not count."""
+    softgpu: str | None = None
+    """Run on software GPUs as this text describes them; None for the machine's own."""
+    seed: int = 0
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class SlowStep:
+    """A step that takes longer than so many times the median of those before it."""
+
+    marker: re.Pattern[str]
+    factor: float
+
+    @classmethod
+    def parse(cls, text: str) -> SlowStep:
+        """What `--when 'step > 2x median'` says."""
+        found = _SLOW_STEP.fullmatch(text.strip())
+        if found is None:
+            raise UsageError(
+                f"'{text}' is not a condition", hint="write for example --when 'step > 2x median'"
+            )
+        return cls(compiled_pattern(found["marker"], "markers"), float(found["factor"]))
+
+
+def compiled_pattern(text: str, what: str) -> re.Pattern[str]:
+    """A regular expression that is looked for in the names of `what`."""
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise UsageError(f"'{text}' (for {what}) is not a regular expression: {error}") from error
