@@ -70,6 +70,8 @@ class Metric(NamedTuple):
     level_pass: str = ""
     high: str = ""
     low: str = ""
+    is_share: bool = False
+    """Whether it can only be between 0 and 100 percent."""
 
 
 class PanelRow(NamedTuple):
@@ -264,6 +266,7 @@ def defined_metric(key: str, entry: Mapping[str, Any], base: Metric | None = Non
         str(entry.get("pass", known.level_pass)),
         str(entry.get("high", known.high)),
         str(entry.get("low", known.low)),
+        bool(entry.get("share", known.is_share)),
     )
     parsed_measure(metric.unit)
     return metric

@@ -205,28 +205,6 @@ def _finite(value: float) -> float | None:
 ABOVE_PERCENT = 101.0
 """A share above this is impossible; up to it the passes may disagree by noise."""
 DOUBTFUL = "doubtful: beyond what is physically possible"
-SHARES = frozenset(
-    (
-        "salu_utilization",
-        "valu_utilization",
-        "mfma_utilization",
-        "vmem_utilization",
-        "cu_utilization",
-        "shader_engine_utilization",
-        "lds_utilization",
-        "lds_bandwidth_utilization",
-        "vl1d_hit_rate",
-        "vl1d_bandwidth_utilization",
-        "vl1d_coalescing",
-        "l2_utilization",
-        "l2_bandwidth_utilization",
-        "l2_hit_rate",
-        "hbm_read_traffic",
-        "hbm_write_traffic",
-        "utcl1_hit_ratio",
-    )
-)
-"""Metrics that can only be between 0 and 100 percent."""
 _OF_DISPATCHES = ("avg", "min", "max", "value")
 
 
@@ -235,7 +213,7 @@ def is_possible(metric: Metric, statistics: Mapping[str, float | None]) -> bool:
     share = statistics.get("percent_of_peak")
     if share is not None and share > ABOVE_PERCENT:
         return False
-    if metric.key not in SHARES:
+    if not metric.is_share:
         return True
     values = [statistics.get(name) for name in _OF_DISPATCHES]
     return all(value is None or 100 - ABOVE_PERCENT <= value <= ABOVE_PERCENT for value in values)
