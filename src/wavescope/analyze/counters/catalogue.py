@@ -176,17 +176,17 @@ def catalogue_for(chip: str) -> Catalogue:
         raise UsageError(
             f"there are no metrics for '{chip}'", hint=f"known chips: {', '.join(CHIPS)}"
         )
-    counters = _definitions("counters.toml")
+    counters = definitions("counters.toml")
     catalogue = Catalogue(
         chip,
         "",
-        tuple(_panel(_definitions("panels", f"{name}.toml")) for name in _PANEL_FILES),
+        tuple(_panel(definitions("panels", f"{name}.toml")) for name in _PANEL_FILES),
         {
             key: defined_metric(key, entry)
             for name in _METRIC_FILES
-            for key, entry in _definitions("metrics", f"{name}.toml").items()
+            for key, entry in definitions("metrics", f"{name}.toml").items()
         },
-        dict(_definitions("values.toml")["value"]),
+        dict(definitions("values.toml")["value"]),
         {name: parsed_measure(unit) for name, unit in counters["facts"].items()},
         {name: parsed_measure(unit) for name, unit in counters["launch"].items()},
         [(re.compile(rule["match"]), parsed_measure(rule["unit"])) for rule in counters["counter"]],
@@ -235,7 +235,7 @@ def _changed_rows(table: PanelTable, definition: Mapping[str, Any]) -> PanelTabl
 
 def _lineage(chip: str) -> list[dict[str, Any]]:
     """The definitions that make up a chip, the most general first."""
-    definition = _definitions("chips", f"{chip}.toml")
+    definition = definitions("chips", f"{chip}.toml")
     base = definition.get("base")
     return [*(_lineage(base) if base else []), definition]
 
@@ -273,7 +273,8 @@ def defined_metric(key: str, entry: Mapping[str, Any], base: Metric | None = Non
 
 
 @functools.cache
-def _definitions(*parts: str) -> dict[str, Any]:
+def definitions(*parts: str) -> dict[str, Any]:
+    """The content of a file of `definitions/`."""
     path = package_file(*_FOLDER, *parts)
     if path is None:
         raise WavescopeError(
