@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.phases.marker_phases import marker_phases
-from wavescope.analyze.phases.phase_rules import NamedPhase, PhaseRules, built_in_rules
-from wavescope.analyze.phases.serving_phases import ServingPhase, ServingPhases, serving_phases
+from wavescope.analyze.phases.found import FoundPhase, FoundPhases, found_phases
+from wavescope.analyze.phases.marked import marked_phases
+from wavescope.analyze.phases.name_signs import NamedPhase, PhaseRules, built_in_rules
 from wavescope.model.trace import Trace
 
-SCORED = (ServingPhase.PREFILL, ServingPhase.DECODE)
+SCORED = (FoundPhase.PREFILL, FoundPhase.DECODE)
 PHASE_WORDS = {
-    "prefill": ServingPhase.PREFILL,
-    "extend": ServingPhase.PREFILL,
-    "decode": ServingPhase.DECODE,
-    "mixed": ServingPhase.SHARED,
+    "prefill": FoundPhase.PREFILL,
+    "extend": FoundPhase.PREFILL,
+    "decode": FoundPhase.DECODE,
+    "mixed": FoundPhase.SHARED,
 }
 UNKNOWN = -1
 
@@ -32,7 +32,7 @@ class Score(NamedTuple):
 
 def truth_from_markers(trace: Trace) -> np.ndarray:
     """For each op the phase that the ranges around it name; -1 where they name none."""
-    phases = marker_phases(trace)
+    phases = marked_phases(trace)
     of_path = np.full(len(phases.paths) + 1, UNKNOWN, np.int8)
     for number in range(len(phases.paths)):
         text = phases.path_text(number).lower()
@@ -48,9 +48,9 @@ def without_markers(trace: Trace) -> Trace:
     return trace.with_tables([trace.markers.take(np.empty(0, np.intp))])
 
 
-def classified(trace: Trace, rules: PhaseRules | None = None) -> ServingPhases:
+def classified(trace: Trace, rules: PhaseRules | None = None) -> FoundPhases:
     """The phases of a trace whose ranges are dropped first."""
-    return serving_phases(without_markers(trace), rules)
+    return found_phases(without_markers(trace), rules)
 
 
 def only_signs_of_structure() -> PhaseRules:
@@ -74,15 +74,15 @@ def with_losses(trace: Trace, truth: np.ndarray, share: float) -> tuple[Trace, n
 
 def truth_codes(truth: Sequence[str]) -> np.ndarray:
     """The names of phases as codes."""
-    return np.array([ServingPhase[name.upper()] for name in truth], np.int8)
+    return np.array([FoundPhase[name.upper()] for name in truth], np.int8)
 
 
-def scores(trace: Trace, phases: ServingPhases, truth: np.ndarray) -> dict[ServingPhase, Score]:
+def scores(trace: Trace, phases: FoundPhases, truth: np.ndarray) -> dict[FoundPhase, Score]:
     """Precision and recall of prefill and decode by GPU time.
 
     Collectives, which are classified apart, and ops of unknown phase do not count.
     """
-    counted = (truth != UNKNOWN) & (phases.codes != ServingPhase.COMMUNICATION)
+    counted = (truth != UNKNOWN) & (phases.codes != FoundPhase.COMMUNICATION)
     duration_ns = trace.ops.duration_ns * counted
     result = {}
     for phase in SCORED:

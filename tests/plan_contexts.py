@@ -7,26 +7,27 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.thread_trace_folders import CaptureBuilder
-from wavescope.analyze.capture.decoded import DecodedTrace
-from wavescope.analyze.capture.plan.context import Counters, PlanContext
-from wavescope.analyze.capture.plan.opportunity import Opportunity
-from wavescope.formats.captures import find_captures, load_thread_trace
+from tests.capture_folders import CaptureBuilder
+from wavescope.analyze.capture import CaptureAnalysis
+from wavescope.analyze.capture.plan import KernelCounters
+from wavescope.analyze.capture.plan.evidence.context import PlanContext
+from wavescope.analyze.capture.plan.evidence.opportunity import Opportunity
+from wavescope.formats.captures import find_captures, load_capture
 from wavescope.model.capture import Flags
 
 Find = Callable[[PlanContext, Flags], list[Opportunity]]
 
 
-def decoded(builder: CaptureBuilder, folder: Path) -> DecodedTrace:
+def analysis(builder: CaptureBuilder, folder: Path) -> CaptureAnalysis:
     """The capture, written and read back."""
-    return DecodedTrace(load_thread_trace(find_captures([builder.write(folder)])[0]))
+    return CaptureAnalysis(load_capture(find_captures([builder.write(folder)])[0]))
 
 
 def a_context(
-    builder: CaptureBuilder, folder: Path, counters: Counters | None = None
+    builder: CaptureBuilder, folder: Path, counters: KernelCounters | None = None
 ) -> PlanContext:
     """What patterns look at."""
-    return PlanContext(decoded(builder, folder), counters)
+    return PlanContext(analysis(builder, folder), counters)
 
 
 def found_by(find: Find, context: PlanContext) -> list[Opportunity]:

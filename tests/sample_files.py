@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.formats.exporter import ExportOptions
-from wavescope.formats.exporters import exporter_for
+from wavescope.formats import ExportOptions, exporter_for
 
 FIRST_NS = 1_700_000_000_123_456_789
 """A time that no float64 holds."""

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from wavescope.cli.main import main
 from wavescope.collect.demo import demo_trace
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "images" / "summary.svg"

@@ -37,9 +37,9 @@ from tests.phase_score import (
     truth_from_markers,
 )
 from tests.serving_traces import LAYERS, WAYS_OF_SERVING, continuous_batching
-from wavescope.analyze.phases.phase_rules import PhaseRules, built_in_rules
-from wavescope.analyze.phases.serving_phases import ServingPhase, serving_phases
-from wavescope.analyze.steps.trace_steps import trace_steps
+from wavescope.analyze.phases.found import FoundPhase, found_phases
+from wavescope.analyze.phases.name_signs import PhaseRules, built_in_rules
+from wavescope.analyze.steps.trace_steps import repeated_steps
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import OPS
 from wavescope.model.trace import Trace
@@ -52,8 +52,8 @@ BY_RANGES = (
     "kineto/sglang/sglang_Qwen3-8B_decode.json.gz",
 )
 BY_FILE = (
-    ("rocprofv3/gfx1151/prefill_kernel_trace.csv", ServingPhase.PREFILL),
-    ("rocprofv3/gfx1151/decode_kernel_trace.csv", ServingPhase.DECODE),
+    ("rocprofv3/gfx1151/prefill_kernel_trace.csv", FoundPhase.PREFILL),
+    ("rocprofv3/gfx1151/decode_kernel_trace.csv", FoundPhase.DECODE),
 )
 SIGNS = {
     "all": built_in_rules,
@@ -123,9 +123,9 @@ def _print(row: Row, rules: PhaseRules) -> None:
     phases = classified(row.trace, rules)
     found = scores(row.trace, phases, row.truth)
     durations = row.trace.ops.duration_ns
-    unknown = durations[phases.codes == ServingPhase.UNCLASSIFIED].sum() / durations.sum()
+    unknown = durations[phases.codes == FoundPhase.UNCLASSIFIED].sum() / durations.sum()
     steps = sum(len(steps) for steps in phases.steps.of_lane)
-    prefill, decode = (_text(found[phase]) for phase in (ServingPhase.PREFILL, ServingPhase.DECODE))
+    prefill, decode = (_text(found[phase]) for phase in (FoundPhase.PREFILL, FoundPhase.DECODE))
     print(f"{row.name:58} {prefill:>15} {decode:>15} {unknown:13.1%} {steps:6}")
 
 
@@ -136,7 +136,7 @@ def _text(score: Score) -> str:
 def _time(ops: int) -> None:
     trace = _large(ops)
     trace.op_class  # noqa: B018  shared by all analyses, not part of this one
-    for function in (trace_steps, serving_phases):
+    for function in (repeated_steps, found_phases):
         seconds = min(_cpu_seconds(function, trace) for _ in range(5))
         print(f"{function.__name__} of {len(trace.ops):,} ops: {seconds:.2f} s CPU, best of 5")
 

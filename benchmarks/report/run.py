@@ -44,7 +44,7 @@ EVENTS_SHARE = 5
 def write_serving_trace(path: Path, ops: int) -> None:
     """Repeat the demo's inference until there are `ops` ops."""
     from wavescope.collect.demo import demo_trace
-    from wavescope.formats.wavescope.writer import write_trace
+    from wavescope.formats.wavescope.writing import write_trace
     from wavescope.model.columns import MARKERS, OPS
     from wavescope.model.source import read_columns
 

@@ -26,11 +26,39 @@ from typing import TYPE_CHECKING, Any
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
+    from wavescope.analyze.capture import (
+        HotspotOptions,
+    )
+    from wavescope.analyze.compare import (
+        CheckOptions,
+        CompareOptions,
+        FigureOptions,
+        RunOptions,
+    )
     from wavescope.analyze.counters.report import CounterOptions
     from wavescope.analyze.counters.roofline import RooflineOptions
+    from wavescope.analyze.phases import (
+        PhaseOptions,
+        PhaseRules,
+        phases_of,
+    )
+    from wavescope.analyze.steps import (
+        StepOptions,
+        steps_of,
+    )
     from wavescope.analyze.traffic.kernel_traffic import TrafficOptions
-    from wavescope.api.captures import hotspots, occupancy, plan
-    from wavescope.api.comparison import compare
+    from wavescope.api.captures import (
+        capture_info,
+        capture_report,
+        compare_captures,
+        hotspots,
+        plan,
+        record_capture,
+    )
+    from wavescope.api.comparison import (
+        check_runs,
+        compare,
+    )
     from wavescope.api.counter_collection import (
         CollectOptions,
         ceilings,
@@ -48,7 +76,10 @@ if TYPE_CHECKING:
         roofline,
         torch_operators,
     )
-    from wavescope.api.files import convert, merge
+    from wavescope.api.files import (
+        convert,
+        merge,
+    )
     from wavescope.api.machine import (
         doctor,
         fetch_runtime,
@@ -58,8 +89,17 @@ if TYPE_CHECKING:
         softgpu_environment,
         write_tiny_model,
     )
-    from wavescope.api.overhead import overhead
-    from wavescope.api.phases import phases, steps
+    from wavescope.api.occupancy import (
+        chips,
+        occupancy,
+    )
+    from wavescope.api.overhead import (
+        overhead,
+    )
+    from wavescope.api.phases import (
+        phases,
+        steps,
+    )
     from wavescope.api.recording import (
         attach,
         pause_process,
@@ -69,7 +109,12 @@ if TYPE_CHECKING:
         run_dormant,
         snapshot,
     )
-    from wavescope.api.traces import find, open, report, summary  # noqa: A004
+    from wavescope.api.traces import (
+        find,
+        open,  # noqa: A004
+        report,
+        summary,
+    )
     from wavescope.api.traffic import traffic
     from wavescope.collect import (
         AttachOptions,
@@ -78,41 +123,82 @@ if TYPE_CHECKING:
         RecordMode,
         RecordOptions,
     )
+    from wavescope.collect.capture import (
+        CaptureOptions,
+    )
     from wavescope.collect.ceilings import CeilingOptions
-    from wavescope.collect.softgpu import SoftGpuOptions
-    from wavescope.errors import WavescopeError
-    from wavescope.markers import mark, pause, range, resume  # noqa: A004
-    from wavescope.model.overhead_runs import MetricKind
-    from wavescope.model.result import Finding, Result
-    from wavescope.model.selection import Selection
-    from wavescope.model.trace import Trace
+    from wavescope.collect.softgpu import (
+        SoftGpuOptions,
+    )
+    from wavescope.errors import (
+        WavescopeError,
+    )
+    from wavescope.formats import (
+        Exporter,
+        Importer,
+    )
+    from wavescope.markers import (
+        mark,
+        pause,
+        range,  # noqa: A004
+        resume,
+    )
+    from wavescope.model.overhead_runs import (
+        MetricKind,
+    )
+    from wavescope.model.result import (
+        Finding,
+        Result,
+    )
+    from wavescope.model.selection import (
+        Selection,
+    )
+    from wavescope.model.trace import (
+        Trace,
+    )
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
     "AttachOptions",
+    "CaptureOptions",
     "CeilingOptions",
+    "CheckOptions",
     "CollectOptions",
+    "CompareOptions",
     "CounterOptions",
+    "Exporter",
+    "FigureOptions",
     "Finding",
+    "HotspotOptions",
+    "Importer",
     "MetricKind",
     "OtherTools",
     "OverheadOptions",
+    "PhaseOptions",
+    "PhaseRules",
     "RecordMode",
     "RecordOptions",
     "Result",
     "RooflineOptions",
+    "RunOptions",
     "Selection",
     "SoftGpuOptions",
+    "StepOptions",
     "Trace",
     "TrafficOptions",
     "WavescopeError",
     "__version__",
     "attach",
     "available_metrics",
+    "capture_info",
+    "capture_report",
     "ceilings",
+    "check_runs",
+    "chips",
     "collect_counters",
     "collection_plan",
     "compare",
+    "compare_captures",
     "convert",
     "counter_blocks",
     "counter_dispatches",
@@ -132,9 +218,11 @@ __all__ = [
     "pause",
     "pause_process",
     "phases",
+    "phases_of",
     "plan",
     "range",
     "record",
+    "record_capture",
     "recover",
     "remove_runtime",
     "report",
@@ -147,6 +235,7 @@ __all__ = [
     "softgpu_command",
     "softgpu_environment",
     "steps",
+    "steps_of",
     "summary",
     "torch_operators",
     "traffic",
@@ -156,28 +245,44 @@ __all__ = [
 
 _HOMES = {
     "AttachOptions": "wavescope.collect",
+    "CaptureOptions": "wavescope.collect.capture",
     "CeilingOptions": "wavescope.collect.ceilings",
+    "CheckOptions": "wavescope.analyze.compare",
     "CollectOptions": "wavescope.api.counter_collection",
+    "CompareOptions": "wavescope.analyze.compare",
     "CounterOptions": "wavescope.analyze.counters.report",
+    "Exporter": "wavescope.formats",
+    "FigureOptions": "wavescope.analyze.compare",
     "Finding": "wavescope.model.result",
+    "HotspotOptions": "wavescope.analyze.capture",
+    "Importer": "wavescope.formats",
     "MetricKind": "wavescope.model.overhead_runs",
     "OtherTools": "wavescope.collect",
     "OverheadOptions": "wavescope.collect",
+    "PhaseOptions": "wavescope.analyze.phases",
+    "PhaseRules": "wavescope.analyze.phases",
     "RecordMode": "wavescope.collect",
     "RecordOptions": "wavescope.collect",
     "Result": "wavescope.model.result",
     "RooflineOptions": "wavescope.analyze.counters.roofline",
+    "RunOptions": "wavescope.analyze.compare",
     "Selection": "wavescope.model.selection",
     "SoftGpuOptions": "wavescope.collect.softgpu",
+    "StepOptions": "wavescope.analyze.steps",
     "Trace": "wavescope.model.trace",
     "TrafficOptions": "wavescope.analyze.traffic.kernel_traffic",
     "WavescopeError": "wavescope.errors",
     "attach": "wavescope.api.recording",
     "available_metrics": "wavescope.api.counters",
+    "capture_info": "wavescope.api.captures",
+    "capture_report": "wavescope.api.captures",
     "ceilings": "wavescope.api.counter_collection",
+    "check_runs": "wavescope.api.comparison",
+    "chips": "wavescope.api.occupancy",
     "collect_counters": "wavescope.api.counter_collection",
     "collection_plan": "wavescope.api.counter_collection",
     "compare": "wavescope.api.comparison",
+    "compare_captures": "wavescope.api.captures",
     "convert": "wavescope.api.files",
     "counter_blocks": "wavescope.api.counter_collection",
     "counter_dispatches": "wavescope.api.counters",
@@ -190,13 +295,15 @@ _HOMES = {
     "metric_panels": "wavescope.api.counters",
     "metric_sets": "wavescope.api.counter_collection",
     "metrics": "wavescope.api.counters",
-    "occupancy": "wavescope.api.captures",
+    "occupancy": "wavescope.api.occupancy",
     "open": "wavescope.api.traces",
     "overhead": "wavescope.api.overhead",
     "pause_process": "wavescope.api.recording",
     "phases": "wavescope.api.phases",
+    "phases_of": "wavescope.analyze.phases",
     "plan": "wavescope.api.captures",
     "record": "wavescope.api.recording",
+    "record_capture": "wavescope.api.captures",
     "recover": "wavescope.api.recording",
     "remove_runtime": "wavescope.api.machine",
     "report": "wavescope.api.traces",
@@ -208,6 +315,7 @@ _HOMES = {
     "softgpu_command": "wavescope.api.machine",
     "softgpu_environment": "wavescope.api.machine",
     "steps": "wavescope.api.phases",
+    "steps_of": "wavescope.analyze.steps",
     "summary": "wavescope.api.traces",
     "torch_operators": "wavescope.api.counters",
     "traffic": "wavescope.api.traffic",

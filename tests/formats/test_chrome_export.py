@@ -20,8 +20,10 @@ from tests.formats.timelines import (
     varied_values,
 )
 from tests.formats.trace_processor import ask
-from wavescope.formats.chrome.writer import EXPORTER
-from wavescope.formats.exporter import ExportOptions
+from tests.registered import exporter_called
+from wavescope.formats import ExportOptions
+
+EXPORTER = exporter_called("chrome-json")
 
 
 def document(maker: TraceMaker, path: Path) -> dict[str, Any]:

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from tests.builders import a_trace
+from tests.registered import exporter_called, importer_called
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.chrome import writer as chrome_exporter
-from wavescope.formats.chrome.reader import IMPORTER, open_chrome_json
-from wavescope.formats.exporter import ExportOptions
-from wavescope.formats.importer import Probe
+from wavescope.formats import ExportOptions
+from wavescope.formats.chrome.reader import open_chrome_json
+from wavescope.formats.sniff import Probe
 from wavescope.model.columns import MARKER_INSTANT, QUEUES, THREADS
 from wavescope.model.trace import Trace
+
+IMPORTER = importer_called("Chrome JSON")
 
 Event = dict[str, Any]
 
@@ -507,7 +509,9 @@ def test_our_own_export_reads_back_as_it_was(files: Files) -> None:
         .with_metadata("command", "python3 x.py")
     )  # fmt: skip
     before = maker.build()
-    chrome_exporter.write(maker.builder, files.path, ExportOptions(), lambda done, total: None)
+    exporter_called("chrome-json").write(
+        maker.builder, files.path, ExportOptions(), lambda done, total: None
+    )
 
     after = Trace(open_chrome_json(files.path))
 

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.builders import a_trace
-from wavescope.formats.chrome import arrows, touched_slices
+from tests.registered import exporter_called
+from wavescope.formats import ExportOptions
+from wavescope.formats.chrome import arrows
 from wavescope.formats.chrome import links as links_module
 from wavescope.formats.chrome.reader import open_chrome_json
-from wavescope.formats.chrome.writer import EXPORTER
-from wavescope.formats.exporter import ExportOptions
 from wavescope.model import time_sample
 from wavescope.model.trace import Trace
+
+EXPORTER = exporter_called("chrome-json")
 
 LAUNCHES = 300
 OPS_PER_LAUNCH = 3
@@ -109,7 +111,7 @@ def foreign(tmp_path: Path, *events: dict[str, object]) -> Trace:
 def test_foreign_arrows_link_beyond_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bucket_rows: int
 ) -> None:
-    for module in (links_module, arrows, touched_slices):
+    for module in (links_module, arrows):
         monkeypatch.setattr(module, "LINKS_BYTES", 0)
     monkeypatch.setattr(time_sample, "BUCKET_ROWS", bucket_rows)
     events = [event("whole run", HOST, 0, 10_000)]

@@ -11,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_trace, random_ops
-from wavescope.formats.csv_tables import EXPORTER, FOLDER_EXPORTER
-from wavescope.formats.exporter import ExportOptions
+from tests.registered import exporter_called
+from wavescope.formats import ExportOptions
 from wavescope.model.columns import OPS
+
+EXPORTER = exporter_called("csv")
+FOLDER_EXPORTER = exporter_called("csv-folder")
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:

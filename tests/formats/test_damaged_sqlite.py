@@ -15,12 +15,14 @@ from tests.formats.test_rpd import VERSION_3, two_sessions
 from tests.formats.test_rpd import make_file as make_rpd
 from tests.formats.test_rtl import make_file as make_rtl
 from tests.formats.test_rtl import marker, op
+from tests.registered import importer_called
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.importer import Importer
-from wavescope.formats.rocpd import reader as rocpd
-from wavescope.formats.rpd import reader as rpd
-from wavescope.formats.rtl import reader as rtl
+from wavescope.formats import Importer
 from wavescope.model.columns import CALLS, MARKERS, OPS, TABLES, ColumnType
+
+RTL = importer_called("rocm-trace-lite")
+RPD = importer_called("rocmProfileData")
+ROCPD = importer_called("rocpd")
 
 
 def rtl_file(path: Path) -> Path:
@@ -39,9 +41,9 @@ def rocpd_file(path: Path) -> Path:
 
 
 FORMATS = {
-    "rtl": (rtl.IMPORTER, rtl_file),
-    "rpd": (rpd.IMPORTER, partial(make_rpd, schema=VERSION_3, rows=two_sessions())),
-    "rocpd": (rocpd.IMPORTER, rocpd_file),
+    "rtl": (RTL, rtl_file),
+    "rpd": (RPD, partial(make_rpd, schema=VERSION_3, rows=two_sessions())),
+    "rocpd": (ROCPD, rocpd_file),
 }
 
 

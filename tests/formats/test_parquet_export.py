@@ -11,17 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.builders import a_trace, random_ops
+from tests.registered import exporter_called
 from wavescope.errors import MachineError
-from wavescope.formats.exporter import Exporter, ExportOptions
-from wavescope.formats.parquet import (
-    ARROW_EXPORTER,
-    ARROW_FOLDER_EXPORTER,
-    EXPORTER,
-    FOLDER_EXPORTER,
-)
+from wavescope.formats import Exporter, ExportOptions
 from wavescope.model.columns import OPS
 from wavescope.model.source import BATCH_ROWS
 from wavescope.model.trace import Trace
+
+EXPORTER = exporter_called("parquet")
+FOLDER_EXPORTER = exporter_called("parquet-folder")
+ARROW_EXPORTER = exporter_called("arrow")
+ARROW_FOLDER_EXPORTER = exporter_called("arrow-folder")
 
 BOTH = pytest.mark.parametrize("exporter", [EXPORTER, ARROW_EXPORTER], ids=lambda e: e.name)
 

@@ -19,9 +19,11 @@ from tests.formats.timelines import (
     varied_values,
 )
 from tests.formats.trace_processor import ask
-from wavescope.formats.exporter import ExportOptions
-from wavescope.formats.perfetto.writer import EXPORTER
+from tests.registered import exporter_called
+from wavescope.formats import ExportOptions
 from wavescope.formats.timeline import bodies, counter_series, host_slices
+
+EXPORTER = exporter_called("perfetto")
 
 SLICES = "SELECT ts, dur, name, category, depth FROM slice ORDER BY ts, -dur, name"
 ARGUMENTS = """

@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 
 from tests.builders import TraceMaker, a_trace
 from tests.formats.timelines import crowded_trace, exported, python_only, small_trace
+from tests.registered import exporter_called, importer_called
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.perfetto.protobuf import integer, message
-from wavescope.formats.perfetto.reader import IMPORTER, open_perfetto
-from wavescope.formats.perfetto.writer import EXPORTER
+from wavescope.formats.perfetto.reader import open_perfetto
 from wavescope.formats.sniff import probe
 from wavescope.model.trace import Trace, TraceTable
+
+IMPORTER = importer_called("Perfetto")
+EXPORTER = exporter_called("perfetto")
 
 
 def rows_of(table: TraceTable, without: tuple[str, ...]) -> list[tuple[object, ...]]:

@@ -10,8 +10,8 @@ import wavescope
 from tests.builders import a_trace
 from tests.formats import test_rocprofv3_csv as csv
 from tests.sample_files import write_as
-from wavescope.analyze.phases.marker_phases import marker_phases
-from wavescope.analyze.phases.op_ranges import Basis
+from wavescope.analyze.markers.ranges import Basis
+from wavescope.analyze.phases.marked import marked_phases
 from wavescope.model.trace import Trace
 
 NAMES = ("t.db", "t.rpd", "t.json", "t.json.gz", "t.pftrace", "t_results.json")
@@ -44,7 +44,7 @@ def test_ops_belong_to_the_phase_that_launched_them(
 ) -> None:
     converted = wavescope.convert(original, tmp_path / name)
     with wavescope.open(converted) as trace:
-        phases = marker_phases(trace)
+        phases = marked_phases(trace)
         found = {
             phases.path_text(number): (facts.occurrences, facts.op_count, facts.gpu_time_ns)
             for number, facts in enumerate(phases.facts)
@@ -77,7 +77,7 @@ def test_rocprofv3_csv_with_and_without_calls(tmp_path: Path) -> None:
     with_calls = csv.opened(csv.write(tmp_path / "calls", **files, p_hip_api_trace=calls))
 
     def phases_of_ops(trace: Trace) -> list[str]:
-        phases = marker_phases(trace)
+        phases = marked_phases(trace)
         return [phases.path_text(path) for path in phases.path_of_op.tolist()]
 
     assert phases_of_ops(plain) == ["decode", ""]

@@ -13,12 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.registered import importer_called
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.importer import Probe
-from wavescope.formats.rocpd import arguments as rocpd_arguments
-from wavescope.formats.rocpd import links as rocpd_links
-from wavescope.formats.rocpd.reader import IMPORTER
-from wavescope.formats.sniff import probe
+from wavescope.formats.rocpd import ops, regions
+from wavescope.formats.sniff import Probe, probe
 from wavescope.formats.sqlite import lookup as sqlite_lookup
 from wavescope.model.columns import (
     AGENTS,
@@ -34,6 +32,8 @@ from wavescope.model.columns import (
     THREADS,
 )
 from wavescope.model.trace import Trace
+
+IMPORTER = importer_called("rocpd")
 
 FIRST, SECOND = "_0000a_1", "_0000b_2"
 TABLES = {
@@ -337,7 +337,7 @@ def test_calls_and_ops_with_one_correlation_are_linked(file: RocpdFile) -> None:
 def test_links_in_several_passes_are_the_same(
     file: RocpdFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rocpd_links, "_CALLS_PER_PASS", 3)
+    monkeypatch.setattr(ops, "_CALLS_PER_PASS", 3)
     file.add_part(FIRST, pid=10)
     for number in range(1, 12):
         file.event(FIRST, number, HIP, number).event(FIRST, 100 + number, DISPATCHED, number)
@@ -367,7 +367,7 @@ def test_arguments_are_json_in_the_order_of_their_positions(file: RocpdFile) -> 
 def test_arguments_are_found_among_many(
     file: RocpdFile, monkeypatch: pytest.MonkeyPatch, in_order: bool
 ) -> None:
-    monkeypatch.setattr(rocpd_arguments, "_STRIDE", 7)
+    monkeypatch.setattr(regions, "_STRIDE", 7)
     file.add_part(FIRST, pid=10)
     events = list(range(1, 200))
     for event in events:

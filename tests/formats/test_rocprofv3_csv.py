@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.registered import importer_called
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.rocprofv3.csv_reader import IMPORTER
 from wavescope.formats.sniff import probe
 from wavescope.model.columns import QUEUES
 from wavescope.model.trace import Trace
+
+IMPORTER = importer_called("rocprofv3 CSV")
 
 KERNELS = (
     '"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name",'

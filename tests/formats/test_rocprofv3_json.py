@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.registered import importer_called
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.rocprofv3.json_reader import IMPORTER
 from wavescope.formats.sniff import probe
 from wavescope.model.trace import Trace
+
+IMPORTER = importer_called("rocprofv3 JSON")
 
 OPERATIONS = [
     {"kind": "NONE", "operations": []},

@@ -12,13 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import TraceMaker, a_trace, random_ops
-from wavescope.formats.exporter import ExportOptions
-from wavescope.formats.rocprofv3.json_reader import IMPORTER
-from wavescope.formats.rocprofv3.json_writer import EXPORTER
-from wavescope.formats.rocprofv3.symbols import truncated_name
+from tests.registered import exporter_called, importer_called
+from wavescope.formats import ExportOptions
+from wavescope.formats.rocprofv3.json_names import truncated_name
 from wavescope.formats.sniff import probe
 from wavescope.model.columns import KERNELS, MARKER_INSTANT
 from wavescope.model.trace import Trace
+
+IMPORTER = importer_called("rocprofv3 JSON")
+EXPORTER = exporter_called("rocprofv3")
 
 
 def exported(maker: TraceMaker, folder: Path, *, gzip: bool = False) -> Path:

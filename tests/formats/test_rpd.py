@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from wavescope.formats.importer import Probe
+from tests.registered import importer_called
 from wavescope.formats.rpd import reader as rpd
-from wavescope.formats.rpd.reader import IMPORTER
-from wavescope.formats.sniff import probe
+from wavescope.formats.sniff import Probe, probe
 from wavescope.model.columns import (
     CALLS,
     COPIES,
@@ -23,6 +22,8 @@ from wavescope.model.columns import (
     OPS,
 )
 from wavescope.model.trace import Trace
+
+IMPORTER = importer_called("rocmProfileData")
 
 KEY = "integer NOT NULL PRIMARY KEY AUTOINCREMENT"
 COMMON = f"""

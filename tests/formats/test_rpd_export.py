@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 
 from tests.builders import TraceMaker, a_trace, random_ops
-from wavescope.formats.exporter import ExportOptions
-from wavescope.formats.rpd.reader import IMPORTER
-from wavescope.formats.rpd.writer import EXPORTER
+from tests.registered import exporter_called, importer_called
+from wavescope.formats import ExportOptions
+from wavescope.formats.id_index import IdIndex
 from wavescope.formats.sniff import probe
-from wavescope.formats.timeline.id_index import IdIndex
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, MARKER_INSTANT, MONITORS, OPS
 from wavescope.model.trace import Trace
+
+IMPORTER = importer_called("rocmProfileData")
+EXPORTER = exporter_called("rpd")
 
 
 def exported(maker: TraceMaker, folder: Path) -> Path:

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.registered import importer_called
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.importer import Probe
-from wavescope.formats.rtl.reader import IMPORTER
-from wavescope.formats.sniff import probe
+from wavescope.formats.sniff import Probe, probe
 from wavescope.model.columns import (
     CALLS,
     MARKER_INSTANT,
@@ -27,6 +26,8 @@ from wavescope.model.columns import (
 )
 from wavescope.model.source import TraceSource
 from wavescope.model.trace import Trace
+
+IMPORTER = importer_called("rocm-trace-lite")
 
 SCHEMA = """
 CREATE TABLE rocpd_string (id INTEGER PRIMARY KEY, string TEXT UNIQUE);

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.builders import a_trace
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.formats.exporter import Exporter, ExportOptions
+from wavescope.formats import Exporter, ExportOptions
 from wavescope.formats.perfetto.events import native_reader
 from wavescope.formats.timeline.encoder_library import encoder_library
 from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.thread_trace_folders import a_capture, step
+from tests.capture_folders import a_capture, step
 from wavescope.cli.main import main
 from wavescope.errors import EXIT_BUG
 

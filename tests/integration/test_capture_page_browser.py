@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.browser import Browser, PageView
+from tests.capture_folders import CaptureBuilder, a_capture, step
 from tests.integration.test_report_browser import HOSTILE_NAMES
-from tests.thread_trace_folders import CaptureBuilder, a_capture, step
 from wavescope.cli.main import main
 
 READY = (

@@ -17,7 +17,7 @@ import pytest
 
 from tests.executed import built, dispatch_coverage, run_on_gpu
 from tests.recorded import ProcessFiles, only_process
-from wavescope.formats.session.reader import open_session
+from wavescope.formats.session.reading import open_session
 from wavescope.model.columns import OPS
 
 pytestmark = pytest.mark.recording

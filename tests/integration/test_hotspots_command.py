@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.thread_trace_folders import HEADER, a_capture, step, write_json
+from tests.capture_folders import HEADER, a_capture, step, write_json
 from wavescope.cli.main import main
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.thread_trace_folders import HEADER, write_json
+from tests.capture_folders import HEADER, write_json
 from wavescope.cli.main import main
 
 _NUMBERS = st.sampled_from(

@@ -22,7 +22,7 @@ from tests.llama import (
     require_llama,
     tiny_model,
 )
-from wavescope.analyze.phases.serving_phases import ServingPhase, serving_phases
+from wavescope.analyze.phases.found import FoundPhase, found_phases
 from wavescope.collect.demo import WeightType
 from wavescope.formats import open_trace
 from wavescope.model.op_kinds import OpKind
@@ -51,17 +51,17 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def phase_steps(trace: Trace) -> Counter[str]:
     """How many steps of each phase there are, told without markers."""
-    found = serving_phases(trace)
-    return Counter(ServingPhase(code).name.lower() for codes in found.step_phases for code in codes)
+    found = found_phases(trace)
+    return Counter(FoundPhase(code).name.lower() for codes in found.step_phases for code in codes)
 
 
 def kernels_by_phase(trace: Trace) -> dict[str, Counter[str]]:
     """How often each function runs in each phase."""
     found: dict[str, Counter[str]] = {}
-    codes = serving_phases(trace).codes.tolist()
+    codes = found_phases(trace).codes.tolist()
     for code, name in zip(codes, trace.ops.strings("name"), strict=True):
         function = re.sub(r"^void |[<(].*", "", name)
-        found.setdefault(ServingPhase(code).name.lower(), Counter())[function] += 1
+        found.setdefault(FoundPhase(code).name.lower(), Counter())[function] += 1
     return found
 
 

@@ -10,8 +10,7 @@ import pytest
 import wavescope
 from tests.builders import random_ops
 from wavescope.cli.main import main
-from wavescope.formats.exporter import ExportOptions
-from wavescope.formats.wavescope.exporter import EXPORTER
+from wavescope.formats.wavescope.writing import write_trace
 
 
 def open_files() -> int:
@@ -21,7 +20,7 @@ def open_files() -> int:
 
 def a_trace_file(folder: Path) -> Path:
     path = folder / "trace.db"
-    EXPORTER.write(random_ops(200).build().source, path, ExportOptions(), lambda *_: None)
+    write_trace([random_ops(200).build().source], path)
     return path
 
 

@@ -146,6 +146,13 @@ def test_a_mode_that_costs_fails_the_check_when_asked(capfd: pytest.CaptureFixtu
     assert "costs" in capfd.readouterr().out
 
 
+def test_a_check_that_is_inconclusive_has_an_exit_code_of_its_own() -> None:
+    kept("noisy.json", [90.0, 110.0, 95.0])
+
+    assert overhead("--load", "noisy.json") == 0
+    assert overhead("--load", "noisy.json", "--fail") == 5
+
+
 def test_names_from_files_are_escaped_in_the_page() -> None:
     kept("hostile.json", [100.0, 100.1, 99.9])
 

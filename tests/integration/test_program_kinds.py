@@ -14,7 +14,7 @@ import pytest
 
 from tests.executed import built, dispatch_coverage, gpu_environment
 from tests.recorded import PATIENCE_S, PROGRAMS, processes
-from wavescope.formats.session.reader import open_session
+from wavescope.formats.session.reading import open_session
 from wavescope.model.trace import Trace
 
 pytestmark = pytest.mark.recording

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -13,11 +14,11 @@ import pytest
 
 import wavescope
 from tests.builders import a_trace
+from tests.capture_folders import a_capture
+from tests.capture_folders import step as a_step
 from tests.counters_builder import a_workload
 from tests.sample_files import FIRST_NS, rich_trace, write_as
 from tests.serving_traces import DECODE, PREFILL, VLLM_ROCM, Server, labelled
-from tests.thread_trace_folders import a_capture
-from tests.thread_trace_folders import step as a_step
 from wavescope.model.selection import Selection, select
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
@@ -152,6 +153,21 @@ def test_an_output_is_replaced_only_when_told(
         assert target.read_text() == "mine"
     with pytest.raises(wavescope.WavescopeError, match="also an input"):
         wavescope.merge([trace_path, trace_path], trace_path, force=True)
+
+
+def test_a_converted_timeline_shows_names_short_or_whole(tmp_path: Path) -> None:
+    name = "void gemm<float, 128, 64, 32>(float const*, float*)"
+    source = write_as(a_trace().with_kernel(name, 0, 1), tmp_path / "t.db")
+
+    short = wavescope.convert(source, tmp_path / "short.json")
+    whole = wavescope.convert(source, tmp_path / "whole.json", short_names=False)
+
+    assert name not in names_of_events(short)
+    assert name in names_of_events(whole)
+
+
+def names_of_events(path: Path) -> set[str]:
+    return {event["name"] for event in json.loads(path.read_text())["traceEvents"]}
 
 
 def test_phases_without_markers_are_told_by_structure() -> None:

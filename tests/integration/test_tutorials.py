@@ -95,7 +95,7 @@ def test_find_the_regression(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert re.search(r"^needless_copy .* 192 .*\bnew\b", done.stdout, re.MULTILINE)
     assert re.search(r"^verdict +regression$", done.stdout, re.MULTILINE)
-    assert re.findall(r"^exit code (\d)$", done.stdout, re.MULTILINE) == ["1", "2"]
+    assert re.findall(r"^exit code (\d)$", done.stdout, re.MULTILINE) == ["1", "5"]
     assert re.search(r"^verdict +inconclusive$", done.stdout, re.MULTILINE)
     assert re.search(r"^verdict +pass$", done.stdout, re.MULTILINE)
     assert "regression" in (folder / "comment.md").read_text()

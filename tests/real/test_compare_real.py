@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from wavescope.analyze.compare.comparison import CompareOptions, Part, compare
+from wavescope.analyze.compare import CompareOptions, Part, compare
 from wavescope.analyze.compare.figures import FigureOptions, TraceFigures
 from wavescope.analyze.compare.operators import NOT_RECORDED
 from wavescope.analyze.compare.renames import renames

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.imported_modules import modules_of
 from wavescope import native
 from wavescope.formats.chrome.reader import open_chrome_json
 from wavescope.model.trace import Trace
@@ -157,3 +158,9 @@ def test_reading_without_the_native_library_gives_the_same(
             assert np.array_equal(left[column], right[column]), (table, column)
     assert with_native.calls.strings("args") == without.calls.strings("args")
     assert list(with_native.strings) == list(without.strings)
+
+
+def test_a_summary_imports_little(shared_data: Path) -> None:
+    path = shared_data / "kineto" / "mi300" / "Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz"
+
+    assert len(modules_of("summary", str(path), "-q")) < 95

@@ -9,10 +9,10 @@ import pytest
 
 import wavescope
 from wavescope.analyze.findings.find_all import find
-from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
-from wavescope.analyze.phases.op_ranges import Basis
+from wavescope.analyze.markers.ranges import Basis
+from wavescope.analyze.phases.marked import MarkedPhases, marked_phases
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 
 TRACES = (
     "kineto/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",
@@ -28,7 +28,7 @@ TRACES = (
 )
 
 
-def op_counts(phases: MarkerPhases) -> dict[str, tuple[int, int]]:
+def op_counts(phases: MarkedPhases) -> dict[str, tuple[int, int]]:
     """Occurrences and ops of each path."""
     return {
         phases.path_text(number): (facts.occurrences, facts.op_count)
@@ -38,7 +38,7 @@ def op_counts(phases: MarkerPhases) -> dict[str, tuple[int, int]]:
 
 def test_nested_annotations_of_kineto(shared_data: Path) -> None:
     with wavescope.open(shared_data / "kineto/h200/h200_dense_eager.json.gz") as trace:
-        phases = marker_phases(trace)
+        phases = marked_phases(trace)
 
         assert op_counts(phases) == {
             "request": (2, 12_224),
@@ -51,13 +51,13 @@ def test_nested_annotations_of_kineto(shared_data: Path) -> None:
 
 def test_graph_replays_belong_to_the_range_that_launched_them(shared_data: Path) -> None:
     with wavescope.open(shared_data / "kineto/h200/h200_graph_decode.json.gz") as trace:
-        assert op_counts(marker_phases(trace)) == {"prefill": (3, 297), "decode": (3, 15_744)}
+        assert op_counts(marked_phases(trace)) == {"prefill": (3, 297), "decode": (3, 15_744)}
 
 
 def test_the_gpu_works_long_after_the_host_left_the_range(shared_data: Path) -> None:
     path = shared_data / "kineto/vllm/vllm_decode_graph_execution.json.gz"
     with wavescope.open(path) as trace:
-        phases = marker_phases(trace)
+        phases = marked_phases(trace)
 
         assert op_counts(phases) == {"execute (decode)": (1, 434)}
         assert int(trace.ops["start_ns"].min()) > int(phases.found.host.ends.max())
@@ -66,7 +66,7 @@ def test_the_gpu_works_long_after_the_host_left_the_range(shared_data: Path) -> 
 def test_ops_launched_before_the_recording_belong_to_no_step(shared_data: Path) -> None:
     path = shared_data / "kineto/mi300/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz"
     with wavescope.open(path) as trace:
-        phases = marker_phases(trace)
+        phases = marked_phases(trace)
 
         assert op_counts(phases) == {"ProfilerStep#6": (1, 1_054)}
         assert phases.outside_op_count == 463
@@ -74,7 +74,7 @@ def test_ops_launched_before_the_recording_belong_to_no_step(shared_data: Path) 
 
 def test_recorded_ranges_of_rocm_trace_lite(shared_data: Path) -> None:
     with wavescope.open(shared_data / "rtl/ctypes_markers.db") as trace:
-        assert op_counts(marker_phases(trace)) == {
+        assert op_counts(marked_phases(trace)) == {
             "step_*": (20, 900),
             "step_* > prefill": (20, 100),
             "step_* > decode": (20, 800),

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wavescope.analyze.capture.decoded import DecodedTrace
-from wavescope.analyze.capture.plan.plan import plan_result
-from wavescope.analyze.occupancy.traced_kernel import StatedResources, traced_occupancy
-from wavescope.formats.captures import find_captures, load_thread_trace
-from wavescope.model.chips.catalogue import chip_named
+from wavescope.analyze.capture import CaptureAnalysis
+from wavescope.analyze.capture.kernel_occupancy import traced_occupancy
+from wavescope.analyze.capture.plan import plan_result
+from wavescope.analyze.occupancy import StatedResources
+from wavescope.formats.captures import find_captures, load_capture
+from wavescope.model.chips import chip_named
 
 
-def decoded(folder: Path) -> DecodedTrace:
-    return DecodedTrace(load_thread_trace(find_captures([folder])[0]))
+def analysis(folder: Path) -> CaptureAnalysis:
+    return CaptureAnalysis(load_capture(find_captures([folder])[0]))
 
 
 def test_axpy_is_bound_by_its_two_loads(shared_data: Path) -> None:
     folder = shared_data / "thread-trace" / "gfx90a_axpy_ui_output_agent_14537_dispatch_1"
 
-    result = plan_result(decoded(folder))
+    result = plan_result(analysis(folder))
 
     patterns = result.table("plan").column("pattern")
     assert patterns[0] == "exposed-load"
@@ -30,9 +31,9 @@ def test_axpy_is_bound_by_its_two_loads(shared_data: Path) -> None:
 
 def test_axpy_fills_all_wave_slots(shared_data: Path) -> None:
     folder = shared_data / "thread-trace" / "gfx90a_axpy_ui_output_agent_14537_dispatch_1"
-    trace = load_thread_trace(find_captures([folder])[0])
+    capture = load_capture(find_captures([folder])[0])
 
-    found = traced_occupancy(trace, StatedResources(chip_named("gfx90a")))
+    found = traced_occupancy(capture, StatedResources(chip_named("gfx90a")))
 
     assert found is not None
     assert found.occupancy.resources.vgprs == 4
@@ -40,6 +41,6 @@ def test_axpy_fills_all_wave_slots(shared_data: Path) -> None:
 
 
 def test_samples_give_no_plan(shared_data: Path) -> None:
-    result = plan_result(decoded(shared_data / "thread-trace" / "pc_sampling_folder"))
+    result = plan_result(analysis(shared_data / "thread-trace" / "pc_sampling_folder"))
 
     assert [finding.id for finding in result.findings] == ["plan-samples-only"]

@@ -9,13 +9,15 @@ import numpy as np
 import orjson
 import pytest
 
-from wavescope.formats.exporter import ExportOptions
-from wavescope.formats.rocprofv3.csv_reader import IMPORTER as CSV_IMPORTER
-from wavescope.formats.rocprofv3.json_reader import IMPORTER as JSON_IMPORTER
+from tests.registered import importer_called
+from wavescope.formats import ExportOptions
 from wavescope.formats.rocprofv3.json_writer import write_rocprofv3_json
 from wavescope.formats.sniff import probe
 from wavescope.model.columns import AGENTS, KERNELS, OPS, PROCESSES
 from wavescope.model.trace import Trace
+
+CSV_IMPORTER = importer_called("rocprofv3 CSV")
+JSON_IMPORTER = importer_called("rocprofv3 JSON")
 
 
 @pytest.fixture

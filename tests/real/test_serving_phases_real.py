@@ -9,8 +9,9 @@ import pytest
 
 import wavescope
 from tests.phase_score import SCORED, classified, scores, truth_from_markers
-from wavescope.analyze.phases.serving_phases import ServingPhase
-from wavescope.analyze.steps.step_times import LaneStepTimes, nearest_rank
+from wavescope.analyze.phases.found import FoundPhase
+from wavescope.analyze.steps.step_times import LaneStepTimes
+from wavescope.arrays.group_statistics import nearest_rank
 
 LEAST = 0.9
 LABELLED_BY_RANGES = (
@@ -20,8 +21,8 @@ LABELLED_BY_RANGES = (
     "kineto/sglang/sglang_Qwen3-8B_decode.json.gz",
 )
 LABELLED_BY_FILE = (
-    ("rocprofv3/gfx1151/prefill_kernel_trace.csv", ServingPhase.PREFILL),
-    ("rocprofv3/gfx1151/decode_kernel_trace.csv", ServingPhase.DECODE),
+    ("rocprofv3/gfx1151/prefill_kernel_trace.csv", FoundPhase.PREFILL),
+    ("rocprofv3/gfx1151/decode_kernel_trace.csv", FoundPhase.DECODE),
 )
 NOT_SERVING = (
     "kineto/mi210/gpu_only_trace.json.gz",
@@ -44,11 +45,11 @@ def test_precision_and_recall_by_gpu_time(shared_data: Path, name: str) -> None:
             assert recall is not None
             assert precision >= LEAST
             assert recall >= LEAST
-    assert (truth == ServingPhase.DECODE).any()
+    assert (truth == FoundPhase.DECODE).any()
 
 
 @pytest.mark.parametrize(("name", "phase"), LABELLED_BY_FILE)
-def test_traces_of_one_phase(shared_data: Path, name: str, phase: ServingPhase) -> None:
+def test_traces_of_one_phase(shared_data: Path, name: str, phase: FoundPhase) -> None:
     with wavescope.open(shared_data / name) as trace:
         truth = np.full(len(trace.ops), phase, np.int8)
         found = scores(trace, classified(trace), truth)
@@ -62,7 +63,7 @@ def test_training_and_encoders_are_not_claimed(shared_data: Path, name: str) -> 
     with wavescope.open(shared_data / name) as trace:
         codes = set(classified(trace).codes.tolist())
 
-    assert codes <= {ServingPhase.UNCLASSIFIED, ServingPhase.COMMUNICATION}
+    assert codes <= {FoundPhase.UNCLASSIFIED, FoundPhase.COMMUNICATION}
 
 
 @pytest.mark.parametrize(

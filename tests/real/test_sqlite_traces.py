@@ -13,19 +13,20 @@ import numpy as np
 import orjson
 import pytest
 
-from wavescope.formats.importer import Importer
-from wavescope.formats.rocpd import reader as rocpd
-from wavescope.formats.rpd import reader as rpd
-from wavescope.formats.rtl import reader as rtl
+from tests.registered import importer_called
+from wavescope.formats import Importer
 from wavescope.formats.sniff import probe
 from wavescope.model.columns import LAUNCHES, MARKER_INSTANT, TABLES
 from wavescope.model.trace import Trace
 
+RTL = importer_called("rocm-trace-lite")
+RPD = importer_called("rocmProfileData")
+ROCPD = importer_called("rocpd")
 FILES = {
-    "rtl/hip_4gpu.db": rtl.IMPORTER,
-    "rtl/ctypes_markers.db": rtl.IMPORTER,
-    "rpd/synthetic_v3.rpd": rpd.IMPORTER,
-    "rocprofv3/rocpd_v3_sample.db": rocpd.IMPORTER,
+    "rtl/hip_4gpu.db": RTL,
+    "rtl/ctypes_markers.db": RTL,
+    "rpd/synthetic_v3.rpd": RPD,
+    "rocprofv3/rocpd_v3_sample.db": ROCPD,
 }
 
 
@@ -38,7 +39,7 @@ def test_each_file_is_known_by_one_importer(
     shared_data: Path, name: str, importer: Importer
 ) -> None:
     seen = probe(shared_data / name)
-    ours = (rtl.IMPORTER, rpd.IMPORTER, rocpd.IMPORTER)
+    ours = (RTL, RPD, ROCPD)
     assert [candidate for candidate in ours if candidate.matches(seen)] == [importer]
 
 

@@ -8,9 +8,8 @@ import pytest
 
 import wavescope
 from tests.formats.trace_processor import ask
-from wavescope.formats.chrome import writer as chrome_json
-from wavescope.formats.exporter import ExportOptions
-from wavescope.formats.perfetto import writer as perfetto
+from tests.registered import exporter_called
+from wavescope.formats import ExportOptions
 from wavescope.model.trace import Trace
 
 TRACES = (
@@ -30,9 +29,11 @@ def slice_totals(trace: Trace) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("name", TRACES)
-@pytest.mark.parametrize("module", [perfetto, chrome_json], ids=["pftrace", "json"])
-def test_every_slice_is_found(tmp_path: Path, shared_data: Path, name: str, module: object) -> None:
-    exporter = module.EXPORTER  # type: ignore[attr-defined]
+@pytest.mark.parametrize("written_as", ["perfetto", "chrome-json"], ids=["pftrace", "json"])
+def test_every_slice_is_found(
+    tmp_path: Path, shared_data: Path, name: str, written_as: str
+) -> None:
+    exporter = exporter_called(written_as)
     path = tmp_path / f"trace{exporter.suffixes[0]}"
     with wavescope.open(shared_data / name) as trace:
         exporter.write(trace.source, path, ExportOptions(), lambda done, total: None)
@@ -48,7 +49,9 @@ def test_every_slice_is_found(tmp_path: Path, shared_data: Path, name: str, modu
 def test_our_own_reader_finds_the_same_rows(tmp_path: Path, shared_data: Path, name: str) -> None:
     path = tmp_path / "trace.pftrace"
     with wavescope.open(shared_data / name) as before:
-        perfetto.EXPORTER.write(before.source, path, ExportOptions(), lambda done, total: None)
+        exporter_called("perfetto").write(
+            before.source, path, ExportOptions(), lambda done, total: None
+        )
         with wavescope.open(path) as after:
             assert slice_totals(after) == slice_totals(before)
             assert len(after.links) == len(before.links)

@@ -10,7 +10,7 @@ import pytest
 from wavescope.analyze.traffic.kernel_traffic import TrafficOptions, each_dispatch, kernel_traffic
 from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS
 from wavescope.formats.counters.counter_files import read_counter_file
-from wavescope.model.chips.catalogue import chip_named
+from wavescope.model.chips import chip_named
 
 COPIED_BYTES = 8 << 20
 """vcopy copies 1,048,576 doubles."""

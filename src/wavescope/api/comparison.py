@@ -1,19 +1,18 @@
-"""What changed between traces."""
+"""What changed between traces, and whether repeated runs of a new version are slower."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
+from wavescope.analyze import compare as comparing
+from wavescope.analyze.compare import CheckOptions, CompareOptions
 from wavescope.api.opened import PathLike, opened, with_notes
 from wavescope.errors import UsageError
-from wavescope.model.result import Result
+from wavescope.model.result import Finding, Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
-
-if TYPE_CHECKING:
-    from wavescope.analyze.compare.comparison import CompareOptions
 
 
 def compare(
@@ -23,10 +22,70 @@ def compare(
     selection: Selection | None = None,
 ) -> Result:
     """What changed from the first trace to each of the others, and which parts account for it."""
-    from wavescope.analyze.compare.comparison import compare as compared  # noqa: PLC0415
-
     if len(traces) < 2:
-        raise UsageError("at least two traces are compared")
+        raise UsageError(
+            "at least two traces are compared",
+            hint="wavescope compare old.db new.db, or --base old*.db --new new*.db for a verdict",
+        )
     with ExitStack() as stack:
         chosen = [stack.enter_context(opened(trace, selection)) for trace in traces]
-        return with_notes(compared(chosen, options), chosen)
+        return with_notes(comparing.compare(chosen, options), chosen)
+
+
+def check_runs(
+    base: Sequence[Trace | PathLike],
+    new: Sequence[Trace | PathLike],
+    options: CheckOptions | None = None,
+    *,
+    selection: Selection | None = None,
+) -> Result:
+    """Whether the runs of a new version are slower than those of the base.
+
+    The fact `verdict` is pass, improvement, regression or inconclusive; the tables say why.
+    """
+    if not base or not new:
+        raise UsageError(
+            "a verdict needs the runs of both versions",
+            hint="wavescope compare --base old1.db old2.db --new new1.db new2.db",
+        )
+    options = options or CheckOptions()
+    _require_distinct([*base, *new])
+    notes: list[Finding] = []
+    base_values, new_values = (
+        [_run_values(run, options, selection, notes) for run in runs] for runs in (base, new)
+    )
+    renamed: Sequence[comparing.Rename] = ()
+    if options.match_renamed and comparing.may_be_renamed(base_values, new_values):
+        with opened(base[0], selection) as first, opened(new[0], selection) as other:
+            renamed = comparing.renamed_between(first, other, options.runs.figures)
+    _, result = comparing.check_regression(base_values, new_values, options, renamed)
+    return result.with_findings(notes).with_facts({"metric": options.runs.metric.value})
+
+
+def _require_distinct(runs: Sequence[Trace | PathLike]) -> None:
+    """A trace given twice is one run, and would make the noise look smaller than it is."""
+    seen: set[str] = set()
+    for run in runs:
+        path = run.path if isinstance(run, Trace) else os.fspath(run)
+        place = os.path.realpath(path)
+        if place in seen:
+            raise UsageError(
+                f"{path} is given twice", hint="every run counts once: record another one"
+            )
+        seen.add(place)
+
+
+def _run_values(
+    run: Trace | PathLike,
+    options: CheckOptions,
+    selection: Selection | None,
+    notes: list[Finding],
+) -> comparing.RunValues:
+    """The values of one run; `notes` is told what its reader had to skip or repair.
+
+    The trace is closed again, so that many runs need little memory.
+    """
+    with opened(run, selection) as trace:
+        values = comparing.run_values(trace, options.runs)
+        notes += with_notes(Result(""), [trace]).findings
+        return values

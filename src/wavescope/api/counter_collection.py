@@ -53,7 +53,7 @@ from wavescope.collect.torch_ranges import without_ranges_because
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.formats.counters import read_workload, write_counter_csv
 from wavescope.formats.counters.torch_operators import passes_with_operators, write_consolidated
-from wavescope.formats.output import replaced, require_free
+from wavescope.formats.files import replaced, require_free
 from wavescope.model.counters import CounterPass
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.result import Result

@@ -48,7 +48,7 @@ from wavescope.api.opened import PathLike, paths_of
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.formats.counters import read_workload
 from wavescope.formats.counters.torch_operators import dispatch_operators
-from wavescope.formats.output import replaced
+from wavescope.formats.files import replaced
 from wavescope.formats.toml_rules import read_rules
 from wavescope.model.counters import CounterTable
 from wavescope.model.result import Result

@@ -7,14 +7,11 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from wavescope.api.opened import PathLike
-from wavescope.formats import open_source, selected_source
-from wavescope.formats.exporter import ExportOptions
-from wavescope.formats.exporters import exporter_for
-from wavescope.formats.output import replaced, require_free
-from wavescope.formats.wavescope.merge_plan import RankFrom
-from wavescope.formats.wavescope.writer import write_trace
-from wavescope.formats.write_output import write_output
-from wavescope.model.progress import no_progress
+from wavescope.formats import ExportOptions, exporter_for, open_source, write_source
+from wavescope.formats.files import replaced, require_free
+from wavescope.formats.wavescope.writing import RankFrom, write_trace
+from wavescope.model.progress import Progress, no_progress
+from wavescope.model.selected_source import selected_source
 from wavescope.model.selection import Selection
 
 
@@ -24,17 +21,22 @@ def convert(
     *,
     format: str = "",  # noqa: A002  named as on the command line
     selection: Selection | None = None,
+    short_names: bool = True,
     force: bool = False,
+    progress: Progress = no_progress,
 ) -> Path:
-    """Write the trace at `path` to `output`, in the format its suffix or `format` names."""
-    target = Path(output)
+    """Write the trace at `path` to `output`, in the format its suffix or `format` names.
+
+    Timelines show short kernel names, unless `short_names` is false, and keep the whole ones.
+    """
+    target, inputs = Path(output), [Path(path)]
     exporter = exporter_for(target, format)
-    require_free(target, [Path(path)], force=force)
-    options = ExportOptions(gzip=target.name.endswith(".gz"))
+    require_free(target, inputs, force=force)
+    options = ExportOptions(short_names=short_names)
     with closing(open_source(path)) as source:
         chosen = selected_source(source, selection or Selection())
-        write_output(
-            exporter, chosen, target, [Path(path)], options, force=force, progress=no_progress
+        write_source(
+            chosen, target, exporter, options, inputs=inputs, force=force, progress=progress
         )
     return target
 

@@ -196,8 +196,8 @@ def record_demo(
 def generate_demo(output: Path, progress: Progress = no_progress) -> int:
     """Write a computed trace of the same shape; how many ops it has."""
     from wavescope.collect.demo import demo_trace  # noqa: PLC0415
-    from wavescope.formats.output import replaced  # noqa: PLC0415
-    from wavescope.formats.wavescope.writer import write_trace  # noqa: PLC0415
+    from wavescope.formats.files import replaced  # noqa: PLC0415
+    from wavescope.formats.wavescope.writing import write_trace  # noqa: PLC0415
     from wavescope.model.columns import OPS  # noqa: PLC0415
 
     with closing(demo_trace()) as source, replaced(output, [], force=True) as temporary:

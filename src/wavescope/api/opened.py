@@ -31,8 +31,8 @@ def with_notes(result: Result, traces: Sequence[Trace]) -> Result:
     """The result, and a finding for everything that readers skipped or repaired."""
     from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
 
-    result.findings += [finding for trace in traces for finding in input_repaired(trace)]
-    return result
+    notes = (finding for trace in traces for finding in input_repaired(trace))
+    return result.with_findings(notes)
 
 
 def paths_of(given: PathLike | Sequence[PathLike]) -> list[Path]:

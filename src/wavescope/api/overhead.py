@@ -37,9 +37,9 @@ def overhead(
     `against` names kept measurements to compare with, the oldest first. The measurement is kept at
     `save`, and `page` becomes a page of HTML.
     """
-    from wavescope.analyze.compare.overhead_table import OverheadCheck, overhead_result  # noqa: PLC0415
+    from wavescope.analyze.compare import OverheadCheck, overhead_result  # noqa: PLC0415
     from wavescope.collect.overhead import load_runs, measured_arms, save_runs  # noqa: PLC0415
-    from wavescope.formats.output import require_free  # noqa: PLC0415
+    from wavescope.formats.files import require_free  # noqa: PLC0415
 
     check = OverheadCheck(threshold_percent)
     for output in (save, page):
@@ -58,9 +58,10 @@ def overhead(
     return result
 
 
-def costs_too_much(result: Result) -> bool:
-    """Whether a mode really costs more than the threshold."""
-    return "costs" in result.table("overhead").column("verdict")
+def costs_too_much(result: Result) -> bool | None:
+    """Whether a mode really costs more than the threshold; None where that is unclear."""
+    verdicts = result.table("overhead").column("verdict")
+    return True if "costs" in verdicts else None if "unclear" in verdicts else False
 
 
 def _trace_facts(path: Path) -> TraceFacts:
@@ -77,7 +78,7 @@ def _trace_facts(path: Path) -> TraceFacts:
 
 
 def _write_page(result: Result, path: Path, *, force: bool) -> None:
-    from wavescope.formats.output import replaced  # noqa: PLC0415
+    from wavescope.formats.files import replaced  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415
     from wavescope.render.overhead_page import overhead_page  # noqa: PLC0415
 

@@ -10,33 +10,48 @@ from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
 
 if TYPE_CHECKING:
-    from wavescope.analyze.phases.phase_tables import PhaseTableOptions
+    from wavescope.analyze.phases import PhaseOptions
+    from wavescope.analyze.steps import StepOptions
 
 
 def phases(
     trace: Trace | PathLike,
-    options: PhaseTableOptions | None = None,
+    options: PhaseOptions | None = None,
     *,
     selection: Selection | None = None,
 ) -> Result:
     """What each phase of a trace did: times, ops, top kernels.
 
-    Phases are told by markers, in a trace without marker ranges by names and structure.
+    Phases are told by markers where these tell them apart, else by names and structure.
     """
-    from wavescope.analyze.phases.phase_tables import phase_tables  # noqa: PLC0415
-    from wavescope.analyze.phases.phases_result import serving_phases_result  # noqa: PLC0415
+    from wavescope.analyze.phases import tables as phases_result  # noqa: PLC0415
 
     with opened(trace, selection) as chosen:
-        result = phase_tables(chosen, options)
-        if not result.facts["range_count"]:
-            result = serving_phases_result(chosen, options.kernels if options else None)
-            result.facts["range_count"] = 0
-        return with_notes(result, [chosen])
+        return with_notes(phases_result(chosen, options), [chosen])
 
 
-def steps(trace: Trace | PathLike, *, selection: Selection | None = None) -> Result:
-    """How long each step takes, found by what repeats on each queue, and the slow ones."""
-    from wavescope.analyze.phases.steps_result import steps_result  # noqa: PLC0415
+def steps(
+    trace: Trace | PathLike,
+    options: StepOptions | None = None,
+    *,
+    selection: Selection | None = None,
+    most_steps: int | None = None,
+) -> Result:
+    """How long each step takes, the slow ones, and the first `most_steps` of them (all by default).
 
+    Steps are told by markers where several are named like steps, else by what repeats on queues.
+    """
+    from wavescope.analyze.phases import phases_of  # noqa: PLC0415
+    from wavescope.analyze.steps import StepOptions, steps_of, steps_result  # noqa: PLC0415
+
+    options = options or StepOptions()
     with opened(trace, selection) as chosen:
-        return with_notes(steps_result(chosen), [chosen])
+        told = phases_of(chosen, use_markers=options.use_markers)
+        found = steps_of(
+            chosen,
+            options,
+            marked=None if told.marked is None else told.marked.marked_ops,
+            repeated=None if told.found is None else told.found.steps,
+        )
+        result = steps_result(found, told.labels, told.codes, most_steps)
+        return with_notes(result.with_facts({"op_count": len(chosen.ops)}), [chosen])

@@ -77,21 +77,23 @@ def write_timeline(
     run: RecordedRun, recording: Recording, progress: Progress = no_progress
 ) -> None:
     """Write the Perfetto timeline that the options of the run ask for, if they do."""
-    from wavescope.formats import open_source  # noqa: PLC0415
-    from wavescope.formats.exporter import ExportOptions  # noqa: PLC0415
-    from wavescope.formats.exporters import exporter_for  # noqa: PLC0415
-    from wavescope.formats.write_output import write_output  # noqa: PLC0415
+    from wavescope.formats import (  # noqa: PLC0415
+        ExportOptions,
+        exporter_for,
+        open_source,
+        write_source,
+    )
 
     timeline = run.options.timeline
     if timeline is None or recording.output is None:
         return
     with closing(open_source(recording.output)) as source:
-        write_output(
-            exporter_for(timeline, "perfetto"),
+        write_source(
             source,
             timeline,
-            [recording.output],
+            exporter_for(timeline, "perfetto"),
             ExportOptions(gzip=timeline.name.endswith(".gz")),
+            inputs=[recording.output],
             force=run.options.force,
             progress=progress,
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wavescope.api.opened import PathLike, opened, paths_of
 from wavescope.formats import open_trace
-from wavescope.formats.output import replaced, require_free
+from wavescope.formats.files import replaced, require_free
 from wavescope.model.result import Finding, Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace

@@ -124,3 +124,9 @@ def _standard_deviation(ordered: Array) -> float:
         return math.sqrt(max(0, count * squares - total * total)) / count
     # Squares of the values themselves would cancel where the spread is small beside the values.
     return float(np.std((ordered.astype(np.int64) - lowest).astype(np.float64)))
+
+
+def nearest_rank(values: IntArray, percent: int) -> int:
+    """The smallest value that at least `percent` % of the values do not exceed."""
+    rank = max(1, math.ceil(values.size * percent / 100))
+    return int(np.partition(values, rank - 1)[rank - 1])

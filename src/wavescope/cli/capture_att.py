@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import shlex
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     FOR_PEOPLE,
@@ -24,11 +19,8 @@ from wavescope.cli.options import (
 )
 from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
-from wavescope.errors import MachineError, OutputExistsError, UsageError
-
-if TYPE_CHECKING:
-    from wavescope.collect.capture import AttOptions
-    from wavescope.model.result import Result
+from wavescope.errors import UsageError
+from wavescope.model.result import Result
 
 _SIZE = re.compile(r"(\d{1,12})([KMG]?)(?:i?B)?|0x([0-9a-f]{1,10})", re.ASCII | re.IGNORECASE)
 
@@ -77,49 +69,27 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.collect.capture import capture, nothing_traced_hint  # noqa: PLC0415
-
     output = OutputOptions.from_arguments(arguments)
     options = _options(arguments)
     if arguments.dry_run:
-        _print_plan(options, output)
+        _print_dry_run(wavescope.record_capture(options, dry_run=True), output)
         return 0
-    if options.output.exists() and any(options.output.iterdir()) and not arguments.force:
-        raise OutputExistsError(options.output)
-    with program_output_apart() if output.format not in FOR_PEOPLE else nullcontext():
-        end, folders = capture(options, os.environ)
-    if not folders:
-        raise MachineError(
-            f"rocprofv3 left no thread trace in {options.output}",
-            hint=nothing_traced_hint(options, end),
-        )
-    if end.status != 0:
-        say(f"rocprofv3 ended with {end.words}; its trace is used", label="note")
+    result = wavescope.record_capture(
+        options, force=arguments.force, keeps_stdout=output.format not in FOR_PEOPLE
+    )
+    for finding in result.findings:
+        say(finding.evidence, label="note")
+    folders = [str(folder) for folder in result.table("folders").column("folder")]
     if not arguments.quiet:
         for folder in folders:
             say(f"wrote {folder}")
     if arguments.no_analysis:
-        print_result(_captured(options, folders), output)
+        print_result(result, output)
         return 0
     return _analyse(folders[-1], arguments)
 
 
-@contextmanager
-def program_output_apart() -> Iterator[None]:
-    """Send what a started program prints to standard error: standard output is for the result."""
-    sys.stdout.flush()
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-
-
-def _options(arguments: argparse.Namespace) -> AttOptions:
-    from wavescope.collect.capture import AttOptions  # noqa: PLC0415  only what is asked for
-
+def _options(arguments: argparse.Namespace) -> wavescope.CaptureOptions:
     command = tuple(arguments.command)
     if command[:1] == ("--",):
         command = command[1:]
@@ -127,7 +97,7 @@ def _options(arguments: argparse.Namespace) -> AttOptions:
         raise UsageError(
             "which program?", hint="wavescope capture-att --kernel REGEX -- python3 bench.py"
         )
-    return AttOptions(
+    return wavescope.CaptureOptions(
         command=command,
         kernel=arguments.kernel,
         iterations=arguments.iterations,
@@ -140,34 +110,19 @@ def _options(arguments: argparse.Namespace) -> AttOptions:
     )
 
 
-def _print_plan(options: AttOptions, output: OutputOptions) -> None:
-    from wavescope.collect.capture import INPUT_NAME, command_line, input_text  # noqa: PLC0415
-    from wavescope.model.result import Result  # noqa: PLC0415
-
-    text, line = input_text(options), shlex.join(command_line(options))
+def _print_dry_run(result: Result, output: OutputOptions) -> None:
     if output.format is OutputFormat.JSON:
-        facts = {"input_file": text, "command": line, "path": str(options.output / INPUT_NAME)}
-        print_result(Result("Thread trace, not run", facts=dict(facts)), output)
+        print_result(result, output)
         return
-    print(f"# {options.output / INPUT_NAME}\n{text}\n# command\n{line}")
+    facts = result.facts
+    print(f"# {facts['path']}\n{facts['input_file']}\n# command\n{facts['command']}")
 
 
-def _captured(options: AttOptions, folders: list[Path]) -> Result:
-    from wavescope.model.result import Result, ResultColumn, ResultTable, Unit  # noqa: PLC0415
-
-    columns = (ResultColumn("folder", "Folder", Unit.NAME, "one traced dispatch each"),)
-    rows = [(str(folder),) for folder in folders]
-    facts = {"kernel": options.kernel, "command": shlex.join(options.command)}
-    return Result(
-        "Thread trace", [ResultTable("folders", "Folders", columns, list(rows))], facts=dict(facts)
-    )
-
-
-def _analyse(folder: Path, arguments: argparse.Namespace) -> int:
+def _analyse(folder: str, arguments: argparse.Namespace) -> int:
     """What `wavescope hotspots --plan` shows of the folder, in the format that was asked for."""
     from wavescope.cli.main import command_of, entry_for  # noqa: PLC0415  a command runs another
 
-    line = [str(folder), "--plan"]
+    line = [folder, "--plan"]
     if arguments.format or arguments.json:
         line += ["--format", "json" if arguments.json else arguments.format]
     if arguments.quiet:

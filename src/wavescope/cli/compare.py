@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.compare_runs import add_check_flags, check_runs, figure_options
-from wavescope.cli.inputs import add_rules_flag, add_traces_argument, opened_trace, tell_no_ops
+from wavescope.cli.compare_runs import add_check_flags, figure_options, print_verdict
+from wavescope.cli.inputs import add_rules_flag, add_traces_argument, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
     add_filter_flags,
     add_output_flags,
     add_quiet_flag,
+    add_step_flag,
     selection_from,
 )
 from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
-from wavescope.errors import UsageError
+from wavescope.model.result import Result
 
 if TYPE_CHECKING:
-    from wavescope.analyze.compare.comparison import CompareOptions, Part
-    from wavescope.model.result import Result
-    from wavescope.model.selection import Selection
+    from wavescope.analyze.compare import CompareOptions
 
 PARTS = ("operator", "category", "kernel", "phase", "step")
 _WATERFALL_ROWS = 12
@@ -48,9 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--no-match", action="store_true", help="do not look for kernels that were renamed"
     )
-    group.add_argument(
-        "--step", metavar="REGEX", default="", help="markers that are steps (default: usual names)"
-    )
+    add_step_flag(group)
     add_check_flags(parser)
     add_filter_flags(parser)
     add_output_flags(parser)
@@ -58,50 +54,32 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from wavescope.api.comparison import compare  # noqa: PLC0415  NumPy, which --help need not wait for
+
     output = OutputOptions.from_arguments(arguments)
     selection = selection_from(arguments)
     if arguments.base or arguments.new:
-        return check_runs(arguments, output, selection)
-    if len(arguments.traces) < 2:
-        raise UsageError(
-            "at least two traces are compared",
-            hint="wavescope compare old.db new.db, or --base old*.db --new new*.db for a verdict",
-        )
-    result = _compared(arguments, output, selection)
-    details = () if arguments.by else _said_elsewhere(result)
+        return print_verdict(arguments, output, selection)
+    options = _compare_options(arguments, output)
+    with Progress(f"comparing {len(arguments.traces)} traces", quiet=arguments.quiet):
+        result = compare(arguments.traces, options, selection=selection)
+    if not selection.is_everything:
+        result = result.with_facts({"selection": str(selection)})
+    if not all(result.table("traces").column("op_count")):
+        tell_no_ops(selection, quiet=arguments.quiet)
+    details = () if arguments.by else _summarised_tables(result)
     result, hidden = without_details(result, output, details)
     print_result(result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
     return 0
 
 
-def _compared(arguments: argparse.Namespace, output: OutputOptions, selection: Selection) -> Result:
-    from wavescope.analyze.compare.comparison import compare  # noqa: PLC0415  slow to import
-    from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
-    from wavescope.model.selection import select  # noqa: PLC0415
-
-    options = _compare_options(arguments, output)
-    with ExitStack() as stack:
-        traces = [
-            stack.enter_context(opened_trace(path, quiet=arguments.quiet))
-            for path in arguments.traces
-        ]
-        with Progress(f"comparing {len(traces)} traces", quiet=arguments.quiet):
-            result = compare([select(trace, selection) for trace in traces], options)
-        result.findings += [finding for trace in traces for finding in input_repaired(trace)]
-    if not selection.is_everything:
-        result.facts["selection"] = str(selection)
-    if not all(result.table("traces").column("op_count")):
-        tell_no_ops(selection, quiet=arguments.quiet)
-    return result
-
-
 def _compare_options(arguments: argparse.Namespace, output: OutputOptions) -> CompareOptions:
-    from wavescope.analyze.compare.comparison import CompareOptions  # noqa: PLC0415
+    from wavescope.analyze.compare import CompareOptions, Part  # noqa: PLC0415  NumPy, too
 
     people = output.format in FOR_PEOPLE and not output.tables
     return CompareOptions(
-        parts=arguments.by,
+        parts=tuple(map(Part, arguments.by)) if arguments.by else None,
         figures=figure_options(arguments),
         match_renamed=not arguments.no_match,
         waterfall_rows=min(_WATERFALL_ROWS, output.rows) if people else 0,
@@ -109,21 +87,19 @@ def _compare_options(arguments: argparse.Namespace, output: OutputOptions) -> Co
     )
 
 
-def _said_elsewhere(result: Result) -> list[str]:
+def _summarised_tables(result: Result) -> list[str]:
     """The tables of which another one tells the most."""
     by_operator = any(table.name == "waterfall_operators" for table in result.tables)
     details = ["operators", "categories", "kernel_totals"]
     return [*details, "waterfall_categories"] if by_operator else details
 
 
-def _parts(text: str) -> tuple[Part, ...]:
-    from wavescope.analyze.compare.comparison import Part  # noqa: PLC0415
-
+def _parts(text: str) -> tuple[str, ...]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in PARTS:
             raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(PARTS)}")
-    return tuple(Part(name) for name in PARTS if name in names)
+    return tuple(name for name in PARTS if name in names)
 
 
 COMMAND = Command(

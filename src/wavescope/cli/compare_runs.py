@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.cli.argument_numbers import natural_number, percentage, significance
-from wavescope.cli.inputs import TRACE, opened_trace
+from wavescope.cli.inputs import TRACE
 from wavescope.cli.options import FOR_PEOPLE, OutputOptions
 from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
-from wavescope.errors import UsageError
+from wavescope.errors import EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE, EXIT_OK, UsageError
+from wavescope.model.result import Result
 
 if TYPE_CHECKING:
-    from wavescope.analyze.compare.check_options import CheckOptions, Per
-    from wavescope.analyze.compare.figures import FigureOptions
-    from wavescope.analyze.compare.renames import Rename
-    from wavescope.analyze.compare.run_values import RunOptions, RunValues
-    from wavescope.model.result import Finding, Result
+    from wavescope.analyze.compare import CheckOptions, FigureOptions
     from wavescope.model.selection import Selection
 
-_EXIT_CODES = {"pass": 0, "improvement": 0, "regression": 1, "inconclusive": 2}
+_EXIT_CODES = {
+    "pass": EXIT_OK,
+    "improvement": EXIT_OK,
+    "regression": EXIT_CHECK_FAILED,
+    "inconclusive": EXIT_INCONCLUSIVE,
+}
 
 
 def add_check_flags(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "repeated runs",
         "With --base and --new a verdict; exit code 0 pass or improvement, 1 regression, "
-        "2 inconclusive (also of a wrong command line, which prints no verdict).",
+        "5 inconclusive.",
     )
     group.add_argument(
         "--base", metavar="TRACE", type=TRACE, nargs="+", help="runs of the old version"
@@ -96,7 +96,7 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
 
 def figure_options(arguments: argparse.Namespace) -> FigureOptions:
     """How ops are named and grouped, as the flags say."""
-    from wavescope.analyze.compare.figures import FigureOptions  # noqa: PLC0415
+    from wavescope.analyze.compare import FigureOptions  # noqa: PLC0415  NumPy, which --help need not wait for
     from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415
     from wavescope.names.kernel_meaning import CategoryRules  # noqa: PLC0415
 
@@ -107,76 +107,32 @@ def figure_options(arguments: argparse.Namespace) -> FigureOptions:
     )
 
 
-def check_runs(arguments: argparse.Namespace, output: OutputOptions, selection: Selection) -> int:
+def print_verdict(
+    arguments: argparse.Namespace, output: OutputOptions, selection: Selection
+) -> int:
     """Print the verdict on the runs of --base and --new; the exit code that says it."""
-    if not arguments.base or not arguments.new or arguments.traces:
+    from wavescope.api.comparison import check_runs  # noqa: PLC0415  NumPy, too
+
+    if arguments.traces:
         raise UsageError(
-            "a verdict needs the runs of both versions",
+            "a verdict needs the runs of both versions, and nothing else",
             hint="wavescope compare --base old1.db old2.db --new new1.db new2.db",
         )
-    from wavescope.analyze.compare.regression_check import (  # noqa: PLC0415  slow to import
-        check_regression,
-        only_in_one_arm,
-    )
-
-    run_options, check_options = _check_options(arguments)
-    _require_distinct([*arguments.base, *arguments.new])
-    repaired: list[Finding] = []
-    base, new = (
-        [
-            _run_values(path, run_options, selection, repaired, quiet=arguments.quiet)
-            for path in paths
-        ]
-        for paths in (arguments.base, arguments.new)
-    )
-    renamed: Sequence[Rename] = ()
-    if not arguments.no_match and only_in_one_arm(base, new):
-        renamed = _renamed(arguments, run_options, selection)
-    with Progress(f"testing {len(base) + len(new)} runs", quiet=arguments.quiet):
-        verdict, result = check_regression(base, new, check_options, renamed)
-    result.findings += repaired
-    result.facts["metric"] = arguments.metric
+    options = _check_options(arguments)
+    base, new = arguments.base or (), arguments.new or ()
+    with Progress(f"comparing {len(base) + len(new)} runs", quiet=arguments.quiet):
+        result = check_runs(base, new, options, selection=selection)
+    verdict = str(result.facts["verdict"])
     if not selection.is_everything:
-        result.facts["selection"] = str(selection)
+        result = result.with_facts({"selection": str(selection)})
     if output.format in FOR_PEOPLE and not output.tables:
-        _shorten(result, check_options)
+        result = _for_people(result, options)
     print_result(result, output)
-    return _EXIT_CODES[verdict.value]
+    return _EXIT_CODES[verdict]
 
 
-def _require_distinct(paths: Sequence[str]) -> None:
-    """A trace given twice is one run, and would make the noise look smaller than it is."""
-    seen: dict[str, str] = {}
-    for path in paths:
-        place = os.path.realpath(path)
-        if place in seen:
-            raise UsageError(
-                f"{path} is given twice", hint="every run counts once: record another one"
-            )
-        seen[place] = path
-
-
-def _renamed(
-    arguments: argparse.Namespace, options: RunOptions, selection: Selection
-) -> Sequence[Rename]:
-    """What kernels of the first base run are called in the first new run."""
-    from wavescope.analyze.compare.figures import TraceFigures  # noqa: PLC0415
-    from wavescope.analyze.compare.renames import renames  # noqa: PLC0415
-    from wavescope.model.selection import select  # noqa: PLC0415
-
-    with (
-        opened_trace(arguments.base[0], quiet=arguments.quiet) as base,
-        opened_trace(arguments.new[0], quiet=arguments.quiet) as new,
-        Progress("matching renamed kernels", quiet=arguments.quiet),
-    ):
-        return renames(
-            TraceFigures(select(base, selection), options.figures),
-            TraceFigures(select(new, selection), options.figures),
-        )
-
-
-def _shorten(result: Result, options: CheckOptions) -> None:
-    """Facts for people, in words; programs get all of them as numbers."""
+def _for_people(result: Result, options: CheckOptions) -> Result:
+    """Facts in words, and tables that have rows; programs get all of them, as numbers."""
     facts = result.facts
     level = 100 * (1 - options.test.significance)
     interval = ""
@@ -184,62 +140,46 @@ def _shorten(result: Result, options: CheckOptions) -> None:
         low, high = facts["low_percent"], facts["high_percent"]
         interval = f", {level:g} % interval {low:+.1f} % to {high:+.1f} %"
     shown = ("detectable_percent", "threshold_percent", "run_noise_percent", "steps", "metric")
-    result.facts = {
-        "verdict": facts["verdict"],
-        "change": f"{facts['change_percent']:+.1f} %{interval}",
-        "runs": f"{facts['base_run_count']} base, {facts['new_run_count']} new",
-        **{key: facts[key] for key in (*shown, "selection") if facts.get(key) is not None},
-    }
-    result.tables = [table for table in result.tables if table.rows]
+    return replace(
+        result,
+        tables=[table for table in result.tables if table.rows],
+        facts={
+            "verdict": facts["verdict"],
+            "change": f"{facts['change_percent']:+.1f} %{interval}",
+            "runs": f"{facts['base_run_count']} base, {facts['new_run_count']} new",
+            **{key: facts[key] for key in (*shown, "selection") if facts.get(key) is not None},
+        },
+    )
 
 
-def _check_options(arguments: argparse.Namespace) -> tuple[RunOptions, CheckOptions]:
-    from wavescope.analyze.compare.check_options import CheckOptions, Gate  # noqa: PLC0415
-    from wavescope.analyze.compare.run_values import Metric, RunOptions  # noqa: PLC0415
-    from wavescope.analyze.compare.statistics.step_noise import Statistic  # noqa: PLC0415
-    from wavescope.analyze.compare.statistics.two_arms import TestOptions  # noqa: PLC0415
+def _check_options(arguments: argparse.Namespace) -> CheckOptions:
+    from wavescope.analyze.compare import (  # noqa: PLC0415  NumPy, too
+        CheckOptions,
+        Gate,
+        Metric,
+        Per,
+        RunOptions,
+        Statistic,
+        TestOptions,
+    )
 
-    test = TestOptions(arguments.significance, Statistic(arguments.statistic), arguments.seed)
-    return (
-        RunOptions(
+    return CheckOptions(
+        threshold_percent=arguments.threshold,
+        min_share_percent=arguments.min_share,
+        gate=Gate(arguments.gate),
+        per=Per(_per(arguments)),
+        test=TestOptions(arguments.significance, Statistic(arguments.statistic), arguments.seed),
+        runs=RunOptions(
             metric=Metric(arguments.metric),
             figures=figure_options(arguments),
             step=arguments.step,
             skip_steps=arguments.skip_steps,
         ),
-        CheckOptions(
-            threshold_percent=arguments.threshold,
-            min_share_percent=arguments.min_share,
-            gate=Gate(arguments.gate),
-            per=_per(arguments),
-            test=test,
-        ),
+        match_renamed=not arguments.no_match,
     )
 
 
-def _per(arguments: argparse.Namespace) -> Per:
+def _per(arguments: argparse.Namespace) -> str:
     """Who says which markers are steps, or skips some, means steps."""
-    from wavescope.analyze.compare.check_options import Per  # noqa: PLC0415
-
-    means_steps = bool(arguments.step or arguments.skip_steps)
-    return Per.STEP if arguments.per == "auto" and means_steps else Per(arguments.per)
-
-
-def _run_values(
-    path: str, options: RunOptions, selection: Selection, repaired: list[Finding], *, quiet: bool
-) -> RunValues:
-    """The values of one run; `repaired` is told what its reader had to skip or repair.
-
-    The trace is closed again, so that many runs need little memory.
-    """
-    from wavescope.analyze.compare.run_values import run_values  # noqa: PLC0415
-    from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
-    from wavescope.model.selection import select  # noqa: PLC0415
-
-    with (
-        opened_trace(path, quiet=quiet) as trace,
-        Progress(f"reading {Path(path).name}", quiet=quiet),
-    ):
-        values = run_values(select(trace, selection), options)
-        repaired += input_repaired(trace)
-        return values
+    means_steps = arguments.step or arguments.skip_steps
+    return "step" if arguments.per == "auto" and means_steps else str(arguments.per)

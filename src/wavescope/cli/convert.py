@@ -25,7 +25,7 @@ from wavescope.cli.progress import Progress
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
-    from wavescope.formats.exporter import Exporter, ExportOptions
+    from wavescope.formats import Exporter, ExportOptions
     from wavescope.model.selection import Selection
 
 STANDARD_OUTPUT = Path("-")
@@ -84,7 +84,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.formats.exporter import ExportOptions  # noqa: PLC0415  slow to import
+    from wavescope.formats import ExportOptions  # noqa: PLC0415  slow to import
 
     selection = selection_from(arguments)
     exporter, target = _destination(Path(arguments.trace), arguments.output, arguments.format)
@@ -104,7 +104,7 @@ def _place(exporter: Exporter, target: Path, arguments: argparse.Namespace) -> I
 
     It is refused before the trace is opened, which may take long.
     """
-    from wavescope.formats.output import replaced  # noqa: PLC0415  slow to import
+    from wavescope.formats.files import replaced  # noqa: PLC0415  slow to import
 
     if target == STANDARD_OUTPUT:
         if exporter.is_folder:
@@ -143,7 +143,7 @@ def _export(
 
 def _destination(trace: Path, output: Path | None, format_name: str) -> tuple[Exporter, Path]:
     """The format to write and where to."""
-    from wavescope.formats.exporters import exporter_for  # noqa: PLC0415  slow to import
+    from wavescope.formats import exporter_for  # noqa: PLC0415  slow to import
 
     if output is None:
         exporter = exporter_for(trace, format_name or DEFAULT_FORMAT)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_captures_argument, chosen_capture
+from wavescope.cli.inputs import add_captures_argument
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
 from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from wavescope.model.result import Result
+from wavescope.model.result import Result
 
 EXIT_WORSE = 1
 
@@ -35,16 +32,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def compared(paths: Sequence[str], *, quiet: bool) -> Result:
     """What changed from the first capture to the second."""
-    from wavescope.analyze.capture.decoded import DecodedTrace  # noqa: PLC0415  slow
-    from wavescope.analyze.capture.diff.capture_diff import capture_diff  # noqa: PLC0415
-
     if len(paths) != 2:
         raise UsageError(f"two captures are compared, not {len(paths)}", hint="name A, then B")
-    left, right = (
-        DecodedTrace(chosen_capture(path, reads_waves=True, quiet=quiet)) for path in paths
-    )
-    with Progress("comparing", quiet=quiet):
-        return capture_diff(left, right)
+    with Progress("comparing captures", quiet=quiet) as progress:
+        return wavescope.compare_captures(*paths, progress=progress)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.diff_att import compared
 from wavescope.cli.inputs import add_captures_argument
@@ -19,18 +18,10 @@ from wavescope.cli.options import (
     row_count,
 )
 from wavescope.cli.outputs import print_result, tell_left_out, without_details
-from wavescope.cli.plan import add_counters_flag, planned
+from wavescope.cli.plan import add_counters_flag
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
-from wavescope.errors import UnreadableInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from wavescope.analyze.capture.hotspots import HotspotOptions
-    from wavescope.formats.captures import CaptureLocation
-    from wavescope.model.capture import ThreadTrace
-    from wavescope.model.result import Result
+from wavescope.model.result import Result
 
 _HEADER_FACTS = (
     "kernel",
@@ -125,108 +116,49 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.diff:
         print_result(compared(arguments.captures, quiet=arguments.quiet), output)
         return 0
-    pattern = re.compile(arguments.kernel) if arguments.kernel else None
-    options = _hotspot_options(arguments)
-    from wavescope.formats.captures import find_captures  # noqa: PLC0415  slow to import
-
-    captures = find_captures(arguments.captures)
-    if len(captures) > 1 or pattern is not None:
-        captures, result = _overview(captures, pattern, arguments)
-        if len(captures) > 1:
-            print_result(result, output)
-            if not arguments.quiet and output.format in FOR_PEOPLE:
-                say("name one of them, or choose by --kernel, to see its hotspots")
-            return 0
+    with Progress(f"reading {arguments.captures[0]}", quiet=arguments.quiet) as progress:
+        result = wavescope.hotspots(
+            arguments.captures,
+            _options(arguments),
+            kernel=arguments.kernel,
+            has_overview=True,
+            has_waves=not arguments.no_waves,
+            has_plan=arguments.plan,
+            counters=arguments.counters,
+            progress=progress,
+        )
+    if "capture_count" in result.facts:
+        print_result(result, output)
+        if not arguments.quiet and output.format in FOR_PEOPLE:
+            say("name one of them, or choose by --kernel, to see its hotspots")
+        return 0
     if arguments.rows is None:
         output = replace(output, rows=0)  # --topk says how many
-    result = _report(captures[0], options, arguments)
     if output.format in FOR_PEOPLE:
-        result.facts = {
-            key: result.facts[key]
-            for key in _HEADER_FACTS
-            if result.facts.get(key) not in {None, False, ""}
-        }
+        result = _for_people(result)
     result, hidden = without_details(result, output, _DETAIL_TABLES)
     print_result(result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
     return 0
 
 
-def _hotspot_options(arguments: argparse.Namespace) -> HotspotOptions:
-    from wavescope.analyze.capture.hotspots import HotspotOptions, Mode, View  # noqa: PLC0415  slow to import
-    from wavescope.analyze.capture.source_lines import FrameChoice  # noqa: PLC0415
-
-    return HotspotOptions(
-        topk=arguments.topk,
-        mode=Mode(arguments.mode),
-        view=View(arguments.view),
-        frame=FrameChoice(arguments.frame),
-        has_detail=arguments.detail,
-        context=arguments.context,
+def _for_people(result: Result) -> Result:
+    """The result with those facts only that a page of text begins with."""
+    known = {key: result.facts.get(key) for key in _HEADER_FACTS}
+    return replace(
+        result, facts={key: value for key, value in known.items() if value not in {None, False, ""}}
     )
 
 
-def _report(
-    capture: CaptureLocation, options: HotspotOptions, arguments: argparse.Namespace
-) -> Result:
-    from wavescope.analyze.capture.decoded import DecodedTrace  # noqa: PLC0415
-    from wavescope.analyze.capture.hotspots import hotspots  # noqa: PLC0415
-    from wavescope.formats.captures import ReadOptions, load_thread_trace  # noqa: PLC0415
-
-    with Progress(f"reading {capture.name}", quiet=arguments.quiet) as progress:
-        trace = load_thread_trace(
-            capture, ReadOptions(reads_waves=not arguments.no_waves, report=progress)
-        )
-    with Progress(f"analysing {capture.name}", quiet=arguments.quiet):
-        decoded = DecodedTrace(trace)
-        result = hotspots(decoded, options)
-        if arguments.timeline:
-            from wavescope.analyze.capture.timeline import timeline_facts  # noqa: PLC0415
-
-            result.extend([timeline_facts(decoded)])
-    if arguments.plan:
-        plan = planned(decoded, arguments.counters, quiet=arguments.quiet)
-        result.tables += plan.tables
-        result.findings += plan.findings
-    return result
-
-
-def _overview(
-    captures: Sequence[CaptureLocation],
-    pattern: re.Pattern[str] | None,
-    arguments: argparse.Namespace,
-) -> tuple[list[CaptureLocation], Result]:
-    """The captures whose kernel matches, and a table of them."""
-    from wavescope.analyze.capture.capture_overview import capture_overview  # noqa: PLC0415
-    from wavescope.formats.captures import ReadOptions, load_thread_trace  # noqa: PLC0415
-
-    kept: list[CaptureLocation] = []
-    traces: list[ThreadTrace] = []
-    unreadable: list[str] = []
-    with Progress("reading captures", quiet=arguments.quiet) as progress:
-        for done, capture in enumerate(captures):
-            progress(done, len(captures))
-            try:
-                trace = load_thread_trace(capture, ReadOptions(reads_waves=False))
-            except UnreadableInputError as error:
-                unreadable.append(str(error))
-                continue
-            if pattern is None or pattern.search(trace.kernel_name):
-                kept.append(capture)
-                traces.append(trace)
-    if not kept:
-        raise _nothing_kept(arguments, unreadable)
-    return kept, capture_overview(traces, unreadable)
-
-
-def _nothing_kept(arguments: argparse.Namespace, unreadable: Sequence[str]) -> UnreadableInputError:
-    place = arguments.captures[0]
-    if not arguments.kernel:
-        return UnreadableInputError(place, f"none of its captures can be read: {unreadable[0]}")
-    return UnreadableInputError(
-        place,
-        "it has no capture of a kernel that matches --kernel",
-        hint="without --kernel the captures are listed with their kernels",
+def _options(arguments: argparse.Namespace) -> wavescope.HotspotOptions:
+    return wavescope.HotspotOptions(
+        topk=arguments.topk,
+        mode=arguments.mode,
+        view=arguments.view,
+        frame=arguments.frame,
+        has_detail=arguments.detail,
+        context=arguments.context,
+        has_timeline=arguments.timeline,
     )
 
 

@@ -68,8 +68,7 @@ def _described(trace: Trace, arguments: argparse.Namespace) -> Result:
 
 
 def _formats() -> Result:
-    from wavescope.formats.exporters import exporters  # noqa: PLC0415
-    from wavescope.formats.importers import importers  # noqa: PLC0415
+    from wavescope.formats import exporters, importers  # noqa: PLC0415
     from wavescope.model.result import Result, ResultColumn, ResultTable, Unit  # noqa: PLC0415
 
     readable = ResultTable(

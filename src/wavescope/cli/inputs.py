@@ -22,7 +22,6 @@ from wavescope.errors import UnreadableInputError
 from wavescope.units import count_text
 
 if TYPE_CHECKING:
-    from wavescope.model.capture import ThreadTrace
     from wavescope.model.notes import Notes
     from wavescope.model.selection import Selection
     from wavescope.model.source import TraceSource
@@ -191,19 +190,6 @@ def chosen_rows(source: TraceSource, selection: Selection, *, quiet: bool) -> Tr
     if isinstance(chosen, SelectedSource) and not chosen.has_ops:
         tell_no_ops(selection, quiet=quiet)
     return chosen
-
-
-def chosen_capture(path: str, *, reads_waves: bool, quiet: bool) -> ThreadTrace:
-    """The capture at `path`: its folder, an archive of it, or a folder that holds just one."""
-    from wavescope.formats.captures import (  # noqa: PLC0415  NumPy, too
-        ReadOptions,
-        load_thread_trace,
-        only_capture,
-    )
-
-    capture = only_capture(path)
-    with Progress(f"reading {capture.name}", quiet=quiet) as progress:
-        return load_thread_trace(capture, ReadOptions(reads_waves=reads_waves, report=progress))
 
 
 def tell_no_ops(selection: Selection, *, quiet: bool) -> None:

@@ -31,9 +31,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.formats.output import replaced  # noqa: PLC0415  slow to import
-    from wavescope.formats.wavescope.merge_plan import RankFrom  # noqa: PLC0415
-    from wavescope.formats.wavescope.writer import write_trace  # noqa: PLC0415
+    from wavescope.formats.files import replaced  # noqa: PLC0415  slow to import
+    from wavescope.formats.wavescope.writing import RankFrom, write_trace  # noqa: PLC0415
 
     inputs = [Path(path) for path in arguments.traces]
     with ExitStack() as stack:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_capture_argument, chosen_capture
+from wavescope.cli.inputs import add_capture_argument
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
 from wavescope.cli.outputs import print_result
-
-if TYPE_CHECKING:
-    from wavescope.model.result import Result
+from wavescope.cli.progress import Progress
+from wavescope.model.result import Result
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,40 +39,26 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
-    print_result(_chips() if arguments.chips else _of_kernel(arguments), output)
+    print_result(wavescope.chips() if arguments.chips else _of_kernel(arguments), output)
     return 0
 
 
-def _chips() -> Result:
-    from wavescope.analyze.occupancy.report import chips_table  # noqa: PLC0415  slow to import
-    from wavescope.model.chips.catalogue import chips  # noqa: PLC0415
-    from wavescope.model.result import Result  # noqa: PLC0415
-
-    return Result("Chips", [chips_table(list(chips().values()))])
-
-
 def _of_kernel(arguments: argparse.Namespace) -> Result:
-    from wavescope.analyze.occupancy.traced_kernel import (  # noqa: PLC0415  slow to import
-        StatedResources,
-        stated_occupancy_result,
-        traced_occupancy_result,
-    )
-    from wavescope.model.chips.catalogue import chip_named  # noqa: PLC0415
-
-    stated = StatedResources(
-        chip_named(arguments.arch) if arguments.arch else None,
-        arguments.vgpr,
-        arguments.agpr,
-        arguments.sgpr,
-        arguments.lds,
-        arguments.workgroup,
-        arguments.wave or 0,
-        arguments.cu_mode,
-    )
-    if not arguments.capture:
-        return stated_occupancy_result(stated)
-    trace = chosen_capture(arguments.capture, reads_waves=False, quiet=arguments.quiet)
-    return traced_occupancy_result(trace, stated)
+    with Progress(
+        f"reading {arguments.capture or arguments.arch}", quiet=arguments.quiet
+    ) as progress:
+        return wavescope.occupancy(
+            arguments.arch or "",
+            capture=arguments.capture,
+            vgprs=arguments.vgpr,
+            agprs=arguments.agpr,
+            sgprs=arguments.sgpr,
+            lds_bytes=arguments.lds,
+            workgroup_size=arguments.workgroup,
+            wave_size=arguments.wave or 0,
+            cu_mode=arguments.cu_mode,
+            progress=progress,
+        )
 
 
 def _count(text: str) -> int:

@@ -115,6 +115,17 @@ def add_marker_flag(group: Arguments, meaning: str) -> None:
     )
 
 
+def add_step_flag(group: Arguments) -> None:
+    """--step: which markers are steps, a regular expression of Python."""
+    group.add_argument(
+        "--step",
+        metavar="REGEX",
+        type=regular_expression,
+        default="",
+        help="markers that are steps (default: usual names)",
+    )
+
+
 def add_filter_flags(parser: argparse.ArgumentParser) -> None:
     """Which rows of the trace are meant."""
     group = parser.add_argument_group(

@@ -21,12 +21,14 @@ from wavescope.cli.outputs import print_result
 from wavescope.cli.program_options import add_softgpu_option, program_command
 from wavescope.cli.terminal import say
 from wavescope.collect import OverheadOptions, RecordMode
-from wavescope.errors import UsageError
+from wavescope.errors import EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE, EXIT_OK, UsageError
 from wavescope.model.overhead_runs import CPU, WALL, ArmRun, MetricKind
 from wavescope.model.result import Result
 from wavescope.units import duration_text
 
 _MOST_ROUNDS = 1_000
+_EXIT_CODES = {True: EXIT_CHECK_FAILED, None: EXIT_INCONCLUSIVE, False: EXIT_OK}
+"""With --fail, of whether a mode costs too much."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +114,8 @@ def _add_result_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--fail",
         action="store_true",
-        help="exit with 1 when a mode really costs more than the threshold",
+        help="exit with 1 when a mode really costs more than the threshold, with 5 when that is "
+        "unclear",
     )
     add_force_flag(parser)
 
@@ -143,7 +146,7 @@ def _run(arguments: argparse.Namespace) -> int:
     print_result(shown, output)
     if not arguments.quiet:
         _say_files(arguments.save, arguments.html)
-    return 1 if arguments.fail and costs_too_much(result) else 0
+    return _EXIT_CODES[costs_too_much(result)] if arguments.fail else EXIT_OK
 
 
 def _options(arguments: argparse.Namespace) -> OverheadOptions:

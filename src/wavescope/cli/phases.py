@@ -1,4 +1,4 @@
-"""`wavescope phases`: what each marked phase of a program did on the GPUs."""
+"""`wavescope phases`: what each phase of a program did on the GPUs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_rules_flag, add_trace_argument, opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_rules_flag, add_trace_argument, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
+    add_marker_flag,
     add_output_flags,
     add_quiet_flag,
     numbers,
@@ -18,13 +19,12 @@ from wavescope.cli.options import (
 from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
+from wavescope.model.result import Result, ResultTable, Value
 from wavescope.units import counted, duration_text
 
 if TYPE_CHECKING:
-    from wavescope.analyze.phases.phase_tables import PhaseTableOptions
-    from wavescope.model.result import Result, ResultTable, Value
+    from wavescope.analyze.phases import PhaseOptions
     from wavescope.model.selection import Selection
-    from wavescope.model.trace import Trace
 
 _KERNELS_SHOWN = 10
 _PHASES_SHOWN = 20
@@ -33,6 +33,10 @@ _OWN_SHARE = 20
 _NO_RANGES = (
     "the trace has no marker ranges, so phases are told by names and structure; to mark them use "
     "roctx, NVTX or torch.profiler.record_function"
+)
+_FEW_RANGES = (
+    "the ranges of this trace do not tell phases apart, or hold less than half of the GPU time: "
+    "phases are told by names and structure; --marker . shows the ranges"
 )
 _HEADER_FACTS = ("path", "selection", "op_count", "range_count", "attribution")
 
@@ -46,12 +50,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="all",
         help="one list of phases for all, for each process, or for each thread (default all)",
     )
-    group.add_argument(
-        "--marker",
-        metavar="GLOB",
-        default="",
-        help="only phases with a range whose name matches, such as 'decode*'",
-    )
+    add_marker_flag(group, "only marked phases with a range whose name matches, such as '^decode'")
     group.add_argument(
         "--keep-numbers",
         action="store_true",
@@ -80,71 +79,54 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from wavescope.api.phases import phases  # noqa: PLC0415  NumPy, which --help need not wait for
+
     output = OutputOptions.from_arguments(arguments)
     for_people = output.format in FOR_PEOPLE and not output.tables
     selection = _selection(arguments)
     options = _options(arguments, for_people=for_people)
-    with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
-        from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
-        from wavescope.analyze.phases.phase_tables import phase_tables  # noqa: PLC0415
-        from wavescope.model.selection import select  # noqa: PLC0415
-
-        with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
-            chosen = select(trace, selection)
-            result = phase_tables(chosen, options) if not arguments.without_markers else None
-            if result is None or not result.facts["range_count"]:
-                result = _without_markers(chosen, options.kernels, arguments)
-        result.findings += input_repaired(trace)
-    result.facts = {"path": arguments.trace, **result.facts}
-    if not selection.is_everything:
-        result.facts["selection"] = str(selection)
+    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
+        result = phases(arguments.trace, options, selection=selection)
+    chosen = {} if selection.is_everything else {"selection": str(selection)}
+    result = replace(result, facts={"path": arguments.trace, **result.facts, **chosen})
     _tell(result, selection, arguments)
     if for_people:
-        _fit_for_people(result, most=_PHASES_SHOWN if arguments.rows != 0 else None)
+        result = _for_people(result, most=_PHASES_SHOWN if arguments.rows != 0 else None)
         output = replace(output, rows=0)
     print_result(result, output)
     return 0
 
 
-def _without_markers(trace: Trace, kernels: int | None, arguments: argparse.Namespace) -> Result:
-    from wavescope.analyze.phases.phase_rules import built_in_rules  # noqa: PLC0415
-    from wavescope.analyze.phases.phases_result import serving_phases_result  # noqa: PLC0415
-    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415
-
-    rules = built_in_rules()
-    if arguments.phase_rules:
-        rules = rules.extended(read_rules(arguments.phase_rules))
-    result = serving_phases_result(trace, kernels, rules)
-    if not arguments.without_markers:
-        result.facts["range_count"] = 0
-    return result
-
-
 def _selection(arguments: argparse.Namespace) -> Selection:
-    from wavescope.model.selection import Selection  # noqa: PLC0415  slow to import
+    from wavescope.model.selection import Selection  # noqa: PLC0415  NumPy, too
 
     return Selection(
         gpus=arguments.gpu or (), processes=arguments.pid or (), ranks=arguments.rank or ()
     )
 
 
-def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseTableOptions:
-    from wavescope.analyze.phases.marker_paths import PhaseScope  # noqa: PLC0415
-    from wavescope.analyze.phases.marker_phases import PhaseOptions  # noqa: PLC0415
-    from wavescope.analyze.phases.phase_tables import PhaseTableOptions  # noqa: PLC0415
-    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415
+def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseOptions:
+    from wavescope.analyze.phases import (  # noqa: PLC0415  NumPy, too
+        PhaseOptions,
+        PhaseRules,
+        PhaseScope,
+    )
+    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415  the same
     from wavescope.names.kernel_meaning import CategoryRules  # noqa: PLC0415
 
     asked = arguments.rows
     kernels = asked if asked is not None else _KERNELS_SHOWN if for_people else 0
-    return PhaseTableOptions(
-        phases=PhaseOptions(
-            scope=PhaseScope(arguments.per), merge_numbers=not arguments.keep_numbers
-        ),
+    return PhaseOptions(
+        scope=PhaseScope(arguments.per),
+        merge_numbers=not arguments.keep_numbers,
         marker=arguments.marker,
+        use_markers=not arguments.without_markers,
         kernels=kernels or None,
         full_names=arguments.full_names,
         rules=CategoryRules.from_document(read_rules(arguments.rules)) if arguments.rules else None,
+        phase_rules=PhaseRules.from_document(read_rules(arguments.phase_rules))
+        if arguments.phase_rules
+        else None,
     )
 
 
@@ -156,26 +138,34 @@ def _tell(result: Result, selection: Selection, arguments: argparse.Namespace) -
         tell_no_ops(selection, quiet=arguments.quiet)
     elif result.facts.get("range_count") == 0:
         say(_NO_RANGES, label="note")
+    elif result.facts["source"] != "markers" and result.facts.get("range_count"):
+        say(_FEW_RANGES, label="note")
     elif arguments.marker and not result.table("phases").rows:
         say(f"no phase matches '{arguments.marker}'", label="note")
 
 
-def _fit_for_people(result: Result, most: int | None) -> None:
+def _for_people(result: Result, most: int | None) -> Result:
     """One table of kernels for each phase, headed as `=== prefill (74 ops, ...) ===`.
 
     Of very many phases those with most GPU time are kept, in their order.
     """
-    result.facts = {key: result.facts[key] for key in _HEADER_FACTS if key in result.facts}
     phases, kernels = _largest(result.table("phases"), most), result.table("phase_kernels")
     width = [column.name for column in phases.columns].index("path") + 1
     by_phase: dict[tuple[Value, ...], list[tuple[Value, ...]]] = {}
     for row in kernels.rows:
         by_phase.setdefault(row[:width], []).append(row[width:])
-    result.tables = [phases]
-    for row, record in zip(phases.rows, phases.records(), strict=True):
-        rows = by_phase.get(row[:width])
-        if rows and _has_page(record):
-            result.tables.append(_page(kernels, width, rows, _title(row[: width - 1], record)))
+    pages = [
+        ResultTable(
+            "phase_kernels",
+            _title(row[: width - 1], record),
+            kernels.columns[width:],
+            by_phase[row[:width]],
+        )
+        for row, record in zip(phases.rows, phases.records(), strict=True)
+        if row[:width] in by_phase and _has_page(record)
+    ]
+    facts = {key: result.facts[key] for key in _HEADER_FACTS if key in result.facts}
+    return replace(result, tables=[phases, *pages], facts=facts)
 
 
 def _largest(phases: ResultTable, most: int | None) -> ResultTable:
@@ -201,25 +191,17 @@ def _title(scope: tuple[Value, ...], record: dict[str, Value]) -> str:
     return f"=== {prefix}{record['path']} ({ops}, {gpu_time} GPU time) ==="
 
 
-def _page(
-    kernels: ResultTable, width: int, rows: list[tuple[Value, ...]], title: str
-) -> ResultTable:
-    from wavescope.model.result import ResultTable  # noqa: PLC0415
-
-    return ResultTable("phase_kernels", title, kernels.columns[width:], rows)
-
-
 COMMAND = Command(
     "phases",
-    "Show what each marked phase did: for every path of nested ranges (roctx, NVTX, profiler "
+    "Show what each phase did: for every path of nested ranges (roctx, NVTX, profiler "
     "annotations; merged over repetitions) how often it occurred, its wall and GPU time, and its "
     "top kernels with a note on what they are. docs/phases.md says which op belongs to which. "
-    "Without ranges, prefill and decode are told by kernel names and by structure, with a "
-    "confidence (docs/serving-phases.md).",
+    "Where ranges do not tell phases apart, prefill and decode are told by kernel names and by "
+    "structure, with a confidence (docs/serving-phases.md).",
     (
         Example("wavescope phases trace.db", "prefill, decode, ... with their top kernels"),
         Example(
-            "wavescope phases trace.db --marker 'decode*' -n 20", "more kernels of decode only"
+            "wavescope phases trace.db --marker '^decode' -n 20", "more kernels of decode only"
         ),
         Example("wavescope phases trace.db --per process", "each rank for itself"),
         Example("wavescope phases trace.db --without-markers", "prefill and decode by structure"),

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import COUNTER_FILE, add_capture_argument, chosen_capture
+from wavescope.cli.inputs import COUNTER_FILE, add_capture_argument
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
 from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from wavescope.analyze.capture.decoded import DecodedTrace
-    from wavescope.analyze.capture.plan.context import Counters
-    from wavescope.model.result import Result
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,37 +34,10 @@ def add_counters_flag(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def kernel_counters(
-    decoded: DecodedTrace, counters: Sequence[str], *, quiet: bool
-) -> Counters | None:
-    """The counters of the traced kernel in files of other runs, None where there are no files."""
-    from wavescope.analyze.capture.plan.kernel_counters import counters_of_trace_kernel  # noqa: PLC0415
-    from wavescope.api.traffic import memory_counters  # noqa: PLC0415  NumPy, too
-
-    if not counters:
-        return None
-    return counters_of_trace_kernel(
-        decoded, memory_counters(counters, lambda path: Progress(f"reading {path}", quiet=quiet))
-    )
-
-
-def planned(decoded: DecodedTrace, counters: Sequence[str], *, quiet: bool) -> Result:
-    """The plan of a trace, with the counters in files of other runs."""
-    from wavescope.analyze.capture.plan.plan import plan_result  # noqa: PLC0415
-
-    found = kernel_counters(decoded, counters, quiet=quiet)
-    with Progress(f"planning {decoded.trace.capture.name}", quiet=quiet):
-        return plan_result(decoded, found)
-
-
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.analyze.capture.capture_findings import capture_findings  # noqa: PLC0415
-    from wavescope.analyze.capture.decoded import DecodedTrace  # noqa: PLC0415
-
     output = OutputOptions.from_arguments(arguments)
-    trace = chosen_capture(arguments.capture, reads_waves=True, quiet=arguments.quiet)
-    result = planned(DecodedTrace(trace), arguments.counters, quiet=arguments.quiet)
-    result.findings += capture_findings(trace)
+    with Progress(f"reading {arguments.capture}", quiet=arguments.quiet) as progress:
+        result = wavescope.plan(arguments.capture, counters=arguments.counters, progress=progress)
     print_result(result, output)
     return 0
 

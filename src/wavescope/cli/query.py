@@ -9,16 +9,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_trace_argument, opened_source, tell_notes
 from wavescope.cli.options import OutputFormat, add_quiet_flag, add_rows_flag, output_format
 from wavescope.cli.progress import Progress
 from wavescope.cli.query_output import write_query
-
-if TYPE_CHECKING:
-    from wavescope.formats.importer import Probe
 
 _FORMATS = ("table", *(choice.value for choice in OutputFormat))
 
@@ -56,28 +52,21 @@ def _run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _database(path: Path, *, raw: bool, quiet: bool) -> Iterator[Path]:
     """The SQLite file to query: the trace itself, or a temporary one made from it."""
-    from wavescope.formats.sniff import probe  # noqa: PLC0415  slow to import
     from wavescope.formats.sqlite.read_only_query import require_sqlite  # noqa: PLC0415
+    from wavescope.formats.wavescope import is_wavescope_file  # noqa: PLC0415  slow to import
 
-    seen = probe(path)
+    is_own_file = is_wavescope_file(path)
     if raw:
-        require_sqlite(path, seen.head)
-        yield path
-    elif _is_own_file(seen):
+        require_sqlite(path)
+    if raw or is_own_file:
         yield path
     else:
         with tempfile.TemporaryDirectory(prefix="wavescope-") as folder:
             yield _converted(path, Path(folder), quiet=quiet)
 
 
-def _is_own_file(seen: Probe) -> bool:
-    from wavescope.formats.wavescope.importer import IMPORTER  # noqa: PLC0415  slow to import
-
-    return IMPORTER.matches(seen)
-
-
 def _converted(path: Path, folder: Path, *, quiet: bool) -> Path:
-    from wavescope.formats.wavescope.writer import write_trace  # noqa: PLC0415  slow to import
+    from wavescope.formats.wavescope.writing import write_trace  # noqa: PLC0415  slow to import
 
     target = folder / "trace.db"
     with (

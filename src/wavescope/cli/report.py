@@ -64,7 +64,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.formats.output import replaced, require_free  # noqa: PLC0415  slow to import
+    from wavescope.formats.files import replaced, require_free  # noqa: PLC0415  slow to import
 
     target: Path = arguments.output or Path("report.html")
     inputs = [Path(path) for path in (*arguments.traces, *arguments.additions)]
@@ -104,13 +104,13 @@ def _added_results(paths: Sequence[Path]) -> list[Result]:
     """The results in files; overhead measurements as one, each beside the ones before it."""
     from wavescope.collect.overhead import load_runs  # noqa: PLC0415  slow to import
     from wavescope.collect.overhead.file import SCHEMA  # noqa: PLC0415  slow to import
-    from wavescope.formats.result_file import json_document, load_result  # noqa: PLC0415
+    from wavescope.formats.results import json_document, load_result  # noqa: PLC0415
 
     are_runs = {path: json_document(path).get("schema") == SCHEMA for path in paths}
     added = [load_result(path) for path in paths if not are_runs[path]]
     runs = [load_runs(path) for path in paths if are_runs[path]]
     if runs:
-        from wavescope.analyze.compare.overhead_table import overhead_result  # noqa: PLC0415
+        from wavescope.analyze.compare import overhead_result  # noqa: PLC0415
 
         *earlier, last = runs
         added.insert(0, overhead_result(last, earlier))

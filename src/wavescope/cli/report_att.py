@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_capture_argument, chosen_capture
+from wavescope.cli.inputs import add_capture_argument
 from wavescope.cli.options import (
     add_force_flag,
     add_json_flag,
@@ -14,7 +15,7 @@ from wavescope.cli.options import (
     add_quiet_flag,
 )
 from wavescope.cli.outputs import tell_written
-from wavescope.cli.plan import add_counters_flag, kernel_counters
+from wavescope.cli.plan import add_counters_flag
 from wavescope.cli.progress import Progress
 
 
@@ -29,27 +30,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.analyze.capture.decoded import DecodedTrace  # noqa: PLC0415
-    from wavescope.analyze.capture.page.capture_report import capture_report  # noqa: PLC0415
-    from wavescope.formats.output import replaced, require_free  # noqa: PLC0415
-    from wavescope.names.kernel_names import short_name  # noqa: PLC0415  slow to import
-    from wavescope.render.html.capture_page import capture_page  # noqa: PLC0415
-    from wavescope.render.html.page import write_page  # noqa: PLC0415
-
-    target: Path = arguments.output or Path("capture.html")
-    inputs = [Path(arguments.capture)]
-    require_free(target, inputs, force=arguments.force)
-    trace = chosen_capture(arguments.capture, reads_waves=True, quiet=arguments.quiet)
-    decoded = DecodedTrace(trace)
-    counters = kernel_counters(decoded, arguments.counters, quiet=arguments.quiet)
-    with Progress(f"analysing {trace.capture.name}", quiet=arguments.quiet):
-        report = capture_report(decoded, counters)
-    title = arguments.title or short_name(trace.kernel_name) or trace.capture.name
-    with (
-        replaced(target, inputs, force=arguments.force) as temporary,
-        temporary.open("w", encoding="utf-8") as stream,
-    ):
-        write_page(capture_page(report, title), stream)
+    with Progress(f"analysing {arguments.capture}", quiet=arguments.quiet) as progress:
+        target = wavescope.capture_report(
+            arguments.capture,
+            arguments.output or Path("capture.html"),
+            title=arguments.title or "",
+            counters=arguments.counters,
+            force=arguments.force,
+            progress=progress,
+        )
     tell_written(target, "html", arguments)
     return 0
 

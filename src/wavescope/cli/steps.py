@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_trace_argument, opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_trace_argument, tell_no_ops
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
     add_filter_flags,
     add_output_flags,
     add_quiet_flag,
+    add_step_flag,
     selection_from,
 )
 from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
-
-if TYPE_CHECKING:
-    from wavescope.model.result import ResultTable
+from wavescope.model.result import ResultTable
 
 _NO_STEPS = "nothing repeats at least three times in a row on any queue: no steps to measure"
 _DETAIL_TABLES = ("steps",)
@@ -30,33 +28,35 @@ _DETAIL_TABLES = ("steps",)
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_trace_argument(parser)
+    group = parser.add_argument_group("steps")
+    add_step_flag(group)
+    group.add_argument(
+        "--without-markers", action="store_true", help="tell steps by what repeats in any case"
+    )
     add_filter_flags(parser)
     add_output_flags(parser)
     add_quiet_flag(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from wavescope.analyze.steps import StepOptions  # noqa: PLC0415  NumPy, which --help need not wait for
+    from wavescope.api.phases import steps  # noqa: PLC0415
+
     output = OutputOptions.from_arguments(arguments)
     selection = selection_from(arguments)
-    with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
-        from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
-        from wavescope.analyze.phases.steps_result import steps_result  # noqa: PLC0415  slow
-        from wavescope.model.selection import select  # noqa: PLC0415
-
-        with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
-            chosen = select(trace, selection)
-            result = steps_result(chosen, most_steps=output.rows or None)
-            op_count = len(chosen.ops)
-        result.findings += input_repaired(trace)
+    options = StepOptions(arguments.step, use_markers=not arguments.without_markers)
+    most = output.rows or None
+    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
+        result = steps(arguments.trace, options, selection=selection, most_steps=most)
     if not selection.is_everything:
-        result.facts["selection"] = str(selection)
-    if not op_count:
+        result = result.with_facts({"selection": str(selection)})
+    if not result.facts["op_count"]:
         tell_no_ops(selection, quiet=arguments.quiet)
     elif not result.facts["step_count"] and not arguments.quiet:
         say(_NO_STEPS, label="note")
     result, hidden = without_details(result, output, _DETAIL_TABLES)
     if output.format in FOR_PEOPLE and not output.tables:
-        result.tables = [_without_single_process(table) for table in result.tables]
+        result = result.with_only_tables(map(_without_single_process, result.tables))
     print_result(result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
     return 0
@@ -77,10 +77,10 @@ def _without_single_process(table: ResultTable) -> ResultTable:
 COMMAND = Command(
     "steps",
     "Show how long each step takes, whether the trace has markers or not: steps (decode steps, "
-    "training iterations, graph replays) are found by what repeats in the sequence of kernels of "
-    "each queue. Prints how many there are, median and 95th percentile from start to start, GPU "
-    "busy time, and the slow ones; warm-up is left out and counted. docs/serving-phases.md "
-    "defines every number.",
+    "training iterations, graph replays) are ranges named like steps, else what repeats in the "
+    "sequence of kernels of each queue. Prints how many there are, median and 95th percentile from "
+    "start to start, GPU busy time, and the slow ones; warm-up is left out and counted. "
+    "docs/serving-phases.md defines every number.",
     (
         Example("wavescope steps trace.db", "steps by kind, and the slow ones"),
         Example("wavescope steps trace.json.gz --gpu 0 --json", "of one GPU, as JSON"),

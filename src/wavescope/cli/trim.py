@@ -30,8 +30,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.formats.output import replaced  # noqa: PLC0415  slow to import
-    from wavescope.formats.wavescope.writer import write_trace  # noqa: PLC0415
+    from wavescope.formats.files import replaced  # noqa: PLC0415  slow to import
+    from wavescope.formats.wavescope.writing import write_trace  # noqa: PLC0415
 
     selection = selection_from(arguments)
     if selection.is_everything:

@@ -33,7 +33,7 @@ GET_DECODER = (
 
 
 @dataclass(frozen=True)
-class AttOptions:
+class CaptureOptions:
     """What to trace, and where to leave it."""
 
     command: tuple[str, ...]
@@ -80,7 +80,7 @@ def iteration_range(text: str) -> str:
     return f"[{', '.join(parts)}]"
 
 
-def input_text(options: AttOptions) -> str:
+def input_text(options: CaptureOptions) -> str:
     """The job file: YAML, with texts quoted as JSON does, which is YAML as well."""
     rows: list[tuple[str, str]] = [
         ("kernel_include_regex", json.dumps(options.kernel)),
@@ -101,7 +101,7 @@ def input_text(options: AttOptions) -> str:
     return "jobs:\n  -\n" + "".join(f"    {key}: {value}\n" for key, value in rows)
 
 
-def command_line(options: AttOptions, rocprofv3: str = "rocprofv3") -> list[str]:
+def command_line(options: CaptureOptions, rocprofv3: str = "rocprofv3") -> list[str]:
     """What is run."""
     return [rocprofv3, "-i", str(options.output / INPUT_NAME), "--", *options.command]
 
@@ -117,7 +117,7 @@ def find_rocprofv3(environment: Mapping[str, str]) -> Path:
     raise MachineError("rocprofv3 is not installed here", hint=GET_ROCPROFV3)
 
 
-def find_decoder(options: AttOptions, rocprofv3: Path, environment: Mapping[str, str]) -> Path:
+def find_decoder(options: CaptureOptions, rocprofv3: Path, environment: Mapping[str, str]) -> Path:
     """The trace decoder's library where rocprofv3 looks for it, or an error on how to get it."""
     searched = list(_decoder_folders(options, rocprofv3, environment))
     for folder in searched:
@@ -129,7 +129,7 @@ def find_decoder(options: AttOptions, rocprofv3: Path, environment: Mapping[str,
 
 
 def capture(
-    options: AttOptions,
+    options: CaptureOptions,
     environment: Mapping[str, str],
     launched: Callable[[list[str], Mapping[str, str]], ProgramEnd] = launch,
 ) -> tuple[ProgramEnd, list[Path]]:
@@ -159,7 +159,7 @@ def trace_folders(root: Path) -> list[Path]:
     return found
 
 
-def nothing_traced_hint(options: AttOptions, end: ProgramEnd) -> str:
+def nothing_traced_hint(options: CaptureOptions, end: ProgramEnd) -> str:
     """Why there may be no folder, the likeliest first."""
     if end.status != 0:
         return f"rocprofv3 did not end well ({end.words}): its own messages above say why"
@@ -171,7 +171,7 @@ def nothing_traced_hint(options: AttOptions, end: ProgramEnd) -> str:
 
 
 def _decoder_folders(
-    options: AttOptions, rocprofv3: Path, environment: Mapping[str, str]
+    options: CaptureOptions, rocprofv3: Path, environment: Mapping[str, str]
 ) -> Iterable[Path]:
     if options.decoder is not None:
         return [options.decoder]

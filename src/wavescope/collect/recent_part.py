@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 import orjson
 
+from wavescope.formats.session.folder import RECENT_PART, RECENT_PART_DRAFT, process_bases
 from wavescope.formats.session.layout import OPS, OpRecordKind
-from wavescope.formats.session.op_survey import lane_keys
-from wavescope.formats.session.session import RECENT_PART, RECENT_PART_DRAFT, process_bases
+from wavescope.formats.session.queue_keys import queue_keys
 from wavescope.formats.session.spent_records import forget_finished, forget_ops, opened_stream
 
 _MOST_TIME = (1 << 63) - 1
@@ -89,7 +89,7 @@ class RecentPart:
         for start in range(first, end_place, 1 << 16):
             records = ops.records_at(np.arange(start, min(end_place, start + (1 << 16))))
             chosen = records[records["kind"] == OpRecordKind.DISPATCH]
-            keys, counts = np.unique(lane_keys(chosen), return_counts=True)
+            keys, counts = np.unique(queue_keys(chosen), return_counts=True)
             for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
                 fallen[key] += count
         self._forgotten[base] = end_place

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from wavescope.collect.launcher import parent_of
 from wavescope.errors import MachineError, UsageError
+from wavescope.formats.session.folder import DORMANT, read_session_facts
 from wavescope.formats.session.layout import CONTROL_PAGE, CONTROL_SUFFIX, MAGIC, VERSION
-from wavescope.formats.session.session import DORMANT, read_session_facts
 
 _CONTROL_NAME = re.compile(rf"\d{{1,10}}-\d{{1,20}}\.{CONTROL_SUFFIX}", re.ASCII)
 _RECORDING_OFFSET = 12

@@ -1,26 +1,51 @@
-"""Opens any known trace, whatever its format."""
+"""Traces as files of any format: opened whatever they are, written as whatever is asked for.
+
+Each format has a folder with its reader and writer, which `registry` names and nobody else
+imports; what several share lies beside the folders.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from wavescope.errors import UnknownFormatError, UnreadableInputError
-from wavescope.formats.importers import importers
+from wavescope.formats.files import replaced
+from wavescope.formats.registry import (
+    Exporter,
+    ExportOptions,
+    Importer,
+    exporter_for,
+    exporters,
+    importer_of,
+    importers,
+)
 from wavescope.formats.sniff import probe
-from wavescope.model.selected_source import selected_source
+from wavescope.model.progress import Progress, no_progress
 from wavescope.model.source import TraceSource
 from wavescope.model.trace import Trace
 
-__all__ = ["open_source", "open_trace", "selected_source"]
+__all__ = [
+    "ExportOptions",
+    "Exporter",
+    "Importer",
+    "exporter_for",
+    "exporters",
+    "importers",
+    "open_source",
+    "open_trace",
+    "write_source",
+]
 
 
 def open_source(path: str | os.PathLike[str]) -> TraceSource:
     """The trace at `path` as a source of batches; the format is told from the content."""
     seen = probe(Path(path))
-    for importer in importers(seen):
-        if importer.matches(seen):
-            return importer.open(seen.path)
+    importer = importer_of(seen)
+    if importer is not None:
+        return importer.open(seen.path)
     if seen.is_cut:
         raise UnreadableInputError(
             path, "its gzip data is damaged (it ends early)", hint="was it copied completely?"
@@ -35,3 +60,23 @@ def open_source(path: str | os.PathLike[str]) -> TraceSource:
 def open_trace(path: str | os.PathLike[str]) -> Trace:
     """The trace at `path`; columns are loaded when they are first used."""
     return Trace(open_source(path))
+
+
+def write_source(
+    source: TraceSource,
+    target: Path,
+    exporter: Exporter,
+    options: ExportOptions = ExportOptions(),  # noqa: B008  frozen
+    *,
+    inputs: Sequence[Path],
+    force: bool = False,
+    progress: Progress = no_progress,
+) -> None:
+    """Write `source` in the format of `exporter` to `target`, which is whole or untouched.
+
+    It is compressed when its name ends in .gz, too. Nothing is written over one of `inputs`, and
+    over anything else only with `force`.
+    """
+    is_packed = options.gzip or target.name.endswith(".gz")
+    with replaced(target, inputs, force=force, is_folder=exporter.is_folder) as temporary:
+        exporter.write(source, temporary, replace(options, gzip=is_packed), progress)

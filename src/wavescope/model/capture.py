@@ -1,9 +1,9 @@
-"""A thread trace (ATT) in memory: one kernel dispatch, its instructions as columns, its waves.
+"""A capture in memory: the thread trace (ATT) of one dispatch, its instructions, its waves.
 
 Cycles are shader clock cycles. Instructions are the rows of the disassembly; what waves executed
 are `Waves` events, which name an instruction by its row. A wave's events are the slice
 `event_offsets[wave]:event_offsets[wave + 1]`. Every reader that skips or repairs adds a note, and
-a note makes the trace partial when data is missing.
+a note makes the capture partial when data is missing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from wavescope.model.notes import Notes
 
 Integers = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
@@ -309,11 +311,21 @@ class CaptureFacts(NamedTuple):
     """Wave files that filenames.json lists."""
 
 
+@dataclass(frozen=True)
+class CaptureNotes:
+    """What readers of a capture say: what they mended, and what is not there at all."""
+
+    repaired: Notes = field(default_factory=Notes)
+    """Skipped or mended: the results are of all the data nevertheless."""
+    missing: Notes = field(default_factory=Notes)
+    """Data that should be there and is not: all results are partial."""
+
+
 @dataclass(frozen=True, eq=False)
-class ThreadTrace:
+class Capture:
     """One traced dispatch."""
 
-    capture: CaptureFacts
+    facts: CaptureFacts
     kernel_name: str
     """Demangled where the capture has that, '' where it names none."""
     instructions: Instructions
@@ -326,10 +338,17 @@ class ThreadTrace:
     clock: RealtimeClock | None = None
     kernel_facts: KernelFacts | None = None
     agents: Sequence[AgentFacts] = ()
-    notes: Sequence[str] = ()
-    """What was skipped or repaired, one sentence each."""
-    missing: Sequence[str] = ()
-    """What should be there and is not: results are then partial."""
+    notes: CaptureNotes = field(default_factory=CaptureNotes)
+
+    @property
+    def repaired(self) -> tuple[str, ...]:
+        """What was skipped or repaired, one sentence each."""
+        return tuple(sentence for sentence, _ in self.notes.repaired)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What should be there and is not, one sentence each."""
+        return tuple(sentence for sentence, _ in self.notes.missing)
 
     @property
     def is_partial(self) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import a_trace
 from wavescope.cli.main import main
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 
 HOSTILE_NAME = 'evil\n\x1b[31m</script>|"name"'
 

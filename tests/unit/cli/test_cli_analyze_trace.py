@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.analyze.findings import traces
 from tests.unit.cli.conftest import Run
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 
 
 @pytest.fixture

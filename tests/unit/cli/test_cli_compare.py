@@ -56,7 +56,7 @@ def json_of(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, di
         ("same", "pass", 0),
         ("slow", "regression", 1),
         ("fast", "improvement", 0),
-        ("noisy", "inconclusive", 2),
+        ("noisy", "inconclusive", 5),
     ],
 )
 def test_the_verdict_is_the_exit_code(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.thread_trace_folders import a_capture, step
+from tests.capture_folders import a_capture, step
 from tests.unit.cli.conftest import Run
 
 

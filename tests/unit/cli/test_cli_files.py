@@ -182,7 +182,7 @@ def test_merge_keeps_both_and_tells_ranks_by_name(
     run: Run, trace_file: Path, tmp_path: Path
 ) -> None:
     from tests.builders import a_trace
-    from wavescope.formats.wavescope.writer import write_trace
+    from wavescope.formats.wavescope.writing import write_trace
 
     for rank in (0, 3):
         maker = a_trace().with_kernel("k", 10 * rank, 10 * rank + 5)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import a_trace
 from tests.unit.cli.conftest import Run
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 
 _GEMM = "Cijk_Ailk_Bljk_HHS_BH_Bias_HAS_SAV_UserArgs_MT64x64x256_MI16x16x1_SN"
 
@@ -79,7 +79,9 @@ def test_what_is_shown_can_be_chosen(run: Run, marked_file: Path) -> None:
         found = tables(run("phases", marked_file, "--json", *arguments).out)
         return [row["path"] for row in found["phases"]]
 
-    assert paths("--marker", "pre*") == ["prefill"]
+    assert paths("--marker", "^pre") == ["prefill"]
+    assert paths("--marker", "fill|^step") == ["prefill", "step *"]
+    assert run("phases", marked_file, "--marker", "(").code == 2
     assert paths("--keep-numbers") == ["prefill", "step 1", "step 2", "(outside any range)"]
     kernels = tables(run("phases", marked_file, "--json", "-n", "1").out)["phase_kernels"]
     assert len(kernels) == 1

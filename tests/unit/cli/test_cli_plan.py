@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.thread_trace_folders import a_capture, step
+from tests.capture_folders import a_capture, step
 from tests.unit.cli.conftest import Run
 
 COUNTERS = """Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp

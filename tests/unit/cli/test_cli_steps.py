@@ -9,7 +9,7 @@ import pytest
 
 from tests.serving_traces import DECODE, PREFILL, VLLM_ROCM, Server, labelled
 from tests.unit.cli.conftest import Run
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.trace import Trace
 
 

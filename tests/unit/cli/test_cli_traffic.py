@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import a_trace
 from tests.unit.cli.conftest import Run
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 
 L2 = """Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp
 1,"pa_decode<(int)1>(float*)",TCC_HIT_sum,17,0,1000

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.capture_folders import a_capture, step
 from tests.counters_builder import a_workload
-from tests.thread_trace_folders import a_capture, step
 from tests.unit.cli.conftest import Run
 from wavescope.cli.inputs import GivenInput, Input, given_inputs
 from wavescope.cli.main import COMMANDS, command_of, entry_for

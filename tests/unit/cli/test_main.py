@@ -284,9 +284,9 @@ def test_an_ascii_terminal_gets_escapes_instead_of_a_failure(
 def test_sigterm_removes_what_was_half_written(trace_file: Path) -> None:
     code = (
         "import signal, sys; from wavescope.cli import main\n"
-        "from wavescope.formats.wavescope import exporter\n"
+        "from wavescope.formats.wavescope.writing import writer\n"
         "def write(*_): signal.raise_signal(signal.SIGTERM)\n"
-        "exporter.write_trace = write\n"
+        "writer.write_trace = write\n"
         "sys.exit(main.main(['convert', sys.argv[1], '-o', sys.argv[2]]))"
     )
     target = trace_file.parent / "out.db"

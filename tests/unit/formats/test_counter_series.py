@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.formats.timeline import counter_series
-from wavescope.formats.timeline.counter_series import BinnedSeries, Samples, Span, StepSeries
-from wavescope.formats.timeline.gpu_busy import GpuBusy
+from wavescope.formats.timeline.counter_series import (
+    BinnedSeries,
+    GpuBusy,
+    Samples,
+    Span,
+    StepSeries,
+)
 
 INTERVALS = st.lists(st.tuples(st.integers(-50, 200), st.integers(0, 60)), min_size=1, max_size=30)
 

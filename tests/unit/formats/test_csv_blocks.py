@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.rocprofv3 import csv_blocks
-from wavescope.formats.rocprofv3.csv_blocks import CsvBlocks
+from wavescope.formats import csv_blocks
+from wavescope.formats.csv_blocks import CsvBlocks
 
 HEADER = '"Kind","Function","Start"\n'
 cells = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=15)

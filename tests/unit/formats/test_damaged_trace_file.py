@@ -11,7 +11,7 @@ import pytest
 from tests.builders import a_trace
 from wavescope.errors import UnreadableInputError
 from wavescope.formats import open_source, open_trace
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.columns import CALLS, LAUNCHES, OPS, TABLES
 
 OWN_TIME = "UPDATE rocpd_op SET start = {} WHERE gpuId {} -1"

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sqlite_files import both_ways, needs_native
+from wavescope.formats.sqlite.dispatch_info import parse_dispatch_info
 from wavescope.formats.sqlite.text_column import TextColumn
-from wavescope.formats.wavescope.dispatch_info import parse_dispatch_info
 
 
 @both_ways

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 from wavescope.cli.convert import FORMATS
-from wavescope.formats.exporters import exporters
-from wavescope.formats.importers import importers
+from wavescope.formats import exporters, importers
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "formats.md").read_text()
 READ, WRITTEN = PAGE.split("## Written")

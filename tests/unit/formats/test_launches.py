@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.builders import a_trace
-from wavescope.formats.timeline import id_index
-from wavescope.formats.timeline.id_index import IdIndex
+from wavescope.formats import id_index
+from wavescope.formats.id_index import IdIndex
 from wavescope.formats.timeline.launches import Launches
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, LINKS, OPS

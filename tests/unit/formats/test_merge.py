@@ -8,8 +8,8 @@ import pytest
 
 from tests.builders import TraceMaker, a_trace
 from wavescope.formats import open_trace
-from wavescope.formats.wavescope.merge_plan import RankFrom, plan_merge
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import RankFrom, write_trace
+from wavescope.formats.wavescope.writing.merge_plan import plan_merge
 from wavescope.model.source import read_metadata
 from wavescope.model.trace import Trace
 

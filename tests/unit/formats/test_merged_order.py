@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.formats.timeline.merged_order import merged_in_time_order
+from wavescope.formats.timeline.host_slices import merged_in_time_order
 from wavescope.model.source import Batch
 
 STREAM = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 5)), max_size=25)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from wavescope.errors import OutputExistsError, UsageError
-from wavescope.formats.output import replaced
+from wavescope.formats.files import replaced
 
 
 def names(folder: Path) -> list[str]:

@@ -6,12 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.formats.perfetto.protobuf import double, fixed64, integer, message, text, varint
-from wavescope.formats.perfetto.protobuf_fields import (
+from wavescope.formats.perfetto.protobuf import (
     DamagedMessageError,
+    double,
     fields,
+    fixed64,
+    integer,
+    message,
     signed,
+    text,
     texts,
+    varint,
     varint_at,
 )
 

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.result_file import load_result
+from wavescope.formats.results import load_result
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit
 
 RESULT = Result(

@@ -11,10 +11,9 @@ import pytest
 
 from tests.builders import a_trace
 from wavescope.errors import UnknownFormatError, UnreadableInputError
-from wavescope.formats import open_source
-from wavescope.formats.importers import importers
+from wavescope.formats import importers, open_source
 from wavescope.formats.sniff import probe
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.columns import OPS
 from wavescope.model.trace import Trace
 

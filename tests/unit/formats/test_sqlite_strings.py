@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.formats.sqlite.strings import RowsById, StringCodes, Texts, texts_of
+from wavescope.formats.sqlite.lookup import RowsById, StringCodes, Texts, texts_of
 from wavescope.model.strings import StringTable
 
 

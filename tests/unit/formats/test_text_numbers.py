@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.formats.sqlite.text_column import TextColumn
-from wavescope.formats.sqlite.text_numbers import numbers_of_texts
+from wavescope.formats.sqlite.text_column import TextColumn, numbers_of_texts
 
 
 @pytest.mark.parametrize(

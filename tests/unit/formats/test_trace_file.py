@@ -11,9 +11,7 @@ import pytest
 from tests.builders import TraceMaker, a_trace, random_ops
 from wavescope.errors import UnreadableInputError
 from wavescope.formats import open_source, open_trace
-from wavescope.formats.wavescope.migrations import file_version, migrate
-from wavescope.formats.wavescope.schema import SCHEMA_VERSION
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.columns import TABLES, ColumnType, Table
 from wavescope.model.source import TraceSource, read_columns, read_metadata
 from wavescope.native.library import columns_library
@@ -186,22 +184,13 @@ def test_a_later_schema_is_refused_with_a_hint(tmp_path: Path) -> None:
     assert "update wavescope" in caught.value.hint
 
 
-def test_migration_brings_an_older_file_to_the_current_version(tmp_path: Path) -> None:
-    write_trace([everything().builder], tmp_path / "t.db")
-    connection = sqlite3.connect(tmp_path / "t.db")
-    connection.execute("PRAGMA user_version = 0")
-
-    assert migrate(connection) == 0
-    assert file_version(connection) == SCHEMA_VERSION
-    connection.close()
-
-
 def test_an_older_file_without_a_column_is_read_with_it_unknown(tmp_path: Path) -> None:
     write_trace([everything().builder], tmp_path / "t.db")
     connection = sqlite3.connect(tmp_path / "t.db")
     connection.execute("DROP VIEW kernel")
     connection.execute("ALTER TABLE wavescope_op DROP COLUMN gridX")
     connection.execute("DROP TABLE wavescope_counter")
+    connection.execute("PRAGMA user_version = 0")
     connection.commit()
     connection.close()
 

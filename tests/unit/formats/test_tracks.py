@@ -7,9 +7,8 @@ import pytest
 from tests.builders import TraceMaker, a_trace
 from wavescope.formats.timeline import survey as timeline_survey
 from wavescope.formats.timeline import tracks as tracks_module
-from wavescope.formats.timeline.shown_ids import ShownIds
 from wavescope.formats.timeline.survey import Survey
-from wavescope.formats.timeline.tracks import TrackKind, TrackLayout
+from wavescope.formats.timeline.tracks import ShownIds, TrackKind, TrackLayout
 from wavescope.model.columns import OPS, QUEUES, THREADS
 from wavescope.model.source import read_columns
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 
 from wavescope.errors import UsageError
-from wavescope.model.chips.catalogue import chip_named, chip_of_target_version, chips, find_chip
-from wavescope.model.chips.chip import Accumulators, RegisterFile
-from wavescope.model.chips.matrix_cycles import is_matrix_instruction, matrix_cycles
+from wavescope.model.chips import (
+    Accumulators,
+    RegisterFile,
+    chip_named,
+    chips,
+    find_chip,
+    matrix_cycles,
+)
+from wavescope.model.chips.chip_table import chip_of_target_version, is_matrix_instruction
 
 PROMISED = (
     "gfx906 gfx908 gfx90a gfx940 gfx941 gfx942 gfx950 gfx1030 gfx1100 gfx1151 gfx1200 gfx1201"

@@ -1,1 +1,16 @@
-"""What a thread trace tells: stalls by instruction and line, what waits wait for, how waves ran."""
+"""What a capture tells: stalls by instruction and line, what waits wait for, how waves ran."""
+
+from wavescope.analyze.capture.analysis import CaptureAnalysis
+from wavescope.analyze.capture.coverage import capture_coverage, capture_findings, capture_overview
+from wavescope.analyze.capture.hotspot_report import HotspotOptions, hotspots
+from wavescope.analyze.capture.kernel_occupancy import traced_occupancy_result
+
+__all__ = [
+    "CaptureAnalysis",
+    "HotspotOptions",
+    "capture_coverage",
+    "capture_findings",
+    "capture_overview",
+    "hotspots",
+    "traced_occupancy_result",
+]

@@ -18,7 +18,7 @@ from wavescope.analyze.capture.counter_rules import (
     shared_groups,
 )
 from wavescope.analyze.capture.executed import sums_by_row
-from wavescope.analyze.capture.isa_family import IsaFamily
+from wavescope.analyze.capture.traced_chip import IsaFamily
 from wavescope.model.capture import Codes, Instructions, Integers, Rows
 from wavescope.native.library import columns_library
 

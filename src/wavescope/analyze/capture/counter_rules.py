@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wavescope.analyze.capture.isa_family import IsaFamily
-from wavescope.analyze.capture.waits import parsed_wait
+from wavescope.analyze.capture.instruction_kinds import parsed_wait
+from wavescope.analyze.capture.traced_chip import IsaFamily
 
 MOST_COUNTERS = 8
 LOADS, STORES = 0, 1

@@ -1,51 +1,99 @@
-"""How much of the latency of memory operations other work hid, and how much waves waited for."""
+"""What hides stall and memory latency, and what waves wait for with nothing else to do."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from wavescope.analyze.capture.decoded import DecodedTrace
+from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows, percent_of
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.source_lines import chain_label
-from wavescope.model.capture import Integers, Rows
-from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
+from wavescope.arrays.intervals import Intervals
+from wavescope.model.capture import Integers, Rows, Waves
+from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit
 
 _MOST_ROWS = 15
 _PIECE = 1 << 18
-_COLUMNS = (
-    ResultColumn("instruction", "Operation"),
-    ResultColumn("waits", "Waits", Unit.COUNT, "that this operation ended"),
-    ResultColumn("distance", "Distance", Unit.NONE, "mean cycles from issue to the wait"),
-    ResultColumn("matrix_between", "MFMAs between", Unit.NONE, "mean, from issue to the wait"),
-    ResultColumn("stall", "Waited", Unit.COUNT, "stall of the waits"),
-    ResultColumn("hidden", "Hidden", Unit.COUNT, "cycles in which the wave did other work"),
-    ResultColumn("hidden_percent", "Hidden share", Unit.PERCENT, "of issue to end of wait"),
-    ResultColumn("exposed", "Exposed", Unit.COUNT, "stall in which the SIMD did nothing at all"),
-    ResultColumn("exposed_percent", "Exposed share", Unit.PERCENT, "of the stall of the waits"),
-    ResultColumn("source", "Source"),
-    ResultColumn("row", "Row", Unit.NONE),
-)
+USUAL_MATRIX_CYCLES = 16
+"""Of matrix instructions that the table does not know."""
+_NO_WORK = (Kind.END, Kind.SLEEP)
+"""A wave that has ended only waits for its stores, one that sleeps does nothing."""
 
 
-def latency_hiding(decoded: DecodedTrace, exposed: Rows) -> ResultTable | None:
+def busy_cycles(analysis: CaptureAnalysis) -> Integers:
+    """By row how long it keeps the matrix unit, 0 for all others."""
+    cycles = analysis.matrix_cycles.copy()
+    cycles[analysis.is_of(Kind.MATRIX) & (cycles == 0)] = USUAL_MATRIX_CYCLES
+    return cycles
+
+
+def exposed_stalls(analysis: CaptureAnalysis) -> Rows:
+    """For each event of the waves the cycles of its stall in which its SIMD did nothing.
+
+    An instruction keeps its SIMD busy from its issue to its end, a matrix instruction at least for
+    its own cycles. Only traced waves are seen: other waves of the SIMD may have hidden more.
+    """
+    waves = analysis.waves
+    exposed: Rows = np.maximum(waves.stall, 0)
+    cycles = np.append(busy_cycles(analysis), 0)  # row -1, which no instruction is, takes the last
+    rests = np.append(analysis.is_of(*_NO_WORK), False)
+    for events in _events_of_simds(waves):
+        stall = exposed[events].astype(np.int64)
+        start = waves.time[events]
+        issued = start + stall
+        rows = waves.row[events]
+        end = np.maximum(start + np.maximum(waves.duration[events], stall), issued + cycles[rows])
+        end = np.where(rests[rows], issued, end)
+        busy = Intervals.from_pairs(issued, end)
+        hidden = _covered_before(busy, issued) - _covered_before(busy, start)
+        exposed[events] = stall - hidden
+    return exposed
+
+
+def _events_of_simds(waves: Waves) -> Iterator[Integers]:
+    """The events of the waves of each SIMD."""
+    places = np.stack([waves.shader_engine, waves.cu, waves.simd], axis=1)
+    _, simd_of_wave = np.unique(places, axis=0, return_inverse=True)
+    order = np.argsort(simd_of_wave.reshape(-1), kind="stable")
+    bounds = np.flatnonzero(np.diff(simd_of_wave.reshape(-1)[order])) + 1
+    for members in np.split(order, bounds):
+        if len(members):
+            yield np.concatenate(
+                [np.arange(*waves.event_offsets[[wave, wave + 1]]) for wave in members.tolist()]
+            )
+
+
+def _covered_before(busy: Intervals, times: Integers) -> Integers:
+    """For each time how much of `busy` lies before it."""
+    if not len(busy):
+        return np.zeros(len(times), np.int64)
+    before = np.concatenate([[0], np.cumsum(busy.ends - busy.starts)])
+    place = np.searchsorted(busy.starts, times, side="right")
+    last = np.maximum(place - 1, 0)
+    beyond = np.maximum(busy.ends[last] - times, 0)
+    return np.where(place > 0, before[place] - beyond, 0)
+
+
+def latency_hiding(analysis: CaptureAnalysis, exposed: Rows) -> ResultTable | None:
     """By operation: distance to its wait, stall, what the wave and its SIMD did meanwhile.
 
     `exposed` is by event the part of its stall in which no wave of the SIMD issued anything.
     None without wave files: without times there is no distance.
     """
-    waves, dependencies = decoded.waves, decoded.dependencies
+    waves, dependencies = analysis.waves, analysis.dependencies
     if not len(waves) or not len(dependencies):
         return None
     sums = {
-        name: np.zeros(len(decoded.instructions), np.int64)
+        name: np.zeros(len(analysis.instructions), np.int64)
         for name in ("waits", "distance", "between", "stall", "exposed")
     }
-    matrix = decoded.events_of(Kind.MATRIX)
+    matrix = analysis.events_of(Kind.MATRIX)
     for first in range(0, len(dependencies), _PIECE):
         piece = slice(first, first + _PIECE)
         wait = dependencies.wait_event[piece]
         producer = dependencies.producer_event[dependencies.producer_offsets[1:][piece] - 1]
-        stall = decoded.charges.list_stall[piece]
+        stall = analysis.charges.list_stall[piece]
         issued = waves.time[producer] + waves.stall[producer]
         whole = np.maximum(waves.stall[wait].astype(np.int64), 1)
         values = {
@@ -57,29 +105,40 @@ def latency_hiding(decoded: DecodedTrace, exposed: Rows) -> ResultTable | None:
         }
         for name, cycles in values.items():
             np.add.at(sums[name], waves.row[producer], cycles)
-    times = sums["waits"]
-    ranked = np.argsort(-sums["stall"], kind="stable")
-    ranked = ranked[times[ranked] > 0]
-    rows = [_row(decoded, int(each), sums) for each in ranked[:_MOST_ROWS].tolist()]
-    return ResultTable(
-        "latency_hiding", "Memory latency: hidden and waited for", _COLUMNS, rows, len(ranked)
+    waits, stall, hidden, exposed_sum, between = (
+        sums[name] for name in ("waits", "stall", "distance", "exposed", "between")
     )
-
-
-def _row(decoded: DecodedTrace, row: int, sums: dict[str, Integers]) -> tuple[Value, ...]:
-    waits, stall, hidden, exposed = (
-        int(sums[name][row]) for name in ("waits", "stall", "distance", "exposed")
-    )
-    return (
-        decoded.instructions.text[row],
-        waits,
-        hidden / waits,
-        int(sums["between"][row]) / waits,
-        stall,
-        hidden,
-        100 * hidden / (hidden + stall) if hidden + stall else None,
-        exposed,
-        100 * exposed / stall if stall else None,
-        chain_label(decoded.instructions.frames_of(row)),
-        row,
-    )
+    instructions = analysis.instructions
+    columns: list[ColumnOf[int]] = [
+        ResultColumn("instruction", "Operation").of(lambda row: instructions.text[row]),
+        ResultColumn("waits", "Waits", Unit.COUNT, "that this operation ended").of(
+            lambda row: int(waits[row])
+        ),
+        ResultColumn("distance", "Distance", Unit.NONE, "mean cycles from issue to the wait").of(
+            lambda row: int(hidden[row]) / int(waits[row])
+        ),
+        ResultColumn(
+            "matrix_between", "MFMAs between", Unit.NONE, "mean, from issue to the wait"
+        ).of(lambda row: int(between[row]) / int(waits[row])),
+        ResultColumn("stall", "Waited", Unit.COUNT, "stall of the waits").of(
+            lambda row: int(stall[row])
+        ),
+        ResultColumn("hidden", "Hidden", Unit.COUNT, "cycles in which the wave did other work").of(
+            lambda row: int(hidden[row])
+        ),
+        ResultColumn("hidden_percent", "Hidden share", Unit.PERCENT, "of issue to end of wait").of(
+            lambda row: percent_of(int(hidden[row]), int(hidden[row] + stall[row]))
+        ),
+        ResultColumn(
+            "exposed", "Exposed", Unit.COUNT, "stall in which the SIMD did nothing at all"
+        ).of(lambda row: int(exposed_sum[row])),
+        ResultColumn(
+            "exposed_percent", "Exposed share", Unit.PERCENT, "of the stall of the waits"
+        ).of(lambda row: percent_of(int(exposed_sum[row]), int(stall[row]))),
+        ResultColumn("source", "Source").of(lambda row: chain_label(instructions.frames_of(row))),
+        ResultColumn("row", "Row", Unit.NONE).of(lambda row: row),
+    ]
+    ranked = np.argsort(-stall, kind="stable")
+    ranked = ranked[waits[ranked] > 0]
+    title = "Memory latency: hidden and waited for"
+    return first_rows("latency_hiding", title, columns, ranked.tolist(), _MOST_ROWS)

@@ -8,31 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.capture.decoded import DecodedTrace
+from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows, percent_of
 from wavescope.analyze.capture.source_lines import NO_SOURCE, LineMap, frame_label
-from wavescope.model.capture import Frame, Integers
-from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
+from wavescope.model.capture import Frame, Integers, SourceFile
+from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, table_of
 
 _BAR_CELLS = 20
 _MOST_INSTRUCTIONS = 6
-_CONTEXT_COLUMNS = (
-    ResultColumn("mark", " ", meaning="> marks the hot line"),
-    ResultColumn("line", "Line", Unit.NONE),
-    ResultColumn("stall", "Stall", Unit.COUNT),
-    ResultColumn("charged_stall", "Charged", Unit.COUNT, "with waits charged to producers"),
-    ResultColumn("heat_percent", "Share", Unit.PERCENT, "of all stall, charged or raw as ranked"),
-    ResultColumn("bar", "Heat", meaning="beside the most of any line that is not shown apart"),
-    ResultColumn("text", "Source"),
-)
-_INSTRUCTION_COLUMNS = (
-    ResultColumn("row", "Row", Unit.NONE),
-    ResultColumn("instruction", "Instruction"),
-    ResultColumn("type", "Type"),
-    ResultColumn("stall", "Stall", Unit.COUNT),
-    ResultColumn("stall_rate_percent", "Stall rate", Unit.PERCENT),
-    ResultColumn("hits", "Hits", Unit.COUNT),
-    ResultColumn("latency", "Latency", Unit.COUNT),
-)
 
 
 class ContextSize(NamedTuple):
@@ -54,10 +36,10 @@ class LineHeat:
 
 
 def line_heat(
-    decoded: DecodedTrace, lines: LineMap, apart: Collection[int], *, is_charged: bool
+    analysis: CaptureAnalysis, lines: LineMap, apart: Collection[int], *, is_charged: bool
 ) -> LineHeat:
     """Raw or charged stall of lines."""
-    by_row = decoded.charges.charged if is_charged else decoded.instructions.stall
+    by_row = analysis.charges.charged if is_charged else analysis.instructions.stall
     by_line = lines.summed(by_row)
     shown = np.ones(len(by_line), np.bool_)
     shown[list(apart)] = False
@@ -65,7 +47,7 @@ def line_heat(
 
 
 def context_tables(
-    decoded: DecodedTrace,
+    analysis: CaptureAnalysis,
     lines: LineMap,
     apart: Collection[int],
     heat: LineHeat,
@@ -79,19 +61,18 @@ def context_tables(
     ]
     tables: list[ResultTable] = []
     for rank, line in enumerate(ranked[: size.lines or None], start=1):
-        title = _title(decoded, lines, line, rank, heat)
-        rows = _context_rows(decoded, lines, line, heat, size.around)
-        if rows:
-            tables.append(ResultTable(f"context_{rank}", title, _CONTEXT_COLUMNS, rows))
-        tables.append(
-            ResultTable(
-                f"line_instructions_{rank}",
-                f"Instructions of {frame_label(lines.frames[line])}" if rows else title,
-                _INSTRUCTION_COLUMNS,
-                _instruction_rows(decoded, lines, line),
-                total_rows=int(lines.row_count[line]),
-            )
-        )
+        title = _title(analysis, lines, line, rank, heat)
+        frame = lines.frames[line]
+        source = analysis.capture.sources.get(frame.path)
+        if source is not None:
+            first, last = frame.line - size.around, frame.line + size.around
+            numbers = range(max(first, 1), min(last, len(source.lines)) + 1)
+            columns = _context_columns(analysis, lines, frame, source, heat)
+            context = table_of(f"context_{rank}", title, columns, numbers)
+            if context.rows:
+                tables.append(context)
+                title = f"Instructions of {frame_label(frame)}"
+        tables.append(_line_instructions(analysis, lines, line, f"line_instructions_{rank}", title))
     return tables
 
 
@@ -101,9 +82,9 @@ def bar(value: int, most: int) -> str:
     return "█" * cells + "░" * (_BAR_CELLS - cells)
 
 
-def _title(decoded: DecodedTrace, lines: LineMap, line: int, rank: int, heat: LineHeat) -> str:
+def _title(analysis: CaptureAnalysis, lines: LineMap, line: int, rank: int, heat: LineHeat) -> str:
     stall, latency = int(lines.stall[line]), int(lines.latency[line])
-    total = max(decoded.total_stall, 1)
+    total = max(analysis.total_stall, 1)
     share = f"{100 * int(heat.by_line[line]) / total:.1f} % of all stall"
     if heat.is_charged:
         share += f" charged ({100 * stall / total:.1f} % raw)"
@@ -112,48 +93,54 @@ def _title(decoded: DecodedTrace, lines: LineMap, line: int, rank: int, heat: Li
     return f"#{rank} {frame_label(lines.frames[line])}: {share}, {kind}{rate}"
 
 
-def _context_rows(
-    decoded: DecodedTrace, lines: LineMap, line: int, heat: LineHeat, around: int
-) -> list[tuple[Value, ...]]:
-    frame = lines.frames[line]
-    source = decoded.trace.sources.get(frame.path)
-    if source is None:
-        return []
-    charged = lines.summed(decoded.charges.charged)
-    first, last = max(frame.line - around, 1), min(frame.line + around, len(source.lines))
-    rows: list[tuple[Value, ...]] = []
-    for number in range(first, last + 1):
+def _context_columns(
+    analysis: CaptureAnalysis, lines: LineMap, frame: Frame, source: SourceFile, heat: LineHeat
+) -> list[ColumnOf[int]]:
+    """Of lines of the file that `frame` is in, by their number."""
+    charged, total = lines.summed(analysis.charges.charged), max(analysis.total_stall, 1)
+
+    def of_line(values: Integers, number: int) -> int:
         place = lines.number_of.get(Frame(frame.path, number))
-        value = 0 if place is None else int(heat.by_line[place])
-        rows.append(
-            (
-                ">" if number == frame.line else "",
-                number,
-                0 if place is None else int(lines.stall[place]),
-                0 if place is None else int(charged[place]),
-                100 * value / max(decoded.total_stall, 1),
-                bar(value, heat.most),
-                source.lines[number - 1].expandtabs(4).rstrip(),
-            )
-        )
-    return rows
+        return 0 if place is None else int(values[place])
 
-
-def _instruction_rows(decoded: DecodedTrace, lines: LineMap, line: int) -> list[tuple[Value, ...]]:
-    instructions = decoded.instructions
-    rows = lines.rows(line)
-    worst = rows[np.argsort(-instructions.stall[rows], kind="stable")][:_MOST_INSTRUCTIONS]
     return [
-        (
-            row,
-            instructions.text[row],
-            decoded.kind(row).value,
-            int(instructions.stall[row]),
-            100 * int(instructions.stall[row]) / int(instructions.latency[row])
-            if instructions.latency[row]
-            else None,
-            int(instructions.hits[row]),
-            int(instructions.latency[row]),
-        )
-        for row in worst.tolist()
+        ResultColumn("mark", " ", meaning="> marks the hot line").of(
+            lambda number: ">" if number == frame.line else ""
+        ),
+        ResultColumn("line", "Line", Unit.NONE).of(lambda number: number),
+        ResultColumn("stall", "Stall", Unit.COUNT).of(lambda number: of_line(lines.stall, number)),
+        ResultColumn("charged_stall", "Charged", Unit.COUNT, "with waits charged to producers").of(
+            lambda number: of_line(charged, number)
+        ),
+        ResultColumn(
+            "heat_percent", "Share", Unit.PERCENT, "of all stall, charged or raw as ranked"
+        ).of(lambda number: 100 * of_line(heat.by_line, number) / total),
+        ResultColumn(
+            "bar", "Heat", meaning="beside the most of any line that is not shown apart"
+        ).of(lambda number: bar(of_line(heat.by_line, number), heat.most)),
+        ResultColumn("text", "Source").of(
+            lambda number: source.lines[number - 1].expandtabs(4).rstrip()
+        ),
     ]
+
+
+def _line_instructions(
+    analysis: CaptureAnalysis, lines: LineMap, line: int, name: str, title: str
+) -> ResultTable:
+    """The instructions of a line that stall most."""
+    instructions, rows = analysis.instructions, lines.rows(line)
+    columns: list[ColumnOf[int]] = [
+        ResultColumn("row", "Row", Unit.NONE).of(lambda row: row),
+        ResultColumn("instruction", "Instruction").of(lambda row: instructions.text[row]),
+        ResultColumn("type", "Type").of(lambda row: analysis.kind(row).value),
+        ResultColumn("stall", "Stall", Unit.COUNT).of(lambda row: int(instructions.stall[row])),
+        ResultColumn("stall_rate_percent", "Stall rate", Unit.PERCENT).of(
+            lambda row: percent_of(int(instructions.stall[row]), int(instructions.latency[row]))
+        ),
+        ResultColumn("hits", "Hits", Unit.COUNT).of(lambda row: int(instructions.hits[row])),
+        ResultColumn("latency", "Latency", Unit.COUNT).of(
+            lambda row: int(instructions.latency[row])
+        ),
+    ]
+    worst = rows[np.argsort(-instructions.stall[rows], kind="stable")].tolist()
+    return first_rows(name, title, columns, worst, _MOST_INSTRUCTIONS)

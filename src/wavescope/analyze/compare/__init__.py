@@ -1,1 +1,43 @@
-"""Traces beside one another: what changed, which parts account for it, and whether it is real."""
+"""Traces beside one another: what changed, which parts account for it, and whether it is real.
+
+`compare` holds traces against the first; `run_values` and `check_regression` judge repeated runs of
+two versions; `overhead_result` judges what recording costs.
+"""
+
+from wavescope.analyze.compare.comparison import CompareOptions, Part, compare
+from wavescope.analyze.compare.effects import Statistic, TestOptions
+from wavescope.analyze.compare.figures import FigureOptions
+from wavescope.analyze.compare.overhead_table import OverheadCheck, overhead_result
+from wavescope.analyze.compare.regression_check import check_regression, may_be_renamed
+from wavescope.analyze.compare.renames import Rename, renamed_between
+from wavescope.analyze.compare.run_values import (
+    CheckOptions,
+    Gate,
+    Metric,
+    Per,
+    RunOptions,
+    RunValues,
+    run_values,
+)
+
+__all__ = [
+    "CheckOptions",
+    "CompareOptions",
+    "FigureOptions",
+    "Gate",
+    "Metric",
+    "OverheadCheck",
+    "Part",
+    "Per",
+    "Rename",
+    "RunOptions",
+    "RunValues",
+    "Statistic",
+    "TestOptions",
+    "check_regression",
+    "compare",
+    "may_be_renamed",
+    "overhead_result",
+    "renamed_between",
+    "run_values",
+]

@@ -5,15 +5,34 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from wavescope.analyze.compare.coverage_share import coverage_findings, coverage_percent
-from wavescope.analyze.compare.differences import Difference, difference_table, differences
-from wavescope.analyze.compare.figures import FigureOptions, Figures, TraceFigures
-from wavescope.analyze.compare.phase_figures import figures_by_phase
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.compare.differences import (
+    Comparison,
+    Difference,
+    GpuTime,
+    difference_table,
+    differences,
+    gpu_time,
+    percent_change,
+    waterfall_table,
+)
+from wavescope.analyze.compare.figures import (
+    FigureOptions,
+    Figures,
+    TraceFigures,
+    coverage_findings,
+    coverage_percent,
+    figures_by_phase,
+)
+from wavescope.analyze.compare.operators import OpOperators
 from wavescope.analyze.compare.renames import chips_of, renames
-from wavescope.analyze.compare.step_table import step_table
-from wavescope.analyze.compare.waterfall import Comparison, GpuTime, gpu_time, waterfall_table
+from wavescope.analyze.compare.run_values import Metric, counted_steps, step_totals
 from wavescope.model.result import (
+    ColumnOf,
     Finding,
     Result,
     ResultColumn,
@@ -21,6 +40,7 @@ from wavescope.model.result import (
     Severity,
     Unit,
     Value,
+    table_of,
 )
 from wavescope.model.trace import Trace
 
@@ -84,11 +104,8 @@ def compare(traces: Sequence[Trace], options: CompareOptions | None = None) -> R
         _Pair(number, figures[0], new, times[0], time)
         for number, (new, time) in enumerate(zip(figures[1:], times[1:], strict=True), 2)
     ]
-    result = Result("Comparison", [_trace_table(figures, times)])
-    for part in parts:
-        result.tables += _TABLES[part](pairs, figures, options)
-    result.findings = _findings(figures)
-    return result
+    tables = [table for part in parts for table in _TABLES[part](pairs, figures, options)]
+    return Result("Comparison", [_trace_table(figures, times), *tables], _findings(figures))
 
 
 def _known_parts(traces: Sequence[Trace]) -> tuple[Part, ...]:
@@ -97,51 +114,57 @@ def _known_parts(traces: Sequence[Trace]) -> tuple[Part, ...]:
     return (Part.OPERATOR, Part.CATEGORY, Part.KERNEL)
 
 
-_TRACE_COLUMNS = (
-    ResultColumn("trace", "Trace", meaning="number; 1 is the base"),
-    ResultColumn("path", "Path", Unit.NAME, "the file"),
-    ResultColumn("gpu_model", "GPU", Unit.NAME, "product or chip, where the trace says so"),
-    ResultColumn("gpu_count", "GPUs", Unit.COUNT, "GPUs with at least one op"),
-    ResultColumn("op_count", "Ops", Unit.COUNT, "kernels, copies and fills that count"),
-    ResultColumn("span_ns", "Span", Unit.NS, "first start to last end, added up over GPUs"),
-    ResultColumn("busy_ns", "Busy", Unit.NS, "time with at least one op running"),
-    ResultColumn("idle_ns", "Idle", Unit.NS, "span - busy"),
-    ResultColumn("gpu_time_ns", "GPU time", Unit.NS, "durations of all ops"),
-    ResultColumn("coverage_percent", "Coverage %", Unit.PERCENT, "dispatches timed / seen"),
-    ResultColumn("linked_percent", "Linked %", Unit.PERCENT, "ops whose launch is in the trace"),
+class _TraceRow(NamedTuple):
+    number: int
+    figures: TraceFigures
+    time: GpuTime
+
+    def share_of_ops(self, count: Callable[[OpOperators], int]) -> float | None:
+        """A count of ops as percent of all; None where operators are unknown."""
+        operators, calls = self.figures.operators, self.figures.total.calls
+        return None if operators is None or not calls else 100 * count(operators) / calls
+
+
+_TRACE_COLUMNS: tuple[ColumnOf[_TraceRow], ...] = (
+    ResultColumn("trace", "Trace", meaning="number; 1 is the base").of(lambda row: row.number),
+    ResultColumn("path", "Path", Unit.NAME, "the file").of(lambda row: row.figures.trace.path),
+    ResultColumn("gpu_model", "GPU", Unit.NAME, "product or chip, where the trace says so").of(
+        lambda row: ", ".join(chips_of(row.figures.trace)) or None
+    ),
+    ResultColumn("gpu_count", "GPUs", Unit.COUNT, "GPUs with at least one op").of(
+        lambda row: row.time.gpu_count
+    ),
+    ResultColumn("op_count", "Ops", Unit.COUNT, "kernels, copies and fills that count").of(
+        lambda row: row.figures.total.calls
+    ),
+    ResultColumn("span_ns", "Span", Unit.NS, "first start to last end, added up over GPUs").of(
+        lambda row: row.time.span_ns
+    ),
+    ResultColumn("busy_ns", "Busy", Unit.NS, "time with at least one op running").of(
+        lambda row: row.time.busy_ns
+    ),
+    ResultColumn("idle_ns", "Idle", Unit.NS, "span - busy").of(lambda row: row.time.idle_ns),
+    ResultColumn("gpu_time_ns", "GPU time", Unit.NS, "durations of all ops").of(
+        lambda row: row.time.duration_sum_ns
+    ),
+    ResultColumn("coverage_percent", "Coverage %", Unit.PERCENT, "dispatches timed / seen").of(
+        lambda row: coverage_percent(row.figures.trace)
+    ),
+    ResultColumn("linked_percent", "Linked %", Unit.PERCENT, "ops whose launch is in the trace").of(
+        lambda row: row.share_of_ops(lambda operators: operators.linked_count)
+    ),
     ResultColumn(
         "inferred_percent", "Inferred %", Unit.PERCENT, "ops whose operator was told from others"
-    ),
+    ).of(lambda row: row.share_of_ops(lambda operators: operators.inferred_count)),
 )
 
 
 def _trace_table(figures: Sequence[TraceFigures], times: Sequence[GpuTime]) -> ResultTable:
-    rows: list[tuple[Value, ...]] = []
-    for number, (each, time) in enumerate(zip(figures, times, strict=True), 1):
-        count = each.total.calls
-        operators = each.operators
-        shares: tuple[Value, Value] = (None, None)
-        if operators is not None and count:
-            shares = (
-                100 * operators.linked_count / count,
-                100 * operators.inferred_count / count,
-            )
-        rows.append(
-            (
-                number,
-                each.trace.path,
-                ", ".join(chips_of(each.trace)) or None,
-                time.gpu_count,
-                count,
-                time.span_ns,
-                time.busy_ns,
-                time.idle_ns,
-                time.duration_sum_ns,
-                coverage_percent(each.trace),
-                *shares,
-            )
-        )
-    return ResultTable("traces", "Traces", _TRACE_COLUMNS, rows)
+    rows = [
+        _TraceRow(number, each, time)
+        for number, (each, time) in enumerate(zip(figures, times, strict=True), 1)
+    ]
+    return table_of("traces", "Traces", _TRACE_COLUMNS, rows)
 
 
 def _operator_tables(
@@ -206,6 +229,69 @@ def _step_tables(
 ) -> list[ResultTable]:
     table = step_table(figures, options.step)
     return [table] if table.rows else []
+
+
+class _StepTimes(NamedTuple):
+    """What one metric says of the steps of one trace; `base_ns` is the base's median."""
+
+    trace: int
+    metric: Metric
+    values_ns: npt.NDArray[np.float64]
+    """Of each step, in ascending order."""
+    base_ns: float
+    told_by: str
+
+    @property
+    def median_ns(self) -> float:
+        return float(np.median(self.values_ns))
+
+    @property
+    def p95_ns(self) -> float:
+        return float(self.values_ns[(len(self.values_ns) * 95 + 99) // 100 - 1])
+
+
+_STEP_COLUMNS: tuple[ColumnOf[_StepTimes], ...] = (
+    ResultColumn("trace", "Trace", meaning="number; 1 is the base").of(lambda row: row.trace),
+    ResultColumn("value", "Value", Unit.NAME, "what is measured of each step").of(
+        lambda row: row.metric.value
+    ),
+    ResultColumn("step_count", "Steps", Unit.COUNT, "steps found").of(
+        lambda row: len(row.values_ns)
+    ),
+    ResultColumn("median_ns", "Median", Unit.NS, "of the steps").of(lambda row: row.median_ns),
+    ResultColumn("p95_ns", "p95", Unit.NS, "nearest-rank 95th percentile of the steps").of(
+        lambda row: row.p95_ns
+    ),
+    ResultColumn("mean_ns", "Mean", Unit.NS, "of the steps").of(
+        lambda row: float(row.values_ns.mean())
+    ),
+    ResultColumn("delta_ns", "Delta", Unit.NS, "of the median, from the base's").of(
+        lambda row: row.median_ns - row.base_ns if row.trace > 1 else None
+    ),
+    ResultColumn("delta_percent", "Delta %", Unit.PERCENT, "of the median, from the base's").of(
+        lambda row: percent_change(row.base_ns, row.median_ns) if row.trace > 1 else None
+    ),
+    ResultColumn("source", "Told by", Unit.NAME, "how the steps were found").of(
+        lambda row: row.told_by
+    ),
+)
+
+
+def step_table(figures: Sequence[TraceFigures], pattern: str = "") -> ResultTable:
+    """For each trace and metric the steps' median, 95th percentile and mean."""
+    rows: list[_StepTimes] = []
+    medians: dict[Metric, float] = {}
+    for number, each in enumerate(figures, 1):
+        steps = each.steps(pattern)
+        if not len(steps):
+            continue
+        of_op, walls, told_by = counted_steps(each, steps, 0)
+        for metric in Metric:
+            values = np.sort(step_totals(each, of_op, walls, metric))
+            base_ns = medians.setdefault(metric, float(np.median(values)))
+            rows.append(_StepTimes(number, metric, values, base_ns, told_by))
+    rows.sort(key=lambda row: (row.metric.value, row.trace))
+    return table_of("steps", "Steps", _STEP_COLUMNS, rows)
 
 
 _TABLES: dict[

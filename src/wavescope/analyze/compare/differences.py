@@ -1,13 +1,22 @@
-"""Tables of differences: each part of the base trace beside the same part of another trace."""
+"""Differences: each part of the base trace beside the same part of another trace, and which of them
+account for the change of the whole.
+
+The time that a waterfall explains is the span of the GPUs (first start to last end, added up over
+GPUs). It is the durations of all ops, less what ran at once, plus idle time; so the deltas of the
+parts, of overlap and of idle time add up to the difference exactly, in integers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from wavescope.analyze.compare.figures import Figures, FiguresByName, total_of
+from wavescope.analyze.compare.figures import Figures, FiguresByName, TraceFigures, total_of
 from wavescope.analyze.compare.renames import Rename
-from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
+from wavescope.analyze.ops.gpu_timelines import gpu_timelines
+from wavescope.arrays.intervals import Times
+from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, Value, table_of
 
 NOTHING = Figures()
 
@@ -82,48 +91,67 @@ def differences(
     return sorted(found, key=lambda row: (-abs(row.delta_ns), -row.base.total_ns, row.name))
 
 
-_FIGURE_COLUMNS = (
-    ResultColumn("base_total_ns", "Base", Unit.NS, "sum of durations in the base trace"),
-    ResultColumn("new_total_ns", "New", Unit.NS, "sum of durations in the other trace"),
-    ResultColumn("delta_ns", "Delta", Unit.NS, "new - base"),
-    ResultColumn("delta_percent", "Delta %", Unit.PERCENT, "delta / base"),
-    ResultColumn("base_calls", "Base calls", Unit.COUNT, "ops in the base trace"),
-    ResultColumn("new_calls", "New calls", Unit.COUNT, "ops in the other trace"),
-    ResultColumn("delta_calls", "Delta calls", Unit.COUNT, "new - base"),
-    ResultColumn("base_mean_ns", "Base mean", Unit.NS, "total / calls of the base"),
-    ResultColumn("new_mean_ns", "New mean", Unit.NS, "total / calls of the other"),
-    ResultColumn("mean_percent", "Mean %", Unit.PERCENT, "change of the mean"),
-)
-_EFFECT_COLUMNS = (
-    ResultColumn("calls_effect_ns", "By calls", Unit.NS, "delta because it ran more often"),
-    ResultColumn("speed_effect_ns", "By speed", Unit.NS, "delta because each call took longer"),
-)
-_STATUS_COLUMNS = (
-    ResultColumn("status", "Status", Unit.NAME, "both, new, gone, renamed, merged or split"),
-    ResultColumn("base_name", "Was", Unit.NAME, "what a renamed one is called in the base"),
-    ResultColumn("matched_by", "Matched by", Unit.NAME, "what the two names agree in"),
-)
-
-
-def _figures(row: Difference) -> tuple[Value, ...]:
-    base, new = row.base, row.new
-    return (
-        base.total_ns,
-        new.total_ns,
-        row.delta_ns,
-        percent_change(base.total_ns, new.total_ns),
-        base.calls,
-        new.calls,
-        new.calls - base.calls,
-        base.mean_ns,
-        new.mean_ns,
-        percent_change(base.mean_ns, new.mean_ns),
-    )
-
-
 def percent_change(base: float | None, new: float | None) -> float | None:
     """From `base` to `new`; None without both."""
     return 100 * (new - base) / base if base and new is not None else None
+
+
+class _Row(NamedTuple):
+    """A difference in the table of several traces."""
+
+    trace: int
+    part: Difference
+    category: str | None = None
+
+
+_TRACE_COLUMN = ResultColumn("trace", "Trace", meaning="number of the other trace")
+_FIGURE_COLUMNS: tuple[ColumnOf[_Row], ...] = (
+    ResultColumn("base_total_ns", "Base", Unit.NS, "sum of durations in the base trace").of(
+        lambda row: row.part.base.total_ns
+    ),
+    ResultColumn("new_total_ns", "New", Unit.NS, "sum of durations in the other trace").of(
+        lambda row: row.part.new.total_ns
+    ),
+    ResultColumn("delta_ns", "Delta", Unit.NS, "new - base").of(lambda row: row.part.delta_ns),
+    ResultColumn("delta_percent", "Delta %", Unit.PERCENT, "delta / base").of(
+        lambda row: percent_change(row.part.base.total_ns, row.part.new.total_ns)
+    ),
+    ResultColumn("base_calls", "Base calls", Unit.COUNT, "ops in the base trace").of(
+        lambda row: row.part.base.calls
+    ),
+    ResultColumn("new_calls", "New calls", Unit.COUNT, "ops in the other trace").of(
+        lambda row: row.part.new.calls
+    ),
+    ResultColumn("delta_calls", "Delta calls", Unit.COUNT, "new - base").of(
+        lambda row: row.part.new.calls - row.part.base.calls
+    ),
+    ResultColumn("base_mean_ns", "Base mean", Unit.NS, "total / calls of the base").of(
+        lambda row: row.part.base.mean_ns
+    ),
+    ResultColumn("new_mean_ns", "New mean", Unit.NS, "total / calls of the other").of(
+        lambda row: row.part.new.mean_ns
+    ),
+    ResultColumn("mean_percent", "Mean %", Unit.PERCENT, "change of the mean").of(
+        lambda row: percent_change(row.part.base.mean_ns, row.part.new.mean_ns)
+    ),
+)
+_KERNEL_COLUMNS: tuple[ColumnOf[_Row], ...] = (
+    ResultColumn("status", "Status", Unit.NAME, "both, new, gone, renamed, merged or split").of(
+        lambda row: row.part.status
+    ),
+    ResultColumn("base_name", "Was", Unit.NAME, "what a renamed one is called in the base").of(
+        lambda row: row.part.base_name or None
+    ),
+    ResultColumn("matched_by", "Matched by", Unit.NAME, "what the two names agree in").of(
+        lambda row: row.part.evidence or None
+    ),
+    ResultColumn("calls_effect_ns", "By calls", Unit.NS, "delta because it ran more often").of(
+        lambda row: row.part.calls_effect_ns
+    ),
+    ResultColumn("speed_effect_ns", "By speed", Unit.NS, "delta because each call took longer").of(
+        lambda row: row.part.speed_effect_ns
+    ),
+)
 
 
 def difference_table(
@@ -138,27 +166,140 @@ def difference_table(
 
     The column `trace` is there when the base is compared with several.
     """
-    many = len(of_trace) > 1
-    columns = (
-        *(TRACE_COLUMN if many else ()),
-        ResultColumn("name", part, Unit.NAME, "as in the other trace, where it is there"),
-        *(() if categories is None else CATEGORY_COLUMN),
-        *_FIGURE_COLUMNS,
-        *(() if categories is None else (*_STATUS_COLUMNS, *_EFFECT_COLUMNS)),
+    known = categories or {}
+    rows = (
+        _Row(number, change, known.get(change.name.split(" + ")[0]))
+        for number, changes in of_trace
+        for change in changes
     )
-    rows: list[tuple[Value, ...]] = []
-    for number, changes in of_trace:
-        for row in changes:
-            place = (number,) if many else ()
-            if categories is None:
-                rows.append((*place, row.name, *_figures(row)))
-            else:
-                status = (row.status, row.base_name or None, row.evidence or None)
-                category = categories.get(row.name.split(" + ")[0])
-                effects = (row.calls_effect_ns, row.speed_effect_ns)
-                rows.append((*place, row.name, category, *_figures(row), *status, *effects))
-    return ResultTable(name, title, columns, rows)
+    columns: list[ColumnOf[_Row]] = [
+        ResultColumn("name", part, Unit.NAME, "as in the other trace, where it is there").of(
+            lambda row: row.part.name
+        )
+    ]
+    if len(of_trace) > 1:
+        columns.insert(0, _TRACE_COLUMN.of(lambda row: row.trace))
+    if categories is None:
+        return table_of(name, title, [*columns, *_FIGURE_COLUMNS], rows)
+    category: ColumnOf[_Row] = ResultColumn("category", "Category", Unit.NAME, "kind of work").of(
+        lambda row: row.category
+    )
+    return table_of(name, title, [*columns, category, *_FIGURE_COLUMNS, *_KERNEL_COLUMNS], rows)
 
 
-TRACE_COLUMN = (ResultColumn("trace", "Trace", meaning="number of the other trace"),)
-CATEGORY_COLUMN = (ResultColumn("category", "Category", Unit.NAME, "kind of work"),)
+BASE_ROW = "(base)"
+NEW_ROW = "(new)"
+OVERLAP_ROW = "(ran at once)"
+IDLE_ROW = "(idle)"
+
+
+class GpuTime(NamedTuple):
+    """The time of all GPUs of a trace, added up."""
+
+    span_ns: int
+    busy_ns: int
+    duration_sum_ns: int
+    gpu_count: int
+
+    @property
+    def idle_ns(self) -> int:
+        return self.span_ns - self.busy_ns
+
+    @property
+    def overlap_ns(self) -> int:
+        """What the durations count more than once, as a negative number."""
+        return self.busy_ns - self.duration_sum_ns
+
+
+def gpu_time(figures: TraceFigures) -> GpuTime:
+    """Span, busy time and durations of the ops that count."""
+    timelines = gpu_timelines(figures.trace.with_tables((figures.ops,)))
+    span = busy = durations = 0
+    for timeline in timelines:
+        busy += timeline.busy.union_ns
+        durations += timeline.duration_sum_ns
+        span += _length(timeline.busy.starts, timeline.busy.ends)
+    return GpuTime(span, busy, durations, len(timelines))
+
+
+def _length(starts: Times, ends: Times) -> int:
+    return int(ends[-1]) - int(starts[0]) if len(starts) else 0
+
+
+class Comparison(NamedTuple):
+    """One other trace beside the base, by one kind of part."""
+
+    number: int
+    base: GpuTime
+    new: GpuTime
+    parts: Sequence[Difference]
+
+
+_COLUMNS = (
+    ResultColumn("name", "Part", Unit.NAME, "what accounts for the difference"),
+    ResultColumn("base_ns", "Base", Unit.NS, "in the base trace"),
+    ResultColumn("new_ns", "New", Unit.NS, "in the other trace"),
+    ResultColumn("delta_ns", "Delta", Unit.NS, "new - base; these add up to the difference"),
+    ResultColumn("running_ns", "Sum", Unit.NS, "the base and all deltas so far"),
+    ResultColumn("delta_percent", "of base %", Unit.PERCENT, "delta / span of the base"),
+    ResultColumn("base_calls", "Base calls", Unit.COUNT, "ops in the base trace"),
+    ResultColumn("new_calls", "New calls", Unit.COUNT, "ops in the other trace"),
+)
+
+
+def waterfall_table(
+    name: str, title: str, comparisons: Sequence[Comparison], rows: int = 0
+) -> ResultTable:
+    """The rows of each comparison; with `rows`, the smallest parts are put together in one."""
+    many = len(comparisons) > 1
+    found: list[tuple[Value, ...]] = []
+    for comparison in comparisons:
+        place = (comparison.number,) if many else ()
+        found += [(*place, *row) for row in _rows(comparison, rows)]
+    columns = (*((_TRACE_COLUMN,) if many else ()), *_COLUMNS)
+    return ResultTable(name, title, columns, found, is_whole=True)
+
+
+def _rows(comparison: Comparison, most: int) -> list[tuple[Value, ...]]:
+    base, new = comparison.base, comparison.new
+    running = base.span_ns
+    rows: list[tuple[Value, ...]] = [
+        (BASE_ROW, base.span_ns, None, None, running, None, None, None)
+    ]
+    for part in _folded(comparison.parts, most):
+        running += part.delta_ns
+        rows.append(
+            (
+                part.name,
+                part.base.total_ns,
+                part.new.total_ns,
+                part.delta_ns,
+                running,
+                _percent_of(part.delta_ns, base.span_ns),
+                part.base.calls,
+                part.new.calls,
+            )
+        )
+    for name, before, after in (
+        (OVERLAP_ROW, base.overlap_ns, new.overlap_ns),
+        (IDLE_ROW, base.idle_ns, new.idle_ns),
+    ):
+        running += after - before
+        share = _percent_of(after - before, base.span_ns)
+        rows.append((name, before, after, after - before, running, share, None, None))
+    assert running == new.span_ns
+    rows.append((NEW_ROW, None, new.span_ns, None, running, None, None, None))
+    return rows
+
+
+def _percent_of(part_ns: int, whole_ns: int) -> float | None:
+    return 100 * part_ns / whole_ns if whole_ns else None
+
+
+def _folded(parts: Sequence[Difference], most: int) -> list[Difference]:
+    """The parts with the largest changes, and all others as one."""
+    if not most or len(parts) <= most:
+        return list(parts)
+    rest = parts[most - 1 :]
+    base, new = total_of(part.base for part in rest), total_of(part.new for part in rest)
+    return [*parts[: most - 1], Difference(f"({len(rest)} others)", base, new)]

@@ -1,4 +1,4 @@
-"""Calls and time of the parts of one trace: of kernels, categories, operators."""
+"""Calls and time of the parts of one trace: of kernels, categories, operators, phases."""
 
 from __future__ import annotations
 
@@ -21,15 +21,47 @@ from wavescope.analyze.compare.operators import (
 from wavescope.analyze.ops.categories import op_categories
 from wavescope.analyze.ops.op_labels import op_labels
 from wavescope.analyze.ops.scopes import index_type
-from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
+from wavescope.analyze.phases import PhaseAssignment, phases_of
+from wavescope.analyze.steps import StepOptions, Steps, steps_of
 from wavescope.arrays.array_types import Array
 from wavescope.arrays.coded_columns import code_counts
 from wavescope.arrays.group_sums import group_sums
 from wavescope.arrays.intervals import lengths_ns
 from wavescope.model.op_kinds import OpKind
+from wavescope.model.result import Finding, Severity
 from wavescope.model.trace import Trace, TraceTable
 from wavescope.names.kernel_meaning import CategoryRules
 from wavescope.names.kernel_names import short_name
+
+MOST_POINTS = 1.0
+"""Percentage points by which coverage may differ before it matters."""
+
+
+def coverage_percent(trace: Trace) -> float | None:
+    """The share of the dispatches the recorder saw that it timed; None when it does not say."""
+    coverage = trace.coverage
+    if not len(coverage):
+        return None
+    coverage.load("seen", "timed")
+    seen, timed = (int(np.maximum(coverage[name], 0).sum()) for name in ("seen", "timed"))
+    return 100 * timed / seen if seen else None
+
+
+def coverage_findings(shares: Sequence[float | None]) -> list[Finding]:
+    """A warning when traces with these coverages cannot be compared as they are."""
+    known = [share for share in shares if share is not None]
+    if not known or max(known) - min(known) <= MOST_POINTS:
+        return []
+    return [
+        Finding(
+            "coverage-differs",
+            Severity.WARNING,
+            "the traces do not cover the same share of the work",
+            f"between {min(known):.1f} % and {max(known):.1f} % of the dispatches were timed",
+            "record all of them in the same mode; `wavescope info` says what was left out",
+        )
+    ]
+
 
 _COLUMNS = ("gpu", "queue", "start_ns", "end_ns", "name", "type")
 _PHASE_COLUMNS = ("process", "thread", "marker")
@@ -151,9 +183,13 @@ class TraceFigures:
         return op_operators(self.trace, lambda: self.sequence, self.rows)
 
     @cached_property
-    def phases(self) -> MarkerPhases | None:
-        """The phases that markers make; None when there are no markers."""
-        return marker_phases(self.trace) if len(self.trace.markers) else None
+    def phases(self) -> PhaseAssignment:
+        """The phase of each op of the trace."""
+        return phases_of(self.trace)
+
+    def steps(self, marker: str = "") -> Steps:
+        """The steps of the trace that are marked, or that a neighbour resembles."""
+        return steps_of(self.trace, StepOptions(marker)).only_regular()
 
     @cached_property
     def by_kernel(self) -> dict[str, Figures]:
@@ -203,3 +239,20 @@ class TraceFigures:
             for name, count, total in zip(names, counts, totals, strict=True)
             if count
         }
+
+
+def figures_by_phase(figures: TraceFigures) -> dict[str, Figures]:
+    """By phase, of marked ones by path such as `request > decode` with what is nested in it."""
+    phases = figures.phases
+    count = len(phases.tree.paths)
+    of_op = phases.path_of_op if figures.rows is None else phases.path_of_op[figures.rows]
+    # -1, the ops of no phase, becomes the last path.
+    places = np.where(of_op < 0, np.int32(count), of_op)
+    calls = phases.tree.with_nested(code_counts(places, count + 1).tolist())
+    totals = phases.tree.with_nested(group_sums(places, figures.duration_ns, count + 1))
+    names = [*(phases.tree.text(number) for number in range(count)), phases.outside_label]
+    return {
+        name: Figures(*figures_of_name)
+        for name, *figures_of_name in zip(names, calls, totals, strict=True)
+        if figures_of_name[0]
+    }

@@ -12,10 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavescope.analyze.compare.statistics.many_tests import holm
-from wavescope.analyze.compare.statistics.paired import paired_effect, pairs_needed
-from wavescope.analyze.compare.statistics.two_arms import Effect, TestOptions, effect_between
-from wavescope.analyze.compare.statistics.verdict import Verdict, verdict_of
+from wavescope.analyze.compare.effects import (
+    Effect,
+    TestOptions,
+    effect_between,
+    paired_effect,
+    pairs_needed,
+)
+from wavescope.analyze.compare.verdict import Verdict, holm, verdict_of
 from wavescope.errors import UsageError
 from wavescope.model.overhead_runs import BASELINE, WALL, MetricKind, OverheadRuns
 from wavescope.model.result import (
@@ -117,13 +121,12 @@ def overhead_result(
     if against:
         tables.append(_version_table(runs, against, check))
     tables.append(_run_table(runs))
-    result = Result("Overhead of recording", tables, facts=_facts(runs, check))
-    result.findings = [
+    findings = [
         *_cost_findings(costs, check, runs.metric),
         *_coverage_findings(runs, costs),
         *_command_findings(runs, against),
     ]
-    return result
+    return Result("Overhead of recording", tables, findings, _facts(runs, check))
 
 
 def _require_same_metric(runs: OverheadRuns, against: Sequence[OverheadRuns]) -> None:

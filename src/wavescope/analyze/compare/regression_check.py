@@ -8,13 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wavescope.analyze.compare.check_options import (
-    MOST_OUTSIDE_PERCENT,
-    CheckOptions,
-    Gate,
-    Per,
-)
-from wavescope.analyze.compare.coverage_share import coverage_findings
+from wavescope.analyze.compare.effects import Effect, effect_between
+from wavescope.analyze.compare.figures import coverage_findings
 from wavescope.analyze.compare.regression_words import (
     Tested,
     effect_table,
@@ -27,15 +22,20 @@ from wavescope.analyze.compare.regression_words import (
     run_table,
 )
 from wavescope.analyze.compare.renames import Rename
-from wavescope.analyze.compare.run_values import FloatArray, RunValues
-from wavescope.analyze.compare.statistics.many_tests import holm
-from wavescope.analyze.compare.statistics.two_arms import Effect, effect_between
-from wavescope.analyze.compare.statistics.verdict import Verdict, verdict_of
+from wavescope.analyze.compare.run_values import (
+    MOST_OUTSIDE_PERCENT,
+    CheckOptions,
+    FloatArray,
+    Gate,
+    Per,
+    RunValues,
+)
+from wavescope.analyze.compare.verdict import Verdict, holm, verdict_of
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
 
 
-def only_in_one_arm(base: Sequence[RunValues], new: Sequence[RunValues]) -> bool:
+def may_be_renamed(base: Sequence[RunValues], new: Sequence[RunValues]) -> bool:
     """Whether each arm has kernels that the other has not: some may have been renamed."""
     names = [{name for run in runs for name in run.kernel_ns} for runs in (base, new)]
     return bool(names[0] - names[1]) and bool(names[1] - names[0])
@@ -73,11 +73,13 @@ def check_regression(
             one_sided_table(base, new, [name for name in noted if name not in names], options),
             run_table(base, new, options),
         ],
-        findings(verdict, whole, kernels, options),
+        [
+            *findings(verdict, whole, kernels, options),
+            *outside_findings((*base, *new)),
+            *coverage_findings([run.coverage_percent for run in (*base, *new)]),
+        ],
         facts(verdict, whole.effect, base, new, options),
     )
-    result.findings += outside_findings((*base, *new))
-    result.findings += coverage_findings([run.coverage_percent for run in (*base, *new)])
     return verdict, result
 
 

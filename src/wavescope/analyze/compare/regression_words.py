@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.compare.check_options import (
+from wavescope.analyze.compare.effects import Effect, runs_needed
+from wavescope.analyze.compare.run_values import (
     FEWEST_RUNS_FOR_ANY_NOISE,
     MOST_OUTSIDE_PERCENT,
     CheckOptions,
+    FloatArray,
+    RunValues,
 )
-from wavescope.analyze.compare.run_values import FloatArray, RunValues
-from wavescope.analyze.compare.statistics.two_arms import Effect, runs_needed
-from wavescope.analyze.compare.statistics.verdict import Verdict
+from wavescope.analyze.compare.verdict import Verdict
 from wavescope.model.result import (
+    ColumnOf,
     Finding,
     ResultColumn,
     ResultTable,
     Severity,
     Unit,
     Value,
+    table_of,
 )
 
 
@@ -35,49 +39,62 @@ class Tested:
     verdict: Verdict
 
 
-_EFFECT_COLUMNS = (
-    ResultColumn("name", "What", Unit.NAME, "the metric as a whole, or a kernel"),
-    ResultColumn("base_ns", "Base", Unit.NS, "geometric mean of the base runs, for one step"),
-    ResultColumn("new_ns", "New", Unit.NS, "geometric mean of the new runs, for one step"),
-    ResultColumn("change_percent", "Change %", Unit.PERCENT, "from base to new"),
-    ResultColumn("low_percent", "Low %", Unit.PERCENT, "lower end of the confidence interval"),
-    ResultColumn("high_percent", "High %", Unit.PERCENT, "upper end of the confidence interval"),
-    ResultColumn("p_value", "p", meaning="chance of such a change without a cause; adjusted"),
+_EFFECT_COLUMNS: tuple[ColumnOf[Tested], ...] = (
+    ResultColumn("name", "What", Unit.NAME, "the metric as a whole, or a kernel").of(
+        lambda row: row.name
+    ),
+    ResultColumn("base_ns", "Base", Unit.NS, "geometric mean of the base runs, for one step").of(
+        lambda row: row.effect.base_value
+    ),
+    ResultColumn("new_ns", "New", Unit.NS, "geometric mean of the new runs, for one step").of(
+        lambda row: row.effect.new_value
+    ),
+    ResultColumn("change_percent", "Change %", Unit.PERCENT, "from base to new").of(
+        lambda row: row.effect.change_percent
+    ),
+    ResultColumn("low_percent", "Low %", Unit.PERCENT, "lower end of the confidence interval").of(
+        lambda row: row.effect.low_percent
+    ),
+    ResultColumn("high_percent", "High %", Unit.PERCENT, "upper end of the confidence interval").of(
+        lambda row: row.effect.high_percent
+    ),
+    ResultColumn("p_value", "p", meaning="chance of such a change without a cause; adjusted").of(
+        lambda row: row.adjusted_p
+    ),
     ResultColumn(
         "detectable_percent",
         "Detectable %",
         Unit.PERCENT,
         "smallest slow-down that runs like these find four times out of five",
+    ).of(lambda row: row.effect.detectable_percent),
+    ResultColumn(
+        "run_noise_percent", "Run noise %", Unit.PERCENT, "deviation of runs of an arm"
+    ).of(lambda row: row.effect.run_noise_percent),
+    ResultColumn("verdict", "Verdict", Unit.NAME, "pass, regression, improvement, inconclusive").of(
+        lambda row: row.verdict.value
     ),
-    ResultColumn("run_noise_percent", "Run noise %", Unit.PERCENT, "deviation of runs of an arm"),
-    ResultColumn("verdict", "Verdict", Unit.NAME, "pass, regression, improvement, inconclusive"),
 )
 
 
 def effect_table(name: str, title: str, tested: Sequence[Tested]) -> ResultTable:
     """The effects with their intervals and verdicts."""
-    rows: list[tuple[Value, ...]] = [
-        (
-            row.name,
-            row.effect.base_value,
-            row.effect.new_value,
-            row.effect.change_percent,
-            row.effect.low_percent,
-            row.effect.high_percent,
-            row.adjusted_p,
-            row.effect.detectable_percent,
-            row.effect.run_noise_percent,
-            row.verdict.value,
-        )
-        for row in tested
-    ]
-    return ResultTable(name, title, _EFFECT_COLUMNS, rows)
+    return table_of(name, title, _EFFECT_COLUMNS, tested)
 
 
-_ONE_SIDED_COLUMNS = (
-    ResultColumn("name", "Kernel", Unit.NAME, "kernel, copy or fill"),
-    ResultColumn("status", "Status", Unit.NAME, "gone: only in base runs; new: only in new runs"),
-    ResultColumn("value_ns", "Time", Unit.NS, "mean of the runs that have it, for one step"),
+class _OneSided(NamedTuple):
+    name: str
+    status: str
+    value_ns: float
+
+
+_ONE_SIDED_COLUMNS: tuple[ColumnOf[_OneSided], ...] = (
+    ResultColumn("name", "Kernel", Unit.NAME, "kernel, copy or fill").of(lambda row: row.name),
+    ResultColumn(
+        "status", "Status", Unit.NAME, "gone: only in base runs; new: only in new runs"
+    ).of(lambda row: row.status),
+    ResultColumn("value_ns", "Time", Unit.NS, "mean of the runs that have it, for one step").of(
+        lambda row: row.value_ns
+    ),
 )
 
 
@@ -88,19 +105,29 @@ def one_sided_table(
     options: CheckOptions,
 ) -> ResultTable:
     """Kernels that one version does not have: nothing to test, but part of the whole."""
-    rows: list[tuple[Value, ...]] = []
+    rows = []
     for name in names:
-        runs = base if is_in(base, name) else new
+        status, runs = ("gone", base) if is_in(base, name) else ("new", new)
         values = [options.test.statistic.of(run) for run in kernel_runs(runs, name)]
-        rows.append((name, "gone" if runs is base else "new", sum(values) / len(values)))
-    return ResultTable("one_sided", "Kernels of one version only", _ONE_SIDED_COLUMNS, rows)
+        rows.append(_OneSided(name, status, sum(values) / len(values)))
+    return table_of("one_sided", "Kernels of one version only", _ONE_SIDED_COLUMNS, rows)
 
 
-_RUN_COLUMNS = (
-    ResultColumn("arm", "Arm", Unit.NAME, "base or new"),
-    ResultColumn("path", "Path", Unit.NAME, "the trace"),
-    ResultColumn("step_count", "Steps", Unit.COUNT, "steps that were compared"),
-    ResultColumn("value_ns", "Value", Unit.NS, "the metric of the run, for one step"),
+class _Run(NamedTuple):
+    arm: str
+    values: RunValues
+    value_ns: float
+
+
+_RUN_COLUMNS: tuple[ColumnOf[_Run], ...] = (
+    ResultColumn("arm", "Arm", Unit.NAME, "base or new").of(lambda row: row.arm),
+    ResultColumn("path", "Path", Unit.NAME, "the trace").of(lambda row: row.values.path),
+    ResultColumn("step_count", "Steps", Unit.COUNT, "steps that were compared").of(
+        lambda row: row.values.step_count
+    ),
+    ResultColumn("value_ns", "Value", Unit.NS, "the metric of the run, for one step").of(
+        lambda row: row.value_ns
+    ),
 )
 
 
@@ -108,12 +135,12 @@ def run_table(
     base: Sequence[RunValues], new: Sequence[RunValues], options: CheckOptions
 ) -> ResultTable:
     """The value of every run."""
-    rows: list[tuple[Value, ...]] = [
-        (arm, run.path, run.step_count, options.test.statistic.of(run.total))
+    rows = [
+        _Run(arm, run, options.test.statistic.of(run.total))
         for arm, runs in (("base", base), ("new", new))
         for run in runs
     ]
-    return ResultTable("runs", "Runs", _RUN_COLUMNS, rows)
+    return table_of("runs", "Runs", _RUN_COLUMNS, rows)
 
 
 def facts(

@@ -1,4 +1,4 @@
-"""One run of a repeated measurement: for each of its steps the time, in all and by kernel."""
+"""What is asked of repeated runs, and what one run says: the time of its steps and kernels."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.compare.coverage_share import coverage_percent
-from wavescope.analyze.compare.figures import FigureOptions, TraceFigures
-from wavescope.analyze.compare.step_ops import OUTSIDE, StepOps, steps_of
+from wavescope.analyze.compare.effects import TestOptions
+from wavescope.analyze.compare.figures import FigureOptions, TraceFigures, coverage_percent
 from wavescope.analyze.ops.scopes import distinct
+from wavescope.analyze.steps import Steps
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.model.trace import Trace
 
 FloatArray = npt.NDArray[np.float64]
 
+OUTSIDE = -1
 _MOST_KERNELS = 400
 _MOST_STEPS = 4_096
 
@@ -42,6 +43,45 @@ class RunOptions:
     """Markers that are steps; empty for the usual names."""
     skip_steps: int = 0
     """Steps at the beginning that are left out as warm-up."""
+
+
+FEWEST_RUNS_FOR_ANY_NOISE = 3
+MOST_OUTSIDE_PERCENT = 10.0
+"""Steps that nobody asked for must hold all but this share of each run's GPU time."""
+
+
+class Per(str, enum.Enum):
+    """What one value stands for."""
+
+    AUTO = "auto"
+    """A step, where the steps hold nearly all of the GPU time of every run; else a run."""
+    STEP = "step"
+    RUN = "run"
+
+
+class Gate(str, enum.Enum):
+    """What decides the verdict."""
+
+    TOTAL = "total"
+    """The metric as a whole; kernels are shown."""
+    KERNELS = "kernels"
+    """The whole and every kernel of note: one that regressed is enough."""
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """How sure a verdict must be, and what matters."""
+
+    threshold_percent: float = 1.0
+    """Changes smaller than this do not matter."""
+    min_share_percent: float = 0.5
+    """Kernels with a smaller share of the time of all runs are not tested."""
+    gate: Gate = Gate.TOTAL
+    per: Per = Per.AUTO
+    test: TestOptions = field(default_factory=TestOptions)
+    runs: RunOptions = field(default_factory=RunOptions)
+    match_renamed: bool = True
+    """Whether kernels that only one version has are looked for under another name."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +123,8 @@ def run_values(trace: Trace, options: RunOptions) -> RunValues:
     figures = TraceFigures(trace, options.figures)
     if not figures.total.calls:
         raise UnreadableInputError(trace.path, "no op is left to compare")
-    steps = steps_of(figures, options.step)
-    if steps is None and options.step:
+    steps = figures.steps(options.step)
+    if not len(steps) and options.step:
         raise UsageError(
             f"no marker of {trace.path} that launched ops matches '{options.step}'",
             hint=f"`wavescope info --markers {trace.path}` lists the markers",
@@ -105,7 +145,7 @@ def run_values(trace: Trace, options: RunOptions) -> RunValues:
 
 
 def counted_steps(
-    figures: TraceFigures, steps: StepOps | None, skipped: int
+    figures: TraceFigures, steps: Steps | None, skipped: int
 ) -> tuple[npt.NDArray[np.int64], FloatArray, str]:
     """For each counted op its step, the wall time of each step, and how they were told."""
     if steps is None or not len(steps):
@@ -118,7 +158,7 @@ def counted_steps(
         )
     of_op = steps.of_op if figures.rows is None else steps.of_op[figures.rows]
     numbers = np.where(of_op < skipped, OUTSIDE, of_op - skipped)
-    return numbers, steps.wall_ns[skipped:].astype(np.float64), steps.source
+    return numbers, steps.wall_ns[skipped:].astype(np.float64), steps.told_by
 
 
 def step_totals(

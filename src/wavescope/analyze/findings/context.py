@@ -16,7 +16,7 @@ from wavescope.analyze.ops.gpu_timelines import GpuTimeline, gpu_timelines
 from wavescope.analyze.ops.op_labels import OpLabels, op_labels
 from wavescope.analyze.ops.op_links import OpLinks, op_links
 from wavescope.analyze.ops.scopes import index_type
-from wavescope.analyze.phases.marker_phases import MarkerPhases, marker_phases
+from wavescope.analyze.phases import PhaseAssignment, phases_of
 from wavescope.analyze.summary.utilization import GpuUtilization, gpu_utilizations
 from wavescope.arrays.array_types import Array
 from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
@@ -52,8 +52,8 @@ class FindingContext:
         return idle_gaps(self.trace, self.timelines, int(self.thresholds.back_to_back_ns))
 
     @cached_property
-    def phases(self) -> MarkerPhases:
-        return marker_phases(self.trace)
+    def phases(self) -> PhaseAssignment:
+        return phases_of(self.trace)
 
     @cached_property
     def categories(self) -> OpCategories:

@@ -10,7 +10,6 @@ import numpy as np
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.evidence_sql import gaps_sql
 from wavescope.analyze.findings.like_calls import nearest_rank_median
-from wavescope.analyze.phases.marker_paths import NO_PATH
 from wavescope.arrays.array_types import Array
 from wavescope.arrays.coded_columns import code_counts, looked_up
 from wavescope.arrays.group_sums import group_sums
@@ -66,8 +65,8 @@ def launch_bound(context: FindingContext) -> list[Finding]:
     }
     parents: dict[int, list[_PhaseGaps]] = {}
     for each in qualifying.values():
-        if each.path < len(context.phases.paths):
-            parents.setdefault(context.phases.paths[each.path].parent, []).append(each)
+        if each.path < len(context.phases.tree.paths):
+            parents.setdefault(context.phases.tree.paths[each.path].parent, []).append(each)
     return [
         _finding(context, each, ops_of[each.path])
         for each in qualifying.values()
@@ -76,8 +75,8 @@ def launch_bound(context: FindingContext) -> list[Finding]:
 
 
 def _is_outermost(context: FindingContext, path: int) -> bool:
-    paths = context.phases.paths
-    return path == len(paths) or paths[path].parent == NO_PATH
+    paths = context.phases.tree.paths
+    return path == len(paths) or paths[path].parent < 0
 
 
 def _qualifies(context: FindingContext, each: _PhaseGaps, whole_ns: int) -> bool:
@@ -94,34 +93,20 @@ def _qualifies(context: FindingContext, each: _PhaseGaps, whole_ns: int) -> bool
 def _phase_gaps(context: FindingContext) -> list[_PhaseGaps]:
     """Every path with all that is nested in it; last, the ops outside any."""
     phases = context.phases
-    count = len(phases.paths)
+    count = len(phases.tree.paths)
     # -1, outside any range, becomes the last path.
-    path_of_op = np.where(phases.path_of_op == NO_PATH, np.int32(count), phases.path_of_op)
+    path_of_op = np.where(phases.path_of_op < 0, np.int32(count), phases.path_of_op)
     durations, working = context.durations_ns, context.working
     if not working.all():
         durations = durations[working]
     own_paths = path_of_op if working.all() else path_of_op[working]
-    own = [
+    own = (
         code_counts(own_paths, count + 1).tolist(),
         group_sums(own_paths, durations, count + 1),
         *_gap_sums(context, path_of_op, count + 1),
-    ]
-    for column in own:
-        for number in range(count - 1, -1, -1):
-            parent = phases.paths[number].parent
-            if parent != NO_PATH:
-                column[parent] += column[number]
-    return [
-        _PhaseGaps(
-            number,
-            op_count=own[0][number],
-            busy_ns=own[1][number],
-            gap_count=own[2][number],
-            gap_ns=own[3][number],
-            stall_ns=own[4][number],
-        )
-        for number in range(count + 1)
-    ]
+    )
+    columns = (phases.tree.with_nested(column) for column in own)
+    return [_PhaseGaps(number, *row) for number, row in enumerate(zip(*columns, strict=True))]
 
 
 def _gap_sums(context: FindingContext, path_of_op: Array, count: int) -> tuple[list[int], ...]:
@@ -142,10 +127,10 @@ def _gap_sums(context: FindingContext, path_of_op: Array, count: int) -> tuple[l
 
 def _ops_of(context: FindingContext, each: _PhaseGaps) -> _PhaseOps:
     phases, ops = context.phases, context.trace.ops
-    if each.path == len(phases.paths):
-        inside = phases.path_of_op == NO_PATH
+    if each.path == len(phases.tree.paths):
+        inside = phases.path_of_op < 0
     else:
-        ancestors = phases.ancestors_at(phases.paths[each.path].depth)
+        ancestors = phases.tree.ancestors_at(phases.tree.paths[each.path].depth)
         inside = looked_up(ancestors, phases.path_of_op) == each.path
     rows = np.flatnonzero(inside & context.working)
     gpus, counts = np.unique(ops["gpu"][rows], return_counts=True)
@@ -159,11 +144,11 @@ def _ops_of(context: FindingContext, each: _PhaseGaps) -> _PhaseOps:
 
 def _finding(context: FindingContext, each: _PhaseGaps, ops: _PhaseOps) -> Finding:
     phases = context.phases
-    is_phase = each.path < len(phases.paths)
-    name = phases.path_text(each.path) if is_phase else ""
+    is_phase = each.path < len(phases.tree.paths)
+    name = phases.tree.text(each.path) if is_phase else ""
     subject = f"Phase {name}" if is_phase else "The trace"
-    if not is_phase and phases.paths:
-        subject = "Work outside any range"
+    if not is_phase and phases.tree.paths:
+        subject = f"Work {phases.outside_label.strip('()')}"
     mean_gap_ns = each.gap_ns / each.gap_count if each.gap_count else 0
     return Finding(
         ID,

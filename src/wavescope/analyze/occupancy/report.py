@@ -2,51 +2,27 @@
 
 from __future__ import annotations
 
-from wavescope.analyze.occupancy.limits import Limiter, Occupancy
-from wavescope.analyze.occupancy.next_step import NextStep, levels, next_step, waves_text
-from wavescope.analyze.occupancy.resources import wave_size
-from wavescope.model.chips.chip import Chip
-from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit
+from collections.abc import Sequence
+from typing import NamedTuple
 
-_LIMIT_COLUMNS = (
-    ResultColumn("resource", "Resource", meaning="what is shared by the waves"),
-    ResultColumn("used", "Used", Unit.COUNT, "by a wave (registers), else by a workgroup"),
-    ResultColumn("allocated", "Allocated", Unit.COUNT, "rounded up to the granule"),
-    ResultColumn("granule", "Granule", Unit.COUNT, "the step in which it is given out"),
-    ResultColumn("available", "Available", Unit.COUNT, "per SIMD (registers), else per CU or WGP"),
-    ResultColumn("workgroups", "Workgroups", Unit.COUNT, "per CU or WGP, if only this counted"),
-    ResultColumn("waves_per_simd", "Waves/SIMD", Unit.NONE, "if only this counted"),
-    ResultColumn("limits", "Limits", meaning="whether nothing else allows fewer"),
-    ResultColumn("for_next_step", "For more waves", meaning="what the next level takes"),
-)
-_LEVEL_COLUMNS = (
-    ResultColumn("waves_per_simd", "Waves/SIMD"),
-    ResultColumn("vgprs", "VGPRs at most", Unit.COUNT, "with AGPRs where one file holds both"),
-    ResultColumn("sgprs", "SGPRs at most", Unit.COUNT),
-    ResultColumn("lds_bytes", "LDS bytes at most", Unit.COUNT, "per workgroup"),
-)
-_CHIP_COLUMNS = (
-    ResultColumn("chip", "Chip", Unit.NAME),
-    ResultColumn("product", "Product", Unit.NAME, "the first of the boards with this chip"),
-    ResultColumn("wave_size", "Wave", Unit.COUNT, "lanes of a wave"),
-    ResultColumn("vgpr_pool", "VGPRs/SIMD", Unit.COUNT, "per lane"),
-    ResultColumn("vgpr_granule", "Granule", Unit.COUNT),
-    ResultColumn("accumulators", "AGPRs", Unit.NAME, "none, a separate file, or one for both"),
-    ResultColumn("waves_per_simd", "Waves/SIMD", Unit.COUNT),
-    ResultColumn("simds_per_cu", "SIMDs/CU", Unit.COUNT),
-    ResultColumn("sgprs_per_simd", "SGPRs/SIMD", Unit.COUNT, "none: no limit"),
-    ResultColumn("lds_bytes_per_cu", "LDS/CU", Unit.COUNT, "bytes"),
-    ResultColumn("lds_granule_bytes", "LDS granule", Unit.COUNT, "bytes"),
-    ResultColumn("barriers_per_cu", "Barriers/CU", Unit.COUNT),
-    ResultColumn("cus", "CUs", Unit.COUNT),
-    ResultColumn("clock_mhz", "Clock MHz", Unit.COUNT),
-    ResultColumn("memory_gb_per_s", "Memory GB/s", Unit.GB_PER_S, "published peak"),
+from wavescope.analyze.occupancy.limits import Level, Limit, Limiter, NextStep, Occupancy, levels
+from wavescope.analyze.occupancy.resources import wave_size
+from wavescope.model.chips import Chip, RegisterFile
+from wavescope.model.result import (
+    ColumnOf,
+    Finding,
+    Result,
+    ResultColumn,
+    ResultTable,
+    Severity,
+    Unit,
+    table_of,
 )
 
 
 def occupancy_result(occupancy: Occupancy) -> Result:
     """The tables `limits` and `levels`, and a finding with the next step."""
-    step = next_step(occupancy)
+    step = occupancy.next_step
     chip, resources = occupancy.chip, occupancy.resources
     return Result(
         "Occupancy",
@@ -68,58 +44,116 @@ def occupancy_result(occupancy: Occupancy) -> Result:
     )
 
 
-def chips_table(chips: list[Chip]) -> ResultTable:
+def chips_table(chips: Sequence[Chip]) -> ResultTable:
     """One row per chip and wave size."""
-    rows = [
-        (
-            chip.name,
-            chip.product.name,
-            size,
-            file.pool,
-            file.granule,
-            chip.accumulators.value,
-            chip.waves_per_simd,
-            chip.simds_per_cu,
-            chip.sgprs_per_simd or None,
-            chip.lds_bytes_per_cu,
-            chip.lds_granule_bytes,
-            chip.barriers_per_cu,
-            chip.product.cus,
-            chip.product.clock_mhz,
-            chip.product.memory_gb_per_s,
-        )
-        for chip in chips
-        for size, file in chip.registers.items()
-    ]
-    return ResultTable("chips", "Chips", _CHIP_COLUMNS, list(rows))
+    sizes = [_ChipWaves(chip, size) for chip in chips for size in chip.registers]
+    return table_of("chips", "Chips", _CHIP_COLUMNS, sizes)
+
+
+class _ChipWaves(NamedTuple):
+    """A chip with waves of one size."""
+
+    chip: Chip
+    wave_size: int
+
+    @property
+    def registers(self) -> RegisterFile:
+        return self.chip.registers[self.wave_size]
+
+
+_CHIP_COLUMNS: tuple[ColumnOf[_ChipWaves], ...] = (
+    ResultColumn("chip", "Chip", Unit.NAME).of(lambda each: each.chip.name),
+    ResultColumn("product", "Product", Unit.NAME, "the first of the boards with this chip").of(
+        lambda each: each.chip.product.name
+    ),
+    ResultColumn("wave_size", "Wave", Unit.COUNT, "lanes of a wave").of(
+        lambda each: each.wave_size
+    ),
+    ResultColumn("vgpr_pool", "VGPRs/SIMD", Unit.COUNT, "per lane").of(
+        lambda each: each.registers.pool
+    ),
+    ResultColumn("vgpr_granule", "Granule", Unit.COUNT).of(lambda each: each.registers.granule),
+    ResultColumn("accumulators", "AGPRs", Unit.NAME, "none, a separate file, or one for both").of(
+        lambda each: each.chip.accumulators.value
+    ),
+    ResultColumn("waves_per_simd", "Waves/SIMD", Unit.COUNT).of(
+        lambda each: each.chip.waves_per_simd
+    ),
+    ResultColumn("simds_per_cu", "SIMDs/CU", Unit.COUNT).of(lambda each: each.chip.simds_per_cu),
+    ResultColumn("sgprs_per_simd", "SGPRs/SIMD", Unit.COUNT, "none: no limit").of(
+        lambda each: each.chip.sgprs_per_simd or None
+    ),
+    ResultColumn("lds_bytes_per_cu", "LDS/CU", Unit.COUNT, "bytes").of(
+        lambda each: each.chip.lds_bytes_per_cu
+    ),
+    ResultColumn("lds_granule_bytes", "LDS granule", Unit.COUNT, "bytes").of(
+        lambda each: each.chip.lds_granule_bytes
+    ),
+    ResultColumn("barriers_per_cu", "Barriers/CU", Unit.COUNT).of(
+        lambda each: each.chip.barriers_per_cu
+    ),
+    ResultColumn("cus", "CUs", Unit.COUNT).of(lambda each: each.chip.product.cus),
+    ResultColumn("clock_mhz", "Clock MHz", Unit.COUNT).of(lambda each: each.chip.product.clock_mhz),
+    ResultColumn("memory_gb_per_s", "Memory GB/s", Unit.GB_PER_S, "published peak").of(
+        lambda each: each.chip.product.memory_gb_per_s
+    ),
+)
 
 
 def _limits_table(occupancy: Occupancy, step: NextStep) -> ResultTable:
     changes = {change.limiter: change.words() for change in step.changes}
     bound_by = occupancy.bound_by
-    table = ResultTable("limits", "What each resource allows", _LIMIT_COLUMNS)
-    for limit in occupancy.limits:
-        is_limit = limit.counts and limit.limiter in bound_by
-        table.rows.append(
-            (
-                limit.limiter.value,
-                limit.used,
-                limit.allocated,
-                limit.granule,
-                limit.available,
-                limit.workgroups,
-                occupancy.waves_per_simd_of(limit),
-                "limits" if is_limit else "" if limit.counts else "part of the sum",
-                changes.get(limit.limiter, ""),
-            )
-        )
-    return table
+
+    def verdict(limit: Limit) -> str:
+        if not limit.counts:
+            return "part of the sum"
+        return "limits" if limit.limiter in bound_by else ""
+
+    columns: list[ColumnOf[Limit]] = [
+        ResultColumn("resource", "Resource", meaning="what is shared by the waves").of(
+            lambda limit: limit.limiter.value
+        ),
+        ResultColumn("used", "Used", Unit.COUNT, "by a wave (registers), else by a workgroup").of(
+            lambda limit: limit.used
+        ),
+        ResultColumn("allocated", "Allocated", Unit.COUNT, "rounded up to the granule").of(
+            lambda limit: limit.allocated
+        ),
+        ResultColumn("granule", "Granule", Unit.COUNT, "the step in which it is given out").of(
+            lambda limit: limit.granule
+        ),
+        ResultColumn(
+            "available", "Available", Unit.COUNT, "per SIMD (registers), else per CU or WGP"
+        ).of(lambda limit: limit.available),
+        ResultColumn(
+            "workgroups", "Workgroups", Unit.COUNT, "per CU or WGP, if only this counted"
+        ).of(lambda limit: limit.workgroups),
+        ResultColumn("waves_per_simd", "Waves/SIMD", Unit.NONE, "if only this counted").of(
+            occupancy.waves_per_simd_of
+        ),
+        ResultColumn("limits", "Limits", meaning="whether nothing else allows fewer").of(verdict),
+        ResultColumn("for_next_step", "For more waves", meaning="what the next level takes").of(
+            lambda limit: changes.get(limit.limiter, "")
+        ),
+    ]
+    return table_of("limits", "What each resource allows", columns, occupancy.limits)
+
+
+_LEVEL_COLUMNS: tuple[ColumnOf[Level], ...] = (
+    ResultColumn("waves_per_simd", "Waves/SIMD").of(lambda level: level.waves_per_simd),
+    ResultColumn("vgprs", "VGPRs at most", Unit.COUNT, "with AGPRs where one file holds both").of(
+        lambda level: level.vgprs
+    ),
+    ResultColumn("sgprs", "SGPRs at most", Unit.COUNT).of(lambda level: level.sgprs),
+    ResultColumn("lds_bytes", "LDS bytes at most", Unit.COUNT, "per workgroup").of(
+        lambda level: level.lds_bytes
+    ),
+)
 
 
 def _levels_table(occupancy: Occupancy) -> ResultTable:
-    rows = [tuple(level) for level in levels(occupancy)]
     title = f"Budgets with workgroups of {occupancy.resources.workgroup_size} work-items"
-    return ResultTable("levels", title, _LEVEL_COLUMNS, list(rows))
+    return table_of("levels", title, _LEVEL_COLUMNS, levels(occupancy))
 
 
 def _limited_by(occupancy: Occupancy) -> str:
@@ -142,7 +176,7 @@ def _finding(occupancy: Occupancy, step: NextStep) -> Finding:
             f"limited by {_limited_by(occupancy)}",
             step.words(),
         )
-    reached = waves_text(occupancy.waves_per_simd)
+    reached = occupancy.waves_words
     severity = Severity.WARNING if occupancy.waves_per_simd < 2 else Severity.INFO
     return Finding(
         "occupancy",

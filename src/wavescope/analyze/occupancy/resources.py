@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wavescope.errors import UsageError
-from wavescope.model.chips.chip import Accumulators, Chip, RegisterFile
+from wavescope.model.chips import Accumulators, Chip, RegisterFile
 
 _LARGEST_WORKGROUP = 1024
 _ARCH_GRANULE_BEFORE_ACCUMULATORS = 4
@@ -23,6 +23,39 @@ class KernelResources:
     wave_size: int = 0
     cu_mode: bool = False
     """On chips that pool two compute units: use each of them alone."""
+
+
+@dataclass(frozen=True)
+class StatedResources:
+    """What the user says himself; None leaves it to the files of the capture."""
+
+    chip: Chip | None = None
+    vgprs: int | None = None
+    agprs: int | None = None
+    sgprs: int | None = None
+    lds_bytes: int | None = None
+    workgroup_size: int | None = None
+    wave_size: int = 0
+    cu_mode: bool = False
+
+    def kernel(self) -> tuple[Chip, KernelResources]:
+        """Chip and resources where no file tells more; a usage error where that is too little."""
+        if self.chip is None or self.vgprs is None:
+            raise UsageError(
+                "which kernel?",
+                hint="name a capture, or give a chip and its VGPRs at least: "
+                "--arch gfx942 --vgpr 128",
+            )
+        size = self.workgroup_size
+        return self.chip, KernelResources(
+            vgprs=self.vgprs,
+            agprs=self.agprs or 0,
+            sgprs=self.sgprs or 0,
+            lds_bytes=self.lds_bytes or 0,
+            workgroup_size=KernelResources.workgroup_size if size is None else size,
+            wave_size=self.wave_size,
+            cu_mode=self.cu_mode,
+        )
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,8 @@ from wavescope.analyze.page.hot_kernels import HotKernels, hot_kernels
 from wavescope.analyze.page.named_ops import NamedOps, named_ops
 from wavescope.analyze.page.phases import phase_colouring
 from wavescope.analyze.page.timeline import Timeline, TimelineOptions, timeline
-from wavescope.analyze.phases.launch_sizes import forget_launch_sizes, load_launch_sizes
-from wavescope.analyze.phases.serving_phases import serving_phases
-from wavescope.analyze.phases.steps_result import steps_result
+from wavescope.analyze.phases import forget_launch_sizes, load_launch_sizes
+from wavescope.analyze.steps import steps_of, steps_result
 from wavescope.analyze.summary.copies import copies
 from wavescope.analyze.summary.coverage import coverage
 from wavescope.analyze.summary.gaps import GapOptions, gaps
@@ -135,14 +134,20 @@ def _phases_and_steps(
 ) -> tuple[Colouring | None, Result | None]:
     """The phases, and the steps of a language model, which is known by its attention kernels."""
     trace, durations_ns = context.trace, context.durations_ns
-    markers = context.phases if len(trace.markers) else None
-    trace.ops.forget(*_CAUSE_COLUMNS)
+    phases = context.phases
+    colouring = phase_colouring(durations_ns, phases)
     if ATTENTION not in categories.labels:
-        return phase_colouring(durations_ns, markers, None), None
-    serving = serving_phases(trace)
-    trace.ops.forget("correlation")
+        trace.ops.forget(*_CAUSE_COLUMNS)
+        return colouring, None
+    steps = steps_of(
+        trace,
+        marked=None if phases.marked is None else phases.marked.marked_ops,
+        repeated=None if phases.found is None else phases.found.steps,
+    )
+    result = steps_result(steps, phases.labels, phases.codes)
+    trace.ops.forget(*_CAUSE_COLUMNS, "correlation")
     forget_launch_sizes(trace)
-    return phase_colouring(durations_ns, markers, serving), steps_result(trace, serving)
+    return colouring, result
 
 
 def _summary(

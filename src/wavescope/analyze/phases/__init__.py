@@ -1,0 +1,25 @@
+"""Phases: which ops are prefill, decode or whatever a program marked, and what each phase did."""
+
+from wavescope.analyze.phases.assignment import (
+    OUTSIDE,
+    PhaseAssignment,
+    PhaseSource,
+    phases_of,
+)
+from wavescope.analyze.phases.found import forget_launch_sizes, load_launch_sizes
+from wavescope.analyze.phases.name_signs import PhaseRules
+from wavescope.analyze.phases.paths import PhaseScope
+from wavescope.analyze.phases.tables import PhaseOptions, phases_result
+
+__all__ = [
+    "OUTSIDE",
+    "PhaseAssignment",
+    "PhaseOptions",
+    "PhaseRules",
+    "PhaseScope",
+    "PhaseSource",
+    "forget_launch_sizes",
+    "load_launch_sizes",
+    "phases_of",
+    "phases_result",
+]

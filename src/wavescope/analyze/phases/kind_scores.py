@@ -1,4 +1,7 @@
-"""How much each kind of step looks like prefill (above 0) or decode (below 0).
+"""The kinds of steps in a lane, and how much each looks like prefill (above 0) or decode (below 0).
+
+Steps of one kind hold the same kernels, launched about as large. What a kind looks like is read off
+one of its steps, so that ten thousand equal decode steps cost no more than one.
 
 A score adds up signs, each a logarithm of odds: what kernel names say, for how many tokens the
 tiles of matrix kernels are made, how many rows normalizations work on, how large the same kernels
@@ -13,11 +16,73 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.phases.label_signs import LabelSigns
-from wavescope.analyze.phases.phase_rules import Strengths
-from wavescope.analyze.phases.step_kinds import Numbers, Reals, StepKinds
-from wavescope.analyze.steps.lanes import Lane
+from wavescope.analyze.phases.name_signs import LabelSigns, Strengths
+from wavescope.analyze.steps import LaneSteps
 from wavescope.arrays.array_types import Array
+
+Numbers = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StepKinds:
+    """The kinds, and the ops of one step of each."""
+
+    of_step: Numbers
+    counts: Numbers
+    longest_run: Numbers
+    """How many steps of the kind follow one another."""
+    ops: Numbers
+    """Positions in the lane of the ops looked at."""
+    kind_of_op: Numbers
+
+    def __len__(self) -> int:
+        return int(self.counts.size)
+
+
+def step_kinds(steps: LaneSteps, sizes: Reals) -> StepKinds:
+    """The kinds of steps; `sizes` are the log2 launch sizes of all ops, NaN where unknown."""
+    keys = steps.told_apart_by(_size_class(steps, sizes))
+    _, of_step, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    chosen = _middle_steps(of_step, counts)
+    lengths = steps.op_counts[chosen]
+    kind_of_op = np.repeat(np.arange(counts.size), lengths)
+    offsets = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    ops = np.repeat(steps.firsts[chosen], lengths) + offsets
+    return StepKinds(of_step, counts, _longest_runs(of_step, counts.size), ops, kind_of_op)
+
+
+def _size_class(steps: LaneSteps, sizes: Reals) -> Numbers:
+    """Steps whose launches are twice as large are of another class.
+
+    Where launch sizes are unknown, steps that take twice as long are.
+    """
+    known = ~np.isnan(sizes)
+    firsts = steps.firsts[:-1]
+    counts = np.add.reduceat(known, firsts, dtype=np.int64)
+    totals = np.add.reduceat(np.where(known, sizes, 0.0), firsts)
+    by_size = np.rint(totals / np.maximum(counts, 1))
+    busy_ns = steps.busy_ns
+    by_time = np.rint(np.log2(np.maximum(busy_ns, 1))) + 1_000
+    result: Numbers = np.where(2 * counts >= steps.op_counts, by_size, by_time).astype(np.int64)
+    return result
+
+
+def _middle_steps(of_step: Numbers, counts: Numbers) -> Numbers:
+    """Of each kind the step in the middle: neither warm-up nor the end."""
+    order = np.argsort(of_step, kind="stable")
+    middle: Numbers = order[np.cumsum(counts) - counts + counts // 2]
+    return middle
+
+
+def _longest_runs(of_step: Numbers, kind_count: int) -> Numbers:
+    changes = np.flatnonzero(np.diff(of_step)) + 1
+    firsts = np.concatenate(([0], changes))
+    lengths = np.diff(np.append(firsts, of_step.size))
+    longest = np.zeros(kind_count, np.int64)
+    np.maximum.at(longest, of_step[firsts], lengths)
+    return longest
+
 
 NAMED_SHARE = 0.01
 """Kernels with a phase in their name count fully from this share of a step's time on."""
@@ -83,10 +148,10 @@ class KindOps:
 
     @classmethod
     def of(
-        cls, lane: Lane, kinds: StepKinds, sizes: Reals, groups: Reals, launches: Numbers
+        cls, steps: LaneSteps, kinds: StepKinds, sizes: Reals, groups: Reals, launches: Numbers
     ) -> KindOps:
         """`sizes` are of all ops of the lane, `groups` of those looked at."""
-        ops = kinds.ops
+        lane, ops = steps.lane, kinds.ops
         together = np.concatenate(([False], launches[1:] == launches[:-1], [False]))
         in_graph = together[:-1] | together[1:]
         durations = lane.ends[ops] - lane.starts[ops]

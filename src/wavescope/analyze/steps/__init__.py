@@ -1,0 +1,21 @@
+"""Steps: the iterations of a program, told by markers or by what repeats, and their times."""
+
+from wavescope.analyze.steps.lane_steps import LaneSteps
+from wavescope.analyze.steps.step_tables import steps_result
+from wavescope.analyze.steps.trace_steps import (
+    RepeatedSteps,
+    StepOptions,
+    Steps,
+    repeated_steps,
+    steps_of,
+)
+
+__all__ = [
+    "LaneSteps",
+    "RepeatedSteps",
+    "StepOptions",
+    "Steps",
+    "repeated_steps",
+    "steps_of",
+    "steps_result",
+]

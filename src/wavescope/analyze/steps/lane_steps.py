@@ -20,16 +20,17 @@ from wavescope.analyze.steps.repetition import (
     Positions,
     Signatures,
     running_signatures,
+    told_apart,
 )
 from wavescope.analyze.steps.step_level import (
     LaneIndex,
     StepLevel,
+    StepRole,
     sampled_periods,
     stands_out,
     step_level,
     typical_gaps,
 )
-from wavescope.analyze.steps.step_roles import StepRole
 
 SMALLEST_PART = 0.25
 """Ops between two cuts that are fewer than this part of a period belong to the step before."""
@@ -56,6 +57,8 @@ class LaneSteps:
     """Equal for steps that hold the same kernels equally often."""
     repeats: npt.NDArray[np.bool_]
     """Whether a neighbouring step holds the same."""
+    is_marked: bool = False
+    """Whether the program said where its steps are."""
 
     def __len__(self) -> int:
         return int(self.firsts.size) - 1
@@ -65,20 +68,56 @@ class LaneSteps:
         return np.diff(self.firsts)
 
     @property
-    def is_repetitive(self) -> bool:
+    def has_steps(self) -> bool:
         """Whether the lane has steps at all, rather than being one stretch of work."""
-        return bool(self.repeats.any())
+        return self.is_marked or bool(self.repeats.any())
+
+    @property
+    def start_ns(self) -> Positions:
+        """When the first op of each step started."""
+        return self.lane.starts[self.firsts[:-1]]
+
+    @property
+    def span_ns(self) -> Positions:
+        """From the start of each step's first op to the end of its last one."""
+        return np.maximum.reduceat(self.lane.ends, self.firsts[:-1]) - self.start_ns
+
+    @property
+    def busy_ns(self) -> Positions:
+        """The time that each step's ops cover, what earlier steps cover already left out."""
+        busy: Positions = np.add.reduceat(self.lane.busy_ns, self.firsts[:-1])
+        return busy
+
+    def told_apart_by(self, class_of_step: Positions) -> Signatures:
+        """Equal for steps of one class that hold the same kernels equally often."""
+        return told_apart(self.signatures, class_of_step)
+
+    def step_beside(self, other: Lane, is_to_gpu: npt.NDArray[np.bool_]) -> Positions:
+        """The step that each op of another lane of the GPU belongs to; -1 before the first.
+
+        It is the one that runs when the op starts. Between two steps it is the one before, but what
+        `is_to_gpu`, a copy to the GPU, belongs to the next.
+        """
+        ends = self.lane.busy_until[self.firsts[1:] - 1]
+        step = np.searchsorted(self.start_ns, other.starts, side="right") - 1
+        between = (step >= 0) & (other.starts >= ends[step]) & (step + 1 < len(self))
+        found: Positions = step + (between & is_to_gpu)
+        return found
 
 
 def lane_steps(lane: Lane, roles: npt.NDArray[np.int8], launches: Positions) -> LaneSteps:
     """The steps of `lane`; a lane in which nothing repeats is one step."""
-    sums = running_signatures(lane.labels)
     cuts = _cuts(lane, roles, launches, _Place(0, len(lane)), depth=0)
-    firsts = np.unique(np.concatenate(([0, len(lane)], cuts)))
+    return divided(lane, np.unique(np.concatenate(([0, len(lane)], cuts))))
+
+
+def divided(lane: Lane, firsts: Positions, *, is_marked: bool = False) -> LaneSteps:
+    """The steps of a lane of which it is known where they begin; `firsts` as in `LaneSteps`."""
+    sums = running_signatures(lane.labels)
     signatures = sums[firsts[1:]] - sums[firsts[:-1]]
     same = signatures[1:] == signatures[:-1]
     repeats = np.concatenate((same, [False])) | np.concatenate(([False], same))
-    return LaneSteps(lane, firsts, signatures, repeats)
+    return LaneSteps(lane, firsts, signatures, repeats, is_marked)
 
 
 @dataclass(frozen=True)

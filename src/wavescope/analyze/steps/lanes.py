@@ -39,8 +39,8 @@ class Lane:
     def __len__(self) -> int:
         return int(self.rows.size)
 
-    def part(self, place: slice) -> Lane:
-        """Some of the ops, one after another."""
+    def part(self, place: slice | npt.NDArray[np.bool_]) -> Lane:
+        """Some of the ops: a stretch of them, or those that a mask chooses."""
         return replace(
             self,
             rows=self.rows[place],

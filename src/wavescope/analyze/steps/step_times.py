@@ -1,12 +1,11 @@
 """How long the steps of a lane take: from start to start, and how much of it the GPU was busy.
 
-Percentiles are nearest ranks, so that each is the time of a step there was. docs/steps.md defines
-every number.
+Percentiles are nearest ranks, so that each is the time of a step there was. docs/serving-phases.md
+defines every number.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.steps.lane_steps import LaneSteps
-from wavescope.analyze.steps.repetition import FEWEST_REPEATS, Positions, told_apart
+from wavescope.analyze.steps.repetition import FEWEST_REPEATS, Positions
+from wavescope.arrays.group_statistics import nearest_rank
 
 Flags = npt.NDArray[np.bool_]
 
@@ -78,12 +78,6 @@ class StepKindTimes:
         return self.main_steps[late[np.argsort(-self.main_ns[late], kind="stable")]]
 
 
-def nearest_rank(values: npt.NDArray[np.int64], percent: int) -> int:
-    """The smallest value that at least `percent` % of the values do not exceed."""
-    rank = max(1, math.ceil(values.size * percent / 100))
-    return int(np.partition(values, rank - 1)[rank - 1])
-
-
 @dataclass(frozen=True)
 class LaneStepTimes:
     """Times of all steps of a lane."""
@@ -103,19 +97,18 @@ class LaneStepTimes:
 
     @cached_property
     def start_ns(self) -> Positions:
-        return self.steps.lane.starts[self.steps.firsts[:-1]]
+        """When the first op of each step started."""
+        return self.steps.start_ns
 
     @cached_property
     def span_ns(self) -> Positions:
         """From the start of each step's first op to the end of its last one."""
-        firsts = self.steps.firsts
-        return np.maximum.reduceat(self.steps.lane.ends, firsts[:-1]) - self.start_ns
+        return self.steps.span_ns
 
     @cached_property
     def busy_ns(self) -> Positions:
         """The time that each step's ops cover, what earlier steps cover already left out."""
-        busy: Positions = np.add.reduceat(self.steps.lane.busy_ns, self.steps.firsts[:-1])
-        return busy
+        return self.steps.busy_ns
 
     def kinds(self) -> Iterator[StepKindTimes]:
         """The kinds of steps, the most frequent first; steps of no kind last."""
@@ -147,7 +140,7 @@ class LaneStepTimes:
 
 def _kinds(steps: LaneSteps, class_of_step: Positions) -> tuple[Positions, Flags]:
     """The kind of each step, and whether it holds something else than the others of its kind."""
-    keys = told_apart(steps.signatures, class_of_step)
+    keys = steps.told_apart_by(class_of_step)
     _, first, of_step, counts = np.unique(
         keys, return_index=True, return_inverse=True, return_counts=True
     )

@@ -1,43 +1,242 @@
-"""The steps of a trace: of each queue that carries the work of its GPU."""
+"""The steps of a trace, told by markers or by what repeats: the one answer to "which step is it".
+
+Ranges that are named like steps and hold ops are the steps, if there are several; otherwise steps
+are what repeats on the queues that carry the work. docs/serving-phases.md publishes the rule.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import enum
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from wavescope.analyze.steps.lane_steps import LaneSteps, lane_steps
+from wavescope.analyze.markers import MarkedOps, MarkerRanges, marked_ops
+from wavescope.analyze.steps.lane_steps import LaneSteps, divided, lane_steps
 from wavescope.analyze.steps.lanes import Lane, Lanes, lanes_of
 from wavescope.analyze.steps.repetition import Positions
-from wavescope.analyze.steps.step_roles import step_roles
+from wavescope.analyze.steps.step_level import step_roles
+from wavescope.model.selection import compiled
 from wavescope.model.trace import Trace
 
-STEP_COLUMNS = (
-    "gpu",
-    "queue",
-    "process",
-    "start_ns",
-    "end_ns",
-    "type",
-    "name",
-    "correlation",
-)
-"""The columns of ops that steps are found with: one pass over the file loads all of them."""
+STEP_NAMES = r"(?i)^(profilerstep#\d+|(\w+[ ._:/-])?(step|iteration|iter)([ ._:#-]*\d+)?)$"
+"""Markers that are steps when nobody says which are."""
+OUTSIDE = -1
 
 
 @dataclass(frozen=True)
-class TraceSteps:
-    """The lanes of a trace, and the steps of the main ones."""
+class StepOptions:
+    """What steps are told by."""
 
+    marker: str = ""
+    """A regular expression: markers that are steps, and nothing else is; empty for usual names."""
+    use_markers: bool = True
+    """Whether markers count at all."""
+
+
+class StepSource(str, enum.Enum):
+    """Where steps come from."""
+
+    MARKERS = "markers"
+    STRUCTURE = "structure"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of a trace: of every op its step, of every step its time."""
+
+    trace: Trace
+    source: StepSource
+    of_op: Positions
+    """The number of each op's step, -1 outside any."""
+    wall_ns: Positions
+    """How long each step took: its marker, or from its first op's start to its last op's end."""
+    is_regular: npt.NDArray[np.bool_]
+    """Whether a step was marked, or a neighbour on its queue resembles it."""
+    told_by: str = ""
+    """How the steps were told, for people."""
+    repeated: RepeatedSteps | None = None
+
+    def __len__(self) -> int:
+        return len(self.wall_ns)
+
+    def only_regular(self) -> Steps:
+        """The same without steps that no neighbour resembles: warm-up, the end, what comes once."""
+        if self.is_regular.all():
+            return self
+        number = np.append(np.where(self.is_regular, np.cumsum(self.is_regular) - 1, OUTSIDE), -1)
+        return replace(
+            self,
+            of_op=number[self.of_op],
+            wall_ns=self.wall_ns[self.is_regular],
+            is_regular=self.is_regular[self.is_regular],
+        )
+
+    @cached_property
+    def of_lane(self) -> tuple[LaneSteps, ...]:
+        """The steps as each queue that carries the work of its GPU saw them."""
+        if self.repeated is not None:
+            return self.repeated.with_steps
+        if self.source is StepSource.NONE:
+            return ()
+        lanes = lanes_of(self.trace).main_lanes
+        found = (_marked_lane(lane, self.of_op[lane.rows]) for lane in lanes)
+        return tuple(steps for steps in found if steps is not None)
+
+
+def steps_of(
+    trace: Trace,
+    options: StepOptions | None = None,
+    *,
+    marked: MarkedOps | None = None,
+    repeated: RepeatedSteps | None = None,
+) -> Steps:
+    """The steps of `trace`; callers who have `marked` or `repeated` already pass them on."""
+    options = options or StepOptions()
+    if not len(trace.ops):
+        return _no_steps(trace)
+    by_markers = _no_steps(trace)
+    if options.use_markers and len(trace.markers):
+        by_markers = _marked_steps(trace, marked or marked_ops(trace), options.marker)
+    if options.marker or len(by_markers) > 1:
+        return by_markers
+    repeating = _repeating_steps(trace, repeated)
+    return repeating if len(repeating) else by_markers
+
+
+def _no_steps(trace: Trace) -> Steps:
+    nothing = np.empty(0, np.int64)
+    of_op = np.full(len(trace.ops), OUTSIDE, np.int64)
+    return Steps(trace, StepSource.NONE, of_op, nothing, nothing.astype(bool))
+
+
+def _marked_steps(trace: Trace, marked: MarkedOps, pattern: str) -> Steps:
+    """The steps that markers matching `pattern` (else `STEP_NAMES`) make.
+
+    An op belongs to the innermost such range around what caused it, as in docs/phases.md.
+    """
+    expression = compiled(pattern or STEP_NAMES)
+    found, ranges = marked.found, marked.ranges
+    host = _step_of_range(trace, found.host, expression)
+    drawn = _step_of_range(trace, found.drawn, expression)
+    # A range drawn over GPU work stands for the host's range of the same name.
+    number_of_name = {
+        code: row
+        for row, (code, step) in enumerate(zip(found.host.names.tolist(), host, strict=True))
+        if step == row
+    }
+    drawn_names = found.drawn.names.tolist()
+    drawn = [
+        number_of_name.get(drawn_names[step], OUTSIDE) if step >= 0 else step for step in drawn
+    ]
+    of_op = np.array([*host, OUTSIDE], np.int64)[ranges.host]
+    unknown = of_op == OUTSIDE
+    of_op[unknown] = np.array([*drawn, OUTSIDE], np.int64)[ranges.drawn[unknown]]
+    used = np.unique(of_op[of_op != OUTSIDE])
+    if not used.size:
+        return _no_steps(trace)
+    starts, ends = found.host.starts, found.host.ends
+    used = used[np.argsort(starts[used], kind="stable")]
+    number = np.full(len(host) + 1, OUTSIDE, np.int64)
+    number[used] = np.arange(used.size)
+    return Steps(
+        trace,
+        StepSource.MARKERS,
+        number[of_op],
+        ends[used] - starts[used],
+        np.ones(used.size, bool),
+        f"markers matching {pattern or 'steps'}",
+    )
+
+
+def _step_of_range(trace: Trace, ranges: MarkerRanges, expression: re.Pattern[str]) -> list[int]:
+    """For each range the innermost step range that is it or holds it, -1 without any."""
+    step = [OUTSIDE] * len(ranges)
+    if not step:
+        return step
+    names = ranges.names.tolist()
+    matches = {code: bool(expression.search(trace.strings[code])) for code in set(names)}
+    parents = ranges.nesting.parent.tolist()
+    for row in np.argsort(ranges.nesting.depth, kind="stable").tolist():
+        if matches[names[row]]:
+            step[row] = row
+        elif parents[row] >= 0:
+            step[row] = step[parents[row]]
+    return step
+
+
+def _marked_lane(lane: Lane, step_of_op: Positions) -> LaneSteps | None:
+    """The marked steps of a lane; what runs between them counts as work beside it."""
+    inside = step_of_op != OUTSIDE
+    if not inside.any():
+        return None
+    kept = lane.part(inside)
+    if not inside.all():
+        kept = replace(kept, beside=(*lane.beside, lane.part(~inside)))
+    # A late op of an earlier step does not begin that step anew.
+    order = np.maximum.accumulate(step_of_op[inside])
+    firsts = np.concatenate(([0], np.flatnonzero(np.diff(order)) + 1, [order.size]))
+    return divided(kept, firsts, is_marked=True)
+
+
+@dataclass(frozen=True)
+class RepeatedSteps:
+    """The lanes of a trace, and the steps of the main ones by what repeats."""
+
+    COLUMNS: ClassVar = (
+        "gpu",
+        "queue",
+        "process",
+        "start_ns",
+        "end_ns",
+        "type",
+        "name",
+        "correlation",
+    )
+    """The columns of ops that steps are found with: one pass over the file loads all of them."""
+
+    trace: Trace
     lanes: Lanes
     of_lane: tuple[LaneSteps, ...]
     launches: tuple[Positions, ...]
     """For each op of each main lane a number that ops launched together as a graph share."""
 
+    @property
+    def with_steps(self) -> tuple[LaneSteps, ...]:
+        """The main lanes in which something repeats."""
+        return tuple(steps for steps in self.of_lane if steps.has_steps)
 
-def trace_steps(trace: Trace) -> TraceSteps:
-    """The steps of every main lane of `trace`."""
-    trace.ops.load(*STEP_COLUMNS)
+    def beside(
+        self, leading: Iterable[LaneSteps], lanes: Iterable[Lane]
+    ) -> list[tuple[Lane, int, Positions]]:
+        """For each of `lanes` which of `leading` it follows, and the step of each op there.
+
+        It follows the lane of its GPU with most ops; docs/serving-phases.md has the rule.
+        """
+        longest: dict[int, tuple[int, LaneSteps]] = {}
+        for number, steps in enumerate(leading):
+            known = longest.get(steps.lane.gpu)
+            if known is None or len(steps.lane) > len(known[1].lane):
+                longest[steps.lane.gpu] = number, steps
+        to_gpu = self.trace.strings.find("CopyHostToDevice")
+        found = []
+        for lane in lanes:
+            if lane.gpu in longest:
+                number, steps = longest[lane.gpu]
+                is_to_gpu = self.trace.ops["type"][lane.rows] == to_gpu
+                found.append((lane, number, steps.step_beside(lane, is_to_gpu)))
+        return found
+
+
+def repeated_steps(trace: Trace) -> RepeatedSteps:
+    """The steps that repetition shows in every main lane of `trace`."""
+    trace.ops.load(*RepeatedSteps.COLUMNS)
     lanes = lanes_of(trace)
     roles = step_roles(lanes.texts, lanes.is_frequent)
     launches = tuple(_launches(trace, lane) for lane in lanes.main_lanes)
@@ -45,7 +244,7 @@ def trace_steps(trace: Trace) -> TraceSteps:
         lane_steps(lane, roles, launched)
         for lane, launched in zip(lanes.main_lanes, launches, strict=True)
     )
-    return TraceSteps(lanes, steps, launches)
+    return RepeatedSteps(trace, lanes, steps, launches)
 
 
 def _launches(trace: Trace, lane: Lane) -> Positions:
@@ -54,3 +253,28 @@ def _launches(trace: Trace, lane: Lane) -> Positions:
     alone = np.flatnonzero(launches < 0)
     launches[alone] = -2 - alone
     return launches
+
+
+def _repeating_steps(trace: Trace, repeated: RepeatedSteps | None) -> Steps:
+    """All steps of the lanes that have any; ops of other queues belong to the step meanwhile."""
+    repeated = repeated or repeated_steps(trace)
+    found = repeated.with_steps
+    if not found:
+        return _no_steps(trace)
+    of_op = np.full(len(trace.ops), OUTSIDE, np.int64)
+    firsts = np.cumsum([0, *(len(steps) for steps in found)]).tolist()
+    for first, steps in zip(firsts, found, strict=False):
+        of_op[steps.lane.rows] = np.repeat(first + np.arange(len(steps)), steps.op_counts)
+    own = {id(steps.lane) for steps in found}
+    others = [lane for lane in repeated.lanes.lanes if id(lane) not in own]
+    for lane, number, step in repeated.beside(found, others):
+        of_op[lane.rows] = np.where(step >= 0, firsts[number] + step, OUTSIDE)
+    return Steps(
+        trace,
+        StepSource.STRUCTURE,
+        of_op,
+        np.concatenate([steps.span_ns for steps in found]),
+        np.concatenate([steps.repeats for steps in found]),
+        "repeating kernels",
+        repeated,
+    )

@@ -9,7 +9,7 @@ import numpy as np
 
 from wavescope.analyze.traffic.kernel_traffic import TrafficOptions
 from wavescope.errors import UsageError
-from wavescope.model.chips.catalogue import find_chip
+from wavescope.model.chips import find_chip
 from wavescope.model.counters import (
     MEMORY_COUNTERS_HINT,
     CounterTable,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from wavescope.analyze.traffic import requests
 from wavescope.analyze.traffic.requests import ReadMix, Transfer
-from wavescope.model.chips.chip import Chip
+from wavescope.model.chips import Chip
 from wavescope.model.counters import CounterTable, whole_counters
 
 

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from wavescope.model.chips.chip import Chip
+from wavescope.model.chips import Chip
 
 Values = Mapping[str, float]
 

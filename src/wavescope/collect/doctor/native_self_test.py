@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from wavescope.formats import open_source
 from wavescope.formats.sqlite.sqlite_pages import pages_library
-from wavescope.formats.wavescope.reader import open_wavescope
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import OPS
 from wavescope.model.op_kinds import KERNEL_TYPE
@@ -38,7 +38,7 @@ def native_self_test() -> str:
     with tempfile.TemporaryDirectory(prefix="wavescope-") as folder:
         path = Path(folder) / "trace.db"
         write_trace([builder], path)
-        source = open_wavescope(path)
+        source = open_source(path)
         try:
             read = read_columns(source, OPS, ("gpu", "start_ns", "end_ns", "name"))
             read_names = source.strings.decode(read["name"])

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.output import replaced
+from wavescope.formats.files import replaced
 from wavescope.model.overhead_runs import BASELINE, ArmRun, MetricKind, OverheadRuns, TraceFacts
 
 SCHEMA = "wavescope.overhead/1"

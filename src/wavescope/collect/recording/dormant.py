@@ -27,8 +27,8 @@ from wavescope.collect.running_sessions import (
     wait_until_released,
 )
 from wavescope.errors import MachineError
+from wavescope.formats.session.folder import DORMANT
 from wavescope.formats.session.pending import remove_forgotten
-from wavescope.formats.session.session import DORMANT
 from wavescope.model.progress import Tell, tell_nobody
 
 

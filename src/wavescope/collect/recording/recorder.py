@@ -29,21 +29,21 @@ from wavescope.collect.running_sessions import (
 from wavescope.collect.runtimes import chosen_runtime, command_on
 from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
-from wavescope.formats.output import replaced, require_free
-from wavescope.formats.session.layout import FACTS_SUFFIX
-from wavescope.formats.session.pending import move_into_session, remove_forgotten
-from wavescope.formats.session.reader import open_session
-from wavescope.formats.session.record_file import DamagedStreamError
-from wavescope.formats.session.running import is_running
-from wavescope.formats.session.session import (
+from wavescope.formats.files import replaced, require_free
+from wavescope.formats.session.folder import (
     RECENT_PART,
     RECENT_PART_DRAFT,
     SESSION_FACTS,
     files_of,
+    is_running,
     process_bases,
     write_session_facts,
 )
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.session.layout import FACTS_SUFFIX
+from wavescope.formats.session.pending import move_into_session, remove_forgotten
+from wavescope.formats.session.reading import open_session
+from wavescope.formats.session.record_file import DamagedStreamError
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.version import __version__
 

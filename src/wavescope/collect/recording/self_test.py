@@ -12,7 +12,7 @@ from wavescope.collect.libraries import is_loadable, linked, required_collector
 from wavescope.collect.record_options import RecordOptions
 from wavescope.collect.recording.injection import Injection, injected_environment
 from wavescope.errors import WavescopeError
-from wavescope.formats.session.reader import open_session
+from wavescope.formats.session.reading import open_session
 from wavescope.model.columns import MARKERS
 
 _MARK = "wavescope self test"

@@ -22,11 +22,10 @@ from wavescope.collect.recent_part import RecentPart
 from wavescope.collect.record_options import SlowStep
 from wavescope.collect.running_sessions import pages_in, set_recording
 from wavescope.errors import MachineError
+from wavescope.formats.session.folder import process_bases
 from wavescope.formats.session.layout import MARKERS, TEXT_SUFFIX, MarkerRecordKind
-from wavescope.formats.session.record_file import RecordFile
-from wavescope.formats.session.session import process_bases
+from wavescope.formats.session.record_file import RecordFile, Texts
 from wavescope.formats.session.spent_records import opened_stream
-from wavescope.formats.session.text_file import Texts
 from wavescope.model.strings import StringTable
 
 _STEPS_IN_MEDIAN = 1000

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavescope.collect.running_sessions import ControlPage, set_recording
+from wavescope.formats.session.folder import is_running
 from wavescope.formats.session.layout import COUNTERS, FACTS_SUFFIX, SKIP_PAUSED
+from wavescope.formats.session.reading import Window
 from wavescope.formats.session.record_file import Records
-from wavescope.formats.session.running import is_running
 from wavescope.formats.session.spent_records import opened_stream
-from wavescope.formats.session.window import Window
 
 _SETTLED_BEFORE_S = 1.0
 _LOOK_AGAIN_S = 0.002

@@ -13,7 +13,8 @@ from pathlib import Path
 from wavescope.collect.recent_part import boottime_ns, kept_still
 from wavescope.collect.running_sessions import ControlPage, pages_of
 from wavescope.errors import UsageError
-from wavescope.formats.output import replaced
+from wavescope.formats.files import replaced
+from wavescope.formats.session.folder import SESSION_FACTS
 from wavescope.formats.session.layout import (
     CALLS,
     CONTROL_SUFFIX,
@@ -23,10 +24,9 @@ from wavescope.formats.session.layout import (
     OPS,
     TEXT_SUFFIX,
 )
-from wavescope.formats.session.reader import open_session
+from wavescope.formats.session.reading import open_session
 from wavescope.formats.session.recent_windows import recent_windows
-from wavescope.formats.session.session import SESSION_FACTS
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, no_progress
 
 _COPY_BYTES = 1 << 20

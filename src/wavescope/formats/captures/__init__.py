@@ -1,6 +1,18 @@
 """Readers of thread-trace (ATT) captures: folders, their parents, and archives of them."""
 
-from wavescope.formats.captures.capture import ReadOptions, load_thread_trace
-from wavescope.formats.captures.locations import CaptureLocation, find_captures, only_capture
+from wavescope.formats.captures.capture import ReadOptions, load_capture
+from wavescope.formats.captures.locations import (
+    CaptureLocation,
+    find_captures,
+    holds_captures,
+    only_capture,
+)
 
-__all__ = ["CaptureLocation", "ReadOptions", "find_captures", "load_thread_trace", "only_capture"]
+__all__ = [
+    "CaptureLocation",
+    "ReadOptions",
+    "find_captures",
+    "holds_captures",
+    "load_capture",
+    "only_capture",
+]

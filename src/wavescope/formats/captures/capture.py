@@ -7,15 +7,18 @@ import re
 from dataclasses import dataclass
 
 from wavescope.formats.captures.code_rows import CodeFile, read_code
-from wavescope.formats.captures.kernel_csv import read_agent_csv, read_kernel_csv
-from wavescope.formats.captures.kernel_rocpd import read_agents_rocpd, read_kernel_rocpd
+from wavescope.formats.captures.kernel_facts import read_agents, read_kernel_facts
 from wavescope.formats.captures.locations import CODE_FILE, CaptureLocation, neighbours
-from wavescope.formats.captures.notes import Notes
 from wavescope.formats.captures.occupancy_file import read_occupancy, read_realtime
 from wavescope.formats.captures.source_files import read_sources
-from wavescope.formats.captures.wave_index import WaveIndex, read_wave_index
-from wavescope.formats.captures.waves import MOST_EVENTS, Report, no_report, read_waves
-from wavescope.model.capture import AgentFacts, CaptureFacts, ThreadTrace, no_waves
+from wavescope.formats.captures.waves import (
+    MOST_EVENTS,
+    WaveIndex,
+    read_wave_index,
+    read_waves,
+)
+from wavescope.model.capture import AgentFacts, Capture, CaptureFacts, CaptureNotes, no_waves
+from wavescope.model.progress import Progress, no_progress
 
 _CODE_OBJECT = re.compile(r"(gfx[0-9a-f]{3,5})_code_object_id_\d+\.out\Z")
 _CHIP_IN_NAME = re.compile(r"(?<![a-z0-9])gfx(?:9[0-9a-f]{2}|1[0-2][0-9]{2})(?![a-z0-9])")
@@ -27,14 +30,14 @@ class ReadOptions:
 
     reads_waves: bool = True
     most_events: int = MOST_EVENTS
-    report: Report = no_report
+    progress: Progress = no_progress
     """Told how many wave files of how many are done."""
 
 
-def load_thread_trace(location: CaptureLocation, options: ReadOptions | None = None) -> ThreadTrace:
+def load_capture(location: CaptureLocation, options: ReadOptions | None = None) -> Capture:
     """The capture at `location`; raises UnreadableInputError when there is no usable code.json."""
     options = options or ReadOptions()
-    notes = Notes()
+    notes = CaptureNotes()
     tree, folder = location.tree, location.folder
     code = read_code(tree, posixpath.join(folder, CODE_FILE), notes)
     index = read_wave_index(tree, folder, notes)
@@ -46,17 +49,15 @@ def load_thread_trace(location: CaptureLocation, options: ReadOptions | None = N
             code.instructions,
             notes,
             most_events=options.most_events,
-            report=options.report,
+            progress=options.progress,
         )
     instructions = code.instructions
     paths = dict.fromkeys(frame.path for frames in instructions.frames for frame in frames)
     sources = read_sources(tree, folder, paths, notes)
-    facts = read_kernel_csv(location, code.kernel_name, notes)
-    if facts is None:
-        facts = read_kernel_rocpd(location, code.kernel_name, notes)
-    agents = read_agent_csv(location, notes) or read_agents_rocpd(location, notes)
-    return ThreadTrace(
-        capture=_capture_facts(location, code, index, agents),
+    facts = read_kernel_facts(location, code.kernel_name, notes)
+    agents = read_agents(location, notes)
+    return Capture(
+        facts=_capture_facts(location, code, index, agents),
         kernel_name=code.kernel_name or (facts.kernel_name if facts else ""),
         instructions=instructions,
         waves=waves,
@@ -66,8 +67,7 @@ def load_thread_trace(location: CaptureLocation, options: ReadOptions | None = N
         clock=read_realtime(tree, folder, notes),
         kernel_facts=facts,
         agents=agents,
-        notes=tuple(notes.repaired),
-        missing=tuple(notes.missing),
+        notes=notes,
     )
 
 

@@ -15,11 +15,17 @@ import numpy as np
 
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.captures.code_table import CodeTable, opened_code
-from wavescope.formats.captures.file_tree import FileTree
-from wavescope.formats.captures.json_document import integer, parsed_object
-from wavescope.formats.captures.notes import Notes
+from wavescope.formats.captures.file_tree import FileTree, integer, parsed_object
 from wavescope.formats.captures.wave_columns import PADDING
-from wavescope.model.capture import Flags, Frame, Instructions, Integers, Measure, Rows
+from wavescope.model.capture import (
+    CaptureNotes,
+    Flags,
+    Frame,
+    Instructions,
+    Integers,
+    Measure,
+    Rows,
+)
 
 MOST_CODE_BYTES = 512 << 20
 _MOST_COUNT = 2**48
@@ -56,7 +62,7 @@ class CodeFile:
     format_version: str
 
 
-def read_code(tree: FileTree, name: str, notes: Notes) -> CodeFile:
+def read_code(tree: FileTree, name: str, notes: CaptureNotes) -> CodeFile:
     """The instructions of a capture; `code: null` gives none and a note on what to do."""
     shown = f"{tree.path}/{name}"
     padded = tree.read(name, MOST_CODE_BYTES) + PADDING
@@ -77,9 +83,9 @@ def _may_have_samples(table: CodeTable, places: Mapping[str, int]) -> bool:
     return any(name in places for name in _REASONS) and not table.numbers["latency"].any()
 
 
-def _rows(rows: object, shown: str, notes: Notes) -> list[Any]:
+def _rows(rows: object, shown: str, notes: CaptureNotes) -> list[Any]:
     if rows is None:
-        notes.missing.append(
+        notes.missing.add(
             "code.json holds no instruction: no wave of the kernel ran on the traced compute unit; "
             "launch more waves, trace another --att-target-cu, widen --att-shader-engine-mask "
             "(0x11111111), or pin the kernel with HSA_CU_MASK"
@@ -110,7 +116,7 @@ def _column_places(header: object, shown: str) -> dict[str, int]:
     return places
 
 
-def _code_file(table: CodeTable, version: object, notes: Notes) -> CodeFile:
+def _code_file(table: CodeTable, version: object, notes: CaptureNotes) -> CodeFile:
     """The table as columns of the model; counts below 0 count as 0."""
     numbers = {name: _counts(name, values, notes) for name, values in table.numbers.items()}
     nothing = np.zeros(len(table.text), np.int64)
@@ -143,7 +149,7 @@ def _first(numbers: Mapping[str, Integers], names: Sequence[str], otherwise: Int
     return next((numbers[name] for name in names if name in numbers), otherwise)
 
 
-def _table(rows: list[Any], places: Mapping[str, int], notes: Notes) -> CodeTable:
+def _table(rows: list[Any], places: Mapping[str, int], notes: CaptureNotes) -> CodeTable:
     """The rows as columns; short rows are filled up or left out, wrong cells count as 0."""
     needed = max(places[name] for name in _REQUIRED) + 1
     width = max(places.values()) + 1
@@ -159,7 +165,7 @@ def _table(rows: list[Any], places: Mapping[str, int], notes: Notes) -> CodeTabl
     return CodeTable(text, source_code, distinct, numbers, _reasons(columns, places))
 
 
-def _whole_rows(rows: list[Any], needed: int, width: int, notes: Notes) -> list[list[Any]]:
+def _whole_rows(rows: list[Any], needed: int, width: int, notes: CaptureNotes) -> list[list[Any]]:
     """Rows that hold at least the required columns, short ones filled up."""
     whole = [
         row + [None] * (width - len(row))
@@ -167,7 +173,7 @@ def _whole_rows(rows: list[Any], needed: int, width: int, notes: Notes) -> list[
         if isinstance(row, list) and len(row) >= needed
     ]
     if len(whole) < len(rows):
-        notes.missing.append(f"{len(rows) - len(whole):,} rows of code.json are too short")
+        notes.missing.add(f"{len(rows) - len(whole):,} rows of code.json are too short")
     return whole
 
 
@@ -181,7 +187,7 @@ def _labels(text: Sequence[str]) -> Flags:
     )
 
 
-def _numbers(name: str, cells: Sequence[Any], notes: Notes) -> Integers:
+def _numbers(name: str, cells: Sequence[Any], notes: CaptureNotes) -> Integers:
     """A column of integers; cells that hold none of 64 bits count as 0 and are noted."""
     if all(type(cell) is int for cell in cells):
         try:
@@ -192,14 +198,14 @@ def _numbers(name: str, cells: Sequence[Any], notes: Notes) -> Integers:
     values = np.fromiter((integer(cell, otherwise) for cell in cells), np.int64, len(cells))
     unusable = sum(integer(cell, 0) != integer(cell, 1) for cell in cells)
     if unusable:
-        notes.repaired.append(
+        notes.repaired.add(
             f"{unusable:,} values of column {name} in code.json are no integers of 64 bits "
             "and count as 0"
         )
     return values
 
 
-def _counts(name: str, values: Integers, notes: Notes) -> Integers:
+def _counts(name: str, values: Integers, notes: CaptureNotes) -> Integers:
     """The values that can be counts; a sum of all rows shall fit 64 bits."""
     if name in {"linenumber", "vaddr", "codeobj"}:
         return values
@@ -209,7 +215,7 @@ def _counts(name: str, values: Integers, notes: Notes) -> Integers:
     unusable = (values < 0) | (values >= most)
     if not unusable.any():
         return values
-    notes.repaired.append(
+    notes.repaired.add(
         f"{int(unusable.sum()):,} values of column {name} in code.json are negative or too large "
         "and count as 0"
     )

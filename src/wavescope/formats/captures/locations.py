@@ -62,14 +62,24 @@ def find_captures(paths: Sequence[str | os.PathLike[str]]) -> list[CaptureLocati
     return found
 
 
-def only_capture(path: str | os.PathLike[str]) -> CaptureLocation:
-    """The capture at `path`: its folder, an archive of it, or a folder that holds just one."""
-    found = find_captures([path])
-    if len(found) > 1:
-        names = ", ".join(location.path for location in found[:_LISTED])
-        more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-        raise UsageError(f"{path} holds {len(found)} captures", hint=f"name one: {names}{more}")
-    return found[0]
+def holds_captures(path: str | os.PathLike[str]) -> bool:
+    """Whether `path` names, holds or packs a capture."""
+    try:
+        return bool(find_captures([path]))
+    except UnreadableInputError:
+        return False
+
+
+def only_capture(
+    path: str | os.PathLike[str], found: Sequence[CaptureLocation] | None = None
+) -> CaptureLocation:
+    """The one capture at `path`, or of those that were `found` there; several are a usage error."""
+    locations = find_captures([path]) if found is None else found
+    if len(locations) > 1:
+        names = ", ".join(location.path for location in locations[:_LISTED])
+        more = f" and {len(locations) - _LISTED} more" if len(locations) > _LISTED else ""
+        raise UsageError(f"{path} holds {len(locations)} captures", hint=f"name one: {names}{more}")
+    return locations[0]
 
 
 def _captures_of(path: Path) -> list[CaptureLocation]:

@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.captures.file_tree import FileTree
-from wavescope.formats.captures.json_document import integer, read_object
-from wavescope.formats.captures.notes import Notes
-from wavescope.model.capture import Integers, RealtimeClock, WaveOccupancy, no_occupancy
+from wavescope.formats.captures.file_tree import FileTree, integer, read_object
+from wavescope.model.capture import (
+    CaptureNotes,
+    Integers,
+    RealtimeClock,
+    WaveOccupancy,
+    no_occupancy,
+)
 
 _MOST_BYTES = 256 << 20
 _FIELDS = 6
@@ -20,7 +24,7 @@ _LARGEST = 2**31 - 1
 _MOST = 2**53
 
 
-def read_occupancy(tree: FileTree, folder: str, notes: Notes) -> WaveOccupancy:
+def read_occupancy(tree: FileTree, folder: str, notes: CaptureNotes) -> WaveOccupancy:
     """Starts and ends of waves in order of time; nothing where the file is missing."""
     name = posixpath.join(folder, "occupancy.json")
     if name not in tree.sizes:
@@ -28,7 +32,7 @@ def read_occupancy(tree: FileTree, folder: str, notes: Notes) -> WaveOccupancy:
     try:
         document = read_object(tree, name, _MOST_BYTES)
     except UnreadableInputError as error:
-        notes.missing.append(f"occupancy.json is unreadable: {error.reason}")
+        notes.missing.add(f"occupancy.json is unreadable: {error.reason}")
         return no_occupancy()
     parts: list[Integers] = []
     unusable = 0
@@ -39,7 +43,7 @@ def read_occupancy(tree: FileTree, folder: str, notes: Notes) -> WaveOccupancy:
         parts.append(table)
         unusable += bad
     if unusable:
-        notes.missing.append(f"{unusable:,} rows of occupancy.json are unusable")
+        notes.missing.add(f"{unusable:,} rows of occupancy.json are unusable")
     table = np.concatenate(parts) if parts else np.empty((0, _FIELDS + 2), np.int64)
     table = table[np.argsort(table[:, 1], kind="stable")]
     small = np.clip(table, -1, _LARGEST).astype(np.int32)
@@ -103,7 +107,7 @@ def _kernel_names(dispatches: object) -> dict[int, str]:
     }
 
 
-def read_realtime(tree: FileTree, folder: str, notes: Notes) -> RealtimeClock | None:
+def read_realtime(tree: FileTree, folder: str, notes: CaptureNotes) -> RealtimeClock | None:
     """The pairs of the first shader engine that has at least two."""
     name = posixpath.join(folder, "realtime.json")
     if name not in tree.sizes:
@@ -111,7 +115,7 @@ def read_realtime(tree: FileTree, folder: str, notes: Notes) -> RealtimeClock | 
     try:
         document = read_object(tree, name, _MOST_BYTES)
     except UnreadableInputError as error:
-        notes.repaired.append(f"realtime.json is unreadable: {error.reason}")
+        notes.repaired.add(f"realtime.json is unreadable: {error.reason}")
         return None
     metadata = document.get("metadata")
     frequency = integer(metadata.get("frequency")) if isinstance(metadata, dict) else 0

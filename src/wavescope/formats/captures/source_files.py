@@ -11,10 +11,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.captures.file_tree import FileTree, safe_name
-from wavescope.formats.captures.json_document import read_object
-from wavescope.formats.captures.notes import Notes
-from wavescope.model.capture import SourceFile
+from wavescope.formats.captures.file_tree import FileTree, read_object, safe_name
+from wavescope.model.capture import CaptureNotes, SourceFile
 
 _MOST_SNAPSHOT_BYTES = 64 << 20
 _MOST_SOURCE_BYTES = 16 << 20
@@ -29,7 +27,9 @@ class SourceTexts(NamedTuple):
     missing: dict[str, str]
 
 
-def read_sources(tree: FileTree, folder: str, wanted: Iterable[str], notes: Notes) -> SourceTexts:
+def read_sources(
+    tree: FileTree, folder: str, wanted: Iterable[str], notes: CaptureNotes
+) -> SourceTexts:
     """The texts of the `wanted` paths as far as the capture kept them."""
     copies = _snapshot_copies(tree, folder, notes)
     found: dict[str, SourceFile] = {}
@@ -52,9 +52,7 @@ def read_sources(tree: FileTree, folder: str, wanted: Iterable[str], notes: Note
         found[path] = SourceFile(path, text.splitlines(), encoding)
     outside = sum("outside" in reason for reason in missing.values())
     if outside:
-        notes.repaired.append(
-            f"{outside:,} source copies lead outside the capture and are not read"
-        )
+        notes.repaired.add(f"{outside:,} source copies lead outside the capture and are not read")
     return SourceTexts(found, missing)
 
 
@@ -73,19 +71,19 @@ def decoded(data: bytes) -> tuple[str, str]:
         return data.decode("latin-1"), "latin-1"
 
 
-def _snapshot_copies(tree: FileTree, folder: str, notes: Notes) -> dict[str, str]:
+def _snapshot_copies(tree: FileTree, folder: str, notes: CaptureNotes) -> dict[str, str]:
     name = f"{folder}/snapshots.json" if folder else "snapshots.json"
     if name not in tree.sizes:
         return {}
     try:
         document = read_object(tree, name, _MOST_SNAPSHOT_BYTES)
     except UnreadableInputError as error:
-        notes.missing.append(f"snapshots.json is unreadable: {error.reason}")
+        notes.missing.add(f"snapshots.json is unreadable: {error.reason}")
         return {}
     return _flattened(document, notes)
 
 
-def _flattened(document: dict[str, Any], notes: Notes) -> dict[str, str]:
+def _flattened(document: dict[str, Any], notes: CaptureNotes) -> dict[str, str]:
     """Paths with their copies; the key '/' is the root, other first keys begin relative paths."""
     copies: dict[str, str] = {}
     unusable = 0
@@ -101,7 +99,7 @@ def _flattened(document: dict[str, Any], notes: Notes) -> dict[str, str]:
             else:
                 unusable += 1
     if unusable:
-        notes.repaired.append(f"{unusable:,} entries of snapshots.json name no copy")
+        notes.repaired.add(f"{unusable:,} entries of snapshots.json name no copy")
     return copies
 
 

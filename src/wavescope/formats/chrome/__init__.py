@@ -1,0 +1,1 @@
+"""Chrome trace event JSON, as PyTorch's profiler and many tools write it: `reader` and `writer`."""

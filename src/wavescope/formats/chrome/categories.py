@@ -1,7 +1,7 @@
 """What the categories of Chrome trace events mean: which are GPU work, host calls and markers.
 
 PyTorch's profiler (Kineto) names every event's category, in an older and a newer spelling; other
-tools' exports are told by the name of the process an event lies under (see `chrome_lanes`).
+tools' exports are told by the name of the process an event lies under (see `processes`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from wavescope.model.op_kinds import BARRIER_TYPE, COPY_TYPES, FILL_TYPE, KERNEL
 class Role(enum.IntEnum):
     """Which table an event belongs to."""
 
-    BY_LANE = 0
+    BY_PROCESS = 0
     """The category does not say: an op under a process that is named as a GPU, else a call."""
     OP = 1
     """GPU work as Kineto writes it, numbers in args."""

@@ -1,12 +1,23 @@
-"""Columns of Chrome trace events: what both readers of that JSON give."""
+"""Columns of Chrome trace events, and the rows that they become.
+
+Complete events are rows, and so are begins and ends that were matched: per process and thread, an
+end closes the innermost open begin.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import orjson
+
+from wavescope.arrays.array_types import Array
+from wavescope.model.builder import TraceBuilder
+from wavescope.model.notes import Notes
 
 BATCH_EVENTS = 1 << 16
 
@@ -56,6 +67,14 @@ COLUMN_TYPES: dict[str, type[np.generic]] = {
     "args_end": np.int64,
 }
 """The other columns: codes are -1 and times 0 where the event has none."""
+ROW_COLUMNS = (*(name for name in COLUMN_TYPES if name != "args_end"), *ARGUMENTS)
+_LONGEST_NS = (1 << 63) - 1
+BEGIN_PHASE = ord("B")
+END_PHASE = ord("E")
+
+_PHASE, _FLAGS, _PROCESS, _THREAD, _START, _DURATION = map(
+    ROW_COLUMNS.index, ("phase", "flags", "process", "thread", "start_ns", "duration_ns")
+)
 
 
 @dataclass(frozen=True)
@@ -110,3 +129,139 @@ class MalformedEventsError(Exception):
         super().__init__(f"{reason} (at byte {offset:,})")
         self.reason = reason
         self.offset = offset
+
+
+def json_object(text: bytes | str) -> dict[str, Any]:
+    """The object that `text` spells; an empty one when it spells none."""
+    if not text:
+        return {}
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        value = _read_leniently(text)
+    return value if isinstance(value, dict) else {}
+
+
+def _read_leniently(text: bytes | str) -> object:
+    """What JSON does not allow but profilers write, such as NaN and unpaired surrogates."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+class EventRows:
+    """Some events: columns by name, args as handles of the builder's texts."""
+
+    def __init__(
+        self,
+        columns: Mapping[str, npt.NDArray[Any]],
+        args: npt.NDArray[np.int64],
+        rows: npt.NDArray[np.intp] | None = None,
+    ) -> None:
+        self._columns = columns
+        self._args = args
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._args if self._rows is None else self._rows)
+
+    def __getitem__(self, name: str) -> Array:
+        column = self._columns[name]
+        return column if self._rows is None else column[self._rows]
+
+    @property
+    def args(self) -> npt.NDArray[np.int64]:
+        """The handles of the events' args texts."""
+        return self._args if self._rows is None else self._args[self._rows]
+
+    @property
+    def places(self) -> npt.NDArray[np.intp]:
+        """Where the rows are among all events of their batch."""
+        return np.arange(len(self._args)) if self._rows is None else self._rows
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> EventRows:
+        """The rows of which `mask` is true; no copies unless asked for columns."""
+        rows = np.flatnonzero(mask)
+        return EventRows(
+            self._columns, self._args, rows if self._rows is None else self._rows[rows]
+        )
+
+
+def batch_rows(batch: EventBatch, builder: TraceBuilder) -> EventRows:
+    """All events of `batch`, their args stored with the builder."""
+    if not batch.args:
+        return EventRows(batch.columns, np.full(batch.rows, -1, np.int64))
+    ends = np.asarray(batch["args_end"], np.int64)
+    starts = np.concatenate(([0], ends[:-1]))
+    with_text = np.flatnonzero(ends > starts)
+    # Only texts that are there take a place in the builder's index.
+    stored = builder.add_text_blob(batch.args, np.concatenate(([0], ends[with_text])))
+    handles = np.full(batch.rows, -1, np.int64)
+    handles[with_text] = stored
+    return EventRows(batch.columns, handles)
+
+
+def timed(rows: EventRows, notes: Notes) -> EventRows:
+    """The rows that have a time stamp; the others are noted."""
+    flags = rows["flags"]
+    has_start = (flags & HAS_START) != 0
+    notes.add("events without a usable time stamp were skipped", len(flags) - int(has_start.sum()))
+    return rows if has_start.all() else rows.where(has_start)
+
+
+def note_missing_durations(rows: EventRows, notes: Notes) -> None:
+    """Count complete events that do not say how long they took: they become zero-length."""
+    missing = (rows["flags"] & HAS_DURATION) == 0
+    notes.add("events without a duration were read as zero-length", missing.sum())
+
+
+def closed_rows(closed: list[list[int]]) -> EventRows:
+    """Matched begin/end pairs as rows: values in the order of ROW_COLUMNS, then the args handle."""
+    table = np.array(closed, np.int64).reshape(-1, len(ROW_COLUMNS) + 1)
+    columns = {
+        name: table[:, index].astype(COLUMN_TYPES.get(name, np.int64))
+        for index, name in enumerate(ROW_COLUMNS)
+    }
+    return EventRows(columns, table[:, -1])
+
+
+class OpenSlices:
+    """What has begun and not yet ended, per process and thread."""
+
+    def __init__(self) -> None:
+        self._stacks: dict[tuple[int, int], list[list[int]]] = {}
+        self.unmatched_ends = 0
+        self.last_ns = 0
+        """The latest begin or end seen."""
+
+    def take(self, rows: EventRows) -> list[list[int]]:
+        """Follow the begins and ends among `rows`; the slices that were closed, for closed_rows."""
+        phase, has_start = rows["phase"], (rows["flags"] & HAS_START) != 0
+        rows = rows.where(((phase == BEGIN_PHASE) | (phase == END_PHASE)) & has_start)
+        if not len(rows):
+            return []
+        columns = [*(rows[name].astype(np.int64) for name in ROW_COLUMNS), rows.args]
+        self.last_ns = max(self.last_ns, int(rows["start_ns"].max()))
+        closed: list[list[int]] = []
+        for values in np.stack(columns, axis=1).tolist():
+            track = values[_PROCESS], values[_THREAD]
+            if values[_PHASE] == BEGIN_PHASE:
+                self._stacks.setdefault(track, []).append(values)
+            elif stack := self._stacks.get(track):
+                closed.append(_closed(stack.pop(), values[_START]))
+            else:
+                self.unmatched_ends += 1
+        return closed
+
+    def close_all(self) -> list[list[int]]:
+        """What never ended, ended at the last time seen."""
+        remaining = [values for stack in self._stacks.values() for values in stack]
+        self._stacks.clear()
+        return [_closed(values, self.last_ns) for values in remaining]
+
+
+def _closed(values: list[int], end_ns: int) -> list[int]:
+    values[_DURATION] = min(max(end_ns - values[_START], -_LONGEST_NS), _LONGEST_NS)
+    values[_FLAGS] |= HAS_DURATION
+    return values

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from wavescope import native
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.byte_stream import ByteStream
 from wavescope.formats.chrome.event_batch import EventBatch, EventTables, MalformedEventsError
 from wavescope.formats.chrome.events_native import native_batches
 from wavescope.formats.chrome.events_python import python_batches
+from wavescope.formats.files import ByteStream
 
 _BLOCK_BYTES = 1 << 20
 

@@ -28,27 +28,31 @@ import numpy.typing as npt
 from wavescope.arrays.array_types import Array
 from wavescope.closing import Closing, on_error
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.chrome.arrows import FLOW_END, FLOW_START, FlowArrows
+from wavescope.formats.chrome.arrows import (
+    FLOW_END,
+    FLOW_START,
+    FlowArrows,
+    SliceArrows,
+    SliceTable,
+)
 from wavescope.formats.chrome.categories import DROPPED_ARGS, PROFILER_SPAN, Role
-from wavescope.formats.chrome.event_batch import EventBatch
-from wavescope.formats.chrome.events import EventFile
-from wavescope.formats.chrome.host_rows import HostRows
-from wavescope.formats.chrome.lanes import METADATA_PHASE, Writer
-from wavescope.formats.chrome.links import KeyedLinks, Links
-from wavescope.formats.chrome.ops import OpRows
-from wavescope.formats.chrome.pairs import BEGIN_PHASE, END_PHASE, OpenSlices
-from wavescope.formats.chrome.reading import Reading
-from wavescope.formats.chrome.rows import (
+from wavescope.formats.chrome.event_batch import (
+    BEGIN_PHASE,
+    END_PHASE,
+    EventBatch,
     EventRows,
+    OpenSlices,
     batch_rows,
     closed_rows,
     note_missing_durations,
     timed,
 )
+from wavescope.formats.chrome.events import EventFile
+from wavescope.formats.chrome.links import KeyedLinks, Links
+from wavescope.formats.chrome.processes import METADATA_PHASE, Writer
+from wavescope.formats.chrome.reading import Reading
 from wavescope.formats.chrome.run_facts import add_run_facts
-from wavescope.formats.chrome.slice_arrows import SliceArrows
-from wavescope.formats.chrome.touched_slices import SliceTable
-from wavescope.formats.importer import Importer, Probe
+from wavescope.formats.chrome.trace_rows import HostRows, OpRows
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, MARKER_INSTANT, OPS, UNKNOWN
 from wavescope.model.source import TraceSource
@@ -65,22 +69,6 @@ _READ_PHASES = (
     *_INSTANT_PHASES,
     *_FLOW_PHASES,
 )
-_OBJECT_MARKS = (
-    b'"traceEvents"',
-    b'"schemaVersion"',
-    b'"deviceProperties"',
-    b'"distributedInfo"',
-    b'"baseTimeNanoseconds"',
-    b'"displayTimeUnit"',
-)
-
-
-def matches(probe: Probe) -> bool:
-    """Whether the file starts as a list of events or as an object that holds one."""
-    text = probe.head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith(b"["):
-        return b'"ph"' in text or not text[1:].strip(b" \t\r\n]{}")
-    return text.startswith(b"{") and any(mark in text for mark in _OBJECT_MARKS)
 
 
 def open_chrome_json(path: Path) -> TraceSource:
@@ -89,9 +77,6 @@ def open_chrome_json(path: Path) -> TraceSource:
     with on_error(builder.close), _Import(path, builder) as importing:
         importing.run()
     return builder
-
-
-IMPORTER = Importer(FORMAT, matches, open_chrome_json)
 
 
 class _Slices(NamedTuple):
@@ -176,12 +161,12 @@ class _Import(Closing):
     def _add_slices(self, rows: EventRows) -> _Slices:
         """Rows with a start and an end, each into its table."""
         roles = self.reading.texts.roles[rows["category"]]
-        by_lane = roles == Role.BY_LANE
+        by_process = roles == Role.BY_PROCESS
         is_op = (roles == Role.OP) | (roles == Role.TYPED_OP)
         is_call = (roles == Role.CALL) | (roles == Role.LAUNCH_CALL)
-        if by_lane.any():
-            on_gpu = by_lane & (self.reading.gpus[rows["process"]] >= 0)
-            is_call |= by_lane & ~on_gpu
+        if by_process.any():
+            on_gpu = by_process & (self.reading.gpus[rows["process"]] >= 0)
+            is_call |= by_process & ~on_gpu
             if self.reading.writer is Writer.KINETO:
                 # Its GPU work is known; what else it draws there repeats or waits for that work.
                 self._note_skipped(rows["category"][on_gpu])

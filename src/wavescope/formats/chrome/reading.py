@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from wavescope.arrays.array_types import Array
 from wavescope.formats.chrome.categories import ROLES, Role, api_of_call, launch_preference
-from wavescope.formats.chrome.event_batch import EventTables
-from wavescope.formats.chrome.lanes import KeyNumbers, LaneNames, Processes, Writer
-from wavescope.formats.chrome.rows import EventRows
+from wavescope.formats.chrome.event_batch import EventRows, EventTables
+from wavescope.formats.chrome.processes import KeyNumbers, MetadataNames, Processes, Writer
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.notes import Notes
@@ -29,7 +28,7 @@ class TextCodes:
         self._strings = builder.strings
         self.strings: npt.NDArray[np.int32] = np.array([UNKNOWN], np.int32)
         """Codes of the trace's own string table."""
-        self.roles: npt.NDArray[np.int8] = np.array([Role.BY_LANE], np.int8)
+        self.roles: npt.NDArray[np.int8] = np.array([Role.BY_PROCESS], np.int8)
         self.preferences: npt.NDArray[np.int8] = np.array([launch_preference("")], np.int8)
         self.domains: npt.NDArray[np.int32] = np.array([UNKNOWN], np.int32)
 
@@ -38,7 +37,7 @@ class TextCodes:
         new = texts[len(self.strings) - 1 :]
         if new:
             self.strings = _inserted(self.strings, self._strings.codes(new))
-            self.roles = _inserted(self.roles, [ROLES.get(text, Role.BY_LANE) for text in new])
+            self.roles = _inserted(self.roles, [ROLES.get(text, Role.BY_PROCESS) for text in new])
             self.preferences = _inserted(self.preferences, list(map(launch_preference, new)))
             self.domains = _inserted(self.domains, list(map(self._domain_code, new)))
 
@@ -55,7 +54,7 @@ class Reading:
         self.tables = tables
         self.builder = builder
         self.texts = TextCodes(builder)
-        self.names = LaneNames()
+        self.names = MetadataNames()
         self.processes = Processes(self.names)
         self.base_ns = 0
         """To be added to the times of our own exports, which are relative to their first event."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wavescope.formats.chrome.event_batch import EventTables
-from wavescope.formats.chrome.lanes import Writer
+from wavescope.formats.chrome.processes import Writer
 from wavescope.formats.chrome.reading import Reading
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
@@ -101,7 +101,7 @@ def _pairs(builder: TraceBuilder, table: Table, first: str, second: str) -> set[
     pairs: set[tuple[int, int]] = set()
     for batch in builder.batches(table, (first, second)):
         stacked = np.stack((batch[first].astype(np.int64), batch[second]))
-        # Rows of one lane mostly follow each other.
+        # Rows of one track mostly follow each other.
         changes = np.flatnonzero(np.any(np.diff(stacked), axis=0)) + 1
         pairs.update(zip(*stacked[:, [0, *changes]].tolist(), strict=True))
     return pairs

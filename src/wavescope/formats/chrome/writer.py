@@ -22,13 +22,18 @@ from wavescope.formats.chrome.encoder import (
     json_text,
     metadata_event,
 )
-from wavescope.formats.compressed_output import opened_output
-from wavescope.formats.exporter import Exporter, ExportOptions
-from wavescope.formats.timeline.bodies import EventBody
-from wavescope.formats.timeline.counter_series import Samples, Span
-from wavescope.formats.timeline.slice_columns import Pieces, SliceColumns
-from wavescope.formats.timeline.timeline import write_timeline
-from wavescope.formats.timeline.tracks import Track, TrackKind
+from wavescope.formats.files import opened_output
+from wavescope.formats.registry import ExportOptions
+from wavescope.formats.timeline import (
+    EventBody,
+    Pieces,
+    Samples,
+    SliceColumns,
+    Span,
+    Track,
+    TrackKind,
+    write_timeline,
+)
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource, read_metadata
 from wavescope.names.kernel_names import short_name
@@ -120,16 +125,10 @@ class ChromeWriter:
         self._separator = b",\n"
 
 
-def write(source: TraceSource, path: Path, options: ExportOptions, progress: Progress) -> None:
+def write_chrome_json(
+    source: TraceSource, path: Path, options: ExportOptions, progress: Progress
+) -> None:
     """Write `source` as Chrome JSON to `path`."""
     with opened_output(path, gzip=options.gzip) as out:
         shown_name = short_name if options.short_names else str
         write_timeline(source, ChromeWriter(out), shown_name, progress)
-
-
-EXPORTER = Exporter(
-    name="chrome-json",
-    suffixes=(".json", ".json.gz"),
-    meaning="Chrome trace event JSON for chrome://tracing, Perfetto and others",
-    write=write,
-)

@@ -34,7 +34,7 @@ from wavescope.formats.counters.number_rows import (
     whole_number,
     whole_numbers,
 )
-from wavescope.formats.rocprofv3.csv_blocks import CsvBlocks
+from wavescope.formats.csv_blocks import CsvBlocks
 from wavescope.model.counters import (
     LAUNCH_COLUMNS,
     CounterTable,

@@ -1,0 +1,1 @@
+"""Perfetto protobuf traces: `reader` and `writer`, which `registry` names."""

@@ -11,12 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.formats.perfetto.fields import Annotation, Event
-from wavescope.formats.perfetto.protobuf_fields import (
-    DamagedMessageError,
-    fields,
-    signed,
-    varint_at,
-)
+from wavescope.formats.perfetto.protobuf import DamagedMessageError, fields, signed, varint_at
 from wavescope.native.library import columns_library
 
 Int64s = npt.NDArray[np.int64]

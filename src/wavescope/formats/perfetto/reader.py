@@ -11,8 +11,7 @@ import zlib
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.byte_stream import ByteStream
-from wavescope.formats.importer import Importer, Probe
+from wavescope.formats.files import ByteStream
 from wavescope.formats.perfetto.events import (
     EventLists,
     NativeEvents,
@@ -27,16 +26,15 @@ from wavescope.formats.perfetto.fields import (
     Packet,
     SequenceFlag,
 )
-from wavescope.formats.perfetto.packet import PacketParts, known_packet, packet_parts
-from wavescope.formats.perfetto.pairs import SlicePairs
-from wavescope.formats.perfetto.protobuf_fields import (
-    LENGTH,
-    DamagedMessageError,
-    signed,
-    varint_at,
+from wavescope.formats.perfetto.packet import (
+    LARGEST_PACKET_BYTES,
+    PacketParts,
+    Sequence,
+    known_packet,
+    packet_parts,
 )
-from wavescope.formats.perfetto.rows import RowResolver
-from wavescope.formats.perfetto.sequences import Sequence
+from wavescope.formats.perfetto.protobuf import LENGTH, DamagedMessageError, signed, varint_at
+from wavescope.formats.perfetto.rows import RowResolver, SlicePairs
 from wavescope.formats.perfetto.trace import PerfettoTrace
 from wavescope.formats.perfetto.tracks import Tracks, json_object
 from wavescope.model.builder import TraceBuilder
@@ -44,7 +42,6 @@ from wavescope.model.source import TraceSource
 
 FORMAT = "Perfetto"
 _BLOCK_BYTES = 4 << 20
-_LARGEST_PACKET = 256 << 20
 _ROWS_HELD = 1 << 15
 _SHORT_RUN = 16
 _SHORT_RUNS = 64
@@ -98,7 +95,7 @@ class PerfettoReader:
                 except _NoPacketError:
                     self._builder.notes.add("the file is damaged: read up to there")
                     return False
-                if len(data) - position > _LARGEST_PACKET:
+                if len(data) - position > LARGEST_PACKET_BYTES:
                     self._builder.notes.add("a packet is absurdly large: read up to there")
                     return False
             return stream.was_cut or position < len(data)
@@ -141,7 +138,7 @@ class PerfettoReader:
             return None
         if tag != TRACE_PACKET << 3 | LENGTH:
             raise _NoPacketError
-        if size > _LARGEST_PACKET:
+        if size > LARGEST_PACKET_BYTES:
             raise _NoPacketError
         if size > len(data) - start:
             return None
@@ -221,7 +218,7 @@ def _inflated(packed: memoryview) -> bytes:
     """Packets that were compressed into one; DamagedMessageError when they are not whole."""
     inflater = zlib.decompressobj()
     try:
-        data = inflater.decompress(packed, _LARGEST_PACKET)
+        data = inflater.decompress(packed, LARGEST_PACKET_BYTES)
     except zlib.error:
         raise DamagedMessageError from None
     if inflater.unconsumed_tail:
@@ -232,23 +229,3 @@ def _inflated(packed: memoryview) -> bytes:
 def open_perfetto(path: Path) -> TraceSource:
     """The trace in a Perfetto file."""
     return PerfettoReader(path).read()
-
-
-def matches(probe: Probe) -> bool:
-    """Whether the file begins with a packet of Perfetto's."""
-    head = probe.head
-    try:
-        tag, position = varint_at(head, 0, len(head))
-        size, start = varint_at(head, position, len(head))
-    except DamagedMessageError:
-        return False
-    if tag != TRACE_PACKET << 3 | LENGTH or size > _LARGEST_PACKET:
-        return False
-    try:
-        return known_packet(packet_parts(memoryview(head)[start : start + size]))
-    except DamagedMessageError:
-        # A first packet larger than what was looked at: its beginning must do.
-        return size > len(head) - start and head[start : start + 1] in (b"\x28", b"\x40", b"\x50")
-
-
-IMPORTER = Importer(FORMAT, matches, open_perfetto)

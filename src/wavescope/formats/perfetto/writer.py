@@ -4,19 +4,21 @@ Every GPU is a top-level track with its queues, their depth and the GPU's busy t
 process has its threads with calls and markers nested; arrows lead from calls to the ops they
 launched. Times are the trace's own nanoseconds. Only when one of them is negative, which Perfetto
 cannot hold, all are moved so that the first is zero, and the file says by how much.
+
+What Perfetto has no messages for is JSON, for our own reader: one text for the trace, with its
+small tables, and one for each track.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import orjson
 
-from wavescope.formats.compressed_output import opened_output
-from wavescope.formats.exporter import Exporter, ExportOptions
+from wavescope.formats.files import opened_output
 from wavescope.formats.perfetto.encoder import (
     InternTable,
     argument_label,
@@ -37,17 +39,68 @@ from wavescope.formats.perfetto.fields import (
 )
 from wavescope.formats.perfetto.fields import Track as TrackField
 from wavescope.formats.perfetto.protobuf import integer, message, text
-from wavescope.formats.timeline.bodies import EventBody
-from wavescope.formats.timeline.counter_series import Samples, Span
-from wavescope.formats.timeline.slice_columns import Pieces, SliceColumns
-from wavescope.formats.timeline.timeline import write_timeline
-from wavescope.formats.timeline.trace_details import trace_details, track_details
-from wavescope.formats.timeline.tracks import Track, TrackKind
+from wavescope.formats.registry import ExportOptions
+from wavescope.formats.timeline import (
+    EventBody,
+    Pieces,
+    Samples,
+    SliceColumns,
+    Span,
+    Track,
+    TrackKind,
+    table_rows,
+    write_timeline,
+)
+from wavescope.model.columns import AGENTS, METADATA, PROCESSES, QUEUES, THREADS, ColumnType, Table
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource, read_metadata
 from wavescope.names.kernel_names import short_name
+from wavescope.version import __version__
 
+FORMAT_VERSION = 1
+_SMALL_TABLES = (PROCESSES, THREADS, AGENTS, QUEUES, METADATA)
 _LONGEST_FACT = 4096
+
+
+def trace_details(source: TraceSource, base_ns: int) -> dict[str, Any]:
+    """Facts about the whole trace; `base_ns` was subtracted from all times."""
+    return {
+        "wavescope": FORMAT_VERSION,
+        "version": __version__,
+        "base_ns": base_ns,
+        "tables": {table.name: _rows(source, table) for table in _SMALL_TABLES},
+    }
+
+
+def track_details(track: Track) -> dict[str, Any]:
+    """What a track stands for."""
+    if track.kind in (TrackKind.PROCESS, TrackKind.THREAD):
+        return {
+            "track": track.kind.value,
+            "process": max(track.process, -1),
+            "pid": track.unlisted_pid,
+            "thread": track.thread,
+        }
+    return {"track": track.kind.value, "gpu": track.gpu, "queue": track.queue}
+
+
+def _rows(source: TraceSource, table: Table) -> list[dict[str, int | str]]:
+    """Rows as column: value, without what is unknown."""
+    names = table.column_names
+    unknown = {n: "" if table.column(n).type is ColumnType.STRING else -1 for n in names}
+    return [
+        {
+            name: _valid(value)
+            for name, value in zip(names, row, strict=True)
+            if value != unknown[name]
+        }
+        for row in table_rows(source, table, names)
+    ]
+
+
+def _valid(value: int | str) -> int | str:
+    """A value that JSON can hold: unpaired surrogates become question marks."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 class PerfettoWriter:
@@ -164,16 +217,10 @@ def _child_fields(track: Track) -> list[bytes]:
     ]
 
 
-def write(source: TraceSource, path: Path, options: ExportOptions, progress: Progress) -> None:
+def write_perfetto(
+    source: TraceSource, path: Path, options: ExportOptions, progress: Progress
+) -> None:
     """Write `source` as a Perfetto trace to `path`."""
     with opened_output(path, gzip=options.gzip) as out:
         shown_name = short_name if options.short_names else str
         write_timeline(source, PerfettoWriter(out), shown_name, progress)
-
-
-EXPORTER = Exporter(
-    name="perfetto",
-    suffixes=(".pftrace", ".pftrace.gz", ".perfetto-trace", ".perfetto-trace.gz"),
-    meaning="Perfetto protobuf trace for ui.perfetto.dev",
-    write=write,
-)

@@ -1,4 +1,4 @@
-"""GPU work of a rocpd file: kernel dispatches, memory copies, and counter values of dispatches."""
+"""GPU work of a rocpd file: dispatches, copies, counter values, and the calls that caused it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from wavescope.formats.rocpd.part import (
     DISPATCHES,
     KERNEL_SYMBOLS,
     MEMORY_COPIES,
+    REGIONS,
     Part,
     text,
     whole,
 )
-from wavescope.formats.rocprofv3.rows import copy_type
+from wavescope.formats.rocprofv3 import copy_type
 from wavescope.formats.sqlite.lookup import ValueByKey
 from wavescope.formats.sqlite.rows import Field, FieldKind, Given, Reading, kept
-from wavescope.model.columns import COUNTERS, KERNELS, OPS, UNKNOWN
+from wavescope.model.columns import CALLS, COUNTERS, KERNELS, OPS, UNKNOWN
 from wavescope.model.op_kinds import KERNEL_TYPE
 
 _DISPATCH_FIELDS = {
@@ -35,6 +36,7 @@ _DISPATCH_FIELDS = {
 }
 _COPY_FIELDS = {"stream": Field("stream_id"), "size_bytes": Field("size")}
 _NO_GPU = "ran on an agent that the file does not describe as a GPU"
+_CALLS_PER_PASS = 4_000_000
 
 
 def read_dispatches(part: Part, reading: Reading) -> Iterator[Given]:
@@ -186,3 +188,35 @@ def _summed(found: Given) -> Given:
     is_first = np.append(True, (op[1:] != op[:-1]) | (name[1:] != name[:-1]))
     starts = np.flatnonzero(is_first)
     return {"op": op[starts], "name": name[starts], "value": np.add.reduceat(value, starts)}
+
+
+def read_links(part: Part, reading: Reading) -> Iterator[Given]:
+    """Pairs of call and op; calls too many to be held at once are taken in several passes."""
+    passes = part.source.largest_id(part.table(REGIONS)) // _CALLS_PER_PASS + 1
+    for number in range(passes):
+        call_of = _call_of_correlation(part, number, passes)
+        if not len(call_of):
+            continue
+        for table in (DISPATCHES, MEMORY_COPIES):
+            for given in _with_correlation(part, table, reading):
+                calls = call_of.find(given["correlation"])
+                ids = given["id"] + part.first_id[OPS.name, table]
+                yield kept({"call": calls, "op": ids}, calls != UNKNOWN)
+
+
+def _call_of_correlation(part: Part, number: int, passes: int) -> ValueByKey:
+    """The calls of one pass by their correlation id."""
+    correlations: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
+    calls: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
+    for given in _with_correlation(part, REGIONS, Reading()):
+        correlation = given["correlation"]
+        is_mine = (correlation > 0) & (correlation % passes == number)
+        is_mine &= ~part.is_marker(given["event"])
+        correlations.append(correlation[is_mine])
+        calls.append(given["id"][is_mine] + part.first_id[CALLS.name, REGIONS])
+    return ValueByKey(np.concatenate(correlations), np.concatenate(calls))
+
+
+def _with_correlation(part: Part, table: str, reading: Reading) -> Iterator[Given]:
+    for given in part.read(table, {"event": Field("event_id")}, reading):
+        yield {**given, "correlation": part.event_values(given["event"], "stack_id")}

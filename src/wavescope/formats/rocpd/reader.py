@@ -14,11 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.importer import Importer, Probe
-from wavescope.formats.rocpd.agents import number_gpus
-from wavescope.formats.rocpd.arguments import Arguments
-from wavescope.formats.rocpd.links import read_links
-from wavescope.formats.rocpd.ops import read_copies, read_counters, read_dispatches
+from wavescope.formats.rocpd.ops import read_copies, read_counters, read_dispatches, read_links
 from wavescope.formats.rocpd.part import (
     ALLOCATIONS,
     CODE_OBJECTS,
@@ -32,11 +28,18 @@ from wavescope.formats.rocpd.part import (
     SAMPLES,
     THREAD_NAMES,
     Part,
+    number_gpus,
     text,
     whole,
 )
-from wavescope.formats.rocpd.regions import read_allocations, read_calls, read_marks, read_ranges
-from wavescope.formats.rocprofv3.rows import plain_kernel_name
+from wavescope.formats.rocpd.regions import (
+    Arguments,
+    read_allocations,
+    read_calls,
+    read_marks,
+    read_ranges,
+)
+from wavescope.formats.rocprofv3 import plain_kernel_name
 from wavescope.formats.sqlite.rows import ForeignSqliteSource, Given, Reading, TableReader
 from wavescope.formats.sqlite.sqlite_open import sqlite_errors
 from wavescope.model.columns import (
@@ -270,14 +273,3 @@ def _read_calls(part: Part, reading: Reading) -> Iterator[Given]:
 def _read_markers(part: Part, reading: Reading) -> Iterator[Given]:
     yield from read_ranges(part, reading)
     yield from read_marks(part, reading)
-
-
-def matches(probe: Probe) -> bool:
-    """Whether the file has the tables of rocpd's schema 3."""
-    tables = probe.sqlite_tables
-    return any(name.startswith(DISPATCHES) for name in tables) and not any(
-        name.startswith("wavescope_") for name in tables
-    )
-
-
-IMPORTER = Importer(name=RocpdSource.format, matches=matches, open=RocpdSource)

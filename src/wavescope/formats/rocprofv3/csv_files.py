@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.byte_stream import ByteStream
-from wavescope.formats.rocprofv3.csv_blocks import header_names
+from wavescope.formats.csv_blocks import header_names
+from wavescope.formats.files import ByteStream
 
 FOLDER_DEPTH = 3
 FILE_LIMIT = 4096

@@ -1,17 +1,22 @@
-"""The records of one process in a rocprofv3 JSON file, turned into rows block by block."""
+"""The records of one process in a rocprofv3 JSON file, turned into rows block by block.
+
+Columns are numbers and texts at a path, whatever the records hold.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 
 from wavescope.arrays.array_types import Array
-from wavescope.formats.rocprofv3.counters import CounterRows
 from wavescope.formats.rocprofv3.json_blocks import JsonBlocks
-from wavescope.formats.rocprofv3.json_columns import integers, texts, values
-from wavescope.formats.rocprofv3.rows import Rocprofv3Rows, api_of_kind, copy_type, looked_up
+from wavescope.formats.rocprofv3.rows import CounterRows, Rocprofv3Rows, looked_up
+from wavescope.formats.rocprofv3.sdk_names import api_of_kind, copy_type
+from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import KERNEL_TYPE
 
 _CALL_SECTIONS = {
@@ -43,6 +48,46 @@ _COMMON_FIELDS = frozenset(
 _MARK = "roctxMarkA"
 _PLAIN_ARGUMENT = "text"
 """The only argument of calls whose arguments are plain text, as wavescope exports them."""
+
+
+def values(records: Sequence[Any], *path: str) -> list[Any]:
+    """What lies at `path` in each record, None where a step of it is missing."""
+    found: list[Any] = list(records)
+    for name in path:
+        found = _members(found, name)
+    return found
+
+
+def integers(records: Sequence[Any], *path: str) -> npt.NDArray[np.int64]:
+    """The integers at `path`, -1 where there is none or it does not fit 64 bits."""
+    found = values(records, *path)
+    types = set(map(type, found))
+    if types == {int}:
+        try:
+            return np.array(found, np.int64)
+        except OverflowError:
+            pass
+    if int not in types:
+        return np.full(len(found), UNKNOWN, np.int64)
+    return np.fromiter((_integer(item) for item in found), np.int64, len(found))
+
+
+def texts(records: Sequence[Any], *path: str) -> list[str]:
+    """The strings at `path`, empty where there is none."""
+    return [item if isinstance(item, str) else "" for item in values(records, *path)]
+
+
+def _members(items: list[Any], name: str) -> list[Any]:
+    try:
+        return [item[name] for item in items]
+    except (KeyError, TypeError, IndexError):
+        return [item.get(name) if isinstance(item, dict) else None for item in items]
+
+
+def _integer(item: Any) -> int:
+    if type(item) is int and -(1 << 63) <= item < 1 << 63:
+        return item
+    return UNKNOWN
 
 
 class RecordReader:

@@ -1,22 +1,25 @@
 """Rows of rocprofv3 output, CSV or JSON, gathered into one trace.
 
 Both spellings share how processes, GPUs and queues are numbered, how names become op types, which
-rows are repaired or left out, and how correlation ids become links.
+rows are repaired or left out, how correlation ids become links, and to which op a counter belongs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays.array_types import Array
+from wavescope.formats.rocprofv3.sdk_names import MARKER_CATEGORY
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
     AGENTS,
     CALLS,
+    COUNTERS,
     KERNELS,
     LINKS,
     MARKER_INSTANT,
@@ -28,45 +31,6 @@ from wavescope.model.columns import (
     Table,
 )
 from wavescope.model.op_kinds import MARKER_TYPE
-
-MARKER_CATEGORY = "roctx"
-
-_COPY_PREFIX = "MEMORY_COPY_"
-_API_OF_KIND = (
-    ("HIP", "HIP"),
-    ("HSA", "HSA"),
-    ("RCCL", "RCCL"),
-    ("MARKER", "ROCTX"),
-    ("MEMORY_ALLOCATION", "MEMORY"),
-    ("SCRATCH_MEMORY", "MEMORY"),
-    ("ROCDECODE", "ROCDECODE"),
-    ("ROCJPEG", "ROCJPEG"),
-    ("OMPT", "OMPT"),
-)
-
-
-def copy_type(direction: str) -> str:
-    """The op type of a copy: MEMORY_COPY_HOST_TO_DEVICE or HOST_TO_DEVICE is CopyHostToDevice.
-
-    Any other name is a type already.
-    """
-    words = direction.strip().removeprefix(_COPY_PREFIX)
-    if not words.isupper():
-        return words or "Copy"
-    return "Copy" + "".join(word.capitalize() for word in words.split("_"))
-
-
-def api_of_kind(kind: str) -> str:
-    """The API that a rocprofv3 kind such as HIP_RUNTIME_API_EXT belongs to."""
-    for prefix, api in _API_OF_KIND:
-        if kind.startswith(prefix):
-            return api
-    return kind
-
-
-def plain_kernel_name(name: str) -> str:
-    """A kernel's name without what marks its descriptor: `.kd` or `[clone .kd]`."""
-    return name.removesuffix(".kd").removesuffix(" [clone .kd]").rstrip()
 
 
 @dataclass
@@ -269,3 +233,83 @@ def looked_up(
     distinct, inverse = np.unique(keys, return_inverse=True)
     found = np.array([values.get(key, missing) for key in distinct.tolist()], np.int64)
     return found[inverse.reshape(-1)] if len(distinct) else np.empty(0, np.int64)
+
+
+class CounterRows:
+    """Waiting counter values and dispatches of one process, matched by dispatch id.
+
+    Counters may come before, after or without the kernel trace: values wait, and a dispatch that no
+    kernel trace has becomes an op with the times that the counter rows state.
+    """
+
+    def __init__(self, rows: Rocprofv3Rows, process: int) -> None:
+        self._rows = rows
+        self._process = process
+        self._known: list[tuple[Array, Array]] = []
+        self._waiting_ops: list[dict[str, Array]] = []
+        self._dispatches: list[int] = []
+        self._names: list[int] = []
+        self._values: list[float] = []
+
+    def add_dispatches(self, dispatches: Array, ops: Array) -> None:
+        """State which op each dispatch id is."""
+        self._known.append((dispatches, ops))
+
+    def add_ops(self, columns: Mapping[str, Array]) -> None:
+        """Dispatches as counter records describe them; `sequence` is the dispatch id."""
+        _, first = np.unique(columns["sequence"], return_index=True)
+        rows = np.sort(first)
+        self._waiting_ops.append({name: column[rows] for name, column in columns.items()})
+
+    def add_values(self, dispatch: int, names: Sequence[str], values: Sequence[Any]) -> None:
+        """Counter values of one dispatch."""
+        strings = self._rows.builder.strings
+        for name, value in zip(names, values, strict=True):
+            if isinstance(value, (int, float)):
+                self._dispatches.append(dispatch)
+                self._names.append(strings.code(name))
+                self._values.append(float(value))
+
+    def finish(self) -> None:
+        """Write the ops that only counters know, then the values."""
+        for columns in self._waiting_ops:
+            unseen = self._op_of(columns["sequence"]) < 0
+            if unseen.any():
+                rows = {name: column[unseen] for name, column in columns.items()}
+                ids, kept = self._rows.add_ops(self._process, rows)
+                self.add_dispatches(rows["sequence"][kept], ids)
+        if not self._dispatches:
+            return
+        ops = self._op_of(np.array(self._dispatches, np.int64))
+        found = ops >= 0
+        builder = self._rows.builder
+        builder.notes.add("counter values of ops without times, left out", int((~found).sum()))
+        builder.add(
+            COUNTERS,
+            {
+                "op": ops[found],
+                "name": np.array(self._names, np.int32)[found],
+                "value": np.array(self._values, np.float64)[found],
+            },
+        )
+
+    def _op_of(self, dispatches: Array) -> Array:
+        if not self._known:
+            return np.full(len(dispatches), -1, np.int64)
+        if len(self._known) > 1:
+            self._known = [
+                (
+                    np.concatenate([keys for keys, _ in self._known]),
+                    np.concatenate([ops for _, ops in self._known]),
+                )
+            ]
+        keys, ops = self._known[0]
+        if len(keys) > 1 and (np.diff(keys) < 0).any():
+            order = np.argsort(keys, kind="stable")
+            self._known = [(keys[order], ops[order])]
+            keys, ops = self._known[0]
+        if not len(keys):
+            return np.full(len(dispatches), -1, np.int64)
+        places = np.searchsorted(keys, dispatches)
+        places[places == len(keys)] = 0
+        return np.where(keys[places] == dispatches, ops[places], -1)

@@ -1,0 +1,1 @@
+"""SQLite files of rocmProfileData (`reader`, `writer`) and rocm-trace-lite (`rtl_reader`)."""

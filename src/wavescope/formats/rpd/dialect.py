@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.sqlite.lookup import ValueByKey
+from wavescope.formats.sqlite.lookup import StringCodes, Texts, ValueByKey, texts_of
 from wavescope.formats.sqlite.rows import Field, ForeignSqliteSource, Given, Reading, TableReader
 from wavescope.formats.sqlite.sqlite_open import sqlite_errors
-from wavescope.formats.sqlite.strings import StringCodes, Texts, texts_of
 from wavescope.model.columns import (
     CALLS,
     COPIES,
@@ -30,21 +29,6 @@ from wavescope.model.columns import (
 )
 
 OP_TABLE, CALL_TABLE, STRING_TABLE = "rocpd_op", "rocpd_api", "rocpd_string"
-_ONLY_IN_RPD = frozenset(
-    (
-        "rocpd_ustring",
-        "rocpd_counter",
-        "rocpd_stackframe",
-        "rocpd_barrierop",
-        "rocpd_kernelcodeobject",
-        "rocpd_op_inputSignals",
-        "rocpd_hsaApi",
-        "api",
-        "op",
-        "copyop",
-        "ktop",
-    )
-)
 
 
 class RocpdDialectSource(ForeignSqliteSource):
@@ -173,15 +157,3 @@ class RocpdDialectSource(ForeignSqliteSource):
     def _process_rows(self) -> Given:
         rows = [{"id": number, "pid": pid} for number, pid in enumerate(self.pids)]
         return self.rows_of(PROCESSES, rows)
-
-
-def is_old_dialect(tables: frozenset[str]) -> bool:
-    """Whether `tables` are those of rocm-trace-lite or rocmProfileData."""
-    newer = ("rocpd_kernel_dispatch", "wavescope_")
-    has_rows = OP_TABLE in tables or CALL_TABLE in tables
-    return has_rows and not any(name.startswith(newer) for name in tables)
-
-
-def is_rpd(tables: frozenset[str]) -> bool:
-    """Whether the old dialect's `tables` have one that only rocmProfileData makes."""
-    return not _ONLY_IN_RPD.isdisjoint(tables)

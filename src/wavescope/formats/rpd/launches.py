@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.arrays.array_types import Array
+from wavescope.formats.id_index import IdIndex
 from wavescope.formats.rpd.schema import string_ids
 from wavescope.formats.sqlite.sqlite_bulk import BulkDatabase, TextColumn
-from wavescope.formats.timeline.id_index import IdIndex
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, OPS
 from wavescope.model.op_kinds import COPY_TYPES, OpKind, op_kinds
 from wavescope.model.source import Batch, TraceSource

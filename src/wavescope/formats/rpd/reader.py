@@ -12,11 +12,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.formats.importer import Importer, Probe
-from wavescope.formats.rpd.dialect import CALL_TABLE, RocpdDialectSource, is_old_dialect, is_rpd
-from wavescope.formats.sqlite.lookup import ValueByKey
+from wavescope.formats.rpd.dialect import CALL_TABLE, RocpdDialectSource
+from wavescope.formats.sqlite.lookup import Texts, ValueByKey
 from wavescope.formats.sqlite.rows import Field, FieldKind, Given, Reading, TableReader, kept
-from wavescope.formats.sqlite.strings import Texts
 from wavescope.model.columns import (
     COPIES,
     COUNTERS,
@@ -181,11 +179,3 @@ class RpdSource(RocpdDialectSource):
 
 def _concatenated(parts: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     return np.concatenate((np.empty(0, np.int64), *parts))
-
-
-def matches(probe: Probe) -> bool:
-    """Whether the tables are rocmProfileData's."""
-    return is_old_dialect(probe.sqlite_tables) and is_rpd(probe.sqlite_tables)
-
-
-IMPORTER = Importer(name=RpdSource.format, matches=matches, open=RpdSource)

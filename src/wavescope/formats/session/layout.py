@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 import struct
 from dataclasses import dataclass
 
@@ -133,6 +134,8 @@ PENDING = Stream(
 MOST_PENDING_BLOCKS = 512
 NOWHERE = (1 << 64) - 1
 """The place of a record that was counted as lost."""
+BASE_NAME = re.compile(r"(\d{1,10})-(\d{1,20})", re.ASCII)
+"""Pid and start of recording: what the names of a process's files begin with."""
 TEXT_SUFFIX, FACTS_SUFFIX, CONTROL_SUFFIX = "text", "facts", "control"
 SUFFIXES = (
     *(stream.suffix for stream in (*STREAMS, PENDING)),

@@ -1,19 +1,22 @@
-"""Dispatches that a process had in flight, in memory that outlives it.
+"""Op records: those of a process's file, and those it had in flight when it was killed.
 
-While a process records, this memory is a file below /dev/shm, and the GPU itself writes there what
-it completed. Of a killed process it has the last moment, which is not yet in the ops stream. The
-recorder moves it into the session folder; a folder whose recorder died too is read with the file
-where it is, if it belongs to who wrote the session.
+While a process records, what is in flight is in memory that outlives it: a file below /dev/shm,
+where the GPU itself writes what it completed. Of a killed process it has the last moment, which is
+not yet in the ops stream. The recorder moves it into the session folder; a folder whose recorder
+died too is read with the file where it is, if it belongs to who wrote the session.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from wavescope.formats.session.folder import is_running
 from wavescope.formats.session.layout import (
     EMPTY,
     MOST_PENDING_BLOCKS,
@@ -22,8 +25,13 @@ from wavescope.formats.session.layout import (
     PENDING,
     OpFlag,
 )
-from wavescope.formats.session.record_file import DamagedStreamError, RecordFile, Records
-from wavescope.formats.session.running import is_running
+from wavescope.formats.session.record_file import (
+    BLOCK_RECORDS,
+    Block,
+    DamagedStreamError,
+    RecordFile,
+    Records,
+)
 
 _PID_NAMESPACE = Path("/proc/self/ns/pid")
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  the collector makes the file there
@@ -111,3 +119,33 @@ def _is_forgotten(path: Path) -> bool:
         return is_numbered_here and not is_running(file.pid, file.start_ns, path.name)
     except (OSError, DamagedStreamError):
         return False
+
+
+@dataclass(frozen=True)
+class OpRecords:
+    """Records in the order of their places; those that were rescued come last."""
+
+    file: RecordFile | None
+    rescued: Records = field(default_factory=lambda: np.empty(0, OPS.record))
+
+    @property
+    def written(self) -> int:
+        """Records in the file; those that a killed process had no time for are zeros at its end."""
+        return self.file.filled_count if self.file else 0
+
+    @property
+    def slot_count(self) -> int:
+        """Places, of which some may be empty."""
+        return self._places_in_file + len(self.rescued)
+
+    @property
+    def _places_in_file(self) -> int:
+        return self.file.slot_count if self.file else 0
+
+    def blocks(self, rows: int = BLOCK_RECORDS) -> Iterator[Block]:
+        """The completed records, at most `rows` at a time."""
+        if self.file is not None:
+            yield from self.file.blocks(rows)
+        for start in range(0, len(self.rescued), rows):
+            records = self.rescued[start : start + rows]
+            yield Block(np.arange(len(records)) + self._places_in_file + start, records)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import orjson
 
-from wavescope.formats.session.session import RECENT_PART
-from wavescope.formats.session.window import Window
+from wavescope.formats.session.folder import RECENT_PART
+from wavescope.formats.session.reading import Window
 
 
 def recent_windows(

@@ -1,4 +1,4 @@
-"""Reads a file of fixed-size records block by block.
+"""Reads the files of a process: fixed-size records block by block, and texts by their ids.
 
 Files are read and never mapped: one that its writer shortens meanwhile must not kill the reader.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,13 +16,58 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.formats.session.layout import EMPTY, HEADER, MAGIC, PAGE_BYTES, VERSION, Stream
+from wavescope.arrays.array_types import Array
+from wavescope.formats.session.layout import (
+    CALL_OPEN,
+    EMPTY,
+    HEADER,
+    MAGIC,
+    PAGE_BYTES,
+    TEXT_ENTRY,
+    VERSION,
+    MarkerRecordKind,
+    Stream,
+)
+from wavescope.model.columns import UNKNOWN
+from wavescope.model.strings import StringTable
 
 Records = npt.NDArray[np.void]
 
 BLOCK_RECORDS = 1 << 16
 _MOST_GROWTH = 16
 """Newer collectors' records are so many times larger at most."""
+_LONGEST_TEXT_BYTES = 1 << 20
+
+
+class Lookup:
+    """A mapping of unsigned 64-bit keys to signed values, as two sorted arrays."""
+
+    def __init__(self, values: Mapping[int, int]) -> None:
+        self._values = dict(values)
+        keys = np.fromiter(self._values.keys(), np.uint64, len(self._values))
+        found = np.fromiter(self._values.values(), np.int64, len(self._values))
+        order = np.argsort(keys)
+        self._sorted_keys, self._sorted_values = keys[order], found[order]
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: int, missing: int) -> int:
+        """The value of one key, or `missing`."""
+        return self._values.get(key, missing)
+
+    def values(self, keys: Array, missing: int) -> Array:
+        """The values of `keys`, `missing` where there is none."""
+        if not len(self._sorted_keys):
+            return np.full(len(keys), missing, np.int64)
+        wanted = keys.astype(np.uint64, copy=False)
+        places = np.searchsorted(self._sorted_keys, wanted)
+        places[places == len(self._sorted_keys)] = 0
+        return np.where(self._sorted_keys[places] == wanted, self._sorted_values[places], missing)
+
+    def has(self, keys: Array) -> Array:
+        """Whether each of `keys` is known."""
+        return self.values(keys, -1) >= 0
 
 
 class DamagedStreamError(Exception):
@@ -172,3 +217,55 @@ def _grown(record: np.dtype[np.void], record_bytes: int) -> np.dtype[np.void]:
             "itemsize": record_bytes,
         }
     )
+
+
+class Texts:
+    """Codes, in the trace's string table, of the texts of one process."""
+
+    def __init__(self, path: Path, strings: StringTable) -> None:
+        self.torn_bytes = 0
+        """Bytes at the end that are no whole entry."""
+        self._strings = strings
+        codes: dict[int, int] = {}
+        if path.is_file():
+            for identity, text in self._entries(path):
+                codes.setdefault(identity, strings.code(text.decode("utf-8", "replace")))
+        self._codes = Lookup(codes)
+
+    def codes(self, identities: Array) -> Array:
+        """The codes of texts by id, unknown ones -1."""
+        return self._codes.values(identities, UNKNOWN).astype(np.int32)
+
+    def text(self, identity: int) -> str:
+        """The text of an id, or nothing."""
+        return self._strings[self._codes.get(identity, UNKNOWN)]
+
+    def _entries(self, path: Path) -> Iterator[tuple[int, bytes]]:
+        left_bytes = path.stat().st_size
+        with path.open("rb") as file:
+            while left_bytes >= TEXT_ENTRY.size:
+                head = file.read(TEXT_ENTRY.size)
+                if len(head) < TEXT_ENTRY.size:
+                    break
+                identity, text_bytes = TEXT_ENTRY.unpack(head)
+                padded_bytes = -(-text_bytes // 8) * 8
+                is_whole = padded_bytes <= min(_LONGEST_TEXT_BYTES, left_bytes - TEXT_ENTRY.size)
+                if identity == 0 and text_bytes == 0:  # space that was never filled
+                    return
+                if identity == 0 or not is_whole:
+                    break
+                yield identity, file.read(padded_bytes)[:text_bytes]
+                left_bytes -= TEXT_ENTRY.size + padded_bytes
+        self.torn_bytes = left_bytes
+
+
+def is_unreturned(records: Records) -> Array:
+    """Which calls the process ended in."""
+    unreturned: Array = (records["flags"] & CALL_OPEN != 0) | (records["end"] == 0)
+    return unreturned
+
+
+def is_unclosed(records: Records) -> Array:
+    """Which records are ranges that nobody closed."""
+    unclosed: Array = records["kind"] == MarkerRecordKind.OPEN
+    return unclosed

@@ -14,10 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from wavescope.arrays.array_types import Array
-from wavescope.formats.session.call_rows import is_unreturned
 from wavescope.formats.session.layout import CALLS, EMPTY, MARKERS, OPS, PAGE_BYTES, Stream
-from wavescope.formats.session.marker_rows import is_unclosed
-from wavescope.formats.session.record_file import DamagedStreamError, RecordFile, Records
+from wavescope.formats.session.record_file import (
+    DamagedStreamError,
+    RecordFile,
+    Records,
+    is_unclosed,
+    is_unreturned,
+)
 
 _BLOCK_BYTES = 3 * PAGE_BYTES
 """What a thread takes at a time: a multiple of every record's size."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.formats.files import ByteStream
 from wavescope.formats.sqlite.sqlite_open import SQLITE_MAGIC, ReadOnlyDatabase
 
 SqlValue = str | int | float | bytes | None
@@ -99,9 +100,11 @@ class ReadOnlyQuery:
         return UsageError(f"SQL: {message}", hint=_table_hint(message))
 
 
-def require_sqlite(path: Path, head: bytes) -> None:
-    """Refuse a file that is no SQLite database."""
-    if not head.startswith(SQLITE_MAGIC):
+def require_sqlite(path: Path) -> None:
+    """Refuse a file that is no SQLite database, gzipped or not."""
+    with ByteStream(path) as stream:
+        head = stream.read(len(SQLITE_MAGIC))
+    if head != SQLITE_MAGIC:
         raise UnreadableInputError(
             path,
             "it is not an SQLite database",

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from wavescope.arrays.array_types import Array
 from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
+from wavescope.formats.sqlite.lookup import StringCodes, Texts
 from wavescope.formats.sqlite.sqlite_columns import (
     ColumnBlock,
     ColumnKind,
@@ -31,8 +32,7 @@ from wavescope.formats.sqlite.sqlite_columns import (
 )
 from wavescope.formats.sqlite.sqlite_open import ReadOnlyDatabase, quoted, sqlite_errors
 from wavescope.formats.sqlite.sqlite_table import Affinity, TableLayout, table_layout
-from wavescope.formats.sqlite.strings import StringCodes, Texts
-from wavescope.formats.sqlite.text_numbers import numbers_of_texts
+from wavescope.formats.sqlite.text_column import numbers_of_texts
 from wavescope.model.columns import UNKNOWN, ColumnType, Table
 from wavescope.model.notes import Notes
 from wavescope.model.source import BATCH_ROWS, Batch, full_batch, missing_value

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.formats.sqlite.column_request import ColumnKind, ColumnRequest
 from wavescope.formats.sqlite.sqlite_open import quoted
 from wavescope.formats.sqlite.sqlite_pages import ColumnValues
-from wavescope.formats.sqlite.sqlite_table import TableLayout
+from wavescope.formats.sqlite.sqlite_table import ColumnKind, ColumnRequest, TableLayout
 from wavescope.formats.sqlite.text_column import TextColumn
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1

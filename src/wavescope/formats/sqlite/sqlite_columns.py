@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.closing import Closing
-from wavescope.formats.sqlite.column_request import ColumnKind, ColumnRequest
+from wavescope.formats.sqlite.dispatch_info import parse_dispatch_info
 from wavescope.formats.sqlite.sqlite_column_query import INT64_MAX, INT64_MIN, ColumnQuery
 from wavescope.formats.sqlite.sqlite_pages import (
     IS_ROWID,
@@ -31,9 +31,13 @@ from wavescope.formats.sqlite.sqlite_pages import (
     TableReader,
     pages_library,
 )
-from wavescope.formats.sqlite.sqlite_table import TableLayout, table_layout
+from wavescope.formats.sqlite.sqlite_table import (
+    ColumnKind,
+    ColumnRequest,
+    TableLayout,
+    table_layout,
+)
 from wavescope.formats.sqlite.text_column import TextColumn
-from wavescope.formats.wavescope.dispatch_info import parse_dispatch_info
 
 __all__ = [
     "ColumnBlock",

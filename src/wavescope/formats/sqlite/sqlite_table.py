@@ -1,4 +1,4 @@
-"""What SQLite's schema says about one rowid table: where it is rooted, what its records hold."""
+"""What SQLite's schema says about one rowid table, and which columns a reader asks for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,26 @@ from typing import NamedTuple
 from wavescope.formats.sqlite.sqlite_open import quoted
 
 ROWID_NAMES = ("rowid", "_rowid_", "oid")
+
+
+class ColumnKind(Enum):
+    """How the values of a column come back: int64, float64, or text."""
+
+    INTEGER = "integer"
+    REAL = "real"
+    TEXT = "text"
+
+
+class ColumnRequest(NamedTuple):
+    """One wanted column; `rowid` is always the rowid.
+
+    `missing` stands for NULL, for a column that the table does not have and for a value that is
+    not of this kind (a text is simply empty, and marked).
+    """
+
+    name: str
+    kind: ColumnKind
+    missing: int | float = -1
 
 
 class Affinity(Enum):

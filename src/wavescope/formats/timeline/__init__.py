@@ -1,0 +1,19 @@
+"""Traces as timelines: what the writers of Chrome JSON and of Perfetto have in common."""
+
+from wavescope.formats.timeline.bodies import EventBody
+from wavescope.formats.timeline.counter_series import Samples, Span
+from wavescope.formats.timeline.slice_columns import Pieces, SliceColumns
+from wavescope.formats.timeline.timeline import write_timeline
+from wavescope.formats.timeline.tracks import Track, TrackKind, table_rows
+
+__all__ = [
+    "EventBody",
+    "Pieces",
+    "Samples",
+    "SliceColumns",
+    "Span",
+    "Track",
+    "TrackKind",
+    "table_rows",
+    "write_timeline",
+]

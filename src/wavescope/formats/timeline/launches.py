@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays.partitioned_rows import PartitionedRows
-from wavescope.formats.timeline.id_index import IdIndex
+from wavescope.formats.id_index import IdIndex
 from wavescope.model.columns import CALLS, LINKS, OPS
 from wavescope.model.source import TraceSource
 

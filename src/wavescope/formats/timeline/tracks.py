@@ -7,20 +7,142 @@ order of their number; processes follow by rank; queues and threads are in order
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wavescope.formats.timeline.shown_ids import ShownIds
-from wavescope.formats.timeline.survey import Survey
-from wavescope.formats.timeline.track_labels import TrackLabels
-from wavescope.model.source import TraceSource
+from wavescope.formats.timeline.survey import Survey, pid_of_key
+from wavescope.model.columns import AGENTS, PROCESSES, QUEUES, THREADS, ColumnType, Table
+from wavescope.model.source import TraceSource, read_columns
 
+_PROCESS_COLUMNS = ("id", "pid", "rank", "host", "name", "command")
+_AGENT_COLUMNS = ("gpu", "host", "model", "chip")
+_LARGEST = (1 << 31) - 1
 MOST_TRACKS = 10_000
 """Queues (and threads) beyond this many share the last track."""
 MOST_COUNTERS = 256
 """Counters are written for this many queues, and for this many GPUs, at most."""
 _LARGEST_RANK = (1 << 31) - 1
+
+
+def table_rows(
+    source: TraceSource, table: Table, columns: tuple[str, ...]
+) -> Iterator[tuple[int | str, ...]]:
+    """The rows of a small table, names as text."""
+    batch = read_columns(source, table, columns)
+    values: list[list[int] | list[str]] = [
+        source.strings.decode(batch[name])
+        if table.column(name).type is ColumnType.STRING
+        else batch[name].tolist()
+        for name in columns
+    ]
+    return zip(*values, strict=True)
+
+
+class TrackLabels:
+    """Names by number, from the tables of a trace, or something readable where they are silent."""
+
+    def __init__(self, source: TraceSource) -> None:
+        self._processes = {row[0]: row for row in table_rows(source, PROCESSES, _PROCESS_COLUMNS)}
+        self._threads = {
+            (process, thread): str(name)
+            for process, thread, name in table_rows(source, THREADS, ("process", "thread", "name"))
+        }
+        self._agents = {
+            gpu: (str(host), str(model) or str(chip))
+            for gpu, host, model, chip in table_rows(source, AGENTS, _AGENT_COLUMNS)
+        }
+        self._queues = {
+            (gpu, queue): str(name)
+            for gpu, queue, name in table_rows(source, QUEUES, ("gpu", "queue", "name"))
+        }
+        hosts = {host for host, _ in self._agents.values()}
+        hosts |= {str(row[3]) for row in self._processes.values()}
+        self._several_hosts = len(hosts - {""}) > 1
+
+    @property
+    def pids(self) -> list[int]:
+        """The pids of all listed processes."""
+        return [int(row[1]) for row in self._processes.values()]
+
+    def gpu(self, gpu: int, digits: int) -> str:
+        """A GPU; numbers are padded to `digits`, because viewers sort by name."""
+        host, model = self._agents.get(gpu, ("", ""))
+        number = f"GPU {gpu:0{digits}d}" if gpu >= 0 else "unknown GPU"
+        parts = [number, model, f"on {host}" if host and self._several_hosts else ""]
+        return " ".join(part for part in parts if part)
+
+    def queue(self, gpu: int, queue: int) -> str:
+        """A queue of a GPU."""
+        return self._queues.get((gpu, queue), "") or f"queue {queue}"
+
+    def process(self, key: int) -> str:
+        """A process, by its key (see `ProcessKeys`)."""
+        if key not in self._processes:
+            unlisted = pid_of_key(key)
+            return f"process {unlisted}" if unlisted >= 0 else "unknown process"
+        _, pid, rank, host, name, command = self._processes[key]
+        words = str(command).split()
+        parts = [
+            f"rank {rank}" if int(rank) >= 0 else "",
+            str(name) or (words[0].rsplit("/", 1)[-1] if words else f"process {pid}"),
+            f"on {host}" if host and self._several_hosts else "",
+        ]
+        return " ".join(part for part in parts if part)
+
+    def process_rank(self, key: int) -> int:
+        """Where a process stands among the others: its rank, else its id."""
+        if key not in self._processes:
+            return len(self._processes)
+        rank = int(self._processes[key][2])
+        return rank if rank >= 0 else key
+
+    def pid(self, key: int) -> int:
+        """The real pid of a process, -1 when unknown."""
+        return int(self._processes[key][1]) if key in self._processes else pid_of_key(key)
+
+    def thread(self, key: int, thread: int) -> str:
+        """A thread of a process."""
+        name = self._threads.get((key, thread), "")
+        return name or (f"thread {thread}" if thread >= 0 else "unknown thread")
+
+
+class ShownIds:
+    """Gives every process and every thread (or lane) a number in 1 .. 2**31 - 1 of its own.
+
+    Viewers take a thread whose id is 0 or the id of another process for something else, and ids of
+    merged traces may collide or exceed 32 bits; such threads and processes get a made-up number.
+    """
+
+    def __init__(self, pids: Iterable[int], tids: Iterable[int]) -> None:
+        self._pids = {pid for pid in pids if 0 < pid <= _LARGEST}
+        self._reserved = self._pids | {tid for tid in tids if 0 < tid <= _LARGEST}
+        self._shown_pids: set[int] = set()
+        self._shown_tids: set[int] = set()
+        self._next = 1
+
+    def fresh(self) -> int:
+        """A number that no process or thread of the trace has."""
+        while self._next in self._reserved:
+            self._next += 1
+        self._next += 1
+        return self._next - 1
+
+    def process(self, pid: int) -> int:
+        """The number to show for a process with this pid; the first of several keeps it."""
+        if pid not in self._pids or pid in self._shown_pids:
+            return self.fresh()
+        self._shown_pids.add(pid)
+        return pid
+
+    def thread(self, tid: int, shown_pid: int) -> int:
+        """The number to show for a thread of the process shown as `shown_pid`."""
+        clashes = tid in self._shown_tids or (tid in self._pids and tid != shown_pid)
+        if not 0 < tid <= _LARGEST or clashes:
+            return self.fresh()
+        self._shown_tids.add(tid)
+        return tid
 
 
 class TrackKind(enum.Enum):
@@ -53,6 +175,11 @@ class Track:
     """Process key, see `ProcessKeys`."""
     thread: int = -1
     lane: int = 0
+
+    @property
+    def unlisted_pid(self) -> int:
+        """The pid of a process that the trace does not list, -1 for others."""
+        return pid_of_key(self.process)
 
     @property
     def shown_name(self) -> str:

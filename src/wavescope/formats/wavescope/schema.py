@@ -6,10 +6,18 @@ unions of intervals, never sums, and markers are not GPU work.
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
+
+from wavescope.errors import UnreadableInputError
 from wavescope.model.columns import TABLES
 
 SCHEMA_VERSION = 1
-"""Version of the wavescope_* tables, kept in PRAGMA user_version; see `store/migrations.py`."""
+"""Version of the wavescope_* tables, kept in PRAGMA user_version.
+
+Readers ask for columns by name and take absent ones as unknown, so a version that only adds columns
+or tables leaves older files readable as they are.
+"""
 
 ROCPD_SCHEMA_VERSION = "3"
 """Version of the rocpd dialect, kept in rocpd_metadata as rocmProfileData does."""
@@ -170,3 +178,14 @@ def _inserted(columns: dict[str, str], after: str, name: str, sql_type: str) -> 
 
 def _one_line(sql: str) -> str:
     return " ".join(sql.split())
+
+
+def require_readable_version(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse files written by a later version, whose rows might mean something else."""
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > SCHEMA_VERSION:
+        raise UnreadableInputError(
+            path,
+            f"its schema version is {version}, this wavescope reads up to {SCHEMA_VERSION}",
+            hint="update wavescope: pip install --upgrade wavescope",
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wavescope.analyze.capture.page.capture_report import CaptureReport
+from wavescope.analyze.capture.page import CaptureReport
 from wavescope.model.result import Finding, Result, ResultTable, Value
 from wavescope.model.strings import StringTable
 from wavescope.render.html.cards import Card, cards_html
@@ -13,7 +13,6 @@ from wavescope.render.html.code_listing import code_html
 from wavescope.render.html.findings import findings_html
 from wavescope.render.html.markup import Html, bounded, element, joined
 from wavescope.render.html.page import Page, Section
-from wavescope.render.html.step_chart import step_chart
 from wavescope.render.html.tables import table_html
 from wavescope.render.html.timelines import TimelineWords, timeline_data, timeline_html
 from wavescope.units import count_text
@@ -21,6 +20,8 @@ from wavescope.units import count_text
 SCRIPTS = ("page", "tables", "timeline_data", "timeline_drawing", "timeline", "capture")
 _WORDS = TimelineWords("waves", "instructions", "slots", "cycles")
 _MOST_SKETCHES = 8
+_BASE_PERCENT = 86.0
+"""Where the bars stand; the span of time is written below."""
 
 
 def capture_page(report: CaptureReport, title: str) -> Page:
@@ -40,12 +41,12 @@ def capture_page(report: CaptureReport, title: str) -> Page:
 
 
 def _header(report: CaptureReport, title: str) -> Html:
-    trace = report.trace
+    capture = report.capture
     words = [
-        trace.capture.path,
+        capture.facts.path,
         str(report.plan.facts.get("chip") or ""),
-        f"{count_text(len(trace.waves))} waves",
-        *(["partial: " + "; ".join(trace.missing)] if trace.missing else []),
+        f"{count_text(len(capture.waves))} waves",
+        *(["partial: " + "; ".join(capture.missing)] if capture.missing else []),
     ]
     return joined(
         [
@@ -65,12 +66,12 @@ def _cards(report: CaptureReport) -> list[Card]:
     cards = [
         Card("Stall", _percent(facts.get("stall_percent")), f"of all {report.code.unit}"),
         Card("Exposed stall", _percent(facts.get("exposed_stall_percent")), "hidden by nothing")
-        if len(report.trace.waves)
+        if len(report.capture.waves)
         else Card("Exposed stall", "unknown", "no wave files"),
         Card("Best change", f"{max(gains):.1f} %", "at most")
         if gains
         else Card("Best change", "none", "found"),
-        Card("Waves", count_text(len(report.trace.waves)), "traced"),
+        Card("Waves", count_text(len(report.capture.waves)), "traced"),
     ]
     if report.occupancy is not None:
         found = report.occupancy
@@ -158,3 +159,35 @@ def _tables(result: Result, names: Sequence[str] | None) -> Html:
         if table.rows and (names is None or table.name in names)
     ]
     return element("div", *shown, class_="blocks") if shown else Html("")
+
+
+def step_chart(values: Sequence[float], limit: float | None, span_cycles: int, what: str) -> Html:
+    """Bars of equal pieces of time; the scale ends at the limit or the largest value."""
+    largest = max([*values, limit or 0.0, 0.001])
+    width = 100 / max(len(values), 1)
+    piece = span_cycles / max(len(values), 1)
+    bars = [
+        element(
+            "rect",
+            element("title", f"{value:.2f} from {count_text(round(number * piece))} cycles"),
+            x=f"{number * width:.3f}%",
+            y=f"{_BASE_PERCENT * (1 - value / largest):.2f}%",
+            width=f"{0.97 * width:.3f}%",
+            height=f"{_BASE_PERCENT * value / largest:.2f}%",
+            class_="bar",
+        )
+        for number, value in enumerate(values)
+    ]
+    marks = [
+        element("text", "0", x="0", y="98%"),
+        element("text", f"{count_text(span_cycles)} cycles", x="100%", y="98%", text_anchor="end"),
+    ]
+    if limit is not None:
+        y = f"{_BASE_PERCENT * (1 - limit / largest):.2f}%"
+        marks.append(element("line", x1="0%", x2="100%", y1=y, y2=y, class_="limit"))
+    fits = f"; the dashed line is what fits: {limit:g}" if limit is not None else ""
+    return element(
+        "figure",
+        element("svg", *bars, *marks, class_="steps", role="img", aria_label=what),
+        element("figcaption", f"{what}, largest {max([*values, 0.0]):.2f}{fits}"),
+    )

@@ -6,13 +6,7 @@ for.
 
 from __future__ import annotations
 
-from wavescope.analyze.capture.page.code_view import (
-    CodeRow,
-    CodeView,
-    SourceLine,
-    SourceView,
-    Stall,
-)
+from wavescope.analyze.capture.page import CodeRow, CodeView, SourceLine, SourceView, Stall
 from wavescope.render.html.markup import Html, bounded, element
 from wavescope.units import count_text
 

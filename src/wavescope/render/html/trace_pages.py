@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wavescope.analyze.compare.comparison import CompareOptions, compare
+from wavescope.analyze.compare import CompareOptions, compare
 from wavescope.analyze.page.timeline import TimelineOptions
 from wavescope.analyze.page.trace_report import ReportOptions, report_of
 from wavescope.analyze.page.trends import trends

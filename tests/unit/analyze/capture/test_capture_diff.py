@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.plan_contexts import decoded
-from tests.thread_trace_folders import CaptureBuilder, a_capture, step
+from tests.capture_folders import CaptureBuilder, a_capture, step
+from tests.plan_contexts import analysis
+from wavescope.analyze.capture.diff import capture_diff
 from wavescope.analyze.capture.diff.alignment import aligned, normalized
-from wavescope.analyze.capture.diff.capture_diff import capture_diff
 from wavescope.model.result import Result
 
 LOAD = "global_load_dwordx4 v[0:3], v[4:5], off"
@@ -37,7 +37,7 @@ def a_kernel(
 
 
 def diff(before: CaptureBuilder, after: CaptureBuilder, folder: Path) -> Result:
-    return capture_diff(decoded(before, folder / "a"), decoded(after, folder / "b"))
+    return capture_diff(analysis(before, folder / "a"), analysis(after, folder / "b"))
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.plan_contexts import decoded
-from tests.thread_trace_folders import CaptureBuilder, a_capture, step
-from wavescope.analyze.capture.page.code_view import CodeViewOptions, Producer, Stall, code_view
+from tests.capture_folders import CaptureBuilder, a_capture, step
+from tests.plan_contexts import analysis
+from wavescope.analyze.capture.page import Stall
+from wavescope.analyze.capture.page.code_view import CodeViewOptions, Producer, code_view
 from wavescope.analyze.capture.page.wave_timeline import wave_timeline
 
 SOURCE = "@kernel\ndef k():\n    x = load()\n    y = x + 1\n"
@@ -29,7 +30,7 @@ def a_kernel() -> CaptureBuilder:
 
 
 def test_instructions_name_their_line_and_what_they_waited_for(tmp_path: Path) -> None:
-    view = code_view(decoded(a_kernel(), tmp_path))
+    view = code_view(analysis(a_kernel(), tmp_path))
 
     load, wait, add, end = view.rows
     assert [row.line for row in view.rows] == ["0:3", "0:4", "0:4", ""]
@@ -41,7 +42,7 @@ def test_instructions_name_their_line_and_what_they_waited_for(tmp_path: Path) -
 
 
 def test_lines_have_the_stall_of_their_instructions(tmp_path: Path) -> None:
-    (file,) = code_view(decoded(a_kernel(), tmp_path)).files
+    (file,) = code_view(analysis(a_kernel(), tmp_path)).files
 
     assert file.path == "/k.py"
     assert [
@@ -55,7 +56,7 @@ def test_lines_have_the_stall_of_their_instructions(tmp_path: Path) -> None:
 
 
 def test_what_does_not_fit_is_counted(tmp_path: Path) -> None:
-    view = code_view(decoded(a_kernel(), tmp_path), CodeViewOptions(rows=2, lines_of_a_file=2))
+    view = code_view(analysis(a_kernel(), tmp_path), CodeViewOptions(rows=2, lines_of_a_file=2))
 
     assert [row.row for row in view.rows] == [1, 2]
     assert view.left_out_rows == 2
@@ -67,7 +68,7 @@ def test_a_capture_without_sources_has_only_instructions(tmp_path: Path) -> None
     capture = a_kernel()
     capture.sources.clear()
 
-    view = code_view(decoded(capture, tmp_path))
+    view = code_view(analysis(capture, tmp_path))
 
     assert view.files == []
     assert len(view.rows) == 4
@@ -76,7 +77,7 @@ def test_a_capture_without_sources_has_only_instructions(tmp_path: Path) -> None
 def test_waves_are_strips_of_simds_and_slots(tmp_path: Path) -> None:
     capture = a_kernel().with_wave([step(1), step(2, stall=20)], simd=0, slot=0, begin=0)
 
-    found = wave_timeline(decoded(capture, tmp_path))
+    found = wave_timeline(analysis(capture, tmp_path))
 
     assert found is not None
     assert found.strip_labels == ["SE0 CU1 SIMD0", "slot 0", "SE0 CU1 SIMD1", "slot 2"]
@@ -92,7 +93,7 @@ def test_waves_are_strips_of_simds_and_slots(tmp_path: Path) -> None:
 
 
 def test_single_pieces_carry_their_instruction(tmp_path: Path) -> None:
-    found = wave_timeline(decoded(a_kernel(), tmp_path))
+    found = wave_timeline(analysis(a_kernel(), tmp_path))
 
     assert found is not None
     ops = found.timeline.ops
@@ -103,4 +104,4 @@ def test_single_pieces_carry_their_instruction(tmp_path: Path) -> None:
 
 
 def test_no_wave_files_no_timeline(tmp_path: Path) -> None:
-    assert wave_timeline(decoded(a_capture().with_code("s_endpgm"), tmp_path)) is None
+    assert wave_timeline(analysis(a_capture().with_code("s_endpgm"), tmp_path)) is None

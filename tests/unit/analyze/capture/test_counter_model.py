@@ -7,41 +7,40 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.thread_trace_folders import a_capture, decoder_dependencies, step
-from tests.thread_trace_traced import traced
-from wavescope.analyze.capture import counter_model
+from tests.capture_analyses import traced
+from tests.capture_folders import a_capture, decoder_dependencies, step
+from wavescope.analyze.capture import CaptureAnalysis, counter_model
 from wavescope.analyze.capture.counter_model import (
     Dependencies,
     counter_program,
     find_dependencies,
 )
 from wavescope.analyze.capture.counter_rules import COUNTERS, CounterRules
-from wavescope.analyze.capture.decoded import DecodedTrace
-from wavescope.analyze.capture.isa_family import IsaFamily
-from wavescope.analyze.capture.stored_lists import agreement
+from wavescope.analyze.capture.decoder_checks import reproduced_dependencies
+from wavescope.analyze.capture.traced_chip import IsaFamily
 from wavescope.native.library import columns_library
 
 needs_native = pytest.mark.skipif(columns_library() is None, reason="built without native code")
 
 
-def ran(gfxip: int, *texts: str) -> DecodedTrace:
+def ran(gfxip: int, *texts: str) -> CaptureAnalysis:
     """One wave that executed `texts` once, in order."""
     builder = a_capture(gfxip=gfxip).with_code(*texts)
     return traced(builder.with_wave([step(row, stall=10) for row in range(1, len(texts) + 1)]))
 
 
-def lists(decoded: DecodedTrace) -> dict[int, list[int]]:
+def lists(analysis: CaptureAnalysis) -> dict[int, list[int]]:
     """For each row that waited the rows that it waited for."""
     found: dict[int, list[int]] = {}
-    row = decoded.executed.row
-    for index, event in enumerate(decoded.dependencies.wait_event.tolist()):
-        producers = row[decoded.dependencies.producers(index)].tolist()
+    row = analysis.executed.row
+    for index, event in enumerate(analysis.dependencies.wait_event.tolist()):
+        producers = row[analysis.dependencies.producers(index)].tolist()
         found.setdefault(int(row[event]), []).extend(producers)
     return found
 
 
 def test_gfx9_vector_memory_finishes_in_order() -> None:
-    decoded = ran(
+    analysis = ran(
         9,
         "global_load_dword v0, v[0:1], off",
         "buffer_store_dword v0, v1, s[0:3], 0 offen",
@@ -52,11 +51,11 @@ def test_gfx9_vector_memory_finishes_in_order() -> None:
         "s_waitcnt vmcnt(0)",
     )
 
-    assert lists(decoded) == {4: [1], 5: [2], 6: [3]}
+    assert lists(analysis) == {4: [1], 5: [2], 6: [3]}
 
 
 def test_gfx9_scalar_loads_finish_in_any_order() -> None:
-    decoded = ran(
+    analysis = ran(
         9,
         "s_load_dword s0, s[2:3], 0x0",
         "ds_read_b32 v0, v1",
@@ -67,30 +66,30 @@ def test_gfx9_scalar_loads_finish_in_any_order() -> None:
         "s_waitcnt lgkmcnt(1)",
     )
 
-    assert lists(decoded) == {4: [1, 2], 7: [5]}
+    assert lists(analysis) == {4: [1, 2], 7: [5]}
 
 
 def test_flat_counts_twice_on_the_chip() -> None:
-    decoded = ran(9, "flat_load_dword v0, v[2:3]", "s_waitcnt lgkmcnt(0)", "s_waitcnt vmcnt(0)")
+    analysis = ran(9, "flat_load_dword v0, v[2:3]", "s_waitcnt lgkmcnt(0)", "s_waitcnt vmcnt(0)")
 
-    assert lists(decoded) == {2: [1], 3: [1]}
+    assert lists(analysis) == {2: [1], 3: [1]}
 
 
 def test_one_wait_for_two_counters_makes_two_lists() -> None:
-    decoded = ran(
+    analysis = ran(
         9,
         "global_load_dword v0, v[0:1], off",
         "ds_read_b32 v0, v1",
         "s_waitcnt vmcnt(0) lgkmcnt(0)",
     )
-    names = [COUNTERS[IsaFamily.GFX9].names[code] for code in decoded.dependencies.counter]
+    names = [COUNTERS[IsaFamily.GFX9].names[code] for code in analysis.dependencies.counter]
 
     assert names == ["lgkmcnt", "vmcnt"]
-    assert decoded.dependencies.last_producer.tolist() == [1, 0]
+    assert analysis.dependencies.last_producer.tolist() == [1, 0]
 
 
 def test_waits_spelled_as_a_number_and_buffer_scalars_are_seen() -> None:
-    decoded = ran(
+    analysis = ran(
         9,
         "s_buffer_load_dword s0, s[4:7], 0x0",
         "s_waitcnt 0xc07f",
@@ -98,11 +97,11 @@ def test_waits_spelled_as_a_number_and_buffer_scalars_are_seen() -> None:
         "s_waitcnt 0x0f70",
     )
 
-    assert lists(decoded) == {2: [1], 4: [3]}
+    assert lists(analysis) == {2: [1], 4: [3]}
 
 
 def test_gfx10_stores_have_their_own_counter() -> None:
-    decoded = ran(
+    analysis = ran(
         10,
         "buffer_load_dword v0, v1, s[0:3], 0 offen",
         "global_store_dword v[0:1], v2, off",
@@ -114,11 +113,11 @@ def test_gfx10_stores_have_their_own_counter() -> None:
         "s_waitcnt_vscnt null, 0x0",
     )
 
-    assert lists(decoded) == {5: [1], 6: [2], 7: [4], 8: [3]}
+    assert lists(analysis) == {5: [1], 6: [2], 7: [4], 8: [3]}
 
 
 def test_gfx12_has_a_counter_for_each_kind() -> None:
-    decoded = ran(
+    analysis = ran(
         12,
         "global_load_b32 v0, v[0:1], off",
         "ds_load_b32 v1, v2",
@@ -132,11 +131,11 @@ def test_gfx12_has_a_counter_for_each_kind() -> None:
         "s_wait_loadcnt 0x0",
     )
 
-    assert lists(decoded) == {6: [2], 7: [3], 8: [4], 9: [5], 10: [1]}
+    assert lists(analysis) == {6: [2], 7: [3], 8: [4], 9: [5], 10: [1]}
 
 
 def test_gfx12_pairs_and_idle() -> None:
-    decoded = ran(
+    analysis = ran(
         12,
         "global_load_b32 v0, v[0:1], off",
         "global_load_b32 v1, v[0:1], off",
@@ -146,7 +145,7 @@ def test_gfx12_pairs_and_idle() -> None:
         "s_wait_idle",
     )
 
-    assert lists(decoded) == {4: [1, 3], 6: [2, 5]}
+    assert lists(analysis) == {4: [1, 3], 6: [2, 5]}
 
 
 def test_counters_begin_anew_with_every_wave() -> None:
@@ -213,25 +212,25 @@ def test_stored_lists_are_reproduced(gfxip: int, picks: list[int], waves: int) -
     for slot in range(waves):
         rows = [(pick * (slot + 1)) % len(texts) + 1 for pick in picks]
         builder.with_wave([step(row) for row in rows], slot=slot)
-    decoded = traced(builder)
+    analysis = traced(builder)
 
-    same, stored = agreement(decoded)
+    same, stored = reproduced_dependencies(analysis)
 
-    assert stored == len(decoded.waves.dependencies)
+    assert stored == len(analysis.waves.dependencies)
     assert same == stored
 
 
 def test_lists_that_differ_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoded = ran(9, "global_load_dword v0, v[0:1], off", "s_waitcnt vmcnt(0)", "s_endpgm")
-    stored = decoded.waves.dependencies
+    analysis = ran(9, "global_load_dword v0, v[0:1], off", "s_waitcnt vmcnt(0)", "s_endpgm")
+    stored = analysis.waves.dependencies
     stored.producer_row[0] = 3
 
-    assert agreement(decoded) == (0, 1)
+    assert reproduced_dependencies(analysis) == (0, 1)
 
 
-def both(decoded: DecodedTrace, rules: CounterRules) -> tuple[Dependencies, Dependencies]:
-    program = counter_program(decoded.instructions, decoded.chip.family, rules)
-    row, offsets = decoded.waves.row, decoded.waves.event_offsets
+def both(analysis: CaptureAnalysis, rules: CounterRules) -> tuple[Dependencies, Dependencies]:
+    program = counter_program(analysis.instructions, analysis.chip.family, rules)
+    row, offsets = analysis.waves.row, analysis.waves.event_offsets
     return find_dependencies(program, row, offsets), counter_model._found(program, row, offsets)
 
 
@@ -259,10 +258,10 @@ def test_the_native_model_and_its_twin_agree(
 @settings(max_examples=40)
 @given(st.lists(st.integers(-3, 40), max_size=20))
 def test_rows_that_are_not_there_do_nothing(rows: list[int]) -> None:
-    decoded = ran(9, "global_load_dword v0, v[0:1], off", "s_waitcnt vmcnt(0)")
+    analysis = ran(9, "global_load_dword v0, v[0:1], off", "s_waitcnt vmcnt(0)")
     row = np.array(rows, np.int32)
 
-    found = find_dependencies(decoded.program, row, np.array([0, len(rows)], np.int64))
+    found = find_dependencies(analysis.program, row, np.array([0, len(rows)], np.int64))
 
     executed = [(index, "") for index in rows]
     texts = {1: "global_load_dword", 2: "s_waitcnt vmcnt(0)"}

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.capture_folders import CaptureBuilder, a_capture, step
 from tests.counters_builder import counted
-from tests.plan_contexts import a_context, decoded
-from tests.thread_trace_folders import CaptureBuilder, a_capture, step
-from wavescope.analyze.capture.plan.kernel_counters import counters_of_kernel
-from wavescope.analyze.capture.plan.opportunity import Priority, priority_of
-from wavescope.analyze.capture.plan.plan import plan_result, planned_changes
+from tests.plan_contexts import a_context, analysis
+from wavescope.analyze.capture.plan import KernelCounters, plan_result
+from wavescope.analyze.capture.plan.plan import Priority, planned_changes, priority_of
 from wavescope.errors import UsageError
-from wavescope.model.chips.catalogue import chip_named
+from wavescope.model.chips import chip_named
 from wavescope.model.counters import CounterTable
 from wavescope.model.result import Severity
 
@@ -65,7 +64,7 @@ def test_the_costliest_change_comes_first_and_nothing_counts_twice(tmp_path: Pat
 
 
 def test_gains_say_how_they_were_bounded(tmp_path: Path) -> None:
-    result = plan_result(decoded(a_kernel(), tmp_path))
+    result = plan_result(analysis(a_kernel(), tmp_path))
 
     first = result.findings[0]
     assert first.gain_basis.startswith("upper bound: 1,964 exposed stall cycles of 2,")
@@ -79,7 +78,7 @@ def test_gains_say_how_they_were_bounded(tmp_path: Path) -> None:
 
 
 def test_before_and_after_are_in_the_kernels_own_lines(tmp_path: Path) -> None:
-    result = plan_result(decoded(a_kernel(), tmp_path))
+    result = plan_result(analysis(a_kernel(), tmp_path))
 
     sketch = result.table("sketch_1")
     assert sketch.column("before")[:3] == [
@@ -93,10 +92,10 @@ def test_without_wave_files_rows_are_used_and_it_is_said(tmp_path: Path) -> None
     for wave in folder.glob("se*.json"):
         wave.unlink()
     (folder / "filenames.json").unlink()
-    from wavescope.analyze.capture.decoded import DecodedTrace
-    from wavescope.formats.captures import find_captures, load_thread_trace
+    from wavescope.analyze.capture import CaptureAnalysis
+    from wavescope.formats.captures import find_captures, load_capture
 
-    result = plan_result(DecodedTrace(load_thread_trace(find_captures([folder])[0])))
+    result = plan_result(CaptureAnalysis(load_capture(find_captures([folder])[0])))
 
     assert result.findings[-1].id == "plan-rows-only"
     assert result.facts["exposed_stall_percent"] is None
@@ -107,14 +106,14 @@ def test_without_wave_files_rows_are_used_and_it_is_said(tmp_path: Path) -> None
 
 def test_a_kernel_without_stall_needs_no_plan(tmp_path: Path) -> None:
     capture = a_capture().with_code("v_add_f32 v0, v1, v2", "s_endpgm")
-    result = plan_result(decoded(capture.with_wave([step(1), step(2)]), tmp_path))
+    result = plan_result(analysis(capture.with_wave([step(1), step(2)]), tmp_path))
 
     assert result.table("plan").rows == []
     assert result.findings == []
 
 
 def test_an_empty_capture_gives_an_empty_plan(tmp_path: Path) -> None:
-    result = plan_result(decoded(a_capture().with_code("s_endpgm"), tmp_path))
+    result = plan_result(analysis(a_capture().with_code("s_endpgm"), tmp_path))
 
     assert result.table("plan").rows == []
 
@@ -142,7 +141,7 @@ def counters_of(*kernels: str) -> list[CounterTable]:
 
 
 def test_counters_of_the_kernel_are_found_by_name() -> None:
-    found = counters_of_kernel(
+    found = KernelCounters.of_kernel(
         counters_of("axpy(float*)", "other", "axpy(float*)"), "axpy(float*)", None
     )
 
@@ -152,7 +151,7 @@ def test_counters_of_the_kernel_are_found_by_name() -> None:
 
 
 def test_counters_are_found_by_the_short_name_too() -> None:
-    found = counters_of_kernel(
+    found = KernelCounters.of_kernel(
         counters_of("axpy(float*) [clone .kd]"), "axpy(float*)", chip_named("gfx942")
     )
 
@@ -161,7 +160,7 @@ def test_counters_are_found_by_the_short_name_too() -> None:
 
 def test_counters_of_another_kernel_are_refused() -> None:
     with pytest.raises(UsageError, match="other kernels than axpy") as error:
-        counters_of_kernel(counters_of("gemm"), "axpy(float*)", None)
+        KernelCounters.of_kernel(counters_of("gemm"), "axpy(float*)", None)
 
     assert "gemm" in error.value.hint
 

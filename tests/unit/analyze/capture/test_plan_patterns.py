@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.capture_folders import CaptureBuilder, Step, a_capture, step
 from tests.counters_builder import counted
 from tests.plan_contexts import a_context, exposed_of, found_by
-from tests.thread_trace_folders import CaptureBuilder, Step, a_capture, step
-from wavescope.analyze.capture.plan.context import Counters
+from wavescope.analyze.capture.plan import KernelCounters
 from wavescope.analyze.capture.plan.patterns import (
     back_to_back_loads,
     barrier_skew,
@@ -25,7 +25,7 @@ from wavescope.analyze.capture.plan.patterns import (
     uneven_waves,
 )
 from wavescope.analyze.traffic.kernel_traffic import TrafficOptions, kernel_traffic
-from wavescope.model.chips.catalogue import chip_named
+from wavescope.model.chips import chip_named
 
 LOAD = "buffer_load_dwordx4 v[8:11], v1, s[0:3], 0 offen"
 WAIT = "s_waitcnt vmcnt(0)"
@@ -274,10 +274,10 @@ def test_no_spills(tmp_path: Path) -> None:
     assert found_by(spills.find, a_context(capture, tmp_path)) == []
 
 
-def counters(**values: float) -> Counters:
+def counters(**values: float) -> KernelCounters:
     options = TrafficOptions(chip_named("gfx942"))
     (traffic,) = kernel_traffic([counted(("k", 1_000, values))], options)
-    return Counters(traffic, values)
+    return KernelCounters(traffic, values)
 
 
 def test_bank_conflicts_by_the_counters(tmp_path: Path) -> None:
@@ -434,7 +434,7 @@ def test_the_same_patterns_in_the_words_of_gfx12(tmp_path: Path) -> None:
         capture.with_wave(steps, simd=simd)
     context = a_context(capture, tmp_path)
 
-    assert context.decoded.chip.name == "gfx1201"
+    assert context.analysis.chip.name == "gfx1201"
     assert [each.pattern for each in found_by(scalar_entry.find, context)] == ["scalar-entry"]
     assert [each.pattern for each in found_by(lds_before_matrix.find, context)] == [
         "lds-before-matrix"

@@ -8,8 +8,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.capture_folders import CaptureBuilder, Step, a_capture
 from tests.plan_contexts import a_context
-from tests.thread_trace_folders import CaptureBuilder, Step, a_capture
 from wavescope.analyze.capture.plan.plan import planned_changes
 
 CODE = (
@@ -70,8 +70,8 @@ def test_more_waves_of_a_simd_never_expose_more(waves: list[tuple[list[Step], in
         count = len(alone.exposed)
         first = [
             int(together.exposed[place])
-            for place in range(together.decoded.waves.event_count)
-            if together.decoded.waves.slot[together.decoded.waves.wave_of_event[place]] == 0
+            for place in range(together.analysis.waves.event_count)
+            if together.analysis.waves.slot[together.analysis.waves.wave_of_event[place]] == 0
         ]
 
         assert len(first) == count

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.capture_folders import a_capture, step
 from tests.plan_contexts import a_context
-from tests.thread_trace_folders import a_capture, step
-from wavescope.analyze.capture.plan.loops import Loop, find_loops, innermost_loop
-from wavescope.analyze.capture.plan.operands import operands_of
+from wavescope.analyze.capture.plan.evidence.context import Loop, find_loops, innermost_loop
+from wavescope.analyze.capture.plan.evidence.operands import operands_of
 
 MFMA = "v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3]"
 
@@ -87,7 +87,7 @@ def test_loops_are_where_waves_jumped_back(tmp_path: Path) -> None:
     capture.with_wave([step(row) for row in (1, 2, 3, 4, 2, 3, 4, 5)])
     context = a_context(capture, tmp_path)
 
-    loops = find_loops(context.decoded.waves)
+    loops = find_loops(context.analysis.waves)
 
     assert loops == [Loop(3, 3, 1), Loop(2, 4, 2)]
     assert innermost_loop(loops, 7).tolist() == [-1, -1, 1, 0, 1, -1, -1]

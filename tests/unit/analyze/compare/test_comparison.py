@@ -9,7 +9,7 @@ import pytest
 import wavescope
 from tests.builders import TraceMaker, a_trace
 from tests.sample_files import write_as
-from wavescope.analyze.compare.comparison import CompareOptions, Part, compare
+from wavescope.analyze.compare import CompareOptions, Part, compare
 from wavescope.analyze.compare.figures import FigureOptions
 from wavescope.model.result import Result, Value
 
@@ -91,7 +91,7 @@ def test_phases_by_marker_path_hold_what_is_nested() -> None:
     assert rows(result, "phases", "name", "base_total_ns", "new_total_ns", "delta_ns") == [
         ("request", 40, 60, 20),
         ("request > decode", 30, 50, 20),
-        ("(outside any marker)", 1, 1, 0),
+        ("(outside any range)", 1, 1, 0),
     ]
 
 

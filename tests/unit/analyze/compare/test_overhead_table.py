@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from wavescope.analyze.compare.overhead_table import OverheadCheck, mode_costs, overhead_result
-from wavescope.analyze.compare.statistics.verdict import Verdict
+from wavescope.analyze.compare import OverheadCheck, overhead_result
+from wavescope.analyze.compare.overhead_table import mode_costs
+from wavescope.analyze.compare.verdict import Verdict
 from wavescope.errors import UsageError
 from wavescope.model.overhead_runs import ArmRun, MetricKind, OverheadRuns, TraceFacts
 

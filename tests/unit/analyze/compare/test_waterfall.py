@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.builders import TraceMaker, a_trace, random_ops
-from wavescope.analyze.compare.comparison import CompareOptions, Part, compare
+from wavescope.analyze.compare import CompareOptions, Part, compare
+from wavescope.analyze.compare.differences import GpuTime, gpu_time
 from wavescope.analyze.compare.figures import TraceFigures
-from wavescope.analyze.compare.waterfall import GpuTime, gpu_time
 from wavescope.model.op_kinds import BARRIER_TYPE
 from wavescope.model.result import Result, Value
 

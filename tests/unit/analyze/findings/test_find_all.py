@@ -15,7 +15,7 @@ from wavescope.analyze.findings.find_all import FINDING_IDS, find
 from wavescope.analyze.findings.thresholds import Thresholds
 from wavescope.errors import UsageError
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.columns import MONITORS
 from wavescope.model.notes import NO_LAUNCH
 from wavescope.model.result import Finding, Result, Severity

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.analyze.occupancy.limits import Limiter, Occupancy, occupancy_of
-from wavescope.analyze.occupancy.next_step import levels, next_step
-from wavescope.analyze.occupancy.report import occupancy_result
-from wavescope.analyze.occupancy.resources import KernelResources, allocated_vgprs
+from wavescope.analyze.occupancy import KernelResources, Occupancy, occupancy_of, occupancy_result
+from wavescope.analyze.occupancy.limits import Limiter, levels
+from wavescope.analyze.occupancy.resources import allocated_vgprs
 from wavescope.errors import UsageError
-from wavescope.model.chips.catalogue import chip_named, chips
+from wavescope.model.chips import chip_named, chips
 
 
 def an_occupancy(chip: str, vgprs: int, **more: int) -> Occupancy:
@@ -29,7 +28,7 @@ def test_the_worked_example_of_the_paged_attention_kernel() -> None:
     assert found.bound_by == (Limiter.VGPR_AND_AGPR,)
     assert workgroups_by(found)[Limiter.LDS] == 5
     assert workgroups_by(found)[Limiter.SGPR] == 7
-    assert next_step(found).words() == ("free 24 VGPRs or AGPRs (280 -> 256) -> 2 waves per SIMD")
+    assert found.next_step.words() == ("free 24 VGPRs or AGPRs (280 -> 256) -> 2 waves per SIMD")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ def test_a_workgroup_that_does_not_fit_is_a_problem() -> None:
 
     assert found.workgroups == 0
     assert occupancy_result(found).findings[0].id == "occupancy-does-not-fit"
-    assert next_step(found).words() == "free 40 VGPRs (168 -> 128) -> 4 waves per SIMD"
+    assert found.next_step.words() == "free 40 VGPRs (168 -> 128) -> 4 waves per SIMD"
 
 
 def test_a_pair_of_compute_units_has_twice_the_lds_and_barriers() -> None:
@@ -110,7 +109,7 @@ def test_the_first_part_of_a_unified_file_is_rounded_to_four() -> None:
     chip = chip_named("gfx942")
 
     assert allocated_vgprs(chip, KernelResources(126, agprs=130)) == 264
-    assert next_step(an_occupancy("gfx942", 126, agprs=130)).words().startswith("free 2 ")
+    assert an_occupancy("gfx942", 126, agprs=130).next_step.words().startswith("free 2 ")
 
 
 def test_scalar_registers_limit_nothing_on_rdna() -> None:
@@ -118,7 +117,7 @@ def test_scalar_registers_limit_nothing_on_rdna() -> None:
 
 
 def test_what_more_than_one_resource_keeps_back_is_said_for_each() -> None:
-    step = next_step(an_occupancy("gfx942", 256, lds_bytes=32_768))
+    step = an_occupancy("gfx942", 256, lds_bytes=32_768).next_step
 
     assert step.words() == (
         "free 88 VGPRs (256 -> 168) and free 11,264 bytes of LDS (32,768 -> 21,504) "
@@ -127,7 +126,7 @@ def test_what_more_than_one_resource_keeps_back_is_said_for_each() -> None:
 
 
 def test_full_slots_leave_nothing_to_gain() -> None:
-    step = next_step(an_occupancy("gfx942", 32, lds_bytes=1024))
+    step = an_occupancy("gfx942", 32, lds_bytes=1024).next_step
 
     assert step.obstacle.startswith("nothing: the 8 wave slots")
 
@@ -135,7 +134,7 @@ def test_full_slots_leave_nothing_to_gain() -> None:
 def test_barriers_ask_for_larger_workgroups() -> None:
     narrow = occupancy_of(chip_named("gfx906"), KernelResources(16, workgroup_size=128))
     assert narrow.bound_by == (Limiter.BARRIERS,)
-    assert next_step(narrow).words().startswith("larger workgroups: 18 of 2 waves")
+    assert narrow.next_step.words().startswith("larger workgroups: 18 of 2 waves")
 
 
 def test_levels_are_those_that_whole_workgroups_reach() -> None:
@@ -182,7 +181,7 @@ def test_the_next_step_is_enough_and_nothing_less_is(
     chip = chip_named(name)
     kernel = KernelResources(vgprs, 0, sgprs, lds_bytes, workgroup_size)
     found = occupancy_of(chip, kernel)
-    step = next_step(found)
+    step = found.next_step
     if step.obstacle:
         return
     field_of = {Limiter.VGPR: "vgprs", Limiter.LDS: "lds_bytes", Limiter.SGPR: "sgprs"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.analyze.phases.marker_names import merged_names
+from wavescope.analyze.phases.paths import merged_names
 
 
 @pytest.mark.parametrize(

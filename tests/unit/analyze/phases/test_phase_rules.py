@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.analyze.phases.phase_rules import NamedPhase, built_in_rules
+from wavescope.analyze.phases.name_signs import NamedPhase, built_in_rules
 from wavescope.errors import UsageError
 from wavescope.formats.toml_rules import read_rules
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.builders import a_trace
 from wavescope.analyze.steps.lanes import FEWEST_OPS
-from wavescope.analyze.steps.trace_steps import trace_steps
+from wavescope.analyze.steps.trace_steps import repeated_steps
 from wavescope.model.trace import Trace
 
 LAYER = ("norm", "gemm_a", "attention", "gemm_b")
@@ -27,7 +27,7 @@ def trace_of(names: Sequence[str], gap_before: dict[str, int] | None = None) -> 
 
 
 def firsts(trace: Trace) -> list[int]:
-    (steps,) = trace_steps(trace).of_lane
+    (steps,) = repeated_steps(trace).of_lane
     return steps.firsts.tolist()
 
 
@@ -45,7 +45,7 @@ def test_a_step_with_a_kernel_more_is_one_step() -> None:
     trace = trace_of(names)
 
     assert firsts(trace) == [0, 19, 38, 57, 77, 96, 115, 134]
-    (steps,) = trace_steps(trace).of_lane
+    (steps,) = repeated_steps(trace).of_lane
     assert steps.repeats.tolist() == [True, True, True, False, True, True, True]
 
 
@@ -99,13 +99,13 @@ def test_steps_that_all_differ_are_cut_after_sampling() -> None:
 
 
 def test_a_trace_without_ops_has_no_steps() -> None:
-    assert trace_steps(a_trace().build()).of_lane == ()
+    assert repeated_steps(a_trace().build()).of_lane == ()
 
 
 def test_queues_with_little_work_are_no_lanes_of_steps() -> None:
     trace = a_trace().with_kernel("gemm", 0, 1_000).with_kernel("fill", 2_000, 2_010, queue=5)
 
-    (steps,) = trace_steps(trace.build()).of_lane
+    (steps,) = repeated_steps(trace.build()).of_lane
 
     assert steps.lane.queue == 0
 
@@ -116,7 +116,7 @@ def test_a_queue_that_works_while_others_rest_is_a_lane_of_steps() -> None:
         maker.with_kernel("prompt", 100 * op, 100 * op + 50, queue=5)
     maker.with_kernel("gemm", 10_000, 20_000)
 
-    lanes = trace_steps(maker.build()).of_lane
+    lanes = repeated_steps(maker.build()).of_lane
 
     assert [steps.lane.queue for steps in lanes] == [0, 5]
 
@@ -126,7 +126,7 @@ def test_a_queue_that_works_beside_another_needs_a_share_of_what_both_do() -> No
     for op in range(FEWEST_OPS):
         maker.with_kernel("fill", 100 * op, 100 * op + 50, queue=5)
 
-    (steps,) = trace_steps(maker.build()).of_lane
+    (steps,) = repeated_steps(maker.build()).of_lane
 
     assert steps.lane.queue == 0
 
@@ -136,7 +136,7 @@ def test_busy_time_counts_overlapping_ops_once() -> None:
         a_trace().with_kernel("a", 0, 100).with_kernel("b", 50, 80).with_kernel("c", 90, 130)
     ).build()
 
-    (steps,) = trace_steps(trace).of_lane
+    (steps,) = repeated_steps(trace).of_lane
 
     assert steps.lane.busy_ns.tolist() == [100, 0, 30]
     assert steps.lane.gaps_before(np.array([0, 1, 2])).tolist() == [0, 0, 0]
@@ -144,7 +144,7 @@ def test_busy_time_counts_overlapping_ops_once() -> None:
 
 @given(st.lists(st.sampled_from("abcdefg"), min_size=0, max_size=200), st.integers(0, 5))
 def test_cuts_always_cover_the_lane_in_order(names: list[str], gap: int) -> None:
-    for steps in trace_steps(trace_of(names, {"a": 1_000 * gap})).of_lane:
+    for steps in repeated_steps(trace_of(names, {"a": 1_000 * gap})).of_lane:
         assert steps.firsts[0] == 0
         assert steps.firsts[-1] == len(names)
         assert (np.diff(steps.firsts) > 0).all()
@@ -179,7 +179,7 @@ def test_two_processes_on_one_queue_are_two_lanes() -> None:
             start = 1_000 * number + 500 * process
             maker.with_kernel(name, start, start + 400, process=process)
 
-    lanes = trace_steps(maker.build()).of_lane
+    lanes = repeated_steps(maker.build()).of_lane
 
     assert [(steps.lane.queue, steps.lane.process, len(steps)) for steps in lanes] == [
         (0, 0, 5),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tests.builders import a_trace
-from wavescope.analyze.steps.step_times import LaneStepTimes, StepKindTimes, nearest_rank
-from wavescope.analyze.steps.trace_steps import trace_steps
+from wavescope.analyze.steps.step_times import LaneStepTimes, StepKindTimes
+from wavescope.analyze.steps.trace_steps import repeated_steps
+from wavescope.arrays.group_statistics import nearest_rank
 from wavescope.model.trace import Trace
 
 STEP = ("embedding", "norm", "gemm", "norm", "gemm", "argmax")
@@ -25,7 +26,7 @@ def trace_with_steps(lengths_ns: list[int], extra_at: int = -1) -> Trace:
 
 
 def times_of(trace: Trace, classes: list[int] | None = None) -> LaneStepTimes:
-    (steps,) = trace_steps(trace).of_lane
+    (steps,) = repeated_steps(trace).of_lane
     return LaneStepTimes.of(steps, None if classes is None else np.array(classes, np.int8))
 
 

@@ -17,7 +17,7 @@ from wavescope.analyze.traffic.requests import (
     read_transfer,
     write_transfer,
 )
-from wavescope.model.chips.catalogue import chip_named
+from wavescope.model.chips import chip_named
 
 
 def traffic_of(

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wavescope.formats.session.clock import ClockPair, TickClock
+from wavescope.formats.session.reading.facts import ClockPair, TickClock
 
 LARGEST = (1 << 63) - 1
 

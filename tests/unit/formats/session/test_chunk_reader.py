@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.chunks import HOST, OP, PAGE, RAW_TICKS, TIMES_LOST, ProcessMaker, a_process
 from wavescope.errors import UnreadableInputError
 from wavescope.formats import open_source, open_trace
-from wavescope.formats.session.link_rows import link_batches
-from wavescope.formats.session.reader import open_session
-from wavescope.formats.wavescope.writer import write_trace
+from wavescope.formats.session.reading import open_session
+from wavescope.formats.session.reading.call_links import link_batches
+from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.columns import (
     COPIES,
     COVERAGE,

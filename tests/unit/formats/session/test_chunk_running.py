@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.formats.session.running import is_running
+from wavescope.formats.session.folder import is_running
 
 MAPS_ITS_FILE = """
 import mmap, os, sys

@@ -12,10 +12,10 @@ from wavescope.formats import open_trace
 from wavescope.formats.session.layout import COUNTERS
 from wavescope.formats.session.layout import MARKERS as MARKER_STREAM
 from wavescope.formats.session.layout import OPS as OP_STREAM
-from wavescope.formats.session.reader import ChunkSource, open_session
+from wavescope.formats.session.reading import Window
+from wavescope.formats.session.reading.reader import ChunkSource, open_session
 from wavescope.formats.session.record_file import RecordFile
 from wavescope.formats.session.spent_records import forget_finished, forget_ops
-from wavescope.formats.session.window import Window
 from wavescope.model.columns import COVERAGE, MARKERS, OPS, Table
 
 PAGE = 4096

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.model.result import Finding, ResultColumn, ResultTable, Severity, Unit
+from wavescope.render.html.capture_page import step_chart
 from wavescope.render.html.charts import BarRow, histogram, stacked_bars
 from wavescope.render.html.findings import findings_html
 from wavescope.render.html.markup import Html, bounded, element
 from wavescope.render.html.packed_arrays import packed, packed_steps
 from wavescope.render.html.page import Page, Section, write_page
 from wavescope.render.html.series import series_of
-from wavescope.render.html.step_chart import step_chart
 from wavescope.render.html.tables import TableView, table_html
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"

@@ -1,1 +1,20 @@
-"""What the page of a capture shows: code beside source, waves over time."""
+"""What the page of a capture shows: source beside instructions, waves over time, every table."""
+
+from wavescope.analyze.capture.page.code_view import (
+    CodeRow,
+    CodeView,
+    SourceLine,
+    SourceView,
+    Stall,
+)
+from wavescope.analyze.capture.page.page_data import CaptureReport, capture_report
+
+__all__ = [
+    "CaptureReport",
+    "CodeRow",
+    "CodeView",
+    "SourceLine",
+    "SourceView",
+    "Stall",
+    "capture_report",
+]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.capture.decoded import DecodedTrace
+from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.model.capture import Integers, SourceFile
 
 HEAT_LEVELS = 10
@@ -84,41 +84,41 @@ class CodeView(NamedTuple):
     """`samples` where the capture holds such."""
 
 
-def code_view(decoded: DecodedTrace, options: CodeViewOptions | None = None) -> CodeView:
+def code_view(analysis: CaptureAnalysis, options: CodeViewOptions | None = None) -> CodeView:
     """The instructions and kept sources of a capture."""
     options = options or CodeViewOptions()
-    keys, stall_of_path = _line_keys(decoded)
-    shown = _shown_rows(decoded, options.rows)
+    keys, stall_of_path = _line_keys(analysis)
+    shown = _shown_rows(analysis, options.rows)
     paths = sorted(stall_of_path, key=lambda path: -stall_of_path[path])
     files = [
-        _file_view(decoded, decoded.trace.sources[path], keys, options)
+        _file_view(analysis, analysis.capture.sources[path], keys, options)
         for path in paths[: options.files]
     ]
-    total = int((~decoded.instructions.is_label).sum())
+    total = int((~analysis.instructions.is_label).sum())
     return CodeView(
-        _code_rows(decoded, shown, keys),
+        _code_rows(analysis, shown, keys),
         files,
         total - len(shown),
         max(len(paths) - options.files, 0),
-        decoded.instructions.measure.value,
+        analysis.instructions.measure.value,
     )
 
 
-def _line_keys(decoded: DecodedTrace) -> tuple[list[str], dict[str, int]]:
+def _line_keys(analysis: CaptureAnalysis) -> tuple[list[str], dict[str, int]]:
     """By source code the key of its line, and the stall of each kept file.
 
     Of an inline chain the innermost frame counts whose file is kept.
     """
-    sources = decoded.trace.sources
+    sources = analysis.capture.sources
     numbers = {path: number for number, path in enumerate(sources)}
     stalls = np.bincount(
-        decoded.instructions.source_code,
-        decoded.instructions.stall,
-        minlength=len(decoded.instructions.frames),
+        analysis.instructions.source_code,
+        analysis.instructions.stall,
+        minlength=len(analysis.instructions.frames),
     )
     keys: list[str] = []
     stall_of_path: dict[str, int] = {}
-    for code, frames in enumerate(decoded.instructions.frames):
+    for code, frames in enumerate(analysis.instructions.frames):
         frame = next((frame for frame in frames if frame.path in sources), None)
         keys.append("" if frame is None else f"{numbers[frame.path]}:{frame.line}")
         if frame is not None:
@@ -126,24 +126,24 @@ def _line_keys(decoded: DecodedTrace) -> tuple[list[str], dict[str, int]]:
     return keys, stall_of_path
 
 
-def _shown_rows(decoded: DecodedTrace, most: int) -> list[int]:
+def _shown_rows(analysis: CaptureAnalysis, most: int) -> list[int]:
     """All rows, or where there are too many those with the most latency, in program order."""
-    rows = np.flatnonzero(~decoded.instructions.is_label)
+    rows = np.flatnonzero(~analysis.instructions.is_label)
     if len(rows) > most:
-        cost = decoded.instructions.latency[rows] + decoded.charges.charged[rows]
+        cost = analysis.instructions.latency[rows] + analysis.charges.charged[rows]
         rows = np.sort(rows[np.argsort(-cost, kind="stable")[:most]])
     return [int(row) for row in rows]
 
 
-def _code_rows(decoded: DecodedTrace, shown: list[int], keys: list[str]) -> list[CodeRow]:
-    instructions = decoded.instructions
-    producers = _producers(decoded)
-    stalls = _stalls(instructions.stall, decoded.charges.charged, decoded.total_stall)
+def _code_rows(analysis: CaptureAnalysis, shown: list[int], keys: list[str]) -> list[CodeRow]:
+    instructions = analysis.instructions
+    producers = _producers(analysis)
+    stalls = _stalls(instructions.stall, analysis.charges.charged, analysis.total_stall)
     return [
         CodeRow(
             row,
             instructions.text[row].strip(),
-            decoded.kind(row).value,
+            analysis.kind(row).value,
             int(instructions.hits[row]),
             stalls(row),
             keys[int(instructions.source_code[row])],
@@ -153,9 +153,9 @@ def _code_rows(decoded: DecodedTrace, shown: list[int], keys: list[str]) -> list
     ]
 
 
-def _producers(decoded: DecodedTrace) -> dict[int, tuple[Producer, ...]]:
+def _producers(analysis: CaptureAnalysis) -> dict[int, tuple[Producer, ...]]:
     """By wait what it waited for, the costliest first."""
-    charges = decoded.charges
+    charges = analysis.charges
     found: dict[int, list[Producer]] = {}
     for wait, producer, stall in zip(
         charges.wait_row.tolist(),
@@ -171,20 +171,20 @@ def _producers(decoded: DecodedTrace) -> dict[int, tuple[Producer, ...]]:
 
 
 def _file_view(
-    decoded: DecodedTrace, source: SourceFile, keys: list[str], options: CodeViewOptions
+    analysis: CaptureAnalysis, source: SourceFile, keys: list[str], options: CodeViewOptions
 ) -> SourceView:
-    number = list(decoded.trace.sources).index(source.path)
+    number = list(analysis.capture.sources).index(source.path)
     count = len(source.lines)
     stall, charged = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
     used: set[int] = set()
     line_of_code = [_line_in(key, number, count) for key in keys]
-    lines = np.array([*line_of_code, 0], np.int64)[decoded.instructions.source_code]
-    np.add.at(stall, lines, decoded.instructions.stall)
-    np.add.at(charged, lines, decoded.charges.charged)
+    lines = np.array([*line_of_code, 0], np.int64)[analysis.instructions.source_code]
+    np.add.at(stall, lines, analysis.instructions.stall)
+    np.add.at(charged, lines, analysis.charges.charged)
     used.update(line for line in line_of_code if line)
     first, last = _window(used, stall, count, options.lines_of_a_file)
     stall[0] = charged[0] = 0
-    stalls = _stalls(stall, charged, decoded.total_stall)
+    stalls = _stalls(stall, charged, analysis.total_stall)
     shown = [
         SourceLine(
             f"{number}:{line}",
@@ -194,7 +194,7 @@ def _file_view(
         )
         for line in range(first, last + 1)
     ]
-    share = 100 * int(stall[1:].sum()) / max(decoded.total_stall, 1)
+    share = 100 * int(stall[1:].sum()) / max(analysis.total_stall, 1)
     return SourceView(source.path, share, shown, count - len(shown))
 
 

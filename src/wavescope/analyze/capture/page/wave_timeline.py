@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.capture.decoded import DecodedTrace
+from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.instruction_kinds import CODE_OF, KINDS, MEMORY_KINDS, Kind
 from wavescope.analyze.page.colouring import Classes, Colouring
 from wavescope.analyze.page.marker_lanes import MarkerLanes
@@ -83,21 +83,21 @@ _Lane = tuple[tuple[int, int, int], dict[int, list[int]]]
 """A SIMD, and the waves of its slots."""
 
 
-def wave_timeline(decoded: DecodedTrace) -> WaveTimeline | None:
+def wave_timeline(analysis: CaptureAnalysis) -> WaveTimeline | None:
     """The waves over time; None without wave files."""
-    waves = decoded.waves
+    waves = analysis.waves
     if not waves.event_count:
         return None
-    first, last = int(waves.begin.min()), int(max(waves.end.max(), _last_event(decoded)))
+    first, last = int(waves.begin.min()), int(max(waves.end.max(), _last_event(analysis)))
     first = min(first, int(waves.time.min()))
     grid = TimeGrid.over(first, max(last, first + 1), _MOST_BINS)
     strips: list[Strip] = []
     labels: list[str] = []
     kept: list[_Kept] = []
-    lanes = _lanes(decoded)
+    lanes = _lanes(analysis)
     share = _pieces_of_a_slot(lanes)
     for number, (simd, slots) in enumerate(lanes[:_MOST_STRIPS]):
-        of_slots = {slot: _pieces(decoded, members) for slot, members in slots.items()}
+        of_slots = {slot: _pieces(analysis, members) for slot, members in slots.items()}
         together = _joined(list(of_slots.values()))
         name = f"SE{simd[0]} CU{simd[1]} SIMD{simd[2]}"
         for slot, found in [(None, together), *of_slots.items()]:
@@ -108,14 +108,14 @@ def wave_timeline(decoded: DecodedTrace) -> WaveTimeline | None:
                 kept.append(_Kept(len(strips), found.longest(share), len(found.start)))
             strips.append(_strip(grid, number, slot, name, found))
             labels.append(name if slot is None else f"slot {slot}")
-    detail, names, classes = _detailed(decoded, kept, first)
+    detail, names, classes = _detailed(analysis, kept, first)
     colouring = Colouring("activity", "Activity", _LABELS, classes)
     timeline = Timeline(grid, max(last, first + 1), (colouring,), strips, detail, _no_markers(), 0)
     return WaveTimeline(timeline, names, labels)
 
 
-def _last_event(decoded: DecodedTrace) -> int:
-    waves = decoded.waves
+def _last_event(analysis: CaptureAnalysis) -> int:
+    waves = analysis.waves
     pieces = [
         slice(at, at + _EVENTS_AT_ONCE) for at in range(0, waves.event_count, _EVENTS_AT_ONCE)
     ]
@@ -125,9 +125,9 @@ def _last_event(decoded: DecodedTrace) -> int:
     )
 
 
-def _lanes(decoded: DecodedTrace) -> list[_Lane]:
+def _lanes(analysis: CaptureAnalysis) -> list[_Lane]:
     """SIMDs in order, each with its slots and their waves."""
-    waves = decoded.waves
+    waves = analysis.waves
     found: dict[tuple[int, int, int], dict[int, list[int]]] = {}
     places = zip(
         waves.shader_engine.tolist(), waves.cu.tolist(), waves.simd.tolist(), waves.slot.tolist(),
@@ -138,15 +138,15 @@ def _lanes(decoded: DecodedTrace) -> list[_Lane]:
     return sorted((simd, dict(sorted(slots.items()))) for simd, slots in found.items())
 
 
-def _pieces(decoded: DecodedTrace, members: list[int]) -> _Pieces:
+def _pieces(analysis: CaptureAnalysis, members: list[int]) -> _Pieces:
     """The stalls and issues of some waves, by start."""
-    waves = decoded.waves
+    waves = analysis.waves
     events = np.concatenate([np.arange(*waves.event_offsets[[one, one + 1]]) for one in members])
     rows = waves.row[events]
     start = waves.time[events]
     issued = start + np.maximum(waves.stall[events], 0)
     end = np.maximum(start + waves.duration[events], issued)
-    kinds = np.append(decoded.kind_code, CODE_OF[Kind.OTHER])[rows]  # row -1 takes the last
+    kinds = np.append(analysis.kind_code, CODE_OF[Kind.OTHER])[rows]  # row -1 takes the last
     issue, stall = _class_table(_issue_class)[kinds], _class_table(_stall_class)[kinds]
     both = _Pieces(
         np.concatenate([start, issued]),
@@ -205,7 +205,7 @@ def _pieces_of_a_slot(lanes: list[_Lane]) -> int:
 
 
 def _detailed(
-    decoded: DecodedTrace, kept: list[_Kept], first: int
+    analysis: CaptureAnalysis, kept: list[_Kept], first: int
 ) -> tuple[DetailedOps, OpNames, Classes]:
     """The longest pieces of the slots one by one, with the text of their instruction."""
     left = sum(each.piece_count - len(each.longest.start) for each in kept)
@@ -219,7 +219,7 @@ def _detailed(
     )
     together = _joined([each.longest for each in kept])
     rows, place = np.unique(together.row, return_inverse=True)
-    texts = [decoded.instructions.text[row].strip() if row >= 0 else "?" for row in rows.tolist()]
+    texts = [analysis.instructions.text[row].strip() if row >= 0 else "?" for row in rows.tolist()]
     detail = DetailedOps(
         np.repeat([each.strip for each in kept], [len(each.longest.start) for each in kept]).astype(
             np.uint16

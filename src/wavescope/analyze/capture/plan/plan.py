@@ -2,82 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import enum
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.capture.decoded import DecodedTrace
-from wavescope.analyze.capture.plan.context import Counters, PlanContext
-from wavescope.analyze.capture.plan.opportunity import (
-    LEAST_PERCENT,
-    REMOVED_ROWS,
-    REMOVED_STALL,
-    Opportunity,
-    Priority,
-    priority_of,
+from wavescope.analyze.capture.analysis import CaptureAnalysis
+from wavescope.analyze.capture.plan.evidence import KernelCounters, Opportunity, PlanContext
+from wavescope.analyze.capture.plan.patterns import PATTERNS
+from wavescope.model.capture import Measure
+from wavescope.model.result import (
+    ColumnOf,
+    Finding,
+    Result,
+    ResultColumn,
+    ResultTable,
+    Severity,
+    Unit,
+    Value,
+    table_of,
 )
-from wavescope.analyze.capture.plan.patterns import (
-    back_to_back_loads,
-    barrier_skew,
-    exposed_load,
-    lds_before_matrix,
-    lds_conflicts,
-    load_in_matrix_loop,
-    low_occupancy,
-    matrix_chain,
-    memory_bound,
-    scalar_entry,
-    scale_load,
-    spills,
-    uneven_waves,
-)
-from wavescope.model.capture import Flags, Measure
-from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit, Value
 
-PATTERNS: tuple[Callable[[PlanContext, Flags], list[Opportunity]], ...] = (
-    spills.find,
-    scalar_entry.find,
-    scale_load.find,
-    lds_before_matrix.find,
-    back_to_back_loads.find,
-    load_in_matrix_loop.find,
-    exposed_load.find,
-    matrix_chain.find,
-    barrier_skew.find,
-    low_occupancy.find,
-    uneven_waves.find,
-    lds_conflicts.find,
-    memory_bound.find,
-)
-"""In this order: stall that one pattern explains is not counted again by the next."""
+HIGH_PERCENT = 8.0
+MEDIUM_PERCENT = 3.0
 _MOST_SKETCHES = 5
+
+
+class Priority(str, enum.Enum):
+    """How much a change is worth at most."""
+
+    HIGH = "HIGH"
+    MEDIUM = "MED"
+    LOW = "LOW"
+
+
 _SEVERITY = {
     Priority.HIGH: Severity.PROBLEM,
     Priority.MEDIUM: Severity.WARNING,
     Priority.LOW: Severity.INFO,
 }
-_PLAN_COLUMNS = (
-    ResultColumn("number", "#", Unit.COUNT),
-    ResultColumn("priority", "Priority", Unit.NAME, "HIGH from 8 % gain, MED from 3 %"),
-    ResultColumn("pattern", "Pattern", Unit.NAME),
-    ResultColumn("where", "Where", Unit.NAME),
-    ResultColumn("gain_percent", "Gain at most", Unit.PERCENT, "of the waves' time"),
-    ResultColumn("title", "What", Unit.NAME),
-)
-_SKETCH_COLUMNS = (
-    ResultColumn("before", "Before", Unit.NAME),
-    ResultColumn("after", "After", Unit.NAME),
-)
 
 
 class PlannedChange(NamedTuple):
     """An opportunity with what it is worth at most."""
 
     opportunity: Opportunity
-    priority: Priority
     gain_percent: float | None
     gain_basis: str
+
+    @property
+    def priority(self) -> Priority:
+        """By the gain."""
+        return priority_of(self.gain_percent)
+
+
+def priority_of(gain_percent: float | None) -> Priority:
+    """HIGH from 8 % of the waves' time, MED from 3 %."""
+    if gain_percent is None or gain_percent < MEDIUM_PERCENT:
+        return Priority.LOW
+    return Priority.HIGH if gain_percent >= HIGH_PERCENT else Priority.MEDIUM
 
 
 def planned_changes(context: PlanContext) -> list[PlannedChange]:
@@ -87,84 +71,73 @@ def planned_changes(context: PlanContext) -> list[PlannedChange]:
     for find in PATTERNS:
         for opportunity in find(context, free):
             free[opportunity.pieces] = False
-            found.append(_planned(context, opportunity))
+            found.append(PlannedChange(opportunity, *context.gain(opportunity)))
     worth = [
-        each for each in found if each.gain_percent is None or each.gain_percent >= LEAST_PERCENT
+        each
+        for each in found
+        if each.gain_percent is None or each.gain_percent >= context.LEAST_PERCENT
     ]
     return sorted(worth, key=lambda each: -(each.gain_percent or 0.0))
 
 
-def plan_result(decoded: DecodedTrace, counters: Counters | None = None) -> Result:
+def plan_result(analysis: CaptureAnalysis, counters: KernelCounters | None = None) -> Result:
     """The table `plan`, a table of before and after for the first changes, and findings."""
-    context = PlanContext(decoded, counters)
-    is_sampled = decoded.instructions.measure is Measure.SAMPLES
-    changes = [] if is_sampled else planned_changes(context)
-    result = Result("Plan", [_plan_table(changes)], facts=_facts(context))
-    for number, change in enumerate(changes, 1):
-        sketch = change.opportunity.sketch
-        if sketch.before and number <= _MOST_SKETCHES:
-            result.tables.append(_sketch_table(number, change))
-        result.findings.append(_finding(number, change))
+    context = PlanContext(analysis, counters)
+    is_sampled = analysis.instructions.measure is Measure.SAMPLES
+    changes = [] if is_sampled else list(enumerate(planned_changes(context), 1))
+    findings = [_finding(number, change) for number, change in changes]
     if is_sampled:
-        result.findings.append(_samples_only())
+        findings.append(_samples_only())
     elif not context.has_waves:
-        result.findings.append(_rows_only())
-    return result
-
-
-def _planned(context: PlanContext, opportunity: Opportunity) -> PlannedChange:
-    if opportunity.gain_cycles is not None:
-        gain = min(context.share(opportunity.gain_cycles), 100.0)
-        return PlannedChange(opportunity, priority_of(gain), gain, opportunity.gain_basis)
-    if not len(opportunity.pieces):
-        return PlannedChange(opportunity, Priority.LOW, None, "")
-    exposed = int(context.pieces.exposed[opportunity.pieces].sum())
-    basis = REMOVED_STALL if context.has_waves else REMOVED_ROWS
-    gain = min(context.share(exposed), 100.0)
-    words = basis.format(exposed=exposed, lifetime=context.lifetime)
-    return PlannedChange(opportunity, priority_of(gain), gain, words)
+        findings.append(_rows_only())
+    sketches = [
+        _sketch_table(number, change)
+        for number, change in changes[:_MOST_SKETCHES]
+        if change.opportunity.sketch.before
+    ]
+    plan = table_of("plan", "Priority order", _PLAN_COLUMNS, changes)
+    return Result("Plan", [plan, *sketches], findings, _facts(context))
 
 
 def _facts(context: PlanContext) -> dict[str, Value]:
-    trace, pieces = context.decoded.trace, context.pieces
+    capture, pieces = context.analysis.capture, context.pieces
     return {
-        "path": trace.capture.path,
-        "kernel": trace.kernel_name,
-        "chip": f"{context.decoded.chip.name or 'unknown'} ({context.decoded.chip.basis})",
-        "wave_count": len(trace.waves),
+        "path": capture.facts.path,
+        "kernel": capture.kernel_name,
+        "chip": f"{context.analysis.chip.name or 'unknown'} ({context.analysis.chip.basis})",
+        "wave_count": len(capture.waves),
         "wave_cycles": context.lifetime,
         "stall_percent": context.share(int(pieces.stall.sum())),
         "exposed_stall_percent": context.share(int(pieces.exposed.sum()))
         if context.has_waves
         else None,
-        "partial": "; ".join(trace.missing) or None,
+        "partial": "; ".join(capture.missing) or None,
     }
 
 
-def _plan_table(changes: list[PlannedChange]) -> ResultTable:
-    rows: list[tuple[Value, ...]] = [
-        (
-            number,
-            change.priority.value,
-            change.opportunity.pattern,
-            change.opportunity.where,
-            change.gain_percent,
-            change.opportunity.title,
-        )
-        for number, change in enumerate(changes, 1)
-    ]
-    return ResultTable("plan", "Priority order", _PLAN_COLUMNS, rows)
+_PLAN_COLUMNS: tuple[ColumnOf[tuple[int, PlannedChange]], ...] = (
+    ResultColumn("number", "#", Unit.COUNT).of(lambda each: each[0]),
+    ResultColumn("priority", "Priority", Unit.NAME, "HIGH from 8 % gain, MED from 3 %").of(
+        lambda each: each[1].priority.value
+    ),
+    ResultColumn("pattern", "Pattern", Unit.NAME).of(lambda each: each[1].opportunity.pattern),
+    ResultColumn("where", "Where", Unit.NAME).of(lambda each: each[1].opportunity.where),
+    ResultColumn("gain_percent", "Gain at most", Unit.PERCENT, "of the waves' time").of(
+        lambda each: each[1].gain_percent
+    ),
+    ResultColumn("title", "What", Unit.NAME).of(lambda each: each[1].opportunity.title),
+)
 
 
 def _sketch_table(number: int, change: PlannedChange) -> ResultTable:
     sketch = change.opportunity.sketch
-    length = max(len(sketch.before), len(sketch.after))
-    before, after = (
-        [*lines, *[""] * (length - len(lines))] for lines in (sketch.before, sketch.after)
-    )
-    rows: list[tuple[Value, ...]] = list(zip(before, after, strict=True))
+    lines = zip_longest(sketch.before, sketch.after, fillvalue="")
+    columns: list[ColumnOf[tuple[str, str]]] = [
+        ResultColumn("before", "Before", Unit.NAME).of(lambda line: line[0]),
+        ResultColumn("after", "After", Unit.NAME).of(lambda line: line[1]),
+    ]
     title = f"#{number} {change.opportunity.where}: {change.opportunity.pattern}"
-    return ResultTable(f"sketch_{number}", title, _SKETCH_COLUMNS, rows)
+    return table_of(f"sketch_{number}", title, columns, lines)
 
 
 def _finding(number: int, change: PlannedChange) -> Finding:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.analyze.compare.statistics.many_tests import holm
+from wavescope.analyze.compare.verdict import holm
 
 
 def test_a_worked_example() -> None:

@@ -7,8 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from wavescope.analyze.compare.statistics.step_noise import FloatArray, Statistic
-from wavescope.analyze.compare.statistics.two_arms import TestOptions, effect_between, runs_needed
+from wavescope.analyze.compare.effects import (
+    FloatArray,
+    Statistic,
+    TestOptions,
+    effect_between,
+    runs_needed,
+)
 from wavescope.arrays.student_t import quantile, two_sided_p
 
 

@@ -7,9 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from wavescope.analyze.compare.statistics.step_noise import FloatArray
-from wavescope.analyze.compare.statistics.two_arms import effect_between
-from wavescope.analyze.compare.statistics.verdict import Verdict, verdict_of
+from wavescope.analyze.compare.effects import FloatArray, effect_between
+from wavescope.analyze.compare.verdict import Verdict, verdict_of
 
 PAIRS = 1000
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.capture.instruction_kinds import WAIT_KINDS, Kind
-from wavescope.analyze.capture.plan.context import Group, PlanContext
-from wavescope.analyze.capture.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
-from wavescope.analyze.capture.plan.words import distinct_lines, stall_evidence
+from wavescope.analyze.capture.plan.evidence import Group, Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags, Integers, Rows
 
 _LOADS = (Kind.VMEM_LOAD, Kind.LOAD_TO_LDS)
@@ -26,18 +24,18 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     chosen[loads] = run >= _LONG_RUN
     return [
         _opportunity(context, group, int(run[np.searchsorted(loads, group.pieces)].max()))
-        for group in context.groups(chosen, LEAST_PERCENT)
+        for group in context.groups(chosen)
         if _stall_rate(context, group) >= _STALLED_PERCENT
     ]
 
 
 def _place_in_run(context: PlanContext, events: Rows) -> Integers:
     """How many loads their waves issued up to `events` since the last matrix work or wait."""
-    begins = context.decoded.executed.offsets[:-1].astype(np.int32)
-    breaks = context.decoded.events_of(Kind.MATRIX, Kind.BARRIER, *WAIT_KINDS)
+    begins = context.analysis.executed.offsets[:-1].astype(np.int32)
+    breaks = context.analysis.events_of(Kind.MATRIX, Kind.BARRIER, *WAIT_KINDS)
     # A run begins anew with its wave, too.
     breaks = np.sort(np.concatenate([breaks, begins]))
-    loads = context.decoded.events_of(*_LOADS)
+    loads = context.analysis.events_of(*_LOADS)
     last_break = breaks[np.searchsorted(breaks, events, side="right") - 1]
     found: Integers = np.searchsorted(loads, events, side="right")
     found -= np.searchsorted(loads, last_break)
@@ -47,17 +45,17 @@ def _place_in_run(context: PlanContext, events: Rows) -> Integers:
 def _stall_rate(context: PlanContext, group: Group) -> float:
     """Stall of the group's instructions in percent of their latency."""
     rows = list(group.cause_rows)
-    instructions = context.decoded.instructions
+    instructions = context.analysis.instructions
     return 100 * int(instructions.stall[rows].sum()) / max(int(instructions.latency[rows].sum()), 1)
 
 
 def _opportunity(context: PlanContext, group: Group, longest: int) -> Opportunity:
     rate = _stall_rate(context, group)
-    load = distinct_lines(context, group.cause_rows, 1)[0]
+    load = context.distinct_lines(group.cause_rows, 1)[0]
     return Opportunity(
         pattern="back-to-back-loads",
         title="loads are issued back to back until the memory queue is full",
-        evidence=f"{stall_evidence(context, group)}; runs of up to {longest} loads without any "
+        evidence=f"{context.stall_evidence(group)}; runs of up to {longest} loads without any "
         f"matrix instruction between them, {rate:.0f} % of these loads' time is stall",
         cause="the queue to memory takes no more loads, and the wave has nothing else to do",
         fix="interleave: load the next tile between the matrix instructions of this one (double "

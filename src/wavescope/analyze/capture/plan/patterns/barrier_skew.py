@@ -6,11 +6,9 @@ from collections import Counter
 from statistics import median
 from typing import NamedTuple
 
-from wavescope.analyze.capture.barrier_skew import barrier_groups
+from wavescope.analyze.capture.barriers import barrier_groups
 from wavescope.analyze.capture.instruction_kinds import Kind
-from wavescope.analyze.capture.plan.context import Group, PlanContext
-from wavescope.analyze.capture.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
-from wavescope.analyze.capture.plan.words import stall_evidence
+from wavescope.analyze.capture.plan.evidence import Group, Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags
 
 
@@ -27,14 +25,14 @@ class _Meeting(NamedTuple):
 def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     """Barriers whose waiting is exposed, with who is late."""
     chosen = free & context.cause_is(Kind.BARRIER)
-    return [_opportunity(context, group) for group in context.groups(chosen, LEAST_PERCENT)]
+    return [_opportunity(context, group) for group in context.groups(chosen)]
 
 
 def _opportunity(context: PlanContext, group: Group) -> Opportunity:
     meeting = _meetings(context, group.cause_rows) if context.has_waves else None
     skew = ""
     if meeting is not None:
-        late = context.decoded.waves.label(meeting.late_wave)
+        late = context.analysis.waves.label(meeting.late_wave)
         skew = (
             f"; in {meeting.meetings:,} meetings the last wave comes {meeting.median:,} cycles "
             f"after the first (at most {meeting.largest:,}); {late} is last in "
@@ -44,7 +42,7 @@ def _opportunity(context: PlanContext, group: Group) -> Opportunity:
     return Opportunity(
         pattern="barrier-skew",
         title="waves wait at a barrier for the slowest of them",
-        evidence=stall_evidence(context, group) + skew,
+        evidence=context.stall_evidence(group) + skew,
         cause="waves of a workgroup do different amounts of work, or wait for memory at different "
         "times, between two barriers",
         fix="give each wave the same loads and work between barriers; where only neighbours share "
@@ -65,7 +63,7 @@ def _opportunity(context: PlanContext, group: Group) -> Opportunity:
 
 def _meetings(context: PlanContext, rows: tuple[int, ...]) -> _Meeting | None:
     """What the meetings at some barriers had in common."""
-    groups = [group for group in barrier_groups(context.decoded) if group.row in rows]
+    groups = [group for group in barrier_groups(context.analysis) if group.row in rows]
     if not groups:
         return None
     late, times = Counter(group.late_wave for group in groups).most_common(1)[0]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from wavescope.analyze.capture.instruction_kinds import Kind
-from wavescope.analyze.capture.plan.context import Group, PlanContext
-from wavescope.analyze.capture.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
-from wavescope.analyze.capture.plan.words import distinct_lines, stall_evidence
+from wavescope.analyze.capture.plan.evidence import Group, Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags
 
 
 def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     """What is left of the exposed stall that loads and atomics cause."""
     chosen = free & context.cause_is(Kind.VMEM_LOAD, Kind.LOAD_TO_LDS, Kind.ATOMIC)
-    return [_opportunity(context, group) for group in context.groups(chosen, LEAST_PERCENT)]
+    return [_opportunity(context, group) for group in context.groups(chosen)]
 
 
 def _opportunity(context: PlanContext, group: Group) -> Opportunity:
@@ -22,11 +20,11 @@ def _opportunity(context: PlanContext, group: Group) -> Opportunity:
         if latency
         else ""
     )
-    load = distinct_lines(context, group.cause_rows, 1)[0]
+    load = context.distinct_lines(group.cause_rows, 1)[0]
     return Opportunity(
         pattern="exposed-load",
         title="a load has nothing to hide behind",
-        evidence=stall_evidence(context, group) + timing,
+        evidence=context.stall_evidence(group) + timing,
         cause="the wave issues the load, then waits for it with no other work to do",
         fix="have more under way: issue all loads of an iteration before the first use, unroll so "
         "that one iteration's loads overlap another's work, load wider, or run more waves",

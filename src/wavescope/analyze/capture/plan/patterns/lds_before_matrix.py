@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.capture.instruction_kinds import Kind
-from wavescope.analyze.capture.plan.context import Group, PlanContext
-from wavescope.analyze.capture.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
-from wavescope.analyze.capture.plan.words import distinct_lines, stall_evidence
+from wavescope.analyze.capture.plan.evidence import Group, Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags, Integers, Rows
 
 _SOON = 4
@@ -25,12 +23,12 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     between = context.matrix_between(cause, event)
     is_direct = (between <= _FEW_MATRIX) & (_matrix_events_after(context, event) > 0)
     chosen[reads[~is_direct]] = False
-    return [_opportunity(context, group) for group in context.groups(chosen, LEAST_PERCENT)]
+    return [_opportunity(context, group) for group in context.groups(chosen)]
 
 
 def _matrix_events_after(context: PlanContext, events: Rows) -> Integers:
     """How many of the next few events of the same wave are matrix instructions."""
-    executed = context.decoded.executed
+    executed = context.analysis.executed
     wave = np.searchsorted(executed.offsets, events, side="right")
     last = np.minimum(events + 1 + _SOON, executed.offsets[wave])
     return context.matrix_between(np.minimum(events + 1, last), last)
@@ -38,12 +36,12 @@ def _matrix_events_after(context: PlanContext, events: Rows) -> Integers:
 
 def _opportunity(context: PlanContext, group: Group) -> Opportunity:
     hidden, matrix, latency = context.hiding(group.pieces)
-    read = distinct_lines(context, group.cause_rows, 1)[0]
+    read = context.distinct_lines(group.cause_rows, 1)[0]
     use = context.line_text(_next_matrix_row(context, group.wait_rows[0]))
     return Opportunity(
         pattern="lds-before-matrix",
         title="LDS is read directly before the matrix instruction that needs it",
-        evidence=f"{stall_evidence(context, group)}; {hidden:,} cycles and {matrix} matrix "
+        evidence=f"{context.stall_evidence(group)}; {hidden:,} cycles and {matrix} matrix "
         f"instructions lie between read and wait, the data takes {latency:,} cycles",
         cause="read and use are in the same step, so that each step waits for its own read",
         fix="issue all reads of the step first and its matrix instructions after them, or read for "
@@ -59,6 +57,6 @@ def _opportunity(context: PlanContext, group: Group) -> Opportunity:
 
 
 def _next_matrix_row(context: PlanContext, row: int) -> int:
-    later = np.flatnonzero(context.decoded.is_of(Kind.MATRIX))
+    later = np.flatnonzero(context.analysis.is_of(Kind.MATRIX))
     later = later[later > row]
     return int(later[0]) if len(later) else row

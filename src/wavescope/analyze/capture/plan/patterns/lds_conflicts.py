@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.capture.instruction_kinds import Kind
-from wavescope.analyze.capture.plan.context import PlanContext
-from wavescope.analyze.capture.plan.opportunity import Opportunity, Sketch
-from wavescope.analyze.capture.plan.words import quoted
+from wavescope.analyze.capture.plan.evidence import Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags
 
 _CONFLICT_PERCENT = 10.0
@@ -22,7 +20,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
     where, exposed, accesses = "whole kernel", 0, "none of them stalls in this trace"
     if len(of_lds):
         group = context.group_of(of_lds)
-        where, exposed, accesses = group.where, group.exposed, quoted(context, group.cause_rows)
+        where, exposed, accesses = group.where, group.exposed, context.quoted(group.cause_rows)
     return [
         Opportunity(
             pattern="lds-conflicts",

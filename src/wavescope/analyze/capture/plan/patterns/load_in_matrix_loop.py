@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.capture.instruction_kinds import Kind
-from wavescope.analyze.capture.plan.context import Group, PlanContext
-from wavescope.analyze.capture.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
-from wavescope.analyze.capture.plan.words import distinct_lines, stall_evidence
+from wavescope.analyze.capture.plan.evidence import Group, Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags
 
 
@@ -15,13 +13,13 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     """Loads of a loop with matrix instructions whose stall, own or at the wait, is exposed."""
     chosen = free & context.cause_is(Kind.VMEM_LOAD, Kind.LOAD_TO_LDS)
     chosen &= context.in_matrix_loop[context.pieces.cause_row]
-    return [_opportunity(context, group) for group in context.groups(chosen, LEAST_PERCENT)]
+    return [_opportunity(context, group) for group in context.groups(chosen)]
 
 
 def _opportunity(context: PlanContext, group: Group) -> Opportunity:
     hidden, matrix, latency = context.hiding(group.pieces)
     loop = context.loops[int(context.loop_of_row[group.cause_rows[0]])]
-    is_matrix = context.decoded.is_of(Kind.MATRIX)
+    is_matrix = context.analysis.is_of(Kind.MATRIX)
     matrix_rows = [row for row in range(loop.first, loop.last + 1) if is_matrix[row]]
     cycles = int(np.median(context.matrix_cycles[matrix_rows]))
     needed = -(-latency // max(cycles, 1))
@@ -31,12 +29,12 @@ def _opportunity(context: PlanContext, group: Group) -> Opportunity:
         if latency
         else "; the load itself stalls: the memory queue is full when it comes"
     )
-    load = distinct_lines(context, group.cause_rows, 1)[0]
+    load = context.distinct_lines(group.cause_rows, 1)[0]
     use = context.line_text(matrix_rows[0])
     return Opportunity(
         pattern="load-in-matrix-loop",
         title="a load inside the matrix loop has too little work to hide behind",
-        evidence=stall_evidence(context, group) + waited,
+        evidence=context.stall_evidence(group) + waited,
         cause=f"load and matrix instructions alternate in the loop of rows {loop.first} to "
         f"{loop.last} ({len(matrix_rows)} matrix instructions, {loop.rounds:,} rounds)",
         fix="batch the loads before the loop or issue them one round ahead into other registers, "

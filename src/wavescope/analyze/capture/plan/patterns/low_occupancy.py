@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-from wavescope.analyze.capture.plan.context import PlanContext
-from wavescope.analyze.capture.plan.opportunity import Opportunity, Sketch
-from wavescope.analyze.occupancy.next_step import next_step, waves_text
+from wavescope.analyze.capture.plan.evidence import Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags
 
 _FEW_WAVES = 4
@@ -20,7 +18,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
     if traced is None or context.share(exposed) < _EXPOSED_PERCENT:
         return []
     occupancy = traced.occupancy
-    step = next_step(occupancy)
+    step = occupancy.next_step
     if step.obstacle or not step.changes or not 0 < occupancy.waves_per_simd < _FEW_WAVES:
         return []
     measured = traced.measured
@@ -34,8 +32,8 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
     return [
         Opportunity(
             pattern="low-occupancy",
-            title=f"only {waves_text(occupancy.waves_per_simd)} per SIMD, limited by {limiter}",
-            evidence=f"{waves_text(occupancy.waves_per_simd)} of "
+            title=f"only {occupancy.waves_words} per SIMD, limited by {limiter}",
+            evidence=f"{occupancy.waves_words} of "
             f"{occupancy.chip.waves_per_simd} fit{seen}; {context.share(exposed):.1f} % of all "
             "wave time is stall that nothing hides",
             cause=f"{limiter}: VGPR {used.vgprs}, AGPR {used.agprs}, LDS {used.lds_bytes} bytes, "
@@ -44,7 +42,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
             where="whole kernel",
             gain_cycles=bound,
             gain_basis=f"upper bound: the smaller of all exposed stall and of what "
-            f"{waves_text(step.waves_per_simd)} instead of {waves_text(occupancy.waves_per_simd)} "
+            f"{step.waves_words} instead of {occupancy.waves_words} "
             "can add, if each wave ran as fast as now",
             sketch=Sketch(
                 tuple(f"{change.limiter.value}: {change.used:,}" for change in step.changes),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.capture.instruction_kinds import Kind
-from wavescope.analyze.capture.plan.context import Group, PlanContext
-from wavescope.analyze.capture.plan.operands import operands_of
-from wavescope.analyze.capture.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
-from wavescope.analyze.capture.plan.words import stall_evidence
+from wavescope.analyze.capture.plan.evidence import (
+    Group,
+    Opportunity,
+    PlanContext,
+    Sketch,
+    operands_of,
+)
 from wavescope.model.capture import Flags
 
 _READERS = (
@@ -27,7 +30,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     """Stalled instructions that read what a matrix instruction of the last few wrote."""
     pieces = context.pieces
     chosen = free & ~pieces.is_wait & context.cause_is(*_READERS)
-    is_matrix = context.decoded.is_of(Kind.MATRIX)
+    is_matrix = context.analysis.is_of(Kind.MATRIX)
     producers = {
         row: producer
         for row in np.unique(pieces.cause_row[chosen]).tolist()
@@ -36,16 +39,14 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     is_reader = np.zeros(len(is_matrix), np.bool_)
     is_reader[list(producers)] = True
     chosen &= is_reader[pieces.cause_row]
-    return [
-        _opportunity(context, group, producers) for group in context.groups(chosen, LEAST_PERCENT)
-    ]
+    return [_opportunity(context, group, producers) for group in context.groups(chosen)]
 
 
 def _producer(context: PlanContext, row: int, is_matrix: Flags) -> int | None:
     """The matrix instruction before `row` whose result it reads; a nop stands for the next row."""
-    instructions = context.decoded.instructions
+    instructions = context.analysis.instructions
     reader = row
-    if context.decoded.kind(row) is Kind.NOP and row + 1 < len(instructions):
+    if context.analysis.kind(row) is Kind.NOP and row + 1 < len(instructions):
         reader = row + 1
     read = operands_of(instructions.text[reader]).read
     for before in range(row - 1, max(row - 1 - _LOOK_BACK, -1), -1):
@@ -57,10 +58,10 @@ def _producer(context: PlanContext, row: int, is_matrix: Flags) -> int | None:
 def _opportunity(context: PlanContext, group: Group, producers: dict[int, int]) -> Opportunity:
     reader = group.cause_rows[0]
     producer = producers[reader]
-    texts = context.decoded.instructions.text
+    texts = context.analysis.instructions.text
     accumulates = (
         bool(operands_of(texts[producer]).written & operands_of(texts[reader]).last_read)
-        and context.decoded.kind(reader) is Kind.MATRIX
+        and context.analysis.kind(reader) is Kind.MATRIX
     )
     cause = (
         "matrix instructions accumulate into the same registers one after the other"
@@ -70,7 +71,7 @@ def _opportunity(context: PlanContext, group: Group, producers: dict[int, int]) 
     return Opportunity(
         pattern="matrix-chain",
         title="matrix instructions wait for each other's results",
-        evidence=f"{stall_evidence(context, group)}; reads what "
+        evidence=f"{context.stall_evidence(group)}; reads what "
         f"`{context.instruction(producer)}` (row {producer}, {reader - producer} before) writes",
         cause=cause,
         fix="put independent work between them: several accumulators in turn, or the matrix "

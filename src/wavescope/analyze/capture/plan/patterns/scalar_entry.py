@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.capture.instruction_kinds import MEMORY_KINDS, Kind
-from wavescope.analyze.capture.plan.context import PlanContext
-from wavescope.analyze.capture.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
-from wavescope.analyze.capture.plan.words import distinct_lines, quoted, stall_evidence
+from wavescope.analyze.capture.plan.evidence import Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags, Rows
 
 _WORK = (Kind.MATRIX, *(kind for kind in MEMORY_KINDS if kind is not Kind.SMEM))
@@ -20,14 +18,14 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     waits = np.flatnonzero(chosen)
     chosen[waits] = _at_entry(context, pieces.event[waits])
     found = []
-    for group in context.groups(chosen, LEAST_PERCENT):
+    for group in context.groups(chosen):
         rounds = len(np.unique(pieces.rows_of(group.pieces)))
         in_a_row = f"; {rounds} waits one after the other" if rounds > 1 else ""
         found.append(
             Opportunity(
                 pattern="scalar-entry",
                 title="waves wait for scalar loads before they begin",
-                evidence=f"{stall_evidence(context, group)}{in_a_row}",
+                evidence=f"{context.stall_evidence(group)}{in_a_row}",
                 cause="kernel arguments and descriptors are loaded at entry and needed at once",
                 fix="load all arguments with one wide s_load before any wait, do what needs no "
                 "argument first (ids, LDS addresses), and pass fewer indirections; preloaded "
@@ -47,8 +45,8 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
                 ),
                 numbers={
                     "waits": rounds,
-                    "loads": quoted(context, group.cause_rows),
-                    "lines": "; ".join(distinct_lines(context, group.cause_rows)),
+                    "loads": context.quoted(group.cause_rows),
+                    "lines": "; ".join(context.distinct_lines(group.cause_rows)),
                 },
             )
         )
@@ -57,8 +55,8 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
 
 def _at_entry(context: PlanContext, events: Rows) -> Flags:
     """Which events come before any other memory or matrix instruction of their waves."""
-    offsets = context.decoded.executed.offsets
-    work = context.decoded.events_of(*_WORK)
+    offsets = context.analysis.executed.offsets
+    work = context.analysis.events_of(*_WORK)
     wave = np.searchsorted(offsets, events, side="right") - 1
     found: Flags = np.searchsorted(work, events) == np.searchsorted(work, offsets[:-1])[wave]
     return found

@@ -7,10 +7,13 @@ import re
 import numpy as np
 
 from wavescope.analyze.capture.instruction_kinds import Kind
-from wavescope.analyze.capture.plan.context import Group, PlanContext
-from wavescope.analyze.capture.plan.operands import operands_of
-from wavescope.analyze.capture.plan.opportunity import LEAST_PERCENT, Opportunity, Sketch
-from wavescope.analyze.capture.plan.words import stall_evidence
+from wavescope.analyze.capture.plan.evidence import (
+    Group,
+    Opportunity,
+    PlanContext,
+    Sketch,
+    operands_of,
+)
 from wavescope.model.capture import Flags
 
 _NARROW = re.compile(
@@ -23,8 +26,8 @@ _REACH = 48
 
 def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     """Narrow loads whose value scales something soon after the wait, beside wide loads."""
-    instructions = context.decoded.instructions
-    loads = context.decoded.is_of(Kind.VMEM_LOAD, Kind.LOAD_TO_LDS) & (instructions.hits > 0)
+    instructions = context.analysis.instructions
+    loads = context.analysis.is_of(Kind.VMEM_LOAD, Kind.LOAD_TO_LDS) & (instructions.hits > 0)
     narrow = np.array(
         [bool(_NARROW.match(mnemonic)) for mnemonic in instructions.mnemonics] or [False]
     )
@@ -45,14 +48,12 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
         if use is not None
     ]
     chosen[found] = np.isin(pairs, scaling)
-    return [
-        _opportunity(context, group, used_at) for group in context.groups(chosen, LEAST_PERCENT)
-    ]
+    return [_opportunity(context, group, used_at) for group in context.groups(chosen)]
 
 
 def _use(context: PlanContext, cause: int, wait: int) -> int | None:
     """The row that scales with what `cause` loaded, if it is the first reader after the wait."""
-    instructions = context.decoded.instructions
+    instructions = context.analysis.instructions
     loaded = operands_of(instructions.text[cause]).written
     for row in range(wait + 1, min(wait + 1 + _REACH, len(instructions))):
         text = instructions.text[row]
@@ -70,7 +71,7 @@ def _opportunity(
     return Opportunity(
         pattern="scale-load",
         title="a scale is loaded too close to its use",
-        evidence=f"{stall_evidence(context, group)}; used by `{context.instruction(use)}` "
+        evidence=f"{context.stall_evidence(group)}; used by `{context.instruction(use)}` "
         f"({context.place(use)}); issued {hidden:,} cycles and {matrix} matrix instructions before "
         f"it is needed, arrives after {latency:,}",
         cause="the load is issued after the wide loads of its block and waits behind them",

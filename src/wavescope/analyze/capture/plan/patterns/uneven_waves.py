@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.analyze.capture.plan.context import PlanContext
-from wavescope.analyze.capture.plan.opportunity import Opportunity, Sketch
+from wavescope.analyze.capture.plan.evidence import Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags
 
 _FEWEST_WAVES = 4
@@ -15,7 +14,7 @@ _SAME_WORK = 1.1
 
 def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG001  claims nothing
     """One opportunity where the longest wave is far above the mean."""
-    waves = context.decoded.waves
+    waves = context.analysis.waves
     whole = np.flatnonzero(~waves.is_partial)
     if len(whole) < _FEWEST_WAVES:
         return []

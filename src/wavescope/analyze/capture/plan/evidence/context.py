@@ -1,0 +1,301 @@
+"""What all patterns look at, computed once for a traced kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from wavescope.analyze.capture.analysis import CaptureAnalysis
+from wavescope.analyze.capture.executed import sums_by_row
+from wavescope.analyze.capture.instruction_kinds import Kind
+from wavescope.analyze.capture.kernel_occupancy import TracedOccupancy, traced_occupancy
+from wavescope.analyze.capture.latency_hiding import busy_cycles, exposed_stalls
+from wavescope.analyze.capture.plan.evidence.kernel_counters import KernelCounters
+from wavescope.analyze.capture.plan.evidence.opportunity import Gain, Opportunity
+from wavescope.analyze.capture.plan.evidence.stall_pieces import StallPieces, stall_pieces
+from wavescope.model.capture import Flags, Integers, Rows, Waves
+
+_MOST_LOOPS = 1_000
+_SHOWN = 3
+_TOGETHER_PERCENT = 3.0
+"""What many places that are worth little each must be worth together."""
+_REMOVED_STALL = (
+    "upper bound: {exposed:,} exposed stall cycles of {lifetime:,} wave cycles removed from the "
+    "wave timelines; exposed is what no traced wave of the SIMD and no matrix instruction hides"
+)
+_REMOVED_ROWS = (
+    "upper bound: {exposed:,} stall cycles of {lifetime:,} cycles of all rows removed; without "
+    "wave files nobody knows which part of them other waves hide"
+)
+
+
+class Loop(NamedTuple):
+    """Rows `first` to `last`, both of them in the loop, and how often waves went round."""
+
+    first: int
+    last: int
+    rounds: int
+
+    def __contains__(self, row: object) -> bool:
+        return isinstance(row, int) and self.first <= row <= self.last
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Pieces that one line of source (or one instruction) caused."""
+
+    where: str
+    pieces: Integers
+    cause_rows: tuple[int, ...]
+    wait_rows: tuple[int, ...]
+    """Rows where the stall shows; the same as the causes where these stall themselves."""
+    stall: int
+    exposed: int
+
+
+class PlanContext:
+    """A capture, its stall in pieces, loops, and what other files say of the kernel."""
+
+    LEAST_PERCENT: ClassVar = 0.5
+    """Of all waves' time: what is worth less is not told."""
+
+    def __init__(self, analysis: CaptureAnalysis, counters: KernelCounters | None = None) -> None:
+        self.analysis = analysis
+        self.counters = counters
+
+    @property
+    def has_waves(self) -> bool:
+        """Whether events have times: without wave files only rows are known."""
+        return len(self.analysis.waves) > 0
+
+    @cached_property
+    def matrix_cycles(self) -> Integers:
+        """By row how long it keeps the matrix unit, 0 for all others."""
+        return busy_cycles(self.analysis)
+
+    @property
+    def exposed(self) -> Rows | Integers:
+        """By event the exposed part of its stall; all of it where there are no wave files."""
+        if not self.has_waves:
+            return np.maximum(self.analysis.executed.stall, 0)
+        return exposed_stalls(self.analysis)
+
+    @cached_property
+    def pieces(self) -> StallPieces:
+        """All stall by cause."""
+        return stall_pieces(self.analysis, self.exposed)
+
+    @cached_property
+    def lifetime(self) -> int:
+        """Cycles of all waves together."""
+        return max(self.analysis.wave_cycles, 1)
+
+    @cached_property
+    def loops(self) -> list[Loop]:
+        """The loops that waves repeated, the shortest first."""
+        return find_loops(self.analysis.waves)
+
+    @cached_property
+    def loop_of_row(self) -> Rows:
+        """By row the index of the innermost loop, -1 outside."""
+        return innermost_loop(self.loops, len(self.analysis.instructions))
+
+    @cached_property
+    def in_matrix_loop(self) -> Flags:
+        """By row whether its innermost loop has a matrix instruction."""
+        is_matrix = self.analysis.is_of(Kind.MATRIX)
+        inside = np.zeros(len(is_matrix), np.bool_)
+        for index, loop in enumerate(self.loops):
+            if is_matrix[loop.first : loop.last + 1].any():
+                inside |= self.loop_of_row == index
+        return inside
+
+    def matrix_between(self, first: Rows, last: Rows) -> Integers:
+        """How many matrix instructions are in each range of events, `last` not among them."""
+        found: Integers = np.searchsorted(self._matrix_events, last)
+        found -= np.searchsorted(self._matrix_events, first)
+        return found
+
+    @cached_property
+    def occupancy(self) -> TracedOccupancy | None:
+        """What fits of this kernel at once, where the chip is known."""
+        return traced_occupancy(self.analysis.capture)
+
+    def cause_is(self, *kinds: Kind) -> Flags:
+        """Pieces whose cause is of one of `kinds`."""
+        return self.analysis.is_of(*kinds)[self.pieces.cause_row]
+
+    def place(self, row: int) -> str:
+        """`file.py:10` of the innermost frame, or the row itself where there is no source."""
+        frames = self.analysis.instructions.frames_of(row)
+        return frames[0].label if frames else f"row {row}"
+
+    def line_text(self, row: int) -> str:
+        """The source line of a row, or its instruction where the source is not kept."""
+        capture = self.analysis.capture
+        for frame in capture.instructions.frames_of(row):
+            text = capture.source_line(frame)
+            if text and text.strip():
+                return text.strip()
+        return self.instruction(row)
+
+    def instruction(self, row: int) -> str:
+        """The instruction of a row."""
+        return self.analysis.instructions.text[row].strip()
+
+    def stall_evidence(self, group: Group) -> str:
+        """How much stall, where it shows, and which instructions cause it."""
+        count = len(group.pieces)
+        if not self.has_waves:
+            count = int(self.analysis.instructions.hits[list(group.wait_rows)].sum())
+        exposed = f"{group.exposed:,} exposed of " if self.has_waves else ""
+        cost = (
+            f"{self.share(group.exposed):.1f} % of all wave time: {exposed}{group.stall:,} stalled "
+            f"cycles in {count:,} executions"
+        )
+        words = [cost, "caused by " + self.quoted(group.cause_rows)]
+        causes = set(group.cause_rows)
+        shown = tuple(row for row in group.wait_rows if row not in causes)
+        if shown and (group.pieces >= self.pieces.own_count).any():
+            words.append("shows at " + self.quoted(shown))
+        return "; ".join(words)
+
+    def quoted(self, rows: tuple[int, ...]) -> str:
+        """`instruction` (row 12), the first few of them."""
+        named = [f"`{self.instruction(row)}` (row {row})" for row in rows[:_SHOWN]]
+        more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+        return ", ".join(named) + more
+
+    def distinct_lines(self, rows: tuple[int, ...], most: int = _SHOWN) -> list[str]:
+        """The source lines (or instructions) of rows, each once."""
+        found: dict[str, None] = {}
+        for row in rows:
+            found[self.line_text(row)] = None
+            if len(found) == most:
+                break
+        return list(found)
+
+    def gain(self, opportunity: Opportunity) -> Gain:
+        """What an opportunity is worth at most."""
+        if opportunity.gain_cycles is not None:
+            percent = min(self.share(opportunity.gain_cycles), 100.0)
+            return Gain(percent, opportunity.gain_basis)
+        if not len(opportunity.pieces):
+            return Gain(None, "")
+        exposed = int(self.pieces.exposed[opportunity.pieces].sum())
+        basis = _REMOVED_STALL if self.has_waves else _REMOVED_ROWS
+        words = basis.format(exposed=exposed, lifetime=self.lifetime)
+        return Gain(min(self.share(exposed), 100.0), words)
+
+    def groups(self, chosen: Flags) -> Iterator[Group]:
+        """The chosen pieces by the place that caused them, the costliest first.
+
+        Many places that are worth little each but much together come last, as one group.
+        """
+        pieces = self.pieces
+        found = np.flatnonzero(chosen)
+        places = self._place_code[pieces.cause_row[found]]
+        sums = np.zeros(len(self._place_code), np.int64)
+        np.add.at(sums, places, pieces.exposed[found])
+        least = max(self.LEAST_PERCENT * self.lifetime / 100, 1)
+        for place in np.argsort(-sums, kind="stable")[: int((sums >= least).sum())].tolist():
+            yield self.group_of(found[places == place])
+        is_small = (sums > 0) & (sums < least)
+        if 100 * int(sums[is_small].sum()) >= _TOGETHER_PERCENT * self.lifetime:
+            group = self.group_of(found[is_small[places]])
+            count = int(is_small.sum())
+            yield replace(group, where=f"{group.where} and {count - 1} other places")
+
+    def share(self, cycles: int) -> float:
+        """`cycles` as percent of all waves' time."""
+        return 100 * cycles / self.lifetime
+
+    def hiding(self, pieces: Integers) -> tuple[int, int, int]:
+        """Medians over waits: cycles and matrix instructions from issue to wait, whole latency."""
+        event, cause = self.pieces.waits_of(pieces)
+        if not len(event) or not self.has_waves:
+            return 0, 0, 0
+        waves = self.analysis.waves
+        cycles = waves.time[event]
+        cycles -= waves.time[cause]
+        cycles -= waves.stall[cause]
+        hidden = int(np.median(cycles))
+        cycles += waves.stall[event]
+        latency = int(np.median(cycles, overwrite_input=True))
+        return hidden, int(np.median(self.matrix_between(cause, event))), latency
+
+    def group_of(self, found: Integers) -> Group:
+        """Some pieces as one group, named by the place that costs most."""
+        pieces = self.pieces
+        exposed = pieces.exposed[found]
+        rows = self._by_cost(pieces.cause_row[found], exposed)
+        return Group(
+            where=self.place(rows[0]),
+            pieces=found,
+            cause_rows=rows,
+            wait_rows=self._by_cost(pieces.rows_of(found), exposed),
+            stall=pieces.stall_of(found),
+            exposed=int(exposed.sum()),
+        )
+
+    def _by_cost(self, rows: Rows, cycles: Rows) -> tuple[int, ...]:
+        """The distinct rows, the costliest first."""
+        count = len(self.analysis.instructions)
+        distinct = np.flatnonzero(sums_by_row(rows, None, count))
+        sums = sums_by_row(rows, cycles, count)[distinct]
+        return tuple(distinct[np.argsort(-sums, kind="stable")].tolist())
+
+    @cached_property
+    def _matrix_events(self) -> Rows:
+        return self.analysis.events_of(Kind.MATRIX)
+
+    @cached_property
+    def _place_code(self) -> Rows:
+        """By row a number that all rows of its place share."""
+        instructions = self.analysis.instructions
+        numbers: dict[str, int] = {}
+        of_source = [
+            numbers.setdefault(frames[0].label, len(numbers)) if frames else -1
+            for frames in instructions.frames
+        ]
+        codes = np.array([*of_source, -1], np.int32)[instructions.source_code]
+        alone = np.flatnonzero(codes < 0)
+        codes[alone] = len(numbers) + np.arange(len(alone))
+        return codes
+
+
+def find_loops(waves: Waves) -> list[Loop]:
+    """Every loop that a wave repeated, the shortest first."""
+    if waves.event_count < 2:
+        return []
+    rows = waves.row
+    jumps = (rows[1:] <= rows[:-1]) & (rows[1:] >= 0)
+    jumps[waves.event_offsets[1:-1][_inside(waves)] - 1] = False
+    back = np.flatnonzero(jumps)
+    edges, counts = np.unique(
+        np.stack([rows[back + 1], rows[back]], axis=1), axis=0, return_counts=True
+    )
+    found = [
+        Loop(int(first), int(last), int(count))
+        for (first, last), count in zip(edges.tolist(), counts.tolist(), strict=True)
+    ]
+    return sorted(found, key=lambda loop: loop.last - loop.first)[:_MOST_LOOPS]
+
+
+def _inside(waves: Waves) -> Flags:
+    """Which boundaries between waves have an event on both sides."""
+    bounds = waves.event_offsets[1:-1]
+    inside: Flags = (bounds > 0) & (bounds < waves.event_count)
+    return inside
+
+
+def innermost_loop(loops: list[Loop], row_count: int) -> Rows:
+    """For each row the index of the shortest loop around it, -1 outside of all."""
+    inside = np.full(row_count, -1, np.int32)
+    for index in range(len(loops) - 1, -1, -1):
+        inside[loops[index].first : loops[index].last + 1] = index
+    return inside

@@ -1,0 +1,145 @@
+"""Which phase each op belongs to: the one answer that every command gives.
+
+What the program marked counts where its ranges tell phases apart and hold most of the GPU time;
+otherwise what names and structure tell of a language model; otherwise whatever was marked.
+docs/phases.md publishes the rule.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.phases.found import (
+    FoundPhase,
+    FoundPhases,
+    found_phases,
+    may_be_language_model,
+)
+from wavescope.analyze.phases.marked import MarkedPhases, marked_phases
+from wavescope.analyze.phases.name_signs import PhaseRules
+from wavescope.analyze.phases.paths import NO_PATH, Path, PathTree
+from wavescope.arrays.array_types import Array
+from wavescope.arrays.coded_columns import looked_up
+from wavescope.arrays.group_sums import group_sums
+from wavescope.model.columns import UNKNOWN
+from wavescope.model.trace import Trace
+
+Codes = npt.NDArray[np.int32]
+
+OUTSIDE = "(outside any range)"
+"""What ops are called that no marked phase holds."""
+UNCLASSIFIED = "unclassified"
+"""What ops are called of which neither names nor structure tell the phase."""
+LEAST_HELD = 0.5
+"""Of the GPU time: a source of phases that tells less of it is asked only after the others."""
+_NUMBERED = " *"
+"""Ends names that stand for many numbered ones."""
+_FOUND = (FoundPhase.PREFILL, FoundPhase.DECODE, FoundPhase.SHARED)
+
+
+class PhaseSource(str, enum.Enum):
+    """Where phases come from."""
+
+    MARKERS = "markers"
+    STRUCTURE = "structure"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class PhaseAssignment:
+    """The phase of every op, with what nests in it where the program marked that."""
+
+    source: PhaseSource
+    labels: tuple[str, ...]
+    """The phases, first seen first."""
+    codes: Codes
+    """For each op the place of its phase in `labels`; -1 for ops of none."""
+    tree: PathTree
+    """The same in more detail: paths such as request > decode, where ranges nest."""
+    path_of_op: Codes
+    """For each op the innermost of the tree's paths; -1 for ops of none."""
+    marked: MarkedPhases | None = None
+    """What markers say, where the trace has any, whatever the source."""
+    found: FoundPhases | None = None
+    """What names and structure say, where they were asked."""
+
+    @property
+    def outside_label(self) -> str:
+        """What ops without a phase are called."""
+        return OUTSIDE if self.source is PhaseSource.MARKERS else UNCLASSIFIED
+
+
+def phases_of(
+    trace: Trace, *, use_markers: bool = True, rules: PhaseRules | None = None
+) -> PhaseAssignment:
+    """The phase of every op of `trace`; callers who need it again keep it."""
+    marked = marked_phases(trace) if use_markers and len(trace.markers) else None
+    lengths_ns = trace.op_length_ns
+    told = None if marked is None else _phases_told_apart(marked, lengths_ns)
+    if marked is not None and told is not None:
+        return _by_markers(marked, *told)
+    found = found_phases(trace, rules) if may_be_language_model(trace, rules) else None
+    found_share = 0.0 if found is None else _share_told(found, lengths_ns)
+    if found is not None and found_share >= LEAST_HELD:
+        return _by_structure(found, marked)
+    if marked is not None and np.any(marked.path_of_op != NO_PATH):
+        return _by_markers(marked, *_phases_at(marked, 0), found)
+    if found is not None and found_share > 0:
+        return _by_structure(found, marked)
+    nothing = np.full(len(trace.ops), NO_PATH, np.int32)
+    return PhaseAssignment(PhaseSource.NONE, (), nothing, PathTree(), nothing, marked, found)
+
+
+def _phases_told_apart(
+    marked: MarkedPhases, lengths_ns: Array
+) -> tuple[tuple[str, ...], Codes] | None:
+    """The outermost level at which ranges have several names and hold enough of the GPU time."""
+    for depth in range(max((path.depth for path in marked.paths), default=-1) + 1):
+        labels, codes = _phases_at(marked, depth)
+        if len(labels) < 2:
+            continue
+        totals = group_sums(codes + 1, lengths_ns, len(labels) + 1)
+        if sum(totals[1:]) >= LEAST_HELD * sum(totals):
+            return labels, codes
+    return None
+
+
+def _phases_at(marked: MarkedPhases, depth: int) -> tuple[tuple[str, ...], Codes]:
+    """The names of the ranges at one depth, and for each op the place of its own; -1 without."""
+    ancestors = marked.tree.ancestors_at(depth)
+    name_of = [path.name.removesuffix(_NUMBERED) for path in marked.paths]
+    # Paths are in the order in which they were first seen.
+    labels = tuple(dict.fromkeys(name_of[path] for path in np.unique(ancestors[ancestors >= 0])))
+    place = {name: number for number, name in enumerate(labels)}
+    of_path = [place[name_of[path]] if path >= 0 else NO_PATH for path in ancestors.tolist()]
+    return labels, looked_up(np.array(of_path, np.int32), marked.path_of_op)
+
+
+def _by_markers(
+    marked: MarkedPhases, labels: tuple[str, ...], codes: Codes, found: FoundPhases | None = None
+) -> PhaseAssignment:
+    return PhaseAssignment(
+        PhaseSource.MARKERS, labels, codes, marked.tree, marked.path_of_op, marked, found
+    )
+
+
+def _share_told(found: FoundPhases, lengths_ns: Array) -> float:
+    """How much of the GPU time is known to be prefill or decode."""
+    totals = group_sums(found.phase_codes, lengths_ns, len(FoundPhase))
+    told = totals[FoundPhase.PREFILL] + totals[FoundPhase.DECODE]
+    return told / sum(totals) if told else 0.0
+
+
+def _by_structure(found: FoundPhases, marked: MarkedPhases | None) -> PhaseAssignment:
+    """Prefill, decode and shared as phases without anything nested in them."""
+    labels = tuple(phase.label for phase in _FOUND)
+    tree = PathTree()
+    place = np.full(len(FoundPhase), NO_PATH, np.int32)
+    for phase, label in zip(_FOUND, labels, strict=True):
+        place[phase] = tree.number(Path(label, NO_PATH, 0, UNKNOWN, UNKNOWN))
+    codes = looked_up(place, found.phase_codes)
+    return PhaseAssignment(PhaseSource.STRUCTURE, labels, codes, tree, codes, marked, found)

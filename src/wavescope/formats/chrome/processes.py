@@ -1,0 +1,180 @@
+"""Processes, threads, GPUs and queues behind the pid and tid of Chrome trace events.
+
+Both may be numbers or strings. A number stands for itself; a string that spells a number does so
+too unless the file uses that number as well; every other string gets a number below any real one.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.formats.chrome.event_batch import EventBatch, EventTables, json_object
+from wavescope.formats.chrome.events import EventFile
+from wavescope.model.columns import UNKNOWN
+
+METADATA_PHASE = ord("M")
+
+_GPU_NAME = re.compile(r"GPU ?(\d{1,6})\b", re.IGNORECASE)
+_FIRST_INVENTED = -(1 << 40)
+_INT64_LIMIT = 1 << 63
+_UNNUMBERED = -2
+_FIRST_RENUMBERED = 1000
+_UNKNOWN_PROCESS = "unknown process"
+_KINETO_SPANS = frozenset({"sSpans", "sTraces", "s"})
+"""Where Kineto puts its own spans and marks, which belong to no process."""
+
+
+class Writer(enum.Enum):
+    """Which tool wrote a file."""
+
+    OTHER = enum.auto()
+    KINETO = enum.auto()
+    WAVESCOPE = enum.auto()
+
+
+class KeyNumbers:
+    """The number that stands for each process or thread key; see the module's text."""
+
+    def __init__(self) -> None:
+        self._numbers: list[int] = []
+        self._taken: set[int] = set()
+        self._invented = _FIRST_INVENTED
+        self._array: npt.NDArray[np.int64] = np.array([UNKNOWN], np.int64)
+
+    def extend(self, keys: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Numbers of all `keys`, indexed by code; code -1 gives UNKNOWN."""
+        if len(keys) > len(self._numbers):
+            self._numbers += [self._number(key) for key in keys[len(self._numbers) :]]
+            self._array = np.array([*self._numbers, UNKNOWN], np.int64)
+        return self._array
+
+    def _number(self, key: str) -> int:
+        text = key[1:]
+        if len(text) <= 20 and re.fullmatch(r"-?[0-9]+", text):
+            number = int(text)
+            if -_INT64_LIMIT <= number < _INT64_LIMIT and number not in self._taken:
+                self._taken.add(number)
+                return number
+        while self._invented in self._taken:
+            self._invented -= 1
+        self._taken.add(self._invented)
+        return self._invented
+
+
+class MetadataNames:
+    """What the file's metadata events call processes and threads, by key."""
+
+    def __init__(self) -> None:
+        self.is_complete = False
+        """Whether the whole file has been looked at."""
+        self.processes: dict[str, str] = {}
+        self.labels: dict[str, str] = {}
+        self.threads: dict[tuple[str, str], str] = {}
+        self._gpus: dict[str, int] = {}
+        self._taken: set[int] = set()
+        self._next_gpu = _FIRST_RENUMBERED
+
+    def read_all(self, path: Path) -> None:
+        """Take in the names given anywhere in the file: a pass of its own over it."""
+        file = EventFile(path)
+        for batch in file.batches():
+            self.learn(batch, file.tables)
+        self.is_complete = True
+
+    def learn(self, batch: EventBatch, tables: EventTables) -> None:
+        """Take in the metadata events of `batch`."""
+        rows = np.flatnonzero(batch["phase"] == METADATA_PHASE)
+        if not len(rows):
+            return
+        ends = batch["args_end"]
+        for row in rows.tolist():
+            name_code, process_code = int(batch["name"][row]), int(batch["process"][row])
+            if name_code < 0 or process_code < 0:
+                continue
+            text = batch.args[int(ends[row - 1]) if row else 0 : int(ends[row])]
+            process, thread_code = tables.keys[process_code], int(batch["thread"][row])
+            thread = tables.keys[thread_code] if thread_code >= 0 else ""
+            self._note(tables.texts[name_code], process, thread, json_object(text))
+
+    def _note(self, event: str, process: str, thread: str, args: dict[str, Any]) -> None:
+        if event == "process_name":
+            self.processes[process] = str(args.get("name", ""))
+        elif event == "process_labels":
+            self.labels[process] = str(args.get("labels", ""))
+        elif event == "thread_name":
+            self.threads[process, thread] = str(args.get("name", ""))
+
+    def gpu(self, process: str) -> int:
+        """The GPU that a process key is named after, UNKNOWN for host processes."""
+        if process not in self._gpus:
+            self._gpus[process] = self._named_gpu(process)
+        return self._gpus[process]
+
+    def _named_gpu(self, process: str) -> int:
+        for names in (self.processes, self.labels):
+            match = _GPU_NAME.match(names.get(process, ""))
+            if match:
+                number = int(match[1])
+                # Two processes of one name are two GPUs: of different hosts, for example.
+                while number in self._taken:
+                    number = self._next_gpu
+                    self._next_gpu += 1
+                self._taken.add(number)
+                return number
+        return UNKNOWN
+
+
+class Processes:
+    """Numbers host processes in order of appearance, from 0.
+
+    Kineto writes pid 0 or -1 where it does not know the process: that is process 0 too, the one
+    that was profiled. Its bookkeeping spans belong to no process, nor does what our own exporter
+    shows under an unknown one.
+    """
+
+    def __init__(self, names: MetadataNames) -> None:
+        self.writer = Writer.OTHER
+        self._names = names
+        self.codes: list[int] = []
+        """Key codes of the processes, by process id."""
+        self._ids: npt.NDArray[np.int32] = np.array([UNKNOWN], np.int32)
+
+    def ids(self, keys: Sequence[str], used: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Process ids of the key codes `used`, numbering new ones."""
+        self._extend(keys)
+        new = used[self._ids[used] == _UNNUMBERED]
+        for code in dict.fromkeys(new.tolist()):
+            self._ids[code] = self._new_id(code, keys[code])
+        ids: npt.NDArray[np.int32] = self._ids[used]
+        return ids
+
+    def by_code(self, keys: Sequence[str]) -> npt.NDArray[np.int32]:
+        """The process id of every key code, UNKNOWN for those that are no numbered process."""
+        self._extend(keys)
+        ids: npt.NDArray[np.int32] = np.maximum(self._ids, UNKNOWN)
+        return ids
+
+    def _extend(self, keys: Sequence[str]) -> None:
+        missing = len(keys) + 1 - len(self._ids)
+        if missing > 0:
+            added = np.full(missing, _UNNUMBERED, np.int32)
+            self._ids = np.concatenate((self._ids[:-1], added, self._ids[-1:]))
+
+    def _new_id(self, code: int, key: str) -> int:
+        is_kineto = self.writer is Writer.KINETO
+        is_own = self.writer is Writer.WAVESCOPE
+        if is_kineto and key in {"n0", "n-1"}:
+            return 0
+        if is_kineto and key in _KINETO_SPANS:
+            return UNKNOWN
+        if is_own and self._names.processes.get(key) == _UNKNOWN_PROCESS:
+            return UNKNOWN
+        self.codes.append(code)
+        return len(self.codes) - 1

@@ -1,0 +1,164 @@
+"""What one recorded process left: its files opened, its facts read, its clocks ready."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from wavescope.arrays.array_types import Array
+from wavescope.formats.session import layout
+from wavescope.formats.session.folder import is_running
+from wavescope.formats.session.layout import BASE_NAME, FACTS_SUFFIX, TEXT_SUFFIX, Stream
+from wavescope.formats.session.pending import OpRecords, completed_records, pending_path
+from wavescope.formats.session.reading.facts import Facts, TickClock, integer, read_facts, text
+from wavescope.formats.session.record_file import DamagedStreamError, RecordFile, Records, Texts
+from wavescope.model.notes import Notes
+from wavescope.model.strings import StringTable
+
+
+@dataclass(frozen=True)
+class Window:
+    """What of a process is wanted: ops that start in it, markers and calls that overlap it."""
+
+    start_ns: int
+    end_ns: int
+    counters: Records | None = None
+    """What was counted in the window, by place in the counters stream; None for all that was."""
+    fallen_out: Mapping[int, int] = field(default_factory=dict)
+    """Dispatches by queue (see `queue_keys`) that were recorded and are in the files no more."""
+
+    def starts_before(self, starts: Array) -> Array:
+        """Which of `starts` are too early."""
+        early: Array = starts < self.start_ns
+        return early
+
+    def starts_beyond(self, starts: Array) -> Array:
+        """Which of `starts` are too late."""
+        late: Array = starts >= self.end_ns
+        return late
+
+    def overlapping(self, records: Records, is_open: Array) -> Array:
+        """Which markers or calls the window touches; open ones have no end yet."""
+        starts, ends = records["start"].astype(np.int64), records["end"].astype(np.int64)
+        touched: Array = (starts < self.end_ns) & (is_open | (ends >= self.start_ns))
+        return touched
+
+
+class ProcessChunks:
+    """The files of one process."""
+
+    def __init__(
+        self,
+        folder: Path,
+        base: str,
+        notes: Notes,
+        strings: StringTable,
+        window: Window | None = None,
+    ) -> None:
+        found = BASE_NAME.fullmatch(base)
+        assert found is not None
+        self.pid, self.start_ns = int(found.group(1)), min(int(found.group(2)), (1 << 63) - 1)
+        self._folder = folder
+        self._base = base
+        self._notes = notes
+        self.window = window
+        """The part of it that is wanted; None for all."""
+        self.facts: Facts = read_facts(self._path(FACTS_SUFFIX))
+        self.texts = Texts(self._path(TEXT_SUFFIX), strings)
+        self.is_running = self.facts.end is None and is_running(
+            self.pid, self.start_ns, f"{base}.{FACTS_SUFFIX}"
+        )
+        """Whether its recording goes on while it is read."""
+        self._pending = None if self.is_running else pending_path(folder, base)
+        self.ops = self._op_records()
+        self.calls = self._stream(layout.CALLS)
+        self.markers = self._stream(layout.MARKERS)
+        self.counters = self._stream(layout.COUNTERS)
+        self.clocks = {
+            gpu: TickClock(pairs, self.facts.clock_rates.get(gpu, 0))
+            for gpu, pairs in self.facts.clocks.items()
+        }
+        self._note_damage()
+
+    @property
+    def host(self) -> str:
+        """Name of the machine."""
+        return text(self.facts.process, "hostname")
+
+    @property
+    def mode(self) -> str:
+        """How it was recorded: lite, standard, full or hip."""
+        return text(self.facts.process, "mode")
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the process is gone and did not come to an orderly end."""
+        return self.facts.end is None and not self.is_running
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the collector said its last: then its counters hold.
+
+        A process that exits waits for its collector only so long; what was in flight is then left
+        where that of a killed process is.
+        """
+        return self.facts.end is not None and self._pending is None
+
+    @property
+    def end_ns(self) -> int:
+        """When recording ended, or -1."""
+        return integer(self.facts.end, "ns") if self.facts.end else -1
+
+    @cached_property
+    def clock_works(self) -> Array:
+        """By GPU number: whether its ticks can be converted."""
+        works = np.zeros(1 << 16, bool)
+        works[[gpu for gpu, clock in self.clocks.items() if clock.works and gpu < len(works)]] = (
+            True
+        )
+        return works
+
+    def _path(self, suffix: str) -> Path:
+        return self._folder / f"{self._base}.{suffix}"
+
+    def _stream(self, stream: Stream) -> RecordFile | None:
+        path = self._path(stream.suffix)
+        if not path.exists():
+            return None
+        try:
+            file = RecordFile(path, stream)
+        except (DamagedStreamError, OSError) as error:
+            self._note_unreadable(path, error)
+            return None
+        if file.is_torn:
+            self._notes.add("records that were cut off at the end of a file, left out")
+        return file
+
+    def _note_unreadable(self, path: Path, error: Exception) -> None:
+        reason = error.strerror if isinstance(error, OSError) else error
+        self._notes.add(f"file {path.name} is {reason}: left out")
+
+    def _op_records(self) -> OpRecords:
+        """All that was written, and of a process that is gone also what was not."""
+        written = OpRecords(self._stream(layout.OPS))
+        if self._pending is None:
+            return written
+        try:
+            rescued = completed_records(self._pending, self._base, written.written)
+        except (DamagedStreamError, OSError) as error:
+            self._note_unreadable(self._pending, error)
+            return written
+        return OpRecords(written.file, rescued)
+
+    def _note_damage(self) -> None:
+        notes, facts = self._notes, self.facts
+        notes.add("facts that cannot be read, left out", facts.damaged_lines + facts.torn)
+        notes.add("texts that were cut off at the end of a file", int(self.texts.torn_bytes > 0))
+        dropped = sum(clock.dropped for clock in self.clocks.values())
+        notes.add("clock readings that went backwards, left out", dropped)
+        for sentence, count in facts.notes:
+            notes.add(sentence, count)

@@ -1,0 +1,211 @@
+"""A session folder as a trace: what collectors wrote, without a database in between.
+
+Ops, calls, markers and links are read from the files batch by batch, as often as they are asked
+for; memory does not grow with their number, except for 16 bytes per marker. What is not whole (torn
+tails, damaged headers, records of unknown kinds) is left out and noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.closing import Closing
+from wavescope.errors import UnreadableInputError
+from wavescope.formats.session.folder import process_bases, read_session_facts
+from wavescope.formats.session.reading.call_links import CallValues, link_batches
+from wavescope.formats.session.reading.call_rows import CallRows, CallSurvey, survey_calls
+from wavescope.formats.session.reading.facts import KernelNames, address, integer
+from wavescope.formats.session.reading.marker_rows import MarkerIndex, MarkerRows, index_markers
+from wavescope.formats.session.reading.numbering import Numbering, number
+from wavescope.formats.session.reading.op_rows import OpRows, OpSurvey, survey_ops
+from wavescope.formats.session.reading.process import ProcessChunks, Window
+from wavescope.formats.session.reading.small_tables import (
+    add_agents,
+    add_coverage,
+    add_metadata,
+    add_processes,
+    add_queues,
+)
+from wavescope.formats.session.recent_windows import recent_windows
+from wavescope.formats.session.record_file import Lookup
+from wavescope.model.builder import TraceBuilder
+from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS, Table
+from wavescope.model.notes import Notes
+from wavescope.model.source import BATCH_ROWS, Batch, full_batch
+from wavescope.model.strings import StringTable
+
+FORMAT = "wavescope session"
+_STREAMED = (OPS, MARKERS, CALLS, LINKS, LAUNCHES, COPIES)
+
+
+def open_session(
+    folder: Path,
+    windows: Mapping[str, Window] | None = None,
+    facts: Mapping[str, str] | None = None,
+) -> ChunkSource:
+    """The trace of the processes that left their records in `folder`.
+
+    With `windows` (by `<pid>-<start>`) a trace of these parts of these processes alone; without,
+    of the newest part where the recorder keeps only that. `facts` are metadata beside what the
+    recorder left, or instead of it.
+    """
+    try:
+        bases = process_bases(path.name for path in folder.iterdir())
+    except OSError as error:
+        raise UnreadableInputError(folder, error.strerror or str(error)) from error
+    if not bases:
+        raise UnreadableInputError(
+            folder,
+            "no process left records in it",
+            hint="`wavescope trace` writes such folders while it records",
+        )
+    if windows is None:
+        windows = recent_windows(folder, bases)
+    if windows is not None:
+        bases = [base for base in bases if base in windows]
+    session = {**read_session_facts(folder), **(facts or {})}
+    return ChunkSource(folder, bases, windows or {}, session)
+
+
+class _ProcessRows:
+    """The rows of one process, numbered for the session."""
+
+    def __init__(self, ops: OpRows, calls: CallRows, markers: MarkerRows, linked: int) -> None:
+        self.ops = ops
+        self.calls = calls
+        self.markers = markers
+        self._linked = linked
+
+    def batches(self, table: Table, columns: Sequence[str] | None, rows: int) -> Iterator[Batch]:
+        """Rows of a table that is read from the files."""
+        if table is LINKS:
+            for pairs in link_batches(self.calls, self.ops, self._linked, rows):
+                yield full_batch(LINKS, pairs, columns)
+            return
+        makers = {
+            OPS.name: self.ops.batches,
+            CALLS.name: self.calls.batches,
+            MARKERS.name: self.markers.batches,
+            LAUNCHES.name: self.calls.launches,
+            COPIES.name: self.calls.copies,
+        }
+        yield from makers[table.name](columns, rows)
+
+
+class ChunkSource(Closing):
+    """The trace of a session folder."""
+
+    def __init__(
+        self,
+        folder: Path,
+        bases: Sequence[str],
+        windows: Mapping[str, Window],
+        session: dict[str, str],
+    ) -> None:
+        self.path = str(folder)
+        self.format = FORMAT
+        self._small = TraceBuilder(self.path, FORMAT)
+        self.strings: StringTable = self._small.strings
+        self.notes: Notes = self._small.notes
+        processes = [
+            ProcessChunks(folder, base, self.notes, self.strings, windows.get(base))
+            for base in bases
+        ]
+        surveys = [survey_ops(process) for process in processes]
+        for survey in surveys:
+            for sentence, count in survey.left_out.items():
+                self.notes.add(sentence, count)
+        numbering = number(processes, surveys)
+        self._counts = dict.fromkeys((table.name for table in _STREAMED), 0)
+        self._processes = [
+            self._rows_of(index, process, survey, numbering)
+            for index, (process, survey) in enumerate(zip(processes, surveys, strict=True))
+        ]
+        origin = PurePath(session.pop("output", self.path)).name
+        add_processes(self._small, processes, origin)
+        add_agents(self._small, processes, numbering)
+        add_queues(self._small, processes, numbering)
+        add_coverage(self._small, processes, surveys, numbering)
+        add_metadata(self._small, processes, numbering, session)
+
+    def row_count(self, table: Table) -> int:
+        """Rows of `table` or more: room for records that were never completed counts."""
+        if table in _STREAMED:
+            return self._counts[table.name]
+        return self._small.row_count(table)
+
+    def batches(
+        self, table: Table, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS
+    ) -> Iterator[Batch]:
+        """The rows of `table`, process by process."""
+        if table not in _STREAMED:
+            yield from self._small.batches(table, columns, rows)
+            return
+        for process in self._processes:
+            yield from process.batches(table, columns, rows)
+
+    def texts(self, handles: npt.NDArray[np.int64]) -> list[str]:
+        """The arguments of calls; a handle is the id of its call."""
+        found = np.full(len(handles), "", object)
+        firsts = np.array([process.calls.first_id for process in self._processes])
+        owners = np.searchsorted(firsts, handles, side="right") - 1
+        for owner in np.unique(owners[handles > 0]).tolist():
+            mine = np.flatnonzero((owners == owner) & (handles > 0))
+            found[mine] = self._processes[owner].calls.argument_texts(handles[mine])
+        texts: list[str] = found.tolist()
+        return texts
+
+    def close(self) -> None:
+        """Nothing stays open between passes but the small tables."""
+        self._small.close()
+
+    def _rows_of(
+        self, index: int, process: ProcessChunks, survey: OpSurvey, numbering: Numbering
+    ) -> _ProcessRows:
+        calls = survey_calls(process, self.notes)
+        marker_index = index_markers(process, self.notes)
+        last_event_ns = _last_event_ns(process, survey, calls, marker_index)
+        markers = MarkerRows(
+            index, process, self.strings, marker_index, self._counts[MARKERS.name], last_event_ns
+        )
+        call_rows = CallRows(
+            index, process, self.strings, self._counts[CALLS.name] + 1, last_event_ns
+        )
+        queues = process.facts.queues.items()
+        ops = OpRows(
+            index,
+            process,
+            self.strings,
+            KernelNames(self._small, index, process.facts.kernels),
+            Lookup(numbering.gpus[index]),
+            numbering.queue_numbers[index],
+            Lookup({queue: _signed(address(fact, "address")) for queue, fact in queues}),
+            markers.row_ids,
+            CallValues(call_rows, calls.linked_count, call_rows.streams).of,
+            CallValues(call_rows, calls.linked_count, call_rows.graphs).of,
+            self._counts[OPS.name] + 1,
+        )
+        slots = process.calls.slot_count if process.calls else 0
+        self._counts[OPS.name] += process.ops.slot_count
+        self._counts[MARKERS.name] += marker_index.largest_id
+        for table in (CALLS, LAUNCHES, COPIES):
+            self._counts[table.name] += slots
+        self._counts[LINKS.name] = self._counts[OPS.name]
+        return _ProcessRows(ops, call_rows, markers, calls.linked_count)
+
+
+def _last_event_ns(
+    process: ProcessChunks, survey: OpSurvey, calls: CallSurvey, markers: MarkerIndex
+) -> int:
+    """When the process was last seen to do anything."""
+    end = integer(process.facts.end, "ns") if process.facts.end else -1
+    seen = (survey.last_event_ns, calls.last_event_ns, markers.last_event_ns)
+    return max(*seen, end, process.start_ns)
+
+
+def _signed(value: int) -> int:
+    return value if value < 1 << 63 else -1
