@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 import wavescope
-from wavescope.model.selection import Selection, TimeBound, select
 
 path = sys.argv[1] if len(sys.argv) > 1 else "demo-output/trace.db"
 trace = wavescope.open(path)
@@ -30,7 +29,7 @@ for finding in result.findings:
     print(f"{finding.severity.value}: {finding.title}")
 
 # %% A part of a trace is a trace.
-second_half = select(trace, Selection(start=TimeBound("50%")))
+second_half = wavescope.select(trace, start="50%")
 print("ops in the second half:", len(second_half.ops))
 
 # %% Export for ui.perfetto.dev, replacing an earlier export.

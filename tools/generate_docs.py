@@ -11,8 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from wavescope.cli.command import Command
-from wavescope.cli.main import COMMANDS, CommandEntry, command_of
+from wavescope.cli.commands import COMMANDS, GROUPS, SHOWN_ALONE, CommandEntry, command_of
 from wavescope.errors import EXIT_CODES
 from wavescope.model.columns import TABLES, Table
 
@@ -29,21 +28,62 @@ def pages() -> dict[str, str]:
 
 def commands_page() -> str:
     """The reference of all commands."""
-    rows = [f"| [`{e.name}`](#wavescope-{e.name}) | {e.summary} |" for e in COMMANDS]
     parts = [
         "# Commands",
         NOTICE,
         COMMANDS_INTRODUCTION,
-        "\n".join(["| command | what it does |", "|---|---|", *rows]),
+        *(_group_table(group, entries) for group, entries in GROUPS.items()),
+        INPUTS_INTRODUCTION,
+        _kinds_table(),
+        _old_names(),
         _exit_codes(),
     ]
-    parts += [_command_section(entry, command_of(entry)) for entry in COMMANDS]
+    parts += [_command_section(entry) for entry in COMMANDS]
     return "\n\n".join(parts) + "\n"
 
 
 COMMANDS_INTRODUCTION = """Data goes to standard output, talk to standard error. Every command has
 `--help` with examples and `--json`. Inputs are never changed; outputs are never overwritten without
-`--force`. `NO_COLOR` switches colours off, `WAVESCOPE_DEBUG=1` shows tracebacks."""
+`--force`. `NO_COLOR` switches colours off, `WAVESCOPE_DEBUG=1` shows tracebacks.
+[Installing](install.md) says how shells complete commands and options."""
+
+INPUTS_INTRODUCTION = """## What the input is decides
+
+Whether a path is a trace (a file or folder of any [known format](formats.md)), a capture of a
+kernel (a folder or archive, [thread trace](thread-trace.md)) or a folder of counters
+([metrics](metrics.md)) is told by its content. `wavescope PATH` alone shows what it holds, and the
+commands of this table take each of them with options of its own: `wavescope report PATH --help`
+shows those for that path.
+Every other command that gets something else than it reads names the command that reads it. A folder
+that is several things is taken for counters, then for a capture, then for a trace; commands for one
+kind, such as `wavescope summary`, are always about that kind."""
+
+
+def _group_table(group: str, entries: Iterable[CommandEntry]) -> str:
+    rows = [f"| [`{entry.name}`](#{_anchor(entry)}) | {entry.summary} |" for entry in entries]
+    return "\n".join([f"| {group} | |", "|---|---|", *rows])
+
+
+def _kinds_table() -> str:
+    rows = [f"| `wavescope PATH` | {' | '.join(f'`{e.name}`' for e in SHOWN_ALONE.values())} |"]
+    for entry in COMMANDS:
+        if entry.forms:
+            forms = [entry, *(entry.forms[kind] for kind in SHOWN_ALONE if kind in entry.forms)]
+            rows.append(f"| `{entry.name}` | {' | '.join(form.summary for form in forms)} |")
+    head = f"| | {' | '.join(f'a {kind.value}' for kind in SHOWN_ALONE)} |"
+    return "\n".join([head, "|---" * (len(SHOWN_ALONE) + 1) + "|", *rows])
+
+
+def _old_names() -> str:
+    rows = [
+        f"| `{alias}` | `{entry.name}`{of} |"
+        for first in COMMANDS
+        for of, entry in (("", first), *((f" of a {k.value}", f) for k, f in first.forms.items()))
+        for alias in entry.aliases
+    ]
+    return "\n".join(
+        ["Other names of commands keep working:", "", "| name | is |", "|---|---|", *rows]
+    )
 
 
 def _exit_codes() -> str:
@@ -51,13 +91,30 @@ def _exit_codes() -> str:
     return "\n".join(["## Exit codes", "", "| code | meaning |", "|---|---|", *rows])
 
 
-def _command_section(entry: CommandEntry, command: Command) -> str:
-    parser = command.parser()
-    lines = [f"## wavescope {entry.name}", "", command.description]
+def _anchor(entry: CommandEntry) -> str:
+    return f"wavescope-{entry.name.replace(' ', '-')}"
+
+
+def _command_section(entry: CommandEntry) -> str:
+    """The section of a command, with one below it for each other kind of input."""
+    lines = [f"## wavescope {entry.name}", "", *_described(entry)]
+    for kind, form in entry.forms.items():
+        lines += ["", f"### wavescope {entry.name} of a {kind.value}", ""]
+        if kind in SHOWN_ALONE and form.module == SHOWN_ALONE[kind].module:
+            shown = SHOWN_ALONE[kind]
+            lines += [f"The same as [`wavescope {shown.name}`](#{_anchor(shown)}) of several."]
+        else:
+            lines += _described(form)
+    return "\n".join(lines)
+
+
+def _described(entry: CommandEntry) -> list[str]:
+    command = command_of(entry)
+    lines = [command.description]
     if entry.aliases:
         spelled = ", ".join(f"`wavescope {alias}`" for alias in entry.aliases)
         lines += ["", f"Also spelled {spelled}."]
-    for group in parser._action_groups:  # argparse has no public way to list them
+    for group in command.parser()._action_groups:  # argparse has no public way to list them
         actions = [a for a in group._group_actions if "--help" not in a.option_strings]
         if actions:
             title = {"positional arguments": "arguments"}.get(str(group.title), group.title)
@@ -66,7 +123,7 @@ def _command_section(entry: CommandEntry, command: Command) -> str:
     lines += ["", "**examples**", "", "```sh"]
     for example in command.examples:
         lines += [f"# {example.meaning}", example.line]
-    return "\n".join([*lines, "```"])
+    return [*lines, "```"]
 
 
 def _argument_line(action: argparse.Action) -> str:

@@ -77,7 +77,7 @@ def jobs(folder: Path, inputs: Inputs) -> dict[str, Callable[[], list[str]]]:
         "wavescope --help": lambda: [*WAVESCOPE, "--help"],
         "summary": lambda: [*WAVESCOPE, "summary", "-q", str(trace)],
         "phases": lambda: [*WAVESCOPE, "phases", "-q", str(trace)],
-        "analyze-trace": lambda: [*WAVESCOPE, "analyze-trace", "-q", str(trace)],
+        "findings": lambda: [*WAVESCOPE, "findings", "-q", str(trace)],
         "convert to .pftrace": convert(trace, "out.pftrace"),
         "convert to .json.gz": convert(trace, "out.json.gz"),
         "convert to .db": convert(trace, "out.db"),

@@ -42,13 +42,23 @@ if TYPE_CHECKING:
         PhaseRules,
         phases_of,
     )
+    from wavescope.analyze.quick_findings import (
+        Thresholds,
+    )
     from wavescope.analyze.steps import (
         StepOptions,
         steps_of,
     )
+    from wavescope.analyze.summary import (
+        GapOptions,
+        KernelNaming,
+        KernelSummaryOptions,
+        OpChoice,
+        Scope,
+        SummaryOptions,
+    )
     from wavescope.analyze.traffic.kernel_traffic import TrafficOptions
     from wavescope.api.captures import (
-        capture_info,
         capture_report,
         compare_captures,
         hotspots,
@@ -58,6 +68,10 @@ if TYPE_CHECKING:
     from wavescope.api.comparison import (
         check_runs,
         compare,
+    )
+    from wavescope.api.contents import (
+        info,
+        known_formats,
     )
     from wavescope.api.counter_collection import (
         CollectOptions,
@@ -73,12 +87,18 @@ if TYPE_CHECKING:
         counters,
         metric_panels,
         metrics,
+        report_counters,
         roofline,
         torch_operators,
     )
     from wavescope.api.files import (
         convert,
         merge,
+    )
+    from wavescope.api.inputs import (
+        capture_info,
+        counters_info,
+        kind_of,
     )
     from wavescope.api.machine import (
         doctor,
@@ -109,11 +129,18 @@ if TYPE_CHECKING:
         run_dormant,
         snapshot,
     )
-    from wavescope.api.traces import (
-        find,
-        open,  # noqa: A004
+    from wavescope.api.reports import (
         report,
+    )
+    from wavescope.api.summaries import (
+        find,
+        findings,
+        findings_result,
         summary,
+    )
+    from wavescope.api.traces import (
+        open,  # noqa: A004
+        select,
     )
     from wavescope.api.traffic import traffic
     from wavescope.collect import (
@@ -137,11 +164,15 @@ if TYPE_CHECKING:
         Exporter,
         Importer,
     )
+    from wavescope.formats.toml_rules import read_rules
     from wavescope.markers import (
         mark,
         pause,
         range,  # noqa: A004
         resume,
+    )
+    from wavescope.model.input_kind import (
+        InputKind,
     )
     from wavescope.model.overhead_runs import (
         MetricKind,
@@ -156,6 +187,9 @@ if TYPE_CHECKING:
     from wavescope.model.trace import (
         Trace,
     )
+    from wavescope.names.kernel_names import (
+        NameRules,
+    )
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
@@ -169,9 +203,15 @@ __all__ = [
     "Exporter",
     "FigureOptions",
     "Finding",
+    "GapOptions",
     "HotspotOptions",
     "Importer",
+    "InputKind",
+    "KernelNaming",
+    "KernelSummaryOptions",
     "MetricKind",
+    "NameRules",
+    "OpChoice",
     "OtherTools",
     "OverheadOptions",
     "PhaseOptions",
@@ -181,9 +221,12 @@ __all__ = [
     "Result",
     "RooflineOptions",
     "RunOptions",
+    "Scope",
     "Selection",
     "SoftGpuOptions",
     "StepOptions",
+    "SummaryOptions",
+    "Thresholds",
     "Trace",
     "TrafficOptions",
     "WavescopeError",
@@ -203,10 +246,16 @@ __all__ = [
     "counter_blocks",
     "counter_dispatches",
     "counters",
+    "counters_info",
     "doctor",
     "fetch_runtime",
     "find",
+    "findings",
+    "findings_result",
     "hotspots",
+    "info",
+    "kind_of",
+    "known_formats",
     "mark",
     "merge",
     "metric_panels",
@@ -221,16 +270,19 @@ __all__ = [
     "phases_of",
     "plan",
     "range",
+    "read_rules",
     "record",
     "record_capture",
     "recover",
     "remove_runtime",
     "report",
+    "report_counters",
     "resume",
     "resume_process",
     "roofline",
     "run_dormant",
     "runtimes",
+    "select",
     "snapshot",
     "softgpu_command",
     "softgpu_environment",
@@ -254,9 +306,15 @@ _HOMES = {
     "Exporter": "wavescope.formats",
     "FigureOptions": "wavescope.analyze.compare",
     "Finding": "wavescope.model.result",
+    "GapOptions": "wavescope.analyze.summary",
     "HotspotOptions": "wavescope.analyze.capture",
     "Importer": "wavescope.formats",
+    "InputKind": "wavescope.model.input_kind",
+    "KernelNaming": "wavescope.analyze.summary",
+    "KernelSummaryOptions": "wavescope.analyze.summary",
     "MetricKind": "wavescope.model.overhead_runs",
+    "NameRules": "wavescope.names.kernel_names",
+    "OpChoice": "wavescope.analyze.summary",
     "OtherTools": "wavescope.collect",
     "OverheadOptions": "wavescope.collect",
     "PhaseOptions": "wavescope.analyze.phases",
@@ -266,15 +324,18 @@ _HOMES = {
     "Result": "wavescope.model.result",
     "RooflineOptions": "wavescope.analyze.counters.roofline",
     "RunOptions": "wavescope.analyze.compare",
+    "Scope": "wavescope.analyze.summary",
     "Selection": "wavescope.model.selection",
     "SoftGpuOptions": "wavescope.collect.softgpu",
     "StepOptions": "wavescope.analyze.steps",
+    "SummaryOptions": "wavescope.analyze.summary",
+    "Thresholds": "wavescope.analyze.quick_findings",
     "Trace": "wavescope.model.trace",
     "TrafficOptions": "wavescope.analyze.traffic.kernel_traffic",
     "WavescopeError": "wavescope.errors",
     "attach": "wavescope.api.recording",
     "available_metrics": "wavescope.api.counters",
-    "capture_info": "wavescope.api.captures",
+    "capture_info": "wavescope.api.inputs",
     "capture_report": "wavescope.api.captures",
     "ceilings": "wavescope.api.counter_collection",
     "check_runs": "wavescope.api.comparison",
@@ -287,10 +348,16 @@ _HOMES = {
     "counter_blocks": "wavescope.api.counter_collection",
     "counter_dispatches": "wavescope.api.counters",
     "counters": "wavescope.api.counters",
+    "counters_info": "wavescope.api.inputs",
     "doctor": "wavescope.api.machine",
     "fetch_runtime": "wavescope.api.machine",
-    "find": "wavescope.api.traces",
+    "find": "wavescope.api.summaries",
+    "findings": "wavescope.api.summaries",
+    "findings_result": "wavescope.api.summaries",
     "hotspots": "wavescope.api.captures",
+    "info": "wavescope.api.contents",
+    "kind_of": "wavescope.api.inputs",
+    "known_formats": "wavescope.api.contents",
     "merge": "wavescope.api.files",
     "metric_panels": "wavescope.api.counters",
     "metric_sets": "wavescope.api.counter_collection",
@@ -302,21 +369,24 @@ _HOMES = {
     "phases": "wavescope.api.phases",
     "phases_of": "wavescope.analyze.phases",
     "plan": "wavescope.api.captures",
+    "read_rules": "wavescope.formats.toml_rules",
     "record": "wavescope.api.recording",
     "record_capture": "wavescope.api.captures",
     "recover": "wavescope.api.recording",
     "remove_runtime": "wavescope.api.machine",
-    "report": "wavescope.api.traces",
+    "report": "wavescope.api.reports",
+    "report_counters": "wavescope.api.counters",
     "resume_process": "wavescope.api.recording",
     "roofline": "wavescope.api.counters",
     "run_dormant": "wavescope.api.recording",
     "runtimes": "wavescope.api.machine",
+    "select": "wavescope.api.traces",
     "snapshot": "wavescope.api.recording",
     "softgpu_command": "wavescope.api.machine",
     "softgpu_environment": "wavescope.api.machine",
     "steps": "wavescope.api.phases",
     "steps_of": "wavescope.analyze.steps",
-    "summary": "wavescope.api.traces",
+    "summary": "wavescope.api.summaries",
     "torch_operators": "wavescope.api.counters",
     "traffic": "wavescope.api.traffic",
     "write_tiny_model": "wavescope.api.machine",

@@ -38,6 +38,39 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+ABSENT = "-"
+
+
+def value_text(value: str | int | float | bool | None, unit: str = "") -> str:
+    """One value as people read it; `unit` is ns, bytes, count, % or GB/s, which are not added."""
+    if value is None or value != value:  # noqa: PLR0124  not a number
+        return ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if unit == "ns":
+        return duration_text(value)
+    if unit == "bytes":
+        return bytes_text(int(value))
+    if unit == "count":
+        return count_text(int(value))
+    if unit in {"%", "GB/s"}:
+        return fixed_text(value, 1)
+    return str(value) if isinstance(value, int) else real_text(value)
+
+
+def fixed_text(value: int | float, decimals: int) -> str:
+    """A number with so many decimals; what rounds to zero has no sign."""
+    text = f"{value:,.{decimals}f}"
+    return text.removeprefix("-") if text.strip("-0.") == "" else text
+
+
+def real_text(value: float) -> str:
+    """A number without a unit, four digits of it or one decimal."""
+    return f"{value:,.1f}" if 1000 <= abs(value) < 1e12 else f"{value:.4g}"
+
+
 def _significant(value: float) -> str:
     magnitude = abs(value)
     if magnitude >= 100:

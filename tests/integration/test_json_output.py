@@ -29,6 +29,7 @@ COMMANDS = (
     ("phases", "TRACE", "--per", "thread", "--keep-numbers", "-n", "1"),
     ("phases", "TRACE", "--without-markers"),
     ("steps", "TRACE"),
+    ("findings", "TRACE"),
     ("analyze-trace", "TRACE"),
     ("query", "TRACE", "SELECT *, NULL AS absent, 0.5 AS half FROM rocpd_op"),
     ("convert", "TRACE", "-o", "out.pftrace"),

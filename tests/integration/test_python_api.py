@@ -443,3 +443,93 @@ def test_public_names_are_there_and_others_are_not() -> None:
         assert getattr(wavescope, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = wavescope.nothing
+
+
+def test_a_part_is_chosen_by_keywords_or_a_selection(
+    trace: wavescope.Trace, trace_path: Path
+) -> None:
+    whole, part = len(trace.ops), len(wavescope.select(trace, gpus=1).ops)
+    chosen = wavescope.Selection(gpus=(1,))
+
+    assert 0 < part < whole
+    assert wavescope.summary(trace, gpus=1).facts["op_count"] == part
+    assert wavescope.summary(trace_path, gpus=[1]).facts["op_count"] == part
+    assert wavescope.summary(trace, selection=chosen).facts["op_count"] == part
+    assert wavescope.summary(trace, selection=chosen, gpus=(0, 1)).facts["op_count"] == whole
+    assert wavescope.phases(trace, gpus=1) == wavescope.phases(trace, selection=chosen)
+    assert wavescope.steps(trace, gpus=1) == wavescope.steps(trace, selection=chosen)
+    same = wavescope.compare([trace, trace], gpus=1)
+    assert same == wavescope.compare([trace, trace], selection=chosen)
+    assert wavescope.findings(trace, gpus=1) == wavescope.findings(wavescope.select(trace, chosen))
+    with pytest.raises(TypeError, match="gpu"):
+        wavescope.summary(trace, gpu=1)  # type: ignore[call-arg]
+
+
+def test_findings_have_their_first_name_too() -> None:
+    assert wavescope.find is wavescope.findings
+
+
+def test_info_tells_what_a_trace_holds(trace: wavescope.Trace, trace_path: Path) -> None:
+    found = wavescope.info(trace_path)
+
+    assert found.facts["path"] == str(trace_path)
+    assert found.facts["size_bytes"] == trace_path.stat().st_size == trace.size_bytes
+    assert found.facts["op_count"] == len(trace.ops)
+    assert {"gpus", "queues", "tables"} <= {table.name for table in found.tables}
+    lists = wavescope.info(trace, markers=True, kernels=True)
+    assert [table.name for table in lists.tables] == ["markers", "kernels"]
+    assert lists.facts == found.facts
+
+
+def test_formats_are_listed() -> None:
+    found = wavescope.known_formats()
+
+    assert "perfetto" in found.table("writable").column("format")
+    assert len(found.table("readable").rows) > 3
+
+
+def test_a_summary_lists_what_its_options_say(trace: wavescope.Trace) -> None:
+    kernels = wavescope.KernelSummaryOptions(
+        naming=wavescope.KernelNaming.FULL,
+        scope=wavescope.Scope.GPU,
+        ops=wavescope.OpChoice.ALL,
+    )
+
+    result = wavescope.summary(
+        trace, wavescope.SummaryOptions(kernels, wavescope.GapOptions(largest=1))
+    )
+
+    assert result.table("kernels").columns[0].name == "gpu"
+    assert result.facts["unlisted_op_count"] == 0
+    assert len(result.table("largest_gaps").rows) == 1
+
+
+def test_findings_obey_thresholds_and_ids(trace: wavescope.Trace) -> None:
+    always = wavescope.Thresholds(idle_percent=0)
+
+    found = wavescope.findings_result(trace, always, only=["gpu-idle"], gpus=0)
+
+    assert [finding.id for finding in found.findings] == ["gpu-idle"]
+    assert found.facts["finding_count"] == 1
+    assert found.facts["selection"] == "gpu 0"
+    assert found.table("findings").column("where") == ["gpu 0"]
+    assert wavescope.findings(trace, always, only=["gpu-idle"], gpus=0) == found.findings
+    with pytest.raises(wavescope.WavescopeError, match="no finding 'gpu-idel'"):
+        wavescope.findings(trace, only=["gpu-idel"])
+
+
+def test_a_report_of_a_part_tells_what_is_missing(trace_path: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    kept = tmp_path / "kept.json"
+    kept.write_text(json.dumps(wavescope.summary(trace_path).to_json()))
+
+    page = wavescope.report(
+        trace_path, tmp_path / "a.html", gpus=7, additions=[kept], tell=told.append
+    )
+
+    assert told == ["no op is left by the filters: `wavescope info` shows what the trace holds"]
+    assert "There are no GPU ops here to judge." in page.read_text()
+    assert 'id="added-1"' in page.read_text()
+    with pytest.raises(wavescope.WavescopeError, match="2 labels for 1 traces"):
+        wavescope.report(trace_path, tmp_path / "b.html", labels=["a", "b"])
+    assert not (tmp_path / "b.html").exists()

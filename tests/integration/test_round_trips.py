@@ -14,7 +14,7 @@ from tests.formats.test_rtl import marker, op
 from tests.sample_files import FIRST_NS, rich_trace, write_as
 from wavescope.cli.main import main
 from wavescope.model.columns import CALLS, COVERAGE, MARKERS, OPS, Table
-from wavescope.model.selection import Selection, TimeBound, select
+from wavescope.model.selection import Selection, select
 from wavescope.model.trace import Trace
 
 NAMES = ("copy.db", "t.rpd", "t.json", "t.json.gz", "t.pftrace", "t.pftrace.gz", "t_results.json", "t_results.json.gz")  # fmt: skip
@@ -152,13 +152,13 @@ def test_ranks_come_from_the_order_or_the_name(tmp_path: Path, rank_from: str) -
 @pytest.mark.parametrize(
     ("flags", "selection"),
     [
-        (("--start", "25%", "--end", "75%"), Selection(TimeBound("25%"), TimeBound("75%"))),
-        (("--start", "50us"), Selection(TimeBound("50us"))),
-        (("--end", str(FIRST_NS + 60_000)), Selection(end=TimeBound(str(FIRST_NS + 60_000)))),
+        (("--start", "25%", "--end", "75%"), Selection("25%", "75%")),
+        (("--start", "50us"), Selection("50us")),
+        (("--end", str(FIRST_NS + 60_000)), Selection(end=str(FIRST_NS + 60_000))),
         (("--marker", "decode"), Selection(marker="decode")),
         (("--gpu", "1"), Selection(gpus=(1,))),
         (("--rank", "0"), Selection(ranks=(0,))),
-        (("--kernel", "gemm_[12]"), Selection(name="gemm_[12]")),
+        (("--kernel", "gemm_[12]"), Selection(kernel="gemm_[12]")),
         (("--gpu", "0", "--marker", "prefill"), Selection(gpus=(0,), marker="prefill")),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.cli.main import COMMANDS, command_of
+from wavescope.cli.commands import command_of, entry_for, split_name
 from wavescope.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "examples").glob("*.sh"))
 ENGINES = ROOT / "docs" / "engines.md"
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PARSERS = {entry.name: command_of(entry).parser for entry in COMMANDS}
 
 
 def wavescope_commands(script: str) -> Iterator[list[str]]:
@@ -38,13 +37,12 @@ def wavescope_commands(script: str) -> Iterator[list[str]]:
 
 def require_valid(arguments: list[str]) -> None:
     """UsageError when there is no such command or option."""
-    name, *rest = arguments
-    if name not in PARSERS:
-        raise UsageError(f"there is no command '{name}'")
+    name, rest = split_name(arguments)
+    parser = command_of(entry_for(name)).parser()
     # A process id is a number; in scripts it is a variable.
     numbers = ["1" if word in {"$recorder", "$!", "PID"} else word for word in rest]
     values = ["5" if word.startswith("$") else word for word in numbers]
-    PARSERS[name]().parse_args(values)
+    parser.parse_args(values)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)

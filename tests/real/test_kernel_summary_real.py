@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import wavescope
-from wavescope.analyze.summary.kernel_summary import kernel_summary
-from wavescope.analyze.summary.launch_latency import launch_latency
+from wavescope.analyze.summary import kernel_summary
+from wavescope.analyze.summary.host_side import launch_latency
 
 
 def test_collective_time_of_a_training_run(shared_data: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import wavescope
-from wavescope.analyze.findings.find_all import find
+from wavescope.analyze.findings import findings
 from wavescope.analyze.markers.ranges import Basis
 from wavescope.analyze.phases.marked import MarkedPhases, marked_phases
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery
@@ -89,7 +89,7 @@ def test_the_evidence_of_every_finding_can_be_queried(
     with wavescope.open(shared_data / name) as trace:
         write_trace([trace.source], path)
     with wavescope.open(path) as trace:
-        for finding in find(trace):
+        for finding in findings(trace):
             assert finding.numbers
             if finding.sql:
                 with closing(ReadOnlyQuery(path, finding.sql)) as query:
@@ -99,7 +99,7 @@ def test_the_evidence_of_every_finding_can_be_queried(
 def test_the_eager_decode_is_bound_by_launches_and_the_graph_is_not(shared_data: Path) -> None:
     def bound(name: str) -> set[str]:
         with wavescope.open(shared_data / "kineto/h200" / name) as trace:
-            return {each.where for each in find(trace) if each.id == "launch-bound"}
+            return {each.where for each in findings(trace) if each.id == "launch-bound"}
 
     assert bound("h200_dense_eager.json.gz") == {
         "phase request > prefill",

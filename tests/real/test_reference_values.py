@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 import wavescope
+from wavescope.analyze.ops.gaps import gpu_gaps
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
-from wavescope.analyze.summary.gaps import gaps, gpu_gaps
-from wavescope.analyze.summary.utilization import gpu_utilizations, utilization
+from wavescope.analyze.ops.utilization import gpu_utilizations
+from wavescope.analyze.summary import utilization
+from wavescope.analyze.summary.gaps import gaps
 from wavescope.model.trace import Trace
 
 TRACES = (
@@ -35,7 +37,7 @@ def measured_values(trace: Trace) -> dict[str, int | float | None]:
     """The reference's values as wavescope finds them; these traces have one GPU each."""
     timelines = gpu_timelines(trace)
     (gpu,) = gpu_utilizations(timelines)
-    (gap,) = gpu_gaps(timelines)
+    (gap,) = gpu_gaps(timelines, small_ns=10_000)
     distinct_ops = set(zip(trace.ops["type"].tolist(), trace.ops["name"].tolist(), strict=True))
     return {
         "n_gpu": gpu.time.op_count,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import wavescope
-from wavescope.analyze.page.trace_report import report_of
+from wavescope.analyze.page import report_of
 
 TRACES = (
     "kineto/h200/h200_graph_decode.json.gz",

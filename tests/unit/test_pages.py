@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from wavescope.cli.main import COMMANDS
+from wavescope.cli.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from wavescope.analyze import compare as comparing
 from wavescope.analyze.compare import CheckOptions, CompareOptions
-from wavescope.api.opened import PathLike, opened, with_notes
+from wavescope.api.opened import PathLike, Where, opened, selection_of, with_notes
 from wavescope.errors import UsageError
 from wavescope.model.result import Finding, Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def compare(
@@ -20,6 +24,7 @@ def compare(
     options: CompareOptions | None = None,
     *,
     selection: Selection | None = None,
+    **where: Unpack[Where],
 ) -> Result:
     """What changed from the first trace to each of the others, and which parts account for it."""
     if len(traces) < 2:
@@ -28,7 +33,7 @@ def compare(
             hint="wavescope compare old.db new.db, or --base old*.db --new new*.db for a verdict",
         )
     with ExitStack() as stack:
-        chosen = [stack.enter_context(opened(trace, selection)) for trace in traces]
+        chosen = [stack.enter_context(opened(trace, selection, where)) for trace in traces]
         return with_notes(comparing.compare(chosen, options), chosen)
 
 
@@ -38,6 +43,7 @@ def check_runs(
     options: CheckOptions | None = None,
     *,
     selection: Selection | None = None,
+    **where: Unpack[Where],
 ) -> Result:
     """Whether the runs of a new version are slower than those of the base.
 
@@ -49,6 +55,7 @@ def check_runs(
             hint="wavescope compare --base old1.db old2.db --new new1.db new2.db",
         )
     options = options or CheckOptions()
+    selection = selection_of(selection, where)
     _require_distinct([*base, *new])
     notes: list[Finding] = []
     base_values, new_values = (

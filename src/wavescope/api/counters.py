@@ -48,7 +48,7 @@ from wavescope.api.opened import PathLike, paths_of
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.formats.counters import read_workload
 from wavescope.formats.counters.torch_operators import dispatch_operators
-from wavescope.formats.files import replaced
+from wavescope.formats.files import replaced, require_free
 from wavescope.formats.toml_rules import read_rules
 from wavescope.model.counters import CounterTable
 from wavescope.model.result import Result
@@ -82,6 +82,7 @@ __all__ = [
     "in_short",
     "metric_panels",
     "metrics",
+    "report_counters",
     "require_plot_suffix",
     "roofline",
     "roofline_runs",
@@ -128,13 +129,20 @@ class CounterReport:
     """The first is the baseline of the others."""
     options: CounterOptions
 
-    def write(self, output: PathLike, numbers: NumberStyle = NumberStyle(), *, force: bool) -> Path:  # noqa: B008  frozen
+    def write(
+        self,
+        output: PathLike,
+        numbers: NumberStyle | None = None,
+        *,
+        force: bool,
+        as_page: bool = False,
+    ) -> Path:
         """Write everything to one file: a page (.html), else SQLite."""
         target = Path(output)
         with replaced(target, self._inputs(), force=force) as temporary:
-            if target.suffix == ".html":
+            if as_page or target.suffix == ".html":
                 with temporary.open("w", encoding="utf-8") as stream:
-                    self.write_page(stream, numbers)
+                    self.write_page(stream, numbers or NumberStyle())
             else:
                 write_metric_database(temporary, self.analyses, self.options)
         return target
@@ -202,6 +210,19 @@ def counter_report(
     if len(analyses) == 1:
         return CounterReport(analysis_result(analyses[0], chosen), analyses, chosen)
     return CounterReport(comparison_result(analyses, chosen), analyses, chosen)
+
+
+def report_counters(
+    workloads: Workloads,
+    output: PathLike,
+    options: CounterOptions | None = None,
+    *,
+    force: bool = False,
+) -> Path:
+    """Write one page of HTML with the metric panels of a counter folder; several are compared."""
+    target = Path(output)
+    require_free(target, paths_of(workloads), force=force)
+    return counter_report(workloads, options).write(target, force=force, as_page=True)
 
 
 def counter_dispatches(workloads: Workloads) -> Result:

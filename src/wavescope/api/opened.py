@@ -1,25 +1,60 @@
-"""What the functions of the interface share: inputs by path or object, notes as findings."""
+"""What the functions of the interface share: inputs by path or object, notes as findings.
+
+def summary(trace, options=None, *, selection=None, **where: Unpack[Where]):
+    with opened(trace, selection, where) as chosen:    # summary("trace.db", marker="decode")
+        ...
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypedDict
 
 from wavescope.errors import UsageError
 from wavescope.formats import open_trace
+from wavescope.model.progress import Tell
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection, select
 from wavescope.model.trace import Trace
+from wavescope.units import count_text
 
+_NO_OPS_LEFT = "no op is left by the filters: `wavescope info` shows what the trace holds"
+_NO_OPS = "there are no GPU ops in the trace: `wavescope info` shows what it holds"
 PathLike = str | os.PathLike[str]
 
 
+class Where(TypedDict, total=False):
+    """The conditions of a `Selection` as keywords of a function."""
+
+    start: str
+    end: str
+    gpus: int | Sequence[int]
+    processes: int | Sequence[int]
+    ranks: int | Sequence[int]
+    kernel: str
+    marker: str
+
+
+def selection_of(selection: Selection | None, where: Where) -> Selection:
+    """`selection` with the conditions of `where` in place of its own."""
+    given: dict[str, Any] = dict(where)
+    for name in ("gpus", "processes", "ranks"):
+        if name in given:
+            numbers = given[name]
+            given[name] = (numbers,) if isinstance(numbers, int) else tuple(numbers)
+    return replace(selection or Selection(), **given)
+
+
 @contextmanager
-def opened(trace: Trace | PathLike, selection: Selection | None = None) -> Iterator[Trace]:
+def opened(
+    trace: Trace | PathLike, selection: Selection | None = None, where: Where | None = None
+) -> Iterator[Trace]:
     """The chosen part of a trace; one that is named by its path is closed again."""
-    chosen = selection or Selection()
+    chosen = selection_of(selection, where or {})
     if isinstance(trace, Trace):
         yield select(trace, chosen)
         return
@@ -27,12 +62,25 @@ def opened(trace: Trace | PathLike, selection: Selection | None = None) -> Itera
         yield select(whole, chosen)
 
 
+def with_selection(result: Result, selection: Selection) -> Result:
+    """The result, which says what part of the trace it is of."""
+    return result if selection.is_everything else result.with_facts({"selection": str(selection)})
+
+
+def tell_shortcomings(traces: Sequence[Trace], selection: Selection, tell: Tell) -> None:
+    """Tell that there is nothing to see, and what readers skipped or repaired."""
+    if not any(len(trace.ops) for trace in traces):
+        tell(_NO_OPS if selection.is_everything else _NO_OPS_LEFT)
+    for trace in traces:
+        for sentence, count in trace.notes:
+            tell(f"{sentence}: {count_text(count)}")
+
+
 def with_notes(result: Result, traces: Sequence[Trace]) -> Result:
     """The result, and a finding for everything that readers skipped or repaired."""
-    from wavescope.analyze.findings.input_repaired import input_repaired  # noqa: PLC0415
+    from wavescope.analyze.quick_findings import input_repaired  # noqa: PLC0415
 
-    notes = (finding for trace in traces for finding in input_repaired(trace))
-    return result.with_findings(notes)
+    return result.with_findings(finding for trace in traces for finding in input_repaired(trace))
 
 
 def paths_of(given: PathLike | Sequence[PathLike]) -> list[Path]:

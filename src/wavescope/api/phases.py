@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wavescope.api.opened import PathLike, opened, with_notes
+from wavescope.api.opened import PathLike, Where, opened, with_notes
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from wavescope.analyze.phases import PhaseOptions
     from wavescope.analyze.steps import StepOptions
 
@@ -19,14 +21,15 @@ def phases(
     options: PhaseOptions | None = None,
     *,
     selection: Selection | None = None,
+    **where: Unpack[Where],
 ) -> Result:
     """What each phase of a trace did: times, ops, top kernels.
 
     Phases are told by markers where these tell them apart, else by names and structure.
     """
-    from wavescope.analyze.phases import tables as phases_result  # noqa: PLC0415
+    from wavescope.analyze.phases import phases_result  # noqa: PLC0415
 
-    with opened(trace, selection) as chosen:
+    with opened(trace, selection, where) as chosen:
         return with_notes(phases_result(chosen, options), [chosen])
 
 
@@ -36,6 +39,7 @@ def steps(
     *,
     selection: Selection | None = None,
     most_steps: int | None = None,
+    **where: Unpack[Where],
 ) -> Result:
     """How long each step takes, the slow ones, and the first `most_steps` of them (all by default).
 
@@ -45,7 +49,7 @@ def steps(
     from wavescope.analyze.steps import StepOptions, steps_of, steps_result  # noqa: PLC0415
 
     options = options or StepOptions()
-    with opened(trace, selection) as chosen:
+    with opened(trace, selection, where) as chosen:
         told = phases_of(chosen, use_markers=options.use_markers)
         found = steps_of(
             chosen,

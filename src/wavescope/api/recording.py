@@ -205,7 +205,7 @@ def _options(command: RecordOptions | Sequence[str]) -> RecordOptions:
 
 
 def _counts(trace: Trace) -> dict[str, Value]:
-    from wavescope.analyze.summary.coverage_sentence import coverage_sentence  # noqa: PLC0415
+    from wavescope.analyze.ops.coverage import coverage_sentence  # noqa: PLC0415
 
     return {
         "op_count": len(trace.ops),
@@ -216,9 +216,12 @@ def _counts(trace: Trace) -> dict[str, Value]:
 
 
 def _first_tables(trace: Trace) -> list[ResultTable]:
-    from wavescope.analyze.summary.kernel_summary import KernelSummaryOptions, kernel_summary  # noqa: PLC0415
-    from wavescope.analyze.summary.overview import marker_list  # noqa: PLC0415
-    from wavescope.analyze.summary.utilization import utilization  # noqa: PLC0415
+    from wavescope.analyze.overview import marker_list  # noqa: PLC0415
+    from wavescope.analyze.summary import (  # noqa: PLC0415
+        KernelSummaryOptions,
+        kernel_summary,
+        utilization,
+    )
 
     tables = []
     if len(trace.ops):

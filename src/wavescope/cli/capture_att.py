@@ -120,7 +120,7 @@ def _print_dry_run(result: Result, output: OutputOptions) -> None:
 
 def _analyse(folder: str, arguments: argparse.Namespace) -> int:
     """What `wavescope hotspots --plan` shows of the folder, in the format that was asked for."""
-    from wavescope.cli.main import command_of, entry_for  # noqa: PLC0415  a command runs another
+    from wavescope.cli.commands import command_of, entry_for  # noqa: PLC0415  a command runs another
 
     line = [folder, "--plan"]
     if arguments.format or arguments.json:

@@ -6,7 +6,7 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, NoReturn
 
 from wavescope.errors import UsageError
@@ -30,13 +30,19 @@ class Command:
     examples: tuple[Example, ...]
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
+    more_help: str = ""
+    """What the help says behind the examples."""
 
-    def parser(self) -> argparse.ArgumentParser:
-        """The argument parser of `wavescope NAME`."""
+    def with_more_help(self, text: str) -> Command:
+        """The same command with `text` at the end of its help."""
+        return replace(self, more_help=text)
+
+    def parser(self, name: str = "") -> argparse.ArgumentParser:
+        """The argument parser of `wavescope NAME`; `name` is what it was called this time."""
         parser = CommandParser(
-            prog=f"wavescope {self.name}",
+            prog=f"wavescope {name or self.name}",
             description=textwrap.fill(self.description, _HELP_WIDTH),
-            epilog=_examples_text(self.examples),
+            epilog="\n\n".join(filter(None, (_examples_text(self.examples), self.more_help))),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )

@@ -16,14 +16,21 @@ if TYPE_CHECKING:
 def add_workload_flags(parser: argparse.ArgumentParser) -> None:
     """Which workloads, dispatches and definitions are meant; `roofline` has them too."""
     parser.add_argument(
+        "path",
+        metavar="DIR",
+        type=COUNTER_FOLDER,
+        nargs="*",
+        action="append",
+        help="workload folder; several are compared, the first is the baseline",
+    )
+    parser.add_argument(
         "-p",
         "--path",
         metavar="DIR",
         type=COUNTER_FOLDER,
         nargs="+",
         action="append",
-        required=True,
-        help="workload folder; several are compared, the first is the baseline",
+        help="the same as DIR",
     )
     group = parser.add_argument_group("filters")
     add_kernel_flag(group, "kernels whose name matches somewhere")
@@ -56,8 +63,11 @@ def add_workload_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def workload_paths(arguments: argparse.Namespace) -> list[str]:
-    """The folders of -p."""
-    return [path for group in arguments.path for path in group]
+    """The folders that are named, by -p or without."""
+    paths = [path for group in arguments.path for path in group]
+    if not paths:
+        raise UsageError("which counter folder?", hint="wavescope counters workloads/vcopy/MI200")
+    return paths
 
 
 def analysis_options(arguments: argparse.Namespace) -> CounterOptions:

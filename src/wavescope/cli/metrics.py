@@ -13,7 +13,7 @@ from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import terminal_width
 from wavescope.model.result import ResultTable
 from wavescope.model.workload_layout import COUNTED_CHIPS
-from wavescope.render.escape import visible
+from wavescope.render.cells.escape import visible
 
 _FEW = 8
 

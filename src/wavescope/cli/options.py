@@ -148,16 +148,15 @@ def selection_from(arguments: argparse.Namespace) -> Selection:
     """The selection that the flags of `add_filter_flags` say."""
     from wavescope.model.selection import (  # noqa: PLC0415  NumPy, which --help need not wait for
         Selection,
-        TimeBound,
     )
 
     return Selection(
-        start=TimeBound(arguments.start) if arguments.start is not None else None,
-        end=TimeBound(arguments.end) if arguments.end is not None else None,
+        start=arguments.start,
+        end=arguments.end,
         gpus=arguments.gpu or (),
         processes=arguments.pid or (),
         ranks=arguments.rank or (),
-        name=arguments.kernel,
+        kernel=arguments.kernel,
         marker=arguments.marker,
     )
 

@@ -114,8 +114,7 @@ def _add_result_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--fail",
         action="store_true",
-        help="exit with 1 when a mode really costs more than the threshold, with 5 when that is "
-        "unclear",
+        help="exit with 1 when a mode really costs more than the threshold",
     )
     add_force_flag(parser)
 

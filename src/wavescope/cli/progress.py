@@ -12,7 +12,7 @@ import time
 from types import TracebackType
 
 from wavescope.cli.terminal import say, terminal_width
-from wavescope.render.escape import cell_width, shortened, visible
+from wavescope.render.cells.escape import cell_width, shortened, visible
 
 SILENT_SECONDS = 1.0
 LINE_SECONDS = 5.0

@@ -10,12 +10,12 @@ from wavescope.cli.options import OutputFormat
 from wavescope.cli.outputs import stdout_bytes
 from wavescope.cli.terminal import data_stream, terminal_width
 from wavescope.model.result import Result, ResultColumn, ResultTable
-from wavescope.render.csv_rows import write_rows
-from wavescope.render.escape import visible
-from wavescope.render.markdown import table_head, table_row
-from wavescope.render.table_text import laid_out
-from wavescope.render.text import left_out_note
-from wavescope.render.values import SpelledColumn
+from wavescope.render.cells.columns import FormattedColumn
+from wavescope.render.cells.escape import visible
+from wavescope.render.cells.layout import layout_table
+from wavescope.render.results.csv_rows import write_rows
+from wavescope.render.results.markdown import table_head, table_row
+from wavescope.render.results.text import left_out_note
 
 if TYPE_CHECKING:
     from wavescope.formats.sqlite.read_only_query import SqlRow, SqlValue
@@ -37,9 +37,7 @@ def write_query(names: Sequence[str], rows: Iterable[SqlRow], format: OutputForm
 
 
 def _write_json(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
-    from wavescope.render.json_text import (  # noqa: PLC0415  orjson, for --json only
-        write_json_rows,
-    )
+    from wavescope.render.results.json_text import write_json_rows  # noqa: PLC0415  orjson, for --json only
 
     columns = tuple(ResultColumn(name, name) for name in names)
     write_json_rows(Result("Query", [ResultTable("query", "Query", columns)]), rows, stdout_bytes())
@@ -55,7 +53,7 @@ def _write_markdown(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
 def _write_table(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
     first, rest = _measured(rows)
     columns = _columns(names, first)
-    layout = laid_out(columns, terminal_width())
+    layout = layout_table(columns, terminal_width())
     kept = [columns.index(column) for column in layout.columns]
     print("\n".join(layout.header()))
     for row in itertools.chain(first, rest):
@@ -70,9 +68,9 @@ def _measured(rows: Iterable[SqlRow]) -> tuple[list[SqlRow], Iterable[SqlRow]]:
     return list(itertools.islice(following, _MEASURED_ROWS)), following
 
 
-def _columns(names: Sequence[str], rows: Sequence[SqlRow]) -> list[SpelledColumn]:
+def _columns(names: Sequence[str], rows: Sequence[SqlRow]) -> list[FormattedColumn]:
     return [
-        SpelledColumn(
+        FormattedColumn(
             visible(name),
             "",
             [_text(row[index]) for row in rows],

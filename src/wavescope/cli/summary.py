@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_rules_flag, add_trace_argument, opened_trace, tell_no_ops
 from wavescope.cli.options import (
@@ -21,10 +22,6 @@ from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
-
-if TYPE_CHECKING:
-    from wavescope.analyze.summary.kernel_summary import KernelSummaryOptions
-    from wavescope.analyze.summary.trace_summary import SummaryOptions
 
 _HEADER_FACTS = {
     "path": "path",
@@ -72,59 +69,45 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
-    selection = selection_from(arguments)
-    options = _summary_options(arguments)
-    with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
-        from wavescope.analyze.summary.trace_summary import summarize  # noqa: PLC0415  slow to import
-        from wavescope.model.selection import select  # noqa: PLC0415
-
-        with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
-            result = summarize(select(trace, selection), options)
-    if not selection.is_everything:
-        result.facts["selection"] = str(selection)
-    if not result.facts["op_count"]:
+    selection, options = selection_from(arguments), _options(arguments)
+    with (
+        opened_trace(arguments.trace, quiet=arguments.quiet) as trace,
+        Progress(f"analysing {arguments.trace}", quiet=arguments.quiet),
+    ):
+        result = wavescope.summary(trace, options, selection=selection)
+    facts = result.facts
+    if not facts["op_count"]:
         tell_no_ops(selection, quiet=arguments.quiet)
     if output.format in FOR_PEOPLE:
-        result.facts = {
-            shown: result.facts[key] for key, shown in _HEADER_FACTS.items() if key in result.facts
-        }
+        header = {shown: facts[key] for key, shown in _HEADER_FACTS.items() if key in facts}
+        result = replace(result, facts=header)
     result, hidden = without_details(result, output, _DETAIL_TABLES)
     print_result(result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
     is_text = output.format is OutputFormat.TEXT and not output.tables
-    if is_text and result.facts.get("marker_count") and not arguments.quiet:
+    if is_text and facts["marker_count"] and not arguments.quiet:
         say(f"by marked phase: wavescope phases {shlex.quote(arguments.trace)}")
     return 0
 
 
-def _summary_options(arguments: argparse.Namespace) -> SummaryOptions:
-    from wavescope.analyze.summary.trace_summary import SummaryOptions  # noqa: PLC0415  slow to import
-
-    return SummaryOptions(kernels=_kernel_options(arguments))
-
-
-def _kernel_options(arguments: argparse.Namespace) -> KernelSummaryOptions:
-    from wavescope.analyze.ops.scopes import Scope  # noqa: PLC0415
-    from wavescope.analyze.summary.kernel_summary import (  # noqa: PLC0415
-        KernelNaming,
-        KernelSummaryOptions,
-        OpChoice,
-    )
-    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415
-    from wavescope.names.kernel_names import NameRules  # noqa: PLC0415  slow to import
-
+def _options(arguments: argparse.Namespace) -> wavescope.SummaryOptions:
     by = arguments.by or ("rules" if arguments.rules else "short")
     if (by == "rules") != bool(arguments.rules):
         raise UsageError(
             f"--by {by} and --rules do not go together" if arguments.rules else "which rules?",
             hint="write --rules FILE.toml; --by rules is then understood",
         )
-    return KernelSummaryOptions(
-        naming=KernelNaming.FULL if by == "full" else KernelNaming.SHORT,
-        scope=Scope(arguments.per),
-        ops=OpChoice.ALL if arguments.all_ops else OpChoice.KERNELS,
-        rules=NameRules.from_document(read_rules(arguments.rules)) if arguments.rules else None,
+    kernels = wavescope.KernelSummaryOptions(
+        naming=wavescope.KernelNaming("full" if by == "full" else "short"),
+        scope=wavescope.Scope(arguments.per),
+        ops=wavescope.OpChoice("all" if arguments.all_ops else "kernels"),
+        rules=_rules(arguments.rules),
     )
+    return wavescope.SummaryOptions(kernels)
+
+
+def _rules(path: str | None) -> wavescope.NameRules | None:
+    return wavescope.NameRules.from_document(wavescope.read_rules(path)) if path else None
 
 
 COMMAND = Command(

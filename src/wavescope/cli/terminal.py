@@ -8,7 +8,7 @@ import sys
 from typing import TextIO, cast
 
 from wavescope.errors import WavescopeError
-from wavescope.render.escape import visible
+from wavescope.render.cells.escape import visible
 
 _PIPE_WIDTH = 120
 _COLOR_OF = {"error": "1;31", "hint": "1;36", "note": "1;33"}

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from wavescope.units import bytes_text, count_text, duration_text
+from wavescope.units import count_text, value_text
 
 if TYPE_CHECKING:
     from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Value
 
 MOST_ROWS = 50
 _MOST_CHARACTERS = 160
-_ABSENT = "-"
 _NUMBER_STYLE = ' style="text-align: right"'
-_SPELLED: dict[str, Callable[[int | float], str]] = {
-    "ns": duration_text,
-    "bytes": lambda value: bytes_text(int(value)),
-    "count": lambda value: count_text(int(value)),
-    "%": lambda value: f"{value:.1f}",
-    "GB/s": lambda value: f"{value:,.1f}",
-}
-"""By unit of a column: how its numbers read."""
 
 
 def result_html(result: Result) -> str:
@@ -74,16 +64,7 @@ def _cell_html(text: str, is_number: bool) -> str:
 
 def _cell(column: ResultColumn, value: Value) -> tuple[str, bool]:
     """The value as text in the column's unit, and whether it is a number."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return _ABSENT, True
-    if isinstance(value, str):
-        return value, False
-    if isinstance(value, bool):
-        return ("yes" if value else "no"), False
-    spelled = _SPELLED.get(column.unit.value)
-    if spelled is not None:
-        return spelled(value), True
-    return (str(value) if isinstance(value, int) else f"{value:,.4g}"), True
+    return value_text(value, column.unit.value), not isinstance(value, str | bool)
 
 
 def _findings_html(findings: Sequence[Finding]) -> str:

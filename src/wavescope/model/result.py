@@ -105,12 +105,16 @@ class ResultTable:
 
 
 def table_of(
-    name: str, title: str, columns: Sequence[ColumnOf[_Item]], items: Iterable[_Item]
+    name: str,
+    title: str,
+    columns: Sequence[ColumnOf[_Item]],
+    items: Iterable[_Item],
+    total_rows: int | None = None,
 ) -> ResultTable:
     """One row for each of `items`, its values found as each column says."""
     values = [column.value for column in columns]
     rows = [tuple(value(item) for value in values) for item in items]
-    return ResultTable(name, title, tuple(column.column for column in columns), rows)
+    return ResultTable(name, title, tuple(column.column for column in columns), rows, total_rows)
 
 
 class Severity(str, enum.Enum):

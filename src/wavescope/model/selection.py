@@ -18,32 +18,6 @@ from wavescope.units import parse_offset_ns
 
 
 @dataclass(frozen=True)
-class TimeBound:
-    """A point in time as users write it.
-
-    '25%' is a share of the trace's span, '10ms' an offset from its first event, and a bare
-    number an absolute timestamp in ns as the trace file shows it.
-    """
-
-    text: str
-
-    def resolve(self, first_ns: int, last_ns: int) -> int:
-        """The timestamp meant in a trace that spans [first_ns, last_ns)."""
-        text = self.text.strip()
-        if text.endswith("%"):
-            try:
-                share = float(text[:-1])
-            except ValueError:
-                raise UsageError(f"'{text}' is not a percentage") from None
-            if not 0 <= share <= 100:
-                raise UsageError(f"'{text}' is not between 0% and 100%")
-            return first_ns + round((last_ns - first_ns) * share / 100)
-        if re.fullmatch(r"[+-]?\d+", text):
-            return int(text)
-        return first_ns + parse_offset_ns(text)
-
-
-@dataclass(frozen=True)
 class Selection:
     """Conditions that all must hold; the empty selection is everything.
 
@@ -51,13 +25,17 @@ class Selection:
     belongs to a marker when it starts inside a range of that name on any thread.
     """
 
-    start: TimeBound | None = None
-    end: TimeBound | None = None
+    start: str | None = None
+    """As `timestamp_ns` reads it: '25%', '10ms' or a timestamp."""
+    end: str | None = None
     gpus: tuple[int, ...] = ()
     processes: tuple[int, ...] = ()
+    """As the operating system numbers them."""
     ranks: tuple[int, ...] = ()
-    name: str = ""
+    kernel: str = ""
+    """A regular expression that is found in the op's name."""
     marker: str = ""
+    """A regular expression that is found in the marker's text."""
 
     @property
     def is_everything(self) -> bool:
@@ -66,12 +44,12 @@ class Selection:
     def __str__(self) -> str:
         """The conditions in words, such as 'gpu 0,1; marker decode'."""
         parts = {
-            "from": self.start.text if self.start else "",
-            "until": self.end.text if self.end else "",
+            "from": self.start or "",
+            "until": self.end or "",
             "gpu": ",".join(map(str, self.gpus)),
             "pid": ",".join(map(str, self.processes)),
             "rank": ",".join(map(str, self.ranks)),
-            "kernel": self.name,
+            "kernel": self.kernel,
             "marker": self.marker,
         }
         return "; ".join(f"{name} {value}" for name, value in parts.items() if value)
@@ -114,8 +92,8 @@ def op_mask(
     mask = _host_mask(ops["start_ns"], window, ranges) & _process_mask(ops, processes)
     if selection.gpus:
         mask &= np.isin(ops["gpu"], selection.gpus)
-    if selection.name:
-        mask &= np.isin(ops["name"], matching_codes(trace.strings, ops["name"], selection.name))
+    if selection.kernel:
+        mask &= np.isin(ops["name"], matching_codes(trace.strings, ops["name"], selection.kernel))
     return mask
 
 
@@ -140,11 +118,31 @@ def time_window(trace: Trace, selection: Selection) -> tuple[int, int]:
     if selection.start is None and selection.end is None:
         return int(low), int(high)
     first, last = trace_span(trace)
-    start = selection.start.resolve(first, last) if selection.start else int(low)
-    end = selection.end.resolve(first, last) if selection.end else int(high)
+    start = int(low) if selection.start is None else timestamp_ns(selection.start, first, last)
+    end = int(high) if selection.end is None else timestamp_ns(selection.end, first, last)
     if start >= end:
         raise UsageError(f"the window is empty: it would start at {start} ns and end at {end} ns")
     return start, end
+
+
+def timestamp_ns(text: str, first_ns: int, last_ns: int) -> int:
+    """The point in time that `text` means in a trace that spans [first_ns, last_ns).
+
+    '25%' is a share of the trace's span, '10ms' an offset from its first event, and a bare
+    number an absolute timestamp in ns as the trace file shows it.
+    """
+    text = text.strip()
+    if text.endswith("%"):
+        try:
+            share = float(text[:-1])
+        except ValueError:
+            raise UsageError(f"'{text}' is not a percentage") from None
+        if not 0 <= share <= 100:
+            raise UsageError(f"'{text}' is not between 0% and 100%")
+        return first_ns + round((last_ns - first_ns) * share / 100)
+    if re.fullmatch(r"[+-]?\d+", text):
+        return int(text)
+    return first_ns + parse_offset_ns(text)
 
 
 def trace_span(trace: Trace) -> tuple[int, int]:

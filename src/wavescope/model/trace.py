@@ -9,9 +9,11 @@ trace.ops.to_pandas()
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +29,7 @@ from wavescope.model.op_kinds import op_classes, op_kinds
 from wavescope.model.source import Batch, Derivation, TraceSource, read_columns, read_metadata
 from wavescope.model.strings import StringTable
 
+_Part = TypeVar("_Part")
 ColumnLoader = Callable[[Sequence[str], Derivation | None], dict[str, Array]]
 TextLoader = Callable[[npt.NDArray[np.int64]], list[str]]
 
@@ -68,10 +71,14 @@ class TraceTable:
         """Whether a column is loaded or derived."""
         return name in self._columns
 
-    def forget(self, *names: str) -> None:
-        """Let go of columns that take memory; they are read again when they are next used."""
-        for name in names:
-            self._columns.pop(name, None)
+    @contextmanager
+    def borrowed(self) -> Iterator[None]:
+        """Columns that are first used inside are let go at the end: they may take much memory."""
+        kept = set(self._columns)
+        try:
+            yield
+        finally:
+            self._columns = {name: self._columns[name] for name in self._columns if name in kept}
 
     def __getitem__(self, name: str) -> Array:
         self.load(name)
@@ -179,6 +186,7 @@ class Trace(Closing):
     def __init__(self, source: TraceSource, tables: dict[str, TraceTable] | None = None) -> None:
         self.source = source
         self._tables = tables or {}
+        self._derived: dict[Callable[[Trace], Any], Any] = {}
 
     def table(self, spec: Table) -> TraceTable:
         """The table declared as `spec`."""
@@ -194,6 +202,13 @@ class Trace(Closing):
     @property
     def path(self) -> str:
         return self.source.path
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of its file, or of all files in its folder."""
+        path = Path(self.path)
+        files = (file for file in path.rglob("*") if file.is_file()) if path.is_dir() else (path,)
+        return sum(file.stat().st_size for file in files)
 
     @property
     def format(self) -> str:
@@ -271,6 +286,16 @@ class Trace(Closing):
             self.ops.code_counts("type"),
             self.ops.code_counts("name"),
         )
+
+    def derived(self, derive: Callable[[Trace], _Part]) -> _Part:
+        """What `derive` makes of this trace, made once: `trace.derived(gpu_timelines)`.
+
+        That is how analyses share their work: none need know which of them runs first.
+        """
+        if derive not in self._derived:
+            self._derived[derive] = derive(self)
+        part: _Part = self._derived[derive]
+        return part
 
     def with_tables(self, tables: Iterable[TraceTable]) -> Trace:
         """This trace with some tables replaced."""

@@ -16,10 +16,10 @@ from tests.serving_traces import VLLM_ROCM, Server, eager_decode, labelled, tens
 from wavescope.analyze.compare import CompareOptions, Part
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.launch_bound import launch_bound
-from wavescope.analyze.findings.thresholds import DEFAULT_THRESHOLDS
+from wavescope.analyze.page import report_of
 from wavescope.analyze.page.phases import REST
-from wavescope.analyze.page.trace_report import report_of
 from wavescope.analyze.phases import OUTSIDE, PhaseOptions
+from wavescope.analyze.quick_findings import DEFAULT_THRESHOLDS
 from wavescope.analyze.steps import StepOptions, steps_of
 from wavescope.collect.demo.generated_trace import DemoOptions, demo_trace
 from wavescope.model.trace import Trace

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.thread_trace_folders import a_capture, step
 
 from tests.builders import a_trace
+from tests.counters_builder import a_workload
 from wavescope.cli.main import main
 from wavescope.formats.wavescope.writing import write_trace
 
@@ -62,3 +64,22 @@ def trace_file(tmp_path: Path) -> Path:
     path = tmp_path / "trace.db"
     write_trace([maker.builder], path)
     return path
+
+
+@pytest.fixture
+def capture_folder(tmp_path: Path) -> Path:
+    """A wave of two instructions that waits 9 cycles."""
+    return (
+        a_capture()
+        .with_code(("s_waitcnt vmcnt(0)", "/k.py:2"), "s_endpgm")
+        .with_wave([step(1, stall=9), step(2)])
+        .write(tmp_path / "captured")
+    )
+
+
+@pytest.fixture
+def counter_folder(tmp_path: Path) -> Path:
+    """One dispatch of 1,000 ns with four waves."""
+    folder = tmp_path / "counters"
+    a_workload(folder).with_dispatch("gemm", 1_000, SQ_WAVES=4).write()
+    return folder

@@ -25,14 +25,18 @@ def test_pages_match_their_sources(tool: ModuleType) -> None:
 
 
 def test_every_command_and_flag_is_on_the_page(tool: ModuleType) -> None:
-    from wavescope.cli.main import COMMANDS, command_of
+    from wavescope.cli.commands import COMMANDS, command_of
 
     page = tool.commands_page()
     for entry in COMMANDS:
         assert f"## wavescope {entry.name}\n" in page
-        for action in command_of(entry).parser()._actions:
-            for flag in action.option_strings:
-                assert f"`{flag}`" in page or flag in {"-h", "--help"}
+        for kind in entry.forms:
+            assert f"### wavescope {entry.name} of a {kind.value}\n" in page
+        for each in (entry, *entry.forms.values()):
+            assert all(f"| `{alias}` | `" in page for alias in each.aliases)
+            for action in command_of(each).parser()._actions:
+                for flag in action.option_strings:
+                    assert f"`{flag}`" in page or flag in {"-h", "--help"}
 
 
 def test_every_column_is_on_the_page(tool: ModuleType) -> None:

@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from wavescope.cli.main import COMMANDS, CommandEntry, command_of, entry_for
+from wavescope.cli.commands import COMMANDS, CommandEntry, command_of, entry_for
 from wavescope.cli.options import (
     OutputFormat,
     OutputOptions,
@@ -18,11 +18,11 @@ from wavescope.cli.options import (
     selection_from,
 )
 from wavescope.errors import UsageError
-from wavescope.model.selection import Selection, TimeBound
+from wavescope.model.selection import Selection
 
 OWN_MEANING = {
-    ("analyze", "-n"),
-    ("profile", "-n"),
+    ("counters", "-n"),
+    ("counters collect", "-n"),
     ("phases", "--marker"),
     ("trace", "--kernel"),
     ("run", "--kernel"),
@@ -68,12 +68,12 @@ def test_all_filters_reach_the_selection() -> None:
     )
 
     assert selection_from(arguments) == Selection(
-        start=TimeBound("25%"),
-        end=TimeBound("10ms"),
+        start="25%",
+        end="10ms",
         gpus=(0, 1),
         processes=(42,),
         ranks=(3,),
-        name="gemm.*",
+        kernel="gemm.*",
         marker="decode",
     )
 

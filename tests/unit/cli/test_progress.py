@@ -12,7 +12,7 @@ import pytest
 
 from wavescope.cli import progress as progress_module
 from wavescope.cli.progress import Progress, bar_line
-from wavescope.render.escape import cell_width
+from wavescope.render.cells.escape import cell_width
 
 PATIENCE_S = 60
 

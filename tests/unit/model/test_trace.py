@@ -5,16 +5,34 @@ import numpy.typing as npt
 import pytest
 
 from tests.builders import a_trace
+from wavescope.model.selection import Selection, select
+from wavescope.model.trace import Trace
 
 
-def test_a_forgotten_column_is_read_again() -> None:
+def test_a_borrowed_column_is_read_again_and_others_stay() -> None:
     ops = a_trace().with_kernel("gemm", 3, 10).build().ops
-    before = ops["start_ns"]
+    kept = ops["end_ns"]
 
-    ops.forget("start_ns", "never_loaded")
+    with ops.borrowed():
+        before = ops["start_ns"]
 
+    assert (ops.has("start_ns"), ops.has("end_ns")) == (False, True)
     assert ops["start_ns"] is not before
     assert ops["start_ns"].tolist() == [3]
+    assert ops["end_ns"] is kept
+
+
+def test_what_is_derived_of_a_trace_is_made_once() -> None:
+    trace = a_trace().with_kernel("gemm", 3, 10).build()
+    made = []
+
+    def op_count(each: Trace) -> int:
+        made.append(each)
+        return len(each.ops)
+
+    assert (trace.derived(op_count), trace.derived(op_count)) == (1, 1)
+    assert made == [trace]
+    assert select(trace, Selection(gpus=(7,))).derived(op_count) == 0
 
 
 @pytest.mark.parametrize("rows", [slice(None), np.array([2, 0])])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.render.escape import cell_width, padded, shortened, visible
+from wavescope.render.cells.escape import cell_width, padded, shortened, visible
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit
-from wavescope.render.markdown import escaped, write_markdown
+from wavescope.render.results.markdown import escaped, write_markdown
 
 
 def test_a_result_becomes_headings_lists_and_tables() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from wavescope.analyze.counters.memory_chart import BOXES, FLOWS
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+from wavescope.render.cells.escape import cell_width
 from wavescope.render.counters.memory_chart import memory_chart_lines, memory_chart_svg
 from wavescope.render.counters.metric_tables import (
     NumberStyle,
@@ -16,8 +17,7 @@ from wavescope.render.counters.metric_tables import (
     reasons,
     write_metric_text,
 )
-from wavescope.render.escape import cell_width
-from wavescope.render.text import TextStyle
+from wavescope.render.results.text import TextStyle
 
 
 def a_table(*rows: tuple[Value, ...]) -> ResultTable:

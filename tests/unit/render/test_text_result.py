@@ -15,9 +15,9 @@ from wavescope.model.result import (
     Unit,
     Value,
 )
-from wavescope.render.escape import cell_width
-from wavescope.render.table_text import title_lines
-from wavescope.render.text import TextStyle, write_text
+from wavescope.render.cells.escape import cell_width
+from wavescope.render.cells.layout import title_lines
+from wavescope.render.results.text import TextStyle, write_text
 
 COLUMNS = (
     ResultColumn("name", "Kernel", Unit.NAME),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
-from wavescope.render.values import fact_label, fact_text, spelled_column, spelled_columns
+from wavescope.render.cells.columns import fact_label, fact_text, format_column, format_columns
 
 
 @pytest.mark.parametrize(
@@ -30,28 +30,28 @@ from wavescope.render.values import fact_label, fact_text, spelled_column, spell
 def test_a_column_is_spelled_in_one_unit(
     unit: Unit, values: list[Value], shown_unit: str, cells: list[str]
 ) -> None:
-    column = spelled_column(ResultColumn("x", "X", unit), values)
+    column = format_column(ResultColumn("x", "X", unit), values)
 
     assert (column.unit, column.cells) == (shown_unit, cells)
 
 
 def test_a_unit_is_not_repeated_below_a_title_that_has_it() -> None:
-    assert spelled_column(ResultColumn("p", "Busy %", Unit.PERCENT), [1.0]).unit == ""
-    assert spelled_column(ResultColumn("b", "GB/s", Unit.GB_PER_S), [1.0]).unit == ""
+    assert format_column(ResultColumn("p", "Busy %", Unit.PERCENT), [1.0]).unit == ""
+    assert format_column(ResultColumn("b", "GB/s", Unit.GB_PER_S), [1.0]).unit == ""
 
 
 def test_numbers_are_told_from_texts() -> None:
-    assert spelled_column(ResultColumn("gpu", "GPU"), [0, None]).is_number
-    assert not spelled_column(ResultColumn("host", "Host"), [None, None]).is_number
-    assert not spelled_column(ResultColumn("mixed", "Mixed"), [1, "a"]).is_number
+    assert format_column(ResultColumn("gpu", "GPU"), [0, None]).is_number
+    assert not format_column(ResultColumn("host", "Host"), [None, None]).is_number
+    assert not format_column(ResultColumn("mixed", "Mixed"), [1, "a"]).is_number
 
 
 def test_columns_without_any_value_are_not_shown() -> None:
     columns = (ResultColumn("a", "A"), ResultColumn("b", "B"))
     table = ResultTable("t", "T", columns, [(None, 1), (None, 2)])
 
-    assert [column.title for column in spelled_columns(table)] == ["B"]
-    assert [column.title for column in spelled_columns(ResultTable("t", "T", columns))] == [
+    assert [column.title for column in format_columns(table)] == ["B"]
+    assert [column.title for column in format_columns(ResultTable("t", "T", columns))] == [
         "A",
         "B",
     ]
@@ -80,7 +80,7 @@ def test_columns_that_are_compared_have_one_unit() -> None:
     columns = tuple(ResultColumn(name, name, Unit.NS) for name in names)
     rows: list[tuple[Value, ...]] = [(900_000, 2_000_000, 1_100_000), (700_000, 1_000, -699_000)]
 
-    base, new, _ = spelled_columns(ResultTable("t", "T", columns, rows))
+    base, new, _ = format_columns(ResultTable("t", "T", columns, rows))
 
     assert (base.unit, base.cells) == ("us", ["900.0", "700.0"])
     assert (new.unit, new.cells) == ("us", ["2,000.0", "1.0"])

@@ -20,11 +20,11 @@ from wavescope.analyze.compare.operators import (
 )
 from wavescope.analyze.ops.categories import op_categories
 from wavescope.analyze.ops.op_labels import op_labels
-from wavescope.analyze.ops.scopes import index_type
 from wavescope.analyze.phases import PhaseAssignment, phases_of
 from wavescope.analyze.steps import StepOptions, Steps, steps_of
 from wavescope.arrays.array_types import Array
 from wavescope.arrays.coded_columns import code_counts
+from wavescope.arrays.distinct_values import index_type
 from wavescope.arrays.group_sums import group_sums
 from wavescope.arrays.intervals import lengths_ns
 from wavescope.model.op_kinds import OpKind

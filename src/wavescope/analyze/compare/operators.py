@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.op_links import op_links
-from wavescope.analyze.ops.scopes import distinct
 from wavescope.arrays.array_types import Array
+from wavescope.arrays.distinct_values import distinct
 from wavescope.model.trace import Trace, TraceTable
 
 Numbers = npt.NDArray[np.int64]

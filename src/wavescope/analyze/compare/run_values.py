@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from wavescope.analyze.compare.effects import TestOptions
 from wavescope.analyze.compare.figures import FigureOptions, TraceFigures, coverage_percent
-from wavescope.analyze.ops.scopes import distinct
 from wavescope.analyze.steps import Steps
+from wavescope.arrays.distinct_values import distinct
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.model.trace import Trace
 

@@ -9,16 +9,15 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.findings.idle_gaps import IdleGaps, idle_gaps
-from wavescope.analyze.findings.thresholds import DEFAULT_THRESHOLDS, Thresholds
-from wavescope.analyze.ops.categories import OpCategories, op_categories
+from wavescope.analyze.ops.gaps import IdleGaps, idle_gaps
 from wavescope.analyze.ops.gpu_timelines import GpuTimeline, gpu_timelines
 from wavescope.analyze.ops.op_labels import OpLabels, op_labels
 from wavescope.analyze.ops.op_links import OpLinks, op_links
-from wavescope.analyze.ops.scopes import index_type
+from wavescope.analyze.ops.utilization import GpuUtilization, gpu_utilizations
 from wavescope.analyze.phases import PhaseAssignment, phases_of
-from wavescope.analyze.summary.utilization import GpuUtilization, gpu_utilizations
+from wavescope.analyze.quick_findings import DEFAULT_THRESHOLDS, Thresholds
 from wavescope.arrays.array_types import Array
+from wavescope.arrays.distinct_values import index_type
 from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
 from wavescope.arrays.intervals import sum_of_lengths_ns
 from wavescope.model.op_kinds import OpClass, OpKind
@@ -38,9 +37,9 @@ class FindingContext:
     def __post_init__(self) -> None:
         self.trace.ops.load(*_OP_COLUMNS)
 
-    @cached_property
+    @property
     def timelines(self) -> Sequence[GpuTimeline]:
-        return gpu_timelines(self.trace)
+        return self.trace.derived(gpu_timelines)
 
     @cached_property
     def utilizations(self) -> list[GpuUtilization]:
@@ -51,20 +50,16 @@ class FindingContext:
         """Of each GPU the gaps that are more than the GPU's own step from op to op."""
         return idle_gaps(self.trace, self.timelines, int(self.thresholds.back_to_back_ns))
 
-    @cached_property
+    @property
     def phases(self) -> PhaseAssignment:
-        return phases_of(self.trace)
+        return self.trace.derived(phases_of)
 
-    @cached_property
-    def categories(self) -> OpCategories:
-        return op_categories(self.trace)
-
-    @cached_property
+    @property
     def links(self) -> OpLinks | None:
         """Which call caused which op; None when the trace has no host calls."""
         if not len(self.trace.links) or not len(self.trace.calls):
             return None
-        return op_links(self.trace)
+        return self.trace.derived(op_links)
 
     @property
     def durations_ns(self) -> Array:
@@ -85,10 +80,10 @@ class FindingContext:
         kernels &= trace.op_class == OpClass.COMPUTE
         return kernels
 
-    @cached_property
+    @property
     def labels(self) -> OpLabels:
         """The names of all ops, by type where they have none."""
-        return op_labels(self.trace, self.trace.ops)
+        return self.trace.derived(op_labels)
 
     @cached_property
     def label_of_op(self) -> npt.NDArray[np.integer]:

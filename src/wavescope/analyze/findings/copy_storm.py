@@ -7,8 +7,8 @@ import re
 from typing import NamedTuple
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.evidence_sql import labelled_ops_sql
 from wavescope.analyze.ops.categories import meaning_of_label
+from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.model.result import Finding, Severity
 from wavescope.names.kernel_meaning import COPY_FILL
 from wavescope.names.kernel_names import short_name
@@ -98,7 +98,7 @@ def _finding(kind: _Kind, members: list[_Copies], share: float) -> Finding:
         "trace",
         gain_percent=share,
         gain_basis="none of these copies or fills left",
-        sql=labelled_ops_sql([each.text for each in members[:_MOST_NAMES]]),
+        sql=evidence_sql.labelled_ops_sql([each.text for each in members[:_MOST_NAMES]]),
         numbers={
             "kind": kind.value,
             "name": members[0].text,

@@ -8,9 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.evidence_sql import longest_calls_sql
-from wavescope.analyze.findings.like_calls import by_launch_size, calls_of, nearest_rank_median
+from wavescope.analyze.findings.same_shape_calls import (
+    by_launch_size,
+    calls_of,
+    nearest_rank_median,
+)
 from wavescope.analyze.ops.categories import meaning_of_label
+from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.arrays.coded_columns import blocks, looked_up
 from wavescope.model.result import Finding, Severity
 from wavescope.names.kernel_meaning import COPY_FILL
@@ -108,7 +112,7 @@ def _finding(context: FindingContext, each: _Outliers) -> Finding:
         f"kernel {name}",
         gain_percent=share,
         gain_basis="all calls as short as the median",
-        sql=longest_calls_sql(text),
+        sql=evidence_sql.longest_calls_sql(text),
         numbers={
             "name": text,
             "calls": each.calls,

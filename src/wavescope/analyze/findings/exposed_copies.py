@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.evidence_sql import copies_sql
-from wavescope.analyze.summary.utilization import GpuUtilization
+from wavescope.analyze.ops.utilization import GpuUtilization
+from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Finding, Severity
 from wavescope.units import duration_text
@@ -44,7 +44,7 @@ def _finding(context: FindingContext, gpu: GpuUtilization, share: float) -> Find
         f"gpu {gpu.gpu}",
         gain_percent=share,
         gain_basis="all copies hidden behind other work",
-        sql=copies_sql(gpu.gpu),
+        sql=evidence_sql.copies_sql(gpu.gpu),
         numbers={
             "gpu": gpu.gpu,
             "copies": len(rows),

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.evidence_sql import gaps_sql
-from wavescope.analyze.findings.like_calls import nearest_rank_median
+from wavescope.analyze.findings.same_shape_calls import nearest_rank_median
+from wavescope.analyze.quick_findings.evidence_sql import gaps_sql
 from wavescope.arrays.array_types import Array
 from wavescope.arrays.coded_columns import code_counts, looked_up
 from wavescope.arrays.group_sums import group_sums

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.evidence_sql import coverage_sql
-from wavescope.analyze.summary.coverage_sentence import coverage_sentence
+from wavescope.analyze.ops.coverage import coverage_sentence
+from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.model.result import Finding, Severity
 
 ID = "low-coverage"
@@ -34,7 +34,7 @@ def low_coverage(context: FindingContext) -> list[Finding]:
             "record again with a mode that times what is missing (`wavescope trace --mode full` "
             "for graph replays) before acting on other findings",
             "trace",
-            sql=coverage_sql(),
+            sql=evidence_sql.coverage_sql(),
             numbers={
                 "seen": seen,
                 "timed": timed,

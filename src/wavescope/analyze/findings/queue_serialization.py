@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.evidence_sql import queues_sql
 from wavescope.analyze.ops.gpu_timelines import GpuTimeline, QueueTimeline, SortedOps
+from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.model.result import Finding, Severity
 from wavescope.units import duration_text
 
@@ -81,7 +81,7 @@ def _finding(
         f"gpu {timeline.gpu}",
         gain_percent=gain,
         gain_basis="all queues hidden behind the busiest, if nothing depends on the order",
-        sql=queues_sql(timeline.gpu),
+        sql=evidence_sql.queues_sql(timeline.gpu),
         numbers={
             "gpu": timeline.gpu,
             "queues": len(queues),

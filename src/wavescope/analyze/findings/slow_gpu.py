@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.evidence_sql import by_gpu_sql
-from wavescope.analyze.ops.scopes import distinct, paired
+from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.arrays.coded_columns import code_counts
+from wavescope.arrays.distinct_values import distinct, paired
 from wavescope.arrays.group_sums import group_sums
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.result import Finding, Severity
@@ -120,7 +120,7 @@ def _finding(
         f"gpu {gpu}",
         gain_percent=100 * (own_ns - others_ns) / own_ns,
         gain_basis="the slowest GPU as fast as the median of the others",
-        sql=by_gpu_sql([texts[label] for label in worst]),
+        sql=evidence_sql.by_gpu_sql([texts[label] for label in worst]),
         numbers={
             "gpu": gpu,
             "rank": rank,

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.evidence_sql import short_kernels_sql
-from wavescope.analyze.ops.scopes import paired
+from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.arrays.coded_columns import code_counts
+from wavescope.arrays.distinct_values import paired
 from wavescope.arrays.row_groups import grouped_rows
 from wavescope.model.result import Finding, Severity
 from wavescope.names.kernel_names import short_name
@@ -90,7 +90,7 @@ def _finding(
         "trace",
         gain_percent=share,
         gain_basis="all of them fused into their neighbours, their time gone; gaps not counted",
-        sql=short_kernels_sql(limit_ns),
+        sql=evidence_sql.short_kernels_sql(limit_ns),
         numbers={
             "tiny_count": tiny_count,
             "kernel_count": kernel_count,

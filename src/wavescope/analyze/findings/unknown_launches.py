@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.evidence_sql import unlinked_sql
+from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.model.result import Finding, Severity
 
 ID = "unknown-launches"
@@ -33,7 +33,7 @@ def unknown_launches(context: FindingContext) -> list[Finding]:
             "phases and causes of gaps go by time for them; tools that drop such ops report less "
             "GPU time than there was",
             "trace",
-            sql=unlinked_sql(),
+            sql=evidence_sql.unlinked_sql(),
             numbers={
                 "unlinked": count,
                 "ops": whole,

@@ -72,7 +72,7 @@ _COLUMNS = (
 
 def categories(trace: Trace, rules: CategoryRules | None = None) -> Result:
     """Table `categories`, largest total first; the share of "other" as a fact."""
-    found = op_categories(trace, rules)
+    found = trace.derived(op_categories) if rules is None else op_categories(trace, rules)
     codes, durations = found.codes, trace.op_length_ns
     working = trace.op_kind != OpKind.BARRIER
     if not working.all():

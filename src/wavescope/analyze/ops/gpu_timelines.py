@@ -137,7 +137,7 @@ def gpu_timelines(trace: Trace) -> list[GpuTimeline]:
             _by_class(queue.ops, starts[lane], ends[lane], classes[lane])
             for queue, (_, lane) in zip(lanes, members, strict=True)
         ]
-        timelines.append(GpuTimeline(gpu, tuple(lanes), *_united(by_class)))
+        timelines.append(GpuTimeline(gpu, tuple(lanes), *_all_queues(by_class)))
     return timelines
 
 
@@ -149,7 +149,7 @@ def _by_class(ops: SortedOps, starts: Times, ends: Times, classes: Array) -> lis
     return [SortedOps.of(starts[mask], ends[mask]) for mask in members]
 
 
-def _united(by_class: Sequence[Sequence[SortedOps]]) -> tuple[SortedOps, ClassTimes]:
+def _all_queues(by_class: Sequence[Sequence[SortedOps]]) -> tuple[SortedOps, ClassTimes]:
     """What all queues of a GPU did together, given the ops of each class on each queue.
 
     There may be as many stretches as ops: those of classes are let go once they are added up.

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.ops.scopes import distinct, index_type
+from wavescope.analyze.ops.categories import meaning_of_label
 from wavescope.arrays.array_types import Array
 from wavescope.arrays.coded_columns import looked_up
+from wavescope.arrays.distinct_values import distinct, index_type
 from wavescope.model.op_kinds import OpKind, kind_of_type
 from wavescope.model.trace import Trace, TraceTable
+from wavescope.names.kernel_meaning import KernelMeaning
 from wavescope.names.kernel_names import short_name
 
 NO_NAME = "(no name)"
@@ -33,11 +36,12 @@ class OpLabels:
         return looked_up(value_of_label[self._label_of_code], self._codes)
 
 
-def op_labels(trace: Trace, ops: TraceTable) -> OpLabels:
-    """The labels of `ops`, which are of `trace`.
+def op_labels(trace: Trace, ops: TraceTable | None = None) -> OpLabels:
+    """The labels of all ops of `trace`, or of some of them.
 
     Copies and fills are called by their type, such as `CopyHostToDevice`.
     """
+    ops = trace.ops if ops is None else ops
     ops.load("name", "type")
     used = ops.code_counts("name").codes
     texts = [trace.strings[code] for code in used.tolist()]
@@ -76,3 +80,25 @@ def short_op_name(trace: Trace, row: int) -> str:
     """What people call the op in a row of the trace's `ops`."""
     name = trace.strings[int(trace.ops["name"][row])]
     return short_name(name) if name else _label_of_type(trace.strings[int(trace.ops["type"][row])])
+
+
+class NamedOps(NamedTuple):
+    """Short names in alphabetical order, what each is, and the name of each op."""
+
+    names: list[str]
+    meanings: list[KernelMeaning]
+    of_op: Array
+
+
+def named_ops(trace: Trace) -> NamedOps:
+    """All ops; copies and fills without a name are called by their type."""
+    labels = trace.derived(op_labels)
+    short = [short_name(text) for text in labels.texts]
+    names = sorted(set(short))
+    number = {name: index for index, name in enumerate(names)}
+    meaning_by_name = {
+        name: meaning_of_label(text)
+        for name, text in zip(reversed(short), reversed(labels.texts), strict=True)
+    }
+    of_label = np.array([number[name] for name in short], index_type(len(names)))
+    return NamedOps(names, [meaning_by_name[name] for name in names], labels.for_each_op(of_label))

@@ -1,0 +1,22 @@
+"""Everything that the page of a trace, or of several beside each other, shows."""
+
+from wavescope.analyze.page.time_shares import HotKernels
+from wavescope.analyze.page.trace_report import (
+    KernelDurations,
+    ReportOptions,
+    TraceReport,
+    report_of,
+)
+from wavescope.analyze.page.trace_trends import Metric, Trends, change_percent, trends
+
+__all__ = [
+    "HotKernels",
+    "KernelDurations",
+    "Metric",
+    "ReportOptions",
+    "TraceReport",
+    "Trends",
+    "change_percent",
+    "report_of",
+    "trends",
+]

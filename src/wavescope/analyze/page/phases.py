@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.analyze.page.colouring import Colouring
 from wavescope.analyze.phases import OUTSIDE, PhaseAssignment, PhaseSource
+from wavescope.analyze.timeline import Colouring
 from wavescope.arrays.array_types import Array
 from wavescope.arrays.coded_columns import looked_up
 from wavescope.arrays.group_sums import group_sums

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.find_all import findings_of
-from wavescope.analyze.ops.gpu_timelines import GpuTimeline
-from wavescope.analyze.page.class_shares import SharedTime, class_shares
-from wavescope.analyze.page.colouring import Colouring
+from wavescope.analyze.findings import findings
+from wavescope.analyze.ops.categories import op_categories
+from wavescope.analyze.ops.gpu_timelines import gpu_timelines
+from wavescope.analyze.ops.op_labels import NamedOps, named_ops
+from wavescope.analyze.overview import overview
 from wavescope.analyze.page.duration_histograms import DurationHistograms, duration_histograms
-from wavescope.analyze.page.hot_kernels import HotKernels, hot_kernels
-from wavescope.analyze.page.named_ops import NamedOps, named_ops
 from wavescope.analyze.page.phases import phase_colouring
-from wavescope.analyze.page.timeline import Timeline, TimelineOptions, timeline
-from wavescope.analyze.phases import forget_launch_sizes, load_launch_sizes
+from wavescope.analyze.page.time_shares import HotKernels, SharedTime, class_shares, hot_kernels
+from wavescope.analyze.phases import phases_of
 from wavescope.analyze.steps import steps_of, steps_result
-from wavescope.analyze.summary.copies import copies
-from wavescope.analyze.summary.coverage import coverage
-from wavescope.analyze.summary.gaps import GapOptions, gaps
-from wavescope.analyze.summary.host_calls import host_calls
-from wavescope.analyze.summary.kernel_summary import (
+from wavescope.analyze.summary import (
+    GapOptions,
     KernelSummaryOptions,
     OpChoice,
-    kernel_summary,
+    SummaryOptions,
+    summarize,
 )
-from wavescope.analyze.summary.launch_latency import launch_latency
-from wavescope.analyze.summary.overview import overview
-from wavescope.analyze.summary.utilization import utilization
+from wavescope.analyze.timeline import Colouring, OpNames, Timeline, TimelineOptions, timeline
 from wavescope.arrays.array_types import Array
 from wavescope.arrays.coded_columns import looked_up
 from wavescope.model.result import Finding, Result
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_meaning import ATTENTION
 
-_CAUSE_COLUMNS = ("marker", "thread")
+_OP_COLUMNS = ("id", "gpu", "queue", "start_ns", "end_ns", "name", "type", "process", "marker")
+"""What all parts of a report need, read in one pass over the file."""
+
+
+_SUMMARY = SummaryOptions(KernelSummaryOptions(ops=OpChoice.ALL), GapOptions(largest=25))
+"""Copies and fills are listed among the kernels, and more of the gaps than on a screen."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +43,21 @@ class ReportOptions:
     """How much of a trace its report keeps."""
 
     timeline: TimelineOptions = field(default_factory=TimelineOptions)
-    gaps: int = 25
+    summary: SummaryOptions = field(default=_SUMMARY)
     hot_kernels: int = 10
     histograms: int = 200
     """Kernels, by time, of which the durations are shown."""
+
+    @classmethod
+    def for_one_of(cls, trace_count: int) -> ReportOptions:
+        """How much of each of several traces one page has room for."""
+        whole = TimelineOptions()
+        share = TimelineOptions(
+            bins=whole.bins // trace_count,
+            ops=whole.ops // trace_count,
+            markers=whole.markers // trace_count,
+        )
+        return cls(timeline=share)
 
 
 @dataclass(frozen=True)
@@ -59,13 +66,6 @@ class KernelDurations:
 
     names: list[str]
     histograms: DurationHistograms
-
-
-class OpNames(NamedTuple):
-    """Short names, and for each single op of a timeline the place of its own."""
-
-    names: list[str]
-    of_op: npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
@@ -99,23 +99,16 @@ class TraceReport:
 def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport:
     """The report's data; names are as long as the trace has them."""
     options = options or ReportOptions()
-    context = FindingContext(trace)
-    durations_ns = context.durations_ns
-    named = named_ops(trace)
-    found = context.categories
+    trace.ops.load(*_OP_COLUMNS)
+    found = trace.derived(op_categories)
     categories = Colouring.of_used("category", "Category", found.labels, found.codes)
-    if ATTENTION in categories.labels:
-        # Read in one pass, and let go soon: little needs these columns, and they are large.
-        load_launch_sizes(trace, "correlation", "size_bytes")
-    copied = copies(trace)
-    trace.ops.forget("size_bytes")
-    phases, steps = _phases_and_steps(context, categories)
-    findings = findings_of(context)
-    timelines = context.timelines
-    del context  # with gaps and phases that are large and not needed any more
-    summary = _summary(trace, timelines, copied, options)
+    with trace.ops.borrowed():
+        phases, steps = _phases_and_steps(trace, ATTENTION in categories.labels)
+    told = findings(trace)
+    summary = summarize(trace, options.summary)
     colourings = [categories, *([phases] if phases else [])]
-    drawn = timeline(trace, timelines, colourings, options.timeline)
+    drawn = timeline(trace, trace.derived(gpu_timelines), colourings, options.timeline)
+    named, durations_ns = named_ops(trace), trace.op_length_ns
     return TraceReport(
         overview(trace),
         summary,
@@ -125,44 +118,24 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
         hot_kernels(phases or _everything(trace), named, durations_ns, options.hot_kernels),
         steps,
         _kernel_durations(summary, named, durations_ns, options.histograms),
-        findings,
+        told,
     )
 
 
 def _phases_and_steps(
-    context: FindingContext, categories: Colouring
+    trace: Trace, is_language_model: bool
 ) -> tuple[Colouring | None, Result | None]:
     """The phases, and the steps of a language model, which is known by its attention kernels."""
-    trace, durations_ns = context.trace, context.durations_ns
-    phases = context.phases
-    colouring = phase_colouring(durations_ns, phases)
-    if ATTENTION not in categories.labels:
-        trace.ops.forget(*_CAUSE_COLUMNS)
+    phases = trace.derived(phases_of)
+    colouring = phase_colouring(trace.op_length_ns, phases)
+    if not is_language_model:
         return colouring, None
     steps = steps_of(
         trace,
         marked=None if phases.marked is None else phases.marked.marked_ops,
         repeated=None if phases.found is None else phases.found.steps,
     )
-    result = steps_result(steps, phases.labels, phases.codes)
-    trace.ops.forget(*_CAUSE_COLUMNS, "correlation")
-    forget_launch_sizes(trace)
-    return colouring, result
-
-
-def _summary(
-    trace: Trace, timelines: Sequence[GpuTimeline], copied: Result, options: ReportOptions
-) -> Result:
-    """What `wavescope summary` shows, copies and fills listed among the kernels."""
-    parts = [
-        kernel_summary(trace, KernelSummaryOptions(ops=OpChoice.ALL)),
-        utilization(trace, timelines=timelines),
-        gaps(trace, GapOptions(largest=options.gaps), timelines=timelines),
-        copied,
-    ]
-    if len(trace.calls):
-        parts += [host_calls(trace), launch_latency(trace)]
-    return Result("Summary").extend([*parts, coverage(trace)])
+    return colouring, steps_result(steps, phases.labels, phases.codes)
 
 
 def _everything(trace: Trace) -> Colouring:

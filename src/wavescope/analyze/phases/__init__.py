@@ -6,7 +6,6 @@ from wavescope.analyze.phases.assignment import (
     PhaseSource,
     phases_of,
 )
-from wavescope.analyze.phases.found import forget_launch_sizes, load_launch_sizes
 from wavescope.analyze.phases.name_signs import PhaseRules
 from wavescope.analyze.phases.paths import PhaseScope
 from wavescope.analyze.phases.tables import PhaseOptions, phases_result
@@ -18,8 +17,6 @@ __all__ = [
     "PhaseRules",
     "PhaseScope",
     "PhaseSource",
-    "forget_launch_sizes",
-    "load_launch_sizes",
     "phases_of",
     "phases_result",
 ]

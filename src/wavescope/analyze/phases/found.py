@@ -41,11 +41,6 @@ def load_launch_sizes(trace: Trace, *also: str) -> None:
         trace.ops.derive(_LAUNCH_COLUMNS, _derived, also)
 
 
-def forget_launch_sizes(trace: Trace) -> None:
-    """Let go of what was read."""
-    trace.ops.forget(_WORK_ITEMS, _GROUP_ITEMS)
-
-
 def launch_sizes(trace: Trace, rows: Numbers) -> Reals:
     """log2 of the work-items of each op, NaN where the trace does not know."""
     sizes: Reals = trace.ops[_WORK_ITEMS][rows].astype(np.float64)

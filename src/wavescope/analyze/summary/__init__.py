@@ -1,0 +1,24 @@
+"""Where the time of a trace goes, and what a trace holds."""
+
+from wavescope.analyze.summary.busy_time import utilization
+from wavescope.analyze.summary.gaps import GapOptions
+from wavescope.analyze.summary.kernels import (
+    KernelNaming,
+    KernelSummaryOptions,
+    OpChoice,
+    Scope,
+    kernel_summary,
+)
+from wavescope.analyze.summary.trace_summary import SummaryOptions, summarize
+
+__all__ = [
+    "GapOptions",
+    "KernelNaming",
+    "KernelSummaryOptions",
+    "OpChoice",
+    "Scope",
+    "SummaryOptions",
+    "kernel_summary",
+    "summarize",
+    "utilization",
+]

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.op_links import op_links, rows_of_ids
-from wavescope.analyze.ops.scopes import Scope, ScopeIndex, combine, distinct, scope_index
+from wavescope.analyze.summary.kernels import Scope, ScopeIndex, combine, scope_index
+from wavescope.arrays.distinct_values import distinct
 from wavescope.arrays.group_statistics import group_statistics
 from wavescope.model import columns as declared
 from wavescope.model.columns import UNKNOWN
@@ -82,7 +83,7 @@ def _sizes(trace: Trace, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
     launches = trace.table(declared.COPIES)
     if (sizes != UNKNOWN).all() or not len(launches):
         return sizes
-    links = op_links(trace)
+    links = trace.derived(op_links)
     call_of_op = np.full(len(trace.ops), UNKNOWN, np.int64)
     call_of_op[links.op_rows] = trace.calls["id"][links.call_rows]
     # A call's arguments are found by its id, which need not be in order there.

@@ -71,6 +71,17 @@ def read_workload(folder: Path) -> CounterTable:
     )
 
 
+def is_workload(folder: Path) -> bool:
+    """Whether the folder, or one inside it, holds counters, told by the names of its files.
+
+    A folder around workloads cannot be read itself: what is said then names the one inside.
+    """
+    entries = list(folder.iterdir())
+    return any(_is_counter_file(entry.name) for entry in entries if entry.is_file()) or any(
+        (entry / JOINED_FILE).is_file() for entry in entries if entry.is_dir()
+    )
+
+
 def _file_names(folder: Path) -> list[str]:
     try:
         names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())

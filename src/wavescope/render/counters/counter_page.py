@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from wavescope.model.result import Result, ResultTable, Value
+from wavescope.render.cells.columns import fact_label, fact_text
 from wavescope.render.counters.metric_tables import (
     NumberStyle,
     common_reason,
@@ -18,7 +19,6 @@ from wavescope.render.html.findings import findings_html
 from wavescope.render.html.markup import Html, bounded, element, joined
 from wavescope.render.html.page import Page, Section
 from wavescope.render.html.tables import TableColumn, TableView, are_shares, table_html
-from wavescope.render.values import fact_label, fact_text
 from wavescope.units import count_text
 
 _MOST_ROWS = 400

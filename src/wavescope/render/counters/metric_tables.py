@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
-from wavescope.render.csv_rows import write_rows
-from wavescope.render.escape import visible
-from wavescope.render.markdown import escaped, table_head, table_row, write_markdown
-from wavescope.render.table_text import laid_out
-from wavescope.render.text import TextStyle, left_out_note, write_text
-from wavescope.render.values import SpelledColumn, spelled_column
+from wavescope.render.cells.columns import FormattedColumn, format_column
+from wavescope.render.cells.escape import visible
+from wavescope.render.cells.layout import layout_table
+from wavescope.render.results.csv_rows import write_rows
+from wavescope.render.results.markdown import escaped, table_head, table_row, write_markdown
+from wavescope.render.results.text import TextStyle, left_out_note, write_text
 from wavescope.units import NS_PER, count_text
 
 NOT_AVAILABLE = "N/A"
@@ -76,14 +76,14 @@ def is_metric_table(table: ResultTable) -> bool:
     return {"id", "note"} <= names
 
 
-def spelled_metrics(table: ResultTable, numbers: NumberStyle) -> list[SpelledColumn]:
+def spelled_metrics(table: ResultTable, numbers: NumberStyle) -> list[FormattedColumn]:
     """The columns for people: notes are told apart, below the table."""
     return [spelled for _, spelled in shown_columns(table, numbers)]
 
 
 def shown_columns(
     table: ResultTable, numbers: NumberStyle
-) -> list[tuple[ResultColumn, SpelledColumn]]:
+) -> list[tuple[ResultColumn, FormattedColumn]]:
     """The columns that people are shown, as declared and as spelled."""
     metrics = is_metric_table(table)
     rows = _in_time_unit(table, numbers.time_unit) if metrics and numbers.time_unit else table.rows
@@ -99,7 +99,7 @@ def shown_columns(
         elif not metrics and values and all(value is None for value in values):
             continue
         else:
-            spelled = spelled_column(column, values)
+            spelled = format_column(column, values)
         shown.append((column, spelled))
     return shown
 
@@ -163,18 +163,20 @@ def _listed(ids: Sequence[str]) -> str:
     return shown + (f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else "")
 
 
-def _numbers(column: ResultColumn, values: Sequence[Value], numbers: NumberStyle) -> SpelledColumn:
+def _numbers(
+    column: ResultColumn, values: Sequence[Value], numbers: NumberStyle
+) -> FormattedColumn:
     cells = [number_text(value, numbers.decimals) for value in values]
-    return SpelledColumn(visible(column.title), "", cells, True)
+    return FormattedColumn(visible(column.title), "", cells, True)
 
 
-def _times(column: ResultColumn, values: Sequence[Value], numbers: NumberStyle) -> SpelledColumn:
+def _times(column: ResultColumn, values: Sequence[Value], numbers: NumberStyle) -> FormattedColumn:
     divisor = NS_PER[numbers.time_unit]
     cells = [
         number_text(value / divisor if isinstance(value, int | float) else value, numbers.decimals)
         for value in values
     ]
-    return SpelledColumn(visible(column.title), numbers.time_unit, cells, True)
+    return FormattedColumn(visible(column.title), numbers.time_unit, cells, True)
 
 
 def _table_text(table: ResultTable, style: TextStyle, numbers: NumberStyle) -> str:
@@ -182,7 +184,7 @@ def _table_text(table: ResultTable, style: TextStyle, numbers: NumberStyle) -> s
         return "(no rows)"
     if reason := common_reason(table):
         return f"{visible(reason)} (all {count_text(len(table.rows))} rows)"
-    layout = laid_out(spelled_metrics(table, numbers), style.width)
+    layout = layout_table(spelled_metrics(table, numbers), style.width)
     lines = layout.header() + layout.body()
     total = len(table.rows) if table.total_rows is None else table.total_rows
     if total > len(table.rows):

@@ -13,12 +13,12 @@ from typing import Any
 
 from wavescope.errors import MachineError, UsageError
 from wavescope.model.result import Result
+from wavescope.render.cells.columns import fact_label, fact_text
 from wavescope.render.counters.counter_page import CounterWords, metric_table_html
 from wavescope.render.counters.metric_tables import NumberStyle
 from wavescope.render.counters.roofline_vega import NamedRoofline, roofline_spec
 from wavescope.render.html.markup import Html, bounded, element, joined
 from wavescope.render.html.page import Page, Section, write_page
-from wavescope.render.values import fact_label, fact_text
 
 SUFFIXES = (".html", ".svg", ".png", ".json")
 

@@ -13,7 +13,7 @@ from wavescope.analyze.counters.roofline import (
     rate_lines,
     rate_unit,
 )
-from wavescope.render.escape import shortened, visible
+from wavescope.render.cells.escape import shortened, visible
 
 _HEIGHT = 20
 _LABEL_WIDTH = 9

@@ -14,7 +14,7 @@ from wavescope.analyze.counters.roofline import (
     rate_lines,
     rate_unit,
 )
-from wavescope.render.escape import shortened, visible
+from wavescope.render.cells.escape import shortened, visible
 
 _LEAST_X, _GREATEST_X = 0.01, 1000.0
 _LEVELS = ("HBM", "L2", "vL1D", "LDS")

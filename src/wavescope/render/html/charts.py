@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from wavescope.render.html.markup import Html, bounded, element
-from wavescope.render.html.series import series_of
 from wavescope.units import count_text, duration_text
 
 _LABEL_FROM_PERCENT = 7.0
@@ -186,3 +186,134 @@ def _place(edges_ns: Sequence[float], value_ns: float) -> float:
         if value_ns < high:
             return place + max(0.0, (value_ns - low) / (high - low))
     return float(len(edges_ns) - 1)
+
+
+_KNOWN = {
+    "GEMM": 0,
+    "attention": 1,
+    "MoE": 2,
+    "normalization": 3,
+    "elementwise": 4,
+    "reduction": 5,
+    "quantization": 6,
+    "sampling": 7,
+    "copy/fill": 8,
+    "communication": 9,
+    "other": 10,
+    "prefill": 1,
+    "decode": 0,
+    "mixed": 2,
+    "shared": 3,
+    "unclassified": 10,
+    "outside": 10,
+    "all ops": 0,
+    "timed": 3,
+    "skipped": 10,
+    "lost": 7,
+    "not accounted for": 11,
+}
+_FREE = (11, 12, 13, 4, 5, 6, 7, 2, 3)
+
+
+def series_of(labels: Sequence[str]) -> list[int]:
+    """The number of the colour of each label; unknown ones take turns with what is left."""
+    taken = {_KNOWN[label] for label in labels if label in _KNOWN}
+    free = [number for number in _FREE if number not in taken] or list(_FREE)
+    unknown = [label for label in labels if label not in _KNOWN]
+    given = {label: free[place % len(free)] for place, label in enumerate(unknown)}
+    return [_KNOWN.get(label, given.get(label, 10)) for label in labels]
+
+
+def trend_lines(
+    labels: Sequence[str], values: Sequence[float | None], texts: Sequence[str]
+) -> Html:
+    """Values of successive traces as joined points, each with its text; the axis starts at zero."""
+    known = [value for value in values if value is not None]
+    largest = max(known, default=0.0) or 1.0
+    width = 100 / len(labels)
+    points = [
+        None if value is None else (width * (place + 0.5), 74 - 58 * value / largest)
+        for place, value in enumerate(values)
+    ]
+    lines = [
+        _segment(start, end)
+        for start, end in pairwise(points)
+        if start is not None and end is not None
+    ]
+    marks = [
+        element(
+            "g",
+            element("circle", cx=f"{point[0]:.2f}%", cy=f"{point[1]:.2f}%", r="4"),
+            element("text", text, x=f"{point[0]:.2f}%", y=f"{point[1] - 7:.2f}%", class_="point"),
+        )
+        for point, text in zip(points, texts, strict=True)
+        if point is not None
+    ]
+    fits = max(6, 60 // len(labels))
+    names = [
+        element("text", bounded(label, fits), x=f"{width * (place + 0.5):.2f}%", y="90%")
+        for place, label in enumerate(labels)
+    ]
+    baseline = element("line", x1="0%", x2="100%", y1="74%", y2="74%", class_="axis")
+    described = ", ".join(
+        f"{bounded(label, 60)}: {text}" for label, text in zip(labels, texts, strict=True)
+    )
+    return element(
+        "svg", baseline, *lines, *marks, *names, class_="trend", role="img", aria_label=described
+    )
+
+
+def _segment(start: tuple[float, float], end: tuple[float, float]) -> Html:
+    return element(
+        "line",
+        x1=f"{start[0]:.2f}%",
+        y1=f"{start[1]:.2f}%",
+        x2=f"{end[0]:.2f}%",
+        y2=f"{end[1]:.2f}%",
+    )
+
+
+class WaterfallStep(NamedTuple):
+    """A part of a difference: the sum before it and with it."""
+
+    label: str
+    before_ns: int
+    after_ns: int
+    is_total: bool = False
+
+
+def waterfall(steps: Sequence[WaterfallStep], what: str) -> Html:
+    """From one total to another, part by part; the axis shows only where the sums move."""
+    edges = [edge for step in steps for edge in (step.before_ns, step.after_ns) if edge]
+    high, low = max(edges, default=1), min(edges, default=0)
+    floor = max(0, low - (high - low) // 2)
+    rows = [_waterfall_row(step, floor, max(1, high - floor)) for step in steps]
+    scale = element("figcaption", f"The scale begins at {duration_text(floor)}.") if floor else None
+    return element("figure", *rows, scale, class_="waterfall", aria_label=what)
+
+
+def _waterfall_row(step: WaterfallStep, floor_ns: int, range_ns: int) -> Html:
+    low, high = sorted((step.before_ns, step.after_ns))
+    left = 100 * max(0, low - floor_ns) / range_ns
+    right = 100 * (high - floor_ns) / range_ns
+    delta_ns = step.after_ns - step.before_ns
+    kind = "all" if step.is_total else "more" if delta_ns > 0 else "less"
+    text = (
+        duration_text(high)
+        if step.is_total
+        else f"{'+' if delta_ns > 0 else ''}{duration_text(delta_ns)}"
+    )
+    bar = element(
+        "rect",
+        x=f"{left:.3f}%",
+        width=f"{max(0.15, right - left):.3f}%",
+        height="100%",
+        class_=kind,
+    )
+    return element(
+        "div",
+        element("span", bounded(step.label, 60), class_="label"),
+        element("svg", bar, aria_hidden="true"),
+        element("span", text, class_=f"total {kind}"),
+        class_="stack",
+    )

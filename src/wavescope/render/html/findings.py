@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavescope.model.result import Finding, Severity
+from wavescope.render.cells.columns import fact_label, fact_text
 from wavescope.render.html.markup import Html, bounded, element, joined
-from wavescope.render.values import fact_label, fact_text
 
 _AT_ONCE = 3
 """Findings that are seen without asking for more."""

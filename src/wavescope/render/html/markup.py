@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from wavescope.render.escape import shortened, visible
+from wavescope.render.cells.escape import shortened, visible
 
 LONGEST_TEXT = 1_000
 """Characters of a name that a page keeps; a hostile trace has names of any length."""

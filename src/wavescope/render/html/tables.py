@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from wavescope.model.result import ResultTable, Unit, Value
+from wavescope.render.cells.columns import FormattedColumn, counterpart_of, format_column
 from wavescope.render.html.markup import Html, bounded, element
-from wavescope.render.values import ABSENT, SpelledColumn, counterpart_of, spelled_column
-from wavescope.units import count_text
+from wavescope.units import ABSENT, count_text
 
 _LONGEST_CELL = 150
 _SEARCH_FROM_ROWS = 12
@@ -23,7 +23,7 @@ _PROSE = frozenset({"note", "meaning", "reason", "value", "direction", "category
 class TableColumn:
     """A column as it is shown."""
 
-    spelled: SpelledColumn
+    spelled: FormattedColumn
     meaning: str = ""
     is_name: bool = False
     is_change: bool = False
@@ -102,7 +102,7 @@ def _columns(table: ResultTable, view: TableView) -> list[TableColumn]:
         values = [row[number] for row in table.rows]
         if column.name in {*view.hidden, view.below} or all(value is None for value in values):
             continue
-        spelled = spelled_column(column, values, counterpart_of(table, column))
+        spelled = format_column(column, values, counterpart_of(table, column))
         is_name = column.unit is Unit.NAME and column.name not in _PROSE
         is_change = column.name.endswith(_CHANGES)
         is_share = spelled.is_share and not is_change and are_shares(values)

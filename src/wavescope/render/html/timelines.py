@@ -5,6 +5,8 @@ The script `static/timeline.js` zooms and pans; the tables say in numbers what t
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -13,13 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.op_labels import NO_NAME
-from wavescope.analyze.page.timeline import Strip, Timeline, shares
-from wavescope.analyze.page.trace_report import OpNames
+from wavescope.analyze.timeline import OpNames, Strip, Timeline, shares
 from wavescope.model.strings import StringTable
-from wavescope.render.html.charts import legend
+from wavescope.render.html.charts import legend, series_of
 from wavescope.render.html.markup import Html, bounded, element
-from wavescope.render.html.packed_arrays import packed, packed_steps
-from wavescope.render.html.series import series_of
 from wavescope.units import count_text, duration_text
 
 LARGEST_BYTES = 1_800_000
@@ -225,3 +224,33 @@ def _marker_data(drawn: Timeline, strings: StringTable) -> dict[str, Any]:
 def _changes(values: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.bool_]:
     """Where a value differs from the one before; the first always does."""
     return np.concatenate((np.ones(min(1, len(values)), np.bool_), values[1:] != values[:-1]))
+
+
+_LEVEL = 6
+
+
+def packed(array: npt.NDArray[np.unsignedinteger]) -> dict[str, Any]:
+    """The values of a one-dimensional column, in the narrowest type that holds them."""
+    narrow = array.astype(_narrowest(int(array.max(initial=0))))
+    by_place = narrow.astype(narrow.dtype.newbyteorder("<")).view(np.uint8)
+    by_place = by_place.reshape(-1, narrow.itemsize).T
+    compressed = zlib.compress(by_place.tobytes(), _LEVEL)
+    return {
+        "bytes": narrow.itemsize,
+        "length": len(narrow),
+        "data": base64.b64encode(compressed).decode(),
+    }
+
+
+def packed_steps(
+    array: npt.NDArray[np.int64], *, restarts: npt.NDArray[np.bool_]
+) -> dict[str, Any]:
+    """Values that never decrease but at `restarts`, as the steps between them."""
+    steps = np.diff(array, prepend=0)
+    steps[restarts] = array[restarts]
+    return packed(steps.view(np.uint64))
+
+
+def _narrowest(largest: int) -> type[np.unsignedinteger]:
+    kinds = (np.uint8, np.uint16, np.uint32)
+    return next((kind for kind in kinds if largest <= np.iinfo(kind).max), np.uint64)

@@ -11,8 +11,8 @@ import pytest
 
 from tests.builders import TraceMaker, a_trace
 from tests.unit.analyze.findings import traces
-from wavescope.analyze.findings.find_all import FINDING_IDS, find
-from wavescope.analyze.findings.thresholds import Thresholds
+from wavescope.analyze.findings import FINDING_IDS, findings
+from wavescope.analyze.quick_findings import Thresholds
 from wavescope.errors import UsageError
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery
 from wavescope.formats.wavescope.writing import write_trace
@@ -46,7 +46,7 @@ CASES: dict[str, tuple[Make, Make]] = {
 
 
 def found(make: Make, identifier: str) -> list[Finding]:
-    return [each for each in find(make().build()) if each.id == identifier]
+    return [each for each in findings(make().build()) if each.id == identifier]
 
 
 def test_there_is_a_case_for_every_finding() -> None:
@@ -201,7 +201,7 @@ def test_queues_used_one_after_the_other_do_not_take_turns() -> None:
 
 def test_the_gravest_comes_first() -> None:
     maker = traces.covered(10).with_kernel("late", 1_000_000, 1_000_010)
-    severities = [each.severity for each in find(maker.build())]
+    severities = [each.severity for each in findings(maker.build())]
 
     assert severities == sorted(severities, key=list(reversed(Severity)).index)
     assert severities[0] is Severity.PROBLEM
@@ -211,19 +211,19 @@ def test_thresholds_decide() -> None:
     trace = traces.exposed_collective(compute_end_ns=85).build()
     strict = Thresholds().with_values({"exposed_communication_percent": 5})
 
-    assert "exposed-communication" not in [each.id for each in find(trace)]
-    assert "exposed-communication" in [each.id for each in find(trace, strict)]
+    assert "exposed-communication" not in [each.id for each in findings(trace)]
+    assert "exposed-communication" in [each.id for each in findings(trace, strict)]
     with pytest.raises(UsageError, match="no threshold 'nothing'"):
         Thresholds().with_values({"nothing": 1})
 
 
 def test_empty_and_hostile_traces() -> None:
-    assert find(a_trace().build()) == []
+    assert findings(a_trace().build()) == []
     low, high = -(1 << 62), 1 << 62
     maker = a_trace().with_kernel("'; DROP TABLE\x00 --", low, low + 10)
     maker.with_kernel("", 0, 0).with_kernel("x", high - 5, high).with_op("", 5, 6, type="Barrier")
 
-    assert {each.id for each in find(maker.build())} == {"gpu-idle"}
+    assert {each.id for each in findings(maker.build())} == {"gpu-idle"}
 
 
 def test_gaps_between_replays_of_many_ops_are_not_launch_bound() -> None:
@@ -288,4 +288,4 @@ def test_ops_without_a_launch_are_told_once(linked: int, told_by: list[str]) -> 
     trace = traces.partly_launched(linked).build()
     trace.notes.add(f"ops (of 20) {NO_LAUNCH}", 20 - linked or 1)
 
-    assert [each.id for each in find(trace) if "no launch" in each.title] == told_by
+    assert [each.id for each in findings(trace) if "no launch" in each.title] == told_by

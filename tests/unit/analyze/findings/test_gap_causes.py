@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.analyze.findings import idle_gaps
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.gap_causes import GapCause, gap_causes
+from wavescope.analyze.findings.idle_causes import GapCause, gap_causes
+from wavescope.analyze.ops import gaps as idle_gaps
 
 GAP_START, GAP_END = 100_000, 200_000
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_trace
-from wavescope.analyze.findings import idle_gaps as idle_gaps_module
-from wavescope.analyze.findings.idle_gaps import IdleGaps, idle_gaps, longest_gaps
+from wavescope.analyze.ops import gaps as idle_gaps_module
+from wavescope.analyze.ops.gaps import IdleGaps, idle_gaps, longest_gaps
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 
 TYPES = ("KernelExecution", "CopyHostToDevice", "Barrier")

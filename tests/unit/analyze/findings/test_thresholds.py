@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wavescope.analyze.findings.find_all import FINDING_IDS
-from wavescope.analyze.findings.thresholds import threshold_rows
+from wavescope.analyze.findings import FINDING_IDS
+from wavescope.analyze.quick_findings.thresholds import threshold_rows
 
 PAGE = Path(__file__).parents[4] / "docs" / "findings.md"
 

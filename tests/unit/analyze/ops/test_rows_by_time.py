@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.analyze.ops.rows_by_time import RowsByTime
+from wavescope.analyze.ops.gaps import RowsByTime
 
 
 @given(st.lists(st.integers(0, 5), max_size=20), st.integers(-1, 6))

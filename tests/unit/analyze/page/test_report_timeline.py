@@ -6,9 +6,8 @@ import numpy as np
 
 from tests.builders import TraceMaker, a_trace, random_ops
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
-from wavescope.analyze.page.colouring import Colouring
-from wavescope.analyze.page.marker_lanes import MarkerLane
-from wavescope.analyze.page.timeline import Timeline, TimelineOptions, shares, timeline
+from wavescope.analyze.timeline import Colouring, Timeline, TimelineOptions, shares, timeline
+from wavescope.analyze.timeline.marker_lanes import MarkerLane
 from wavescope.model.columns import QUEUES
 from wavescope.model.trace import Trace
 

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.analyze.page.time_bins import TimeGrid, coarser, time_in_bins
+from wavescope.analyze.timeline import TimeGrid, time_in_bins
+from wavescope.analyze.timeline.time_bins import coarser
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 60), st.integers(0, 40), st.integers(0, 2)), min_size=0, max_size=20

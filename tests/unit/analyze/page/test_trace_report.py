@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 from tests.builders import TraceMaker, a_trace
 from tests.sample_files import rich_trace
+from wavescope.analyze.findings import findings
+from wavescope.analyze.page import ReportOptions, TraceReport, report_of
 from wavescope.analyze.page.phases import OUTSIDE, REST
-from wavescope.analyze.page.trace_report import ReportOptions, TraceReport, report_of
+from wavescope.analyze.summary import summarize
+from wavescope.arrays.row_groups import grouped_rows
 
 
 def report(maker: TraceMaker) -> TraceReport:
@@ -131,6 +137,24 @@ def test_the_tables_are_those_of_the_summary() -> None:
     found = report(rich_trace())
 
     names = [table.name for table in found.summary.tables]
-    assert names[:5] == ["kernels", "gpus", "queues", "gaps", "gap_histogram"]
+    assert names[:6] == ["kernels", "categories", "gpus", "queues", "gaps", "gap_histogram"]
+    assert names == [table.name for table in summarize(rich_trace().build()).tables]
     assert {"copies", "calls", "launch_gpus", "coverage"} <= set(names)
     assert found.summary.facts["gpu_count"] == 2
+
+
+def test_timelines_are_made_once_for_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    groupings: list[int] = []
+
+    def counted(*arguments: Any) -> Any:
+        groupings.append(1)
+        return grouped_rows(*arguments)
+
+    monkeypatch.setattr("wavescope.analyze.ops.gpu_timelines.grouped_rows", counted)
+    trace = rich_trace().build()
+
+    report_of(trace)
+    summarize(trace)
+    findings(trace)
+
+    assert len(groupings) == 1

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.analyze.page.trace_report import report_of
-from wavescope.analyze.page.trends import Trends, change_percent, trends
+from wavescope.analyze.page import Trends, change_percent, report_of, trends
 
 
 def version(gemm_ns: int, *, mode: str) -> TraceMaker:

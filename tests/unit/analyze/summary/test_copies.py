@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.analyze.ops.scopes import Scope
+from wavescope.analyze.summary import Scope
 from wavescope.analyze.summary.copies import CopyOptions, copies
 from wavescope.model.columns import COPIES
 

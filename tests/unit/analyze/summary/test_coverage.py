@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.analyze.summary.coverage import UNKNOWN_COVERAGE, coverage
+from wavescope.analyze.ops.coverage import UNKNOWN_COVERAGE, coverage
 
 
 def test_a_trace_that_says_nothing_has_unknown_coverage() -> None:

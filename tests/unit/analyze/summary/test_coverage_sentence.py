@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.analyze.summary.coverage_sentence import coverage_sentence
+from wavescope.analyze.ops.coverage import coverage_sentence
 
 GRAPHS = "replayed from graphs, which only full mode records: use --mode full"
 

@@ -6,12 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_trace, random_ops
+from wavescope.analyze.ops.gaps import Gap, GapBin, gpu_gaps, largest_gaps
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
-from wavescope.analyze.summary.gaps import Gap, GapBin, GapOptions, gaps, gpu_gaps, largest_gaps
-from wavescope.analyze.summary.utilization import gpu_utilizations
+from wavescope.analyze.ops.utilization import gpu_utilizations
+from wavescope.analyze.summary import GapOptions
+from wavescope.analyze.summary.gaps import gaps
 from wavescope.model.columns import OPS
 
 US, MS = 1_000, 1_000_000
+SMALL_NS = GapOptions().small_ns
 
 
 def test_gaps_are_counted_and_added_up_by_decade() -> None:
@@ -26,7 +29,7 @@ def test_gaps_are_counted_and_added_up_by_decade() -> None:
         .build()
     )
 
-    (gpu,) = gpu_gaps(gpu_timelines(trace))
+    (gpu,) = gpu_gaps(gpu_timelines(trace), SMALL_NS)
 
     assert (gpu.gap_count, gpu.longest_ns) == (5, 4_960_000)
     assert gpu.total_ns == 999 + 1_000 + 9_999 + 10_000 + 4_960_000
@@ -52,7 +55,7 @@ def test_only_time_without_any_queue_running_is_a_gap() -> None:
         .build()
     )
 
-    first, second = gpu_gaps(gpu_timelines(trace))
+    first, second = gpu_gaps(gpu_timelines(trace), SMALL_NS)
 
     assert (first.gap_count, first.total_ns) == (1, 5)
     assert (second.gap_count, second.total_ns, second.longest_ns) == (0, 0, 0)
@@ -118,7 +121,7 @@ def test_the_largest_of_very_many_gaps() -> None:
 def test_an_op_without_duration_ends_a_gap() -> None:
     trace = a_trace().with_kernel("a", 0, 10).with_kernel("b", 15, 15).with_kernel("c", 20, 30)
 
-    (gpu,) = gpu_gaps(gpu_timelines(trace.build()))
+    (gpu,) = gpu_gaps(gpu_timelines(trace.build()), SMALL_NS)
 
     assert (gpu.gap_count, gpu.total_ns) == (2, 10)
 
@@ -163,7 +166,7 @@ def test_much_time_in_small_gaps_becomes_a_finding() -> None:
 def test_gaps_add_up_to_the_idle_time() -> None:
     timelines = gpu_timelines(random_ops(5_000, queues=1).build())
 
-    for gap, gpu in zip(gpu_gaps(timelines), gpu_utilizations(timelines), strict=True):
+    for gap, gpu in zip(gpu_gaps(timelines, SMALL_NS), gpu_utilizations(timelines), strict=True):
         assert gap.total_ns == gpu.time.idle_ns
         assert sum(row.total_ns for row in gap.bins) == gap.total_ns
         assert sum(row.gap_count for row in gap.bins) == gap.gap_count > 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import a_trace
-from wavescope.analyze.ops.scopes import Scope
-from wavescope.analyze.summary.host_calls import HostCallOptions, host_calls
+from wavescope.analyze.summary import Scope
+from wavescope.analyze.summary.host_side import HostCallOptions, host_calls
 from wavescope.errors import UsageError
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tests.builders import a_trace, random_ops
-from wavescope.analyze.ops.scopes import Scope
-from wavescope.analyze.summary.kernel_summary import (
+from wavescope.analyze.summary import (
     KernelNaming,
     KernelSummaryOptions,
     OpChoice,
+    Scope,
     kernel_summary,
 )
 from wavescope.formats.toml_rules import read_rules

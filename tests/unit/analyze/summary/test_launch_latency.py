@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import a_trace
-from wavescope.analyze.summary.launch_latency import LaunchLatencyOptions, launch_latency
+from wavescope.analyze.summary.host_side import LaunchLatencyOptions, launch_latency
 
 
 def test_latency_is_taken_from_call_start_and_from_call_return() -> None:

@@ -6,12 +6,9 @@ from hypothesis import strategies as st
 
 from tests.builders import a_trace, random_ops
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
-from wavescope.analyze.summary.utilization import (
-    GpuUtilization,
-    UtilizationOptions,
-    gpu_utilizations,
-    utilization,
-)
+from wavescope.analyze.ops.utilization import GpuUtilization, gpu_utilizations
+from wavescope.analyze.summary import utilization
+from wavescope.analyze.summary.busy_time import UtilizationOptions
 from wavescope.model.trace import Trace
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
@@ -19,7 +16,7 @@ WIDTH = 30
 
 
 def measured(trace: Trace) -> list[GpuUtilization]:
-    return gpu_utilizations(gpu_timelines(trace), UtilizationOptions(concurrency=True))
+    return gpu_utilizations(gpu_timelines(trace), concurrency=True)
 
 
 def test_every_number_of_a_worked_example() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wavescope.model.result import ResultColumn, ResultTable, Unit
-from wavescope.render.html.change_charts import WaterfallStep, trend_lines, waterfall
+from wavescope.render.html.charts import WaterfallStep, trend_lines, waterfall
 from wavescope.render.html.tables import table_html
 
 

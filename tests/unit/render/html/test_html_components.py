@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 from wavescope.model.result import Finding, ResultColumn, ResultTable, Severity, Unit
 from wavescope.render.html.capture_page import step_chart
-from wavescope.render.html.charts import BarRow, histogram, stacked_bars
+from wavescope.render.html.charts import BarRow, histogram, series_of, stacked_bars
 from wavescope.render.html.findings import findings_html
 from wavescope.render.html.markup import Html, bounded, element
-from wavescope.render.html.packed_arrays import packed, packed_steps
 from wavescope.render.html.page import Page, Section, write_page
-from wavescope.render.html.series import series_of
 from wavescope.render.html.tables import TableView, table_html
+from wavescope.render.html.timelines import packed, packed_steps
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"
 

@@ -13,11 +13,17 @@ import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.instruction_kinds import CODE_OF, KINDS, MEMORY_KINDS, Kind
-from wavescope.analyze.page.colouring import Classes, Colouring
-from wavescope.analyze.page.marker_lanes import MarkerLanes
-from wavescope.analyze.page.time_bins import TimeGrid, time_in_bins
-from wavescope.analyze.page.timeline import DetailedOps, Strip, Timeline
-from wavescope.analyze.page.trace_report import OpNames
+from wavescope.analyze.timeline import (
+    Classes,
+    Colouring,
+    DetailedOps,
+    MarkerLanes,
+    OpNames,
+    Strip,
+    TimeGrid,
+    Timeline,
+    time_in_bins,
+)
 from wavescope.arrays.intervals import union_length_ns
 from wavescope.model.capture import Integers, Rows
 

@@ -1,0 +1,102 @@
+"""How far a trace can be trusted: what its recorder saw, timed, skipped and lost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavescope.arrays.array_types import Array
+from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+from wavescope.model.trace import Trace
+from wavescope.units import count_text
+
+UNKNOWN_COVERAGE = "unknown: the trace does not say what was skipped"
+
+_COLUMNS = (
+    ResultColumn("process", "Process", meaning="process row, see `processes`"),
+    ResultColumn("gpu", "GPU", meaning="GPU number"),
+    ResultColumn("queue", "Queue", meaning="queue number"),
+    ResultColumn("mode", "Mode", Unit.NAME, "recording mode"),
+    ResultColumn("seen", "Seen", Unit.COUNT, "dispatches that passed the recorder"),
+    ResultColumn("timed", "Timed", Unit.COUNT, "of these, recorded with times"),
+    ResultColumn("skipped", "Skipped", Unit.COUNT, "of these, left out on purpose"),
+    ResultColumn("lost", "Lost", Unit.COUNT, "of these, lost"),
+    ResultColumn("reason", "Reason", Unit.NAME, "why they were skipped or lost"),
+)
+
+
+def coverage(trace: Trace) -> Result:
+    """The fact `coverage` always; a table when the trace states what it covers."""
+    table = trace.coverage
+    if not len(table):
+        return Result("Coverage", facts={"coverage": UNKNOWN_COVERAGE})
+    table.load(*(column.name for column in _COLUMNS))
+    seen, timed, skipped, lost = (
+        _known_sum(table[name]) for name in ("seen", "timed", "skipped", "lost")
+    )
+    return Result(
+        "Coverage",
+        [ResultTable("coverage", "Coverage", _COLUMNS, _rows(trace))],
+        facts={"coverage": _sentence(seen, timed, skipped, lost)},
+    )
+
+
+def _rows(trace: Trace) -> list[tuple[Value, ...]]:
+    table = trace.coverage
+    columns: list[list[Value]] = []
+    for column in _COLUMNS:
+        if column.unit is Unit.NAME:
+            columns.append(list(table.strings(column.name)))
+        else:
+            columns.append([value if value >= 0 else None for value in table[column.name].tolist()])
+    return list(zip(*columns, strict=True))
+
+
+def _known_sum(values: Array) -> int:
+    return int(np.maximum(values, 0).sum())
+
+
+def _sentence(seen: int, timed: int, skipped: int, lost: int) -> str:
+    if not seen:
+        return f"{timed:,} dispatches timed; the recorder saw none pass"
+    parts = [f"{timed:,} of {seen:,} dispatches timed ({100 * timed / seen:.1f} %)"]
+    if skipped:
+        parts.append(f"{skipped:,} skipped")
+    if lost:
+        parts.append(f"{lost:,} lost")
+    unexplained = seen - timed - skipped - lost
+    if unexplained > 0:
+        parts.append(f"{unexplained:,} unaccounted for")
+    return ", ".join(parts)
+
+
+def coverage_sentence(trace: Trace) -> str:
+    """Such as 'timed 3.8 % of 5,490,000 dispatches: ... replayed from graphs, ...'."""
+    table = trace.coverage
+    if not len(table):
+        return "the recorder counted no dispatches"
+    table.load("seen", "timed", "skipped", "lost", "reason")
+    seen, timed = (int(np.maximum(table[name], 0).sum()) for name in ("seen", "timed"))
+    if not seen:
+        return "the program dispatched no kernels"
+    if timed >= seen:
+        return f"timed all {count_text(seen)} dispatches"
+    share = 100 * timed / seen
+    shown = f"{share:.1f}" if share < 99.95 else "over 99.9"
+    sentence = f"timed {shown} % of {count_text(seen)} dispatches"
+    reasons = _missing_by_reason(trace)
+    if not reasons:
+        return f"{sentence}; the others are not accounted for"
+    parts = [f"{count_text(count)} {reason}" for reason, count in reasons]
+    return f"{sentence}: {'; '.join(parts)}"
+
+
+def _missing_by_reason(trace: Trace) -> list[tuple[str, int]]:
+    """Why dispatches are missing and how many, the most frequent reason first."""
+    table = trace.coverage
+    missing = np.maximum(table["skipped"], 0) + np.maximum(table["lost"], 0)
+    totals: dict[str, int] = {}
+    for reason, count in zip(table.strings("reason"), missing.tolist(), strict=True):
+        if count:
+            stated = reason or "for no stated reason"
+            totals[stated] = totals.get(stated, 0) + count
+    return sorted(totals.items(), key=lambda row: -row[1])

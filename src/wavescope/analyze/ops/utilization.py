@@ -1,0 +1,130 @@
+"""How busy each GPU and queue was, with what, and what was hidden behind compute, in numbers.
+
+docs/definitions.md publishes every number here. All of them are lengths of interval unions in exact
+nanoseconds; for each GPU compute + exposed communication + exposed copies + idle = span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from wavescope.analyze.ops.gpu_timelines import GpuTimeline, QueueTimeline
+from wavescope.arrays.intervals import busy_at_depth_of_sorted
+
+
+class BusyTime(NamedTuple):
+    """When the ops of one queue or GPU ran."""
+
+    op_count: int
+    start_ns: int
+    end_ns: int
+    busy_ns: int
+    duration_sum_ns: int
+
+    @property
+    def span_ns(self) -> int:
+        return self.end_ns - self.start_ns
+
+    @property
+    def idle_ns(self) -> int:
+        return self.span_ns - self.busy_ns
+
+    @property
+    def busy_percent(self) -> float | None:
+        """Busy share of the span; None when the span is empty."""
+        return percent_of(self.busy_ns, self.span_ns)
+
+    @property
+    def mean_concurrency(self) -> float | None:
+        """How many ops ran at once, on average over the busy time; None without busy time."""
+        return self.duration_sum_ns / self.busy_ns if self.busy_ns else None
+
+
+class QueueUtilization(NamedTuple):
+    """One queue's busy time."""
+
+    gpu: int
+    queue: int
+    time: BusyTime
+
+
+class GpuUtilization(NamedTuple):
+    """One GPU's busy time and its split."""
+
+    gpu: int
+    time: BusyTime
+    compute_ns: int
+    communication_ns: int
+    copy_ns: int
+    exposed_communication_ns: int
+    exposed_copy_ns: int
+    depth_ns: tuple[int, ...]
+    """[d]: how long exactly d ops ran at once; empty when not asked for."""
+    queues: tuple[QueueUtilization, ...]
+
+    @property
+    def overlapped_communication_ns(self) -> int:
+        """Communication hidden behind compute."""
+        return self.communication_ns - self.exposed_communication_ns
+
+    @property
+    def overlap_percent(self) -> float | None:
+        """Share of the communication time hidden behind compute; None without communication."""
+        return percent_of(self.overlapped_communication_ns, self.communication_ns)
+
+    @property
+    def max_concurrency(self) -> int | None:
+        return len(self.depth_ns) - 1 if self.depth_ns else None
+
+
+def percent_of(part: int, whole: int) -> float | None:
+    """100 * part / whole, None when there is no whole."""
+    return 100 * part / whole if whole else None
+
+
+def gpu_utilizations(
+    timelines: Sequence[GpuTimeline], *, concurrency: bool = False
+) -> list[GpuUtilization]:
+    """The numbers for each GPU; with `concurrency` also how long how many ops ran at once."""
+    return [_gpu_utilization(timeline, concurrency) for timeline in timelines]
+
+
+def _gpu_utilization(timeline: GpuTimeline, concurrency: bool) -> GpuUtilization:
+    busy_ns = timeline.busy.union_ns
+    by_class = timeline.class_times
+    return GpuUtilization(
+        gpu=timeline.gpu,
+        time=BusyTime(
+            op_count=timeline.op_count,
+            start_ns=int(timeline.busy.starts[0]),
+            end_ns=int(timeline.busy.ends[-1]),
+            busy_ns=busy_ns,
+            duration_sum_ns=timeline.duration_sum_ns,
+        ),
+        compute_ns=by_class.compute_ns,
+        communication_ns=by_class.communication_ns,
+        copy_ns=by_class.copy_ns,
+        # |A - B| is |A or B| - |B|: lengths suffice, no set is built.
+        exposed_communication_ns=by_class.compute_or_communication_ns - by_class.compute_ns,
+        exposed_copy_ns=busy_ns - by_class.compute_or_communication_ns,
+        depth_ns=_depth_ns(timeline) if concurrency else (),
+        queues=tuple(_queue_utilization(queue) for queue in timeline.queues),
+    )
+
+
+def _depth_ns(timeline: GpuTimeline) -> tuple[int, ...]:
+    ops = timeline.ops
+    return tuple(busy_at_depth_of_sorted(ops.starts, ops.ends))
+
+
+def _queue_utilization(timeline: QueueTimeline) -> QueueUtilization:
+    ops = timeline.ops
+    time = BusyTime(
+        op_count=len(ops),
+        start_ns=int(ops.starts[0]),
+        end_ns=int(ops.ends[-1]),
+        busy_ns=ops.union_ns,
+        duration_sum_ns=ops.duration_sum_ns,
+    )
+    return QueueUtilization(timeline.gpu, timeline.queue, time)

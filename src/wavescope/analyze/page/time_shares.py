@@ -1,0 +1,116 @@
+"""How the time of a trace divides: into classes of ops, and into the hot kernels of each phase."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.ops.op_labels import NamedOps
+from wavescope.analyze.timeline import Colouring
+from wavescope.arrays.array_types import Array
+from wavescope.arrays.distinct_values import distinct
+from wavescope.arrays.group_sums import group_sums
+from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
+from wavescope.names.kernel_meaning import COMMUNICATION
+
+
+class SharedTime(NamedTuple):
+    """The time of each class in one row of a stacked bar."""
+
+    label: str
+    times_ns: tuple[int, ...]
+
+    @property
+    def total_ns(self) -> int:
+        return sum(self.times_ns)
+
+
+def class_shares(
+    by: Colouring, durations_ns: Array, gpus: Array, phases: Colouring | None
+) -> list[SharedTime]:
+    """Durations added up by class: for all ops, and for each of several phases and GPUs."""
+    numbers, of_op = distinct(gpus)
+    by_gpu = _sums(by, durations_ns, of_op, len(numbers))
+    rows = [SharedTime("all", tuple(by_gpu.sum(axis=0).tolist()))]
+    if phases is not None and len(phases.labels) > 1:
+        by_phase = _sums(by, durations_ns, phases.of_op, len(phases.labels))
+        rows += [
+            SharedTime(label, tuple(times))
+            for label, times in zip(phases.labels, by_phase.tolist(), strict=True)
+        ]
+    if len(numbers) > 1:
+        rows += [
+            SharedTime(f"GPU {number}", tuple(times))
+            for number, times in zip(numbers, by_gpu.tolist(), strict=True)
+        ]
+    return rows
+
+
+def _sums(
+    by: Colouring, durations_ns: Array, of_op: npt.NDArray[np.integer], count: int
+) -> npt.NDArray[np.int64]:
+    width = len(by.labels)
+    cells = of_op.astype(np.int64) * width + by.of_op
+    return np.array(group_sums(cells, durations_ns, count * width), np.int64).reshape(count, width)
+
+
+Sums = npt.NDArray[np.int64]
+
+_COLUMNS = (
+    ResultColumn("rank", "#", meaning="place by time"),
+    ResultColumn("name", "Kernel", Unit.NAME, "kernel, or type of a copy or fill"),
+    ResultColumn("calls", "Calls", Unit.COUNT, "how often it ran in the phase"),
+    ResultColumn("mean_ns", "Avg", Unit.NS, "mean duration"),
+    ResultColumn("compute_percent", "Compute %", Unit.PERCENT, "share of the phase's compute"),
+    ResultColumn("note", "What it is", Unit.NAME, "read from its name"),
+)
+
+
+class HotKernels(NamedTuple):
+    """One phase: its ops, and its hot kernels with collectives left out."""
+
+    phase: str
+    op_count: int
+    compute_ns: int
+    communication_ns: int
+    kernels: ResultTable
+
+
+def hot_kernels(
+    phases: Colouring, named: NamedOps, durations_ns: Array, top: int = 10
+) -> list[HotKernels]:
+    """Each phase that has ops, in the order of `phases`."""
+    width = len(named.names)
+    cells = phases.of_op.astype(np.int64) * width + named.of_op
+    shape = (len(phases.labels), width)
+    size = shape[0] * shape[1]
+    counts = np.bincount(cells, minlength=size).reshape(shape)
+    totals = np.array(group_sums(cells, durations_ns, size), np.int64).reshape(shape)
+    found = [
+        _phase(label, counts[number], totals[number], named, top)
+        for number, label in enumerate(phases.labels)
+    ]
+    return [phase for phase in found if phase.op_count]
+
+
+def _phase(label: str, counts: Sums, totals: Sums, named: NamedOps, top: int) -> HotKernels:
+    collective = np.array([m.category == COMMUNICATION for m in named.meanings], np.bool_)
+    communication_ns = int(totals[collective].sum())
+    compute_ns = int(totals.sum()) - communication_ns
+    order = [i for i in np.argsort(-totals, kind="stable").tolist() if counts[i]]
+    compute = [i for i in order if not collective[i]]
+    rows: list[tuple[Value, ...]] = [
+        (
+            rank,
+            named.names[i],
+            int(counts[i]),
+            int(totals[i]) / int(counts[i]),
+            100 * int(totals[i]) / compute_ns if compute_ns else None,
+            named.meanings[i].note or None,
+        )
+        for rank, i in enumerate(compute[:top], 1)
+    ]
+    table = ResultTable("hot_kernels", label, _COLUMNS, rows, len(compute))
+    return HotKernels(label, int(counts.sum()), compute_ns, communication_ns, table)

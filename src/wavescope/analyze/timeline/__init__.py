@@ -1,0 +1,33 @@
+"""What a timeline draws: strips of bins by class of ops, the longest ops one by one, markers.
+
+Pages of traces draw GPUs and queues with it, pages of captures waves.
+"""
+
+from wavescope.analyze.timeline.marker_lanes import MarkerLanes
+from wavescope.analyze.timeline.strips import (
+    Classes,
+    Colouring,
+    DetailedOps,
+    OpNames,
+    Strip,
+    Timeline,
+    TimelineOptions,
+    shares,
+    timeline,
+)
+from wavescope.analyze.timeline.time_bins import TimeGrid, time_in_bins
+
+__all__ = [
+    "Classes",
+    "Colouring",
+    "DetailedOps",
+    "MarkerLanes",
+    "OpNames",
+    "Strip",
+    "TimeGrid",
+    "Timeline",
+    "TimelineOptions",
+    "shares",
+    "time_in_bins",
+    "timeline",
+]

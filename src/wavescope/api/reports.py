@@ -1,0 +1,117 @@
+"""Traces as one page of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from itertools import takewhile
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from wavescope.analyze.compare.comparison import CompareOptions
+from wavescope.analyze.compare.comparison import compare as compared
+from wavescope.analyze.compare.overhead_table import overhead_result
+from wavescope.analyze.page import ReportOptions, report_of, trends
+from wavescope.api.opened import (
+    PathLike,
+    Where,
+    opened,
+    paths_of,
+    selection_of,
+    tell_shortcomings,
+)
+from wavescope.collect.overhead import load_runs
+from wavescope.collect.overhead.file import SCHEMA as RUNS_SCHEMA
+from wavescope.errors import UsageError
+from wavescope.formats.files import replaced, require_free
+from wavescope.formats.results import json_document, load_result
+from wavescope.model.progress import Tell, tell_nobody
+from wavescope.model.result import Result
+from wavescope.model.selection import Selection
+from wavescope.model.trace import Trace
+from wavescope.render.html.page import Page, write_page
+from wavescope.render.trace_page import (
+    ComparedTrace,
+    comparison_page,
+    report_page,
+    with_results,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+_WATERFALL_ROWS = 12
+
+
+def report(
+    traces: PathLike | Sequence[PathLike],
+    output: PathLike,
+    *,
+    labels: Sequence[str] = (),
+    title: str = "",
+    additions: Sequence[PathLike] = (),
+    selection: Selection | None = None,
+    force: bool = False,
+    tell: Tell = tell_nobody,
+    **where: Unpack[Where],
+) -> Path:
+    """Write one page of HTML that shows a trace, or compares several with the first.
+
+    `additions` are files of results, as commands print them with --json, or of kept overhead
+    measurements: each becomes a section. `tell` is told what readers skipped or repaired.
+    """
+    target, inputs, kept = Path(output), paths_of(traces), [Path(path) for path in additions]
+    names = _labels(inputs, labels)
+    chosen = selection_of(selection, where)
+    require_free(target, [*inputs, *kept], force=force)
+    added = _added_results(kept)
+    with ExitStack() as stack:
+        parts = [stack.enter_context(opened(path, chosen)) for path in inputs]
+        page = with_results(_page(parts, names, title), added)
+        tell_shortcomings(parts, chosen, tell)
+        temporary = stack.enter_context(replaced(target, [*inputs, *kept], force=force))
+        with temporary.open("w", encoding="utf-8") as stream:
+            write_page(page, stream)
+    return target
+
+
+def _page(traces: Sequence[Trace], labels: Sequence[str], title: str) -> Page:
+    if len(traces) == 1:
+        return report_page(report_of(traces[0]), traces[0], title or labels[0])
+    options = ReportOptions.for_one_of(len(traces))
+    reports = [report_of(trace, options) for trace in traces]
+    shown = [
+        ComparedTrace(label, each, trace.strings)
+        for label, each, trace in zip(labels, reports, traces, strict=True)
+    ]
+    changed = compared(traces, CompareOptions(waterfall_rows=_WATERFALL_ROWS))
+    title = title or f"{labels[0]} and {len(labels) - 1} more"
+    return comparison_page(shown, trends(labels, reports), changed, title)
+
+
+def _labels(paths: Sequence[PurePath], labels: Sequence[str]) -> list[str]:
+    """What the traces are called: as told, else by file, with folders where files are alike."""
+    if labels:
+        if len(labels) != len(paths):
+            raise UsageError(
+                f"{len(labels)} labels for {len(paths)} traces",
+                hint="give a label for each trace, in the same order",
+            )
+        return list(labels)
+    names = [path.name for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    levels = zip(*(path.parts[:-1] for path in paths), strict=False)
+    shared = sum(1 for _ in takewhile(lambda level: len(set(level)) == 1, levels))
+    return [str(PurePath(*path.parts[shared:])) for path in paths]
+
+
+def _added_results(paths: Sequence[Path]) -> list[Result]:
+    """The results in files; overhead measurements as one, each beside the ones before it."""
+    are_runs = {path: json_document(path).get("schema") == RUNS_SCHEMA for path in paths}
+    added = [load_result(path) for path in paths if not are_runs[path]]
+    runs = [load_runs(path) for path in paths if are_runs[path]]
+    if not runs:
+        return added
+    *earlier, last = runs
+    return [overhead_result(last, earlier), *added]

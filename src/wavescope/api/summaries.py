@@ -1,0 +1,66 @@
+"""What one trace says: what it holds, where its time goes, what is worth changing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from wavescope.analyze.summary import SummaryOptions, summarize
+from wavescope.api.opened import PathLike, Where, opened, selection_of, with_selection
+from wavescope.model.result import Finding, Result
+from wavescope.model.selection import Selection
+from wavescope.model.trace import Trace
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from wavescope.analyze.quick_findings import Thresholds
+
+
+def summary(
+    trace: Trace | PathLike,
+    options: SummaryOptions | None = None,
+    *,
+    selection: Selection | None = None,
+    **where: Unpack[Where],
+) -> Result:
+    """Kernels, utilization, gaps, copies, host calls and findings of a trace."""
+    chosen = selection_of(selection, where)
+    with opened(trace, chosen) as part:
+        return with_selection(summarize(part, options), chosen)
+
+
+def findings_result(
+    trace: Trace | PathLike,
+    thresholds: Thresholds | None = None,
+    *,
+    only: Sequence[str] = (),
+    selection: Selection | None = None,
+    **where: Unpack[Where],
+) -> Result:
+    """What is worth changing, the gravest first, as a table and as findings.
+
+    `only` names the ids of the findings that are wanted, all by default.
+    """
+    # Phases and all finders: more than a summary needs, which this module is imported for, too.
+    from wavescope.analyze import findings as all_findings  # noqa: PLC0415
+
+    chosen = selection_of(selection, where)
+    with opened(trace, chosen) as part:
+        return with_selection(all_findings.findings_result(part, thresholds, only), chosen)
+
+
+def findings(
+    trace: Trace | PathLike,
+    thresholds: Thresholds | None = None,
+    *,
+    only: Sequence[str] = (),
+    selection: Selection | None = None,
+    **where: Unpack[Where],
+) -> list[Finding]:
+    """What is worth changing, the gravest first, each with its numbers, SQL and next step."""
+    return findings_result(trace, thresholds, only=only, selection=selection, **where).findings
+
+
+find = findings
+"""The same by its first name."""

@@ -1,0 +1,186 @@
+"""All commands in their groups, and how a command line finds the one it means.
+
+Only the module of the chosen command is imported. Where a command takes inputs of several kinds,
+each kind has a module with arguments of its own; `cli.dispatch` chooses by content.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from wavescope.cli.command import Command
+from wavescope.errors import UsageError
+from wavescope.model.input_kind import InputKind
+
+
+@dataclass(frozen=True)
+class CommandEntry:
+    """A row of the command table: what `wavescope --help` says without importing the command."""
+
+    name: str
+    module: str
+    summary: str
+    aliases: tuple[str, ...] = ()
+    """Names of the tools that wavescope takes the place of, and earlier ones of its own."""
+    forms: Mapping[InputKind, CommandEntry] = field(default_factory=dict)
+    """What does the same for inputs that are not what this entry's own module reads."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything it may be called."""
+        return (self.name, *self.aliases)
+
+
+_REPORT = CommandEntry(
+    "report",
+    "report",
+    "one page for the browser: findings, timeline, kernels, phases",
+    forms={
+        InputKind.CAPTURE: CommandEntry(
+            "report", "report_att", "plan, code with heat, waves over time", ("report-att",)
+        ),
+        InputKind.COUNTERS: CommandEntry("report", "report_counters", "metric panels and charts"),
+    },
+)
+_COMPARE = CommandEntry(
+    "compare",
+    "compare",
+    "what changed between runs; a verdict on repeated ones",
+    forms={
+        InputKind.CAPTURE: CommandEntry(
+            "compare", "diff_att", "what changed between two captures of a kernel", ("diff-att",)
+        ),
+        InputKind.COUNTERS: CommandEntry("compare", "analyze", "metrics beside the baseline's"),
+    },
+)
+_INFO = CommandEntry(
+    "info",
+    "info",
+    "what is inside: span, GPUs, processes, tables, coverage",
+    forms={
+        InputKind.CAPTURE: CommandEntry("info", "info_capture", "kernel, dispatch, stall, waves"),
+        InputKind.COUNTERS: CommandEntry("info", "info_counters", "kernels and dispatches"),
+    },
+)
+_SUMMARY = CommandEntry("summary", "summary", "where the time goes: kernels, gaps, copies")
+_HOTSPOTS = CommandEntry("hotspots", "hotspots", "where a kernel stalls: instructions, lines")
+_COUNTERS = CommandEntry(
+    "counters", "analyze", "metric panels from hardware counters", ("analyze",)
+)
+
+GROUPS: Mapping[str, tuple[CommandEntry, ...]] = {
+    "Record": (
+        CommandEntry("trace", "trace", "run a program and record what its GPUs do"),
+        CommandEntry(
+            "counters collect", "profile", "run a program and count in its kernels", ("profile",)
+        ),
+        CommandEntry(
+            "capture", "capture_att", "run a program and trace a kernel's code", ("capture-att",)
+        ),
+        CommandEntry("run", "run", "run a program asleep, recorded when you attach to it"),
+        CommandEntry("attach", "attach", "record some seconds of a program that runs so"),
+        CommandEntry("snapshot", "snapshot", "write a trace of what a recording has so far"),
+        CommandEntry("pause", "pause", "pause a recording from outside the program", ("stop",)),
+        CommandEntry("resume", "resume", "resume a recording, or begin a paused one", ("start",)),
+        CommandEntry("recover", "recover", "make a trace of what a died recording left"),
+    ),
+    "Look": (
+        _INFO,
+        _SUMMARY,
+        CommandEntry(
+            "findings", "findings", "what is worth changing, with evidence", ("analyze-trace",)
+        ),
+        CommandEntry("phases", "phases", "what each phase did: prefill, decode, ..."),
+        CommandEntry("steps", "steps", "how long each step takes, found by what repeats"),
+        _REPORT,
+        _COMPARE,
+        CommandEntry("query", "query", "SQL on a trace, read-only"),
+    ),
+    "Kernel": (
+        _HOTSPOTS,
+        CommandEntry("plan", "plan", "what to change in a kernel, for how much at most"),
+        CommandEntry("occupancy", "occupancy", "how many waves of a kernel fit, and why"),
+    ),
+    "Counters": (
+        _COUNTERS,
+        CommandEntry("metrics", "metrics", "the metrics of a chip: meanings and formulas"),
+        CommandEntry("roofline", "roofline", "how near kernels come to what the chip can do"),
+        CommandEntry("traffic", "traffic", "how kernels use L2 and memory"),
+        CommandEntry("ceilings", "ceilings", "measure how fast this GPU can be"),
+    ),
+    "Files": (
+        CommandEntry("convert", "convert", "write a trace for other tools", ("export",)),
+        CommandEntry("merge", "merge", "put the traces of processes or ranks into one"),
+        CommandEntry("trim", "trim", "keep a part of a trace: time, marker, GPU, process"),
+    ),
+    "Machine": (
+        CommandEntry("doctor", "doctor", "what works here, and how to get what is missing"),
+        CommandEntry("demo", "demo", "a tour: record and analyse LLM inference, no GPU needed"),
+        CommandEntry("softgpu", "softgpu", "run a ROCm program without a GPU"),
+        CommandEntry("overhead", "overhead", "what recording costs a program, measured"),
+        CommandEntry("completion", "completion", "let bash, zsh or fish complete commands"),
+    ),
+}
+COMMANDS = tuple(entry for entries in GROUPS.values() for entry in entries)
+SHOWN_ALONE = {
+    InputKind.TRACE: _SUMMARY,
+    InputKind.CAPTURE: _HOTSPOTS,
+    InputKind.COUNTERS: _COUNTERS,
+}
+"""What `wavescope FILE_OR_FOLDER` shows of it."""
+
+
+def entry_for(name: str) -> CommandEntry:
+    """The row of the command called `name`, or a usage error that offers the nearest one."""
+    for entry in _all_entries():
+        if name in entry.names:
+            return entry
+    near = difflib.get_close_matches(name, [entry.name for entry in COMMANDS], 1)
+    hint = f"did you mean `wavescope {near[0]}`?" if near else "`wavescope --help` lists them"
+    raise UsageError(f"there is no command '{name}'", hint=hint)
+
+
+def _all_entries() -> Iterator[CommandEntry]:
+    """Every command, and then what has an old name of its own."""
+    yield from COMMANDS
+    for entry in COMMANDS:
+        yield from entry.forms.values()
+
+
+def command_of(entry: CommandEntry) -> Command:
+    """The command itself, imported now."""
+    command = importlib.import_module(f"wavescope.cli.{entry.module}").COMMAND
+    assert isinstance(command, Command)
+    return command
+
+
+def split_name(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The command's name, which may be two words, and its arguments."""
+    two = " ".join(words[:2])
+    if any(two == entry.name for entry in COMMANDS if " " in entry.name):
+        return two, list(words[2:])
+    return words[0], list(words[1:])
+
+
+def help_text() -> str:
+    """What `wavescope --help` prints."""
+    group_width = max(map(len, GROUPS))
+    name_width = max(len(entry.name) for entry in COMMANDS)
+    rows = [
+        f"{group if not at else '':<{group_width}}  {entry.name:<{name_width}}  {entry.summary}"
+        for group, entries in GROUPS.items()
+        for at, entry in enumerate(entries)
+    ]
+    return (
+        "usage: wavescope COMMAND ...\n"
+        "       wavescope FILE_OR_FOLDER    shows what it is: a trace, a capture, counters\n\n"
+        + "\n".join(rows)
+        + "\n\n"
+        "options: --help, --version\n"
+        "`wavescope COMMAND --help` explains a command with examples. Every command has --json.\n"
+        "exit codes: 0 ok, 1 a check failed, 2 usage, 3 unreadable input, 4 this machine,\n"
+        "5 inconclusive, of `wavescope trace` the program's own\n"
+    )

@@ -1,0 +1,4 @@
+"""Values and columns as text: units, alignment, and nothing that a terminal would act on.
+
+Its modules are its doors.
+"""

@@ -1,0 +1,157 @@
+"""Spells the values of result columns and facts for people.
+
+A column of times or sizes gets one unit for all its rows, so that numbers can be compared by eye;
+so do two columns that are there to be compared, as base and new.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from wavescope.model.result import Finding, ResultColumn, ResultTable, Unit, Value
+from wavescope.render.cells.escape import visible
+from wavescope.units import NS_PER, fixed_text, value_text
+
+_COMPARED = (("base_", "new_"), ("baseline_", "traced_"))
+"""Beginnings of the names of columns that are compared with one another."""
+_BYTES_PER = {"B": 1, "kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000}
+
+
+@dataclass(frozen=True, eq=False)
+class FormattedColumn:
+    """A column ready for a table: title, unit below it, one text per row.
+
+    Two columns of a query may look the same, so each is equal only to itself.
+    """
+
+    title: str
+    unit: str
+    cells: list[str]
+    is_number: bool
+    is_share: bool = False
+
+
+def format_columns(table: ResultTable) -> list[FormattedColumn]:
+    """The columns of a table that hold anything; all of them when there are no rows."""
+    by_column = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
+    return [
+        format_column(column, values, counterpart_of(table, column))
+        for column, values in zip(table.columns, by_column, strict=True)
+        if not values or any(value is not None for value in values)
+    ]
+
+
+def counterpart_of(table: ResultTable, column: ResultColumn) -> list[Value]:
+    """The values that those of a column are compared with: none for most columns."""
+    for one, other in (*_COMPARED, *(pair[::-1] for pair in _COMPARED)):
+        name = other + column.name.removeprefix(one)
+        if column.name.startswith(one) and any(name == each.name for each in table.columns):
+            return table.column(name)
+    return []
+
+
+def format_column(
+    column: ResultColumn, values: Sequence[Value], beside: Sequence[Value] = ()
+) -> FormattedColumn:
+    """The texts of one result column, in a unit that suits its values and those `beside` them."""
+    compared = [*values, *beside]
+    scale = _scale(column.unit, compared)
+    if scale is not None:
+        label, divisor = scale
+        decimals = _decimals(compared, divisor)
+        cells = [_scaled(value, divisor, decimals) for value in values]
+        return FormattedColumn(visible(column.title), label, cells, True)
+    if column.unit is Unit.PERCENT:
+        cells = [_number(value, 1) for value in values]
+        unit = "" if column.title.endswith("%") else "%"
+        return FormattedColumn(visible(column.title), unit, cells, True, is_share=True)
+    if column.unit is Unit.GB_PER_S:
+        unit = "" if column.title.endswith("GB/s") else "GB/s"
+        cells = [_number(value, 1) for value in values]
+        return FormattedColumn(visible(column.title), unit, cells, True)
+    cells = [_plain(column.unit, value) for value in values]
+    is_number = column.unit in {Unit.COUNT, Unit.TIME} or _all_numbers(values)
+    return FormattedColumn(
+        visible(column.title), "ns" if column.unit is Unit.TIME else "", cells, is_number
+    )
+
+
+def gain_text(finding: Finding) -> str:
+    """What a finding says can be gained: 'up to 12.0 %: no gaps left'; empty if it does not."""
+    if finding.gain_percent is None:
+        return ""
+    basis = f": {finding.gain_basis}" if finding.gain_basis else ""
+    return f"up to {finding.gain_percent:.1f} %{basis}"
+
+
+def fact_label(key: str) -> str:
+    """The words of a fact's key, without the unit: 'gpu_busy_ns' reads 'gpu busy'."""
+    if key.endswith("_count"):
+        key = _plural(key.removesuffix("_count"))
+    for suffix in ("_ns", "_bytes", "_percent"):
+        key = key.removesuffix(suffix)
+    return key.replace("_", " ")
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith("y"):
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith("ch") else "s")
+
+
+def fact_text(key: str, value: Value) -> str:
+    """A fact's value; the key's ending tells the unit."""
+    if value is None or isinstance(value, bool | str):
+        return _plain(Unit.NONE, value)
+    if key.endswith("_timestamp_ns"):
+        return f"{value} ns"
+    if key.endswith("_percent"):
+        return f"{value_text(value, '%')} %"
+    units = {"_ns": "ns", "_bytes": "bytes"}
+    unit = next((unit for ending, unit in units.items() if key.endswith(ending)), "")
+    return value_text(value, unit or ("count" if isinstance(value, int) else ""))
+
+
+def _scale(unit: Unit, values: Sequence[Value]) -> tuple[str, int] | None:
+    units = {Unit.NS: NS_PER, Unit.BYTES: _BYTES_PER}.get(unit)
+    if units is None:
+        return None
+    sizes = sorted(abs(value) for value in values if _is_number(value) and value)
+    if not sizes:
+        return next(iter(units.items()))
+    typical = max(sizes[len(sizes) // 2], sizes[-1] / 1_000_000)
+    return [(label, per) for label, per in units.items() if per <= max(typical, 1)][-1]
+
+
+def _decimals(values: Sequence[Value], divisor: int) -> int:
+    if divisor == 1:
+        return 0
+    largest = max((abs(value) for value in values if _is_number(value)), default=0) / divisor
+    return 3 if largest < 10 else 2 if largest < 1000 else 1
+
+
+def _scaled(value: Value, divisor: int, decimals: int) -> str:
+    return _number(value / divisor if _is_number(value) else value, decimals)
+
+
+def _number(value: Value, decimals: int) -> str:
+    return fixed_text(value, decimals) if _is_number(value) else _plain(Unit.NONE, value)
+
+
+def _plain(unit: Unit, value: Value) -> str:
+    is_count = unit is Unit.COUNT and isinstance(value, int)
+    return visible(value_text(value, "count" if is_count else ""))
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """Whether `value` can be shown as a number: neither a bool nor not-a-number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def _all_numbers(values: Sequence[Value]) -> bool:
+    return any(_is_number(value) for value in values) and all(
+        value is None or _is_number(value) for value in values
+    )
