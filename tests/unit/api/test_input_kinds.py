@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.thread_trace_folders import a_capture, step
 
 import wavescope
+from tests.capture_folders import a_capture, step
 from tests.counters_builder import a_workload
 from tests.sample_files import rich_trace, write_as
 from wavescope import InputKind

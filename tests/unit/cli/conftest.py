@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.thread_trace_folders import a_capture, step
 
 from tests.builders import a_trace
+from tests.capture_folders import a_capture, step
 from tests.counters_builder import a_workload
 from wavescope.cli.main import main
 from wavescope.formats.wavescope.writing import write_trace
