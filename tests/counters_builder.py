@@ -6,6 +6,10 @@ import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
+from wavescope.model.counters import CounterTable, kernel_names_and_codes
+
 SYSTEM = {
     "workload_name": "made",
     "gpu_arch": "gfx90a",
@@ -89,6 +93,27 @@ class WorkloadMaker:
 def a_workload(folder: Path) -> WorkloadMaker:
     """A workload in `folder`, without dispatches yet."""
     return WorkloadMaker(folder)
+
+
+def counted(
+    *dispatches: tuple[str, int | None, Mapping[str, float]], path: str = "out.csv"
+) -> CounterTable:
+    """A table of (kernel, duration, counters), dispatches numbered from 1."""
+    names, codes = kernel_names_and_codes(kernel for kernel, _, _ in dispatches)
+    counters = dict.fromkeys(name for _, _, values in dispatches for name in values)
+    spans = [np.nan if duration is None else float(duration) for _, duration, _ in dispatches]
+    return CounterTable(
+        path,
+        names,
+        codes,
+        np.arange(1, len(dispatches) + 1),
+        np.zeros(len(dispatches), np.int64),
+        np.array(spans),
+        {
+            name: np.array([float(values.get(name, np.nan)) for _, _, values in dispatches])
+            for name in counters
+        },
+    )
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:

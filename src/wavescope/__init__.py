@@ -35,6 +35,12 @@ if TYPE_CHECKING:
         FigureOptions,
         RunOptions,
     )
+    from wavescope.analyze.counters.report import (
+        CounterOptions,
+    )
+    from wavescope.analyze.counters.roofline import (
+        RooflineOptions,
+    )
     from wavescope.analyze.phases import (
         PhaseOptions,
         PhaseRules,
@@ -55,6 +61,9 @@ if TYPE_CHECKING:
         Scope,
         SummaryOptions,
     )
+    from wavescope.analyze.traffic.kernel_traffic import (
+        TrafficOptions,
+    )
     from wavescope.api.captures import (
         capture_info,
         capture_report,
@@ -71,13 +80,23 @@ if TYPE_CHECKING:
         info,
         known_formats,
     )
-    from wavescope.api.counter_pages import (
-        report_counters,
+    from wavescope.api.counter_collection import (
+        CollectOptions,
+        ceilings,
+        collect_counters,
+        collection_plan,
+        counter_blocks,
+        metric_sets,
     )
     from wavescope.api.counters import (
+        available_metrics,
+        counters,
+        counters_info,
         metric_panels,
+        metrics,
+        report_counters,
         roofline,
-        traffic,
+        torch_operators,
     )
     from wavescope.api.files import (
         convert,
@@ -102,9 +121,6 @@ if TYPE_CHECKING:
     from wavescope.api.occupancy import (
         chips,
         occupancy,
-    )
-    from wavescope.api.other_contents import (
-        counters_info,
     )
     from wavescope.api.overhead import (
         overhead,
@@ -138,6 +154,9 @@ if TYPE_CHECKING:
         open,  # noqa: A004
         select,
     )
+    from wavescope.api.traffic import (
+        traffic,
+    )
     from wavescope.collect import (
         AttachOptions,
         OtherTools,
@@ -148,6 +167,9 @@ if TYPE_CHECKING:
     from wavescope.collect.capture import (
         CaptureOptions,
     )
+    from wavescope.collect.ceilings import (
+        CeilingOptions,
+    )
     from wavescope.collect.softgpu import (
         SoftGpuOptions,
     )
@@ -157,6 +179,9 @@ if TYPE_CHECKING:
     from wavescope.formats import (
         Exporter,
         Importer,
+    )
+    from wavescope.formats.toml_rules import (
+        read_rules,
     )
     from wavescope.formats.wavescope.writing import (
         RankFrom,
@@ -191,8 +216,11 @@ _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
     "AttachOptions",
     "CaptureOptions",
+    "CeilingOptions",
     "CheckOptions",
+    "CollectOptions",
     "CompareOptions",
+    "CounterOptions",
     "Exporter",
     "FigureOptions",
     "Finding",
@@ -213,6 +241,7 @@ __all__ = [
     "RecordMode",
     "RecordOptions",
     "Result",
+    "RooflineOptions",
     "RunOptions",
     "Scope",
     "Selection",
@@ -221,16 +250,23 @@ __all__ = [
     "SummaryOptions",
     "Thresholds",
     "Trace",
+    "TrafficOptions",
     "WavescopeError",
     "__version__",
     "attach",
+    "available_metrics",
     "capture_info",
     "capture_report",
+    "ceilings",
     "check_runs",
     "chips",
+    "collect_counters",
+    "collection_plan",
     "compare",
     "compare_captures",
     "convert",
+    "counter_blocks",
+    "counters",
     "counters_info",
     "doctor",
     "export_format",
@@ -245,6 +281,8 @@ __all__ = [
     "mark",
     "merge",
     "metric_panels",
+    "metric_sets",
+    "metrics",
     "occupancy",
     "open",
     "overhead",
@@ -255,6 +293,7 @@ __all__ = [
     "plan",
     "query",
     "range",
+    "read_rules",
     "record",
     "record_capture",
     "recover",
@@ -273,6 +312,7 @@ __all__ = [
     "steps",
     "steps_of",
     "summary",
+    "torch_operators",
     "traffic",
     "trim",
     "write_tiny_model",
@@ -282,8 +322,11 @@ __all__ = [
 _HOMES = {
     "AttachOptions": "wavescope.collect",
     "CaptureOptions": "wavescope.collect.capture",
+    "CeilingOptions": "wavescope.collect.ceilings",
     "CheckOptions": "wavescope.analyze.compare",
+    "CollectOptions": "wavescope.api.counter_collection",
     "CompareOptions": "wavescope.analyze.compare",
+    "CounterOptions": "wavescope.analyze.counters.report",
     "Exporter": "wavescope.formats",
     "FigureOptions": "wavescope.analyze.compare",
     "Finding": "wavescope.model.result",
@@ -304,6 +347,7 @@ _HOMES = {
     "RecordMode": "wavescope.collect",
     "RecordOptions": "wavescope.collect",
     "Result": "wavescope.model.result",
+    "RooflineOptions": "wavescope.analyze.counters.roofline",
     "RunOptions": "wavescope.analyze.compare",
     "Scope": "wavescope.analyze.summary",
     "Selection": "wavescope.model.selection",
@@ -312,16 +356,23 @@ _HOMES = {
     "SummaryOptions": "wavescope.analyze.summary",
     "Thresholds": "wavescope.analyze.quick_findings",
     "Trace": "wavescope.model.trace",
+    "TrafficOptions": "wavescope.analyze.traffic.kernel_traffic",
     "WavescopeError": "wavescope.errors",
     "attach": "wavescope.api.recording",
+    "available_metrics": "wavescope.api.counters",
     "capture_info": "wavescope.api.captures",
     "capture_report": "wavescope.api.captures",
+    "ceilings": "wavescope.api.counter_collection",
     "check_runs": "wavescope.api.comparison",
     "chips": "wavescope.api.occupancy",
+    "collect_counters": "wavescope.api.counter_collection",
+    "collection_plan": "wavescope.api.counter_collection",
     "compare": "wavescope.api.comparison",
     "compare_captures": "wavescope.api.captures",
     "convert": "wavescope.api.files",
-    "counters_info": "wavescope.api.other_contents",
+    "counter_blocks": "wavescope.api.counter_collection",
+    "counters": "wavescope.api.counters",
+    "counters_info": "wavescope.api.counters",
     "doctor": "wavescope.api.machine",
     "export_format": "wavescope.api.files",
     "fetch_runtime": "wavescope.api.machine",
@@ -334,6 +385,8 @@ _HOMES = {
     "known_formats": "wavescope.api.contents",
     "merge": "wavescope.api.merging",
     "metric_panels": "wavescope.api.counters",
+    "metric_sets": "wavescope.api.counter_collection",
+    "metrics": "wavescope.api.counters",
     "occupancy": "wavescope.api.occupancy",
     "open": "wavescope.api.traces",
     "overhead": "wavescope.api.overhead",
@@ -342,12 +395,13 @@ _HOMES = {
     "phases_of": "wavescope.analyze.phases",
     "plan": "wavescope.api.captures",
     "query": "wavescope.api.queries",
+    "read_rules": "wavescope.formats.toml_rules",
     "record": "wavescope.api.recording",
     "record_capture": "wavescope.api.captures",
     "recover": "wavescope.api.recording",
     "remove_runtime": "wavescope.api.machine",
     "report": "wavescope.api.reports",
-    "report_counters": "wavescope.api.counter_pages",
+    "report_counters": "wavescope.api.counters",
     "resume_process": "wavescope.api.recording",
     "roofline": "wavescope.api.counters",
     "run_dormant": "wavescope.api.recording",
@@ -359,7 +413,8 @@ _HOMES = {
     "steps": "wavescope.api.phases",
     "steps_of": "wavescope.analyze.steps",
     "summary": "wavescope.api.summaries",
-    "traffic": "wavescope.api.counters",
+    "torch_operators": "wavescope.api.counters",
+    "traffic": "wavescope.api.traffic",
     "trim": "wavescope.api.files",
     "write_tiny_model": "wavescope.api.machine",
 }

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.counters_builder import a_workload, write_csv
-from wavescope.analyze.counters.pc_sampling import SampleOrder, pc_samples
+from wavescope.analyze.counters.workload_tables import SampleOrder, pc_samples
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.counters.workload import read_workload
+from wavescope.formats.counters import read_workload
 from wavescope.model.counters import ACCUMULATED
 
 
@@ -35,7 +35,7 @@ def test_a_wide_file(tmp_path: Path) -> None:
     assert table.channels["TCC_HIT"][:, [0, 2]].tolist() == [[1, 3], [5, 7]]
     assert np.isnan(table.channels["TCC_HIT"][:, [1, 3]]).all()
     assert table.facts["max_sclk"] == 1000
-    assert table.notes == []
+    assert table.notes.sentences() == []
 
 
 def test_a_long_file_is_the_same(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_single_passes_are_joined_by_kernel_grid_and_occurrence(tmp_path: Path) 
     assert table.columns["SQ_INSTS"].tolist() == [10, 20, 30]
     assert table.durations_ns.tolist() == [20, 30, 40]
     assert sorted(table.pass_durations_ns) == ["pmc_perf_0", "pmc_perf_1"]
-    assert table.notes == []
+    assert table.notes.sentences() == []
 
 
 def test_dispatches_without_a_partner_are_counted(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_dispatches_without_a_partner_are_counted(tmp_path: Path) -> None:
     assert table.columns["SQ_WAVES"].tolist() == [1, 2]
     assert table.columns["SQ_INSTS"][0] == 5
     assert np.isnan(table.columns["SQ_INSTS"][1])
-    assert "1 of 2 dispatches were not found in this pass" in table.notes[0]
+    assert "1 of 2 dispatches were not found in this pass" in table.notes.sentences()[0]
 
 
 def test_passes_that_produced_nothing_are_named(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_passes_that_produced_nothing_are_named(tmp_path: Path) -> None:
     table = read_workload(tmp_path)
 
     assert table.columns["SQ_WAVES"].tolist() == [1]
-    assert table.notes == [
+    assert table.notes.sentences() == [
         "pmc_perf_1.csv was left out: the pass produced nothing",
         "pmc_perf_2.csv was left out: it has no column Kernel_Name",
     ]
@@ -144,7 +144,7 @@ def test_long_passes_beside_spoiled_ones(tmp_path: Path) -> None:
 
     assert (table.columns["SQ_WAVES"].tolist(), table.columns["SQ_INSTS"].tolist()) == ([4], [9])
     assert table.durations_ns.tolist() == [20]
-    assert [note.partition(" was")[0] for note in table.notes] == [
+    assert [note.partition(" was")[0] for note in table.notes.sentences()] == [
         "results_pmc_perf_2.csv",
         "results_pmc_perf_3.csv",
         "SQ_LEVEL_WAVES.csv",
@@ -180,7 +180,7 @@ def test_what_older_collectors_left_out_is_assumed_and_said(tmp_path: Path) -> N
     table = read_workload(maker.write())
 
     assert (table.facts["num_xcd"], table.facts["total_l2_chan"]) == (6, 96)
-    assert "sysinfo.csv has no num_xcd: 6 is assumed" in table.notes
+    assert "sysinfo.csv has no num_xcd: 6 is assumed" in table.notes.sentences()
 
 
 @pytest.mark.parametrize("clock", ["0", "", "NA"])
@@ -190,7 +190,7 @@ def test_a_clock_of_nothing_is_no_clock(tmp_path: Path, clock: str) -> None:
     )
 
     assert "max_mclk" not in table.facts
-    assert "sysinfo.csv has no max_mclk" in table.notes[0]
+    assert "sysinfo.csv has no max_mclk" in table.notes.sentences()[0]
 
 
 def test_cells_without_numbers_are_missing_values(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_column_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     table = read_workload(folder)
 
     assert table.columns["SQ_WAVES"].tolist() == [1]
-    assert "column SQ_WAVES is there twice" in table.notes[0]
+    assert "column SQ_WAVES is there twice" in table.notes.sentences()[0]
 
 
 def test_a_truncated_last_row_is_left_out_and_said(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_truncated_last_row_is_left_out_and_said(tmp_path: Path) -> None:
     table = read_workload(folder)
 
     assert table.durations_ns.tolist() == [10]
-    assert "pmc_perf.csv: 1 rows could not be read" in table.notes
+    assert "pmc_perf.csv: 1 rows could not be read" in table.notes.sentences()
 
 
 def test_names_that_are_no_utf8_and_hostile_ones(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_times_of_their_own_file(tmp_path: Path) -> None:
     table = read_workload(folder)
 
     assert table.durations_ns.tolist() == [10]
-    assert table.notes == ["times are those of timestamps.csv"]
+    assert table.notes.sentences() == ["times are those of timestamps.csv"]
 
 
 def test_no_times_at_all(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_no_times_at_all(tmp_path: Path) -> None:
     table = read_workload(folder)
 
     assert np.isnan(table.durations_ns).all()
-    assert "no dispatch has times" in table.notes[0]
+    assert "no dispatch has times" in table.notes.sentences()[0]
 
 
 def test_measured_peaks_with_their_slips_of_spelling(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_measured_peaks_with_their_slips_of_spelling(tmp_path: Path) -> None:
     table = read_workload(folder)
 
     assert table.ceilings == [{"device": 0, "HBMBw": 1000, "HBMBwHigh": 1010}]
-    assert table.notes == ["roofline.csv: a row holds no numbers"]
+    assert table.notes.sentences() == ["roofline.csv: a row holds no numbers"]
 
 
 def test_pc_samples(tmp_path: Path) -> None:
@@ -354,8 +354,8 @@ def test_spoiled_extras_leave_the_rest_readable(tmp_path: Path, content: str) ->
 
     table = read_workload(folder)
 
-    assert table.pc_samples == []
-    assert [note.partition(" was")[0] for note in table.notes] == [
+    assert list(table.pc_samples) == []
+    assert [note.partition(" was")[0] for note in table.notes.sentences()] == [
         "roofline.csv",
         "ps_file_results.json",
     ]

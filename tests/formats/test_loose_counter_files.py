@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.builders import a_trace
+from wavescope.analyze.traffic.dispatches import counters_of_trace, kernels_of
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.counters.loose_files import is_counter_csv, read_counter_csv
-from wavescope.model.dispatch_counters import DispatchCounters, counter_name, united
+from wavescope.formats.counters import (
+    counter_csv,
+    read_counter_files,
+    read_pass_output,
+    write_counter_csv,
+)
+from wavescope.formats.counters.counter_files import is_counter_csv, read_counter_file
+from wavescope.model.counters import CounterTable, counter_name, whole_counters
 
 LONG = """"Correlation_Id","Dispatch_Id","Agent_Id","Kernel_Name","Counter_Name","Counter_Value","Start_Timestamp","End_Timestamp"
 1,1,"Agent 1","gemm(float*, int)","TCC_HIT_sum",30.000000,1000,3000
@@ -28,44 +38,66 @@ def wanted(name: str) -> bool:
     return name.startswith("TCC_")
 
 
-def read(folder: Path, text: str, name: str = "out_counter_collection.csv") -> DispatchCounters:
+def no_trace(path: Path) -> CounterTable:
+    raise AssertionError(f"{path} is no trace")
+
+
+def read(folder: Path, text: str, name: str = "out_counter_collection.csv") -> CounterTable:
     path = folder / name
     path.write_text(text)
     assert is_counter_csv(path)
-    return read_counter_csv(path, wanted)
+    return read_counter_file(path, wanted)
 
 
-def values_of(counters: DispatchCounters) -> list[tuple[str, str, int | None, dict[str, float]]]:
+def values_of(table: CounterTable) -> list[tuple[int, str, int | None, dict[str, float]]]:
+    """Number, kernel, duration and counters of each dispatch, without what is not there."""
+    counters = whole_counters(table, wanted)
     return [
-        (each.dispatch, each.kernel, each.duration_ns, dict(each.values))
-        for each in counters.dispatches
+        (
+            number,
+            kernel,
+            None if math.isnan(duration) else int(duration),
+            {
+                name: float(values[row])
+                for name, values in counters.items()
+                if not math.isnan(values[row])
+            },
+        )
+        for row, (number, kernel, duration) in enumerate(
+            zip(
+                table.dispatch_ids.tolist(),
+                table.kernels(),
+                table.known_durations_ns.tolist(),
+                strict=True,
+            )
+        )
     ]
 
 
 def test_a_row_for_each_counter(tmp_path: Path) -> None:
     assert values_of(read(tmp_path, LONG)) == [
-        ("1", "gemm(float*, int)", 2_000, {"TCC_HIT": 30.0, "TCC_MISS": 70.0}),
-        ("2", "copy", None, {"TCC_HIT": 1.0}),
+        (1, "gemm(float*, int)", 2_000, {"TCC_HIT": 30.0, "TCC_MISS": 70.0}),
+        (2, "copy", None, {"TCC_HIT": 1.0}),
     ]
 
 
 def test_a_row_for_each_dispatch_and_channels_added_up(tmp_path: Path) -> None:
     assert values_of(read(tmp_path, WIDE, "pmc_perf.csv")) == [
-        ("0", "gemm(float*, int)", 2_000, {"TCC_HIT": 30.0, "TCC_MISS": 70.0}),
-        ("1", "copy", 500, {"TCC_HIT": 1.0, "TCC_MISS": 2.0}),
+        (0, "gemm(float*, int)", 2_000, {"TCC_HIT": 30.0, "TCC_MISS": 70.0}),
+        (1, "copy", 500, {"TCC_HIT": 1.0, "TCC_MISS": 2.0}),
     ]
 
 
 def test_a_sum_over_all_channels_is_preferred_to_its_parts(tmp_path: Path) -> None:
     text = "Dispatch_ID,Kernel_Name,TCC_HIT[0],TCC_HIT_sum\n0,k,3,10\n"
 
-    assert values_of(read(tmp_path, text)) == [("0", "k", None, {"TCC_HIT": 10.0})]
+    assert values_of(read(tmp_path, text)) == [(0, "k", None, {"TCC_HIT": 10.0})]
 
 
 def test_the_spelling_of_rocpd_is_read(tmp_path: Path) -> None:
     text = "Guid,Pid,Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value\na,1,7,k,TCC_HIT,5.5\n"
 
-    assert values_of(read(tmp_path, text)) == [("7", "k", None, {"TCC_HIT": 5.5})]
+    assert values_of(read(tmp_path, text)) == [(7, "k", None, {"TCC_HIT": 5.5})]
 
 
 def test_a_dispatch_run_again_in_another_pass_is_another_run(tmp_path: Path) -> None:
@@ -75,8 +107,8 @@ def test_a_dispatch_run_again_in_another_pass_is_another_run(tmp_path: Path) -> 
     )
 
     assert values_of(read(tmp_path, text)) == [
-        ("1", "k", 10, {"TCC_HIT": 5.0}),
-        ("1", "k", 20, {"TCC_HIT": 7.0}),
+        (1, "k", 10, {"TCC_HIT": 5.0}),
+        (1, "k", 20, {"TCC_HIT": 7.0}),
     ]
 
 
@@ -92,7 +124,7 @@ def test_timestamps_beyond_floating_point_stay_exact(tmp_path: Path) -> None:
         "1,k,TCC_HIT,1,13386742234691895,13386742234700548\n"
     )
 
-    assert read(tmp_path, text).dispatches[0].duration_ns == 8_653
+    assert read(tmp_path, text).durations_ns.tolist() == [8_653]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +147,7 @@ def test_only_times_with_all_their_digits_count(
         f"1,gemm,TCC_HIT_sum,5,{start},{end}\n"
     )
 
-    assert read(tmp_path, text).dispatches[0].duration_ns == duration_ns
+    assert values_of(read(tmp_path, text))[0][2] == duration_ns
 
 
 def test_the_chip_is_told_by_the_files_beside(tmp_path: Path) -> None:
@@ -146,25 +178,25 @@ def test_other_files_are_refused_with_a_way_out(tmp_path: Path, text: str, reaso
     path.write_text(text)
 
     with pytest.raises(UnreadableInputError, match=reason) as error:
-        read_counter_csv(path, wanted)
+        read_counter_file(path, wanted)
     assert error.value.hint
 
 
 def test_a_cut_row_is_noted(tmp_path: Path) -> None:
     found = read(tmp_path, LONG + '3,3,"Agent 1","gemm(fl')
 
-    assert len(found.dispatches) == 2
-    assert found.notes == ("out_counter_collection.csv: 1 rows could not be read",)
+    assert found.count == 2
+    assert found.notes.sentences() == ["out_counter_collection.csv: 1 rows could not be read"]
 
 
 def test_several_files_become_one(tmp_path: Path) -> None:
     parts = [read(tmp_path, LONG, "a.csv"), read(tmp_path, WIDE, "b.csv")]
 
-    found = united(parts)
+    found = read_counter_files([tmp_path], wanted, read_trace=no_trace)
 
-    assert [each.file for each in found.dispatches] == [0, 0, 1, 1]
-    assert found.kernels == ["gemm(float*, int)", "copy"]
-    assert len(found.files) == 2
+    assert [(Path(table.path).name, table.count) for table in found] == [("a.csv", 2), ("b.csv", 2)]
+    assert [values_of(table) for table in found] == [values_of(table) for table in parts]
+    assert kernels_of(found) == ["gemm(float*, int)", "copy"]
 
 
 @pytest.mark.parametrize(
@@ -181,5 +213,62 @@ def test_any_text_is_read_or_refused(tmp_path: Path, body: str) -> None:
     path = tmp_path / "any.csv"
     path.write_text("Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value\n" + body)
 
-    for dispatch in read_counter_csv(path, lambda name: True).dispatches:
-        assert all(value >= 0 for value in dispatch.values.values())
+    table = read_counter_file(path, lambda name: True)
+    for _, _, _, values in values_of(table):
+        assert all(value >= 0 for value in values.values())
+    counted = [table.columns[name] >= 0 for name in table.counters]
+    assert not table.count or np.logical_or.reduce(counted).all(), "no dispatch without counters"
+
+
+def test_one_run_is_the_same_table_whoever_wrote_it(tmp_path: Path) -> None:
+    rows = [("a(int)", 1_000, 1_500, 3.0, 0.5), ("b", 2_000, 2_010, 4.0, 2.25)]
+    header = "Dispatch_Id,Process_Id,Agent_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp"
+    lines = [
+        f'{number},7,Agent 1,"{kernel}",{name},{value},{start},{end}'
+        for number, (kernel, start, end, *values) in enumerate(rows, 1)
+        for name, value in zip(("TCC_HIT_sum", "TCC_MISS[0]"), values, strict=True)
+    ]
+    (tmp_path / "7_counter_collection.csv").write_text("\n".join([header, *lines]) + "\n")
+    of_pass = read_pass_output(tmp_path).counters
+    write_counter_csv(of_pass, tmp_path / "wide.csv")
+    trace = a_trace()
+    for number, (kernel, start, end, *values) in enumerate(rows, 1):
+        trace = trace.with_kernel(kernel, start, end)
+        trace = trace.with_counter(number, "TCC_HIT_sum", values[0])
+        trace = trace.with_counter(number, "TCC_MISS[0]", values[1])
+
+    tables = [
+        of_pass,
+        read_counter_file(tmp_path / "7_counter_collection.csv", wanted),
+        read_counter_file(tmp_path / "wide.csv", wanted),
+        counters_of_trace(trace.build(), "trace.db", wanted),
+    ]
+
+    for table in tables:
+        assert [each[1:] for each in values_of(table)] == [
+            ("a(int)", 500, {"TCC_HIT": 3.0, "TCC_MISS": 0.5}),
+            ("b", 10, {"TCC_HIT": 4.0, "TCC_MISS": 2.25}),
+        ]
+        assert table.starts_ns is not None
+        assert table.starts_ns.tolist() == [1_000, 2_000]
+
+
+def test_rows_that_each_name_another_counter_are_no_file_of_counters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counter_csv, "_MOST_CELLS", 99)
+    rows = "".join(f"{number},k,TCC_{number},1\n" for number in range(10))
+    path = tmp_path / "hostile.csv"
+    path.write_text("Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value\n" + rows)
+
+    with pytest.raises(UnreadableInputError, match="10 dispatches have 10 counters"):
+        read_counter_file(path, wanted)
+
+
+def test_values_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    text = "Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value\n1,k,TCC_HIT,x\n1,k,TCC_MISS,3\n"
+
+    found = read(tmp_path, text, "spoiled.csv")
+
+    assert values_of(found) == [(1, "k", None, {"TCC_MISS": 3.0})]
+    assert found.notes.sentences() == ["spoiled.csv: 1 values are no numbers and were left out"]

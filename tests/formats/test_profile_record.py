@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.formats.counters.profile_record import profile_notes
+from wavescope.formats.counters.workload import profile_notes
 
 
 def written(folder: Path, content: object) -> Path:

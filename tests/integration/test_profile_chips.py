@@ -18,8 +18,8 @@ from tests.integration.test_profile_command import STANDIN, metric_values
 
 ONE_GPU = """
 import sys
-from wavescope.collect.counters import hsa_agents
-hsa_agents.gpu_agents = lambda: [hsa_agents.GpuAgent({agent})]
+from wavescope.collect.counters import gpu_agents
+gpu_agents.gpu_agents = lambda: [gpu_agents.GpuAgent({agent})]
 from wavescope.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -13,16 +13,14 @@ from pathlib import Path
 import pytest
 
 from tests.softgpu_programs import PROGRAMS, require_softgpu
-from wavescope.analyze.counters.torch_operators import chosen_operators
+from wavescope.analyze.counters.workload_tables import chosen_operators
 from wavescope.errors import UsageError
 from wavescope.formats.counters.torch_operators import (
+    CONSOLIDATED_COLUMNS,
     NO_OPERATOR,
     dispatch_operators,
     operator_dispatches,
     passes_with_operators,
-)
-from wavescope.formats.counters.torch_operators_csv import (
-    CONSOLIDATED_COLUMNS,
     write_consolidated,
 )
 

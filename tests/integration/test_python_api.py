@@ -246,6 +246,52 @@ def test_counters_become_metrics_and_several_are_compared(tmp_path: Path) -> Non
         wavescope.metric_panels([])
 
 
+def test_counters_do_all_that_the_command_does(tmp_path: Path) -> None:
+    folder = counted(tmp_path / "a", misses=3)
+    own = tmp_path / "own.toml"
+    own.write_text("[metric.hits]\nunit = '1'\nvalue = 'TCC_HIT_sum'\n")
+    options = wavescope.CounterOptions(blocks=("1.1", "own"))
+
+    result = wavescope.counters(
+        folder,
+        options,
+        output=tmp_path / "page.html",
+        facts={"max_sclk": 1234.0},
+        own_metrics=[own],
+    )
+
+    assert wavescope.metric_panels is wavescope.counters
+    assert [row["avg"] for row in result.table("100.1").records()] == [1.0]
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    with pytest.raises(wavescope.WavescopeError, match="exists"):
+        wavescope.counters(folder, output=tmp_path / "page.html")
+    with pytest.raises(wavescope.WavescopeError, match="there is no fact 'max_clock'"):
+        wavescope.counters(folder, facts={"max_clock": 1.0})
+    assert wavescope.counters_info(folder).table("0.2").column("dispatch_id") == [0]
+    available = wavescope.available_metrics([folder]).table("metrics").records()
+    assert "yes" in {row["available"] for row in available}
+    with pytest.raises(wavescope.WavescopeError, match="has no operators"):
+        wavescope.torch_operators(folder)
+
+
+def test_metrics_and_plans_of_a_collection_need_no_gpu() -> None:
+    found = wavescope.metrics("l2 hit", chip="gfx90a").table("metrics").records()
+    options = wavescope.CollectOptions(blocks=("sol",), chip="gfx942")
+
+    assert "l2_hit_rate" in {row["key"] for row in found}
+    assert wavescope.collection_plan(options).facts["run_count"] == len(
+        wavescope.collection_plan(options).table("runs").rows
+    )
+    assert "sol" in wavescope.counter_blocks("gfx942").table("blocks").column("alias")
+    assert wavescope.metric_sets("gfx942").facts["chip"] == "gfx942"
+    with pytest.raises(wavescope.WavescopeError, match="exclude each other"):
+        wavescope.CollectOptions(kernels=("a",), kernel="b")
+    with pytest.raises(wavescope.WavescopeError, match="which program"):
+        wavescope.collect_counters(options)
+    with pytest.raises(wavescope.WavescopeError, match="there is no ceiling 'HBN'"):
+        wavescope.ceilings(wavescope.CeilingOptions(only=("HBN",)))
+
+
 def test_occupancy_of_a_kernel_by_its_figures() -> None:
     result = wavescope.occupancy("gfx942", vgprs=144, agprs=136, lds_bytes=16384)
 

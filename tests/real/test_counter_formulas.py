@@ -66,23 +66,26 @@ def made_up(catalogue: Catalogue, names: set[str], families: set[str]) -> Counte
     def number() -> np.ndarray:  # type: ignore[type-arg]
         return np.array([float(randomness.randrange(1_000, 1_000_000))])
 
-    table = CounterTable(
+    columns = {name: number() for name in sorted(names) if not name.islower()}
+    columns["SQ_BUSY_CU_CYCLES"] = np.array([50_000_000.0])
+    channels = {name: np.array([[number()[0] for _ in range(8)]]) for name in sorted(families)}
+    return CounterTable(
         "made",
         ["k"],
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
         np.array([12_345.0]),
-        {name: number() for name in sorted(names) if not name.islower()},
-        {name: np.array([[number()[0] for _ in range(8)]]) for name in sorted(families)},
+        columns,
+        channels,
+        {
+            metric.level_pass: {ACCUMULATED: number()}
+            for metric in catalogue.metrics.values()
+            if metric.level_pass
+        },
+        dict(FACTS),
+        {"gpu_arch": catalogue.chip},
     )
-    table.columns["SQ_BUSY_CU_CYCLES"][:] = 50_000_000.0
-    for metric in catalogue.metrics.values():
-        if metric.level_pass:
-            table.levels[metric.level_pass] = {ACCUMULATED: number()}
-    table.facts = dict(FACTS)
-    table.system = {"gpu_arch": catalogue.chip}
-    return table
 
 
 def as_python(formula: str) -> str:

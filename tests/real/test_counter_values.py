@@ -14,7 +14,7 @@ from wavescope.analyze.counters.expression import ChannelCounter
 from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.analyze.counters.panels import MetricRow, filled_tables
-from wavescope.formats.counters.workload import read_workload
+from wavescope.formats.counters import read_workload
 from wavescope.model.counters import CounterTable
 
 RELATIVE = 1e-9

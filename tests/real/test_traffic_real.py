@@ -9,7 +9,7 @@ import pytest
 
 from wavescope.analyze.traffic.kernel_traffic import TrafficOptions, each_dispatch, kernel_traffic
 from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS
-from wavescope.formats.counters.loose_files import read_counter_csv
+from wavescope.formats.counters.counter_files import read_counter_file
 from wavescope.model.chips import chip_named
 
 COPIED_BYTES = 8 << 20
@@ -29,9 +29,11 @@ def test_bandwidth_equals_that_of_the_reference(
 ) -> None:
     soc, name = workload.split("-")
     folder = shared_data / "compute-workloads"
-    counters = read_counter_csv(folder / soc / name / "pmc_perf.csv", TRAFFIC_COUNTERS.__contains__)
+    counters = read_counter_file(
+        folder / soc / name / "pmc_perf.csv", TRAFFIC_COUNTERS.__contains__
+    )
     chip = chip_named(counters.chip)
-    runs = [traffic for _, traffic in each_dispatch(counters.dispatches, TrafficOptions(chip))]
+    runs = list(each_dispatch(counters, TrafficOptions(chip)))
 
     for run in runs:
         assert run.read is not None
@@ -48,9 +50,9 @@ def test_bandwidth_equals_that_of_the_reference(
 
 def test_gfx950_without_its_own_counter_is_a_lower_bound(shared_data: Path) -> None:
     path = shared_data / "compute-workloads" / "MI350" / "vcopy" / "pmc_perf.csv"
-    counters = read_counter_csv(path, TRAFFIC_COUNTERS.__contains__)
+    counters = read_counter_file(path, TRAFFIC_COUNTERS.__contains__)
 
-    (found,) = kernel_traffic(counters, TrafficOptions(chip_named(counters.chip)))
+    (found,) = kernel_traffic([counters], TrafficOptions(chip_named(counters.chip)))
 
     assert found.read is not None
     assert found.read.size_bytes == pytest.approx(COPIED_BYTES / 2, rel=0.005)
@@ -59,18 +61,18 @@ def test_gfx950_without_its_own_counter_is_a_lower_bound(shared_data: Path) -> N
 
 def test_times_that_a_spreadsheet_has_spoiled_give_no_bandwidth(shared_data: Path) -> None:
     path = shared_data / "compute-workloads" / "MI300X_A1" / "vcopy" / "pmc_perf.csv"
-    counters = read_counter_csv(path, TRAFFIC_COUNTERS.__contains__)
+    counters = read_counter_file(path, TRAFFIC_COUNTERS.__contains__)
 
-    (found,) = kernel_traffic(counters, TrafficOptions(chip_named("gfx942")))
+    (found,) = kernel_traffic([counters], TrafficOptions(chip_named("gfx942")))
 
     assert found.read_gb_per_s is None
 
 
 def test_the_long_form_of_rocpd_gives_what_the_wide_form_gives(shared_data: Path) -> None:
     path = shared_data / "compute-workloads" / "MI300X_A1_rocpd" / "vcopy" / "pmc_perf.csv"
-    counters = read_counter_csv(path, TRAFFIC_COUNTERS.__contains__)
+    counters = read_counter_file(path, TRAFFIC_COUNTERS.__contains__)
 
-    (found,) = kernel_traffic(counters, TrafficOptions(chip_named(counters.chip)))
+    (found,) = kernel_traffic([counters], TrafficOptions(chip_named(counters.chip)))
 
     assert found.read is not None
     assert found.read.size_bytes == pytest.approx(COPIED_BYTES, rel=0.005)
@@ -78,11 +80,11 @@ def test_the_long_form_of_rocpd_gives_what_the_wide_form_gives(shared_data: Path
 
 def test_rdna_counters_of_llama_cpp(shared_data: Path) -> None:
     folder = shared_data / "rocprofv3" / "gfx1151"
-    counters = read_counter_csv(
+    counters = read_counter_file(
         folder / "decode_fetch_counter_collection.csv", TRAFFIC_COUNTERS.__contains__
     )
 
-    slowest = kernel_traffic(counters, TrafficOptions(chip_named("gfx1151")))[0]
+    slowest = kernel_traffic([counters], TrafficOptions(chip_named("gfx1151")))[0]
 
     assert slowest.kernel.startswith("void mul_mat_vec")
     assert slowest.read_gb_per_s is not None

@@ -193,7 +193,7 @@ def _kernel_counters(analysis: CaptureAnalysis, counters: Paths) -> KernelCounte
     if not counters:
         return None
     from wavescope.analyze.capture.plan import KernelCounters  # noqa: PLC0415  with the patterns
-    from wavescope.api.counters import memory_counters  # noqa: PLC0415  with all formats of traces
+    from wavescope.api.traffic import memory_counters  # noqa: PLC0415  with all formats of traces
 
     return KernelCounters.of_capture(analysis, memory_counters(counters))
 

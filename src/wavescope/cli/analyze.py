@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.counter_input import (
+from wavescope.cli.counter_flags import (
     add_workload_flags,
     analysis_options,
-    catalogue_of,
-    read_workloads,
+    corrected_facts,
+    workload_paths,
 )
-from wavescope.cli.counter_output import ROWS_FOR_PEOPLE, print_analysis, write_files
 from wavescope.cli.options import add_force_flag, add_output_path, add_quiet_flag, row_count
+from wavescope.cli.outputs import print_json, text_style
 from wavescope.cli.progress import Progress
+from wavescope.cli.terminal import data_stream, say
 from wavescope.errors import UsageError
+from wavescope.model.result import Result
+from wavescope.render.counters.metric_tables import (
+    NumberStyle,
+    write_metric_csv,
+    write_metric_markdown,
+    write_metric_text,
+)
 
 if TYPE_CHECKING:
-    from wavescope.analyze.counters.catalogue import Catalogue
-    from wavescope.analyze.counters.report import Analysis, AnalysisOptions
-    from wavescope.model.counters import CounterTable
-    from wavescope.model.result import Result
+    from wavescope.api.counters import CounterReport
 
 _FORMATS = ("text", "markdown", "csv", "json", "html")
 _NORMAL_UNITS = ("per_kernel", "per_wave", "per_cycle", "per_second")
+_AGGREGATIONS = ("ratio-of-sums", "mean-of-ratios")
+_ROWS_FOR_PEOPLE = 64
+_MOST_DIGITS = 15
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +57,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--aggregation",
-        choices=("ratio-of-sums", "mean-of-ratios"),
+        choices=_AGGREGATIONS,
         default="ratio-of-sums",
         help="how averages over dispatches are formed (default ratio-of-sums)",
     )
@@ -103,7 +112,7 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
         "--rows",
         metavar="N",
         type=row_count,
-        help=f"rows of each table, 0 for all (default: {ROWS_FOR_PEOPLE} for people, else all)",
+        help=f"rows of each table, 0 for all (default: {_ROWS_FOR_PEOPLE} for people, else all)",
     )
     group.add_argument(
         "--memory-chart", metavar="FILE", type=Path, help="write panel 3 as a drawing (SVG)"
@@ -119,88 +128,81 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     wanted = _format(arguments)
-    options = analysis_options(arguments)
+    numbers = _numbers(arguments)
     with Progress("reading counters", quiet=arguments.quiet):
-        workloads = read_workloads(arguments)
-    if arguments.list_torch_operators or arguments.torch_operator is not None:
-        print_analysis(_operators(arguments, workloads, options), wanted, arguments)
-        return 0
-    if arguments.list_stats:
-        from wavescope.analyze.counters.joined_results import joined_results  # noqa: PLC0415
-        from wavescope.analyze.counters.report import stats_result  # noqa: PLC0415
-
-        result = joined_results([stats_result(workload) for workload in workloads])
-        print_analysis(result, wanted, arguments)
-        return 0
-    catalogues = [catalogue_of(workload, arguments.metrics) for workload in workloads]
-    if arguments.list_available_metrics:
-        from wavescope.analyze.counters.joined_results import joined_results  # noqa: PLC0415
-        from wavescope.analyze.counters.metric_list import available_metrics  # noqa: PLC0415
-
-        lists = [available_metrics(*pair) for pair in zip(catalogues, workloads, strict=True)]
-        print_analysis(joined_results(lists), wanted, arguments)
-        return 0
-    result, analyses = _analysed(workloads, catalogues, options)
-    write_files(result, arguments, analyses, options)
-    print_analysis(result, wanted, arguments, analyses)
+        report = _report(arguments)
+    if arguments.memory_chart and report.analyses:
+        _tell(report.write_memory_chart(arguments.memory_chart, force=arguments.force), arguments)
+    if arguments.output and report.analyses:
+        _tell(report.write(arguments.output, numbers, force=arguments.force), arguments)
+    _print(report, wanted, numbers, arguments)
     return 0
 
 
-def _operators(
-    arguments: argparse.Namespace, workloads: list[CounterTable], options: AnalysisOptions
-) -> Result:
-    """Operators with their time, and the metrics of the chosen ones, the longest first."""
-    from wavescope.analyze.counters.report import analysis_result, analyzed  # noqa: PLC0415
-    from wavescope.analyze.counters.torch_operators import (  # noqa: PLC0415
-        chosen_operators,
-        of_operators,
-        operators_result,
+def _report(arguments: argparse.Namespace) -> CounterReport:
+    """What is asked for; of a mere list there is nothing to draw."""
+    from wavescope.api import counters as api  # noqa: PLC0415  NumPy, which --help need not wait for
+
+    paths, options = workload_paths(arguments), analysis_options(arguments)
+    facts = corrected_facts(arguments.specs_correction)
+    own = arguments.metrics
+    if arguments.list_torch_operators or arguments.torch_operator is not None:
+        if len(paths) > 1:
+            raise UsageError("operators are shown of one workload at a time: give one -p")
+        patterns = None if arguments.list_torch_operators else arguments.torch_operator
+        result = api.torch_operators(paths[0], patterns, options, facts=facts, own_metrics=own)
+    elif arguments.list_stats:
+        result = api.counters_info(paths)
+    elif arguments.list_available_metrics:
+        result = api.available_metrics(paths, facts=facts, own_metrics=own)
+    else:
+        return api.counter_report(paths, options, facts=facts, own_metrics=own)
+    return api.CounterReport(result, (), options)
+
+
+def _print(
+    report: CounterReport, wanted: str, numbers: NumberStyle, arguments: argparse.Namespace
+) -> None:
+    people = _ROWS_FOR_PEOPLE if arguments.rows is None else arguments.rows
+    if wanted == "json":
+        print_json(_cut(report.result, arguments.rows or 0, 0))
+    elif wanted == "csv":
+        write_metric_csv(report.result, data_stream())
+    elif wanted == "html":
+        report.write_page(sys.stdout, numbers)
+    elif wanted == "markdown":
+        shown = _cut(report.result, people, arguments.max_stat_num)
+        write_metric_markdown(shown, sys.stdout, numbers)
+    else:
+        style = text_style()
+        shown = _cut(report.result, people, arguments.max_stat_num)
+        write_metric_text(shown, sys.stdout, style, numbers, report.drawings(style.width))
+
+
+def _numbers(arguments: argparse.Namespace) -> NumberStyle:
+    if arguments.decimal > _MOST_DIGITS:
+        raise UsageError("--decimal is at most 15: no number here has more digits")
+    return NumberStyle(arguments.decimal, arguments.time_unit or "")
+
+
+def _cut(result: Result, rows: int, stats: int) -> Result:
+    """The result with the first rows of its tables, of kernels and dispatches with `stats`."""
+    return result.with_only_tables(
+        table.head(most) if most and len(table.rows) > most else table
+        for table in result.tables
+        for most in (stats if table.name.startswith("0.") and stats else rows,)
     )
-    from wavescope.formats.counters.torch_operators import dispatch_operators  # noqa: PLC0415
-
-    if len(workloads) > 1:
-        raise UsageError("operators are shown of one workload at a time: give one -p")
-    (workload,) = workloads
-    operator_of = dispatch_operators(Path(workload.path))
-    if not operator_of:
-        raise UsageError(
-            f"{workload.path} has no operators",
-            hint="collect them: wavescope profile --torch-trace -n NAME -- python3 train.py",
-        )
-    result = operators_result(workload, operator_of)
-    if arguments.list_torch_operators:
-        return result
-    chosen = set(chosen_operators(arguments.torch_operator, operator_of.values()))
-    catalogue = catalogue_of(workload, arguments.metrics)
-    for name in [row[0] for row in result.tables[0].rows if row[0] in chosen]:
-        part = of_operators(workload, operator_of, [str(name)])
-        metrics = analysis_result(analyzed(part, catalogue, options), options)
-        for table in metrics.tables:
-            table.name, table.title = f"{name}: {table.name}", f"{name}: {table.title}"
-        result.tables += metrics.tables
-    return result
-
-
-def _analysed(
-    workloads: list[CounterTable], catalogues: list[Catalogue], options: AnalysisOptions
-) -> tuple[Result, list[Analysis]]:
-    from wavescope.analyze.counters.report import analysis_result, analyzed  # noqa: PLC0415
-
-    analyses = [
-        analyzed(workload, catalogue, options)
-        for workload, catalogue in zip(workloads, catalogues, strict=True)
-    ]
-    if len(analyses) == 1:
-        return analysis_result(analyses[0], options), analyses
-    from wavescope.analyze.counters.comparison import comparison_result  # noqa: PLC0415
-
-    return comparison_result(analyses, options), analyses
 
 
 def _format(arguments: argparse.Namespace) -> str:
     if arguments.json and arguments.format not in {None, "json"}:
         raise UsageError(f"--json and --format {arguments.format} exclude each other")
     return "json" if arguments.json else arguments.format or "text"
+
+
+def _tell(path: Path, arguments: argparse.Namespace) -> None:
+    if not arguments.quiet:
+        say(f"wrote {path}")
 
 
 COMMAND = Command(

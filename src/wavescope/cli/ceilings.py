@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
@@ -18,10 +17,6 @@ from wavescope.cli.options import (
 from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
-
-if TYPE_CHECKING:
-    from wavescope.collect.ceilings.measurements import MeasuredCeiling
-    from wavescope.model.result import Result
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,66 +45,23 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.collect.ceilings.gpu_runtime import opened_gpu  # noqa: PLC0415  loads runtimes
-    from wavescope.collect.ceilings.measurements import (  # noqa: PLC0415
-        MeasureOptions,
-        chosen_ceilings,
-        measure,
-    )
-    from wavescope.formats.files import require_free  # noqa: PLC0415
+    from wavescope.api.counter_collection import CeilingOptions, ceilings  # noqa: PLC0415  NumPy, which --help need not wait for
 
     output = OutputOptions.from_arguments(arguments)
     names = tuple(filter(None, (arguments.only or "").split(",")))
-    chosen_ceilings(names)
-    if arguments.output:
-        require_free(arguments.output, (), force=arguments.force)
-    options = MeasureOptions(max(1, arguments.samples), arguments.memory, names)
-    with (
-        opened_gpu(arguments.device) as gpu,
-        Progress(f"measuring {gpu.name}", quiet=arguments.quiet) as progress,
-    ):
-        measured = measure(gpu, options, lambda _, done, total: progress(done, total))
-        gpu_name = gpu.name
-    if arguments.output:
-        _write(arguments, measured)
-    print_result(_result(gpu_name, measured), output)
-    return 0
-
-
-def _write(arguments: argparse.Namespace, measured: list[MeasuredCeiling]) -> None:
-    from wavescope.collect.ceilings.roofline_csv import roofline_csv  # noqa: PLC0415
-    from wavescope.formats.files import replaced  # noqa: PLC0415
-
-    with replaced(arguments.output, (), force=arguments.force) as path:
-        path.write_text(roofline_csv({arguments.device: measured}), encoding="utf-8")
-    if not arguments.quiet:
-        say(f"wrote {arguments.output}")
-
-
-def _result(gpu_name: str, measured: list[MeasuredCeiling]) -> Result:
-    from wavescope.model.result import Result, ResultColumn, ResultTable, Unit  # noqa: PLC0415
-
-    columns = (
-        ResultColumn("ceiling", "Ceiling", Unit.NAME, "what is limited"),
-        ResultColumn("mean", "Mean", Unit.NONE, "mean over samples"),
-        ResultColumn("deviation", "Std", Unit.NONE, "standard deviation over samples"),
-        ResultColumn("unit", "Unit", Unit.NAME, "of mean and standard deviation"),
-        ResultColumn("samples", "Samples", Unit.COUNT, "timed runs"),
-        ResultColumn("kernel", "Kernel", Unit.NAME, "what was run"),
-    )
-    rows = [
-        (
-            each.ceiling.name,
-            round(each.mean, 1),
-            round(each.deviation, 1),
-            each.ceiling.unit,
-            each.samples,
-            each.kernel,
+    options = CeilingOptions(max(1, arguments.samples), arguments.memory, names)
+    with Progress(f"measuring GPU {arguments.device}", quiet=arguments.quiet) as progress:
+        result = ceilings(
+            options,
+            device=arguments.device,
+            output=arguments.output,
+            force=arguments.force,
+            progress=progress,
         )
-        for each in measured
-    ]
-    table = ResultTable("ceilings", "Ceilings", columns, list(rows))
-    return Result("Ceilings", [table], facts={"gpu": gpu_name})
+    if arguments.output and not arguments.quiet:
+        say(f"wrote {arguments.output}")
+    print_result(result, output)
+    return 0
 
 
 COMMAND = Command(

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_metrics_flag
 from wavescope.cli.options import FOR_PEOPLE, OutputFormat, OutputOptions, add_output_flags
 from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import terminal_width
-from wavescope.errors import UsageError
+from wavescope.model.result import ResultTable
 from wavescope.model.workload_layout import COUNTED_CHIPS
 from wavescope.render.cells.escape import visible
-
-if TYPE_CHECKING:
-    from wavescope.model.result import Result, ResultTable
 
 _FEW = 8
 
@@ -37,45 +33,26 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.analyze.counters.catalogue import catalogue_for  # noqa: PLC0415
-    from wavescope.analyze.counters.metric_file import add_metric_file  # noqa: PLC0415
-    from wavescope.analyze.counters.metric_list import metric_list  # noqa: PLC0415
+    from wavescope.api import counters as api  # noqa: PLC0415  NumPy, which --help need not wait for
 
-    catalogue = catalogue_for(arguments.arch)
-    for file in arguments.metrics:
-        add_metric_file(catalogue, Path(file))
     search = " ".join(arguments.search)
-    result = metric_list(catalogue, search)
+    result = api.metrics(search, chip=arguments.arch, own_metrics=arguments.metrics)
     output = OutputOptions.from_arguments(arguments)
-    if search and not result.table("metrics").rows:
-        raise UsageError(
-            f"no metric of {arguments.arch} matches '{search}'",
-            hint="try a shorter word, or another --arch",
-        )
     if output.format is OutputFormat.CSV and not output.tables:
-        output = OutputOptions(output.format, output.rows, ("metrics",))
+        output = replace(output, tables=("metrics",))
+    found = result.table("metrics")
+    is_few = search and len(found.rows) <= _FEW and not output.tables
+    if output.format is OutputFormat.TEXT and is_few:
+        _print_explained(found)
+        return 0
     if output.format in FOR_PEOPLE:
         rows = output.rows if arguments.rows is not None else 0
-        output = OutputOptions(output.format, rows, output.tables)
-        _fit_for_people(result, has_search=bool(search))
-    if output.format is OutputFormat.TEXT and search:
-        found = result.table("metrics")
-        if len(found.rows) <= _FEW and not output.tables:
-            _print_explained(found)
-            return 0
+        output = replace(output, rows=rows)
+        shown = api.in_short(found) if len(found.rows) > _FEW else found
+        tables = [shown] if search else [result.table("panels"), shown]
+        result = result.with_only_tables(tables)
     print_result(result, output)
     return 0
-
-
-def _fit_for_people(result: Result, *, has_search: bool) -> None:
-    """Leave out what a page has no room for: the panels of a search, long columns."""
-    from wavescope.analyze.counters.metric_list import in_short  # noqa: PLC0415  slow to import
-
-    if has_search:
-        result.tables = [table for table in result.tables if table.name != "panels"]
-    *others, found = result.tables
-    if len(found.rows) > _FEW:
-        result.tables = [*others, in_short(found)]
 
 
 def _print_explained(table: ResultTable) -> None:

@@ -111,6 +111,7 @@ def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseOptions
         PhaseRules,
         PhaseScope,
     )
+    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415  the same
     from wavescope.names.kernel_meaning import CategoryRules  # noqa: PLC0415
 
     asked = arguments.rows
@@ -122,8 +123,10 @@ def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseOptions
         use_markers=not arguments.without_markers,
         kernels=kernels or None,
         full_names=arguments.full_names,
-        rules=CategoryRules.from_toml(arguments.rules) if arguments.rules else None,
-        phase_rules=PhaseRules.from_toml(arguments.phase_rules) if arguments.phase_rules else None,
+        rules=CategoryRules.from_document(read_rules(arguments.rules)) if arguments.rules else None,
+        phase_rules=PhaseRules.from_document(read_rules(arguments.phase_rules))
+        if arguments.phase_rules
+        else None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
@@ -16,13 +17,13 @@ from wavescope.cli.options import (
     row_count,
 )
 from wavescope.cli.outputs import print_result
-from wavescope.errors import MachineError, UsageError
+from wavescope.cli.terminal import say
+from wavescope.model.progress import tell_nobody
+from wavescope.model.result import Result
 from wavescope.model.workload_layout import COUNTED_CHIPS
 
 if TYPE_CHECKING:
-    from wavescope.analyze.counters.catalogue import Catalogue
-    from wavescope.collect.counters.hsa_agents import GpuAgent
-    from wavescope.model.result import Result
+    from wavescope.api.counter_collection import CollectOptions
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -128,80 +129,63 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.analyze.counters.catalogue import catalogue_for  # noqa: PLC0415  slow to import
-    from wavescope.analyze.counters.profile_plan import ProfileChoice  # noqa: PLC0415
+    from wavescope.api import counter_collection as api  # noqa: PLC0415  NumPy, which --help need not wait for
 
     output = replace(OutputOptions.from_arguments(arguments), rows=0)
-    choice = ProfileChoice(tuple(arguments.block), arguments.set, arguments.roof_only)
-    wants_list = arguments.list_available_metrics or arguments.list_sets or arguments.list_blocks
-    if arguments.kernel and arguments.kernels:
-        raise UsageError("-k and --kernel exclude each other", hint="write both as one --kernel")
-    if arguments.torch_trace and arguments.format_rocprof_output == "rocpd":
-        raise UsageError("--torch-trace needs --format-rocprof-output csv, which is the default")
-    command = _command(arguments, required=not (wants_list or arguments.plan))
-    agent = None if arguments.arch and (wants_list or arguments.plan) else _agent(arguments)
-    chip = arguments.arch or (agent.chip if agent else "")
-    catalogue = catalogue_for(chip)
-    if wants_list:
-        print_result(_list(arguments, catalogue, for_people=output.format in FOR_PEOPLE), output)
+    options = _options(arguments)
+    if arguments.list_available_metrics or arguments.list_sets or arguments.list_blocks:
+        print_result(_list(arguments, options, for_people=output.format in FOR_PEOPLE), output)
         return 0
     if arguments.plan:
-        from wavescope.analyze.counters.profile_plan import (  # noqa: PLC0415
-            plan_result,
-            profile_passes,
-        )
-
-        print_result(plan_result(catalogue, profile_passes(catalogue, choice)), output)
+        print_result(api.collection_plan(options), output)
         return 0
-    assert agent is not None
-    from wavescope.cli.profiling import ProfileTarget, profiled  # noqa: PLC0415
-
-    done = profiled(arguments, ProfileTarget(command, agent, catalogue, choice))
+    tell = tell_nobody if arguments.quiet else say
+    done = api.collect_counters(options, tell=tell, note=partial(say, label="note"))
     print_result(done.result, output)
-    return 0 if done.complete else 1
+    return 0 if done.is_complete else 1
 
 
-def _command(arguments: argparse.Namespace, *, required: bool) -> tuple[str, ...]:
-    from wavescope.collect.counters.workload_path import (  # noqa: PLC0415
-        require_no_launcher,
-        require_runnable,
-    )
+def _options(arguments: argparse.Namespace) -> CollectOptions:
+    from wavescope.api.counter_collection import CollectOptions  # noqa: PLC0415  the same
 
     command = tuple(arguments.command)
-    if command[:1] == ("--",):
-        command = command[1:]
-    if not command and required:
-        raise UsageError(
-            "which program?", hint="wavescope profile -n vcopy -- ./vcopy -n 1048576 -b 256"
-        )
-    require_no_launcher(command)
-    if required:
-        require_runnable(command)
-    return command
+    return CollectOptions(
+        command=command[1:] if command[:1] == ("--",) else command,
+        name=arguments.name,
+        output_directory=arguments.output_directory,
+        blocks=tuple(arguments.block),
+        metric_set=arguments.set,
+        roof_only=arguments.roof_only,
+        ceilings=not arguments.no_roof,
+        kernels=tuple(arguments.kernels),
+        kernel=arguments.kernel,
+        dispatches=tuple(arguments.dispatch),
+        device=arguments.device,
+        chip=arguments.arch or "",
+        as_rocpd=arguments.format_rocprof_output == "rocpd",
+        keep_raw=arguments.retain_rocpd_output,
+        multiplexing=arguments.iteration_multiplexing or "",
+        torch_trace=arguments.torch_trace,
+        pc_sampling_method=arguments.pc_sampling_method,
+        pc_sampling_interval=arguments.pc_sampling_interval,
+        resume=arguments.resume,
+        force=arguments.force,
+    )
 
 
-def _agent(arguments: argparse.Namespace) -> GpuAgent:
-    from wavescope.collect.counters.hsa_agents import gpu_agents  # noqa: PLC0415
+def _list(arguments: argparse.Namespace, options: CollectOptions, *, for_people: bool) -> Result:
+    from wavescope.api import counter_collection as api  # noqa: PLC0415  the same
+    from wavescope.api.counters import in_short, metrics  # noqa: PLC0415  the same
 
-    agents = gpu_agents()
-    if arguments.device >= len(agents):
-        raise MachineError(f"there is no GPU {arguments.device}: there are {len(agents)}")
-    agent: GpuAgent = agents[arguments.device]
-    return agent
-
-
-def _list(arguments: argparse.Namespace, catalogue: Catalogue, *, for_people: bool) -> Result:
-    if arguments.list_available_metrics:
-        from wavescope.analyze.counters.metric_list import in_short, metric_list  # noqa: PLC0415
-
-        result = metric_list(catalogue)
-        if for_people:
-            panels, metrics = result.tables
-            result.tables = [panels, in_short(metrics)]
+    chip = options.chip or api.gpu_here(options.device).chip
+    if arguments.list_sets:
+        return api.metric_sets(chip)
+    if arguments.list_blocks:
+        return api.counter_blocks(chip)
+    result = metrics(chip=chip)
+    if not for_people:
         return result
-    from wavescope.analyze.counters.profile_plan import blocks_result, sets_result  # noqa: PLC0415
-
-    return sets_result(catalogue) if arguments.list_sets else blocks_result(catalogue)
+    return result.with_only_tables([result.table("panels"), in_short(result.table("metrics"))])
 
 
 COMMAND = Command(

@@ -1,18 +1,16 @@
-"""`wavescope roofline`: how near kernels come to what the chip can do."""
+"""`wavescope roofline`: kernels under the roofs of the chip."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.counter_input import (
+from wavescope.cli.counter_flags import (
     add_workload_flags,
     analysis_options,
-    catalogue_of,
-    read_workloads,
+    corrected_facts,
+    workload_paths,
 )
 from wavescope.cli.options import (
     OutputFormat,
@@ -26,15 +24,10 @@ from wavescope.cli.options import (
 from wavescope.cli.outputs import print_result, text_style
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
-from wavescope.errors import UsageError
-
-if TYPE_CHECKING:
-    from wavescope.analyze.counters.metric_values import MetricValues
-    from wavescope.analyze.counters.roofline import Roofline
-    from wavescope.model.result import Result
+from wavescope.render.counters.metric_tables import NumberStyle, write_metric_text
 
 _LEVELS = ("HBM", "L2", "vL1D", "LDS")
-_TYPES = ("FP4", "FP6", "FP8", "FP16", "BF16", "FP32", "FP64", "I8", "I32", "I64")
+_DATA_TYPES = ("FP4", "FP6", "FP8", "FP16", "BF16", "FP32", "FP64", "I8", "I32", "I64")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +45,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "-R",
         "--data-type",
         "--roofline-data-type",
-        choices=_TYPES,
+        choices=_DATA_TYPES,
         nargs="+",
         default=[],
         help="data types whose peaks are drawn (default all that the chip has)",
@@ -77,83 +70,36 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.analyze.counters.roofline import PointKind  # noqa: PLC0415  slow to import
-    from wavescope.analyze.counters.roofline_tables import roofline_result  # noqa: PLC0415
-    from wavescope.render.roofline_files import SUFFIXES  # noqa: PLC0415
+    from wavescope.api import counters as api  # noqa: PLC0415  NumPy, which --help need not wait for
 
-    if arguments.output and arguments.output.suffix not in SUFFIXES:
-        raise UsageError(
-            f"{arguments.output} has no suffix of a plot", hint=f"use {', '.join(SUFFIXES)}"
-        )
+    api.require_plot_suffix(arguments.output)
     output = OutputOptions.from_arguments(arguments)
     with Progress("reading counters", quiet=arguments.quiet):
-        runs = _rooflines(arguments)
-    kind = PointKind(arguments.sort)
-    results = [roofline_result(values, plotted, kind, arguments.top) for _, values, plotted in runs]
-    if arguments.output:
-        _write(arguments, [(name, plotted) for name, _, plotted in runs], results)
-    if output.format is OutputFormat.TEXT:
-        for result, (_, _, plotted) in zip(results, runs, strict=True):
-            _print_text(result, plotted, arguments)
-    else:
-        from wavescope.analyze.counters.joined_results import joined_results  # noqa: PLC0415
-
-        print_result(joined_results(results), OutputOptions(output.format, 0, output.tables))
-    return 0
-
-
-def _rooflines(arguments: argparse.Namespace) -> list[tuple[str, MetricValues, Roofline]]:
-    from wavescope.analyze.counters.report import analyzed  # noqa: PLC0415  slow to import
-    from wavescope.analyze.counters.roofline import (  # noqa: PLC0415
-        MemoryLevel,
-        PointKind,
-        roofline,
-        supported_types,
-    )
-
-    arguments.block = ("0",)
-    options = analysis_options(arguments)
-    levels = [MemoryLevel(name) for name in arguments.mem_level]
-    runs = []
-    for workload in read_workloads(arguments):
-        unknown = [
-            name for name in arguments.data_type if name not in supported_types(workload.chip)
-        ]
-        if unknown:
-            raise UsageError(
-                f"{workload.chip} has no peak for {', '.join(unknown)}",
-                hint=f"it has: {', '.join(supported_types(workload.chip))}",
-            )
-        values = analyzed(workload, catalogue_of(workload, arguments.metrics), options).values
-        plotted = roofline(
-            values, levels, arguments.data_type, PointKind(arguments.sort), arguments.top
+        runs = api.roofline_runs(
+            workload_paths(arguments),
+            analysis_options(arguments),
+            plot=api.RooflineOptions(
+                tuple(map(api.MemoryLevel, arguments.mem_level)),
+                tuple(arguments.data_type),
+                api.PointKind(arguments.sort),
+                arguments.top,
+            ),
+            facts=corrected_facts(arguments.specs_correction),
+            own_metrics=arguments.metrics,
         )
-        runs.append((workload.path, values, plotted))
-    return runs
-
-
-def _print_text(result: Result, plotted: Roofline, arguments: argparse.Namespace) -> None:
-    from wavescope.analyze.counters.roofline import MemoryLevel  # noqa: PLC0415
-    from wavescope.render.metric_tables import NumberStyle, write_metric_text  # noqa: PLC0415
-    from wavescope.render.roofline_text import roofline_lines  # noqa: PLC0415
-
-    style = text_style()
-    drawn = roofline_lines(plotted, style.width, MemoryLevel(arguments.mem_level[0]))
-    write_metric_text(result, sys.stdout, style, NumberStyle(), {"4.1": [*drawn, ""]})
-
-
-def _write(
-    arguments: argparse.Namespace, runs: list[tuple[str, Roofline]], results: list[Result]
-) -> None:
-    from wavescope.formats.files import replaced  # noqa: PLC0415
-    from wavescope.render.roofline_files import write_roofline  # noqa: PLC0415
-
-    target: Path = arguments.output
-    inputs = [Path(name) for name, _ in runs]
-    with replaced(target, inputs, force=arguments.force) as temporary:
-        write_roofline(temporary, runs, target.suffix, results)
-    if not arguments.quiet:
-        say(f"wrote {target}")
+    if arguments.output:
+        api.write_plot(runs, arguments.output, force=arguments.force)
+        if not arguments.quiet:
+            say(f"wrote {arguments.output}")
+    if output.format is OutputFormat.TEXT:
+        style = text_style()
+        for run in runs:
+            lines = run.lines(style.width, api.MemoryLevel(arguments.mem_level[0]))
+            write_metric_text(run.result, sys.stdout, style, NumberStyle(), {"4.1": [*lines, ""]})
+    else:
+        joined = api.side_by_side([run.result for run in runs])
+        print_result(joined, OutputOptions(output.format, 0, output.tables))
+    return 0
 
 
 COMMAND = Command(

@@ -101,9 +101,13 @@ def _options(arguments: argparse.Namespace) -> wavescope.SummaryOptions:
         naming=wavescope.KernelNaming("full" if by == "full" else "short"),
         scope=wavescope.Scope(arguments.per),
         ops=wavescope.OpChoice("all" if arguments.all_ops else "kernels"),
-        rules=wavescope.NameRules.from_toml(arguments.rules) if arguments.rules else None,
+        rules=_rules(arguments.rules),
     )
     return wavescope.SummaryOptions(kernels)
+
+
+def _rules(path: str | None) -> wavescope.NameRules | None:
+    return wavescope.NameRules.from_document(wavescope.read_rules(path)) if path else None
 
 
 COMMAND = Command(

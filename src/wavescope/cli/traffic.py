@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from functools import partial
 
 from wavescope.cli.command import Command, Example
-from wavescope.cli.counter_files import memory_counters
 from wavescope.cli.inputs import add_counter_files_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
@@ -17,10 +16,9 @@ from wavescope.cli.options import (
     numbers,
 )
 from wavescope.cli.outputs import print_result
+from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
-
-if TYPE_CHECKING:
-    from wavescope.analyze.traffic.kernel_traffic import TrafficOptions
+from wavescope.model.progress import tell_nobody
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,32 +51,24 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.analyze.traffic.choice import (  # noqa: PLC0415  slow to import
-        chosen_dispatches,
-        completed_options,
-    )
-    from wavescope.analyze.traffic.report import traffic_result  # noqa: PLC0415
-
-    output = OutputOptions.from_arguments(arguments)
-    options = _options(arguments)
-    read = memory_counters(arguments.files, quiet=arguments.quiet)
-    counters = chosen_dispatches(read, arguments.kernel, arguments.dispatches or ())
-    result = traffic_result(counters, completed_options(options, counters))
-    for note in counters.notes:
-        if not arguments.quiet:
-            say(note, label="note")
-    if output.format in FOR_PEOPLE and not output.tables and not arguments.dispatches:
-        result.tables = [table for table in result.tables if table.name != "dispatches"]
-    print_result(result, output)
-    return 0
-
-
-def _options(arguments: argparse.Namespace) -> TrafficOptions:
-    from wavescope.analyze.traffic.kernel_traffic import TrafficOptions  # noqa: PLC0415
-    from wavescope.model.chips import chip_named  # noqa: PLC0415
+    from wavescope.api.traffic import TrafficOptions, chip_named, traffic  # noqa: PLC0415  NumPy, which --help need not wait for
 
     chip = chip_named(arguments.arch) if arguments.arch else None
-    return TrafficOptions(chip, arguments.peak_gbps, arguments.ideal_gb, arguments.ea_channels)
+    options = TrafficOptions(chip, arguments.peak_gbps, arguments.ideal_gb, arguments.ea_channels)
+    output = OutputOptions.from_arguments(arguments)
+    quiet = arguments.quiet
+    result = traffic(
+        arguments.files,
+        options,
+        kernel=arguments.kernel,
+        dispatches=arguments.dispatches or (),
+        watched=lambda path: Progress(f"reading {path}", quiet=quiet),
+        note=tell_nobody if quiet else partial(say, label="note"),
+    )
+    if output.format in FOR_PEOPLE and not output.tables and not arguments.dispatches:
+        result = result.with_only_tables([result.table("kernels")])
+    print_result(result, output)
+    return 0
 
 
 def _positive(text: str) -> float:

@@ -25,6 +25,13 @@ class Notes:
         if count:
             self._counts[sentence] = int(count)
 
+    def sentences(self) -> list[str]:
+        """The sentences for people in the order of first sight, those of many rows with a count."""
+        return [
+            sentence if count == 1 else f"{sentence}: {count:,}"
+            for sentence, count in self._counts.items()
+        ]
+
     def __iter__(self) -> Iterator[tuple[str, int]]:
         return iter(sorted(self._counts.items()))
 

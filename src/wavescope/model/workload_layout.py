@@ -36,11 +36,11 @@ PC_SAMPLE_KERNELS = "ps_file_kernel_trace.csv"
 KERNEL_NAME = "Kernel_Name"
 DISPATCH_ID = "Dispatch_ID"
 GPU_ID = "GPU_ID"
+PROCESS_ID = "Process_ID"
 START = "Start_Timestamp"
 END = "End_Timestamp"
 COUNTER_NAME = "Counter_Name"
 COUNTER_VALUE = "Counter_Value"
-INTEGER_COLUMNS = (DISPATCH_ID, GPU_ID, START, END)
 
 ACCUMULATOR = "SQ_ACCUM_PREV_HIRES"
 """In a level pass: the level counter summed up over all cycles."""

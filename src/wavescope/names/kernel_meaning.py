@@ -7,12 +7,12 @@ are data (`rules/kernel_meanings.toml`); docs/categories.md defines the categori
 from __future__ import annotations
 
 import functools
-import os
 import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from wavescope.model.op_kinds import is_collective
+from wavescope.model.rules_document import RulesDocument
 from wavescope.names.cpp_name import LONGEST_NAME
 from wavescope.names.demangle import demangle
 from wavescope.names.kernel_names import LONGEST_MATCHED, NameRules, built_in_rules, readable_name
@@ -111,9 +111,9 @@ class CategoryRules:
     _known: dict[str, KernelMeaning] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def from_toml(cls, path: str | os.PathLike[str]) -> CategoryRules:
-        """Return the rules of a TOML file with `[[rule]]` tables: match, name, category, note."""
-        return cls(NameRules.from_toml(path))
+    def from_document(cls, document: RulesDocument) -> CategoryRules:
+        """Return the rules of a document with `[[rule]]` tables: match, name, category, note."""
+        return cls(NameRules.from_document(document))
 
     def meaning_of(self, full_name: str) -> KernelMeaning:
         """Return what the kernel is: as the user's rules say, else as the built-in ones do."""

@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
 import sys
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.errors import UsageError
+from wavescope.model.rules_document import RulesDocument
 from wavescope.names.cpp_name import LONGEST_NAME
 from wavescope.names.demangle import demangle
 from wavescope.names.template_names import TemplateNames, TemplateTables
@@ -28,7 +27,6 @@ else:
 
 # A pattern sees at most so much of a name, which bounds its time on hostile ones.
 LONGEST_MATCHED = 4_096
-LARGEST_RULES_FILE_BYTES = 1 << 20
 LONGEST_SHORT = 84
 RULE_KEYS = ("match", "name", "category", "note")
 
@@ -65,19 +63,16 @@ class NameRules:
     _known: dict[str, NamedKernel] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def from_toml(cls, path: str | os.PathLike[str]) -> NameRules:
-        """Return the rules of a TOML file with `[[rule]]` tables: match, name, category, note."""
-        document = read_rules_file(Path(path))
-        entries = document.get("rule", [])
-        if not isinstance(entries, list) or not set(document) <= {"rule"}:
+    def from_document(cls, document: RulesDocument) -> NameRules:
+        """Return the rules of a document with `[[rule]]` tables: match, name, category, note."""
+        entries = document.content.get("rule", [])
+        if not isinstance(entries, list) or not set(document.content) <= {"rule"}:
             raise UsageError(
-                f"{os.fspath(path)} holds something other than [[rule]] tables",
+                f"{document.path} holds something other than [[rule]] tables",
                 hint='write [[rule]], match = "REGEX", name = "NAME" for each group',
             )
         return cls(
-            tuple(
-                _rule(entry, f"{os.fspath(path)}, rule {i}") for i, entry in enumerate(entries, 1)
-            )
+            tuple(_rule(entry, f"{document.path}, rule {i}") for i, entry in enumerate(entries, 1))
         )
 
     def named(self, full: str) -> NamedKernel:
@@ -147,20 +142,6 @@ def built_in_rules(*parts: str) -> dict[str, Any]:
     path = package_file(*parts)
     assert path is not None, "the package was installed without its rules"
     return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-def read_rules_file(path: Path) -> dict[str, Any]:
-    """Return the tables of a user's TOML file, or say why it cannot be read."""
-    try:
-        if path.is_file() and path.stat().st_size > LARGEST_RULES_FILE_BYTES:
-            raise UnreadableInputError(path, "it is larger than any file of rules")
-        if path.exists() and not path.is_file():
-            raise UnreadableInputError(path, "it is not a file")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UnreadableInputError(path, error.strerror or "it cannot be opened") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path} is not TOML: {error}") from error
 
 
 def _rule(entry: object, where: str) -> NameRule:

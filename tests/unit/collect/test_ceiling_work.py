@@ -6,13 +6,8 @@ import csv
 
 import pytest
 
-from wavescope.collect.ceilings.measurements import (
-    CEILINGS,
-    MeasuredCeiling,
-    chosen_ceilings,
-    work_of_launch,
-)
-from wavescope.collect.ceilings.roofline_csv import roofline_csv
+from wavescope.collect.ceilings import ceilings_text, chosen_ceilings
+from wavescope.collect.ceilings.measurements import CEILINGS, MeasuredCeiling, work_of_launch
 from wavescope.errors import UsageError
 
 THREADS = 16_384 * 256
@@ -47,7 +42,7 @@ def test_the_file_has_mean_and_spread_per_gpu_and_gaps_where_one_lacks_a_unit() 
     memory = MeasuredCeiling(by_name["HBM"], "read_memory", 1000.0, 10.0, 30)
     matrix = MeasuredCeiling(by_name["MFMA-I8"], "matrix_int8_32x32x8", 5000.0, 1.5, 30)
 
-    lines = list(csv.DictReader(roofline_csv({1: [memory], 0: [memory, matrix]}).splitlines()))
+    lines = list(csv.DictReader(ceilings_text({1: [memory], 0: [memory, matrix]}).splitlines()))
 
     assert lines == [
         {

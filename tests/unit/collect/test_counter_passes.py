@@ -7,16 +7,20 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.collect.counters.counter_output import read_pass_output, write_pass_csv
-from wavescope.collect.counters.driver_files import pci_address
-from wavescope.collect.counters.hsa_agents import GpuAgent
-from wavescope.collect.counters.known_counters import listed_counters, unknown_counters
+from wavescope.collect.counters.gpu_agents import GpuAgent, pci_address
 from wavescope.collect.counters.pc_sampling_run import pc_sampling
-from wavescope.collect.counters.perfmon import ChannelLayout, counter_names, extra_counters
+from wavescope.collect.counters.perfmon import (
+    ChannelLayout,
+    counter_names,
+    extra_counters,
+    listed_counters,
+    unknown_counters,
+)
 from wavescope.collect.counters.rocprofv3_passes import (
     PassEnd,
     PassRequest,
@@ -26,13 +30,11 @@ from wavescope.collect.counters.rocprofv3_passes import (
 )
 from wavescope.collect.counters.system_info import Workload, system_row
 from wavescope.collect.counters.workload_folder import (
+    Surroundings,
     WorkloadRecord,
     WorkloadRequest,
     free_pass_names,
     opened_record,
-)
-from wavescope.collect.counters.workload_path import (
-    Surroundings,
     require_no_launcher,
     require_runnable,
     workload_folder,
@@ -40,6 +42,8 @@ from wavescope.collect.counters.workload_path import (
 from wavescope.collect.machine import Machine
 from wavescope.collect.ranks import Rank
 from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.formats.counters import read_pass_output, write_counter_csv
+from wavescope.formats.counters.pass_output import with_plain_accumulator
 
 HEADER = (
     "Correlation_Id,Dispatch_Id,Agent_Id,Process_Id,Kernel_Name,Grid_Size,Workgroup_Size,"
@@ -148,8 +152,9 @@ def test_counters_become_columns(tmp_path: Path) -> None:
         '2,2,Agent 6,7,"add(int, int)",64,32,SQ_WAVES,11,2000,2600',
         "damaged",
     )
-    output = read_pass_output(tmp_path)
-    write_pass_csv(output, tmp_path / "SQ_LEVEL_WAVES.csv", "SQ_LEVEL_WAVES")
+    output, process_count = read_pass_output(tmp_path)
+    level = with_plain_accumulator(output, "SQ_LEVEL_WAVES")
+    write_counter_csv(level, tmp_path / "SQ_LEVEL_WAVES.csv")
 
     rows = list(csv.DictReader((tmp_path / "SQ_LEVEL_WAVES.csv").read_text().splitlines()))
     assert [row["GPU_ID"] for row in rows] == ["0", "1"]
@@ -157,7 +162,8 @@ def test_counters_become_columns(tmp_path: Path) -> None:
     assert [row["SQ_ACCUM_PREV_HIRES"] for row in rows] == ["2.5", ""]
     assert rows[0]["Kernel_Name"] == "add(int, int)"
     assert (rows[1]["Start_Timestamp"], rows[1]["End_Timestamp"]) == ("2000", "2600")
-    assert output.notes == ["1 rows of counters could not be read and were left out"]
+    assert output.notes.sentences() == ["7_counter_collection.csv: 1 rows could not be read"]
+    assert process_count == 1
 
 
 def test_gpus_keep_their_numbers_when_others_are_idle(tmp_path: Path) -> None:
@@ -165,24 +171,25 @@ def test_gpus_keep_their_numbers_when_others_are_idle(tmp_path: Path) -> None:
     agents = '"Node_Id","Logical_Node_Id","Agent_Type"\n0,0,"CPU"\n3,1,"GPU"\n4,2,"GPU"\n'
     (tmp_path / "pmc_1" / "host" / "7_agent_info.csv").write_text(agents)
 
-    (dispatch,) = read_pass_output(tmp_path).dispatches
-
-    assert dispatch.gpu == 1
+    assert read_pass_output(tmp_path).counters.gpu_ids.tolist() == [1]
 
 
 def test_times_beyond_a_float_stay_exact(tmp_path: Path) -> None:
     start = 13_386_742_234_691_895
     written(tmp_path, f"1,1,Agent 1,7,k,1,1,SQ_WAVES,1,{start},{start + 1}")
 
-    (dispatch,) = read_pass_output(tmp_path).dispatches
+    table = read_pass_output(tmp_path).counters
 
-    assert (dispatch.start_ns, dispatch.end_ns) == (start, start + 1)
+    assert table.starts_ns is not None
+    assert (table.starts_ns.tolist(), table.durations_ns.tolist()) == ([start], [1])
+    write_counter_csv(table, tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_text().endswith(f",{start},{start + 1}\n")
 
 
 def test_another_header_is_named(tmp_path: Path) -> None:
     written(tmp_path, "1,2", header="Index,Name")
 
-    with pytest.raises(UnreadableInputError, match="it has no column process_id"):
+    with pytest.raises(UnreadableInputError, match="it has no column Process_ID"):
         read_pass_output(tmp_path)
 
 
@@ -194,10 +201,11 @@ def test_any_text_is_read_or_left_out(tmp_path_factory: pytest.TempPathFactory, 
         f"{HEADER}\n{whole}\n{text}".encode("utf-8", "surrogatepass")
     )
 
-    first, *others = read_pass_output(folder).dispatches
+    table = read_pass_output(folder).counters
 
-    assert first.counters["SQ_WAVES"] == 10
-    assert all(each.counters for each in others)
+    assert table.columns["SQ_WAVES"][0] == 10
+    counted = [np.isfinite(table.columns[name]) for name in table.counters]
+    assert np.logical_or.reduce(counted).all(), "no dispatch without counters"
 
 
 def test_a_broken_database_is_named(tmp_path: Path) -> None:

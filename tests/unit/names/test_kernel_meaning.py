@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.errors import UsageError
+from wavescope.formats.toml_rules import read_rules
 from wavescope.names.kernel_meaning import (
     CATEGORIES,
     CategoryRules,
@@ -208,7 +209,7 @@ def test_users_rules_come_first_and_may_leave_the_name_alone(tmp_path: Path) -> 
         "[[rule]]\nmatch = '^Cijk'\nname = 'matrix'\n"
         "[[rule]]\nmatch = 'special'\ncategory = 'our ops'\n"
     )
-    rules = CategoryRules.from_toml(path)
+    rules = CategoryRules.from_document(read_rules(path))
 
     assert rules.meaning_of("mine_decode") == KernelMeaning("attention", "", "ours, decode")
     assert rules.meaning_of("special_gemm").category == "our ops"
@@ -231,7 +232,7 @@ def test_wrong_rules_are_told(tmp_path: Path, text: str) -> None:
     path.write_text(text)
 
     with pytest.raises(UsageError, match="rule 1"):
-        CategoryRules.from_toml(path)
+        CategoryRules.from_document(read_rules(path))
 
 
 @given(st.text(max_size=300))

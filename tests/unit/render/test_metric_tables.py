@@ -10,9 +10,13 @@ import pytest
 from wavescope.analyze.counters.memory_chart import BOXES, FLOWS
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.render.cells.escape import cell_width
-from wavescope.render.memory_chart_svg import memory_chart_svg
-from wavescope.render.memory_chart_text import memory_chart_lines
-from wavescope.render.metric_tables import NumberStyle, number_text, reasons, write_metric_text
+from wavescope.render.counters.memory_chart import memory_chart_lines, memory_chart_svg
+from wavescope.render.counters.metric_tables import (
+    NumberStyle,
+    number_text,
+    reasons,
+    write_metric_text,
+)
 from wavescope.render.results.text import TextStyle
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wavescope.analyze.counters.roofline import Ceiling, MemoryLevel, Roofline, RoofPoint
-from wavescope.render.roofline_text import roofline_lines
-from wavescope.render.roofline_vega import roofline_spec
+from wavescope.render.counters.roofline_text import roofline_lines
+from wavescope.render.counters.roofline_vega import roofline_spec
 
 HBM = MemoryLevel.HBM
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.counters.catalogue import Metric
-from wavescope.analyze.counters.dispatch_choice import kernels_by_time
+from wavescope.analyze.counters.catalogue import Metric, definitions
+from wavescope.analyze.counters.choice import kernels_by_time
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.analyze.counters.pass_plan import lacked_counters
 from wavescope.analyze.counters.roofline import measured_peaks
@@ -34,46 +35,6 @@ class _Limit(NamedTuple):
     suggestion: str
 
 
-_LIMITS = (
-    _Limit(
-        "compute",
-        "matrix units",
-        "SQ_VALU_MFMA_BUSY_CYCLES / (gui * cu_per_gpu * 4)",
-        "this is the aim of a matrix kernel; lower precision or fewer operations are what is left",
-    ),
-    _Limit(
-        "compute",
-        "vector units",
-        "SQ_ACTIVE_INST_VALU / (gui * cu_per_gpu)",
-        "do less arithmetic for each result: matrix instructions, packed math, hoisted indexes "
-        "(panels 10 and 11)",
-    ),
-    _Limit(
-        "lds",
-        "LDS",
-        "SQ_LDS_IDX_ACTIVE / (gui * cu_per_gpu)",
-        "remove bank conflicts by padding or swizzling, keep more in registers (panel 12)",
-    ),
-    _Limit(
-        "l1",
-        "vector L1",
-        "vl1d_line * TCP_TOTAL_CACHE_ACCESSES_sum / duration / "
-        "(max_sclk * cu_per_gpu * vl1d_line * 1[1/cycle])",
-        "coalesce accesses, load wider, stage reused data in LDS (panel 16)",
-    ),
-    _Limit(
-        "l2",
-        "L2",
-        "l2_line * TCC_REQ_sum / duration / (max_sclk * total_l2_chan * l2_line * 1[1/cycle])",
-        "reuse data in a compute unit: larger tiles in LDS or registers (panels 16 and 17)",
-    ),
-    _Limit(
-        "hbm",
-        "HBM",
-        "(fabric_read_bytes + fabric_write_bytes) / duration / hbm_bandwidth",
-        "move fewer bytes: fuse kernels, smaller data types, tiles that stay in the L2 (panel 17)",
-    ),
-)
 _WAITING = "SQ_WAIT_ANY / SQ_WAVE_CYCLES"
 _MEASURED_HBM = "HBMBw"
 _HIDE_LATENCY = (
@@ -83,6 +44,11 @@ _HIDE_LATENCY = (
 _FIND_IMBALANCE = (
     "look for imbalance: workgroups that run longer, compute units without work (panel 6)"
 )
+
+
+@functools.cache
+def _limits() -> tuple[_Limit, ...]:
+    return tuple(_Limit(**entry) for entry in definitions("bounds.toml")["limit"])
 
 
 def bound_findings(values: MetricValues) -> list[Finding]:
@@ -97,7 +63,7 @@ def bound_findings(values: MetricValues) -> list[Finding]:
     total = float(spent.sum())
     if total <= 0:
         return []
-    limits = [limit for limit in _LIMITS if not _is_lacking(values, limit)]
+    limits = [limit for limit in _limits() if not _is_lacking(values, limit)]
     shares = {limit.name: _shares(values, limit) for limit in limits}
     waiting = _percent(values, _WAITING)
     calls = np.bincount(table.kernel_codes, minlength=len(table.kernel_names))
@@ -150,7 +116,7 @@ def _finding(kernel: _Kernel) -> Finding | None:
     )
     evidence = f"{kernel.share:.1f} % of the time; of their peaks: {listed}"
     if highest >= BOUND_PERCENT:
-        limit = next(limit for limit in _LIMITS if limit.name == name)
+        limit = next(limit for limit in _limits() if limit.name == name)
         return Finding(
             f"counters.bound.{limit.id}",
             Severity.INFO,

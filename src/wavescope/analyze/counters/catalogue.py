@@ -1,7 +1,7 @@
 """The catalogue of metrics: what each panel shows on a chip and how it is computed.
 
 The definitions are data: `definitions/` holds one base and for each chip what differs from it.
-Formulas are parsed when they are needed; `catalogue_check` proves that all of them add up.
+Formulas are parsed when they are needed; `own_metrics` proves that all of them add up.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from wavescope.analyze.counters.expression import ChannelCounter, Expression, Name, walked
-from wavescope.analyze.counters.expression_parser import parsed
+from wavescope.analyze.counters.expression import ChannelCounter, Expression, Name, parsed, walked
 from wavescope.analyze.counters.measure import Measure, parsed_measure
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.model.workload_layout import COUNTED_CHIPS
@@ -72,6 +70,8 @@ class Metric(NamedTuple):
     level_pass: str = ""
     high: str = ""
     low: str = ""
+    is_share: bool = False
+    """Whether it can only be between 0 and 100 percent."""
 
 
 class PanelRow(NamedTuple):
@@ -123,11 +123,14 @@ class Catalogue:
     panels: tuple[Panel, ...]
     metrics: dict[str, Metric]
     values: dict[str, str]
+    """Formulas that others use by name."""
     facts: dict[str, Measure]
     launch: dict[str, Measure]
     counter_rules: list[tuple[re.Pattern[str], Measure]]
     not_counted: frozenset[str] = frozenset()
-    _needs: dict[str, frozenset[Name | ChannelCounter]] = field(default_factory=dict)
+    _needs: dict[str, frozenset[Name | ChannelCounter]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def all_panels(self) -> list[Panel]:
@@ -173,17 +176,17 @@ def catalogue_for(chip: str) -> Catalogue:
         raise UsageError(
             f"there are no metrics for '{chip}'", hint=f"known chips: {', '.join(CHIPS)}"
         )
-    counters = _definitions("counters.toml")
+    counters = definitions("counters.toml")
     catalogue = Catalogue(
         chip,
         "",
-        tuple(_panel(_definitions("panels", f"{name}.toml")) for name in _PANEL_FILES),
+        tuple(_panel(definitions("panels", f"{name}.toml")) for name in _PANEL_FILES),
         {
-            key: _metric(key, entry)
+            key: defined_metric(key, entry)
             for name in _METRIC_FILES
-            for key, entry in _definitions("metrics", f"{name}.toml").items()
+            for key, entry in definitions("metrics", f"{name}.toml").items()
         },
-        dict(_definitions("values.toml")["value"]),
+        dict(definitions("values.toml")["value"]),
         {name: parsed_measure(unit) for name, unit in counters["facts"].items()},
         {name: parsed_measure(unit) for name, unit in counters["launch"].items()},
         [(re.compile(rule["match"]), parsed_measure(rule["unit"])) for rule in counters["counter"]],
@@ -193,43 +196,12 @@ def catalogue_for(chip: str) -> Catalogue:
     return catalogue
 
 
-def with_metric_file(catalogue: Catalogue, path: str, content: Mapping[str, Any]) -> Catalogue:
-    """`catalogue` with a user's values and metrics, shown in a table of panel 100."""
-    catalogue.values.update(_texts(content.get("value", {}), path))
-    rows = []
-    for key, entry in content.get("metric", {}).items():
-        catalogue.metrics[key] = _user_metric(catalogue, key, entry, path)
-        rows.append(PanelRow(str(entry.get("name", key)), key))
-    if not rows:
-        raise UsageError(
-            f"{path} defines no metrics", hint="write [metric.my_name] with unit, value, meaning"
-        )
-    own = next((panel for panel in catalogue.panels if panel.id == 100), None)
-    tables = own.tables if own else ()
-    columns = "range" if not content.get("columns") else str(content["columns"])
-    title = str(content.get("title", Path(path).stem))
-    table = PanelTable(f"100.{len(tables) + 1}", title, columns, tuple(rows))
-    panel = Panel(100, "own", "Own Metrics", (*tables, table))
-    catalogue.panels = (*(p for p in catalogue.panels if p.id != 100), panel)
-    return catalogue
-
-
-def _user_metric(catalogue: Catalogue, key: str, entry: Mapping[str, Any], path: str) -> Metric:
-    known = catalogue.metrics.get(key)
-    if not isinstance(entry, Mapping) or (known is None and not {"unit", "value"} <= set(entry)):
-        raise UsageError(f"the metric '{key}' in {path} needs a unit and a value")
-    try:
-        return _metric(key, entry, known)
-    except WavescopeError as error:
-        raise UsageError(f"the metric '{key}' in {path}: {error}", hint=error.hint) from error
-
-
 def apply_chip(catalogue: Catalogue, definition: Mapping[str, Any]) -> None:
     """Change `catalogue` by what a chip's file says."""
     catalogue.title = definition.get("title", catalogue.title)
     catalogue.values.update(definition.get("value", {}))
     for key, entry in definition.get("metric", {}).items():
-        catalogue.metrics[key] = _metric(key, entry, catalogue.metrics.get(key))
+        catalogue.metrics[key] = defined_metric(key, entry, catalogue.metrics.get(key))
     catalogue.not_counted |= frozenset(definition.get("not_counted", ()))
     removed = frozenset(definition.get("absent_tables", ()))
     catalogue.panels = tuple(
@@ -263,7 +235,7 @@ def _changed_rows(table: PanelTable, definition: Mapping[str, Any]) -> PanelTabl
 
 def _lineage(chip: str) -> list[dict[str, Any]]:
     """The definitions that make up a chip, the most general first."""
-    definition = _definitions("chips", f"{chip}.toml")
+    definition = definitions("chips", f"{chip}.toml")
     base = definition.get("base")
     return [*(_lineage(base) if base else []), definition]
 
@@ -281,7 +253,7 @@ def _rows(entries: Iterable[Mapping[str, str]]) -> list[PanelRow]:
     return [PanelRow(entry["name"], entry["metric"]) for entry in entries]
 
 
-def _metric(key: str, entry: Mapping[str, Any], base: Metric | None = None) -> Metric:
+def defined_metric(key: str, entry: Mapping[str, Any], base: Metric | None = None) -> Metric:
     """A metric of a definition; what it does not say comes from `base`."""
     known = base or Metric(key, "1", "0", "")
     metric = Metric(
@@ -294,20 +266,15 @@ def _metric(key: str, entry: Mapping[str, Any], base: Metric | None = None) -> M
         str(entry.get("pass", known.level_pass)),
         str(entry.get("high", known.high)),
         str(entry.get("low", known.low)),
+        bool(entry.get("share", known.is_share)),
     )
     parsed_measure(metric.unit)
     return metric
 
 
-def _texts(entries: Mapping[str, Any], path: str) -> dict[str, str]:
-    for name, text in entries.items():
-        if not isinstance(text, str):
-            raise UsageError(f"the value '{name}' in {path} is not a formula in quotes")
-    return dict(entries)
-
-
 @functools.cache
-def _definitions(*parts: str) -> dict[str, Any]:
+def definitions(*parts: str) -> dict[str, Any]:
+    """The content of a file of `definitions/`."""
     path = package_file(*_FOLDER, *parts)
     if path is None:
         raise WavescopeError(

@@ -6,13 +6,14 @@ The same quantity has different ids on different chips; rows are paired by table
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from wavescope.analyze.counters.block_choice import wants
+from wavescope.analyze.counters.choice import wants
 from wavescope.analyze.counters.metric_values import needs_text
 from wavescope.analyze.counters.panels import MetricRow, MetricTable
-from wavescope.analyze.counters.report import Analysis, AnalysisOptions, analysis_result
+from wavescope.analyze.counters.report import Analysis, CounterOptions, analysis_result
 from wavescope.model.counters import CounterTable
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 
@@ -20,24 +21,39 @@ _COMPARED = ("avg", "value", "median")
 """The statistic of a row that is compared: the first of these that its table has."""
 
 
-def comparison_result(analyses: Sequence[Analysis], options: AnalysisOptions) -> Result:
+def comparison_result(analyses: Sequence[Analysis], options: CounterOptions) -> Result:
     """Tables of the baseline's metrics with each other workload's value and difference."""
     base, *others = analyses
-    result = Result("Counter comparison")
     names = ["baseline", *(f"run {place}" for place in range(2, len(analyses) + 1))]
-    for name, analysis in zip(names, analyses, strict=True):
-        result.facts[name] = f"{analysis.workload.path} ({analysis.workload.chip})"
-    result.facts["normal_unit"] = options.normal_unit.value
-    result.facts["aggregation"] = options.aggregation.value
+    named = list(zip(names, analyses, strict=True))
+    tables = [_compared_table(table, others) for table in base.tables if not table.is_per_channel]
     if wants(base.blocks, "0.1") or base.blocks:
-        result.tables.append(_kernel_table([analysis.selected for analysis in analyses]))
-    for table in base.tables:
-        if not table.is_per_channel:
-            result.tables.append(_compared_table(table, others))
-    for name, analysis in zip(names, analyses, strict=True):
-        found = analysis_result(analysis, options).findings
-        result.findings += [each._replace(title=f"{name}: {each.title}") for each in found]
-    return result
+        tables.insert(0, _kernel_table([analysis.selected for analysis in analyses]))
+    findings = [
+        found._replace(title=f"{name}: {found.title}")
+        for name, analysis in named
+        for found in analysis_result(analysis, options).findings
+    ]
+    facts: dict[str, Value] = {
+        name: f"{analysis.workload.path} ({analysis.workload.chip})" for name, analysis in named
+    }
+    facts["normal_unit"] = options.normal_unit.value
+    facts["aggregation"] = options.aggregation.value
+    return Result("Counter comparison", tables, findings, facts)
+
+
+def side_by_side(results: Sequence[Result]) -> Result:
+    """One result of several runs; tables of later ones are called `run_2.NAME` and so on."""
+    first, *others = results
+    tables, findings, facts = list(first.tables), list(first.findings), dict(first.facts)
+    for run, other in enumerate(others, 2):
+        facts[f"run_{run}"] = other.facts.get("path")
+        findings += other.findings
+        tables += [
+            replace(table, name=f"run_{run}.{table.name}", title=f"run {run}: {table.title}")
+            for table in other.tables
+        ]
+    return Result(first.title, tables, findings, facts)
 
 
 def difference(base: float | None, value: float | None) -> tuple[float | None, float | None]:
@@ -69,11 +85,11 @@ def _columns(count: int, title: str) -> tuple[ResultColumn, ...]:
 
 
 def _compared_table(table: MetricTable, others: Sequence[Analysis]) -> ResultTable:
-    result = ResultTable(table.id, f"{table.id} {table.title}", _columns(len(others), "Metric"))
     rows_of_others = [
         {row.key: row for other in analysis.tables if other.id == table.id for row in other.rows}
         for analysis in others
     ]
+    found: list[tuple[Value, ...]] = []
     for row in table.rows:
         base = _compared(row)
         cells: list[Value] = []
@@ -87,10 +103,9 @@ def _compared_table(table: MetricTable, others: Sequence[Analysis]) -> ResultTab
                 notes.append(f"run {run} {reason}")
             elif base == 0:
                 notes.append(f"percent {run} N/A: the baseline is 0")
-        result.rows.append(
-            (row.id, row.name, base, *cells, row.unit, row.key, "; ".join(notes) or None)
-        )
-    return result
+        found.append((row.id, row.name, base, *cells, row.unit, row.key, "; ".join(notes) or None))
+    columns = _columns(len(others), "Metric")
+    return ResultTable(table.id, f"{table.id} {table.title}", columns, found)
 
 
 def _compared(row: MetricRow) -> float | None:
@@ -101,7 +116,7 @@ def _kernel_table(workloads: Sequence[CounterTable]) -> ResultTable:
     """Mean duration of each kernel of the baseline in every workload."""
     means = [_mean_durations(workload) for workload in workloads]
     base, others = means[0], means[1:]
-    result = ResultTable("0.1", "0.1 Top Kernels: mean duration", _columns(len(others), "Kernel"))
+    rows: list[tuple[Value, ...]] = []
     for place, (kernel, mean) in enumerate(base.items()):
         cells: list[Value] = []
         notes = []
@@ -110,10 +125,11 @@ def _kernel_table(workloads: Sequence[CounterTable]) -> ResultTable:
             cells += [value, *difference(mean, value)]
             if value is None:
                 notes.append(f"run {run} N/A: it does not launch this kernel")
-        result.rows.append(
+        rows.append(
             (f"0.1.{place}", kernel, mean, *cells, "ns", "kernel_time", "; ".join(notes) or None)
         )
-    return result
+    columns = _columns(len(others), "Kernel")
+    return ResultTable("0.1", "0.1 Top Kernels: mean duration", columns, rows)
 
 
 def _mean_durations(workload: CounterTable) -> dict[str, float]:

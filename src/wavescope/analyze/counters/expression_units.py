@@ -17,11 +17,11 @@ from wavescope.analyze.counters.expression import (
     ChannelCounter,
     Choice,
     Expression,
+    FormulaError,
     Name,
     Number,
     expression_text,
 )
-from wavescope.analyze.counters.expression_parser import FormulaError
 from wavescope.analyze.counters.measure import PLAIN, Measure
 
 

@@ -10,7 +10,15 @@ from wavescope.analyze.counters.expression import ChannelCounter
 from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.model.counters import ACCUMULATED, CounterTable
-from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+from wavescope.model.result import (
+    ColumnOf,
+    Result,
+    ResultColumn,
+    ResultTable,
+    Unit,
+    Value,
+    table_of,
+)
 
 _COLUMNS = (
     ResultColumn("id", "ID", Unit.NAME),
@@ -32,25 +40,25 @@ _AVAILABLE_COLUMNS = (
     ResultColumn("unit", "Unit"),
     ResultColumn("available", "available", Unit.NONE, "yes, or what is missing"),
 )
-_PANEL_COLUMNS = (
-    ResultColumn("id", "ID", Unit.NAME),
-    ResultColumn("alias", "alias", Unit.NAME),
-    ResultColumn("panel", "panel"),
-    ResultColumn("metrics", "metrics", Unit.COUNT),
+_PANEL_COLUMNS: tuple[ColumnOf[Panel], ...] = (
+    ResultColumn("id", "ID", Unit.NAME).of(lambda panel: str(panel.id)),
+    ResultColumn("alias", "alias", Unit.NAME).of(lambda panel: panel.alias),
+    ResultColumn("panel", "panel").of(lambda panel: panel.title),
+    ResultColumn("metrics", "metrics", Unit.COUNT).of(
+        lambda panel: sum(len(table.rows) for table in panel.tables) or None
+    ),
 )
 
 
 def metric_list(catalogue: Catalogue, search: str = "") -> Result:
     """All metrics in which every word of `search` occurs: ids, names, keys, meanings, counters."""
-    result = Result("Metrics", facts={"chip": catalogue.chip, "model": catalogue.title})
     words = search.lower().split()
-    metrics = ResultTable("metrics", "Metrics", _COLUMNS)
-    for row in _rows(catalogue):
-        if _matches(row, words):
-            metrics.rows.append(row)
-    result.tables = [panel_list(catalogue), metrics]
-    result.facts["metric_count"] = len(metrics.rows)
-    return result
+    rows = [row for row in _rows(catalogue) if _matches(row, words)]
+    return Result(
+        "Metrics",
+        [panel_list(catalogue), ResultTable("metrics", "Metrics", _COLUMNS, rows)],
+        facts={"chip": catalogue.chip, "model": catalogue.title, "metric_count": len(rows)},
+    )
 
 
 def in_short(table: ResultTable) -> ResultTable:
@@ -64,11 +72,12 @@ def in_short(table: ResultTable) -> ResultTable:
 def available_metrics(catalogue: Catalogue, workload: CounterTable) -> Result:
     """The metrics of a workload's chip, and what the workload lacks for each."""
     values = MetricValues(Measured(workload, catalogue), NormalUnit.PER_KERNEL)
-    table = ResultTable("metrics", "Metrics", _AVAILABLE_COLUMNS)
+    rows: list[tuple[Value, ...]] = []
     for row in _rows(catalogue):
         record = dict(zip((column.name for column in _COLUMNS), row, strict=True))
         lacking = values.unavailable(catalogue.metrics[str(record["key"])])
-        table.rows.append((record["id"], record["metric"], record["unit"], lacking or "yes"))
+        rows.append((record["id"], record["metric"], record["unit"], lacking or "yes"))
+    table = ResultTable("metrics", "Metrics", _AVAILABLE_COLUMNS, rows)
     return Result(
         "Available metrics", [table], facts={"path": workload.path, "chip": catalogue.chip}
     )
@@ -76,11 +85,7 @@ def available_metrics(catalogue: Catalogue, workload: CounterTable) -> Result:
 
 def panel_list(catalogue: Catalogue) -> ResultTable:
     """The panels with their ids and aliases."""
-    table = ResultTable("panels", "Panels", _PANEL_COLUMNS)
-    for panel in catalogue.all_panels:
-        count = sum(len(table.rows) for table in panel.tables)
-        table.rows.append((str(panel.id), panel.alias, panel.title, count or None))
-    return table
+    return table_of("panels", "Panels", _PANEL_COLUMNS, catalogue.all_panels)
 
 
 def counters_of(catalogue: Catalogue, metric: Metric) -> list[str]:

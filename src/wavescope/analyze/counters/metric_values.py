@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,8 +16,7 @@ from wavescope.analyze.counters.aggregation import (
     spread,
 )
 from wavescope.analyze.counters.catalogue import Metric
-from wavescope.analyze.counters.expression import Expression, Name, expression_text
-from wavescope.analyze.counters.expression_parser import parsed
+from wavescope.analyze.counters.expression import Expression, Name, expression_text, parsed
 from wavescope.analyze.counters.expression_value import Amount, Scope, evaluated, zero_divisors
 from wavescope.analyze.counters.measure import parsed_measure
 from wavescope.analyze.counters.measured import KernelScope, Measured
@@ -200,3 +200,20 @@ def needs_text(missing: list[str]) -> str:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+ABOVE_PERCENT = 101.0
+"""A share above this is impossible; up to it the passes may disagree by noise."""
+DOUBTFUL = "doubtful: beyond what is physically possible"
+_OF_DISPATCHES = ("avg", "min", "max", "value")
+
+
+def is_possible(metric: Metric, statistics: Mapping[str, float | None]) -> bool:
+    """Whether all statistics of a metric lie within its limits."""
+    share = statistics.get("percent_of_peak")
+    if share is not None and share > ABOVE_PERCENT:
+        return False
+    if not metric.is_share:
+        return True
+    values = [statistics.get(name) for name in _OF_DISPATCHES]
+    return all(value is None or 100 - ABOVE_PERCENT <= value <= ABOVE_PERCENT for value in values)

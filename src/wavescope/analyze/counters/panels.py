@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from wavescope.analyze.counters.catalogue import Metric, Panel, PanelTable
-from wavescope.analyze.counters.limits import DOUBTFUL, is_possible
-from wavescope.analyze.counters.metric_values import MetricValue, MetricValues
+from wavescope.analyze.counters.metric_values import (
+    DOUBTFUL,
+    MetricValue,
+    MetricValues,
+    is_possible,
+)
 
 STATISTICS = {
     "peak": ("avg", "peak", "percent_of_peak"),

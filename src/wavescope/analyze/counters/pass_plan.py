@@ -10,34 +10,19 @@ from __future__ import annotations
 import functools
 import math
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from wavescope.analyze.counters.catalogue import Catalogue, Metric
+from wavescope.analyze.counters.catalogue import Catalogue, Metric, definitions
 from wavescope.analyze.counters.expression import ChannelCounter
 from wavescope.errors import UsageError
+from wavescope.model.counters import CounterPass
 from wavescope.model.workload_layout import ACCUMULATOR_SUFFIX, CHANNELS_SUFFIX
-from wavescope.package_files import package_file
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _ALWAYS = ("SQ_WAVES", "GRBM_GUI_ACTIVE")
 """What metrics are normalised by."""
 _NOT_COUNTED = frozenset({"ACCUM", "duration"})
-
-
-class CounterPass(NamedTuple):
-    """One run of the program."""
-
-    name: str
-    """The file its counters are written to, without a suffix."""
-    counters: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -212,8 +197,6 @@ class _Plan:
 @functools.cache
 def known_slots() -> Slots:
     """The slots of the chips in the catalogue, which all have the same."""
-    path = package_file("analyze", "counters", "definitions", "slots.toml")
-    assert path is not None, "the package was installed without its definitions"
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    content = definitions("slots.toml")
     lacking = {chip: re.compile(pattern) for chip, pattern in content["lacking"].items()}
     return Slots(content["slots"], content["shared"], lacking)

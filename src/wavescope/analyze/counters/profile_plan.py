@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import difflib
 import functools
-import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from wavescope.analyze.counters.block_choice import chosen_blocks, wants
-from wavescope.analyze.counters.catalogue import Catalogue
+from wavescope.analyze.counters.catalogue import Catalogue, definitions
+from wavescope.analyze.counters.choice import chosen_blocks, wants
 from wavescope.analyze.counters.pass_plan import (
-    CounterPass,
     chosen_metrics,
     known_slots,
     needed_by_formula,
@@ -21,13 +19,8 @@ from wavescope.analyze.counters.pass_plan import (
 )
 from wavescope.analyze.counters.roofline import BYTES
 from wavescope.errors import UsageError
+from wavescope.model.counters import CounterPass
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
-from wavescope.package_files import package_file
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 @dataclass(frozen=True)
@@ -189,7 +182,5 @@ def plan_result(catalogue: Catalogue, passes: list[CounterPass]) -> Result:
 
 @functools.cache
 def _sets() -> list[tuple[str, str, tuple[str, ...]]]:
-    path = package_file("analyze", "counters", "definitions", "sets.toml")
-    assert path is not None, "the package was installed without its definitions"
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    content = definitions("sets.toml")
     return [(name, entry["title"], tuple(entry["metrics"])) for name, entry in content.items()]

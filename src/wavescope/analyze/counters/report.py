@@ -8,19 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wavescope.analyze.counters.aggregation import Aggregation, NormalUnit
-from wavescope.analyze.counters.block_choice import chosen_blocks, wants
 from wavescope.analyze.counters.bound_findings import bound_findings
 from wavescope.analyze.counters.catalogue import Catalogue
-from wavescope.analyze.counters.dispatch_choice import chosen_rows
+from wavescope.analyze.counters.choice import chosen_blocks, chosen_rows, wants
 from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
-from wavescope.analyze.counters.multiplexing import multiplexed_counters, multiplexing_table
 from wavescope.analyze.counters.panels import MetricTable, filled_tables
-from wavescope.analyze.counters.pc_sampling import SampleOrder, pc_samples
 from wavescope.analyze.counters.roofline_tables import roofline_tables
 from wavescope.analyze.counters.sanity_findings import sanity_findings
-from wavescope.analyze.counters.system_info import system_info
-from wavescope.analyze.counters.top_stats import dispatch_list, top_kernels
+from wavescope.analyze.counters.workload_tables import (
+    SampleOrder,
+    dispatch_list,
+    multiplexed_counters,
+    multiplexing_table,
+    pc_samples,
+    system_info,
+    top_kernels,
+)
 from wavescope.model.counters import CounterTable
 from wavescope.model.result import Result, ResultColumn, ResultTable, Severity, Unit, Value
 
@@ -39,7 +43,7 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class AnalysisOptions:
+class CounterOptions:
     """What to look at and how values are formed; empty filters mean everything."""
 
     blocks: tuple[str, ...] = ()
@@ -70,7 +74,7 @@ class Analysis:
         return self.values.measured.table
 
 
-def analyzed(workload: CounterTable, catalogue: Catalogue, options: AnalysisOptions) -> Analysis:
+def analyzed(workload: CounterTable, catalogue: Catalogue, options: CounterOptions) -> Analysis:
     """The metrics of `workload` that `options` asks for."""
     blocks = chosen_blocks(catalogue, options.blocks)
     chosen = chosen_rows(
@@ -82,26 +86,24 @@ def analyzed(workload: CounterTable, catalogue: Catalogue, options: AnalysisOpti
     return Analysis(workload, chosen, values, tables, blocks)
 
 
-def analysis_result(analysis: Analysis, options: AnalysisOptions) -> Result:
+def analysis_result(analysis: Analysis, options: CounterOptions) -> Result:
     """The tables and findings in the order of their ids."""
-    result = Result("Counter analysis", facts=_facts(analysis, options))
     tables = _other_tables(analysis, options)
     tables += [metric_result_table(table) for table in analysis.tables]
-    result.tables = sorted(tables, key=lambda table: [int(part) for part in table.name.split(".")])
+    tables.sort(key=lambda table: [int(part) for part in table.name.split(".")])
     with np.errstate(all="ignore"):
         checks = sanity_findings(analysis.values, analysis.blocks)
         bounds = bound_findings(analysis.values)
     asides = [finding for finding in checks if finding.severity is Severity.INFO]
-    result.findings = [*(each for each in checks if each not in asides), *bounds, *asides]
-    return result
+    findings = [*(each for each in checks if each not in asides), *bounds, *asides]
+    return Result("Counter analysis", tables, findings, _facts(analysis, options))
 
 
 def stats_result(workload: CounterTable) -> Result:
     """Only the kernels and dispatches, with the ids that filters take."""
     everything = np.ones(workload.count, dtype=np.bool_)
-    result = Result("Counter workload", facts=_workload_facts(workload))
-    result.tables = [top_kernels(workload, everything), dispatch_list(workload, everything)]
-    return result
+    tables = [top_kernels(workload, everything), dispatch_list(workload, everything)]
+    return Result("Counter workload", tables, facts=_workload_facts(workload))
 
 
 def metric_result_table(table: MetricTable) -> ResultTable:
@@ -128,7 +130,7 @@ def metric_result_table(table: MetricTable) -> ResultTable:
     return ResultTable(table.id, f"{table.id} {table.title}", tuple(columns), rows)
 
 
-def _other_tables(analysis: Analysis, options: AnalysisOptions) -> list[ResultTable]:
+def _other_tables(analysis: Analysis, options: CounterOptions) -> list[ResultTable]:
     """The tables that are made of other things than metrics."""
     blocks, workload = analysis.blocks, analysis.workload
     tables = []
@@ -163,7 +165,7 @@ def _workload_facts(workload: CounterTable) -> dict[str, Value]:
     }
 
 
-def _facts(analysis: Analysis, options: AnalysisOptions) -> dict[str, Value]:
+def _facts(analysis: Analysis, options: CounterOptions) -> dict[str, Value]:
     facts = _workload_facts(analysis.workload)
     selected = analysis.selected
     if selected.count != analysis.workload.count:

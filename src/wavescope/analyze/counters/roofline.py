@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from wavescope.analyze.counters.catalogue import Catalogue
-from wavescope.analyze.counters.expression import expression_text, without_terms
-from wavescope.analyze.counters.expression_parser import parsed
+from wavescope.analyze.counters.expression import expression_text, parsed, without_terms
 from wavescope.analyze.counters.expression_value import Array, Scope, evaluated
 from wavescope.analyze.counters.measured import KernelScope, Measured
 from wavescope.analyze.counters.metric_values import MetricValues, needs_text
@@ -133,17 +133,25 @@ class Roofline(NamedTuple):
     notes: tuple[str, ...]
 
 
-def roofline(
-    values: MetricValues,
-    levels: Sequence[MemoryLevel] = tuple(MemoryLevel),
-    data_types: Sequence[str] = (),
-    kind: PointKind = PointKind.KERNELS,
-    most: int = 10,
-) -> Roofline:
-    """The roofline of the chosen dispatches; `most` points, those with most time."""
+@dataclass(frozen=True)
+class RooflineOptions:
+    """What is drawn: the points with most time, under the roofs of these levels and types."""
+
+    levels: tuple[MemoryLevel, ...] = tuple(MemoryLevel)
+    data_types: tuple[str, ...] = ()
+    """None means all that the chip has."""
+    kind: PointKind = PointKind.KERNELS
+    most_points: int = 10
+
+
+DEFAULT_PLOT = RooflineOptions()
+
+
+def roofline(values: MetricValues, options: RooflineOptions = DEFAULT_PLOT) -> Roofline:
+    """The roofline of the chosen dispatches."""
     measured = values.measured
-    ceilings = list(_ceilings(values, levels, data_types))
-    points, notes = _points(measured, levels, kind, most)
+    ceilings = list(_ceilings(values, options.levels, options.data_types))
+    points, notes = _points(measured, options.levels, options.kind, options.most_points)
     if not any(ceiling.measured for ceiling in ceilings):
         notes.append("no roofline.csv: ceilings are computed from the chip's clocks")
     device = int(measured_peaks(measured.table).get("device", 0))
@@ -173,7 +181,7 @@ def bound_of(point: RoofPoint, result: Roofline) -> tuple[MemoryLevel | None, fl
     return best
 
 
-def measured_peaks(table: CounterTable) -> dict[str, float]:
+def measured_peaks(table: CounterTable) -> Mapping[str, float]:
     """The measured peaks of the GPU that most dispatches ran on, else of the first; none if none.
 
     A GPU id that no row has is one of the driver's numbers, not the place of the GPU.

@@ -6,11 +6,12 @@ from wavescope.analyze.counters.catalogue import Catalogue, Metric
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.analyze.counters.roofline import (
     BANDWIDTH_METRICS,
+    DEFAULT_PLOT,
     MATRIX_METRICS,
     Ceiling,
     MemoryLevel,
-    PointKind,
     Roofline,
+    RooflineOptions,
     rate_unit,
     roofline,
 )
@@ -40,7 +41,7 @@ _POINT_COLUMNS = (
 
 
 def roofline_result(
-    values: MetricValues, plotted: Roofline, kind: PointKind = PointKind.KERNELS, most: int = 10
+    values: MetricValues, plotted: Roofline, options: RooflineOptions = DEFAULT_PLOT
 ) -> Result:
     """Tables 4.1 and 4.2 of a workload, and what could not be had for its plot."""
     table = values.measured.table
@@ -51,20 +52,24 @@ def roofline_result(
     }
     if plotted.notes:
         facts["notes"] = "; ".join(plotted.notes)
-    return Result("Roofline", roofline_tables(values, kind, most), facts=facts)
+    return Result("Roofline", roofline_tables(values, options), facts=facts)
 
 
 def roofline_tables(
-    values: MetricValues, kind: PointKind = PointKind.KERNELS, most: int = 10
+    values: MetricValues, options: RooflineOptions = DEFAULT_PLOT
 ) -> list[ResultTable]:
-    """Table 4.1, rates beside their peaks, and table 4.2, the points of the plot."""
-    result = roofline(values, kind=kind, most=most)
-    rates = ResultTable("4.1", "4.1 Roofline Rates", _RATE_COLUMNS)
+    """Table 4.1, rates beside their peaks, and table 4.2, the points of the plot.
+
+    They have all levels and types, whatever is drawn.
+    """
+    whole = RooflineOptions(kind=options.kind, most_points=options.most_points)
+    result = roofline(values, whole)
+    rows: list[tuple[Value, ...]] = []
     for place, ceiling in enumerate(result.ceilings):
         metric = _metric_of(values.measured.catalogue, ceiling)
         value = values.single(metric) if metric else None
         average = value.statistics["avg"] if value else None
-        rates.rows.append(
+        rows.append(
             (
                 f"4.1.{place}",
                 f"{ceiling.name} bandwidth" if ceiling.is_bandwidth else ceiling.name,
@@ -76,14 +81,13 @@ def roofline_tables(
                 (value.reason if value else "N/A: not counted by type") or None,
             )
         )
-    return [rates, _point_table(result)]
+    return [ResultTable("4.1", "4.1 Roofline Rates", _RATE_COLUMNS, rows), _point_table(result)]
 
 
 def _point_table(result: Roofline) -> ResultTable:
-    table = ResultTable("4.2", "4.2 Roofline Plot Points", _POINT_COLUMNS)
     note = "; ".join(note for note in result.notes if "N/A" in note) or None
-    for place, point in enumerate(result.points):
-        row: tuple[Value, ...] = (
+    rows: list[tuple[Value, ...]] = [
+        (
             f"4.2.{place}",
             point.name,
             *(point.intensity.get(level) for level in MemoryLevel),
@@ -91,10 +95,11 @@ def _point_table(result: Roofline) -> ResultTable:
             "FLOP/B, GFLOP/s",
             note,
         )
-        table.rows.append(row)
-    if not result.points:
-        table.rows.append(("4.2.0", "none", None, None, None, None, None, "", note or "N/A"))
-    return table
+        for place, point in enumerate(result.points)
+    ]
+    if not rows:
+        rows = [("4.2.0", "none", None, None, None, None, None, "", note or "N/A")]
+    return ResultTable("4.2", "4.2 Roofline Plot Points", _POINT_COLUMNS, rows)
 
 
 def _metric_of(catalogue: Catalogue, ceiling: Ceiling) -> Metric | None:

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from wavescope.analyze.counters.catalogue import Metric
-from wavescope.analyze.counters.limits import SHARES, is_possible
 from wavescope.analyze.counters.measured import Measured
-from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.analyze.counters.metric_values import MetricValues, is_possible
 from wavescope.analyze.counters.pass_plan import chosen_metrics, lacked_counters
 from wavescope.model.counters import ACCUMULATED, Floats
 from wavescope.model.result import Finding, Severity
@@ -35,7 +34,7 @@ def sanity_findings(values: MetricValues, blocks: frozenset[str] | None = None) 
 
 
 def _notes(measured: Measured) -> list[Finding]:
-    notes = measured.table.notes
+    notes = measured.table.notes.sentences()
     if not notes:
         return []
     return [
@@ -72,7 +71,7 @@ def _times(measured: Measured) -> list[Finding]:
 def _impossible(values: MetricValues) -> list[Finding]:
     found = []
     metrics = values.measured.catalogue.metrics
-    for key in sorted(key for key, metric in metrics.items() if metric.peak or key in SHARES):
+    for key in sorted(key for key, metric in metrics.items() if metric.peak or metric.is_share):
         metric = metrics[key]
         if values.unavailable(metric):
             continue

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import enum
 import functools
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.errors import UsageError
+from wavescope.model.rules_document import RulesDocument
 from wavescope.names import kernel_meaning, kernel_names
 from wavescope.names.demangle import demangle
 from wavescope.names.kernel_names import LONGEST_MATCHED
@@ -88,21 +87,20 @@ class PhaseRules:
         return None
 
     @classmethod
-    def from_toml(cls, path: str | os.PathLike[str]) -> PhaseRules:
+    def from_document(cls, document: RulesDocument) -> PhaseRules:
         """The built-in rules after those of a user's file, which holds `[[phase]]` tables."""
-        return built_in_rules().extended(path)
+        return built_in_rules().extended(document)
 
-    def extended(self, path: str | os.PathLike[str]) -> PhaseRules:
+    def extended(self, document: RulesDocument) -> PhaseRules:
         """These rules after those of a user's file."""
-        document = kernel_names.read_rules_file(Path(path))
-        entries = document.get("phase", [])
-        if not isinstance(entries, list) or not set(document) <= {"phase"}:
+        entries = document.content.get("phase", [])
+        if not isinstance(entries, list) or not set(document.content) <= {"phase"}:
             raise UsageError(
-                f"{os.fspath(path)} holds something other than [[phase]] tables",
+                f"{document.path} holds something other than [[phase]] tables",
                 hint='write [[phase]], match = "REGEX", phase = "decode" for each rule',
             )
         own = tuple(
-            _checked_rule(entry, f"{os.fspath(path)}, rule {number}")
+            _checked_rule(entry, f"{document.path}, rule {number}")
             for number, entry in enumerate(entries, 1)
         )
         return PhaseRules(own + self.rules, self.tiles, self.few, self.many, self.strengths)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from wavescope.analyze.traffic import requests
 from wavescope.analyze.traffic.requests import ReadMix, Transfer
 from wavescope.model.chips import Chip
-from wavescope.model.dispatch_counters import CountedDispatch, DispatchCounters
+from wavescope.model.counters import CounterTable, whole_counters
 
 
 @dataclass(frozen=True)
@@ -59,47 +60,70 @@ class KernelTraffic(NamedTuple):
 
 @dataclass
 class _Sums:
+    """What the dispatches of a kernel counted together."""
+
     values: dict[str, float] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
-    durations: list[tuple[frozenset[str], int]] = field(default_factory=list)
+    read_spans: list[float] = field(default_factory=list)
+    """Durations of the dispatches whose reads were counted."""
+    other_spans: list[float] = field(default_factory=list)
 
-    def add(self, dispatch: CountedDispatch) -> None:
-        for name, value in dispatch.values.items():
+    def add(self, values: Mapping[str, float], duration_ns: float) -> None:
+        """Count a dispatch; NaN is unknown."""
+        known = {name: value for name, value in values.items() if not math.isnan(value)}
+        for name, value in known.items():
             self.values[name] = self.values.get(name, 0.0) + value
             self.counts[name] = self.counts.get(name, 0) + 1
-        if dispatch.duration_ns is not None:
-            self.durations.append((frozenset(dispatch.values), dispatch.duration_ns))
+        if not math.isnan(duration_ns):
+            spans = self.read_spans if any(map(_counts_reads, known)) else self.other_spans
+            spans.append(duration_ns)
 
     @property
     def means(self) -> dict[str, float]:
+        """By counter, over the dispatches that have it."""
         return {name: value / self.counts[name] for name, value in self.values.items()}
 
     def mean_duration(self) -> float | None:
         """Of the dispatches whose reads were counted; of all where none were timed."""
-        counted = [ns for names, ns in self.durations if _counts_reads(names)]
-        chosen = counted or [ns for _, ns in self.durations]
+        chosen = self.read_spans or self.other_spans
         return sum(chosen) / len(chosen) if chosen else None
 
 
-def kernel_traffic(counters: DispatchCounters, options: TrafficOptions) -> list[KernelTraffic]:
+def kernel_traffic(tables: Iterable[CounterTable], options: TrafficOptions) -> list[KernelTraffic]:
     """Every kernel, that with the most time first (the most bytes where no time is known)."""
     sums: dict[str, _Sums] = {}
-    for dispatch in counters.dispatches:
-        sums.setdefault(dispatch.kernel, _Sums()).add(dispatch)
+    for table in tables:
+        for kernel, values, duration_ns in _dispatches(table):
+            sums.setdefault(kernel, _Sums()).add(values, duration_ns)
     found = [_traffic(kernel, each, options) for kernel, each in sums.items()]
     return sorted(found, key=lambda each: (-each.total_duration_ns, -_bytes(each.read)))
 
 
-def each_dispatch(
-    dispatches: Sequence[CountedDispatch], options: TrafficOptions
-) -> list[tuple[CountedDispatch, KernelTraffic]]:
+def each_dispatch(table: CounterTable, options: TrafficOptions) -> Iterator[KernelTraffic]:
     """As `kernel_traffic` for single runs of dispatches."""
-    found = []
-    for dispatch in dispatches:
+    for kernel, values, duration_ns in _dispatches(table):
         alone = _Sums()
-        alone.add(dispatch)
-        found.append((dispatch, _traffic(dispatch.kernel, alone, options)))
-    return found
+        alone.add(values, duration_ns)
+        yield _traffic(kernel, alone, options)
+
+
+def mean_counters(tables: Iterable[CounterTable]) -> dict[str, float]:
+    """The counters of memory traffic over all dispatches, each over those that have it."""
+    sums = _Sums()
+    for table in tables:
+        for _, values, duration_ns in _dispatches(table):
+            sums.add(values, duration_ns)
+    return sums.means
+
+
+def _dispatches(table: CounterTable) -> Iterator[tuple[str, dict[str, float], float]]:
+    """Kernel, counters and duration of each dispatch; NaN where there is none."""
+    counters = whole_counters(table, requests.TRAFFIC_COUNTERS.__contains__)
+    columns = [values.tolist() for values in counters.values()]
+    rows = zip(*columns, strict=True) if columns else [()] * table.count
+    durations = table.known_durations_ns.tolist()
+    for kernel, row, duration_ns in zip(table.kernels(), rows, durations, strict=True):
+        yield kernel, dict(zip(counters, row, strict=True)), duration_ns
 
 
 def _traffic(kernel: str, sums: _Sums, options: TrafficOptions) -> KernelTraffic:
@@ -158,5 +182,5 @@ def _bytes(transfer: Transfer | None) -> float:
     return transfer.size_bytes if transfer else 0.0
 
 
-def _counts_reads(names: frozenset[str]) -> bool:
-    return any("_RDREQ" in name or name == "FETCH_SIZE" for name in names)
+def _counts_reads(name: str) -> bool:
+    return "_RDREQ" in name or name == "FETCH_SIZE"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from wavescope.analyze.traffic.decisions import Conclusion, Verdict, conclude
 from wavescope.analyze.traffic.kernel_traffic import (
     KernelTraffic,
@@ -10,79 +13,120 @@ from wavescope.analyze.traffic.kernel_traffic import (
     kernel_traffic,
 )
 from wavescope.analyze.traffic.requests import Transfer
-from wavescope.model.dispatch_counters import DispatchCounters
+from wavescope.model.counters import CounterTable
 from wavescope.model.result import (
+    ColumnOf,
     Finding,
     Result,
     ResultColumn,
-    ResultTable,
     Severity,
     Unit,
     Value,
+    table_of,
 )
 from wavescope.names.kernel_names import short_name
 
 _FINDING_KERNELS = 5
-_METRICS = (
-    ResultColumn("duration_ns", "Mean", Unit.NS, "mean duration of the counted dispatches"),
-    ResultColumn("l2_hit_percent", "L2 hit", Unit.PERCENT, "hits / (hits + misses)"),
-    ResultColumn("small_read_percent", "32 B", Unit.PERCENT, "reads of 32 B of all reads"),
-    ResultColumn("large_read_percent", "128 B", Unit.PERCENT, "reads of 128 B of all reads"),
-    ResultColumn("read_bytes", "Read", Unit.BYTES, "from memory, per dispatch"),
-    ResultColumn("write_bytes", "Written", Unit.BYTES, "to memory, per dispatch"),
-    ResultColumn("read_gb_per_s", "Read", Unit.GB_PER_S),
-    ResultColumn("write_gb_per_s", "Written", Unit.GB_PER_S),
-    ResultColumn("peak_percent", "Of peak", Unit.PERCENT, "reads and writes of the peak"),
-    ResultColumn("over_fetch", "Over-fetch", Unit.NONE, "bytes read / ideal bytes"),
+
+
+class _Row(NamedTuple):
+    """A kernel or a single dispatch of it."""
+
+    traffic: KernelTraffic
+    conclusion: Conclusion | None = None
+    dispatch: int = 0
+    file: str = ""
+
+
+_KERNEL: ColumnOf[_Row] = ResultColumn("kernel", "Kernel", Unit.NAME).of(
+    lambda row: short_name(row.traffic.kernel)
 )
-_KERNEL_COLUMNS = (
-    ResultColumn("kernel", "Kernel", Unit.NAME),
-    ResultColumn("dispatches", "Dispatches", Unit.COUNT, "counted runs of the kernel"),
+_METRICS: tuple[ColumnOf[_Row], ...] = (
+    ResultColumn("duration_ns", "Mean", Unit.NS, "mean duration of the counted dispatches").of(
+        lambda row: None if row.traffic.duration_ns is None else round(row.traffic.duration_ns)
+    ),
+    ResultColumn("l2_hit_percent", "L2 hit", Unit.PERCENT, "hits / (hits + misses)").of(
+        lambda row: row.traffic.hit_percent
+    ),
+    ResultColumn("small_read_percent", "32 B", Unit.PERCENT, "reads of 32 B of all reads").of(
+        lambda row: row.traffic.small_read_percent
+    ),
+    ResultColumn("large_read_percent", "128 B", Unit.PERCENT, "reads of 128 B of all reads").of(
+        lambda row: row.traffic.large_read_percent
+    ),
+    ResultColumn("read_bytes", "Read", Unit.BYTES, "from memory, per dispatch").of(
+        lambda row: _size(row.traffic.read)
+    ),
+    ResultColumn("write_bytes", "Written", Unit.BYTES, "to memory, per dispatch").of(
+        lambda row: _size(row.traffic.write)
+    ),
+    ResultColumn("read_gb_per_s", "Read", Unit.GB_PER_S).of(lambda row: row.traffic.read_gb_per_s),
+    ResultColumn("write_gb_per_s", "Written", Unit.GB_PER_S).of(
+        lambda row: row.traffic.write_gb_per_s
+    ),
+    ResultColumn("peak_percent", "Of peak", Unit.PERCENT, "reads and writes of the peak").of(
+        lambda row: row.traffic.peak_percent
+    ),
+    ResultColumn("over_fetch", "Over-fetch", Unit.NONE, "bytes read / ideal bytes").of(
+        lambda row: row.traffic.over_fetch
+    ),
+)
+_KERNEL_COLUMNS: tuple[ColumnOf[_Row], ...] = (
+    _KERNEL,
+    ResultColumn("dispatches", "Dispatches", Unit.COUNT, "counted runs of the kernel").of(
+        lambda row: row.traffic.dispatches
+    ),
     *_METRICS,
-    ResultColumn("verdict", "Verdict", Unit.NAME, "what the decision tree comes to"),
-    ResultColumn("formula", "Bytes read by", Unit.NAME, "which formula gave the bytes"),
-    ResultColumn("full_name", "Whole name", Unit.NAME),
+    ResultColumn("verdict", "Verdict", Unit.NAME, "what the decision tree comes to").of(
+        lambda row: row.conclusion.verdict.value if row.conclusion else None
+    ),
+    ResultColumn("formula", "Bytes read by", Unit.NAME, "which formula gave the bytes").of(
+        lambda row: row.traffic.read.formula.value if row.traffic.read else None
+    ),
+    ResultColumn("full_name", "Whole name", Unit.NAME).of(lambda row: row.traffic.kernel),
 )
-_DISPATCH_COLUMNS = (
-    ResultColumn("kernel", "Kernel", Unit.NAME),
-    ResultColumn("dispatch", "Dispatch", Unit.NAME),
-    ResultColumn("file", "File", Unit.NAME),
+_DISPATCH_COLUMNS: tuple[ColumnOf[_Row], ...] = (
+    _KERNEL,
+    ResultColumn("dispatch", "Dispatch", Unit.NAME).of(lambda row: str(row.dispatch)),
+    ResultColumn("file", "File", Unit.NAME).of(lambda row: row.file),
     *_METRICS,
 )
 
 
-def traffic_result(counters: DispatchCounters, options: TrafficOptions) -> Result:
+def traffic_result(tables: Sequence[CounterTable], options: TrafficOptions) -> Result:
     """The tables `kernels` and `dispatches`, one finding for each of the slowest kernels."""
-    kernels = kernel_traffic(counters, options)
-    conclusions = [conclude(each) for each in kernels]
-    rows = zip(kernels, conclusions, strict=True)
-    result = Result(
+    kernels = [_Row(each, conclude(each)) for each in kernel_traffic(tables, options)]
+    dispatches = (
+        _Row(traffic, None, number, table.path.rpartition("/")[2])
+        for table in tables
+        for number, traffic in zip(
+            table.dispatch_ids.tolist(), each_dispatch(table, options), strict=True
+        )
+    )
+    traffics = [row.traffic for row in kernels]
+    decided = [
+        (row.traffic, row.conclusion)
+        for row in kernels
+        if row.conclusion is not None and row.conclusion.answers
+    ]
+    return Result(
         "Memory traffic",
         [
-            ResultTable(
-                "kernels", "Kernels", _KERNEL_COLUMNS, [_kernel_row(*each) for each in rows]
-            ),
-            _dispatch_table(counters, options),
+            table_of("kernels", "Kernels", _KERNEL_COLUMNS, kernels),
+            table_of("dispatches", "Dispatches", _DISPATCH_COLUMNS, dispatches),
         ],
-        facts=_facts(counters, options, kernels),
+        [*(_finding(*each) for each in decided[:_FINDING_KERNELS]), *_caveats(traffics, options)],
+        _facts(tables, options, traffics),
     )
-    decided = [
-        (traffic, conclusion)
-        for traffic, conclusion in zip(kernels, conclusions, strict=True)
-        if conclusion.answers
-    ]
-    result.findings += [_finding(*each) for each in decided[:_FINDING_KERNELS]]
-    result.findings += _caveats(kernels, options)
-    return result
 
 
 def _facts(
-    counters: DispatchCounters, options: TrafficOptions, kernels: list[KernelTraffic]
+    tables: Sequence[CounterTable], options: TrafficOptions, kernels: list[KernelTraffic]
 ) -> dict[str, Value]:
     peak = options.peak_gb_per_s or (options.chip.product.memory_gb_per_s if options.chip else None)
     formulas = sorted({each.read.formula.value for each in kernels if each.read})
     facts: dict[str, Value] = {
-        "file_count": len(counters.files),
+        "file_count": len(tables),
         "kernel_name_count": len(kernels),
         "chip": options.chip.name if options.chip else "unknown",
         "peak_gb_per_s": peak,
@@ -90,44 +134,10 @@ def _facts(
     }
     if options.ideal_gb:
         facts["ideal_gb_per_dispatch"] = options.ideal_gb
-    if counters.notes:
-        facts["notes"] = "; ".join(counters.notes)
+    notes = [sentence for table in tables for sentence in table.notes.sentences()]
+    if notes:
+        facts["notes"] = "; ".join(notes)
     return facts
-
-
-def _kernel_row(traffic: KernelTraffic, conclusion: Conclusion) -> tuple[Value, ...]:
-    return (
-        short_name(traffic.kernel),
-        traffic.dispatches,
-        *_metrics(traffic),
-        conclusion.verdict.value,
-        traffic.read.formula.value if traffic.read else None,
-        traffic.kernel,
-    )
-
-
-def _dispatch_table(counters: DispatchCounters, options: TrafficOptions) -> ResultTable:
-    table = ResultTable("dispatches", "Dispatches", _DISPATCH_COLUMNS)
-    for dispatch, traffic in each_dispatch(counters.dispatches, options):
-        file = counters.files[dispatch.file].rpartition("/")[2]
-        row = (short_name(dispatch.kernel), dispatch.dispatch, file, *_metrics(traffic))
-        table.rows.append(row)
-    return table
-
-
-def _metrics(traffic: KernelTraffic) -> tuple[Value, ...]:
-    return (
-        None if traffic.duration_ns is None else round(traffic.duration_ns),
-        traffic.hit_percent,
-        traffic.small_read_percent,
-        traffic.large_read_percent,
-        _size(traffic.read),
-        _size(traffic.write),
-        traffic.read_gb_per_s,
-        traffic.write_gb_per_s,
-        traffic.peak_percent,
-        traffic.over_fetch,
-    )
 
 
 def _size(transfer: Transfer | None) -> int | None:

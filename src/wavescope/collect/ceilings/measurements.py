@@ -9,12 +9,15 @@ from __future__ import annotations
 import ctypes
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from wavescope.collect.ceilings.gpu_runtime import GpuRuntime
 from wavescope.errors import UsageError
+from wavescope.formats.counters.machine_files import MeasuredPeak, ceilings_csv
+from wavescope.model.progress import Progress
+from wavescope.model.result import ColumnOf, Result, ResultColumn, Unit, table_of
 from wavescope.package_files import package_file
 
 _THREADS = 256
@@ -101,12 +104,15 @@ class MeasuredCeiling:
     samples: int
 
 
-class MeasureOptions(NamedTuple):
-    """How thoroughly to measure."""
+@dataclass(frozen=True)
+class CeilingOptions:
+    """How thoroughly ceilings are measured."""
 
     samples: int = 30
     memory_bytes: int = 4 << 30
+    """To read for HBM: far more than any cache holds."""
     only: tuple[str, ...] = ()
+    """Names such as HBM or FP32; none means all that the GPU has."""
 
 
 def chosen_ceilings(names: Sequence[str]) -> tuple[Ceiling, ...]:
@@ -121,24 +127,55 @@ def chosen_ceilings(names: Sequence[str]) -> tuple[Ceiling, ...]:
     return tuple(known[name.lower()] for name in names) or CEILINGS
 
 
-def measure(
-    gpu: GpuRuntime, options: MeasureOptions, progress: Callable[[str, int, int], None]
-) -> list[MeasuredCeiling]:
-    """Measure every chosen ceiling that the GPU has; `progress` is told name, number and total."""
+def measure(gpu: GpuRuntime, options: CeilingOptions, progress: Progress) -> list[MeasuredCeiling]:
+    """Measure every chosen ceiling that the GPU has."""
     path = package_file("collect", "ceilings", "kernels.cpp")
     assert path is not None, "the package was installed without its kernels"
     chosen = chosen_ceilings(options.only)
-    progress("compiling", 0, len(chosen))
+    progress(0, len(chosen))
     gpu.compile(path.read_bytes())
     memory_bytes = max(1, options.memory_bytes // _MEMORY_STEP_BYTES) * _MEMORY_STEP_BYTES
     bench = _Bench(gpu, gpu.allocate(memory_bytes), memory_bytes, gpu.allocate(4))
     measured = []
     for number, ceiling in enumerate(chosen):
-        progress(ceiling.name, number, len(chosen))
+        progress(number, len(chosen))
         kernel = next((each for each in ceiling.kernels if gpu.has_kernel(each)), None)
         if kernel is not None:
             measured.append(bench.measured(ceiling, kernel, options.samples))
     return measured
+
+
+_COLUMNS: tuple[ColumnOf[MeasuredCeiling], ...] = (
+    ResultColumn("ceiling", "Ceiling", Unit.NAME, "what is limited").of(
+        lambda each: each.ceiling.name
+    ),
+    ResultColumn("mean", "Mean", Unit.NONE, "mean over samples").of(
+        lambda each: round(each.mean, 1)
+    ),
+    ResultColumn("deviation", "Std", Unit.NONE, "standard deviation over samples").of(
+        lambda each: round(each.deviation, 1)
+    ),
+    ResultColumn("unit", "Unit", Unit.NAME, "of mean and standard deviation").of(
+        lambda each: each.ceiling.unit
+    ),
+    ResultColumn("samples", "Samples", Unit.COUNT, "timed runs").of(lambda each: each.samples),
+    ResultColumn("kernel", "Kernel", Unit.NAME, "what was run").of(lambda each: each.kernel),
+)
+
+
+def ceilings_result(gpu: str, measured: Sequence[MeasuredCeiling]) -> Result:
+    """A row for each ceiling of the GPU called `gpu`."""
+    table = table_of("ceilings", "Ceilings", _COLUMNS, measured)
+    return Result("Ceilings", [table], facts={"gpu": gpu})
+
+
+def ceilings_text(measured: Mapping[int, Sequence[MeasuredCeiling]]) -> str:
+    """The text of a workload's roofline.csv, by GPU number."""
+    peaks = {
+        gpu: {each.ceiling.column: MeasuredPeak(each.mean, each.deviation) for each in ceilings}
+        for gpu, ceilings in measured.items()
+    }
+    return ceilings_csv(peaks, [ceiling.column for ceiling in CEILINGS])
 
 
 @dataclass(frozen=True)

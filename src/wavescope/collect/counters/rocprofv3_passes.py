@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wavescope.collect.counters.counter_output import read_pass_output, write_pass_csv
 from wavescope.collect.counters.perfmon import (
     ChannelLayout,
     counter_names,
@@ -23,6 +22,8 @@ from wavescope.collect.counters.perfmon import (
 from wavescope.collect.launcher import launch
 from wavescope.collect.torch_ranges import torch_ranges_environment
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
+from wavescope.formats.counters import read_pass_output, write_counter_csv
+from wavescope.formats.counters.pass_output import with_plain_accumulator
 from wavescope.model.workload_layout import LEVEL_FILES, MULTIPLEXING_FILE, collected_name
 
 PERFMON_FOLDER = "perfmon"
@@ -243,26 +244,23 @@ def _run(
 
 def _gathered(request: PassRequest, name: str, counters: Sequence[str], raw: Path) -> PassEnd:
     try:
-        output = read_pass_output(raw)
+        table, process_count = read_pass_output(raw)
     except UnreadableInputError as error:
         return PassEnd(name, 0, failure=str(error))
-    if not output.dispatches:
-        return PassEnd(name, 0, failure=": ".join(["the pass counted no dispatch", *output.notes]))
-    wanted = request.names(counters)
-    seen = set(output.counters)
+    notes = tuple(table.notes.sentences())
+    if not table.count:
+        return PassEnd(name, 0, failure=": ".join(["the pass counted no dispatch", *notes]))
     target = request.folder / f"{name}.csv"
-    unfinished = target.with_suffix(".unfinished")
     is_level = LEVEL_FILES.fullmatch(target.name) is not None
-    write_pass_csv(output, unfinished, level=name if is_level else "")
-    unfinished.replace(target)
+    write_counter_csv(with_plain_accumulator(table, name) if is_level else table, target)
     return PassEnd(
         name,
         0,
-        dispatches=len(output.dispatches),
-        processes=output.processes,
-        counters=tuple(output.counters),
-        missing=tuple(each for each in wanted if each not in seen),
-        notes=tuple(output.notes),
+        dispatches=table.count,
+        processes=process_count,
+        counters=tuple(table.counters),
+        missing=tuple(each for each in request.names(counters) if each not in table.columns),
+        notes=notes,
     )
 
 

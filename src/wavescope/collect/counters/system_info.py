@@ -12,10 +12,9 @@ import socket
 import time
 from dataclasses import dataclass
 
-from wavescope.collect.counters.driver_files import DriverFiles
-from wavescope.collect.counters.hsa_agents import GpuAgent
+from wavescope.collect.counters.gpu_agents import DriverFiles, GpuAgent
 from wavescope.collect.machine import Machine
-from wavescope.model.implied_facts import implied_facts
+from wavescope.model.derived_specs import derived_specs
 from wavescope.version import __version__
 
 _MODELS = {
@@ -105,7 +104,7 @@ def system_row(workload: Workload, agent: GpuAgent, machine: Machine) -> dict[st
         "cur_mclk": _known(agent.memory_clock_mhz),
         "sqc_per_gpu": _known(_scalar_caches(agent)),
     }
-    for name, value in implied_facts(row, {}).items():
+    for name, value in derived_specs(row, {}).items():
         row.setdefault(name, f"{value:g}")
     return row
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,6 @@ import numpy as np
 from wavescope.arrays.student_t import quantile
 from wavescope.errors import UnreadableInputError
 from wavescope.model.counters import (
-    LAUNCH_COLUMNS,
     CounterTable,
     Floats,
     Integers,
@@ -26,28 +26,30 @@ from wavescope.model.counters import (
 )
 from wavescope.model.workload_layout import present_name
 
-BY_KERNEL = "kernel"
-BY_LAUNCH = "kernel_launch_params"
+_BY_LAUNCH = "kernel_launch_params"
 _LAUNCH_KEY = ("Grid_Size", "Workgroup_Size", "LDS_Per_Workgroup")
 
 
-def complete_multiplexed(table: CounterTable, path: Path) -> None:
-    """Fill in what launches lack, as the file that describes the run says."""
+def complete_multiplexed(table: CounterTable, path: Path) -> CounterTable:
+    """The table with what launches lack filled in, as the file that describes the run says."""
     policy, groups = _description(path)
-    keys = _keys(table, by_launch=policy == BY_LAUNCH)
-    lacking = []
-    for key in range(int(keys.max()) + 1 if len(keys) else 0):
-        rows = np.flatnonzero(keys == key)
-        kernel = _completed(table, rows, groups)
-        table.multiplexed.append(kernel)
-        if kernel.measured_groups < kernel.groups:
-            lacking.append(kernel)
+    keys = _keys(table, by_launch=policy == _BY_LAUNCH)
+    completed = replace(
+        table,
+        columns={name: values.copy() for name, values in table.columns.items()},
+    )
+    kernels = [
+        _completed(completed, np.flatnonzero(keys == key), groups)
+        for key in range(int(keys.max()) + 1 if len(keys) else 0)
+    ]
+    lacking = [each for each in kernels if each.measured_groups < each.groups]
     if lacking:
         shown = ", ".join(f"{each.kernel} ({each.dispatches})" for each in lacking[:5])
-        table.notes.append(
+        table.notes.add(
             f"{len(lacking)} kernels were launched too few times to meet all {len(groups)} groups "
             f"of counters, so some of their metrics are missing: {shown}"
         )
+    return replace(completed, multiplexed=kernels)
 
 
 def _description(path: Path) -> tuple[str, list[list[str]]]:
@@ -73,11 +75,11 @@ def _keys(table: CounterTable, *, by_launch: bool) -> Integers:
 def _completed(
     table: CounterTable, rows: Integers, groups: Sequence[Sequence[str]]
 ) -> MultiplexedKernel:
+    """Fill in what the launches `rows` lack."""
     kernel = table.kernel_names[int(table.kernel_codes[rows[0]])]
     counters = []
-    for name, values in table.columns.items():
-        if name in LAUNCH_COLUMNS:
-            continue
+    for name in table.counters:
+        values = table.columns[name]
         own = values[rows]
         known = own[np.isfinite(own)]
         if not len(known):

@@ -7,7 +7,8 @@ integers ten times as fast, and orjson rows of decimals three times.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import orjson
@@ -18,6 +19,7 @@ NO_NUMBER = -1
 _BLOCK_ROWS = 1024
 _GREATEST_INTEGER = 1 << 62
 """Larger ones may have been cut to what an int64 holds."""
+_LAST_NUMBER = re.compile(r"(\d{1,18})\D*$", re.ASCII)
 
 
 class NumberRows:
@@ -76,6 +78,36 @@ def whole_number(text: str) -> int:
         number = real_number(text)
         value = int(number) if math.isfinite(number) else NO_NUMBER
     return value if -(1 << 63) <= value < 1 << 63 else NO_NUMBER
+
+
+def exact_number(text: str) -> int:
+    """The same for a number with all its digits only: 1.4E+15 is none."""
+    digits, _, fraction = text.strip().partition(".")
+    is_exact = digits.isdecimal() and len(digits) < 20 and (not fraction or fraction.isdecimal())
+    value = int(digits) if is_exact else NO_NUMBER
+    return value if value < 1 << 63 else NO_NUMBER
+
+
+def last_number(text: str) -> int:
+    """The whole number in a text such as `4` or `Agent 4`."""
+    value = whole_number(text)
+    found = _LAST_NUMBER.search(text) if value == NO_NUMBER else None
+    return int(found.group(1)) if found else value
+
+
+def whole_numbers(cells: Sequence[str], number: Callable[[str], int] = whole_number) -> Integers:
+    """The whole numbers of many cells, in doubt each as `number` reads it."""
+    text = ",".join(cells)
+    if text.isascii() and _holds_integers(text):
+        integers = np.fromstring(text, dtype=np.int64, sep=",")
+        if len(integers) == len(cells) and int(integers.max()) < _GREATEST_INTEGER:
+            return integers
+    return np.array([number(cell) for cell in cells], dtype=np.int64)
+
+
+def real_numbers(cells: Sequence[str]) -> Floats:
+    """The numbers of many cells, NaN for empty or spoiled ones."""
+    return np.array(row_of_numbers(cells) if cells else (), dtype=np.float64)
 
 
 def _holds_integers(text: str) -> bool:

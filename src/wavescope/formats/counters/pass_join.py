@@ -9,23 +9,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from wavescope.formats.counters.wide_form import PassTable
-from wavescope.model.counters import Floats, Integers
+from wavescope.model.counters import CounterTable, Floats, Integers
+from wavescope.model.notes import Notes
 
 DispatchKey = tuple[str, float, int]
 _MISSING = -1
 
 
-def dispatch_keys(table: PassTable) -> list[DispatchKey]:
+def dispatch_keys(table: CounterTable) -> list[DispatchKey]:
     """For each dispatch its kernel, grid and which occurrence of them it is."""
-    grids = table.values.get("Grid_Size")
+    grids = table.columns.get("Grid_Size")
     sizes = [0.0] * table.count if grids is None else np.nan_to_num(grids, nan=-1.0).tolist()
     seen: Counter[tuple[str, float]] = Counter()
     keys = []
-    for kernel, size in zip(table.kernels, sizes, strict=True):
+    for kernel, size in zip(table.kernels(), sizes, strict=True):
         occurrence = seen[kernel, size]
         seen[kernel, size] += 1
         keys.append((kernel, size, occurrence))
@@ -38,24 +40,24 @@ class Pairing:
     def __init__(self, keys: Sequence[DispatchKey]) -> None:
         self._keys = list(keys)
 
-    def rows_of(self, table: PassTable) -> tuple[Integers | None, str]:
-        """Row numbers (-1: none; None: the same order) and a note when some have no partner."""
+    def rows_of(self, table: CounterTable, notes: Notes) -> Integers | None:
+        """Row numbers (-1: none; None: the same order); it is noted when some have no partner."""
         other = dispatch_keys(table)
         if other == self._keys:
-            return None, ""
+            return None
         place = {key: row for row, key in enumerate(other)}
         rows = np.array([place.get(key, _MISSING) for key in self._keys], dtype=np.int64)
         alone = int((rows == _MISSING).sum())
         left_over = len(set(other) - set(self._keys))
-        if not alone and not left_over:
-            return rows, ""
         found = []
         if alone:
             found.append(f"{alone} of {len(self._keys)} dispatches were not found in this pass")
         if left_over:
             found.append(f"{left_over} of its dispatches were left out, as other passes lack them")
-        what = ", ".join(found)
-        return rows, f"{table.path.name}: {what} (different launches in each run?)"
+        if found:
+            what = ", ".join(found)
+            notes.add(f"{Path(table.path).name}: {what} (different launches in each run?)")
+        return rows
 
 
 def placed(values: Floats, rows: Integers | None) -> Floats:
@@ -67,29 +69,39 @@ def placed(values: Floats, rows: Integers | None) -> Floats:
     return np.where(rows == _MISSING, np.nan, values[np.maximum(rows, 0)])
 
 
-def joined(passes: Sequence[PassTable]) -> tuple[PassTable, dict[str, Floats]]:
-    """One table of all passes, and how long each dispatch took in each of them.
+def joined(passes: Sequence[CounterTable], notes: Notes) -> CounterTable:
+    """One table of all passes, with how long each dispatch took in each of them.
 
     The pass with most dispatches decides which there are. A counter of several passes comes from
     the first that has it; the duration is the mean over the passes.
     """
     first = max(passes, key=lambda table: table.count)
-    result = PassTable(first.path, first.kernels, first.integers, dict(first.values))
-    result.notes = [note for table in passes for note in table.notes]
     pairing = Pairing(dispatch_keys(first))
+    columns = dict(first.columns)
     spans: dict[str, Floats] = {}
+    for sentence in (sentence for table in passes for sentence in table.notes.sentences()):
+        notes.add(sentence)
     for table in passes:
-        rows, note = pairing.rows_of(table)
-        if note:
-            result.notes.append(note)
-        for name, values in table.values.items():
-            if name not in result.values:
-                result.values[name] = placed(values, rows)
-        if table.durations_ns is not None:
-            spans[table.path.stem] = placed(table.durations_ns, rows)
-    if spans:
-        result.durations_ns = _mean_over(list(spans.values()))
-    return result, spans
+        rows = pairing.rows_of(table, notes)
+        for name, values in table.columns.items():
+            if name not in columns:
+                columns[name] = placed(values, rows)
+        if has_times(table):
+            spans[Path(table.path).stem] = placed(table.durations_ns, rows)
+    durations = _mean_over(list(spans.values())) if spans else first.durations_ns
+    return replace(
+        first,
+        columns=columns,
+        durations_ns=durations,
+        pass_durations_ns=spans,
+        starts_ns=None,
+        notes=notes,
+    )
+
+
+def has_times(table: CounterTable) -> bool:
+    """Whether any dispatch has a duration."""
+    return bool(np.isfinite(table.durations_ns).any())
 
 
 def _mean_over(columns: Sequence[Floats]) -> Floats:

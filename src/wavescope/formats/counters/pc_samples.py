@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.counters.opened_csv import opened_csv
+from wavescope.formats.counters.machine_files import opened_csv
 from wavescope.model.counters import PcSample
+from wavescope.model.notes import Notes
 from wavescope.model.workload_layout import PC_SAMPLE_FILES, PC_SAMPLE_JSON, PC_SAMPLE_KERNELS
 
 _MOST_PLACES = 1_000_000
@@ -41,32 +42,35 @@ class _Place:
         self.reasons: Counter[str] = Counter()
 
 
-def read_pc_samples(folder: Path, names: Sequence[str]) -> tuple[list[PcSample], list[str]]:
-    """How often each instruction was seen, and notes; JSON is preferred where both are there."""
+def read_pc_samples(folder: Path, names: Sequence[str], notes: Notes) -> list[PcSample]:
+    """How often each instruction was seen; JSON is preferred where both are there."""
     if PC_SAMPLE_JSON in names:
-        try:
-            return _counted(_json_samples(folder / PC_SAMPLE_JSON))
-        except UnreadableInputError as error:
-            return [], [f"{PC_SAMPLE_JSON} was left out: {error.reason}"]
+        chosen = [PC_SAMPLE_JSON]
+    else:
+        chosen = [name for name in names if PC_SAMPLE_FILES.fullmatch(name)]
     samples: list[PcSample] = []
-    notes: list[str] = []
-    for name in names:
-        if PC_SAMPLE_FILES.fullmatch(name):
-            found, more = _csv_file(folder, name, names)
-            samples += found
-            notes += more
-    return samples, notes
+    for name in chosen:
+        samples += _readable(folder, name, names, notes)
+    return samples
 
 
-def _csv_file(folder: Path, name: str, names: Sequence[str]) -> tuple[list[PcSample], list[str]]:
+def _readable(folder: Path, name: str, names: Sequence[str], notes: Notes) -> list[PcSample]:
     try:
-        kernels = _kernels(folder / PC_SAMPLE_KERNELS) if PC_SAMPLE_KERNELS in names else {}
-        return _counted(_csv_samples(folder / name, kernels))
+        return _counted(_samples(folder, name, names))
     except UnreadableInputError as error:
-        return [], [f"{name} was left out: {error.reason}"]
+        notes.add(f"{name} was left out: {error.reason}")
+        return []
 
 
-def _counted(samples: Iterable[_Seen]) -> tuple[list[PcSample], list[str]]:
+def _samples(folder: Path, name: str, names: Sequence[str]) -> Iterator[_Seen]:
+    path = folder / name
+    if name == PC_SAMPLE_JSON:
+        return _json_samples(path)
+    kernels = _kernels(folder / PC_SAMPLE_KERNELS) if PC_SAMPLE_KERNELS in names else {}
+    return _csv_samples(path, kernels)
+
+
+def _counted(samples: Iterable[_Seen]) -> list[PcSample]:
     """One entry for each place in the order of first appearance."""
     places: dict[tuple[str, int | None, str, str], _Place] = {}
     knows_stalls = False
@@ -75,7 +79,9 @@ def _counted(samples: Iterable[_Seen]) -> tuple[list[PcSample], list[str]]:
         place = places.get(key)
         if place is None:
             if len(places) >= _MOST_PLACES:
-                return [], [f"more than {_MOST_PLACES} instructions were sampled: left out"]
+                raise UnreadableInputError(
+                    "", f"more than {_MOST_PLACES:,} instructions were sampled"
+                )
             place = places[key] = _Place()
         place.count += 1
         if sample.issued is not None:
@@ -92,7 +98,7 @@ def _counted(samples: Iterable[_Seen]) -> tuple[list[PcSample], list[str]]:
             tuple(place.reasons.most_common()),
         )
         for key, place in places.items()
-    ], []
+    ]
 
 
 def _kernels(path: Path) -> dict[str, str]:

@@ -2,66 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.counters.ceilings import read_ceilings
-from wavescope.formats.counters.long_form import is_long_form, read_long_form
+from wavescope.formats.counters.counter_csv import (
+    is_long_form,
+    read_long_form,
+    read_wide_form,
+)
+from wavescope.formats.counters.machine_files import numeric_facts, read_ceilings, read_system
 from wavescope.formats.counters.multiplexing import complete_multiplexed
-from wavescope.formats.counters.pass_join import Pairing, dispatch_keys, joined, placed
+from wavescope.formats.counters.pass_join import Pairing, dispatch_keys, has_times, joined, placed
 from wavescope.formats.counters.pc_samples import read_pc_samples
-from wavescope.formats.counters.profile_record import profile_notes
-from wavescope.formats.counters.system_facts import numeric_facts, read_system
-from wavescope.formats.counters.wide_form import PassTable, read_wide_form
 from wavescope.model.counters import ACCUMULATED, CounterTable, Floats
+from wavescope.model.notes import Notes
 from wavescope.model.workload_layout import (
     ACCUMULATOR,
     ACCUMULATOR_SUFFIX,
     CEILINGS_FILE,
     COUNTER,
-    DISPATCH_ID,
-    GPU_ID,
     JOINED_FILE,
     LEVEL_FILES,
     MULTIPLEXING_FILE,
     PASS_FILES,
+    RECORD_FILE,
     TIMES_FILE,
+    present_name,
 )
 
 _MOST_CHANNELS = 4096
+_MOST_RECORD_BYTES = 16 << 20
+_MOST_NAMES = 8
 
 
 def read_workload(folder: Path) -> CounterTable:
     """Everything that the folder holds; what could not be read of it is in the notes."""
     names = _file_names(folder)
     system = read_system(folder)
-    facts, notes = numeric_facts(system)
-    main, spans = _main_table(folder, names)
+    notes = Notes()
+    facts = numeric_facts(system, notes)
+    for note in profile_notes(folder):
+        notes.add(note)
+    main = _main_table(folder, names, notes)
     if not main.count:
         raise UnreadableInputError(
             main.path,
             "it holds no dispatches",
-            hint="; ".join(main.notes)
+            hint="; ".join(main.notes.sentences())
             or "did the program launch kernels, and did a filter leave any?",
         )
-    table = _counter_table(folder, main)
-    table.system, table.facts = system, facts
-    table.pass_durations_ns = spans
-    table.notes = [*notes, *profile_notes(folder), *main.notes]
-    _add_other_passes(table, folder, names, main)
+    table = replace(main, path=str(folder), facts=facts, system=system, notes=notes)
+    table = _with_other_passes(table, folder, names)
     if MULTIPLEXING_FILE in names:
-        complete_multiplexed(table, folder / MULTIPLEXING_FILE)
-    _gather_channels(table)
-    _gather_accumulators(table)
-    _require_times(table, folder, names)
-    _add_ceilings(table, folder, names)
-    table.pc_samples, more = read_pc_samples(folder, names)
-    table.notes += more
-    return table
+        table = complete_multiplexed(table, folder / MULTIPLEXING_FILE)
+    table = _with_levels_and_channels(table)
+    return replace(
+        table,
+        durations_ns=_durations(table, folder, names),
+        ceilings=_ceilings(folder, names, notes),
+        pc_samples=read_pc_samples(folder, names, notes),
+    )
 
 
 def is_workload(folder: Path) -> bool:
@@ -105,24 +112,34 @@ def _is_counter_file(name: str) -> bool:
     return name == JOINED_FILE or bool(PASS_FILES.fullmatch(name) or LEVEL_FILES.fullmatch(name))
 
 
-def _main_table(folder: Path, names: Sequence[str]) -> tuple[PassTable, dict[str, Floats]]:
+def _main_table(folder: Path, names: Sequence[str], notes: Notes) -> CounterTable:
     """The joined counters, or the join of the passes when nobody has joined them yet."""
     if JOINED_FILE in names:
         path = folder / JOINED_FILE
-        return (read_long_form([path]) if is_long_form(path) else read_wide_form(path)), {}
+        return _noted(read_long_form([path]) if is_long_form(path) else read_wide_form(path), notes)
     paths = [folder / name for name in names if PASS_FILES.fullmatch(name)]
     paths = paths or [folder / name for name in names if LEVEL_FILES.fullmatch(name)]
     long, wide = _by_form(paths)
-    tables, notes = _readable(wide)
+    before = len(notes)
+    tables = _readable(wide, notes)
     if long:
-        main = read_long_form(long)
-        main.notes = [*notes, *main.notes]
-        return main, {}
+        return _noted(read_long_form(long), notes)
     if not tables:
-        raise UnreadableInputError(folder, "no pass holds any dispatch", hint="; ".join(notes))
-    main, spans = joined(tables)
-    main.notes = [*notes, *main.notes]
-    return main, spans
+        hint = "; ".join(notes.sentences()[before:])
+        raise UnreadableInputError(folder, "no pass holds any dispatch", hint=hint)
+    return _presently_named(joined(tables, notes))
+
+
+def _noted(table: CounterTable, notes: Notes) -> CounterTable:
+    for sentence in table.notes.sentences():
+        notes.add(sentence)
+    return _presently_named(table)
+
+
+def _presently_named(table: CounterTable) -> CounterTable:
+    """The table with counters under their present names."""
+    columns = {present_name(name): values for name, values in table.columns.items()}
+    return replace(table, columns=columns, starts_ns=None)
 
 
 def _by_form(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -135,111 +152,125 @@ def _by_form(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     return long, [path for path in paths if path not in long]
 
 
-def _readable(paths: Sequence[Path]) -> tuple[list[PassTable], list[str]]:
-    """The passes that hold dispatches, and a note on each that does not."""
-    tables, notes = [], []
+def _readable(paths: Sequence[Path], notes: Notes) -> list[CounterTable]:
+    """The passes that hold dispatches; each that does not is noted."""
+    tables = []
     for path in paths:
         try:
-            table = read_wide_form(path)
+            table = _presently_named(read_wide_form(path))
         except UnreadableInputError as error:
-            notes.append(f"{path.name} was left out: {error.reason}")
+            notes.add(f"{path.name} was left out: {error.reason}")
             continue
         if table.count:
             tables.append(table)
         else:
-            notes.append(f"{path.name} was left out: the pass produced nothing")
-    return tables, notes
+            notes.add(f"{path.name} was left out: the pass produced nothing")
+    return tables
 
 
-def _counter_table(folder: Path, main: PassTable) -> CounterTable:
-    codes: dict[str, int] = {}
-    kernel_codes = [codes.setdefault(name, len(codes)) for name in main.kernels]
-    durations = main.durations_ns
-    ids = main.integers.get(DISPATCH_ID)
-    gpus = main.integers.get(GPU_ID)
-    return CounterTable(
-        str(folder),
-        list(codes),
-        np.array(kernel_codes, dtype=np.int64),
-        ids if ids is not None else np.arange(main.count, dtype=np.int64),
-        gpus if gpus is not None else np.zeros(main.count, dtype=np.int64),
-        durations if durations is not None else np.full(main.count, np.nan),
-        dict(main.values),
-    )
-
-
-def _add_other_passes(
-    table: CounterTable, folder: Path, names: Sequence[str], main: PassTable
-) -> None:
-    """Level passes, and counters of single passes that the joined file lacks."""
-    pairing = Pairing(dispatch_keys(main))
+def _with_other_passes(table: CounterTable, folder: Path, names: Sequence[str]) -> CounterTable:
+    """With level passes, and counters of single passes that the joined file lacks."""
+    pairing = Pairing(dispatch_keys(table))
     wanted = [name for name in names if LEVEL_FILES.fullmatch(name)]
     if JOINED_FILE in names:
         wanted += [name for name in names if PASS_FILES.fullmatch(name)]
     _, wide = _by_form([folder / name for name in wanted])
-    passes, notes = _readable(wide)
-    table.notes += notes
-    for other in passes:
-        rows, note = pairing.rows_of(other)
-        if note:
-            table.notes.append(note)
-        columns = {name: placed(values, rows) for name, values in other.values.items()}
-        if other.durations_ns is not None:
-            table.pass_durations_ns[other.path.stem] = placed(other.durations_ns, rows)
-        level = LEVEL_FILES.fullmatch(other.path.name)
+    columns, spans = dict(table.columns), dict(table.pass_durations_ns)
+    levels: dict[str, Mapping[str, Floats]] = {}
+    for other in _readable(wide, table.notes):
+        path = Path(other.path)
+        rows = pairing.rows_of(other, table.notes)
+        own = {name: placed(values, rows) for name, values in other.columns.items()}
+        if has_times(other):
+            spans[path.stem] = placed(other.durations_ns, rows)
+        level = LEVEL_FILES.fullmatch(path.name)
+        for name, values in own.items():
+            if not (level and name == ACCUMULATOR):
+                columns.setdefault(name, values)
         if level:
-            accumulated = columns.pop(ACCUMULATOR, None)
-            if accumulated is not None:
-                columns[ACCUMULATED] = accumulated
-            table.levels[level.group(1)] = columns
-        for name, values in columns.items():
-            if name != ACCUMULATED:
-                table.columns.setdefault(name, values)
-    table.columns.pop(ACCUMULATOR, None)
+            levels[level.group(1)] = {
+                ACCUMULATED if name == ACCUMULATOR else name: values for name, values in own.items()
+            }
+    columns.pop(ACCUMULATOR, None)
+    return replace(table, columns=columns, levels=levels, pass_durations_ns=spans)
 
 
-def _gather_channels(table: CounterTable) -> None:
-    """Make one block of the columns `NAME[0]`, `NAME[1]`, ..., as wide as the chip has channels."""
-    families: dict[str, dict[int, str]] = {}
-    for name in table.columns:
+def _with_levels_and_channels(table: CounterTable) -> CounterTable:
+    """With the columns of channels as blocks, and accumulators in the passes of their levels.
+
+    A block is as wide as the chip has channels. In a long form all passes share one table: there,
+    `NAME_ACCUM` belongs to the level NAME.
+    """
+    columns: dict[str, Floats] = {}
+    families: dict[str, dict[int, Floats]] = {}
+    levels = {level: dict(own) for level, own in table.levels.items()}
+    for name, values in table.columns.items():
         found = COUNTER.fullmatch(name)
-        if found and found.group(1) and int(found.group(1)) < _MOST_CHANNELS:
-            families.setdefault(name.partition("[")[0], {})[int(found.group(1))] = name
+        channel = int(found.group(1)) if found and found.group(1) else _MOST_CHANNELS
+        if channel < _MOST_CHANNELS:
+            families.setdefault(name.partition("[")[0], {})[channel] = values
+        elif name.endswith(ACCUMULATOR_SUFFIX):
+            levels.setdefault(name.removesuffix(ACCUMULATOR_SUFFIX), {})[ACCUMULATED] = values
+        else:
+            columns[name] = values
     widest = max((max(members) + 1 for members in families.values()), default=0)
     width = min(max(widest, int(table.facts.get("total_l2_chan", 0))), _MOST_CHANNELS)
+    channels = {}
     for family, members in families.items():
-        block = np.full((table.count, width), np.nan)
-        for channel, name in members.items():
-            block[:, channel] = table.columns.pop(name)
-        table.channels[family] = block
+        channels[family] = np.full((table.count, width), np.nan)
+        for channel, values in members.items():
+            channels[family][:, channel] = values
+    return replace(table, columns=columns, channels=channels, levels=levels)
 
 
-def _gather_accumulators(table: CounterTable) -> None:
-    """In a long form all passes share one table: `NAME_ACCUM` belongs to the level NAME."""
-    for name in [name for name in table.columns if name.endswith(ACCUMULATOR_SUFFIX)]:
-        level = name.removesuffix(ACCUMULATOR_SUFFIX)
-        table.levels.setdefault(level, {})[ACCUMULATED] = table.columns.pop(name)
-
-
-def _require_times(table: CounterTable, folder: Path, names: Sequence[str]) -> None:
-    """Durations of timestamps.csv where the counters have none; a note when there are none."""
-    if bool(np.isfinite(table.durations_ns).any()):
-        return
+def _durations(table: CounterTable, folder: Path, names: Sequence[str]) -> Floats:
+    """Those of timestamps.csv where the counters have none; a note when there are none."""
+    if has_times(table):
+        return table.durations_ns
     if TIMES_FILE in names:
-        times, _ = _readable([folder / TIMES_FILE])
-        spans = times[0].durations_ns if times else None
-        if spans is not None and len(spans) == table.count:
-            table.durations_ns = spans
-            table.notes.append(f"times are those of {TIMES_FILE}")
-            return
-    table.notes.append("no dispatch has times: what needs durations is not available")
+        times = _readable([folder / TIMES_FILE], Notes())
+        if times and has_times(times[0]) and times[0].count == table.count:
+            table.notes.add(f"times are those of {TIMES_FILE}")
+            return times[0].durations_ns
+    table.notes.add("no dispatch has times: what needs durations is not available")
+    return table.durations_ns
 
 
-def _add_ceilings(table: CounterTable, folder: Path, names: Sequence[str]) -> None:
+def _ceilings(folder: Path, names: Sequence[str], notes: Notes) -> list[dict[str, float]]:
     if CEILINGS_FILE not in names:
-        return
+        return []
     try:
-        table.ceilings, notes = read_ceilings(folder / CEILINGS_FILE)
+        return read_ceilings(folder / CEILINGS_FILE, notes)
     except UnreadableInputError as error:
-        notes = [f"{CEILINGS_FILE} was left out: {error.reason}"]
-    table.notes += notes
+        notes.add(f"{CEILINGS_FILE} was left out: {error.reason}")
+        return []
+
+
+def profile_notes(folder: Path) -> list[str]:
+    """What `wavescope profile` noted; nothing when all went well, or nothing was noted."""
+    path = folder / RECORD_FILE
+    try:
+        if path.stat().st_size > _MOST_RECORD_BYTES:
+            return [f"{RECORD_FILE} was left out: it is too large to be one"]
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return [*_of_passes(content), *_of_counters(content)]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        return [f"{RECORD_FILE} was left out: {error}"]
+
+
+def _of_passes(content: Mapping[str, Any]) -> Iterator[str]:
+    for name, each in content["passes"].items():
+        for problem in each.get("problems", []):
+            yield f"{name}: {problem}"
+
+
+def _of_counters(content: Mapping[str, Any]) -> Iterator[str]:
+    names = [str(name) for name in content.get("unknown_counters", [])]
+    if names:
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        yield (
+            f"rocprofv3 did not know {len(names)} counters of the chip, and what needs them is "
+            f"missing: {' '.join(names[:_MOST_NAMES])}{more}"
+        )

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.capture_folders import CaptureBuilder, a_capture, step
+from tests.counters_builder import counted
 from tests.plan_contexts import a_context, analysis
 from wavescope.analyze.capture.plan import KernelCounters, plan_result
 from wavescope.analyze.capture.plan.plan import Priority, planned_changes, priority_of
 from wavescope.errors import UsageError
 from wavescope.model.chips import chip_named
-from wavescope.model.dispatch_counters import CountedDispatch, DispatchCounters
+from wavescope.model.counters import CounterTable
 from wavescope.model.result import Severity
 
 SOURCE = "@kernel\ndef attention():\n  a = args()\n  for i in n:\n    v = load(i)\n    p = lds(i)\n    acc = mfma(v, p)\n"
@@ -131,17 +132,17 @@ def test_priorities(gain: float | None, priority: Priority) -> None:
     assert priority_of(gain) is priority
 
 
-def counted(*kernels: str) -> DispatchCounters:
+def counters_of(*kernels: str) -> list[CounterTable]:
     rows = [
-        CountedDispatch(0, str(number), kernel, 1_000, {"TCC_HIT": 10.0 * number, "TCC_MISS": 5.0})
+        (kernel, 1_000, {"TCC_HIT": 10.0 * number, "TCC_MISS": 5.0})
         for number, kernel in enumerate(kernels, 1)
     ]
-    return DispatchCounters(("c.csv",), rows)
+    return [counted(*rows)]
 
 
 def test_counters_of_the_kernel_are_found_by_name() -> None:
     found = KernelCounters.of_kernel(
-        counted("axpy(float*)", "other", "axpy(float*)"), "axpy(float*)", None
+        counters_of("axpy(float*)", "other", "axpy(float*)"), "axpy(float*)", None
     )
 
     assert found.values == {"TCC_HIT": 20.0, "TCC_MISS": 5.0}
@@ -151,7 +152,7 @@ def test_counters_of_the_kernel_are_found_by_name() -> None:
 
 def test_counters_are_found_by_the_short_name_too() -> None:
     found = KernelCounters.of_kernel(
-        counted("axpy(float*) [clone .kd]"), "axpy(float*)", chip_named("gfx942")
+        counters_of("axpy(float*) [clone .kd]"), "axpy(float*)", chip_named("gfx942")
     )
 
     assert found.values["TCC_HIT"] == 10.0
@@ -159,7 +160,7 @@ def test_counters_are_found_by_the_short_name_too() -> None:
 
 def test_counters_of_another_kernel_are_refused() -> None:
     with pytest.raises(UsageError, match="other kernels than axpy") as error:
-        KernelCounters.of_kernel(counted("gemm"), "axpy(float*)", None)
+        KernelCounters.of_kernel(counters_of("gemm"), "axpy(float*)", None)
 
     assert "gemm" in error.value.hint
 

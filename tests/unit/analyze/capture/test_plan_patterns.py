@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.capture_folders import CaptureBuilder, Step, a_capture, step
+from tests.counters_builder import counted
 from tests.plan_contexts import a_context, exposed_of, found_by
 from wavescope.analyze.capture.plan import KernelCounters
 from wavescope.analyze.capture.plan.patterns import (
@@ -25,7 +26,6 @@ from wavescope.analyze.capture.plan.patterns import (
 )
 from wavescope.analyze.traffic.kernel_traffic import TrafficOptions, kernel_traffic
 from wavescope.model.chips import chip_named
-from wavescope.model.dispatch_counters import CountedDispatch, DispatchCounters
 
 LOAD = "buffer_load_dwordx4 v[8:11], v1, s[0:3], 0 offen"
 WAIT = "s_waitcnt vmcnt(0)"
@@ -275,9 +275,8 @@ def test_no_spills(tmp_path: Path) -> None:
 
 
 def counters(**values: float) -> KernelCounters:
-    dispatch = CountedDispatch(0, "1", "k", 1_000, values)
     options = TrafficOptions(chip_named("gfx942"))
-    (traffic,) = kernel_traffic(DispatchCounters(("c.csv",), [dispatch]), options)
+    (traffic,) = kernel_traffic([counted(("k", 1_000, values))], options)
     return KernelCounters(traffic, values)
 
 

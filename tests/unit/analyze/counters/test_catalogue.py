@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from wavescope.analyze.counters.catalogue import CHIPS, Catalogue, catalogue_for
-from wavescope.analyze.counters.expression_parser import FormulaError
-from wavescope.analyze.counters.metric_file import add_metric_file
+from wavescope.analyze.counters.expression import FormulaError
 from wavescope.analyze.counters.metric_list import metric_list
+from wavescope.analyze.counters.own_metrics import with_own_metrics
 from wavescope.errors import UnreadableInputError, UsageError, WavescopeError
+from wavescope.formats.toml_rules import read_rules
 
 
 def rows_of(catalogue: Catalogue) -> dict[str, str]:
@@ -82,11 +83,12 @@ def test_metrics_of_ones_own_are_panel_100(tmp_path: Path) -> None:
         'value = "requests / SQ_WAVES"\nmeaning = "Requests of a wave."\n',
     )
 
-    add_metric_file(catalogue, path)
-    add_metric_file(catalogue, path)
+    once = with_own_metrics(catalogue, read_rules(path))
+    twice = with_own_metrics(once, read_rules(path))
 
-    assert rows_of(catalogue)["100.1.0"] == "L2 per wave"
-    assert catalogue.panels[-1].tables[1].title == "Mine"
+    assert rows_of(once)["100.1.0"] == "L2 per wave"
+    assert [table.title for table in twice.panels[-1].tables] == ["Mine", "Mine"]
+    assert "100.1.0" not in rows_of(catalogue), "the catalogue itself stays as it is"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,12 @@ def test_metrics_of_ones_own_are_panel_100(tmp_path: Path) -> None:
             WavescopeError,
             "circle",
         ),
-        ("= broken", UnreadableInputError, "it is no TOML"),
+        ("= broken", UnreadableInputError, "it is not TOML"),
+        ("metric = 3\n", UsageError, "'metric' in .* is not a table"),
+        ("[metric]\na = 3\n", UsageError, "needs a unit and a value"),
+        ("value = 1\n[metric.a]\nunit = '1'\nvalue = '1'\n", UsageError, "'value' in .* is not a"),
+        ("columns = 'x'\n[metric.a]\nunit = '1'\nvalue = '1'\n", UsageError, "not a kind of table"),
+        ("columns = []\n[metric.a]\nunit = ['1']\nvalue = '1'\n", UsageError, "not a known unit"),
         ("[metric.a]\nunit = 'parsec'\nvalue = '1'\n", UsageError, "'parsec'"),
     ],
 )
@@ -111,22 +118,7 @@ def test_wrong_files_of_metrics(
     tmp_path: Path, text: str, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        add_metric_file(catalogue_for("gfx942"), own_file(tmp_path, text))
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    large = tmp_path / "large.toml"
-    large.write_bytes(b"#" * ((1 << 20) + 1))
-    binary = tmp_path / "binary.toml"
-    binary.write_bytes(b"\xff\xfe\x00")
-
-    for path, message in (
-        (tmp_path / "absent", "No such file"),
-        (large, "larger than"),
-        (binary, "no TOML"),
-    ):
-        with pytest.raises(UnreadableInputError, match=message):
-            add_metric_file(catalogue_for("gfx942"), path)
+        with_own_metrics(catalogue_for("gfx942"), read_rules(own_file(tmp_path, text)))
 
 
 def test_the_list_finds_words_ids_and_counters() -> None:

@@ -13,7 +13,7 @@ from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.analyze.counters.pass_plan import needed_counters
 from wavescope.analyze.counters.sanity_findings import sanity_findings
-from wavescope.formats.counters.workload import read_workload
+from wavescope.formats.counters import read_workload
 from wavescope.model.result import Finding, Severity
 
 QUIET = {

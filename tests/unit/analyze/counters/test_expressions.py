@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.analyze.counters.catalogue import CHIPS, catalogue_for
-from wavescope.analyze.counters.catalogue_check import check_metrics
-from wavescope.analyze.counters.expression import Expression, expression_text
-from wavescope.analyze.counters.expression_parser import FormulaError, parsed
+from wavescope.analyze.counters.expression import Expression, FormulaError, expression_text, parsed
 from wavescope.analyze.counters.expression_value import Amount, evaluated, zero_divisors
 from wavescope.analyze.counters.measure import UnitError, parsed_measure
+from wavescope.analyze.counters.own_metrics import check_metrics
 from wavescope.errors import WavescopeError
 
 

@@ -9,14 +9,13 @@ import pytest
 
 from tests.counters_builder import WorkloadMaker, a_workload
 from wavescope.analyze.counters.aggregation import Aggregation, NormalUnit
-from wavescope.analyze.counters.block_choice import chosen_blocks
 from wavescope.analyze.counters.catalogue import catalogue_for
-from wavescope.analyze.counters.dispatch_choice import chosen_rows
+from wavescope.analyze.counters.choice import chosen_blocks, chosen_rows
 from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.analyze.counters.panels import MetricRow, filled_tables
 from wavescope.errors import UsageError
-from wavescope.formats.counters.workload import read_workload
+from wavescope.formats.counters import read_workload
 
 
 def values_of(

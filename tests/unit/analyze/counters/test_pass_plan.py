@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.analyze.counters.block_choice import chosen_blocks
 from wavescope.analyze.counters.catalogue import CHIPS, catalogue_for
+from wavescope.analyze.counters.choice import chosen_blocks
 from wavescope.analyze.counters.pass_plan import (
     CounterPass,
     chosen_metrics,

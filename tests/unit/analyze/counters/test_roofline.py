@@ -14,6 +14,7 @@ from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.analyze.counters.roofline import (
     MemoryLevel,
     PointKind,
+    RooflineOptions,
     bound_of,
     measured_peaks,
     rate_lines,
@@ -21,7 +22,7 @@ from wavescope.analyze.counters.roofline import (
     supported_types,
 )
 from wavescope.analyze.counters.roofline_tables import roofline_tables
-from wavescope.formats.counters.workload import read_workload
+from wavescope.formats.counters import read_workload
 
 NO_WORK = {
     f"SQ_INSTS_VALU_{kind}_{type_}": 0
@@ -85,7 +86,7 @@ def test_kernels_are_means_of_their_dispatches(tmp_path: Path) -> None:
     values = values_of(maker)
 
     kernels = roofline(values).points
-    dispatches = roofline(values, kind=PointKind.DISPATCHES, most=2).points
+    dispatches = roofline(values, RooflineOptions(kind=PointKind.DISPATCHES, most_points=2)).points
 
     assert [(point.name, point.calls, point.operations) for point in kernels] == [
         ("k", 2, 64 * 20),

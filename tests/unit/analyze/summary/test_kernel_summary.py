@@ -16,6 +16,7 @@ from wavescope.analyze.summary import (
     Scope,
     kernel_summary,
 )
+from wavescope.formats.toml_rules import read_rules
 from wavescope.model.op_kinds import BARRIER_TYPE, FILL_TYPE
 from wavescope.model.result import ResultTable, Value
 from wavescope.names.kernel_names import NameRules
@@ -99,9 +100,9 @@ def test_rules_give_groups_and_categories(tmp_path: Path) -> None:
         .build()
     )
 
-    table = kernel_summary(trace, KernelSummaryOptions(rules=NameRules.from_toml(path))).table(
-        "kernels"
-    )
+    table = kernel_summary(
+        trace, KernelSummaryOptions(rules=NameRules.from_document(read_rules(path)))
+    ).table("kernels")
 
     assert columns(table, "name", "category", "calls", "total_ns") == [
         ("GEMM", "matmul", 2, 30),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import a_trace
+from tests.counters_builder import counted
 from wavescope.analyze.traffic.decisions import Verdict, conclude
+from wavescope.analyze.traffic.dispatches import counters_of_trace
 from wavescope.analyze.traffic.kernel_traffic import KernelTraffic, TrafficOptions, kernel_traffic
 from wavescope.analyze.traffic.report import traffic_result
 from wavescope.analyze.traffic.requests import (
@@ -15,25 +17,14 @@ from wavescope.analyze.traffic.requests import (
     read_transfer,
     write_transfer,
 )
-from wavescope.analyze.traffic.trace_counters import counters_of_trace
 from wavescope.model.chips import chip_named
-from wavescope.model.dispatch_counters import CountedDispatch, DispatchCounters
-
-
-def counted(*dispatches: tuple[str, int | None, dict[str, float]]) -> DispatchCounters:
-    """Dispatches of (kernel, duration, counters), all of one file."""
-    rows = [
-        CountedDispatch(0, str(number), kernel, duration, values)
-        for number, (kernel, duration, values) in enumerate(dispatches, 1)
-    ]
-    return DispatchCounters(("out.csv",), rows)
 
 
 def traffic_of(
     values: dict[str, float], duration_ns: int | None = 1_000, chip: str = "gfx942", **more: float
 ) -> KernelTraffic:
     options = TrafficOptions(chip_named(chip), more.get("peak"), more.get("ideal_gb"))
-    return kernel_traffic(counted(("k", duration_ns, values)), options)[0]
+    return kernel_traffic([counted(("k", duration_ns, values))], options)[0]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +117,7 @@ def test_passes_with_different_counters_fit_together_by_means() -> None:
         ("k", 50, {"TCC_EA0_RDREQ": 10, "TCC_EA0_RDREQ_32B": 0, "TCC_BUBBLE": 0}),
     )
 
-    (found,) = kernel_traffic(counters, TrafficOptions(chip_named("gfx942")))
+    (found,) = kernel_traffic([counters], TrafficOptions(chip_named("gfx942")))
 
     assert found.dispatches == 2
     assert found.hit_percent == 50
@@ -139,7 +130,7 @@ def test_two_runs_are_not_counted_as_twice_the_bytes() -> None:
     run = ("k", 100, {"TCC_EA_RDREQ": 1_000.0, "TCC_EA_RDREQ_32B": 0.0})
     options = TrafficOptions(chip_named("gfx90a"), ideal_gb=64e-6)
 
-    (found,) = kernel_traffic(counted(run, run), options)
+    (found,) = kernel_traffic([counted(run, run)], options)
 
     assert found.over_fetch == 1
 
@@ -193,7 +184,7 @@ def test_where_the_tree_ends(
     changes: dict[str, float], duration_ns: int | None, ideal_gb: float | None, verdict: Verdict
 ) -> None:
     options = TrafficOptions(chip_named("gfx942"), ideal_gb=ideal_gb)
-    (found,) = kernel_traffic(counted(("k", duration_ns, clean(**changes))), options)
+    (found,) = kernel_traffic([counted(("k", duration_ns, clean(**changes)))], options)
 
     assert conclude(found).verdict is verdict
 
@@ -207,13 +198,13 @@ def test_more_than_the_peak_is_explained_by_a_cache_behind_l2() -> None:
 def test_kernels_are_ordered_by_their_time() -> None:
     counters = counted(("fast", 10, clean()), ("slow", 90, clean()), ("fast", 20, clean()))
 
-    found = kernel_traffic(counters, TrafficOptions(chip_named("gfx942")))
+    found = kernel_traffic([counters], TrafficOptions(chip_named("gfx942")))
 
     assert [(each.kernel, each.dispatches) for each in found] == [("slow", 1), ("fast", 2)]
 
 
 def test_the_result_says_what_it_does_not_know() -> None:
-    result = traffic_result(counted(("k", None, {"TCC_EA0_RDREQ": 5.0})), TrafficOptions())
+    result = traffic_result([counted(("k", None, {"TCC_EA0_RDREQ": 5.0}))], TrafficOptions())
 
     assert {finding.id for finding in result.findings} == {
         "traffic-caveat",
@@ -239,8 +230,9 @@ def test_the_counters_of_a_trace_are_used_as_those_of_a_csv() -> None:
 
     found = counters_of_trace(trace, "t.db", lambda name: name == "TCC_HIT")
 
-    assert [(each.kernel, each.duration_ns, dict(each.values)) for each in found.dispatches] == [
-        ("gemm", 1_000, {"TCC_HIT": 3.0}),
-        ("add", 3_000, {"TCC_HIT": 4.0}),
-    ]
+    assert found.kernels() == ["gemm", "add"]
+    assert found.durations_ns.tolist() == [1_000, 3_000]
+    assert {name: values.tolist() for name, values in found.columns.items()} == {
+        "TCC_HIT_sum": [3.0, 4.0]
+    }
     assert found.chip == "gfx942"

@@ -6,10 +6,10 @@ import io
 import re
 
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit
-from wavescope.render.html.counter_page import CounterWords, counter_page
+from wavescope.render.counters.counter_page import CounterWords, counter_page
+from wavescope.render.counters.metric_tables import NumberStyle
 from wavescope.render.html.markup import Html
 from wavescope.render.html.page import write_page
-from wavescope.render.metric_tables import NumberStyle
 
 COLUMNS = (
     ResultColumn("id", "ID", Unit.NAME),

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from wavescope.analyze.capture.analysis import CaptureAnalysis
-from wavescope.analyze.traffic.kernel_traffic import KernelTraffic, TrafficOptions, kernel_traffic
+from wavescope.analyze.traffic.dispatches import kernels_of
+from wavescope.analyze.traffic.kernel_traffic import (
+    KernelTraffic,
+    TrafficOptions,
+    kernel_traffic,
+    mean_counters,
+)
 from wavescope.errors import UsageError
 from wavescope.model.chips import Chip, find_chip
-from wavescope.model.dispatch_counters import DispatchCounters
+from wavescope.model.counters import CounterTable
 from wavescope.names.kernel_names import short_name
 
 _LISTED = 5
@@ -22,34 +31,37 @@ class KernelCounters:
     values: dict[str, float]
 
     @classmethod
-    def of_capture(cls, analysis: CaptureAnalysis, counters: DispatchCounters) -> KernelCounters:
+    def of_capture(
+        cls, analysis: CaptureAnalysis, counters: Sequence[CounterTable]
+    ) -> KernelCounters:
         """The counters of the kernel that was traced, on the chip that either of them names."""
-        chip = find_chip(analysis.chip.name) or find_chip(counters.chip)
+        named = next((table.chip for table in counters if table.chip), "")
+        chip = find_chip(analysis.chip.name) or find_chip(named)
         return cls.of_kernel(counters, analysis.capture.kernel_name, chip)
 
     @classmethod
     def of_kernel(
-        cls, counters: DispatchCounters, kernel: str, chip: Chip | None
+        cls, counters: Sequence[CounterTable], kernel: str, chip: Chip | None
     ) -> KernelCounters:
         """Means over the dispatches of `kernel`; a usage error where there are none."""
-        names = _same_kernel(counters.kernels, kernel)
-        chosen = [each for each in counters.dispatches if each.kernel in names]
-        if not chosen:
-            listed = ", ".join(short_name(name) for name in counters.kernels[:_LISTED]) or "none"
+        known = kernels_of(counters)
+        names = _same_kernel(known, kernel)
+        if not names:
+            listed = ", ".join(short_name(name) for name in known[:_LISTED]) or "none"
             raise UsageError(
                 f"the counters are of other kernels than {short_name(kernel) or 'the traced one'}",
                 hint=f"they are of: {listed}",
             )
-        alike = [each._replace(kernel=kernel) for each in chosen]
-        traffic = kernel_traffic(replace(counters, dispatches=alike), TrafficOptions(chip))
-        sums: dict[str, float] = {}
-        counts: dict[str, int] = {}
-        for dispatch in chosen:
-            for name, value in dispatch.values.items():
-                sums[name] = sums.get(name, 0.0) + value
-                counts[name] = counts.get(name, 0) + 1
-        means = {name: value / counts[name] for name, value in sums.items()}
-        return cls(traffic[0] if traffic else None, means)
+        alike = [_as_one_kernel(table, names, kernel) for table in counters]
+        traffic = kernel_traffic(alike, TrafficOptions(chip))
+        return cls(traffic[0] if traffic else None, mean_counters(alike))
+
+
+def _as_one_kernel(table: CounterTable, names: set[str], kernel: str) -> CounterTable:
+    """The dispatches of the kernels `names`, all under one name."""
+    codes = [code for code, name in enumerate(table.kernel_names) if name in names]
+    chosen = table.rows(np.isin(table.kernel_codes, codes))
+    return replace(chosen, kernel_names=[kernel], kernel_codes=np.zeros_like(chosen.kernel_codes))
 
 
 def _same_kernel(names: list[str], kernel: str) -> set[str]:

@@ -1,0 +1,1 @@
+"""Counters for people: tables of metrics, pages, memory charts, rooflines, an SQLite file."""
