@@ -46,7 +46,7 @@ lint: setup ## ruff, mypy, import layers, the format of native code
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	PYTHONPATH=. $(BIN)/lint-imports
 	@$(BIN)/clang-format --dry-run --Werror $(shell find native -name '*.h' -o -name '*.cpp')
 
 native-test: setup ## the native tests under AddressSanitizer and UndefinedBehaviorSanitizer
