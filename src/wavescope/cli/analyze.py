@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.counter_flags import (
     add_workload_flags,
@@ -20,15 +22,9 @@ from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import data_stream, say
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
-from wavescope.render.counters.metric_tables import (
-    NumberStyle,
-    write_metric_csv,
-    write_metric_markdown,
-    write_metric_text,
-)
 
 if TYPE_CHECKING:
-    from wavescope.api.counters import CounterReport
+    from wavescope import CounterReport
 
 _FORMATS = ("text", "markdown", "csv", "json", "html")
 _NORMAL_UNITS = ("per_kernel", "per_wave", "per_cycle", "per_second")
@@ -128,61 +124,54 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     wanted = _format(arguments)
-    numbers = _numbers(arguments)
+    if arguments.decimal > _MOST_DIGITS:
+        raise UsageError("--decimal is at most 15: no number here has more digits")
     with Progress("reading counters", quiet=arguments.quiet):
         report = _report(arguments)
     if arguments.memory_chart and report.analyses:
         _tell(report.write_memory_chart(arguments.memory_chart, force=arguments.force), arguments)
     if arguments.output and report.analyses:
-        _tell(report.write(arguments.output, numbers, force=arguments.force), arguments)
-    _print(report, wanted, numbers, arguments)
+        _tell(report.write(arguments.output, force=arguments.force), arguments)
+    _print(report, wanted, arguments)
     return 0
 
 
 def _report(arguments: argparse.Namespace) -> CounterReport:
     """What is asked for; of a mere list there is nothing to draw."""
-    from wavescope.api import counters as api  # noqa: PLC0415  NumPy, which --help need not wait for
-
     paths, options = workload_paths(arguments), analysis_options(arguments)
     facts = corrected_facts(arguments.specs_correction)
-    own = arguments.metrics
+    own, decimals, time_unit = arguments.metrics, arguments.decimal, arguments.time_unit or ""
     if arguments.list_torch_operators or arguments.torch_operator is not None:
         if len(paths) > 1:
             raise UsageError("operators are shown of one workload at a time: give one -p")
         patterns = None if arguments.list_torch_operators else arguments.torch_operator
-        result = api.torch_operators(paths[0], patterns, options, facts=facts, own_metrics=own)
+        result = wavescope.torch_operators(
+            paths[0], patterns, options, facts=facts, own_metrics=own
+        )
     elif arguments.list_stats:
-        result = api.counters_info(paths)
+        result = wavescope.counters_info(paths)
     elif arguments.list_available_metrics:
-        result = api.available_metrics(paths, facts=facts, own_metrics=own)
+        result = wavescope.available_metrics(paths, facts=facts, own_metrics=own)
     else:
-        return api.counter_report(paths, options, facts=facts, own_metrics=own)
-    return api.CounterReport(result, (), options)
+        return wavescope.counter_report(
+            paths, options, facts=facts, own_metrics=own, decimals=decimals, time_unit=time_unit
+        )
+    return wavescope.CounterReport(result, decimals=decimals, time_unit=time_unit)
 
 
-def _print(
-    report: CounterReport, wanted: str, numbers: NumberStyle, arguments: argparse.Namespace
-) -> None:
+def _print(report: CounterReport, wanted: str, arguments: argparse.Namespace) -> None:
     people = _ROWS_FOR_PEOPLE if arguments.rows is None else arguments.rows
+    for_people = replace(report, result=_cut(report.result, people, arguments.max_stat_num))
     if wanted == "json":
         print_json(_cut(report.result, arguments.rows or 0, 0))
     elif wanted == "csv":
-        write_metric_csv(report.result, data_stream())
+        report.write_csv(data_stream())
     elif wanted == "html":
-        report.write_page(sys.stdout, numbers)
+        report.write_page(sys.stdout)
     elif wanted == "markdown":
-        shown = _cut(report.result, people, arguments.max_stat_num)
-        write_metric_markdown(shown, sys.stdout, numbers)
+        for_people.write_markdown(sys.stdout)
     else:
-        style = text_style()
-        shown = _cut(report.result, people, arguments.max_stat_num)
-        write_metric_text(shown, sys.stdout, style, numbers, report.drawings(style.width))
-
-
-def _numbers(arguments: argparse.Namespace) -> NumberStyle:
-    if arguments.decimal > _MOST_DIGITS:
-        raise UsageError("--decimal is at most 15: no number here has more digits")
-    return NumberStyle(arguments.decimal, arguments.time_unit or "")
+        for_people.write_text(sys.stdout, text_style())
 
 
 def _cut(result: Result, rows: int, stats: int) -> Result:

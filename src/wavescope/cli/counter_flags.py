@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.inputs import COUNTER_FOLDER, add_metrics_flag
 from wavescope.cli.options import add_kernel_flag
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
-    from wavescope.api.counters import CounterOptions
+    from wavescope import CounterOptions
 
 
 def add_workload_flags(parser: argparse.ArgumentParser) -> None:
@@ -72,21 +73,14 @@ def workload_paths(arguments: argparse.Namespace) -> list[str]:
 
 def analysis_options(arguments: argparse.Namespace) -> CounterOptions:
     """What the flags say; those a command lacks keep their defaults."""
-    from wavescope.api.counters import (  # noqa: PLC0415  NumPy, which --help need not wait for
-        Aggregation,
-        CounterOptions,
-        NormalUnit,
-        SampleOrder,
-    )
-
-    return CounterOptions(
+    return wavescope.CounterOptions(
         tuple(getattr(arguments, "block", ())),
         tuple(arguments.kernels),
         tuple(arguments.dispatch),
         tuple(arguments.gpu_id),
-        NormalUnit(getattr(arguments, "normal_unit", "per_kernel")),
-        Aggregation(getattr(arguments, "aggregation", "ratio-of-sums")),
-        SampleOrder(getattr(arguments, "pc_sampling_sorting_type", "count")),
+        wavescope.NormalUnit(getattr(arguments, "normal_unit", "per_kernel")),
+        wavescope.Aggregation(getattr(arguments, "aggregation", "ratio-of-sums")),
+        wavescope.SampleOrder(getattr(arguments, "pc_sampling_sorting_type", "count")),
         arguments.kernel,
     )
 

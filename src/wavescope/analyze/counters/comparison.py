@@ -6,7 +6,6 @@ The same quantity has different ids on different chips; rows are paired by table
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -40,20 +39,6 @@ def comparison_result(analyses: Sequence[Analysis], options: CounterOptions) -> 
     facts["normal_unit"] = options.normal_unit.value
     facts["aggregation"] = options.aggregation.value
     return Result("Counter comparison", tables, findings, facts)
-
-
-def side_by_side(results: Sequence[Result]) -> Result:
-    """One result of several runs; tables of later ones are called `run_2.NAME` and so on."""
-    first, *others = results
-    tables, findings, facts = list(first.tables), list(first.findings), dict(first.facts)
-    for run, other in enumerate(others, 2):
-        facts[f"run_{run}"] = other.facts.get("path")
-        findings += other.findings
-        tables += [
-            replace(table, name=f"run_{run}.{table.name}", title=f"run {run}: {table.title}")
-            for table in other.tables
-        ]
-    return Result(first.title, tables, findings, facts)
 
 
 def difference(base: float | None, value: float | None) -> tuple[float | None, float | None]:

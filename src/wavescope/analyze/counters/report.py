@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wavescope.analyze.counters.aggregation import Aggregation, NormalUnit
 from wavescope.analyze.counters.bound_findings import bound_findings
 from wavescope.analyze.counters.catalogue import Catalogue
 from wavescope.analyze.counters.choice import chosen_blocks, chosen_rows, wants
-from wavescope.analyze.counters.measured import Measured
+from wavescope.analyze.counters.measured import Aggregation, Measured, NormalUnit
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.analyze.counters.panels import MetricTable, filled_tables
-from wavescope.analyze.counters.roofline_tables import roofline_tables
+from wavescope.analyze.counters.roofline import roofline_tables
 from wavescope.analyze.counters.sanity_findings import sanity_findings
 from wavescope.analyze.counters.workload_tables import (
     SampleOrder,

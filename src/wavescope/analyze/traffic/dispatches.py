@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from wavescope.analyze.traffic.kernel_traffic import TrafficOptions
+from wavescope.analyze.traffic.kernels import TrafficOptions
 from wavescope.errors import UsageError
 from wavescope.model.chips import find_chip
 from wavescope.model.counters import (

@@ -59,6 +59,14 @@ def gpu_agents() -> list[GpuAgent]:
     return agents
 
 
+def gpu_here(device: int) -> GpuAgent:
+    """The GPU of this number."""
+    agents = gpu_agents()
+    if device >= len(agents):
+        raise MachineError(f"there is no GPU {device}: there are {len(agents)}")
+    return agents[device]
+
+
 def _runtime() -> ctypes.CDLL:
     for name in _LIBRARIES:
         with contextlib.suppress(OSError):

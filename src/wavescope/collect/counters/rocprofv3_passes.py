@@ -23,8 +23,7 @@ from wavescope.collect.launcher import launch
 from wavescope.collect.torch_ranges import torch_ranges_environment
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.formats.counters import read_pass_output, write_counter_csv
-from wavescope.formats.counters.pass_output import with_plain_accumulator
-from wavescope.model.workload_layout import LEVEL_FILES, MULTIPLEXING_FILE, collected_name
+from wavescope.model.workload_layout import MULTIPLEXING_FILE, collected_name
 
 PERFMON_FOLDER = "perfmon"
 RAW_FOLDER = "out"
@@ -251,8 +250,7 @@ def _gathered(request: PassRequest, name: str, counters: Sequence[str], raw: Pat
     if not table.count:
         return PassEnd(name, 0, failure=": ".join(["the pass counted no dispatch", *notes]))
     target = request.folder / f"{name}.csv"
-    is_level = LEVEL_FILES.fullmatch(target.name) is not None
-    write_counter_csv(with_plain_accumulator(table, name) if is_level else table, target)
+    write_counter_csv(table, target)
     return PassEnd(
         name,
         0,

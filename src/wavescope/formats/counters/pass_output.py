@@ -1,7 +1,13 @@
-"""Reads what rocprofv3 left of one pass: counter CSVs or rocpd databases, one for each process."""
+"""One pass: what rocprofv3 left of it, and the file of the workload that it becomes.
+
+rocprofv3 leaves counter CSVs or rocpd databases, one for each process. Workloads have wide CSVs, as
+ROCm Compute Profiler reads them.
+"""
 
 from __future__ import annotations
 
+import csv
+import math
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
@@ -17,7 +23,7 @@ from wavescope.errors import UnreadableInputError
 from wavescope.formats.counters.counter_columns import CounterColumns, LongForm, Repeated
 from wavescope.formats.counters.counter_csv import CounterPivot
 from wavescope.formats.counters.machine_files import opened_csv
-from wavescope.model.counters import CounterTable, Integers
+from wavescope.model.counters import LAUNCH_COLUMNS, CounterTable, Integers
 from wavescope.model.workload_layout import (
     ACCUMULATOR,
     ACCUMULATOR_SUFFIX,
@@ -25,9 +31,11 @@ from wavescope.model.workload_layout import (
     COUNTER_VALUE,
     DISPATCH_ID,
     END,
+    GPU_ID,
     KERNEL_NAME,
     PROCESS_ID,
     START,
+    collected_name,
 )
 
 _FORM = LongForm(
@@ -72,13 +80,6 @@ def read_pass_output(folder: Path) -> PassOutput:
     return PassOutput(numbered, pivot.process_count)
 
 
-def with_plain_accumulator(table: CounterTable, level: str) -> CounterTable:
-    """The pass of a level counter, in which its accumulator has the name of all accumulators."""
-    own = level + ACCUMULATOR_SUFFIX
-    columns = {ACCUMULATOR if name == own else name: each for name, each in table.columns.items()}
-    return replace(table, columns=columns)
-
-
 def _gpu_agents(folder: Path) -> set[int]:
     """Numbers of all agents that are GPUs, used or not, where rocprofv3 listed its agents."""
     agents: set[int] = set()
@@ -107,3 +108,56 @@ def _database_rows(path: Path) -> Iterator[tuple[CounterColumns, Sequence[Sequen
                 yield columns, block
     except sqlite3.Error as error:
         raise UnreadableInputError(path, f"it holds no counters: {error}") from error
+
+
+def write_counter_csv(table: CounterTable, target: Path) -> None:
+    """One row for each dispatch.
+
+    Times of several passes count from 0, because passes have clocks of their own. In the file of a
+    level counter its accumulator has the name of all accumulators.
+    """
+    launch = [name for name in LAUNCH_COLUMNS if name in table.columns]
+    counters = table.counters
+    starts = [0] * table.count if table.starts_ns is None else table.starts_ns.tolist()
+    channels = [
+        (f"{family}[{channel}]", family, channel)
+        for family, block in table.channels.items()
+        for channel in range(block.shape[1])
+    ]
+    unfinished = target.with_suffix(".unfinished")
+    with unfinished.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        counted = [*counters, *(name for name, _, _ in channels)]
+        plain = {f"{target.stem}{ACCUMULATOR_SUFFIX}": ACCUMULATOR}
+        names = [
+            collected_name(plain.get(name, name), table.system.get("gpu_arch", ""))
+            for name in counted
+        ]
+        writer.writerow([DISPATCH_ID, GPU_ID, *launch, KERNEL_NAME, *names, START, END])
+        for row, kernel in enumerate(table.kernels()):
+            values = [table.columns[name][row] for name in counters]
+            values += [table.channels[family][row, channel] for _, family, channel in channels]
+            writer.writerow(
+                [
+                    int(table.dispatch_ids[row]),
+                    int(table.gpu_ids[row]),
+                    *(_text(table.columns[name][row]) for name in launch),
+                    kernel,
+                    *map(_text, values),
+                    starts[row],
+                    _end_text(starts[row], table.durations_ns[row]),
+                ]
+            )
+    unfinished.replace(target)
+
+
+def _end_text(start_ns: int, duration_ns: float) -> str:
+    whole = not math.isnan(duration_ns) and float(duration_ns).is_integer()
+    return str(start_ns + int(duration_ns)) if whole else _text(start_ns + duration_ns)
+
+
+def _text(value: float) -> str:
+    number = float(value)
+    if math.isnan(number):
+        return ""
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)

@@ -6,8 +6,7 @@ import io
 import re
 
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit
-from wavescope.render.counters.counter_page import CounterWords, counter_page
-from wavescope.render.counters.metric_tables import NumberStyle
+from wavescope.render.counters import CounterWords, NumberStyle, counter_page
 from wavescope.render.html.markup import Html
 from wavescope.render.html.page import write_page
 

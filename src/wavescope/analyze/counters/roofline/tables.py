@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from wavescope.analyze.counters.catalogue import Catalogue, Metric
+from wavescope.analyze.counters.catalogue import Catalogue, Metric, definitions
 from wavescope.analyze.counters.metric_values import MetricValues
-from wavescope.analyze.counters.roofline import (
-    BANDWIDTH_METRICS,
+from wavescope.analyze.counters.roofline.plot import (
     DEFAULT_PLOT,
-    MATRIX_METRICS,
     Ceiling,
     MemoryLevel,
     Roofline,
     RooflineOptions,
-    rate_unit,
     roofline,
 )
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
@@ -76,7 +73,7 @@ def roofline_tables(
                 average,
                 ceiling.value,
                 100 * average / ceiling.value if average is not None else None,
-                rate_unit([ceiling]),
+                ceiling.unit,
                 "benchmark" if ceiling.measured else "clocks",
                 (value.reason if value else "N/A: not counted by type") or None,
             )
@@ -103,15 +100,14 @@ def _point_table(result: Roofline) -> ResultTable:
 
 
 def _metric_of(catalogue: Catalogue, ceiling: Ceiling) -> Metric | None:
+    """The metric that a ceiling limits."""
+    facts = definitions("roofline.toml")
     if ceiling.level is MemoryLevel.HBM:
-        return Metric(
-            "hbm_traffic", "GB/s", "(fabric_read_bytes + fabric_write_bytes) / duration", ""
-        )
+        moved = facts["level"][ceiling.level.value]["bytes"]
+        return Metric("hbm_traffic", "GB/s", f"({moved}) / duration", "")
     if ceiling.level is not None:
-        return catalogue.metrics[BANDWIDTH_METRICS[ceiling.level]]
+        return catalogue.metrics[facts["level"][ceiling.level.value]["metric"]]
     if ceiling.name.startswith("MFMA"):
-        return catalogue.metrics.get(MATRIX_METRICS[ceiling.data_type])
-    width = {"FP16": "16", "FP32": "32", "FP64": "64"}.get(ceiling.data_type)
-    if width is None:
-        return None
-    return Metric(f"valu_f{width}", "GFLOP/s", f"64[FLOP] * valu_f{width} / duration", "")
+        return catalogue.metrics.get(facts["matrix"][ceiling.data_type]["metric"])
+    counted = facts["vector"][ceiling.data_type].get("operations")
+    return Metric(counted, "GFLOP/s", f"64[FLOP] * {counted} / duration", "") if counted else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -31,12 +30,6 @@ class Slots:
 
     by_block: dict[str, int]
     shared: dict[str, str]
-    lacking: dict[str, re.Pattern[str]] = field(default_factory=dict)
-
-    def lacks(self, chip: str, counter: str) -> bool:
-        """Whether a chip does not have a counter."""
-        pattern = self.lacking.get(chip)
-        return pattern is not None and pattern.search(counter) is not None
 
     def block(self, counter: str) -> str:
         """The block whose slots a counter takes."""
@@ -58,12 +51,6 @@ class _Run:
     counters: list[str] = field(default_factory=list)
     used: Counter[str] = field(default_factory=Counter)
     level: str = ""
-
-
-def lacked_counters(chip: str, counters: Iterable[str]) -> list[str]:
-    """Those of `counters` that formulas mention and the chip does not have."""
-    slots = known_slots()
-    return [each for each in counters if slots.lacks(chip, each)]
 
 
 def needed_counters(catalogue: Catalogue, metric: Metric) -> tuple[str, ...]:
@@ -88,23 +75,7 @@ def needed_by_formula(catalogue: Catalogue, formula: str) -> tuple[str, ...]:
             or need.name in catalogue.launch
         ):
             counters.add(need.name)
-    return tuple(sorted(counters.difference(lacked_counters(catalogue.chip, counters))))
-
-
-def chosen_metrics(catalogue: Catalogue, chosen: frozenset[str] | None) -> list[Metric]:
-    """The metrics of the chosen panels, tables and rows, each once; all when nothing is chosen."""
-    keys: dict[str, None] = {}
-    for panel in catalogue.panels:
-        for table in panel.tables:
-            for at, row in enumerate(table.rows):
-                ids = {str(panel.id), table.id, f"{table.id}.{at}"}
-                if chosen is None or ids & chosen or _has_chosen_channel(table.id, chosen):
-                    keys[row.metric] = None
-    return [catalogue.metrics[key] for key in keys]
-
-
-def _has_chosen_channel(table_id: str, chosen: frozenset[str]) -> bool:
-    return table_id.startswith("18.") and any(each.startswith(f"{table_id}.") for each in chosen)
+    return tuple(sorted(counters.difference(catalogue.lacked(counters))))
 
 
 def planned_passes(
@@ -198,5 +169,4 @@ class _Plan:
 def known_slots() -> Slots:
     """The slots of the chips in the catalogue, which all have the same."""
     content = definitions("slots.toml")
-    lacking = {chip: re.compile(pattern) for chip, pattern in content["lacking"].items()}
-    return Slots(content["slots"], content["shared"], lacking)
+    return Slots(content["slots"], content["shared"])

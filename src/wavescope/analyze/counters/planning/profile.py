@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from wavescope.analyze.counters.catalogue import Catalogue, definitions
-from wavescope.analyze.counters.choice import chosen_blocks, wants
-from wavescope.analyze.counters.pass_plan import (
-    chosen_metrics,
+from wavescope.analyze.counters.choice import chosen_blocks, chosen_metrics, wants
+from wavescope.analyze.counters.planning.passes import (
     known_slots,
     needed_by_formula,
     needed_counters,
     planned_passes,
 )
-from wavescope.analyze.counters.roofline import BYTES
 from wavescope.errors import UsageError
 from wavescope.model.counters import CounterPass
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
@@ -83,7 +81,8 @@ def _groups(catalogue: Catalogue, choice: ProfileChoice) -> list[tuple[str, ...]
 
 def _roofline_groups(catalogue: Catalogue) -> list[tuple[str, ...]]:
     """What kernels are placed by in a roofline: their operations, and bytes at every level."""
-    formulas = [*BYTES.values(), catalogue.metrics["flops_total"].value]
+    levels = definitions("roofline.toml")["level"].values()
+    formulas = [*(level["bytes"] for level in levels), catalogue.metrics["flops_total"].value]
     return [needed_by_formula(catalogue, formula) for formula in formulas]
 
 
@@ -101,9 +100,7 @@ def metric_set(catalogue: Catalogue, name: str) -> MetricSet:
 
 def metric_sets(catalogue: Catalogue) -> list[MetricSet]:
     """All sets, with the metrics that the chip has."""
-    shown = {
-        row.metric for panel in catalogue.panels for table in panel.tables for row in table.rows
-    }
+    shown = catalogue.shown_metrics
     return [
         MetricSet(name, title, tuple(key for key in keys if key in shown))
         for name, title, keys in _sets()
@@ -122,8 +119,7 @@ def sets_result(catalogue: Catalogue) -> Result:
     # A metric of the overview is shown once more, in the panel of its block, which comes later.
     places = {
         row.metric: (row.name, f"{table.id}.{at}")
-        for panel in catalogue.panels
-        for table in panel.tables
+        for table in catalogue.tables
         for at, row in enumerate(table.rows)
     }
     rows = [
