@@ -1,4 +1,4 @@
-"""`wavescope analyze`: metric panels from hardware counters."""
+"""`wavescope analyze`: metric panels from hardware counters, and the flags that choose them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.counter_flags import (
-    add_workload_flags,
-    analysis_options,
-    corrected_facts,
-    workload_paths,
+from wavescope.cli.inputs import COUNTER_FOLDER, add_metrics_flag
+from wavescope.cli.options import (
+    add_force_flag,
+    add_kernel_flag,
+    add_output_path,
+    add_quiet_flag,
+    row_count,
 )
-from wavescope.cli.options import add_force_flag, add_output_path, add_quiet_flag, row_count
 from wavescope.cli.outputs import print_json, text_style
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import data_stream, say
@@ -24,7 +25,7 @@ from wavescope.errors import UsageError
 from wavescope.model.result import Result
 
 if TYPE_CHECKING:
-    from wavescope import CounterReport
+    from wavescope import CounterOptions, CounterReport
 
 _FORMATS = ("text", "markdown", "csv", "json", "html")
 _NORMAL_UNITS = ("per_kernel", "per_wave", "per_cycle", "per_second")
@@ -192,6 +193,92 @@ def _format(arguments: argparse.Namespace) -> str:
 def _tell(path: Path, arguments: argparse.Namespace) -> None:
     if not arguments.quiet:
         say(f"wrote {path}")
+
+
+def add_workload_flags(parser: argparse.ArgumentParser) -> None:
+    """Which workloads, dispatches and definitions are meant; `roofline` has them too."""
+    parser.add_argument(
+        "path",
+        metavar="DIR",
+        type=COUNTER_FOLDER,
+        nargs="*",
+        action="append",
+        help="workload folder; several are compared, the first is the baseline",
+    )
+    parser.add_argument(
+        "-p",
+        "--path",
+        metavar="DIR",
+        type=COUNTER_FOLDER,
+        nargs="+",
+        action="append",
+        help="the same as DIR",
+    )
+    group = parser.add_argument_group("filters")
+    add_kernel_flag(group, "kernels whose name matches somewhere")
+    group.add_argument(
+        "-k",
+        dest="kernels",
+        metavar="KERNEL",
+        nargs="+",
+        default=[],
+        help="kernels by their ids of --list-stats, or by parts of their names",
+    )
+    group.add_argument(
+        "-d",
+        "--dispatch",
+        metavar="N",
+        nargs="+",
+        default=[],
+        help="dispatch ids: 5, 3:7 (both included) or '>10'",
+    )
+    group.add_argument(
+        "--gpu-id", metavar="N", nargs="+", default=[], help="dispatches of these GPUs"
+    )
+    group.add_argument(
+        "--specs-correction",
+        metavar="NAME:VALUE,...",
+        default="",
+        help="facts of the chip that sysinfo.csv has wrong or not: max_sclk:2100,max_mclk:1300",
+    )
+    add_metrics_flag(group, "TOML file of your own metrics, shown as panel 100 (docs/metrics.md)")
+
+
+def workload_paths(arguments: argparse.Namespace) -> list[str]:
+    """The folders that are named, by -p or without."""
+    paths = [path for group in arguments.path for path in group]
+    if not paths:
+        raise UsageError("which counter folder?", hint="wavescope counters workloads/vcopy/MI200")
+    return paths
+
+
+def analysis_options(arguments: argparse.Namespace) -> CounterOptions:
+    """What the flags say; those a command lacks keep their defaults."""
+    return wavescope.CounterOptions(
+        tuple(getattr(arguments, "block", ())),
+        tuple(arguments.kernels),
+        tuple(arguments.dispatch),
+        tuple(arguments.gpu_id),
+        wavescope.NormalUnit(getattr(arguments, "normal_unit", "per_kernel")),
+        wavescope.Aggregation(getattr(arguments, "aggregation", "ratio-of-sums")),
+        wavescope.SampleOrder(getattr(arguments, "pc_sampling_sorting_type", "count")),
+        arguments.kernel,
+    )
+
+
+def corrected_facts(text: str) -> dict[str, float]:
+    """The numbers of `max_sclk:2100,max_mclk:1300`."""
+    found = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, colon, number = part.partition(":")
+        try:
+            value = float(number)
+        except ValueError:
+            value = float("nan")
+        if not colon or not value > 0:
+            raise UsageError(f"'{part}' is no correction", hint="write max_sclk:2100,max_mclk:1300")
+        found[name.strip()] = value
+    return found
 
 
 COMMAND = Command(

@@ -6,13 +6,13 @@ import argparse
 import sys
 
 import wavescope
-from wavescope.cli.command import Command, Example
-from wavescope.cli.counter_flags import (
+from wavescope.cli.analyze import (
     add_workload_flags,
     analysis_options,
     corrected_facts,
     workload_paths,
 )
+from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     OutputFormat,
     OutputOptions,

@@ -12,23 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.collect.counters.gpu_agents import GpuAgent, pci_address
-from wavescope.collect.counters.perfmon import (
-    ChannelLayout,
-    counter_names,
-    extra_counters,
-    listed_counters,
-    unknown_counters,
-)
 from wavescope.collect.counters.rocprofv3_passes import (
+    ChannelLayout,
     PassEnd,
     PassRequest,
+    counter_names,
+    extra_counters,
     iteration_range,
+    listed_counters,
     pass_command,
+    unknown_counters,
     write_perfmon,
 )
 from wavescope.collect.counters.runs import pc_sampling
-from wavescope.collect.counters.system_info import Workload, system_row
+from wavescope.collect.counters.system_info import GpuAgent, Workload, pci_address, system_row
 from wavescope.collect.counters.workload_folder import (
     Surroundings,
     WorkloadRecord,

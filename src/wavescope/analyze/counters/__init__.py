@@ -6,13 +6,13 @@ Beside it are doors of its rooms: `metrics` (what a chip's metrics are), `roofli
 
 from __future__ import annotations
 
-from wavescope.analyze.counters.comparison import comparison_result
 from wavescope.analyze.counters.measured import Aggregation, NormalUnit
 from wavescope.analyze.counters.report import (
     Analysis,
     CounterOptions,
     analysis_result,
     analyzed,
+    comparison_result,
     stats_result,
 )
 from wavescope.analyze.counters.torch_operators import operators_result

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from wavescope.analyze.traffic.decisions import Verdict, conclude
-from wavescope.analyze.traffic.dispatches import chosen_dispatches, counters_of_trace, kernels_of
 from wavescope.analyze.traffic.kernels import (
     KernelTraffic,
     TrafficOptions,
+    chosen_dispatches,
+    counters_of_trace,
     kernel_traffic,
+    kernels_of,
     mean_counters,
 )
 from wavescope.analyze.traffic.report import traffic_result

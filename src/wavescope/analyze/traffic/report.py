@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wavescope.analyze.traffic.decisions import Conclusion, Verdict, conclude
-from wavescope.analyze.traffic.dispatches import completed_options
 from wavescope.analyze.traffic.kernels import (
     KernelTraffic,
     TrafficOptions,
+    completed_options,
     each_dispatch,
     kernel_traffic,
 )

@@ -8,7 +8,7 @@ from wavescope.collect.counters.collection import (
     CounterPlan,
     collect,
 )
-from wavescope.collect.counters.gpu_agents import gpu_here
+from wavescope.collect.counters.system_info import gpu_here
 from wavescope.collect.counters.workload_folder import require_no_launcher
 
 __all__ = [

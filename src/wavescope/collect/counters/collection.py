@@ -12,9 +12,13 @@ from typing import NamedTuple
 
 from wavescope.collect.capture import find_rocprofv3
 from wavescope.collect.ceilings import CeilingOptions, ceilings_text, measure, opened_gpu
-from wavescope.collect.counters.gpu_agents import GpuAgent, gpu_here
-from wavescope.collect.counters.perfmon import ChannelLayout, known_counters, unknown_counters
-from wavescope.collect.counters.rocprofv3_passes import PassRequest, require_able
+from wavescope.collect.counters.rocprofv3_passes import (
+    ChannelLayout,
+    PassRequest,
+    known_counters,
+    require_able,
+    unknown_counters,
+)
 from wavescope.collect.counters.runs import (
     CounterRuns,
     PcSampling,
@@ -23,7 +27,14 @@ from wavescope.collect.counters.runs import (
     pc_sampling,
     write_down,
 )
-from wavescope.collect.counters.system_info import Workload, gpu_model, system_csv, system_row
+from wavescope.collect.counters.system_info import (
+    GpuAgent,
+    Workload,
+    gpu_here,
+    gpu_model,
+    system_csv,
+    system_row,
+)
 from wavescope.collect.counters.workload_folder import (
     ProfileLog,
     Surroundings,

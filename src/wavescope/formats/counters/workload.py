@@ -18,7 +18,7 @@ from wavescope.formats.counters.counter_csv import (
     read_wide_form,
 )
 from wavescope.formats.counters.machine_files import numeric_facts, read_ceilings, read_system
-from wavescope.formats.counters.pass_join import (
+from wavescope.formats.counters.passes import (
     Pairing,
     complete_multiplexed,
     dispatch_keys,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from wavescope.analyze.counters.catalogue import CHIPS, catalogue_for
 from wavescope.analyze.counters.choice import chosen_blocks, chosen_metrics
-from wavescope.analyze.counters.planning.passes import (
+from wavescope.analyze.counters.planning.profile import (
     CounterPass,
     known_slots,
     needed_counters,

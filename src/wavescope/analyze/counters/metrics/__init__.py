@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from wavescope.analyze.counters.catalogue import BASE_CHIP, CHIPS, Catalogue, catalogue_for
 from wavescope.analyze.counters.metrics.lists import available_metrics, metric_list
-from wavescope.analyze.counters.metrics.memory_chart import ChartBox, chart_boxes, chart_values
 from wavescope.analyze.counters.metrics.own_metrics import with_own_metrics
+from wavescope.analyze.counters.panels import ChartBox, chart_boxes, chart_values
 
 __all__ = [
     "BASE_CHIP",

@@ -10,8 +10,9 @@ from wavescope.analyze.counters.roofline.plot import (
     RooflineOptions,
     RoofPoint,
     roofline,
+    roofline_result,
+    roofline_tables,
 )
-from wavescope.analyze.counters.roofline.tables import roofline_result, roofline_tables
 
 __all__ = [
     "Ceiling",
