@@ -8,11 +8,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+import wavescope
 from wavescope.cli.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)]*))?\)")
+FOR_DEVELOPERS = {"ARCHITECTURE.md", "CONTRIBUTING.md"}
+FOR_USERS = [page for page in PAGES if page.name not in FOR_DEVELOPERS]
 
 
 def headings(page: Path) -> set[str]:
@@ -49,6 +52,26 @@ def test_the_readme_is_short_and_shows_only_commands_that_are_there() -> None:
     assert len(text.splitlines()) <= 60
     assert shown
     assert shown <= names
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: page.name)
+def test_pages_for_users_name_no_module_behind_the_package(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    packages = {path.name for path in (ROOT / "src" / "wavescope").iterdir() if path.is_dir()}
+    # A function may be called as a package is: `wavescope.names(...)` is no path.
+    dotted = re.findall(r"\bwavescope\.(\w+)\.\w", text)
+
+    assert [name for name in dotted if name in packages] == []
+    assert "src/wavescope" not in text
+
+
+def test_the_page_on_python_lists_every_public_name_once() -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| (`.*?) \|", page, re.M)
+    listed = [name for cell in cells for name in re.findall(r"`(\w+)(?:\(.*?\))?`", cell)]
+    earlier = re.findall(r"`(\w+)` is its earlier name", page)
+
+    assert sorted(listed + earlier) == sorted(wavescope.__all__)
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/install.md"])
