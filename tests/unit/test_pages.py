@@ -83,6 +83,16 @@ def test_make_has_every_target_that_pages_tell_of(page: str) -> None:
     assert set(told) <= set(targets)
 
 
+def test_contributors_are_sent_to_files_that_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    package = ROOT / "src" / "wavescope"
+    named = [name for name in re.findall(r"`([\w.]+/[\w./]*)`", text) if "NAME" not in name]
+
+    assert len(named) > 20
+    folders = (ROOT, ROOT / "src", package)
+    assert [name for name in named if not any((each / name).exists() for each in folders)] == []
+
+
 @pytest.mark.parametrize(
     "picture", sorted((ROOT / "docs" / "images").glob("*.svg")), ids=lambda p: p.name
 )
