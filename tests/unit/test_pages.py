@@ -36,6 +36,23 @@ def test_links_lead_to_pages_and_headings_that_are_there(page: Path) -> None:
     assert broken == []
 
 
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached: set[Path] = set()
+    ahead = [ROOT / "README.md"]
+    while ahead:
+        page = ahead.pop()
+        if page.suffix == ".md" and page not in reached:
+            reached.add(page)
+            links = LINK.findall(page.read_text(encoding="utf-8"))
+            ahead += [
+                (page.parent / target).resolve()
+                for target, _ in links
+                if target and "://" not in target
+            ]
+
+    assert [page.name for page in PAGES if page not in reached] == []
+
+
 def test_the_reference_lists_every_command_once() -> None:
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| \[`(.*?)`\]", page, re.M)
