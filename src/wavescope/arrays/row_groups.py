@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import DistinctRows, blocks
-from wavescope.native import columns_library, pointer
-from wavescope.native.structures import GroupedColumn
+from wavescope.native import GroupedColumn, columns_library, pointer
 
 Numbers = npt.NDArray[np.int64]
 

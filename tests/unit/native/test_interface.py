@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from wavescope.errors import MachineError
-from wavescope.native import columns_library, library, pointer, structures
-from wavescope.native.signatures import ABI, COUNTER_ACTION, SIGNATURES
+from wavescope.native import COUNTER_ACTION, columns_library, library, pointer, structures
+from wavescope.native.library import ABI, SIGNATURES
 from wavescope.package_files import library_path
 
 NATIVE = Path(__file__).parents[3] / "native"

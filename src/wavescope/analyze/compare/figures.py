@@ -23,8 +23,7 @@ from wavescope.analyze.ops.op_labels import op_labels
 from wavescope.analyze.phases import PhaseAssignment, phases_of
 from wavescope.analyze.steps import StepOptions, Steps, steps_of
 from wavescope.arrays import Array
-from wavescope.arrays.coded_columns import code_counts
-from wavescope.arrays.distinct_values import index_type
+from wavescope.arrays.coded_columns import code_counts, index_type
 from wavescope.arrays.group_statistics import group_sums
 from wavescope.arrays.intervals import lengths_ns
 from wavescope.model.op_kinds import OpKind

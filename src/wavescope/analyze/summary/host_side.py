@@ -26,7 +26,7 @@ from wavescope.analyze.summary.kernels import (
     scope_index,
     statistics_rows,
 )
-from wavescope.arrays.distinct_values import distinct, paired
+from wavescope.arrays.coded_columns import distinct, paired
 from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
 from wavescope.errors import UsageError
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value

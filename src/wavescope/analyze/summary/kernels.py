@@ -17,7 +17,7 @@ import numpy.typing as npt
 from wavescope.analyze.ops.categories import meaning_of_label
 from wavescope.analyze.ops.op_labels import OpLabels, op_labels
 from wavescope.arrays import Array
-from wavescope.arrays.distinct_values import distinct, index_type, paired
+from wavescope.arrays.coded_columns import distinct, index_type, paired
 from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import OpKind

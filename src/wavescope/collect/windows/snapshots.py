@@ -24,8 +24,7 @@ from wavescope.formats.session.layout import (
     OPS,
     TEXT_SUFFIX,
 )
-from wavescope.formats.session.reading import open_session
-from wavescope.formats.session.recent_windows import recent_windows
+from wavescope.formats.session.reading import open_session, recent_windows
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, no_progress
 
