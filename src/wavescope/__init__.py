@@ -180,9 +180,6 @@ if TYPE_CHECKING:
         Exporter,
         Importer,
     )
-    from wavescope.formats.toml_rules import (
-        read_rules,
-    )
     from wavescope.formats.wavescope.writing import (
         RankFrom,
     )
@@ -205,6 +202,7 @@ if TYPE_CHECKING:
     from wavescope.model.selection import (
         Selection,
     )
+    from wavescope.model.toml_files import read_rules
     from wavescope.model.trace import (
         Trace,
     )
@@ -395,7 +393,7 @@ _HOMES = {
     "phases_of": "wavescope.analyze.phases",
     "plan": "wavescope.api.captures",
     "query": "wavescope.api.queries",
-    "read_rules": "wavescope.formats.toml_rules",
+    "read_rules": "wavescope.model.toml_files",
     "record": "wavescope.api.recording",
     "record_capture": "wavescope.api.captures",
     "recover": "wavescope.api.recording",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.counters_builder import a_workload
 from wavescope.cli.main import main
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.toml_rules import LARGEST_BYTES, read_rules
+from wavescope.model.toml_files import LARGEST_BYTES, read_rules
 
 DAMAGED = [
     (b"[[rule]]\nmatch = 'a", "it is not TOML"),

@@ -51,9 +51,9 @@ from wavescope.collect.machine import Machine
 from wavescope.collect.ranks import launcher_rank
 from wavescope.collect.torch_ranges import without_ranges_because
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
+from wavescope.files import replaced, require_free
 from wavescope.formats.counters import read_workload, write_counter_csv
 from wavescope.formats.counters.torch_operators import passes_with_operators, write_consolidated
-from wavescope.formats.files import replaced, require_free
 from wavescope.model.counters import CounterPass
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.result import Result

@@ -14,8 +14,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.arrays.groups import grouped_rows
 from wavescope.arrays.intervals import Times, elapsed_ns, sorted_times
-from wavescope.arrays.row_groups import grouped_rows
 from wavescope.native import IntervalRun, columns_library, pointer
 
 Run = tuple[Times, Times]

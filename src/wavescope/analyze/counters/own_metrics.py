@@ -22,7 +22,7 @@ from wavescope.analyze.counters.expression_units import Kind, kind_of
 from wavescope.analyze.counters.measure import PLAIN, parsed_measure
 from wavescope.analyze.counters.panels import STATISTICS
 from wavescope.errors import UsageError, WavescopeError
-from wavescope.model.rules_document import RulesDocument
+from wavescope.model.toml_files import RulesDocument
 
 _OWN_PANEL = 100
 COUNTER_NAME = re.compile(r"(SQ|SQC|TA|TD|TCP|TCC|CPC|CPF|SPI|GRBM|GDS|GL2C)_\w+|ACCUM", re.ASCII)

@@ -13,8 +13,7 @@ from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import distinct, index_type, looked_up
 from wavescope.model.op_kinds import OpKind, kind_of_type
 from wavescope.model.trace import Trace, TraceTable
-from wavescope.names.kernel_meaning import KernelMeaning
-from wavescope.names.kernel_names import short_name
+from wavescope.names.kernel_names import KernelMeaning, short_name
 
 NO_NAME = "(no name)"
 

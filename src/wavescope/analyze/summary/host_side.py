@@ -27,7 +27,7 @@ from wavescope.analyze.summary.kernels import (
     statistics_rows,
 )
 from wavescope.arrays.coded_columns import distinct, paired
-from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
+from wavescope.arrays.groups import GroupStatistics, group_statistics
 from wavescope.errors import UsageError
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace, TraceTable

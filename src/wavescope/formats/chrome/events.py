@@ -11,6 +11,7 @@ import numpy as np
 from wavescope.arrays import Array
 from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
+from wavescope.files import ByteStream
 from wavescope.formats.chrome.event_batch import (
     ARGUMENTS,
     BATCH_EVENTS,
@@ -20,7 +21,6 @@ from wavescope.formats.chrome.event_batch import (
     EventTables,
     MalformedEventsError,
 )
-from wavescope.formats.files import ByteStream
 from wavescope.native import (
     ChromeColumns,
     ChromeCounts,

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 import orjson
 
-from wavescope.formats.files import opened_output
+from wavescope.files import opened_output
 from wavescope.formats.registry import ExportOptions
 from wavescope.formats.timeline import (
     EventBody,

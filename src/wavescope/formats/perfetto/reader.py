@@ -11,7 +11,7 @@ import zlib
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.files import ByteStream
+from wavescope.files import ByteStream
 from wavescope.formats.perfetto.events import (
     EventLists,
     NativeEvents,

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import orjson
 
-from wavescope.formats.files import opened_output
+from wavescope.files import opened_output
 from wavescope.formats.perfetto.protobuf import (
     TRACE_PACKET,
     WAVESCOPE_DETAILS,

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from wavescope.arrays import Array
 from wavescope.errors import UnreadableInputError
+from wavescope.files import ByteStream
 from wavescope.formats.csv_blocks import header_names
-from wavescope.formats.files import ByteStream
 from wavescope.formats.rocprofv3.rows import GpuFacts, Rocprofv3Rows
 from wavescope.model.columns import UNKNOWN
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.files import ByteStream
+from wavescope.files import ByteStream
 from wavescope.formats.rocprofv3.json_blocks import CutJsonError, JsonBlocks, JsonError
 from wavescope.formats.rocprofv3.json_records import RecordReader, integers, texts
 from wavescope.formats.rocprofv3.kinds import plain_kernel_name

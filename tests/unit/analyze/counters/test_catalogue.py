@@ -11,7 +11,7 @@ from wavescope.analyze.counters.expression import FormulaError
 from wavescope.analyze.counters.metric_list import metric_list
 from wavescope.analyze.counters.own_metrics import with_own_metrics
 from wavescope.errors import UnreadableInputError, UsageError, WavescopeError
-from wavescope.formats.toml_rules import read_rules
+from wavescope.model.toml_files import read_rules
 
 
 def rows_of(catalogue: Catalogue) -> dict[str, str]:
