@@ -4,8 +4,7 @@
 their type, or as a `pointer` in one of the structures, which are called as in the C headers.
 """
 
-from wavescope.native.library import columns_library
-from wavescope.native.structures import (
+from wavescope.native.interface import (
     COUNTER_ACTION,
     BulkColumn,
     BulkValues,
@@ -32,6 +31,7 @@ from wavescope.native.structures import (
     pointers,
     texts_at,
 )
+from wavescope.native.library import columns_library
 
 __all__ = [
     "COUNTER_ACTION",

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from wavescope.errors import MachineError
-from wavescope.native import structures as s
+from wavescope.native import interface as s
 from wavescope.package_files import library_path
 
 ABI = 1

@@ -1,4 +1,4 @@
-"""The environment of a recorded program: what the user had, and what loads the collector; a trial."""
+"""The environment of a recorded program, which loads the collector, and a trial of both."""
 
 from __future__ import annotations
 
