@@ -192,9 +192,6 @@ if TYPE_CHECKING:
         Exporter,
         Importer,
     )
-    from wavescope.formats.toml_rules import (
-        read_rules,
-    )
     from wavescope.formats.wavescope.writing import (
         RankFrom,
     )
@@ -217,6 +214,7 @@ if TYPE_CHECKING:
     from wavescope.model.selection import (
         Selection,
     )
+    from wavescope.model.toml_files import read_rules
     from wavescope.model.trace import (
         Trace,
     )
@@ -426,7 +424,7 @@ _HOMES = {
     "phases_of": "wavescope.analyze.phases",
     "plan": "wavescope.api.captures",
     "query": "wavescope.api.queries",
-    "read_rules": "wavescope.formats.toml_rules",
+    "read_rules": "wavescope.model.toml_files",
     "record": "wavescope.api.recording",
     "record_capture": "wavescope.api.captures",
     "recover": "wavescope.api.recording",

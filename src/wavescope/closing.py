@@ -39,22 +39,3 @@ def on_error(undo: Callable[[], object]) -> Iterator[None]:
         stack.callback(undo)
         yield
         stack.pop_all()
-
-
-class ClosingOrAborting(Closing):
-    """`with thing:` keeps what was done when all went well, and undoes it after an error."""
-
-    @abstractmethod
-    def abort(self) -> None:
-        """Undo everything; nothing happens once the thing is closed."""
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abort()

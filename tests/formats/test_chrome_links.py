@@ -11,7 +11,8 @@ import pytest
 from tests.builders import a_trace
 from tests.registered import exporter_called
 from wavescope.formats import ExportOptions
-from wavescope.formats.chrome import arrows, events
+from wavescope.formats.chrome import events
+from wavescope.formats.chrome import links as arrows
 from wavescope.formats.chrome import links as links_module
 from wavescope.formats.chrome.reader import open_chrome_json
 from wavescope.model import time_sample

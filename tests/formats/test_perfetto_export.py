@@ -21,7 +21,8 @@ from tests.formats.timelines import (
 from tests.formats.trace_processor import ask
 from tests.registered import exporter_called
 from wavescope.formats import ExportOptions
-from wavescope.formats.timeline import bodies, counter_series, host_slices
+from wavescope.formats.timeline import counter_series, host_slices
+from wavescope.formats.timeline import slices as bodies
 
 EXPORTER = exporter_called("perfetto")
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.counters_builder import a_workload
 from wavescope.cli.main import main
-from wavescope.errors import UnreadableInputError
-from wavescope.formats.toml_rules import LARGEST_BYTES, read_rules
+from wavescope.errors import MachineError, UnreadableInputError
+from wavescope.model.toml_files import LARGEST_BYTES, packaged_toml, read_rules
 
 DAMAGED = [
     (b"[[rule]]\nmatch = 'a", "it is not TOML"),
@@ -87,3 +87,11 @@ def test_every_command_ends_alike(
     ):
         assert main(command) == UnreadableInputError.exit_code, command
         assert f"cannot read {rules}: it is" in capsys.readouterr().err
+
+
+def test_installed_tables_are_read_and_missing_ones_named() -> None:
+    assert "gfx942" in packaged_toml("model", "chips", "chips.toml")
+
+    with pytest.raises(MachineError, match=r"lacks names/rules/nothing\.toml") as error:
+        packaged_toml("names", "rules", "nothing.toml")
+    assert "reinstall" in error.value.hint

@@ -19,7 +19,7 @@ from wavescope.formats import Exporter, ExportOptions
 from wavescope.formats.chrome import writer as chrome_writer
 from wavescope.formats.perfetto import reader as perfetto_reader
 from wavescope.formats.perfetto import writer as perfetto_writer
-from wavescope.formats.timeline import lanes
+from wavescope.formats.timeline import tracks as lanes
 from wavescope.formats.timeline.counter_series import BinnedSeries
 from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS
 

@@ -12,7 +12,7 @@ from tests.browser import Browser, PageView
 from tests.builders import TraceMaker, a_trace
 from tests.sample_files import rich_trace, write_as
 from wavescope.cli.main import main
-from wavescope.collect.overhead import save_runs
+from wavescope.formats.results import save_runs
 from wavescope.model.overhead_runs import ArmRun, MetricKind, OverheadRuns, TraceFacts
 from wavescope.model.result import Result
 

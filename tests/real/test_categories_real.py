@@ -8,7 +8,7 @@ from pathlib import Path
 
 import wavescope
 from wavescope.analyze.ops.categories import categories
-from wavescope.names.kernel_meaning import OTHER, meaning_of
+from wavescope.names.kernel_names import OTHER, meaning_of
 
 MOST_OTHER_PERCENT = 1.0
 

@@ -11,7 +11,7 @@ import wavescope
 from tests.phase_score import SCORED, classified, scores, truth_from_markers
 from wavescope.analyze.phases.found import FoundPhase
 from wavescope.analyze.steps.step_times import LaneStepTimes
-from wavescope.arrays.group_statistics import nearest_rank
+from wavescope.arrays.groups import nearest_rank
 
 LEAST = 0.9
 LABELLED_BY_RANGES = (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.reference.slices import is_instant, size_texts
-from wavescope.formats.chrome.encoder import json_text
-from wavescope.formats.timeline.slice_columns import SliceColumns
+from wavescope.formats.chrome.writer import json_text
+from wavescope.formats.timeline.slices import SliceColumns
 
 
 def row_events(columns: SliceColumns, row: int) -> bytes:

@@ -7,8 +7,7 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.formats.sqlite.dispatch_info import FIELD_COUNT
-from wavescope.formats.sqlite.text_column import TextColumn
+from wavescope.formats.sqlite.text_column import DISPATCH_INFO_FIELDS, TextColumn
 
 _ABSENT = -1
 _ADDRESS = re.compile(rb"hwq=0x([0-9a-fA-F]*)")
@@ -23,11 +22,11 @@ def parse_dispatch_info(text: TextColumn) -> npt.NDArray[np.int64]:
         known.get(value) or known.setdefault(value, _fields(value))
         for value in text.to_bytes_list()
     ]
-    return np.array(rows, dtype=np.int64).reshape(len(rows), FIELD_COUNT)
+    return np.array(rows, dtype=np.int64).reshape(len(rows), DISPATCH_INFO_FIELDS)
 
 
 def _fields(text: bytes) -> list[int]:
-    fields = [_ABSENT] * FIELD_COUNT
+    fields = [_ABSENT] * DISPATCH_INFO_FIELDS
     for word in text.split(b" "):
         if (address := _ADDRESS.match(word)) is not None:
             fields[0] = _address(address[1])

@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.formats.timeline.lanes import NESTED_LANES
+from wavescope.formats.timeline.tracks import NESTED_LANES
 
 
 class _FlatLanes:

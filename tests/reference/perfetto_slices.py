@@ -5,16 +5,18 @@ from __future__ import annotations
 import struct
 
 from tests.reference.slices import is_instant, size_texts
-from wavescope.formats.perfetto.fields import (
+from wavescope.formats.perfetto.protobuf import (
     TRACE_PACKET,
     Annotation,
     Event,
     EventType,
     Packet,
     SequenceFlag,
+    integer,
+    message,
+    varint,
 )
-from wavescope.formats.perfetto.protobuf import integer, message, varint
-from wavescope.formats.timeline.slice_columns import SliceColumns
+from wavescope.formats.timeline.slices import SliceColumns
 
 _SEQUENCE = integer(Packet.TRUSTED_PACKET_SEQUENCE_ID, 1)
 _NEEDS_INTERNED = integer(Packet.SEQUENCE_FLAGS, SequenceFlag.NEEDS_INCREMENTAL_STATE)

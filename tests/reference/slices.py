@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from wavescope.formats.timeline.slice_columns import SliceColumns
+from wavescope.formats.timeline.slices import SliceColumns
 
 
 def encoded_by(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wavescope.closing import Closing, ClosingOrAborting, on_error
+from wavescope.closing import Closing, on_error
+from wavescope.formats.sqlite.sqlite_bulk import ClosingOrAborting
 
 
 class _Log(ClosingOrAborting):

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from wavescope.analyze.capture import (
     capture_overview,
 )
 from wavescope.analyze.capture import hotspots as hotspots_result
-from wavescope.errors import MachineError, OutputExistsError, UnreadableInputError, UsageError
+from wavescope.errors import OutputExistsError, UnreadableInputError, UsageError
 from wavescope.formats.captures import (
     CaptureLocation,
     ReadOptions,
@@ -108,7 +107,7 @@ def capture_report(
 ) -> Path:
     """Write one page of HTML: the plan, source beside instructions, waves over time, occupancy."""
     from wavescope.analyze.capture.page import capture_report as report_of  # noqa: PLC0415  large
-    from wavescope.formats.files import replaced, require_free  # noqa: PLC0415
+    from wavescope.files import replaced, require_free  # noqa: PLC0415
     from wavescope.names.kernel_names import short_name  # noqa: PLC0415
     from wavescope.render.html.capture_page import capture_page  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415
@@ -140,7 +139,6 @@ def record_capture(
     `keeps_stdout` the program prints to standard error only.
     """
     from wavescope.collect import capture as recorder  # noqa: PLC0415  only for this
-    from wavescope.collect.launcher import STDERR, children_print_to  # noqa: PLC0415
 
     if dry_run:
         return Result(
@@ -153,13 +151,7 @@ def record_capture(
         )
     if options.output.exists() and any(options.output.iterdir()) and not force:
         raise OutputExistsError(options.output)
-    with children_print_to(STDERR, STDERR) if keeps_stdout else nullcontext():
-        end, folders = recorder.capture(options, os.environ)
-    if not folders:
-        raise MachineError(
-            f"rocprofv3 left no thread trace in {options.output}",
-            hint=recorder.nothing_traced_hint(options, end),
-        )
+    end, folders = recorder.capture(options, os.environ, keeps_stdout=keeps_stdout)
     column = ResultColumn("folder", "Folder", Unit.NAME, "one traced dispatch each")
     result = Result(
         "Capture",

@@ -31,7 +31,7 @@ from wavescope.collect.counters import (
     gpu_here,
     require_no_launcher,
 )
-from wavescope.formats.files import replaced, require_free
+from wavescope.files import replaced, require_free
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.result import Result
 

@@ -37,11 +37,11 @@ from wavescope.analyze.counters.roofline import (
 from wavescope.analyze.counters.roofline import roofline as placed
 from wavescope.api.opened import PathLike, paths_of
 from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.files import replaced, require_free
 from wavescope.formats.counters import dispatch_operators, read_workload
-from wavescope.formats.files import replaced, require_free
-from wavescope.formats.toml_rules import read_rules
 from wavescope.model.counters import CounterTable
 from wavescope.model.result import Result
+from wavescope.model.toml_files import read_rules
 from wavescope.render.counters import (
     CounterWords,
     NumberStyle,

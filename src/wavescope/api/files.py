@@ -7,8 +7,8 @@ from pathlib import Path
 
 from wavescope.api.opened import PathLike
 from wavescope.errors import UsageError
+from wavescope.files import replaced
 from wavescope.formats import Exporter, ExportOptions, exporter_for, open_source
-from wavescope.formats.files import replaced
 from wavescope.model.notes import Notes
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.selected_source import SelectedSource, selected_source

@@ -196,7 +196,7 @@ def record_demo(
 def generate_demo(output: Path, progress: Progress = no_progress) -> int:
     """Write a computed trace of the same shape; how many ops it has."""
     from wavescope.collect.demo import demo_trace  # noqa: PLC0415
-    from wavescope.formats.files import replaced  # noqa: PLC0415
+    from wavescope.files import replaced  # noqa: PLC0415
     from wavescope.formats.wavescope.writing import write_trace  # noqa: PLC0415
     from wavescope.model.columns import OPS  # noqa: PLC0415
 

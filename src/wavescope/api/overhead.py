@@ -38,8 +38,9 @@ def overhead(
     `save`, and `page` becomes a page of HTML.
     """
     from wavescope.analyze.compare import OverheadCheck, overhead_result  # noqa: PLC0415
-    from wavescope.collect.overhead import load_runs, measured_arms, save_runs  # noqa: PLC0415
-    from wavescope.formats.files import require_free  # noqa: PLC0415
+    from wavescope.collect.overhead import measured_arms  # noqa: PLC0415
+    from wavescope.files import require_free  # noqa: PLC0415
+    from wavescope.formats.results import load_runs, save_runs  # noqa: PLC0415
 
     check = OverheadCheck(threshold_percent)
     for output in (save, page):
@@ -78,7 +79,7 @@ def _trace_facts(path: Path) -> TraceFacts:
 
 
 def _write_page(result: Result, path: Path, *, force: bool) -> None:
-    from wavescope.formats.files import replaced  # noqa: PLC0415
+    from wavescope.files import replaced  # noqa: PLC0415
     from wavescope.render.html.overhead_page import overhead_page  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415
 

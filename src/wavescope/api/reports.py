@@ -20,11 +20,9 @@ from wavescope.api.opened import (
     selection_of,
     tell_shortcomings,
 )
-from wavescope.collect.overhead import load_runs
-from wavescope.collect.overhead.file import SCHEMA as RUNS_SCHEMA
 from wavescope.errors import UsageError
-from wavescope.formats.files import replaced, require_free
-from wavescope.formats.results import json_document, load_result
+from wavescope.files import replaced, require_free
+from wavescope.formats.results import RUNS_SCHEMA, json_document, load_result, load_runs
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection

@@ -14,10 +14,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.arrays.groups import grouped_rows
 from wavescope.arrays.intervals import Times, elapsed_ns, sorted_times
-from wavescope.arrays.row_groups import grouped_rows
-from wavescope.native import columns_library, pointer
-from wavescope.native.structures import IntervalRun
+from wavescope.native import IntervalRun, columns_library, pointer
 
 Run = tuple[Times, Times]
 Groups = npt.NDArray[np.integer]

@@ -97,8 +97,8 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
 def figure_options(arguments: argparse.Namespace) -> FigureOptions:
     """How ops are named and grouped, as the flags say."""
     from wavescope.analyze.compare import FigureOptions  # noqa: PLC0415  NumPy, which --help need not wait for
-    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415
-    from wavescope.names.kernel_meaning import CategoryRules  # noqa: PLC0415
+    from wavescope.model.toml_files import read_rules  # noqa: PLC0415
+    from wavescope.names.kernel_names import CategoryRules  # noqa: PLC0415
 
     return FigureOptions(
         full_names=arguments.full_names,

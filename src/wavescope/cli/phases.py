@@ -111,8 +111,8 @@ def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseOptions
         PhaseRules,
         PhaseScope,
     )
-    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415  the same
-    from wavescope.names.kernel_meaning import CategoryRules  # noqa: PLC0415
+    from wavescope.model.toml_files import read_rules  # noqa: PLC0415  the same
+    from wavescope.names.kernel_names import CategoryRules  # noqa: PLC0415
 
     asked = arguments.rows
     kernels = asked if asked is not None else _KERNELS_SHOWN if for_people else 0

@@ -21,7 +21,7 @@ import orjson
 
 from wavescope.formats.session.folder import RECENT_PART, RECENT_PART_DRAFT, process_bases
 from wavescope.formats.session.layout import OPS, OpRecordKind
-from wavescope.formats.session.queue_keys import queue_keys
+from wavescope.formats.session.record_file import queue_keys
 from wavescope.formats.session.spent_records import forget_finished, forget_ops, opened_stream
 
 _MOST_TIME = (1 << 63) - 1

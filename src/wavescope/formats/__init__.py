@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wavescope.errors import UnknownFormatError, UnreadableInputError
-from wavescope.formats.files import replaced
+from wavescope.files import replaced
 from wavescope.formats.registry import (
     Exporter,
     ExportOptions,

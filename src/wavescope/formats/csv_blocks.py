@@ -15,7 +15,7 @@ from pathlib import Path
 
 from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.files import ByteStream
+from wavescope.files import ByteStream
 
 BLOCK_BYTES = 1 << 18
 LINE_LIMIT_BYTES = 32 << 20

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.files import GZIP_MAGIC
+from wavescope.files import GZIP_MAGIC
 
 HEAD_BYTES = 64 << 10
 _SQLITE_HEAD = b"SQLite"

@@ -21,7 +21,7 @@ import numpy as np
 
 from wavescope.arrays import Array
 from wavescope.errors import MachineError
-from wavescope.formats.files import opened_output
+from wavescope.files import opened_output
 from wavescope.formats.registry import ExportOptions
 from wavescope.model.columns import OPS, TABLES, UNKNOWN, Column, ColumnType, Table
 from wavescope.model.progress import Progress

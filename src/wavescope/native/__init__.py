@@ -1,10 +1,63 @@
 """The native library of columns: the only place that knows ctypes.
 
-`columns_library()` has the functions of `signatures`; arrays are given as they are and are checked
-for their type, or as a `pointer` in one of the `structures`.
+`columns_library()` has the functions; arrays are given to them as they are and are checked for
+their type, or as a `pointer` in one of the structures, which are called as in the C headers.
 """
 
+from wavescope.native.interface import (
+    COUNTER_ACTION,
+    BulkColumn,
+    BulkValues,
+    ChromeColumns,
+    ChromeCounts,
+    CounterFamily,
+    FoundDependencies,
+    GroupedColumn,
+    Handle,
+    Int32,
+    Int64,
+    IntervalRun,
+    ReadColumn,
+    ReadOutcome,
+    ReadTarget,
+    Size,
+    Slices,
+    TrackEventColumns,
+    WaveColumnPointers,
+    WaveValues,
+    address_of,
+    bytes_at,
+    pointer,
+    pointers,
+    texts_at,
+)
 from wavescope.native.library import columns_library
-from wavescope.native.pointers import pointer
 
-__all__ = ["columns_library", "pointer"]
+__all__ = [
+    "COUNTER_ACTION",
+    "BulkColumn",
+    "BulkValues",
+    "ChromeColumns",
+    "ChromeCounts",
+    "CounterFamily",
+    "FoundDependencies",
+    "GroupedColumn",
+    "Handle",
+    "Int32",
+    "Int64",
+    "IntervalRun",
+    "ReadColumn",
+    "ReadOutcome",
+    "ReadTarget",
+    "Size",
+    "Slices",
+    "TrackEventColumns",
+    "WaveColumnPointers",
+    "WaveValues",
+    "address_of",
+    "bytes_at",
+    "columns_library",
+    "pointer",
+    "pointers",
+    "texts_at",
+]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.arrays.row_groups import sorted_within_groups
+from wavescope.arrays.groups import sorted_within_groups
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 UINT32 = st.integers(0, 2**32 - 1)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
+from wavescope.arrays.groups import GroupStatistics, group_statistics
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 PERCENTS = (1, 50, 95, 99, 100)

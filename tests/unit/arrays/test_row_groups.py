@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.arrays import row_groups
-from wavescope.arrays.row_groups import RowGroups, grouped_rows
+from wavescope.arrays import groups as row_groups
+from wavescope.arrays.groups import RowGroups, grouped_rows
 
 
 @pytest.fixture(params=["numbered", "sorted"], autouse=True, scope="module")

@@ -11,13 +11,11 @@ from wavescope.collect.capture import (
     CaptureOptions,
     capture,
     command_line,
-    find_decoder,
     find_rocprofv3,
     input_text,
-    iteration_range,
-    nothing_traced_hint,
-    trace_folders,
 )
+from wavescope.collect.capture.options import iteration_range
+from wavescope.collect.capture.rocprofv3 import find_decoder, nothing_traced_hint, trace_folders
 from wavescope.collect.launcher import ProgramEnd
 from wavescope.errors import MachineError, UsageError
 
@@ -154,6 +152,14 @@ def test_only_folders_of_this_run_count(tmp_path: Path) -> None:
     ]
     assert seen[0][-3:] == ["./app", "-n", "3"]
     assert (output / "wavescope_att_input.yaml").read_text().startswith("jobs:\n")
+
+
+def test_a_run_that_traced_nothing_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    options = some_options(output=tmp_path / "out")
+
+    with pytest.raises(MachineError, match="left no thread trace in") as error:
+        capture(options, installed(tmp_path / "rocm"), lambda *_: ProgramEnd(0))
+    assert error.value.hint == nothing_traced_hint(options, ProgramEnd(0))
 
 
 def test_folders_are_not_looked_for_through_links(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.collect.overhead import load_runs, save_runs
 from wavescope.errors import OutputExistsError, UnreadableInputError
+from wavescope.formats.results import load_runs, save_runs
 from wavescope.model.overhead_runs import ArmRun, MetricKind, OverheadRuns, TraceFacts
 
 RUNS = OverheadRuns(

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.collect.doctor import preflight as preflight_module
-from wavescope.collect.doctor.preflight import (
+from wavescope.collect.doctor import (
     Check,
     CheckState,
     analysis_works,
-    preflight,
     profiling_states,
     recording_state,
 )
+from wavescope.collect.doctor import preflight as preflight_module
+from wavescope.collect.doctor.preflight import preflight
 from wavescope.collect.machine import GpuNode, Machine
 from wavescope.errors import MachineError
 

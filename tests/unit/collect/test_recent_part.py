@@ -14,8 +14,7 @@ from wavescope.collect.recent_part import RecentPart, boottime_ns
 from wavescope.collect.running_sessions import ControlPage
 from wavescope.collect.windows import snapshots
 from wavescope.formats import open_trace
-from wavescope.formats.session.reading import open_session
-from wavescope.formats.session.recent_windows import recent_windows
+from wavescope.formats.session.reading import open_session, recent_windows
 from wavescope.model.columns import COVERAGE
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.collect.doctor.preflight import CheckState, preflight
+from wavescope.collect.doctor import CheckState
+from wavescope.collect.doctor.preflight import preflight
 from wavescope.collect.machine import Machine
 from wavescope.collect.softgpu import (
     SoftGpuOptions,
@@ -187,7 +188,7 @@ def test_a_missing_runtime_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_doctor_tells_about_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = with_library(tmp_path, monkeypatch)
-    monkeypatch.setattr("wavescope.collect.doctor.preflight.softgpu_library", lambda: library)
+    monkeypatch.setattr("wavescope.collect.doctor.gpu_checks.softgpu_library", lambda: library)
 
     def check() -> tuple[CheckState, str]:
         checks = {c.name: c for c in preflight(a_machine(tmp_path), lambda: "", lambda: "")}

@@ -13,7 +13,7 @@ from wavescope.collect.record_options import SlowStep, compiled_pattern
 from wavescope.collect.recording import triggers as triggers_module
 from wavescope.collect.recording.triggers import ClosedMarkers, Triggers
 from wavescope.errors import UsageError
-from wavescope.formats.session.recent_windows import recent_windows
+from wavescope.formats.session.reading import recent_windows
 
 
 def rewritten(process: ProcessMaker) -> None:

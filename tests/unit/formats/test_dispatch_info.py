@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import dispatch_info as reference
-from wavescope.formats.sqlite.dispatch_info import parse_dispatch_info
-from wavescope.formats.sqlite.text_column import TextColumn
+from wavescope.formats.sqlite.text_column import TextColumn, parse_dispatch_info
 
 
 def test_dispatch_texts_become_numbers() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import lanes as reference
-from wavescope.formats.timeline import lanes as lanes_module
-from wavescope.formats.timeline.lanes import NESTED_LANES
+from wavescope.formats.timeline import tracks as lanes_module
+from wavescope.formats.timeline.tracks import NESTED_LANES
 
 SLICES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 12)), max_size=60)
 

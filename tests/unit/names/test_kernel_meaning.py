@@ -10,15 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.errors import UsageError
-from wavescope.formats.toml_rules import read_rules
-from wavescope.names.kernel_meaning import (
+from wavescope.model.toml_files import packaged_toml, read_rules
+from wavescope.names.kernel_names import (
     CATEGORIES,
     CategoryRules,
     KernelMeaning,
     expanded_note,
     meaning_of,
 )
-from wavescope.names.kernel_names import built_in_rules
 
 _TENSILE = "UserArgs_MT64x64x256_MI16x16x1_SN_LDSB0"
 _MEANINGS = [
@@ -190,7 +189,7 @@ def test_notes_leave_out_bracketed_parts_without_text() -> None:
 
 
 def test_built_in_rules_are_sound() -> None:
-    document = built_in_rules("names", "rules", "kernel_meanings.toml")
+    document = packaged_toml("names", "rules", "kernel_meanings.toml")
 
     for rule in document["rule"]:
         assert set(rule) <= {"match", "short", "category", "family", "note"}

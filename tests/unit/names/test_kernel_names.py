@@ -10,13 +10,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wavescope.errors import UsageError
-from wavescope.formats.toml_rules import read_rules
-from wavescope.names.kernel_meaning import meaning_of
+from wavescope.model.toml_files import read_rules
 from wavescope.names.kernel_names import (
     LONGEST_MATCHED,
     LONGEST_SHORT,
     NameRules,
-    _built_in,
+    _built_in_names,
+    meaning_of,
     short_name,
 )
 from wavescope.package_files import package_file
@@ -236,7 +236,7 @@ class TestUserRules:
 
         checked = NameRules.from_document(read_rules(self.write(tmp_path, rules))).rules
 
-        assert checked == _built_in()[0]
+        assert checked == _built_in_names()[0]
         assert "[[rule]]" not in others
 
     def test_without_rules_the_built_in_names_apply(self) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from wavescope.errors import MachineError
-from wavescope.native import columns_library, library, pointer, structures
-from wavescope.native.signatures import ABI, COUNTER_ACTION, SIGNATURES
+from wavescope.native import COUNTER_ACTION, columns_library, interface, library, pointer
+from wavescope.native.library import ABI, SIGNATURES
 from wavescope.package_files import library_path
 
 NATIVE = Path(__file__).parents[3] / "native"
@@ -70,12 +70,12 @@ def test_structures_have_the_members_of_the_headers() -> None:
     bodies = {name or other: body for name, body, other in declared.findall(headers())}
     actions = bodies.pop("WavescopeCounterAction")
     for name, body in bodies.items():
-        structure = getattr(structures, _STRUCTURES.get(name, name.removeprefix("Wavescope")))
+        structure = getattr(interface, _STRUCTURES.get(name, name.removeprefix("Wavescope")))
         assert [field[0] for field in structure._fields_] == members(body), name
     assert list(COUNTER_ACTION.names or ()) == members(actions)
     assert len(bodies) == sum(
         isinstance(value, type) and issubclass(value, ctypes.Structure)
-        for value in vars(structures).values()
+        for value in vars(interface).values()
     )
 
 

@@ -18,9 +18,13 @@ from wavescope.analyze.capture.counter_rules import (
 from wavescope.analyze.capture.executed import sums_by_row
 from wavescope.analyze.capture.traced_chip import IsaFamily
 from wavescope.model.capture import Codes, Instructions, Integers, Rows
-from wavescope.native import columns_library, pointer
-from wavescope.native.signatures import COUNTER_ACTION
-from wavescope.native.structures import CounterFamily, FoundDependencies
+from wavescope.native import (
+    COUNTER_ACTION,
+    CounterFamily,
+    FoundDependencies,
+    columns_library,
+    pointer,
+)
 
 DRAINED = MOST_COUNTERS
 """The counter of a list that a wait for everything made."""

@@ -23,15 +23,13 @@ from wavescope.analyze.ops.op_labels import op_labels
 from wavescope.analyze.phases import PhaseAssignment, phases_of
 from wavescope.analyze.steps import StepOptions, Steps, steps_of
 from wavescope.arrays import Array
-from wavescope.arrays.coded_columns import code_counts
-from wavescope.arrays.distinct_values import index_type
-from wavescope.arrays.group_statistics import group_sums
+from wavescope.arrays.coded_columns import code_counts, index_type
+from wavescope.arrays.groups import group_sums
 from wavescope.arrays.intervals import lengths_ns
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Finding, Severity
 from wavescope.model.trace import Trace, TraceTable
-from wavescope.names.kernel_meaning import CategoryRules
-from wavescope.names.kernel_names import short_name
+from wavescope.names.kernel_names import CategoryRules, short_name
 
 MOST_POINTS = 1.0
 """Percentage points by which coverage may differ before it matters."""

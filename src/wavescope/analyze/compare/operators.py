@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.ops.op_links import op_links
 from wavescope.arrays import Array
-from wavescope.arrays.distinct_values import distinct
+from wavescope.arrays.coded_columns import distinct
 from wavescope.model.trace import Trace, TraceTable
 
 Numbers = npt.NDArray[np.int64]

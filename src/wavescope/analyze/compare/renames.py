@@ -22,7 +22,7 @@ from wavescope.analyze.compare.figures import FigureOptions, Figures, TraceFigur
 from wavescope.analyze.compare.operators import NO_OPERATOR, NOT_RECORDED, op_sequence
 from wavescope.arrays import Array
 from wavescope.model.trace import Trace
-from wavescope.names.kernel_meaning import OTHER, meaning_of
+from wavescope.names.kernel_names import OTHER, meaning_of
 
 FloatArray = npt.NDArray[np.float64]
 SharesByText = Mapping[str, FloatArray]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from wavescope.analyze.compare.effects import TestOptions
 from wavescope.analyze.compare.figures import FigureOptions, TraceFigures, coverage_percent
 from wavescope.analyze.steps import Steps
-from wavescope.arrays.distinct_values import distinct
+from wavescope.arrays.coded_columns import distinct
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.model.trace import Trace
 

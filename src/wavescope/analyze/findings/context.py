@@ -17,8 +17,8 @@ from wavescope.analyze.ops.utilization import GpuUtilization, gpu_utilizations
 from wavescope.analyze.phases import PhaseAssignment, phases_of
 from wavescope.analyze.quick_findings import DEFAULT_THRESHOLDS, Thresholds
 from wavescope.arrays import Array
-from wavescope.arrays.distinct_values import index_type
-from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
+from wavescope.arrays.coded_columns import index_type
+from wavescope.arrays.groups import GroupStatistics, group_statistics
 from wavescope.arrays.intervals import sum_of_lengths_ns
 from wavescope.model.op_kinds import OpClass, OpKind
 from wavescope.model.trace import Trace

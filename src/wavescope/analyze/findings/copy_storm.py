@@ -10,8 +10,7 @@ from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.ops.categories import meaning_of_label
 from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.model.result import Finding, Severity
-from wavescope.names.kernel_meaning import COPY_FILL
-from wavescope.names.kernel_names import short_name
+from wavescope.names.kernel_names import COPY_FILL, short_name
 from wavescope.units import count_text, duration_text
 
 ID = "copy-storm"

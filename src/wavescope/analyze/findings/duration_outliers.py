@@ -17,8 +17,7 @@ from wavescope.analyze.ops.categories import meaning_of_label
 from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.arrays.coded_columns import blocks, looked_up
 from wavescope.model.result import Finding, Severity
-from wavescope.names.kernel_meaning import COPY_FILL
-from wavescope.names.kernel_names import short_name
+from wavescope.names.kernel_names import COPY_FILL, short_name
 from wavescope.units import duration_text
 
 ID = "duration-outliers"

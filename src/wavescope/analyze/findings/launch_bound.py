@@ -12,7 +12,7 @@ from wavescope.analyze.findings.same_shape_calls import nearest_rank_median
 from wavescope.analyze.quick_findings.evidence_sql import gaps_sql
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import code_counts, looked_up
-from wavescope.arrays.group_statistics import group_sums
+from wavescope.arrays.groups import group_sums
 from wavescope.model.result import Finding, Severity
 from wavescope.units import counted, duration_text
 

@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.quick_findings import evidence_sql
-from wavescope.arrays.coded_columns import code_counts
-from wavescope.arrays.distinct_values import distinct, paired
-from wavescope.arrays.group_statistics import group_sums
+from wavescope.arrays.coded_columns import code_counts, distinct, paired
+from wavescope.arrays.groups import group_sums
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.result import Finding, Severity
 from wavescope.names.kernel_names import short_name

@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.quick_findings import evidence_sql
-from wavescope.arrays.coded_columns import code_counts
-from wavescope.arrays.distinct_values import paired
-from wavescope.arrays.row_groups import grouped_rows
+from wavescope.arrays.coded_columns import code_counts, paired
+from wavescope.arrays.groups import grouped_rows
 from wavescope.model.result import Finding, Severity
 from wavescope.names.kernel_names import short_name
 from wavescope.units import count_text, duration_text

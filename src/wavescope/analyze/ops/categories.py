@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays.coded_columns import code_counts, looked_up
-from wavescope.arrays.group_statistics import group_sums
+from wavescope.arrays.groups import group_sums
 from wavescope.model.op_kinds import OpKind, kind_of_type
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace
-from wavescope.names.kernel_meaning import (
+from wavescope.names.kernel_names import (
     CATEGORIES,
     COPY_FILL,
     OTHER,

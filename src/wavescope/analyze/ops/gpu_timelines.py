@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays import Array
+from wavescope.arrays.groups import grouped_rows
 from wavescope.arrays.interval_union import covered_ns, stretches_of_runs
 from wavescope.arrays.intervals import Times, sorted_times, sum_of_lengths_ns
-from wavescope.arrays.row_groups import grouped_rows
 from wavescope.model.op_kinds import OpClass, OpKind, kind_of_type
 from wavescope.model.trace import Trace
 

@@ -10,12 +10,10 @@ import numpy.typing as npt
 
 from wavescope.analyze.ops.categories import meaning_of_label
 from wavescope.arrays import Array
-from wavescope.arrays.coded_columns import looked_up
-from wavescope.arrays.distinct_values import distinct, index_type
+from wavescope.arrays.coded_columns import distinct, index_type, looked_up
 from wavescope.model.op_kinds import OpKind, kind_of_type
 from wavescope.model.trace import Trace, TraceTable
-from wavescope.names.kernel_meaning import KernelMeaning
-from wavescope.names.kernel_names import short_name
+from wavescope.names.kernel_names import KernelMeaning, short_name
 
 NO_NAME = "(no name)"
 

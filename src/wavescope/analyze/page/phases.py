@@ -8,7 +8,7 @@ from wavescope.analyze.phases import OUTSIDE, PhaseAssignment, PhaseSource
 from wavescope.analyze.timeline import Colouring
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import looked_up
-from wavescope.arrays.group_statistics import group_sums
+from wavescope.arrays.groups import group_sums
 
 __all__ = ["OUTSIDE", "REST", "phase_colouring"]
 

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from wavescope.analyze.ops.op_labels import NamedOps
 from wavescope.analyze.timeline import Colouring
 from wavescope.arrays import Array
-from wavescope.arrays.distinct_values import distinct
-from wavescope.arrays.group_statistics import group_sums
+from wavescope.arrays.coded_columns import distinct
+from wavescope.arrays.groups import group_sums
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
-from wavescope.names.kernel_meaning import COMMUNICATION
+from wavescope.names.kernel_names import COMMUNICATION
 
 
 class SharedTime(NamedTuple):

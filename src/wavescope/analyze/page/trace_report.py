@@ -28,7 +28,7 @@ from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import looked_up
 from wavescope.model.result import Finding, Result
 from wavescope.model.trace import Trace
-from wavescope.names.kernel_meaning import ATTENTION
+from wavescope.names.kernel_names import ATTENTION
 
 _OP_COLUMNS = ("id", "gpu", "queue", "start_ns", "end_ns", "name", "type", "process", "marker")
 """What all parts of a report need, read in one pass over the file."""

@@ -24,7 +24,7 @@ from wavescope.analyze.phases.name_signs import PhaseRules
 from wavescope.analyze.phases.paths import NO_PATH, Path, PathTree
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import looked_up
-from wavescope.arrays.group_statistics import group_sums
+from wavescope.arrays.groups import group_sums
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.trace import Trace
 

@@ -12,14 +12,12 @@ import numpy.typing as npt
 from wavescope.analyze.ops.categories import meaning_of_label
 from wavescope.analyze.ops.op_labels import op_labels
 from wavescope.analyze.phases.paths import NO_PATH, PathTree
-from wavescope.arrays.coded_columns import code_counts
-from wavescope.arrays.distinct_values import index_type
-from wavescope.arrays.group_statistics import group_sums
+from wavescope.arrays.coded_columns import code_counts, index_type
+from wavescope.arrays.groups import group_sums
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import ResultColumn, Unit, Value
 from wavescope.model.trace import Trace
-from wavescope.names.kernel_meaning import CategoryRules, KernelMeaning
-from wavescope.names.kernel_names import short_name
+from wavescope.names.kernel_names import CategoryRules, KernelMeaning, short_name
 
 _TABLE_CELLS = 1 << 22
 """Up to so many pairs of path and kernel are counted in a table, more are found by sorting."""

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.errors import UsageError
-from wavescope.model.rules_document import RulesDocument
-from wavescope.names import kernel_meaning, kernel_names
+from wavescope.model.toml_files import RulesDocument, packaged_toml
+from wavescope.names import kernel_names as kernel_meaning
 from wavescope.names.demangle import demangle
 from wavescope.names.kernel_names import LONGEST_MATCHED
 
@@ -109,7 +109,7 @@ class PhaseRules:
 @functools.lru_cache(maxsize=1)
 def built_in_rules() -> PhaseRules:
     """The rules that come with the package."""
-    document = kernel_names.built_in_rules("analyze", "phases", "rules", "found_phases.toml")
+    document = packaged_toml("analyze", "phases", "rules", "found_phases.toml")
     return PhaseRules(
         tuple(
             PhaseRule(re.compile(rule["match"]), NamedPhase(rule["phase"]), rule.get("weight", 1.0))

@@ -22,7 +22,8 @@ from wavescope.analyze.markers import MarkerRanges, TraceRanges
 from wavescope.analyze.ops.op_labels import NO_NAME
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.strings import StringTable
-from wavescope.names.kernel_names import LONGEST_MATCHED, built_in_rules
+from wavescope.model.toml_files import packaged_toml
+from wavescope.names.kernel_names import LONGEST_MATCHED
 
 # A number that stands by itself or ends the text; `fp8` and `bf16` are no counters.
 _NUMBER = re.compile(
@@ -59,7 +60,7 @@ def _name_by_rule(text: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _rules() -> tuple[tuple[re.Pattern[str], str], ...]:
-    document = built_in_rules("analyze", "phases", "rules", "marker_names.toml")
+    document = packaged_toml("analyze", "phases", "rules", "marker_names.toml")
     return tuple((re.compile(rule["match"]), rule["name"]) for rule in document["rule"])
 
 

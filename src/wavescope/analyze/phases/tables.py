@@ -23,7 +23,7 @@ from wavescope.analyze.phases.kernels import KERNEL_COLUMNS, kernel_rows, phase_
 from wavescope.analyze.phases.marked import MarkedPhases, PathFacts, marked_phases
 from wavescope.analyze.phases.name_signs import PhaseRules
 from wavescope.analyze.phases.paths import Path, PhaseScope
-from wavescope.arrays.group_statistics import nearest_rank
+from wavescope.arrays.groups import nearest_rank
 from wavescope.arrays.interval_union import group_unions_ns
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import OpKind
@@ -40,7 +40,7 @@ from wavescope.model.result import (
 )
 from wavescope.model.selection import compiled
 from wavescope.model.trace import Trace
-from wavescope.names.kernel_meaning import CategoryRules
+from wavescope.names.kernel_names import CategoryRules
 
 MUCH_UNCLASSIFIED_PERCENT = 20.0
 BY_STRUCTURE = "by names and structure, no markers used"

@@ -4,11 +4,15 @@
 """
 
 from wavescope.analyze.quick_findings import evidence_sql
-from wavescope.analyze.quick_findings.clock_inversion import clock_inversion
-from wavescope.analyze.quick_findings.exposed_communication import exposed_communication
-from wavescope.analyze.quick_findings.gpu_idle import gpu_idle, idle_finding, idle_share_percent
-from wavescope.analyze.quick_findings.input_repaired import input_repaired
-from wavescope.analyze.quick_findings.small_gaps import small_gaps
+from wavescope.analyze.quick_findings.figure_findings import (
+    clock_inversion,
+    exposed_communication,
+    gpu_idle,
+    idle_finding,
+    idle_share_percent,
+    input_repaired,
+    small_gaps,
+)
 from wavescope.analyze.quick_findings.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 __all__ = [

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from wavescope.analyze.ops.op_labels import OpLabels, op_labels
 from wavescope.arrays import Array
-from wavescope.arrays.distinct_values import distinct, paired
+from wavescope.arrays.coded_columns import distinct, paired
+from wavescope.arrays.groups import RowGroups, grouped_rows
 from wavescope.arrays.intervals import Times, elapsed_ns, is_sorted
-from wavescope.arrays.row_groups import RowGroups, grouped_rows
 from wavescope.model.op_kinds import OpClass, OpKind
 from wavescope.model.trace import Trace, TraceTable
 

@@ -29,8 +29,9 @@ from wavescope.analyze.steps.repetition import (
     repetitions,
     running_signatures,
 )
+from wavescope.model.toml_files import packaged_toml
 from wavescope.names.demangle import demangle
-from wavescope.names.kernel_names import LONGEST_MATCHED, built_in_rules
+from wavescope.names.kernel_names import LONGEST_MATCHED
 
 
 class StepRole(enum.IntEnum):
@@ -48,7 +49,7 @@ class _RoleRule(NamedTuple):
 
 @functools.lru_cache(maxsize=1)
 def _rules() -> tuple[_RoleRule, ...]:
-    document = built_in_rules("analyze", "steps", "rules", "step_roles.toml")
+    document = packaged_toml("analyze", "steps", "rules", "step_roles.toml")
     return tuple(
         _RoleRule(re.compile(rule["match"]), StepRole[rule["role"].upper()])
         for rule in document["role"]

@@ -13,7 +13,7 @@ from wavescope.analyze.steps.repetition import Positions
 from wavescope.analyze.steps.step_times import LaneStepTimes, StepKindTimes
 from wavescope.analyze.steps.trace_steps import Steps
 from wavescope.arrays import Array
-from wavescope.arrays.group_statistics import nearest_rank
+from wavescope.arrays.groups import nearest_rank
 from wavescope.model.result import (
     ColumnOf,
     Finding,

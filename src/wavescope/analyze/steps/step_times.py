@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.steps.lane_steps import LaneSteps
 from wavescope.analyze.steps.repetition import FEWEST_REPEATS, Positions
-from wavescope.arrays.group_statistics import nearest_rank
+from wavescope.arrays.groups import nearest_rank
 
 Flags = npt.NDArray[np.bool_]
 

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from wavescope.analyze.ops.op_links import op_links, rows_of_ids
 from wavescope.analyze.summary.kernels import Scope, ScopeIndex, combine, scope_index
-from wavescope.arrays.distinct_values import distinct
-from wavescope.arrays.group_statistics import group_statistics
+from wavescope.arrays.coded_columns import distinct
+from wavescope.arrays.groups import group_statistics
 from wavescope.model import columns as declared
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import OpKind

@@ -26,8 +26,8 @@ from wavescope.analyze.summary.kernels import (
     scope_index,
     statistics_rows,
 )
-from wavescope.arrays.distinct_values import distinct, paired
-from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
+from wavescope.arrays.coded_columns import distinct, paired
+from wavescope.arrays.groups import GroupStatistics, group_statistics
 from wavescope.errors import UsageError
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace, TraceTable

@@ -17,14 +17,13 @@ import numpy.typing as npt
 from wavescope.analyze.ops.categories import meaning_of_label
 from wavescope.analyze.ops.op_labels import OpLabels, op_labels
 from wavescope.arrays import Array
-from wavescope.arrays.distinct_values import distinct, index_type, paired
-from wavescope.arrays.group_statistics import GroupStatistics, group_statistics
+from wavescope.arrays.coded_columns import distinct, index_type, paired
+from wavescope.arrays.groups import GroupStatistics, group_statistics
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace, TraceTable
-from wavescope.names.kernel_meaning import CategoryRules
-from wavescope.names.kernel_names import NamedKernel, NameRules, short_name
+from wavescope.names.kernel_names import CategoryRules, NamedKernel, NameRules, short_name
 
 
 class KernelNaming(str, enum.Enum):

@@ -14,7 +14,7 @@ from wavescope.analyze.summary.host_side import host_calls, launch_latency
 from wavescope.analyze.summary.kernels import KernelSummaryOptions, kernel_summary
 from wavescope.model.result import Result, Value
 from wavescope.model.trace import Trace
-from wavescope.names.kernel_meaning import CategoryRules
+from wavescope.names.kernel_names import CategoryRules
 
 _OP_COLUMNS = ("gpu", "queue", "start_ns", "end_ns", "name", "type")
 

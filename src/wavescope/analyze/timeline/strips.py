@@ -18,8 +18,8 @@ from wavescope.analyze.ops.gpu_timelines import GpuTimeline, SortedOps
 from wavescope.analyze.timeline.marker_lanes import MarkerLanes, marker_lanes
 from wavescope.analyze.timeline.time_bins import BinTimes, TimeGrid, coarser, time_in_bins
 from wavescope.arrays.coded_columns import code_counts, looked_up
+from wavescope.arrays.groups import grouped_rows
 from wavescope.arrays.intervals import Times, stretches_of_sorted
-from wavescope.arrays.row_groups import grouped_rows
 from wavescope.model.columns import QUEUES
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace

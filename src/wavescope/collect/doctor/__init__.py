@@ -1,13 +1,13 @@
 """What works on this machine, and how to get what is missing; works without NumPy, too."""
 
-from wavescope.collect.doctor.preflight import (
+from wavescope.collect.doctor.check import (
     Check,
     CheckState,
     analysis_works,
-    checked_machine,
     profiling_states,
     recording_state,
 )
+from wavescope.collect.doctor.preflight import checked_machine
 
 __all__ = [
     "Check",

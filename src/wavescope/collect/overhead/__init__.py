@@ -1,6 +1,5 @@
-"""What recording costs: a program run in turns, alone and recorded; files of the results."""
+"""What recording costs: runs of a program in every mode, taken turn by turn."""
 
 from wavescope.collect.overhead.arms import measured_arms
-from wavescope.collect.overhead.file import load_runs, save_runs
 
-__all__ = ["load_runs", "measured_arms", "save_runs"]
+__all__ = ["measured_arms"]

@@ -1,6 +1,7 @@
 """Records a program: runs it with the collector inside, and makes a trace of what it left."""
 
 from wavescope.collect.recording.dormant import DormantRun, run_dormant
+from wavescope.collect.recording.injection import collector_self_test
 from wavescope.collect.recording.recorder import (
     RecordedRun,
     Recording,
@@ -9,7 +10,6 @@ from wavescope.collect.recording.recorder import (
     recovered,
     run_recorded,
 )
-from wavescope.collect.recording.self_test import collector_self_test
 
 __all__ = [
     "DormantRun",

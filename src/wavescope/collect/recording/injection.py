@@ -1,15 +1,22 @@
-"""The environment of a recorded program: what the user had, and what loads the collector."""
+"""The environment of a recorded program, which loads the collector, and a trial of both."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wavescope.collect.libraries import with_word
+from wavescope.collect.libraries import is_loadable, linked, required_collector, with_word
 from wavescope.collect.record_options import OtherTools, RecordOptions
 from wavescope.collect.recording.obstacles import without_other_tools
 from wavescope.collect.torch_ranges import torch_ranges_environment
+from wavescope.errors import WavescopeError
+from wavescope.formats.session.reading import open_session
+from wavescope.model.columns import MARKERS
 
 SESSION_VARIABLE = "WAVESCOPE_OUTPUT"
 _OWN_VARIABLES = (
@@ -60,3 +67,40 @@ def _settings(options: RecordOptions, session: Path) -> dict[str, str]:
         "WAVESCOPE_DURATION_MS": "" if options.duration_ms is None else str(options.duration_ms),
     }
     return {name: value for name, value in given.items() if value}
+
+
+_MARK = "wavescope self test"
+_PROGRAM = f"import ctypes; ctypes.CDLL(None).roctxMarkA({_MARK.encode()!r})"
+
+
+def collector_self_test() -> str:
+    """What is wrong with the collector, or nothing."""
+    with tempfile.TemporaryDirectory(prefix="wavescope-") as folder:
+        session = Path(folder) / "session"
+        session.mkdir()
+        try:
+            collector = required_collector()
+            if not is_loadable(collector):
+                collector = linked(collector, Path(folder))
+            injection = Injection(collector, session)
+            options = RecordOptions((sys.executable,), Path(folder) / "trace.db")
+            environment = injected_environment(options, os.environ, injection)
+            done = _run(environment)
+            if done.returncode:
+                return f"a recorded program failed: {done.stderr.strip()[-200:]}"
+            with open_session(session) as source:
+                rows = sum(len(batch["id"]) for batch in source.batches(MARKERS, ("id",)))
+        except (WavescopeError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    return "" if rows == 1 else f"{rows} marks were recorded instead of 1"
+
+
+def _run(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-S", "-c", _PROGRAM],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )

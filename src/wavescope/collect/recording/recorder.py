@@ -29,7 +29,7 @@ from wavescope.collect.running_sessions import (
 from wavescope.collect.runtimes import chosen_runtime, command_on
 from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
-from wavescope.formats.files import replaced, require_free
+from wavescope.files import replaced, require_free
 from wavescope.formats.session.folder import (
     KERNEL_FILTER,
     RECENT_PART,

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from wavescope.errors import UsageError
-from wavescope.package_files import package_file
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from wavescope.model.toml_files import packaged_toml
 
 
 @dataclass(frozen=True)
@@ -96,10 +90,7 @@ class Catalogue:
 @cache
 def catalogue() -> Catalogue:
     """The runtimes that wavescope knows."""
-    path = package_file("collect", "runtimes", "runtimes.toml")
-    assert path is not None, "runtimes.toml is installed with the package"
-    with path.open("rb") as stream:
-        return _catalogue(tomllib.load(stream))
+    return _catalogue(packaged_toml("collect", "runtimes", "runtimes.toml"))
 
 
 def _catalogue(document: dict[str, Any]) -> Catalogue:

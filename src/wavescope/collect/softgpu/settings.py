@@ -7,20 +7,13 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from wavescope.collect.softgpu.options import MAXIMUM_GPUS, SoftGpuOptions
-from wavescope.errors import MachineError, UsageError
-from wavescope.package_files import package_file
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
+from wavescope.errors import UsageError
+from wavescope.model.toml_files import packaged_toml
 
 _DEFAULT_CHIP = "gfx90a"
 _MIB = 1 << 20
@@ -57,13 +50,7 @@ class Chip:
 @lru_cache(maxsize=1)
 def chips() -> dict[str, Chip]:
     """All chips by name."""
-    path = package_file("collect", "softgpu", "chips.toml")
-    if path is None:
-        raise MachineError(
-            "this installation lacks the chips of the software GPU",
-            hint="pip install --force-reinstall wavescope",
-        )
-    sections = tomllib.loads(path.read_text(encoding="utf-8"))
+    sections = packaged_toml("collect", "softgpu", "chips.toml")
     base = sections.pop("base")
     return {name: Chip(**{**base, **section}) for name, section in sections.items()}
 

@@ -29,7 +29,7 @@ from wavescope.collect.windows.recorded_window import (
     stop_window,
 )
 from wavescope.errors import MachineError, UsageError
-from wavescope.formats.files import replaced, require_free
+from wavescope.files import replaced, require_free
 from wavescope.formats.session.layout import OPS
 from wavescope.formats.session.reading import Window, open_session
 from wavescope.formats.session.spent_records import forget_finished, forget_ops, opened_stream

@@ -13,7 +13,7 @@ from pathlib import Path
 from wavescope.collect.recent_part import boottime_ns, kept_still
 from wavescope.collect.running_sessions import ControlPage, pages_of
 from wavescope.errors import UsageError
-from wavescope.formats.files import replaced
+from wavescope.files import replaced
 from wavescope.formats.session.folder import SESSION_FACTS
 from wavescope.formats.session.layout import (
     CALLS,
@@ -24,8 +24,7 @@ from wavescope.formats.session.layout import (
     OPS,
     TEXT_SUFFIX,
 )
-from wavescope.formats.session.reading import open_session
-from wavescope.formats.session.recent_windows import recent_windows
+from wavescope.formats.session.reading import open_session, recent_windows
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, no_progress
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.native import columns_library, pointer
-from wavescope.native.structures import WaveColumnPointers, WaveValues
+from wavescope.native import WaveColumnPointers, WaveValues, columns_library, pointer
 
 ABSENT = -(2**63)
 _PADDING = bytes(32)

@@ -11,6 +11,7 @@ import numpy as np
 from wavescope.arrays import Array
 from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
+from wavescope.files import ByteStream
 from wavescope.formats.chrome.event_batch import (
     ARGUMENTS,
     BATCH_EVENTS,
@@ -20,10 +21,18 @@ from wavescope.formats.chrome.event_batch import (
     EventTables,
     MalformedEventsError,
 )
-from wavescope.formats.files import ByteStream
-from wavescope.native import columns_library, pointer
-from wavescope.native.pointers import Handle, Int64, Size, bytes_at, pointers, texts_at
-from wavescope.native.structures import ChromeColumns, ChromeCounts
+from wavescope.native import (
+    ChromeColumns,
+    ChromeCounts,
+    Handle,
+    Int64,
+    Size,
+    bytes_at,
+    columns_library,
+    pointer,
+    pointers,
+    texts_at,
+)
 
 _BLOCK_BYTES = 1 << 20
 _NEED_INPUT, _BATCH_FULL, _END, _ERROR = range(4)

@@ -1,15 +1,31 @@
-"""Which call caused which op, for files of any size."""
+"""Which call caused which op, for files of any size: by a number that both carry, or by arrows.
+
+Our own exports write each arrow directly after its slice. In files of other tools that write no
+correlation ids, an arrow begins in the innermost call, and ends in the innermost op, that its
+thread or queue is in at that time. Of several begins with one id the last before the end counts,
+else the first; of several arrows to one op the one whose end is written first.
+
+Arrows and slices are grouped into buckets of time; slices that are still open at the end of a
+bucket are carried over to the next one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.partitioned_rows import PartitionedRows
+from wavescope.arrays import Array
+from wavescope.arrays.nesting import containing_range
+from wavescope.arrays.partitioned_rows import PartitionedRows, Records
 from wavescope.closing import Closing
-from wavescope.model.columns import UNKNOWN
+from wavescope.formats.chrome.event_batch import ID_NONE, ID_NUMBER, ID_TEXT, EventBatch
+from wavescope.model.columns import UNKNOWN, Table
+from wavescope.model.source import Batch, TraceSource
+from wavescope.model.time_sample import TimeSample
 
 _PREFERENCE_BITS = 2
 _KEY_LIMIT = 1 << (62 - _PREFERENCE_BITS)
@@ -129,3 +145,233 @@ def has_key(key: Int64s) -> npt.NDArray[np.bool_]:
     """Rows with a usable number: profilers count from 1."""
     usable: npt.NDArray[np.bool_] = (key > 0) & (key < _KEY_LIMIT)
     return usable
+
+
+POINT_COLUMNS: list[tuple[str, type[np.generic]]] = [
+    ("id", np.int64),
+    ("is_text", np.bool_),
+    ("order", np.int64),
+    ("process", np.int64),
+    ("thread", np.int64),
+    ("start_ns", np.int64),
+]
+FLOW_START = ord("s")
+FLOW_END = ord("f")
+_TIME_COLUMNS: list[tuple[str, type[np.generic]]] = [("id", np.int64), ("start_ns", np.int64)]
+_END_COLUMNS: list[tuple[str, type[np.generic]]] = [("order", np.int64), ("op", np.int32)]
+_ID_PARTITIONS = 64
+
+Mask = npt.NDArray[np.bool_]
+_COMPLETE_PHASE = ord("X")
+_TRACK = ("process", "thread", "start_ns")
+
+
+@dataclass(frozen=True)
+class SliceTable:
+    """A table of slices: what is drawn on tracks."""
+
+    source: TraceSource
+    table: Table
+    columns: tuple[str, ...]
+    """What is wanted of a slice, with `thread`, which is part of its track."""
+    process_column: str
+    process_numbers: Callable[[Array], Array]
+    """The processes that the values of that column stand for, as points state them."""
+
+    def batches(self) -> Iterator[Batch]:
+        """The columns, start, end and process of all slices."""
+        wanted = (*self.columns, self.process_column, "start_ns", "end_ns")
+        for batch in self.source.batches(self.table, tuple(dict.fromkeys(wanted))):
+            track_process = self.process_numbers(batch[self.process_column])
+            # A zero-length slice must be hit too.
+            end_ns = np.maximum(batch["end_ns"], batch["start_ns"] + 1)
+            columns = {name: batch[name] for name in (*self.columns, "start_ns")}
+            yield {**columns, "end_ns": end_ns, "track_process": track_process}
+
+    @property
+    def record(self) -> list[tuple[str, npt.DTypeLike]]:
+        """The types of those columns."""
+        names = (*self.columns, "start_ns", "end_ns")
+        stored = [(name, self.table.column(name).type.dtype) for name in names]
+        return [*stored, ("track_process", np.int64)]
+
+
+def touched_slices(
+    points: PartitionedRows, slices: SliceTable
+) -> Iterator[tuple[Records, Records]]:
+    """The points in slices, in pieces, each with the innermost slice that it touches."""
+    edges = _bucket_edges(points, slices)
+    with (
+        PartitionedRows(POINT_COLUMNS, memory_limit_bytes=LINKS_BYTES) as dealt_points,
+        PartitionedRows(slices.record, memory_limit_bytes=LINKS_BYTES) as dealt_slices,
+    ):
+        for piece in points.pieces(0):
+            dealt_points.add_records(_bucket(edges, piece["start_ns"]), piece)
+        for batch in slices.batches():
+            dealt_slices.add(_bucket(edges, batch["start_ns"]), **batch)
+        still_open = dealt_slices.partition(-1)
+        for number in range(len(edges) + 1):
+            near = np.concatenate((still_open, dealt_slices.partition(number)))
+            yield _touched(dealt_points.partition(number), near)
+            still_open = near[near["end_ns"] > edges[number]] if number < len(edges) else near[:0]
+
+
+def _bucket_edges(points: PartitionedRows, slices: SliceTable) -> Array:
+    sample = TimeSample()
+    for piece in points.pieces(0):
+        sample.add(piece["start_ns"])
+    for batch in slices.source.batches(slices.table, ("start_ns",)):
+        sample.add(batch["start_ns"])
+    return sample.bucket_edges()
+
+
+def _bucket(edges: Array, start_ns: Array) -> npt.NDArray[np.intp]:
+    return np.searchsorted(edges, start_ns, side="right")
+
+
+def _touched(points: Records, slices: Records) -> tuple[Records, Records]:
+    processes = np.concatenate((slices["track_process"], points["process"]))
+    threads = np.concatenate((slices["thread"], points["thread"]))
+    thread_count, thread = _numbered(threads)
+    tracks = _numbered(processes)[1] * thread_count + thread
+    touched = containing_range(
+        points["start_ns"],
+        slices["start_ns"],
+        slices["end_ns"],
+        lanes=tracks[: len(slices)],
+        time_lanes=tracks[len(slices) :],
+    )
+    hit = touched >= 0
+    return points[hit], slices[touched[hit]]
+
+
+def _numbered(values: Array) -> tuple[int, npt.NDArray[np.intp]]:
+    """How many different values there are, and which of them each one is."""
+    different, numbers = np.unique(values, return_inverse=True)
+    return len(different), numbers.reshape(-1)
+
+
+class FlowArrows(Closing):
+    """Collects begins and ends of arrows; joins them once all slices are there."""
+
+    def __init__(self) -> None:
+        self._points = {phase: _rows(POINT_COLUMNS) for phase in (FLOW_START, FLOW_END)}
+
+    def close(self) -> None:
+        for points in self._points.values():
+            points.close()
+
+    def add(self, batch: EventBatch, is_flow: Mask, numbers: Int64s, base_ns: int) -> None:
+        """The arrows of `batch`; `numbers` are those of the process and thread keys."""
+        for phase, points in self._points.items():
+            mask = (batch["phase"] == phase) & is_flow & (batch["id_kind"] != ID_NONE)
+            rows = np.flatnonzero(mask)
+            first = len(points)
+            points.add(
+                np.zeros(len(rows), np.int8),
+                id=batch["id"][rows],
+                is_text=batch["id_kind"][rows] == ID_TEXT,
+                order=np.arange(first, first + len(rows)),
+                process=numbers[batch["process"][rows]],
+                thread=numbers[batch["thread"][rows]],
+                start_ns=batch["start_ns"][rows] + base_ns,
+            )
+
+    @property
+    def found(self) -> bool:
+        """Whether there are both begins and ends of arrows."""
+        return all(len(points) for points in self._points.values())
+
+    def join(self, links: Links, calls: SliceTable, ops: SliceTable) -> None:
+        """Add the calls and ops at the ends of each arrow."""
+        with (
+            _rows([*_TIME_COLUMNS, *CAUSE_COLUMNS]) as begins,
+            _rows([*_TIME_COLUMNS, *_END_COLUMNS]) as ends,
+            _rows([*_END_COLUMNS, *CAUSE_COLUMNS]) as arrows,
+        ):
+            for points, touched in touched_slices(self._points[FLOW_START], calls):
+                causes = {name: touched[name] for name in ("name", "process", "thread")}
+                times = {name: points[name] for name in ("id", "start_ns")}
+                begins.add(_id_partition(points), **times, call=touched["id"], **causes)
+            for points, touched in touched_slices(self._points[FLOW_END], ops):
+                times = {name: points[name] for name in ("id", "start_ns", "order")}
+                ends.add(_id_partition(points), **times, op=touched["id"])
+            for begin, end in _matches(begins, ends):
+                causes = {name: begin[name] for name, _ in CAUSE_COLUMNS}
+                arrows.add(op_partition(end["op"]), order=end["order"], op=end["op"], **causes)
+            for number in arrows.numbers():
+                part = arrows.partition(number)
+                part = part[np.argsort(part["order"], kind="stable")]
+                chosen = part[np.unique(part["op"], return_index=True)[1]]
+                links.add(chosen["op"], OpCauses(*(chosen[name] for name, _ in CAUSE_COLUMNS)))
+
+
+def _rows(columns: list[tuple[str, type[np.generic]]]) -> PartitionedRows:
+    return PartitionedRows(columns, memory_limit_bytes=LINKS_BYTES)
+
+
+def _id_partition(points: Records) -> Int64s:
+    """Equal ids are in one partition; the same id as a number and as a text are two arrows."""
+    partition: Int64s = points["id"] % _ID_PARTITIONS * 2 + points["is_text"]
+    return partition
+
+
+def _matches(begins: PartitionedRows, ends: PartitionedRows) -> Iterator[tuple[Records, Records]]:
+    """Begins and ends of the same arrows, partition by partition."""
+    for number in ends.numbers():
+        begin, end = begins.partition(number), ends.partition(number)
+        if not len(begin):
+            continue
+        begin = begin[np.lexsort((begin["start_ns"], begin["id"]))]
+        first = np.searchsorted(begin["id"], end["id"])
+        first[first == len(begin)] = 0
+        found = begin["id"][first] == end["id"]
+        end, first = end[found], first[found]
+        yield begin[np.maximum(first, _last_before(begin, end))], end
+
+
+def _last_before(begin: Records, end: Records) -> Int64s:
+    """Of each end the place of the last begin, in order of (id, time), that is not after it."""
+    is_end = np.arange(len(begin) + len(end)) >= len(begin)
+    keys = [np.concatenate((begin[name], end[name])) for name in ("start_ns", "id")]
+    order = np.lexsort((is_end, *keys))
+    is_end = is_end[order]
+    place = np.empty(len(end), np.int64)
+    place[order[is_end] - len(begin)] = np.cumsum(~is_end)[is_end] - 1
+    return place
+
+
+class SliceArrows:
+    """Arrows that follow directly after the slice at their end, as our own exporter writes them."""
+
+    def __init__(self, links: KeyedLinks) -> None:
+        self._links = links
+        self._last = dict.fromkeys(("call", "op", "name", *_TRACK), UNKNOWN)
+        """The last slice of the batch before."""
+
+    def add(self, batch: EventBatch, call: Int64s, op: Int64s) -> Mask:
+        """Take the arrows at slices; which events of the batch they are.
+
+        `call` and `op` are the ids that the events became, UNKNOWN for what they are not.
+        """
+        phase = batch["phase"]
+        before = np.arange(1, batch.rows + 1)
+        before = np.maximum.accumulate(np.where(phase == _COMPLETE_PHASE, before, 0))
+        slices = {"call": call, "op": op, **{name: batch[name] for name in ("name", *_TRACK)}}
+        slices = {
+            name: np.concatenate(([self._last[name]], values)) for name, values in slices.items()
+        }
+        self._last = {name: int(values[before[-1]]) for name, values in slices.items()}
+        is_arrow = (batch["id_kind"] == ID_NUMBER) & has_key(batch["id"])
+        for name in _TRACK:
+            is_arrow &= slices[name][before] == batch[name]
+        starts = np.flatnonzero(is_arrow & (phase == FLOW_START) & (slices["call"][before] >= 0))
+        ends = np.flatnonzero(is_arrow & (phase == FLOW_END) & (slices["op"][before] >= 0))
+        cause = OpCauses(
+            *(slices[name][before[starts]] for name in ("call", "name", "process", "thread"))
+        )
+        self._links.add_calls(batch["id"][starts], np.zeros(len(starts), np.int8), cause)
+        self._links.add_ops(batch["id"][ends], slices["op"][before[ends]])
+        taken = np.zeros(batch.rows, np.bool_)
+        taken[starts] = taken[ends] = True
+        return taken

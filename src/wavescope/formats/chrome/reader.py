@@ -28,13 +28,6 @@ import numpy.typing as npt
 from wavescope.arrays import Array
 from wavescope.closing import Closing, on_error
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.chrome.arrows import (
-    FLOW_END,
-    FLOW_START,
-    FlowArrows,
-    SliceArrows,
-    SliceTable,
-)
 from wavescope.formats.chrome.categories import DROPPED_ARGS, PROFILER_SPAN, Role
 from wavescope.formats.chrome.event_batch import (
     BEGIN_PHASE,
@@ -48,9 +41,16 @@ from wavescope.formats.chrome.event_batch import (
     timed,
 )
 from wavescope.formats.chrome.events import EventFile
-from wavescope.formats.chrome.links import KeyedLinks, Links
-from wavescope.formats.chrome.processes import METADATA_PHASE, Writer
-from wavescope.formats.chrome.reading import Reading
+from wavescope.formats.chrome.links import (
+    FLOW_END,
+    FLOW_START,
+    FlowArrows,
+    KeyedLinks,
+    Links,
+    SliceArrows,
+    SliceTable,
+)
+from wavescope.formats.chrome.processes import METADATA_PHASE, Reading, Writer
 from wavescope.formats.chrome.run_facts import add_run_facts
 from wavescope.formats.chrome.trace_rows import HostRows, OpRows
 from wavescope.model.builder import TraceBuilder

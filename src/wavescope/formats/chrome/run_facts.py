@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from wavescope.formats.chrome.event_batch import EventTables
-from wavescope.formats.chrome.processes import Writer
-from wavescope.formats.chrome.reading import Reading
+from wavescope.formats.chrome.processes import Reading, Writer
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
     AGENTS,

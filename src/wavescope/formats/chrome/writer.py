@@ -2,11 +2,13 @@
 
 GPUs and host processes are both processes there, queues and threads both threads. Times are
 relative to the first event, so that readers that keep them as floating point numbers lose nothing;
-`baseTimeNanoseconds` is what to add.
+`baseTimeNanoseconds` is what to add. They are microseconds with exactly three decimals, made from
+integer nanoseconds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -14,15 +16,7 @@ from typing import BinaryIO
 import numpy as np
 import orjson
 
-from wavescope.formats.chrome.encoder import (
-    argument_label,
-    counter_body,
-    encoded_slices,
-    event_body,
-    json_text,
-    metadata_event,
-)
-from wavescope.formats.files import opened_output
+from wavescope.files import opened_output
 from wavescope.formats.registry import ExportOptions
 from wavescope.formats.timeline import (
     EventBody,
@@ -34,10 +28,70 @@ from wavescope.formats.timeline import (
     TrackKind,
     write_timeline,
 )
+from wavescope.model.op_kinds import OpKind, kind_of_type
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource, read_metadata
 from wavescope.names.kernel_names import short_name
+from wavescope.native import columns_library
 from wavescope.version import __version__
+
+_OP_CATEGORIES = {OpKind.KERNEL: "kernel", OpKind.COPY: "gpu_memcpy", OpKind.FILL: "gpu_memset"}
+"""As PyTorch's profiler calls them, so that its readers know kernels and copies."""
+_ARGUMENT_NAMES = {"gpu": "device", "size_bytes": "bytes"}
+_DEFAULT_CATEGORIES = {"op": "op", "call": "call", "marker": "user_annotation"}
+
+
+def json_text(value: str) -> bytes:
+    """A JSON string that is also safe inside an HTML script; unpaired surrogates become '?'."""
+    valid = value.encode("utf-8", "replace").decode()
+    return orjson.dumps(valid).replace(b"<", b"\\u003c")
+
+
+def event_body(event: EventBody) -> bytes:
+    """The repeating part of an event, with its arguments object left open."""
+    category = event.category
+    if event.group == "op":
+        category = _OP_CATEGORIES.get(kind_of_type(event.category), event.category)
+    category = category or _DEFAULT_CATEGORIES[event.group]
+    phase = b'"ph":"i","s":"t"' if event.instant else b'"ph":"X"'
+    arguments = b",".join(
+        argument_label(name) + (b"%d" % value if isinstance(value, int) else json_text(value))
+        for name, value in event.arguments
+    )
+    return b'%s,"name":%s,"cat":%s,"args":{%s' % (
+        phase,
+        json_text(event.name),
+        json_text(category),
+        arguments,
+    )
+
+
+def counter_body(name: str, unit: str, value: int | float) -> bytes:
+    """A sample of the counter `name`, with its arguments object left open."""
+    number = b"%d" % value if isinstance(value, int) else orjson.dumps(value)
+    return b'"ph":"C","name":%s,"args":{"%s":%s' % (json_text(name), unit.encode(), number)
+
+
+def argument_label(name: str) -> bytes:
+    """The key of an argument."""
+    return json_text(_ARGUMENT_NAMES.get(name, name)) + b":"
+
+
+def metadata_event(name: str, pid: int, tid: int, key: str, value: int | str) -> bytes:
+    """A metadata event, such as the name of a thread."""
+    shown = b"%d" % value if isinstance(value, int) else json_text(value)
+    return b'{"ph":"M","pid":%d,"tid":%d,"name":"%s","args":{"%s":%s}}' % (
+        pid,
+        tid,
+        name.encode(),
+        key.encode(),
+        shown,
+    )
+
+
+def encoded_slices(columns: SliceColumns) -> Iterator[memoryview]:
+    """The events of a batch, each after a comma; tracks are tids, processes pids."""
+    return columns.encoded(columns_library().wavescope_chrome_slices)
 
 
 class ChromeWriter:

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from wavescope.errors import UnreadableInputError
+from wavescope.files import ByteStream
 from wavescope.formats.counters.counter_columns import CounterColumns, Wanted
 from wavescope.formats.counters.counter_csv import read_counter_csv
 from wavescope.formats.counters.machine_files import machine_beside
 from wavescope.formats.csv_blocks import column_names
-from wavescope.formats.files import ByteStream
 from wavescope.model.counters import MEMORY_COUNTERS_HINT, CounterTable, counter_name
 from wavescope.model.workload_layout import KERNEL_NAME
 

@@ -8,11 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.formats.perfetto.fields import Annotation, Event
-from wavescope.formats.perfetto.protobuf import DamagedMessageError, fields, signed, varint_at
-from wavescope.native import columns_library, pointer
-from wavescope.native.pointers import Int64
-from wavescope.native.structures import TrackEventColumns
+from wavescope.formats.perfetto.protobuf import (
+    Annotation,
+    DamagedMessageError,
+    Event,
+    fields,
+    signed,
+    varint_at,
+)
+from wavescope.native import Int64, TrackEventColumns, columns_library, pointer
 
 Int64s = npt.NDArray[np.int64]
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from wavescope.formats.perfetto.fields import (
+from wavescope.formats.perfetto.protobuf import (
+    LENGTH,
     TRACE_PACKET,
     WAVESCOPE_DETAILS,
     Clock,
+    DamagedMessageError,
     Defaults,
     Interned,
     Packet,
-)
-from wavescope.formats.perfetto.protobuf import (
-    LENGTH,
-    DamagedMessageError,
     fields,
     integers,
     messages,

@@ -11,19 +11,12 @@ import zlib
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.files import ByteStream
+from wavescope.files import ByteStream
 from wavescope.formats.perfetto.events import (
     EventLists,
     NativeEvents,
     Stop,
     TrackEvents,
-)
-from wavescope.formats.perfetto.fields import (
-    TRACE_PACKET,
-    WAVESCOPE_DETAILS,
-    Clock,
-    Packet,
-    SequenceFlag,
 )
 from wavescope.formats.perfetto.packet import (
     LARGEST_PACKET_BYTES,
@@ -32,7 +25,17 @@ from wavescope.formats.perfetto.packet import (
     known_packet,
     packet_parts,
 )
-from wavescope.formats.perfetto.protobuf import LENGTH, DamagedMessageError, signed, varint_at
+from wavescope.formats.perfetto.protobuf import (
+    LENGTH,
+    TRACE_PACKET,
+    WAVESCOPE_DETAILS,
+    Clock,
+    DamagedMessageError,
+    Packet,
+    SequenceFlag,
+    signed,
+    varint_at,
+)
 from wavescope.formats.perfetto.rows import RowResolver, SlicePairs
 from wavescope.formats.perfetto.trace import PerfettoTrace
 from wavescope.formats.perfetto.tracks import Tracks, json_object

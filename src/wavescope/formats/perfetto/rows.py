@@ -20,9 +20,8 @@ from wavescope.formats.perfetto.events import (
     TEXT_ARGUMENT,
     TrackEvents,
 )
-from wavescope.formats.perfetto.fields import EventType, Interned
 from wavescope.formats.perfetto.packet import Sequence
-from wavescope.formats.perfetto.protobuf import text_of
+from wavescope.formats.perfetto.protobuf import EventType, Interned, text_of
 from wavescope.formats.perfetto.tracks import Tracks
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, OPS, UNKNOWN, ColumnType

@@ -7,8 +7,15 @@ from typing import Any
 
 import orjson
 
-from wavescope.formats.perfetto.fields import Process, Thread, Track
-from wavescope.formats.perfetto.protobuf import integers, messages, signed, texts
+from wavescope.formats.perfetto.protobuf import (
+    Process,
+    Thread,
+    Track,
+    integers,
+    messages,
+    signed,
+    texts,
+)
 
 UNKNOWN = -1
 _LARGEST = (1 << 63) - 1

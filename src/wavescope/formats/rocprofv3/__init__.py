@@ -3,7 +3,7 @@
 What is exported here are the words that files of rocprofiler-sdk share.
 """
 
-from wavescope.formats.rocprofv3.sdk_names import (
+from wavescope.formats.rocprofv3.kinds import (
     MARKER_CATEGORY,
     api_of_kind,
     copy_type,

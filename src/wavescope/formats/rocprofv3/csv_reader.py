@@ -17,15 +17,16 @@ from wavescope.arrays import Array
 from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.csv_blocks import CsvBlocks
-from wavescope.formats.rocprofv3.csv_columns import AgentNames, CsvColumns
 from wavescope.formats.rocprofv3.csv_files import (
+    AgentNames,
+    CsvColumns,
     CsvKind,
     FileGroup,
     group_of_file,
     groups_in_folder,
 )
+from wavescope.formats.rocprofv3.kinds import api_of_kind, copy_type, plain_kernel_name
 from wavescope.formats.rocprofv3.rows import CounterRows, ProcessFacts, Rocprofv3Rows
-from wavescope.formats.rocprofv3.sdk_names import api_of_kind, copy_type, plain_kernel_name
 from wavescope.model.columns import METADATA
 from wavescope.model.op_kinds import KERNEL_TYPE
 from wavescope.model.source import TraceSource

@@ -14,11 +14,11 @@ import numpy as np
 
 from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.files import ByteStream
+from wavescope.files import ByteStream
 from wavescope.formats.rocprofv3.json_blocks import CutJsonError, JsonBlocks, JsonError
 from wavescope.formats.rocprofv3.json_records import RecordReader, integers, texts
+from wavescope.formats.rocprofv3.kinds import plain_kernel_name
 from wavescope.formats.rocprofv3.rows import GpuFacts, ProcessFacts, Rocprofv3Rows
-from wavescope.formats.rocprofv3.sdk_names import plain_kernel_name
 from wavescope.model.columns import CALLS, KERNELS, MARKERS, METADATA, OPS, UNKNOWN
 from wavescope.model.source import TraceSource
 

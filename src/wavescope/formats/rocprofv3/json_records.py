@@ -14,8 +14,8 @@ import orjson
 
 from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.json_blocks import JsonBlocks
+from wavescope.formats.rocprofv3.kinds import api_of_kind, copy_type
 from wavescope.formats.rocprofv3.rows import CounterRows, Rocprofv3Rows, looked_up
-from wavescope.formats.rocprofv3.sdk_names import api_of_kind, copy_type
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import KERNEL_TYPE
 

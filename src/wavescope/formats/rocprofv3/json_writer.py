@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 
 from wavescope.arrays import Array
-from wavescope.formats.files import opened_output
+from wavescope.files import opened_output
 from wavescope.formats.id_index import IdIndex
 from wavescope.formats.registry import ExportOptions
 from wavescope.formats.rocprofv3.json_names import (

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays import Array
-from wavescope.formats.rocprofv3.sdk_names import MARKER_CATEGORY
+from wavescope.formats.rocprofv3.kinds import MARKER_CATEGORY
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
     AGENTS,

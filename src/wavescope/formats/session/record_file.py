@@ -1,4 +1,4 @@
-"""Reads the files of a process: fixed-size records block by block, and texts by their ids.
+"""Reads the files of a process: fixed-size records block by block, texts, and keys of queues.
 
 Files are read and never mapped: one that its writer shortens meanwhile must not kill the reader.
 """
@@ -19,8 +19,10 @@ import numpy.typing as npt
 from wavescope.arrays import Array
 from wavescope.formats.session.layout import (
     CALL_OPEN,
+    COPY_QUEUE,
     EMPTY,
     HEADER,
+    HOST_DEVICE,
     MAGIC,
     PAGE_BYTES,
     TEXT_ENTRY,
@@ -269,3 +271,63 @@ def is_unclosed(records: Records) -> Array:
     """Which records are ranges that nobody closed."""
     unclosed: Array = records["kind"] == MarkerRecordKind.OPEN
     return unclosed
+
+
+_COPIES = 1 << 16
+_DIRECTIONS = 0xFF00
+_DIRECTION_NAMES = (
+    "within the host",
+    "to the device",
+    "to the host",
+    "within the device",
+    "between devices",
+)
+
+
+def queue_key(gpu: int, queue: int) -> int:
+    """The key of a queue by its numbers in the process; copies have keys of their own."""
+    return (gpu << 32) + queue
+
+
+def queue_keys(records: Records) -> Array:
+    """The key of the queue of each op record.
+
+    Of copies whose engine is not known the direction is taken: both run at the same time.
+    """
+    is_copy = records["queue"] == COPY_QUEUE
+    engines = records["grid"][:, 2]
+    engines = np.where(engines < _DIRECTIONS, engines, _DIRECTIONS + directions(records["grid"]))
+    within = np.where(is_copy, engines + np.int64(_COPIES), records["queue"].astype(np.int64))
+    keys: Array = (records["gpu"].astype(np.int64) << 32) + within
+    return keys
+
+
+def directions(grids: Array) -> Array:
+    """Places in a list of directions from the source and target of each copy."""
+    source, target = grids[:, 0], grids[:, 1]
+    from_gpu, to_gpu = source != HOST_DEVICE, target != HOST_DEVICE
+    plain = from_gpu * 2 + to_gpu * 1
+    return np.where(from_gpu & to_gpu & (source != target), 4, plain)
+
+
+@dataclass(frozen=True)
+class RecordedQueue:
+    """A key taken apart: a queue's index, or a copy engine's number."""
+
+    gpu: int
+    index: int
+    is_copy: bool
+
+    @property
+    def name(self) -> str:
+        """What the queue is called."""
+        if not self.is_copy:
+            return f"queue {self.index}"
+        if self.index < _DIRECTIONS:
+            return f"copy engine {self.index}"
+        return f"copies {_DIRECTION_NAMES[min(self.index - _DIRECTIONS, 4)]}"
+
+    @classmethod
+    def from_key(cls, key: int) -> RecordedQueue:
+        within = key & 0xFFFFFFFF
+        return cls(key >> 32, within & 0xFFFF, within >= _COPIES)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError, UsageError
-from wavescope.formats.files import ByteStream
+from wavescope.files import ByteStream
 from wavescope.formats.sqlite.sqlite_open import SQLITE_MAGIC, ReadOnlyDatabase
 
 SqlValue = str | int | float | bytes | None

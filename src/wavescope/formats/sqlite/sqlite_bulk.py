@@ -9,14 +9,16 @@ sqlite3.Error (a constraint, a locked file) from the file. Any error while appen
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.closing import ClosingOrAborting, on_error
+from wavescope.closing import Closing, on_error
 from wavescope.formats.sqlite.sqlite_page_writer import FilledTable, PageWriter, connect
 from wavescope.formats.sqlite.sqlite_pages import ColumnValues
 from wavescope.formats.sqlite.sqlite_table import Affinity, TableColumn, TableLayout, folded
@@ -26,6 +28,25 @@ __all__ = ["BulkDatabase", "BulkTable", "TextColumn"]
 
 _NUMBERS_REFUSED = (Affinity.TEXT,)
 _TEXT_REFUSED = (Affinity.INTEGER, Affinity.REAL, Affinity.NUMERIC)
+
+
+class ClosingOrAborting(Closing):
+    """`with thing:` keeps what was done when all went well, and undoes it after an error."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Undo everything; nothing happens once the thing is closed."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
 
 
 class BulkDatabase(ClosingOrAborting):

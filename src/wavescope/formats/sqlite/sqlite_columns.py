@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.closing import Closing
-from wavescope.formats.sqlite.dispatch_info import parse_dispatch_info
 from wavescope.formats.sqlite.sqlite_column_query import INT64_MAX, INT64_MIN, ColumnQuery
 from wavescope.formats.sqlite.sqlite_pages import (
     IS_ROWID,
@@ -35,8 +34,8 @@ from wavescope.formats.sqlite.sqlite_table import (
     TableLayout,
     table_layout,
 )
-from wavescope.formats.sqlite.text_column import TextColumn
-from wavescope.native.structures import ReadColumn
+from wavescope.formats.sqlite.text_column import TextColumn, parse_dispatch_info
+from wavescope.native import ReadColumn
 
 __all__ = [
     "ColumnBlock",

@@ -25,9 +25,7 @@ from wavescope.formats.sqlite.sqlite_table import (
     table_layout,
 )
 from wavescope.formats.sqlite.text_column import TextColumn
-from wavescope.native import columns_library, pointer
-from wavescope.native.pointers import Handle, Int32
-from wavescope.native.structures import BulkColumn, BulkValues
+from wavescope.native import BulkColumn, BulkValues, Handle, Int32, columns_library, pointer
 
 
 class WholeNumbers(IntEnum):

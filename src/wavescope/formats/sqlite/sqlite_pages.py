@@ -12,9 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.formats.sqlite.text_column import TextColumn
-from wavescope.native import columns_library, pointer
-from wavescope.native.pointers import Handle, Int32, Int64, bytes_at
-from wavescope.native.structures import ReadColumn, ReadOutcome, ReadTarget
+from wavescope.native import (
+    Handle,
+    Int32,
+    Int64,
+    ReadColumn,
+    ReadOutcome,
+    ReadTarget,
+    bytes_at,
+    columns_library,
+    pointer,
+)
 
 IS_ROWID = -1
 ColumnValues = npt.NDArray[Any] | TextColumn

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.model.columns import UNKNOWN
+from wavescope.native import columns_library
 
 _LONGEST_TEXT = 20
 _DIGITS = np.full(256, 255, np.uint8)
@@ -149,3 +150,20 @@ def _of_base(letters: npt.NDArray[np.uint8], base: int) -> npt.NDArray[np.int64]
     for column in range(letters.shape[1]):
         values = values * np.uint64(base) + digits[:, column].astype(np.uint64)
     return np.where((digits < base).all(axis=1), values.view(np.int64), UNKNOWN)
+
+
+DISPATCH_INFO_FIELDS = 7
+
+
+def parse_dispatch_info(text: TextColumn) -> npt.NDArray[np.int64]:
+    """The numbers in rocm-trace-lite's completionSignal, a row per text.
+
+    A text is like `hwq=0x7e4d2e6bb000 wg=256,1,1 grid=131072,1,1`. Columns: hardware
+    queue address (64 bits as they are), workgroup x, y, z, grid x, y, z; -1 where a number is
+    absent or does not fit.
+    """
+    rows = np.empty((len(text), DISPATCH_INFO_FIELDS), dtype=np.int64)
+    blob, offsets = np.ascontiguousarray(text.blob), np.ascontiguousarray(text.offsets)
+    if columns_library().wavescope_parse_dispatch_info(blob, blob.size, offsets, len(text), rows):
+        raise ValueError("the offsets of the text column are not in order")
+    return rows

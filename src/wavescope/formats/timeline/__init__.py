@@ -1,8 +1,7 @@
 """Traces as timelines: what the writers of Chrome JSON and of Perfetto have in common."""
 
-from wavescope.formats.timeline.bodies import EventBody
 from wavescope.formats.timeline.counter_series import Samples, Span
-from wavescope.formats.timeline.slice_columns import Pieces, SliceColumns
+from wavescope.formats.timeline.slices import EventBody, Pieces, SliceColumns
 from wavescope.formats.timeline.timeline import write_timeline
 from wavescope.formats.timeline.tracks import Track, TrackKind, table_rows
 

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.formats.timeline.bodies import BodyTable, EventBody
 from wavescope.formats.timeline.counter_series import StepSeries
-from wavescope.formats.timeline.lanes import LaneTracks
 from wavescope.formats.timeline.launches import Launches
-from wavescope.formats.timeline.slice_columns import Flows, Pieces, SliceColumns
+from wavescope.formats.timeline.slices import (
+    BodyTable,
+    EventBody,
+    Flows,
+    Pieces,
+    SliceColumns,
+    TimelineWriter,
+)
 from wavescope.formats.timeline.survey import Survey
-from wavescope.formats.timeline.tracks import TrackLayout
+from wavescope.formats.timeline.tracks import LaneTracks, TrackLayout
 from wavescope.model.columns import CALLS, MARKER_INSTANT, MARKER_UNCLOSED, MARKERS, Table
 from wavescope.model.source import Batch, TraceSource
 from wavescope.model.time_order import time_ordered
-
-if TYPE_CHECKING:
-    from wavescope.formats.timeline.writer import TimelineWriter
 
 _COMMON = ("id", "process", "thread", "start_ns", "end_ns", "name", "category")
 _OF_CALLS = ("pid", "domain", "args", "correlation", "stream", "return_code")
@@ -123,7 +124,7 @@ class HostSlices:
 
     def write(self, writer: TimelineWriter) -> Iterator[int]:
         """Write batch by batch; yields how many calls and markers each had."""
-        lanes = LaneTracks(self._layout, writer, nested=True)
+        lanes = LaneTracks(self._layout, writer.track, nested=True)
         bodies = BodyTable(self._describe, writer.body, writer.forget)
         # Markers first: a range that a call fills exactly encloses the call.
         streams = (self._rows(MARKERS, _OF_MARKERS), self._rows(CALLS, _OF_CALLS))

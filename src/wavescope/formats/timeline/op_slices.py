@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays.coded_columns import DistinctRows
-from wavescope.formats.timeline.bodies import BodyTable, EventBody
 from wavescope.formats.timeline.counter_series import GpuBusy, StepSeries
-from wavescope.formats.timeline.lanes import LaneTracks
 from wavescope.formats.timeline.launches import Launches
-from wavescope.formats.timeline.slice_columns import Flows, Int64s, SliceColumns
+from wavescope.formats.timeline.slices import (
+    BodyTable,
+    EventBody,
+    Flows,
+    Int64s,
+    SliceColumns,
+    TimelineWriter,
+)
 from wavescope.formats.timeline.survey import OP_VALUES, OP_VALUES_PER_ROW, Survey
-from wavescope.formats.timeline.tracks import TrackLayout
+from wavescope.formats.timeline.tracks import LaneTracks, TrackLayout
 from wavescope.model.columns import OPS
 from wavescope.model.source import Batch, TraceSource
 from wavescope.model.time_order import time_ordered
-
-if TYPE_CHECKING:
-    from wavescope.formats.timeline.writer import TimelineWriter
 
 _PLACE = ("id", "gpu", "queue", "start_ns", "end_ns")
 _NAMING = ("name", "type")
@@ -53,7 +54,7 @@ class OpSlices:
 
     def write(self, writer: TimelineWriter, shown_name: Callable[[str], str]) -> Iterator[int]:
         """Write batch by batch; yields how many ops each had."""
-        lanes = LaneTracks(self._layout, writer, nested=False)
+        lanes = LaneTracks(self._layout, writer.track, nested=False)
         namer = _OpBodies(self._source, shown_name)
         bodies = BodyTable(namer.describe, writer.body, writer.forget)
         known = tuple(

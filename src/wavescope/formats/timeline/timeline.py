@@ -7,20 +7,17 @@ The source is read in batches in order of time. Each batch becomes columns of sl
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from wavescope.formats.timeline.counter_series import GpuBusy, StepSeries
 from wavescope.formats.timeline.host_slices import HostSlices
 from wavescope.formats.timeline.launches import Launches
 from wavescope.formats.timeline.op_slices import OpSlices
+from wavescope.formats.timeline.slices import TimelineWriter
 from wavescope.formats.timeline.survey import Survey
 from wavescope.formats.timeline.tracks import TrackLayout
 from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
-
-if TYPE_CHECKING:
-    from wavescope.formats.timeline.writer import TimelineWriter
 
 
 def write_timeline(

@@ -5,19 +5,14 @@ from __future__ import annotations
 import enum
 import functools
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from wavescope.errors import MachineError, UsageError
-from wavescope.package_files import package_file
+from wavescope.errors import UsageError
+from wavescope.model.toml_files import packaged_toml
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 _TARGET_VERSION = re.compile(r"\d{5,6}", re.ASCII)
 _FEATURES = re.compile(r"(gfx[0-9a-f]+)(?::.*)?", re.ASCII)
 _MNEMONIC = re.compile(r"\s*([a-z0-9_]+)", re.ASCII)
@@ -134,13 +129,7 @@ def chips() -> Mapping[str, Chip]:
 
 def table(file: str) -> dict[str, Any]:
     """The content of one of the tables of this folder."""
-    path = package_file("model", "chips", file)
-    if path is None:
-        raise MachineError(
-            f"the installation lacks model/chips/{file}", hint="install wavescope again"
-        )
-    with path.open("rb") as stream:
-        return tomllib.load(stream)
+    return packaged_toml("model", "chips", file)
 
 
 def _with_base(rows: dict[str, Any], name: str) -> dict[str, Any]:

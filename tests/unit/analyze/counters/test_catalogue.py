@@ -10,7 +10,7 @@ from wavescope.analyze.counters.catalogue import CHIPS, Catalogue, catalogue_for
 from wavescope.analyze.counters.expression import FormulaError
 from wavescope.analyze.counters.metrics import metric_list, with_own_metrics
 from wavescope.errors import UnreadableInputError, UsageError, WavescopeError
-from wavescope.formats.toml_rules import read_rules
+from wavescope.model.toml_files import read_rules
 
 
 def rows_of(catalogue: Catalogue) -> dict[str, str]:

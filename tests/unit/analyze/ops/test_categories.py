@@ -9,9 +9,8 @@ import pytest
 
 from tests.builders import a_trace
 from wavescope.analyze.ops.categories import categories, op_categories
-from wavescope.arrays.group_statistics import group_sums
-from wavescope.names.kernel_meaning import CATEGORIES, CategoryRules
-from wavescope.names.kernel_names import NameRule, NameRules
+from wavescope.arrays.groups import group_sums
+from wavescope.names.kernel_names import CATEGORIES, CategoryRules, NameRule, NameRules
 
 
 def test_kernels_by_name_copies_by_kind_collectives_by_class() -> None:

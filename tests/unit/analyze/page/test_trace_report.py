@@ -13,7 +13,7 @@ from wavescope.analyze.findings import findings
 from wavescope.analyze.page import ReportOptions, TraceReport, report_of
 from wavescope.analyze.page.phases import OUTSIDE, REST
 from wavescope.analyze.summary import summarize
-from wavescope.arrays.row_groups import grouped_rows
+from wavescope.arrays.groups import grouped_rows
 
 
 def report(maker: TraceMaker) -> TraceReport:

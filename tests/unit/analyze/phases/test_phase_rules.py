@@ -8,7 +8,7 @@ import pytest
 
 from wavescope.analyze.phases.name_signs import NamedPhase, built_in_rules
 from wavescope.errors import UsageError
-from wavescope.formats.toml_rules import read_rules
+from wavescope.model.toml_files import read_rules
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 from tests.builders import a_trace
 from wavescope.analyze.steps.step_times import LaneStepTimes, StepKindTimes
 from wavescope.analyze.steps.trace_steps import repeated_steps
-from wavescope.arrays.group_statistics import nearest_rank
+from wavescope.arrays.groups import nearest_rank
 from wavescope.model.trace import Trace
 
 STEP = ("embedding", "norm", "gemm", "norm", "gemm", "argmax")

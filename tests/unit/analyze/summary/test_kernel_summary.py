@@ -16,9 +16,9 @@ from wavescope.analyze.summary import (
     Scope,
     kernel_summary,
 )
-from wavescope.formats.toml_rules import read_rules
 from wavescope.model.op_kinds import BARRIER_TYPE, FILL_TYPE
 from wavescope.model.result import ResultTable, Value
+from wavescope.model.toml_files import read_rules
 from wavescope.names.kernel_names import NameRules
 
 FLOAT_ADD = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)"

@@ -16,7 +16,7 @@ from wavescope.errors import UnreadableInputError
 from wavescope.formats import open_source, open_trace
 from wavescope.formats.session.folder import write_session_facts
 from wavescope.formats.session.reading import Window, open_session
-from wavescope.formats.session.reading.call_links import link_batches
+from wavescope.formats.session.reading.reader import link_batches
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.columns import (
     COPIES,

@@ -38,7 +38,7 @@ from wavescope.analyze.counters.expression import (
 from wavescope.analyze.counters.measure import PLAIN, Measure, parsed_measure
 from wavescope.analyze.counters.panels import STATISTICS
 from wavescope.errors import UsageError, WavescopeError
-from wavescope.model.rules_document import RulesDocument
+from wavescope.model.toml_files import RulesDocument
 
 _OWN_PANEL = 100
 COUNTER_NAME = re.compile(r"(SQ|SQC|TA|TD|TCP|TCC|CPC|CPF|SPI|GRBM|GDS|GL2C)_\w+|ACCUM", re.ASCII)

@@ -7,7 +7,7 @@ tells which kernel it was.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -47,6 +47,21 @@ class KernelObjects:
                 places[mine] = candidates[np.maximum(latest, 0)]
         return places
 
+    def values(
+        self, objects: Array, starts_ns: Array, by_place: Array, of_unknown: Callable[[int], int]
+    ) -> Array:
+        """What `by_place` says of each op's kernel, and `of_unknown` of objects nobody named."""
+        places = self.places(objects, starts_ns)
+        is_known = places >= 0
+        values = np.empty(len(objects), by_place.dtype)
+        values[is_known] = by_place[places[is_known]]
+        nameless = np.flatnonzero(~is_known)
+        if len(nameless):
+            distinct, inverse = np.unique(objects[nameless], return_inverse=True)
+            found = [of_unknown(where) for where in distinct.tolist()]
+            values[nameless] = np.array(found, by_place.dtype)[inverse]
+        return values
+
 
 def kernel_name(fact: Fact) -> str:
     """The whole readable name of a kernel, or its address."""
@@ -85,16 +100,7 @@ class KernelNames:
 
     def name_codes(self, objects: Array, starts_ns: Array) -> Array:
         """Codes of the kernels' names; a kernel that nobody named is called by its address."""
-        places = self._objects.places(objects, starts_ns)
-        codes = np.full(len(objects), UNKNOWN, np.int64)
-        is_known = places >= 0
-        codes[is_known] = self._name_codes[places[is_known]]
-        nameless = np.flatnonzero(~is_known)
-        if len(nameless):
-            distinct, inverse = np.unique(objects[nameless], return_inverse=True)
-            found = [self._unknown_code(where) for where in distinct.tolist()]
-            codes[nameless] = np.array(found, np.int64)[inverse]
-        return codes
+        return self._objects.values(objects, starts_ns, self._name_codes, self._unknown_code)
 
     def row_ids(self, objects: Array, starts_ns: Array) -> Array:
         """Ids in the kernel table, unknown ones -1."""
@@ -125,16 +131,9 @@ class KernelFilter:
 
     def wanted(self, objects: Array, starts_ns: Array) -> Array:
         """Which dispatches are of kernels that match."""
-        places = self._objects.places(objects, starts_ns)
-        is_known = places >= 0
-        wanted = np.zeros(len(objects), bool)
-        wanted[is_known] = self._is_wanted[places[is_known]]
-        nameless = np.flatnonzero(~is_known)
-        if len(nameless):
-            distinct, inverse = np.unique(objects[nameless], return_inverse=True)
-            matches = [self._matches(spelled_address(where)) for where in distinct.tolist()]
-            wanted[nameless] = np.array(matches, bool)[inverse]
-        return wanted
+        return self._objects.values(
+            objects, starts_ns, self._is_wanted, lambda where: self._matches(spelled_address(where))
+        )
 
     def _matches(self, name: str) -> bool:
         return self._pattern.search(name) is not None

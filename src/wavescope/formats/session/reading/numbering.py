@@ -11,11 +11,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from wavescope.formats.session.queue_keys import RecordedQueue, queue_key
 from wavescope.formats.session.reading.facts import integer, text
 from wavescope.formats.session.reading.op_rows import OpSurvey
 from wavescope.formats.session.reading.process import ProcessChunks
-from wavescope.formats.session.record_file import Lookup
+from wavescope.formats.session.record_file import Lookup, RecordedQueue, queue_key
 
 _NO_UUID = {"", "GPU-XX", "GPU-0000000000000000"}
 

@@ -15,10 +15,9 @@ import numpy as np
 
 from wavescope.arrays import Array
 from wavescope.formats.session.layout import HOST_DEVICE, OpFlag, OpRecordKind
-from wavescope.formats.session.queue_keys import directions, queue_keys
 from wavescope.formats.session.reading.kernels import KernelNames
 from wavescope.formats.session.reading.process import ProcessChunks
-from wavescope.formats.session.record_file import Block, Lookup, Records
+from wavescope.formats.session.record_file import Block, Lookup, Records, directions, queue_keys
 from wavescope.model.columns import OPS, UNKNOWN
 from wavescope.model.op_kinds import BARRIER_TYPE, FILL_TYPE, KERNEL_TYPE
 from wavescope.model.source import Batch, full_batch
@@ -150,7 +149,7 @@ def _reasons(process: ProcessChunks, records: Records) -> Array:
     return reasons
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class OpRows:
     """Makes op rows of one process's records."""
 

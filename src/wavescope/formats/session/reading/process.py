@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import orjson
 
 from wavescope.arrays import Array
 from wavescope.formats.session import layout
-from wavescope.formats.session.folder import is_running
+from wavescope.formats.session.folder import RECENT_PART, is_running
 from wavescope.formats.session.layout import BASE_NAME, FACTS_SUFFIX, TEXT_SUFFIX, Stream
 from wavescope.formats.session.pending import OpRecords, completed_records, pending_path
 from wavescope.formats.session.reading.facts import Facts, TickClock, integer, read_facts, text
@@ -170,3 +171,24 @@ class ProcessChunks:
         notes.add("clock readings that went backwards, left out", dropped)
         for sentence, count in facts.notes:
             notes.add(sentence, count)
+
+
+def recent_windows(
+    session: Path, bases: Sequence[str], until_ns: int | None = None
+) -> Mapping[str, Window] | None:
+    """What a trace of the session is to hold; None for all of it.
+
+    It is the newest part before `until_ns`, or before the recorder last looked.
+    """
+    try:
+        state = orjson.loads((session / RECENT_PART).read_bytes())
+        end_ns = int(state["end_ns"])
+        until_ns = min(end_ns, int(state["until_ns"]) if until_ns is None else until_ns)
+        start_ns = 0 if state["last_ns"] is None else until_ns - int(state["last_ns"])
+        fallen_out = {
+            base: {int(key): int(count) for key, count in counts.items()}
+            for base, counts in state["fallen_out"].items()
+        }
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
+        return None
+    return {base: Window(start_ns, end_ns, fallen_out=fallen_out.get(base, {})) for base in bases}

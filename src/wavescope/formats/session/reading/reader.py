@@ -3,28 +3,32 @@
 Ops, calls, markers and links are read from the files batch by batch, as often as they are asked
 for; memory does not grow with their number, except for 16 bytes per marker. What is not whole (torn
 tails, damaged headers, records of unknown kinds) is left out and noted.
+
+Call and op carry the same correlation. Correlations are counted from 1 in a process, so two bytes
+per call are enough for a value: its place among the distinct ones. Links look calls up in parts by
+their correlation, so that memory stays bounded; each part is a pass over the records.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.arrays import Array
 from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.session.folder import KERNEL_FILTER, process_bases, read_session_facts
-from wavescope.formats.session.reading.call_links import CallValues, link_batches
 from wavescope.formats.session.reading.call_rows import CallRows, CallSurvey, survey_calls
 from wavescope.formats.session.reading.facts import address, integer
 from wavescope.formats.session.reading.kernels import KernelNames
 from wavescope.formats.session.reading.marker_rows import MarkerIndex, MarkerRows, index_markers
 from wavescope.formats.session.reading.numbering import Numbering, number
 from wavescope.formats.session.reading.op_rows import OpRows, OpSurvey, survey_ops
-from wavescope.formats.session.reading.process import ProcessChunks, Window
+from wavescope.formats.session.reading.process import ProcessChunks, Window, recent_windows
 from wavescope.formats.session.reading.small_tables import (
     add_agents,
     add_coverage,
@@ -32,13 +36,93 @@ from wavescope.formats.session.reading.small_tables import (
     add_processes,
     add_queues,
 )
-from wavescope.formats.session.recent_windows import recent_windows
-from wavescope.formats.session.record_file import Lookup
+from wavescope.formats.session.record_file import Lookup, Records
 from wavescope.model.builder import TraceBuilder
-from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS, Table
+from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS, UNKNOWN, Table
 from wavescope.model.notes import Notes
 from wavescope.model.source import BATCH_ROWS, Batch, full_batch
 from wavescope.model.strings import StringTable
+
+_MOST_VALUES = (1 << 16) - 1
+_MOST_SPARE = 1 << 20
+_BLOCK_ROWS = 1 << 16
+CALLS_IN_MEMORY = 1 << 22
+
+
+class CallValues:
+    """Values by correlation, read from the calls when they are first asked for."""
+
+    def __init__(
+        self, calls: CallRows, call_count: int, value_of: Callable[[Records], Array]
+    ) -> None:
+        """`value_of` gives the value of each call record, or UNKNOWN."""
+        self._calls = calls
+        self._value_of = value_of
+        self._limit = 4 * call_count + _MOST_SPARE
+        self._places: Array | None = None
+        self._values = np.array([UNKNOWN], np.int64)
+
+    def of(self, correlations: Array) -> Array:
+        """The values of ops by their correlation; unknown where no call was recorded."""
+        if self._places is None:
+            self._places = self._read()
+        places = self._places
+        within = np.where(correlations < len(places), correlations, 0).astype(np.intp)
+        return self._values[places[within]]
+
+    def _read(self) -> Array:
+        places = np.zeros(1, np.uint16)
+        known = {UNKNOWN: 0}
+        for block in self._calls.blocks(_BLOCK_ROWS):
+            correlations = block.records["correlation"]
+            usable = (correlations > 0) & (correlations < self._limit)
+            if not usable.any():
+                continue
+            chosen = correlations[usable].astype(np.intp)
+            if int(chosen.max()) >= len(places):
+                grown = np.zeros(min(self._limit, 2 * int(chosen.max()) + 1), np.uint16)
+                grown[: len(places)] = places
+                places = grown
+            values = self._value_of(block.records[usable])
+            distinct, inverse = np.unique(values, return_inverse=True)
+            numbers = [
+                known.setdefault(value, len(known)) if len(known) < _MOST_VALUES else 0
+                for value in distinct.tolist()
+            ]
+            places[chosen] = np.array(numbers, np.uint16)[inverse]
+        self._values = np.array(list(known), np.int64)
+        return places
+
+
+def link_batches(
+    calls: CallRows, ops: OpRows, call_count: int, rows: int, calls_in_memory: int = CALLS_IN_MEMORY
+) -> Iterator[Batch]:
+    """Pairs of call id and op id of one process."""
+    parts = -(-call_count // calls_in_memory)
+    for part in range(parts):
+        keys, ids = _calls_of_part(calls, part, parts, rows)
+        if not len(keys):
+            continue
+        for batch in ops.batches(("id", "correlation"), rows):
+            wanted = batch["correlation"]
+            places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            found = (keys[places] == wanted) & (wanted > 0)
+            if found.any():
+                yield {"call": ids[places[found]], "op": batch["id"][found]}
+
+
+def _calls_of_part(calls: CallRows, part: int, parts: int, rows: int) -> tuple[Array, Array]:
+    """Correlations in increasing order, and the ids of their calls."""
+    keys, ids = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for block in calls.blocks(rows):
+        correlations = block.records["correlation"].astype(np.int64)
+        chosen = (correlations > 0) & (correlations % parts == part)
+        keys.append(correlations[chosen])
+        ids.append(block.places[chosen] + calls.first_id)
+    all_keys, all_ids = np.concatenate(keys), np.concatenate(ids)
+    order = np.argsort(all_keys, kind="stable")
+    return all_keys[order], all_ids[order]
+
 
 FORMAT = "wavescope session"
 _STREAMED = (OPS, MARKERS, CALLS, LINKS, LAUNCHES, COPIES)
@@ -182,17 +266,19 @@ class ChunkSource(Closing):
         )
         queues = process.facts.queues.items()
         ops = OpRows(
-            index,
-            process,
-            self.strings,
-            KernelNames(self._small, index, process.facts.kernels),
-            Lookup(numbering.gpus[index]),
-            numbering.queue_numbers[index],
-            Lookup({queue: _signed(address(fact, "address")) for queue, fact in queues}),
-            markers.row_ids,
-            CallValues(call_rows, calls.linked_count, call_rows.streams).of,
-            CallValues(call_rows, calls.linked_count, call_rows.graphs).of,
-            self._counts[OPS.name] + 1,
+            process_index=index,
+            process=process,
+            strings=self.strings,
+            kernels=KernelNames(self._small, index, process.facts.kernels),
+            gpus=Lookup(numbering.gpus[index]),
+            queue_numbers=numbering.queue_numbers[index],
+            queue_addresses=Lookup(
+                {queue: _signed(address(fact, "address")) for queue, fact in queues}
+            ),
+            marker_ids=markers.row_ids,
+            streams=CallValues(call_rows, calls.linked_count, call_rows.streams).of,
+            graphs=CallValues(call_rows, calls.linked_count, call_rows.graphs).of,
+            first_id=self._counts[OPS.name] + 1,
         )
         slots = process.calls.slot_count if process.calls else 0
         self._counts[OPS.name] += process.ops.slot_count

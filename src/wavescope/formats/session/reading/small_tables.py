@@ -15,11 +15,11 @@ from wavescope.formats.session.layout import (
     SKIP_FILTER,
     SKIP_REASONS,
 )
-from wavescope.formats.session.queue_keys import queue_key
 from wavescope.formats.session.reading.facts import ClockPair, Fact, address, integer, text, words
 from wavescope.formats.session.reading.numbering import Numbering
 from wavescope.formats.session.reading.op_rows import OpSurvey
 from wavescope.formats.session.reading.process import ProcessChunks
+from wavescope.formats.session.record_file import queue_key
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
     AGENTS,

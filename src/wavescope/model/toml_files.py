@@ -1,13 +1,16 @@
-"""Reads TOML files that users write: rules on names, rules on phases, metrics of their own."""
+"""TOML files: rules and metrics that users write, and tables installed with the package."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from wavescope.errors import UnreadableInputError
-from wavescope.model.rules_document import RulesDocument
+from wavescope.errors import MachineError, UnreadableInputError
+from wavescope.package_files import package_file
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -15,6 +18,25 @@ else:
     import tomli as tomllib
 
 LARGEST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class RulesDocument:
+    """The content of a TOML file, of which nothing is known yet but that it is TOML."""
+
+    path: str
+    content: Mapping[str, Any]
+
+
+def packaged_toml(*parts: str) -> dict[str, Any]:
+    """The content of a file that is installed with the package, at `parts` below it."""
+    path = package_file(*parts)
+    if path is None:
+        raise MachineError(
+            f"this installation of wavescope lacks {'/'.join(parts)}",
+            hint="pip install --force-reinstall wavescope",
+        )
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def read_rules(path: str | os.PathLike[str]) -> RulesDocument:

@@ -11,10 +11,10 @@ from typing import Any
 import orjson
 
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.files import replaced
+from wavescope.files import replaced
 from wavescope.model.overhead_runs import BASELINE, ArmRun, MetricKind, OverheadRuns, TraceFacts
 
-SCHEMA = "wavescope.overhead/1"
+RUNS_SCHEMA = "wavescope.overhead/1"
 LARGEST_FILE_BYTES = 64 << 20
 _MOST_RUNS = 100_000
 _LONGEST_TEXT = 10_000
@@ -22,7 +22,7 @@ _LONGEST_TEXT = 10_000
 
 def save_runs(runs: OverheadRuns, path: Path, *, force: bool) -> None:
     """Write a measurement to `path`."""
-    document = {"schema": SCHEMA, **asdict(runs)}
+    document = {"schema": RUNS_SCHEMA, **asdict(runs)}
     with replaced(path, [], force=force) as temporary:
         temporary.write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
 
@@ -37,7 +37,7 @@ def load_runs(path: Path) -> OverheadRuns:
         raise UnreadableInputError(path, error.strerror or "it cannot be opened") from error
     except orjson.JSONDecodeError as error:
         raise UnreadableInputError(path, f"it is not JSON: {error}") from error
-    if not isinstance(document, Mapping) or document.get("schema") != SCHEMA:
+    if not isinstance(document, Mapping) or document.get("schema") != RUNS_SCHEMA:
         raise UnreadableInputError(
             path,
             "it is not a stored overhead measurement",

@@ -1,26 +1,27 @@
-"""Captures a thread trace (ATT) with rocprofv3: its input file, what it needs, its folders.
+"""Runs rocprofv3 for a thread trace (ATT): what it needs, and the folders that it leaves.
 
 rocprofv3 and the trace decoder belong to ROCm; this module only drives them.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import nullcontext
 from pathlib import Path
 
-from wavescope.collect.launcher import ProgramEnd, launch
-from wavescope.errors import MachineError, UsageError
+from wavescope.collect.capture.options import (
+    INPUT_NAME,
+    CaptureOptions,
+    command_line,
+    input_text,
+)
+from wavescope.collect.launcher import STDERR, ProgramEnd, children_print_to, launch
+from wavescope.errors import MachineError
 
-INPUT_NAME = "wavescope_att_input.yaml"
 DECODER = "librocprof-trace-decoder.so"
-SMALLEST_BUFFER_BYTES = 1 << 20
-LARGEST_BUFFER_BYTES = 2 << 30
 _FOLDER = re.compile(r"ui_output_agent_.+_dispatch_\d+", re.ASCII)
-_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?", re.ASCII)
 _DEEPEST = 6
 GET_ROCPROFV3 = (
     "install ROCm's profiler: apt-get install rocprofiler-sdk (ROCm 6.4 or later), and have "
@@ -30,80 +31,6 @@ GET_DECODER = (
     "ROCm 7.13 and later bring it; before, install a release of "
     "https://github.com/ROCm/rocprof-trace-decoder and name its folder with --decoder DIR"
 )
-
-
-@dataclass(frozen=True)
-class CaptureOptions:
-    """What to trace, and where to leave it."""
-
-    command: tuple[str, ...]
-    kernel: str
-    """Regular expression that finds the kernel's name."""
-    iterations: str = "1,3"
-    """Which launches of each kernel, from 1: '3-4' or '1,3'."""
-    target_cu: int = 1
-    shader_engine_mask: int = 0xF
-    simd_select: int = 0xF
-    buffer_bytes: int = 96 << 20
-    output: Path = Path("kernel_trace_output")
-    decoder: Path | None = None
-
-    def __post_init__(self) -> None:
-        if not self.kernel:
-            raise UsageError("which kernel?", hint="--kernel REGEX, e.g. --kernel pa_decode")
-        try:
-            re.compile(self.kernel)
-        except re.error as error:
-            raise UsageError(f"'{self.kernel}' is no regular expression: {error}") from error
-        if not 0 <= self.target_cu <= 15:
-            raise UsageError(f"--cu {self.target_cu}: compute units are numbered 0 to 15")
-        for name, mask in (("--se-mask", self.shader_engine_mask), ("--simd", self.simd_select)):
-            if not 0 < mask <= 0xFFFFFFFF:
-                raise UsageError(f"{name} {mask:#x} selects nothing or too much")
-        if not SMALLEST_BUFFER_BYTES <= self.buffer_bytes <= LARGEST_BUFFER_BYTES:
-            raise UsageError("--buffer must be between 1 MiB and 2 GiB, e.g. 96M or 0x6000000")
-        iteration_range(self.iterations)
-
-
-def iteration_range(text: str) -> str:
-    """rocprofv3's spelling of '3-4' or '1,3-5': a set of launches, each counted from 1."""
-    parts = []
-    for part in text.replace(" ", "").split(","):
-        found = _RANGE.fullmatch(part)
-        first = int(found.group(1)) if found else 0
-        last = int(found.group(2) or first) if found else 0
-        if not 1 <= first <= last:
-            raise UsageError(
-                f"'{text}' is no list of launches", hint="they count from 1: --iterations 3-4"
-            )
-        parts.append(f"{first}-{last}" if last > first else str(first))
-    return f"[{', '.join(parts)}]"
-
-
-def input_text(options: CaptureOptions) -> str:
-    """The job file: YAML, with texts quoted as JSON does, which is YAML as well."""
-    rows: list[tuple[str, str]] = [
-        ("kernel_include_regex", json.dumps(options.kernel)),
-        ("kernel_iteration_range", json.dumps(iteration_range(options.iterations))),
-        ("output_file", "out"),
-        ("output_directory", json.dumps(str(options.output))),
-        ("output_format", "[csv]"),
-        ("truncate_kernels", "true"),
-        ("kernel_trace", "true"),
-        ("advanced_thread_trace", "true"),
-        ("att_target_cu", str(options.target_cu)),
-        ("att_shader_engine_mask", f'"{options.shader_engine_mask:#x}"'),
-        ("att_simd_select", f'"{options.simd_select:#x}"'),
-        ("att_buffer_size", f'"{options.buffer_bytes:#x}"'),
-    ]
-    if options.decoder is not None:
-        rows.append(("att_library_path", f"[{json.dumps(str(options.decoder))}]"))
-    return "jobs:\n  -\n" + "".join(f"    {key}: {value}\n" for key, value in rows)
-
-
-def command_line(options: CaptureOptions, rocprofv3: str = "rocprofv3") -> list[str]:
-    """What is run."""
-    return [rocprofv3, "-i", str(options.output / INPUT_NAME), "--", *options.command]
 
 
 def find_rocprofv3(environment: Mapping[str, str]) -> Path:
@@ -132,19 +59,30 @@ def capture(
     options: CaptureOptions,
     environment: Mapping[str, str],
     launched: Callable[[list[str], Mapping[str, str]], ProgramEnd] = launch,
+    *,
+    keeps_stdout: bool = False,
 ) -> tuple[ProgramEnd, list[Path]]:
-    """Run rocprofv3 once; how it ended, and the folders it wrote, the latest dispatch last."""
+    """Run rocprofv3 once; how it ended, and the folders it wrote, the latest dispatch last.
+
+    With `keeps_stdout` the program prints to standard error only.
+    """
     rocprofv3 = find_rocprofv3(environment)
     find_decoder(options, rocprofv3, environment)
     options.output.mkdir(parents=True, exist_ok=True)
     before = {path: path.stat().st_mtime_ns for path in trace_folders(options.output)}
     (options.output / INPUT_NAME).write_text(input_text(options), encoding="utf-8")
-    end = launched(command_line(options, str(rocprofv3)), environment)
+    with children_print_to(STDERR, STDERR) if keeps_stdout else nullcontext():
+        end = launched(command_line(options, str(rocprofv3)), environment)
     written = [
         path
         for path in trace_folders(options.output)
         if before.get(path) != path.stat().st_mtime_ns
     ]
+    if not written:
+        raise MachineError(
+            f"rocprofv3 left no thread trace in {options.output}",
+            hint=nothing_traced_hint(options, end),
+        )
     return end, sorted(written, key=_by_dispatch)
 
 
