@@ -231,7 +231,8 @@ def require_command(command: tuple[str, ...]) -> None:
     """Refuse what cannot be run in passes."""
     if not command:
         raise UsageError(
-            "which program?", hint="wavescope profile -n vcopy -- ./vcopy -n 1048576 -b 256"
+            "which program?",
+            hint="wavescope counters collect -n vcopy -- ./vcopy -n 1048576 -b 256",
         )
     require_no_launcher(command)
     require_runnable(command)

@@ -260,7 +260,7 @@ def torch_operators(
     if not operator_of:
         raise UsageError(
             f"{table.path} has no operators",
-            hint="collect them: wavescope profile --torch-trace -n NAME -- python3 train.py",
+            hint="wavescope counters collect --torch-trace -n NAME -- python3 train.py",
         )
     result = operators_result(table, operator_of)
     if patterns is None:

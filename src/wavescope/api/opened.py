@@ -70,10 +70,15 @@ def with_selection(result: Result, selection: Selection) -> Result:
 def tell_shortcomings(traces: Sequence[Trace], selection: Selection, tell: Tell) -> None:
     """Tell that there is nothing to see, and what readers skipped or repaired."""
     if not any(len(trace.ops) for trace in traces):
-        tell(_NO_OPS if selection.is_everything else _NO_OPS_LEFT)
+        tell_no_ops(selection, tell)
     for trace in traces:
         for sentence, count in trace.notes:
             tell(f"{sentence}: {count_text(count)}")
+
+
+def tell_no_ops(selection: Selection, tell: Tell) -> None:
+    """Tell why there is nothing to see: the filters, or the trace itself."""
+    tell(_NO_OPS if selection.is_everything else _NO_OPS_LEFT)
 
 
 def with_notes(result: Result, traces: Sequence[Trace]) -> Result:

@@ -1,4 +1,4 @@
-"""`wavescope analyze`: metric panels from hardware counters."""
+"""`wavescope counters`: metric panels from hardware counters."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--list-torch-operators",
         action="store_true",
-        help="only list PyTorch operators and their time (`wavescope profile --torch-trace`)",
+        help="only list PyTorch operators and their time (of `counters collect --torch-trace`)",
     )
     group.add_argument(
         "--torch-operator",
@@ -212,15 +212,15 @@ COMMAND = Command(
     "chip, and findings. docs/metrics.md explains panels, formulas and units; several folders are "
     "compared with the first.",
     (
-        Example("wavescope analyze -p workloads/vcopy/MI200", "the full report"),
-        Example("wavescope analyze -p DIR -b sol 17.2 l2_hit_rate", "some panels and metrics"),
-        Example("wavescope analyze -p DIR --list-stats", "kernels and dispatches with their ids"),
+        Example("wavescope counters -p workloads/vcopy/MI200", "the full report"),
+        Example("wavescope counters -p DIR -b sol 17.2 l2_hit_rate", "some panels and metrics"),
+        Example("wavescope counters -p DIR --list-stats", "kernels and dispatches with their ids"),
         Example(
-            "wavescope analyze -p DIR -k 0 -d 1:3 -n per_wave", "a kernel's dispatches, per wave"
+            "wavescope counters -p DIR -k 0 -d 1:3 -n per_wave", "a kernel's dispatches, per wave"
         ),
-        Example("wavescope analyze -p before -p after -b 2", "compare with a baseline"),
-        Example("wavescope analyze -p DIR -o report.html", "a page for the browser, no network"),
-        Example("wavescope analyze -p DIR -o metrics.db", "everything in one SQLite file"),
+        Example("wavescope counters -p before -p after -b 2", "compare with a baseline"),
+        Example("wavescope counters -p DIR -o report.html", "a page for the browser, no network"),
+        Example("wavescope counters -p DIR -o metrics.db", "everything in one SQLite file"),
     ),
     _add_arguments,
     _run,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from wavescope.api.recording import attach
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     add_force_flag,
@@ -18,7 +18,6 @@ from wavescope.cli.options import (
 from wavescope.cli.progress import Progress
 from wavescope.cli.recording_report import print_part
 from wavescope.cli.terminal import say
-from wavescope.collect import AttachOptions
 from wavescope.units import duration_text
 
 _DEFAULT_OUTPUT = Path("trace.db")
@@ -49,7 +48,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     output = arguments.output or _DEFAULT_OUTPUT
-    options = AttachOptions(arguments.pid, output, arguments.duration, arguments.force)
+    options = wavescope.AttachOptions(arguments.pid, output, arguments.duration, arguments.force)
 
     def begun() -> None:
         length = duration_text(options.duration_ms * 1_000_000)
@@ -57,7 +56,7 @@ def _run(arguments: argparse.Namespace) -> int:
             say(f"recording process {options.process} for {length}; Ctrl-C ends it earlier")
 
     with Progress(f"writing {output.name}", quiet=arguments.quiet) as progress:
-        attached = attach(options, begun=begun, progress=progress)
+        attached = wavescope.attach(options, begun=begun, progress=progress)
     pids = ", ".join(map(str, attached.pids))
     length = duration_text(attached.end_ns - attached.start_ns)
     what = f"recorded {length} of process {pids}"

@@ -39,7 +39,7 @@ _REPORT = CommandEntry(
     "one page for the browser: findings, timeline, kernels, phases",
     forms={
         InputKind.CAPTURE: CommandEntry(
-            "report", "report_att", "plan, code with heat, waves over time", ("report-att",)
+            "report", "report_capture", "plan, code with heat, waves over time", ("report-att",)
         ),
         InputKind.COUNTERS: CommandEntry("report", "report_counters", "metric panels and charts"),
     },
@@ -50,7 +50,10 @@ _COMPARE = CommandEntry(
     "what changed between runs; a verdict on repeated ones",
     forms={
         InputKind.CAPTURE: CommandEntry(
-            "compare", "diff_att", "what changed between two captures of a kernel", ("diff-att",)
+            "compare",
+            "compare_captures",
+            "what changed between two captures of a kernel",
+            ("diff-att",),
         ),
         InputKind.COUNTERS: CommandEntry("compare", "analyze", "metrics beside the baseline's"),
     },
@@ -77,7 +80,7 @@ GROUPS: Mapping[str, tuple[CommandEntry, ...]] = {
             "counters collect", "profile", "run a program and count in its kernels", ("profile",)
         ),
         CommandEntry(
-            "capture", "capture_att", "run a program and trace a kernel's code", ("capture-att",)
+            "capture", "capture", "run a program and trace a kernel's code", ("capture-att",)
         ),
         CommandEntry("run", "run", "run a program asleep, recorded when you attach to it"),
         CommandEntry("attach", "attach", "record some seconds of a program that runs so"),

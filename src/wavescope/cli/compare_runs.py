@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.argument_numbers import natural_number, percentage, significance
-from wavescope.cli.inputs import TRACE
+from wavescope.cli.inputs import TRACE, category_rules
 from wavescope.cli.options import FOR_PEOPLE, OutputOptions
 from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.errors import EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE, EXIT_OK, UsageError
 from wavescope.model.result import Result
-
-if TYPE_CHECKING:
-    from wavescope.analyze.compare import CheckOptions, FigureOptions
-    from wavescope.model.selection import Selection
 
 _EXIT_CODES = {
     "pass": EXIT_OK,
@@ -94,25 +90,19 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def figure_options(arguments: argparse.Namespace) -> FigureOptions:
+def figure_options(arguments: argparse.Namespace) -> wavescope.FigureOptions:
     """How ops are named and grouped, as the flags say."""
-    from wavescope.analyze.compare import FigureOptions  # noqa: PLC0415  NumPy, which --help need not wait for
-    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415
-    from wavescope.names.kernel_meaning import CategoryRules  # noqa: PLC0415
-
-    return FigureOptions(
+    return wavescope.FigureOptions(
         full_names=arguments.full_names,
         linked_only=arguments.linked,
-        rules=CategoryRules.from_document(read_rules(arguments.rules)) if arguments.rules else None,
+        rules=category_rules(arguments.rules),
     )
 
 
 def print_verdict(
-    arguments: argparse.Namespace, output: OutputOptions, selection: Selection
+    arguments: argparse.Namespace, output: OutputOptions, selection: wavescope.Selection
 ) -> int:
     """Print the verdict on the runs of --base and --new; the exit code that says it."""
-    from wavescope.api.comparison import check_runs  # noqa: PLC0415  NumPy, too
-
     if arguments.traces:
         raise UsageError(
             "a verdict needs the runs of both versions, and nothing else",
@@ -121,17 +111,15 @@ def print_verdict(
     options = _check_options(arguments)
     base, new = arguments.base or (), arguments.new or ()
     with Progress(f"comparing {len(base) + len(new)} runs", quiet=arguments.quiet):
-        result = check_runs(base, new, options, selection=selection)
+        result = wavescope.check_runs(base, new, options, selection=selection)
     verdict = str(result.facts["verdict"])
-    if not selection.is_everything:
-        result = result.with_facts({"selection": str(selection)})
     if output.format in FOR_PEOPLE and not output.tables:
         result = _for_people(result, options)
     print_result(result, output)
     return _EXIT_CODES[verdict]
 
 
-def _for_people(result: Result, options: CheckOptions) -> Result:
+def _for_people(result: Result, options: wavescope.CheckOptions) -> Result:
     """Facts in words, and tables that have rows; programs get all of them, as numbers."""
     facts = result.facts
     level = 100 * (1 - options.test.significance)
@@ -152,25 +140,17 @@ def _for_people(result: Result, options: CheckOptions) -> Result:
     )
 
 
-def _check_options(arguments: argparse.Namespace) -> CheckOptions:
-    from wavescope.analyze.compare import (  # noqa: PLC0415  NumPy, too
-        CheckOptions,
-        Gate,
-        Metric,
-        Per,
-        RunOptions,
-        Statistic,
-        TestOptions,
-    )
-
-    return CheckOptions(
+def _check_options(arguments: argparse.Namespace) -> wavescope.CheckOptions:
+    return wavescope.CheckOptions(
         threshold_percent=arguments.threshold,
         min_share_percent=arguments.min_share,
-        gate=Gate(arguments.gate),
-        per=Per(_per(arguments)),
-        test=TestOptions(arguments.significance, Statistic(arguments.statistic), arguments.seed),
-        runs=RunOptions(
-            metric=Metric(arguments.metric),
+        gate=wavescope.Gate(arguments.gate),
+        per=wavescope.Per(_per(arguments)),
+        test=wavescope.TestOptions(
+            arguments.significance, wavescope.Statistic(arguments.statistic), arguments.seed
+        ),
+        runs=wavescope.RunOptions(
+            metric=wavescope.Metric(arguments.metric),
             figures=figure_options(arguments),
             step=arguments.step,
             skip_steps=arguments.skip_steps,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from wavescope.api.machine import generate_demo, is_demo_trace, record_demo
 from wavescope.cli.command import Command, Example
+from wavescope.cli.main import main
 from wavescope.cli.options import add_json_flag, add_quiet_flag
 from wavescope.cli.progress import Progress
 from wavescope.cli.recording_report import say_note
@@ -39,8 +40,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.cli.main import main  # noqa: PLC0415  it imports this module
-
     quiet: bool = arguments.quiet
     names = ("trace.db", "trace.pftrace", "report.html")
     trace, timeline, report = (arguments.output / name for name in names)

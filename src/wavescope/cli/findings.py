@@ -6,7 +6,7 @@ import argparse
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_trace_argument, opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_trace_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -52,13 +52,10 @@ def _run(arguments: argparse.Namespace) -> int:
     selection = selection_from(arguments)
     thresholds = wavescope.Thresholds().with_values(_values(arguments.threshold))
     only = [part.strip() for part in arguments.only.split(",")] if arguments.only else []
-    with (
-        opened_trace(arguments.trace, quiet=arguments.quiet) as trace,
-        Progress(f"analysing {arguments.trace}", quiet=arguments.quiet),
-    ):
-        result = wavescope.findings_result(trace, thresholds, only=only, selection=selection)
-    if not result.facts["op_count"]:
-        tell_no_ops(selection, quiet=arguments.quiet)
+    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet) as progress:
+        result = wavescope.findings_result(
+            arguments.trace, thresholds, only=only, selection=selection, tell=progress.tell
+        )
     is_list = output.format in FOR_PEOPLE and not output.tables
     print_result(result.with_only_tables(()) if is_list else result, output)
     if result.facts["op_count"] and not result.findings and not arguments.quiet:

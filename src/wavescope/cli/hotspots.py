@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.diff_att import compared
+from wavescope.cli.compare_captures import compared
 from wavescope.cli.inputs import add_captures_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,

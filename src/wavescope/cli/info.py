@@ -6,9 +6,10 @@ import argparse
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_trace_argument, opened_trace
+from wavescope.cli.inputs import add_trace_argument
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
 from wavescope.cli.outputs import print_result
+from wavescope.cli.progress import Progress
 from wavescope.errors import UsageError
 
 
@@ -34,8 +35,10 @@ def _run(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.trace is None:
         raise UsageError("which trace?", hint="wavescope info TRACE, or wavescope info --formats")
-    with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
-        found = wavescope.info(trace, markers=arguments.markers, kernels=arguments.kernels)
+    with Progress(f"reading {arguments.trace}", quiet=arguments.quiet):
+        found = wavescope.info(
+            arguments.trace, markers=arguments.markers, kernels=arguments.kernels
+        )
     print_result(found, options)
     return 0
 

@@ -7,13 +7,10 @@ import enum
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.errors import UsageError
 from wavescope.units import parse_offset_ns
-
-if TYPE_CHECKING:
-    from wavescope.model.selection import Selection
 
 Arguments = argparse.ArgumentParser | argparse._ArgumentGroup
 """What flags are added to: a command's parser, or a group of its flags."""
@@ -144,13 +141,9 @@ def add_filter_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--end", metavar="TIME", help="what starts before; written as --start is")
 
 
-def selection_from(arguments: argparse.Namespace) -> Selection:
+def selection_from(arguments: argparse.Namespace) -> wavescope.Selection:
     """The selection that the flags of `add_filter_flags` say."""
-    from wavescope.model.selection import (  # noqa: PLC0415  NumPy, which --help need not wait for
-        Selection,
-    )
-
-    return Selection(
+    return wavescope.Selection(
         start=arguments.start,
         end=arguments.end,
         gpus=arguments.gpu or (),

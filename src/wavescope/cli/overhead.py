@@ -6,7 +6,8 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from wavescope.api.overhead import costs_too_much, overhead
+import wavescope
+from wavescope.api.overhead import costs_too_much
 from wavescope.cli.argument_numbers import natural_number, percentage
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import OVERHEAD_FILE
@@ -20,7 +21,6 @@ from wavescope.cli.options import (
 from wavescope.cli.outputs import print_result
 from wavescope.cli.program_options import add_softgpu_option, program_command
 from wavescope.cli.terminal import say
-from wavescope.collect import OverheadOptions, RecordMode
 from wavescope.errors import EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE, EXIT_OK, UsageError
 from wavescope.model.overhead_runs import CPU, WALL, ArmRun, MetricKind
 from wavescope.model.result import Result
@@ -43,7 +43,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--modes",
         metavar="LIST",
         type=_modes,
-        default=OverheadOptions.modes,
+        default=wavescope.OverheadOptions.modes,
         help="recording modes to measure, of lite, standard, full, hip (default: the first three)",
     )
     group.add_argument(
@@ -130,7 +130,7 @@ def _run(arguments: argparse.Namespace) -> int:
             value = _value_text(run.value, options.metric)
             say(f"{done}/{total}: round {run.round}, {run.arm}: {value}")
 
-    result = overhead(
+    result = wavescope.overhead(
         options or arguments.load,
         against=arguments.against or (),
         threshold_percent=arguments.threshold,
@@ -148,9 +148,9 @@ def _run(arguments: argparse.Namespace) -> int:
     return _EXIT_CODES[costs_too_much(result)] if arguments.fail else EXIT_OK
 
 
-def _options(arguments: argparse.Namespace) -> OverheadOptions:
+def _options(arguments: argparse.Namespace) -> wavescope.OverheadOptions:
     is_time = arguments.metric in (WALL, CPU)
-    return OverheadOptions(
+    return wavescope.OverheadOptions(
         command=program_command(arguments.command, "overhead --"),
         modes=arguments.modes,
         metric=MetricKind(
@@ -188,13 +188,13 @@ def _say_files(save: Path | None, page: Path | None) -> None:
         say(f"next: wavescope overhead --against {save} -- CMD   # with another version")
 
 
-def _modes(text: str) -> tuple[RecordMode, ...]:
+def _modes(text: str) -> tuple[wavescope.RecordMode, ...]:
     names = [name.strip() for name in text.split(",")]
-    known = [mode.value for mode in RecordMode]
+    known = [mode.value for mode in wavescope.RecordMode]
     for name in names:
         if name not in known:
             raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(known)}")
-    return tuple(mode for mode in RecordMode if mode.value in names)
+    return tuple(mode for mode in wavescope.RecordMode if mode.value in names)
 
 
 def _rounds(text: str) -> int:

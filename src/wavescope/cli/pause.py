@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from wavescope.api.recording import pause_process
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_json_flag, add_quiet_flag, process_id
 from wavescope.cli.outputs import print_json
@@ -44,7 +44,7 @@ def control(
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    return control(arguments, pause_process, recording=False)
+    return control(arguments, wavescope.pause_process, recording=False)
 
 
 COMMAND = Command(

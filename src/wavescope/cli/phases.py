@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_rules_flag, add_trace_argument, tell_no_ops
+from wavescope.cli.inputs import add_rules_flag, add_trace_argument, category_rules
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -21,10 +21,6 @@ from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.model.result import Result, ResultTable, Value
 from wavescope.units import counted, duration_text
-
-if TYPE_CHECKING:
-    from wavescope.analyze.phases import PhaseOptions
-    from wavescope.model.selection import Selection
 
 _KERNELS_SHOWN = 10
 _PHASES_SHOWN = 20
@@ -79,17 +75,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.api.phases import phases  # noqa: PLC0415  NumPy, which --help need not wait for
-
     output = OutputOptions.from_arguments(arguments)
     for_people = output.format in FOR_PEOPLE and not output.tables
-    selection = _selection(arguments)
     options = _options(arguments, for_people=for_people)
-    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
-        result = phases(arguments.trace, options, selection=selection)
-    chosen = {} if selection.is_everything else {"selection": str(selection)}
-    result = replace(result, facts={"path": arguments.trace, **result.facts, **chosen})
-    _tell(result, selection, arguments)
+    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet) as progress:
+        result = wavescope.phases(
+            arguments.trace, options, selection=_selection(arguments), tell=progress.tell
+        )
+    result = replace(result, facts={"path": arguments.trace, **result.facts})
+    if not arguments.quiet:
+        _tell_source(result, arguments.marker)
     if for_people:
         result = _for_people(result, most=_PHASES_SHOWN if arguments.rows != 0 else None)
         output = replace(output, rows=0)
@@ -97,51 +92,39 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _selection(arguments: argparse.Namespace) -> Selection:
-    from wavescope.model.selection import Selection  # noqa: PLC0415  NumPy, too
-
-    return Selection(
+def _selection(arguments: argparse.Namespace) -> wavescope.Selection:
+    return wavescope.Selection(
         gpus=arguments.gpu or (), processes=arguments.pid or (), ranks=arguments.rank or ()
     )
 
 
-def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseOptions:
-    from wavescope.analyze.phases import (  # noqa: PLC0415  NumPy, too
-        PhaseOptions,
-        PhaseRules,
-        PhaseScope,
-    )
-    from wavescope.formats.toml_rules import read_rules  # noqa: PLC0415  the same
-    from wavescope.names.kernel_meaning import CategoryRules  # noqa: PLC0415
-
+def _options(arguments: argparse.Namespace, *, for_people: bool) -> wavescope.PhaseOptions:
     asked = arguments.rows
     kernels = asked if asked is not None else _KERNELS_SHOWN if for_people else 0
-    return PhaseOptions(
-        scope=PhaseScope(arguments.per),
+    return wavescope.PhaseOptions(
+        scope=wavescope.PhaseScope(arguments.per),
         merge_numbers=not arguments.keep_numbers,
         marker=arguments.marker,
         use_markers=not arguments.without_markers,
         kernels=kernels or None,
         full_names=arguments.full_names,
-        rules=CategoryRules.from_document(read_rules(arguments.rules)) if arguments.rules else None,
-        phase_rules=PhaseRules.from_document(read_rules(arguments.phase_rules))
+        rules=category_rules(arguments.rules),
+        phase_rules=wavescope.PhaseRules.from_document(wavescope.read_rules(arguments.phase_rules))
         if arguments.phase_rules
         else None,
     )
 
 
-def _tell(result: Result, selection: Selection, arguments: argparse.Namespace) -> None:
-    """Say why there may be nothing to see."""
-    if arguments.quiet:
-        return
+def _tell_source(result: Result, marker: str) -> None:
+    """Say why phases are not those that are marked."""
     if not result.facts["op_count"]:
-        tell_no_ops(selection, quiet=arguments.quiet)
-    elif result.facts.get("range_count") == 0:
+        return
+    if result.facts.get("range_count") == 0:
         say(_NO_RANGES, label="note")
     elif result.facts["source"] != "markers" and result.facts.get("range_count"):
         say(_FEW_RANGES, label="note")
-    elif arguments.marker and not result.table("phases").rows:
-        say(f"no phase matches '{arguments.marker}'", label="note")
+    elif marker and not result.table("phases").rows:
+        say(f"no phase matches '{marker}'", label="note")
 
 
 def _for_people(result: Result, most: int | None) -> Result:

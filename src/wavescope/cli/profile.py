@@ -1,4 +1,4 @@
-"""`wavescope profile`: collects hardware counters with rocprofv3, pass by pass."""
+"""`wavescope counters collect`: collects hardware counters with rocprofv3, pass by pass."""
 
 from __future__ import annotations
 
@@ -191,16 +191,19 @@ def _list(arguments: argparse.Namespace, options: CollectOptions, *, for_people:
 COMMAND = Command(
     "profile",
     "Collect hardware counters of a program's kernels with rocprofv3, in as few runs as the "
-    "hardware allows, for `wavescope analyze`. What is collected stays: another -b adds to "
+    "hardware allows, for `wavescope counters`. What is collected stays: another -b adds to "
     "it, --resume goes on after an interruption. docs/profile.md tells more.",
     (
-        Example("wavescope profile -n vcopy -- ./vcopy -n 1048576", "all metrics"),
+        Example("wavescope counters collect -n vcopy -- ./vcopy -n 1048576", "all metrics"),
         Example(
-            "wavescope profile -n vcopy -b sol l2 -k vecCopy -- ./vcopy", "two panels, one kernel"
+            "wavescope counters collect -n vcopy -b sol l2 -k vecCopy -- ./vcopy",
+            "two panels, one kernel",
         ),
-        Example("wavescope profile -n vcopy --set mem_thruput -- ./vcopy", "in a single run"),
-        Example("mpirun -n 4 wavescope profile -n cfd -- ./cfd", "a folder for each rank"),
-        Example("wavescope profile --list-blocks --arch gfx942", "without a GPU"),
+        Example(
+            "wavescope counters collect -n vcopy --set mem_thruput -- ./vcopy", "in a single run"
+        ),
+        Example("mpirun -n 4 wavescope counters collect -n cfd -- ./cfd", "a folder for each rank"),
+        Example("wavescope counters collect --list-blocks --arch gfx942", "without a GPU"),
     ),
     _add_arguments,
     _run,

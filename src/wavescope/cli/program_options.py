@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+import wavescope
 from wavescope.cli.options import add_kernel_flag
-from wavescope.collect import OtherTools, RecordMode
 from wavescope.errors import UsageError
 
 
@@ -26,8 +26,8 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m",
         "--mode",
-        choices=[mode.value for mode in RecordMode],
-        default=RecordMode.STANDARD.value,
+        choices=[mode.value for mode in wavescope.RecordMode],
+        default=wavescope.RecordMode.STANDARD.value,
         help="what is timed: dispatches without a signal of the program (lite), all but graph "
         "replays (standard, the default), all (full), all with the HIP calls (hip)",
     )
@@ -39,8 +39,8 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--other-tools",
-        choices=[choice.value for choice in OtherTools],
-        default=OtherTools.KEEP.value,
+        choices=[choice.value for choice in wavescope.OtherTools],
+        default=wavescope.OtherTools.KEEP.value,
         help="when another tool (rocprofv3, a library in HSA_TOOLS_LIB) is set up for the program: "
         "leave the GPU's work to it (keep, the default), or run without it (off)",
     )
@@ -67,11 +67,11 @@ def program_options(arguments: argparse.Namespace, verb: str) -> dict[str, Any]:
     """What the arguments say of the program, by the names of `RecordOptions`."""
     return {
         "command": program_command(arguments.command, verb),
-        "mode": RecordMode(arguments.mode),
+        "mode": wavescope.RecordMode(arguments.mode),
         "softgpu": arguments.softgpu,
         "kernel": arguments.kernel,
         "torch": arguments.torch,
-        "other_tools": OtherTools(arguments.other_tools),
+        "other_tools": wavescope.OtherTools(arguments.other_tools),
     }
 
 

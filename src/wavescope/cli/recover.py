@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from wavescope.api.recording import recover
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import SESSION_FOLDER
 from wavescope.cli.options import add_force_flag, add_json_flag, add_output_path, add_quiet_flag
@@ -34,7 +34,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     output = arguments.output or _DEFAULT_OUTPUT
     with Progress(f"reading {arguments.folder}", quiet=arguments.quiet) as progress:
-        recovered = recover(arguments.folder, output, force=arguments.force, progress=progress)
+        recovered = wavescope.recover(
+            arguments.folder, output, force=arguments.force, progress=progress
+        )
     if not arguments.quiet:
         print_notes(recovered.notes)
     tell_written(output, "wavescope", arguments)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from wavescope.api.recording import run_dormant
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_json_flag, add_quiet_flag
 from wavescope.cli.outputs import print_json
@@ -16,7 +16,6 @@ from wavescope.cli.program_options import (
 )
 from wavescope.cli.recording_report import say_note
 from wavescope.cli.terminal import say
-from wavescope.collect import RecordOptions
 from wavescope.errors import UsageError
 from wavescope.model.progress import tell_nobody
 from wavescope.model.result import Result
@@ -36,14 +35,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    options = RecordOptions(**program_options(arguments, "run --dormant"))
+    options = wavescope.RecordOptions(**program_options(arguments, "run --dormant"))
     if not arguments.dormant:
         raise UsageError(
             "`wavescope run` needs --dormant",
             hint="`wavescope run --dormant CMD` for `attach` later, or `wavescope trace CMD`",
         )
     announce = tell_nobody if arguments.quiet else say
-    run = run_dormant(options, announce=announce, warn=say_note)
+    run = wavescope.run_dormant(options, announce=announce, warn=say_note)
     if run.running:
         pids = ", ".join(map(str, run.running))
         say_note(f"still running, and can no longer be recorded: process {pids}")

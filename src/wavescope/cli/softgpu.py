@@ -12,20 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from wavescope.api.machine import (
-    fetch_runtime,
-    remove_runtime,
-    runtimes,
-    softgpu_command,
-    softgpu_environment,
-    write_tiny_model,
-)
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import DURATIONS_FILE
 from wavescope.cli.options import OutputOptions, add_force_flag, add_json_flag
 from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
-from wavescope.collect.softgpu import CHIPS, PARTITIONS, SoftGpuOptions
+from wavescope.collect.softgpu import CHIPS, PARTITIONS
 from wavescope.errors import OutputExistsError, UsageError
 
 _WEIGHTS = ("q4_0", "f16")
@@ -142,7 +135,7 @@ def _run_program(arguments: argparse.Namespace) -> None:
     options = _options(arguments)
     if options.runtime is None and arguments.mirror is not None:
         raise UsageError("--mirror is for fetching", hint="add --runtime or --fetch")
-    variables = softgpu_environment(options)
+    variables = wavescope.softgpu_environment(options)
     command: list[str] = arguments.command
     if command[:1] == ["--"]:
         command = command[1:]
@@ -154,16 +147,16 @@ def _run_program(arguments: argparse.Namespace) -> None:
     if not command:
         _print_variables(variables, as_json=arguments.json)
         return
-    execute = softgpu_command(command, options, mirror=arguments.mirror, announce=say)
+    execute = wavescope.softgpu_command(command, options, mirror=arguments.mirror, announce=say)
     if arguments.truth is not None:
         _make_room(arguments.truth, force=arguments.force)
     _become(execute, {**os.environ, **variables})
 
 
-def _options(arguments: argparse.Namespace) -> SoftGpuOptions:
+def _options(arguments: argparse.Namespace) -> wavescope.SoftGpuOptions:
     if arguments.durations is not None:
         Path(arguments.durations).open("rb").close()  # the program would find out too late
-    return SoftGpuOptions(
+    return wavescope.SoftGpuOptions(
         chip=arguments.chip,
         gpus=arguments.gpus,
         partition=arguments.partition,
@@ -214,17 +207,17 @@ def _manage_runtimes(arguments: argparse.Namespace) -> None:
     if arguments.command or arguments.runtime is not None:
         raise UsageError("fetching, listing and removing runtimes run no program")
     if arguments.list_runtimes:
-        print_result(runtimes(), OutputOptions.from_arguments(arguments))
+        print_result(wavescope.runtimes(), OutputOptions.from_arguments(arguments))
     elif arguments.fetch:
         _fetch(arguments)
     else:
-        folder = remove_runtime(arguments.remove_runtime)
+        folder = wavescope.remove_runtime(arguments.remove_runtime)
         shown = json.dumps({"removed": str(folder)}, indent=2)
         print(shown if arguments.json else f"removed {folder}")
 
 
 def _fetch(arguments: argparse.Namespace) -> None:
-    runtime = fetch_runtime(
+    runtime = wavescope.fetch_runtime(
         arguments.fetch, mirror=arguments.mirror, again=arguments.force, announce=say
     )
     if arguments.json:
@@ -240,7 +233,7 @@ def _write_model(arguments: argparse.Namespace) -> None:
     if arguments.command or arguments.runtime is not None:
         raise UsageError("writing a model runs no program", hint="leave out the program")
     weights = arguments.weights or _WEIGHTS[0]
-    path = write_tiny_model(arguments.tiny_model, weights=weights, force=arguments.force)
+    path = wavescope.write_tiny_model(arguments.tiny_model, weights=weights, force=arguments.force)
     if arguments.json:
         print(json.dumps({"model": str(path), "bytes": path.stat().st_size}, indent=2))
         return

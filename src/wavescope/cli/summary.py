@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_rules_flag, add_trace_argument, opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_rules_flag, add_trace_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputFormat,
@@ -70,14 +70,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
     selection, options = selection_from(arguments), _options(arguments)
-    with (
-        opened_trace(arguments.trace, quiet=arguments.quiet) as trace,
-        Progress(f"analysing {arguments.trace}", quiet=arguments.quiet),
-    ):
-        result = wavescope.summary(trace, options, selection=selection)
+    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet) as progress:
+        result = wavescope.summary(
+            arguments.trace, options, selection=selection, tell=progress.tell
+        )
     facts = result.facts
-    if not facts["op_count"]:
-        tell_no_ops(selection, quiet=arguments.quiet)
     if output.format in FOR_PEOPLE:
         header = {shown: facts[key] for key, shown in _HEADER_FACTS.items() if key in facts}
         result = replace(result, facts=header)

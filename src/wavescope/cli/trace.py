@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import wavescope
 from wavescope.api.recording import run_recorded, write_recording, write_timeline
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
@@ -29,7 +30,6 @@ from wavescope.cli.recording_report import (
     say_note,
 )
 from wavescope.cli.terminal import say, say_error
-from wavescope.collect import RecordOptions
 from wavescope.errors import WavescopeError
 from wavescope.model.progress import tell_nobody
 
@@ -129,8 +129,8 @@ def _run(arguments: argparse.Namespace) -> int:
     return run.end.exit_code
 
 
-def _options(arguments: argparse.Namespace) -> RecordOptions:
-    return RecordOptions(
+def _options(arguments: argparse.Namespace) -> wavescope.RecordOptions:
+    return wavescope.RecordOptions(
         **program_options(arguments, "trace -o trace.db"),
         output=arguments.output,
         start_paused=arguments.start_paused,

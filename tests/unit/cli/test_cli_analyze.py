@@ -1,4 +1,4 @@
-"""`wavescope analyze` on small workloads."""
+"""`wavescope counters` on small workloads."""
 
 from __future__ import annotations
 

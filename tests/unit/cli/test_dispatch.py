@@ -53,7 +53,7 @@ def test_no_name_is_used_twice() -> None:
         ("CAPTURE", "Hotspots of axpy(float*)"),
         ("COUNTERS", "Counter analysis"),
         ("info TRACE", "Trace"),
-        ("info CAPTURE", "Thread-trace captures"),
+        ("info CAPTURE", "Captures"),
         ("info COUNTERS", "Counter workload"),
         ("compare TRACE TRACE", "Comparison"),
         ("compare CAPTURE CAPTURE", "Two captures"),

@@ -1,4 +1,4 @@
-"""The parts of `wavescope profile`: input files, command lines, folders, and what rocprofv3 wrote."""
+"""The parts of `wavescope counters collect`: input files, command lines, folders, and what rocprofv3 wrote."""
 
 from __future__ import annotations
 
@@ -261,12 +261,15 @@ def test_a_launcher_is_refused(command: list[str], launcher: str) -> None:
 @pytest.mark.parametrize(
     ("command", "corrected"),
     [
-        ("mpirun -n 4 ./app -x 'a b'", "mpirun -n 4 wavescope profile [options] -- ./app -x 'a b'"),
-        ("srun", "srun -n RANKS wavescope profile [options] -- ./program"),
-        ("flux run -N 2 ./app", "flux run -N 2 wavescope profile [options] -- ./app"),
+        (
+            "mpirun -n 4 ./app -x 'a b'",
+            "mpirun -n 4 wavescope counters collect [options] -- ./app -x 'a b'",
+        ),
+        ("srun", "srun -n RANKS wavescope counters collect [options] -- ./program"),
+        ("flux run -N 2 ./app", "flux run -N 2 wavescope counters collect [options] -- ./app"),
         (
             "env A=1 mpirun --hostfile hosts.txt -n 4 sleep 3",
-            "env A=1 mpirun --hostfile hosts.txt -n 4 wavescope profile [options] -- sleep 3",
+            "env A=1 mpirun --hostfile hosts.txt -n 4 wavescope counters collect [options] -- sleep 3",
         ),
     ],
 )

@@ -55,7 +55,7 @@ def chosen_rows(
     if not chosen.any():
         raise UsageError(
             f"no dispatch of {table.path} is left",
-            hint="`wavescope analyze -p DIR --list-stats` lists kernels, dispatches and GPUs",
+            hint="`wavescope counters -p DIR --list-stats` lists kernels, dispatches and GPUs",
         )
     return chosen
 

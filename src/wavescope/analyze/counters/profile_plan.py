@@ -1,4 +1,4 @@
-"""What `wavescope profile` collects: from blocks, sets and rooflines to passes of counters."""
+"""What `counters collect` collects: from blocks, sets and rooflines to passes of counters."""
 
 from __future__ import annotations
 

@@ -55,7 +55,9 @@ class CounterRuns(NamedTuple):
             ends.append(run_pass(self.request, self.rocprofv3, each.name, each.counters))
             self._note(each.counters, ends[-1])
             if ends[-1].interrupted:
-                self.note("interrupted: `wavescope profile --resume` goes on with the rest")
+                self.note(
+                    "interrupted: `wavescope counters collect --resume` goes on with the rest"
+                )
                 break
         if passes:
             spent_ns = max(NS_PER["ms"], time.monotonic_ns() - began_ns)
@@ -127,7 +129,7 @@ def collection_result(folder: Path, ends: Sequence[PassEnd], notes: Sequence[str
     facts: dict[str, Value] = {
         "path": str(folder),
         "passes": len(ends),
-        "next": f"wavescope analyze -p {shlex.quote(str(folder))}",
+        "next": f"wavescope counters -p {shlex.quote(str(folder))}",
     }
     if not all(end.is_complete for end in ends):
         facts["unfinished"] = "the same command again runs what is missing"

@@ -92,7 +92,7 @@ def opened_record(folder: Path, request: WorkloadRequest) -> WorkloadRecord:
     if not path.is_file():
         if folder.is_dir() and any(folder.iterdir()):
             raise UsageError(
-                f"{folder} exists and was not made by `wavescope profile`",
+                f"{folder} exists and was not made by `wavescope counters collect`",
                 hint="choose another -n or --output-directory, or empty it with --force",
             )
         return WorkloadRecord(request)
@@ -229,7 +229,7 @@ def require_no_launcher(command: Sequence[str]) -> None:
     profiled = shlex.join(command[program:]) or "./program"
     raise UsageError(
         f"{launcher} cannot be profiled: it starts the ranks, and each of them is to be profiled",
-        hint=f"write {started} wavescope profile [options] -- {profiled}",
+        hint=f"write {started} wavescope counters collect [options] -- {profiled}",
     )
 
 

@@ -102,7 +102,7 @@ def recording_state(checks: Sequence[Check]) -> str:
 
 
 def profiling_states(checks: Sequence[Check]) -> dict[str, str]:
-    """What `wavescope profile` and `wavescope capture-att` can do here, in a few words."""
+    """What `wavescope counters collect` and `wavescope capture` can do here, in a few words."""
     ok = {check.name for check in checks if check.state is CheckState.OK}
     for_counters = ("AMD GPUs", "/dev/kfd", "rocprofv3")
     needed = {"counters": for_counters, "instruction_traces": (*for_counters, "trace decoder")}
@@ -291,7 +291,7 @@ def _counter_checks(machine: Machine) -> list[Check]:
     return [
         Check(
             "rocprofv3",
-            "hardware counters and instruction traces: `wavescope profile`, `capture-att`",
+            "hardware counters and instruction traces: `wavescope counters collect`, `capture`",
             CheckState.OK if rocprofv3 else CheckState.MISSING,
             rocprofv3,
             "" if rocprofv3 else GET_ROCPROFV3,
@@ -300,7 +300,7 @@ def _counter_checks(machine: Machine) -> list[Check]:
             machine,
             "trace decoder",
             (DECODER, f"{DECODER}.0", f"{DECODER}.1"),
-            "instruction traces: `wavescope capture-att`",
+            "instruction traces: `wavescope capture`",
             GET_DECODER,
         ),
         _library(

@@ -1,4 +1,4 @@
-"""Reads a workload folder of ROCm Compute Profiler or of `wavescope profile`."""
+"""Reads a workload folder of ROCm Compute Profiler or of `wavescope counters collect`."""
 
 from __future__ import annotations
 
@@ -91,7 +91,9 @@ def _file_names(folder: Path) -> list[str]:
         ) from error
     except OSError as error:
         is_missing = isinstance(error, FileNotFoundError)
-        hint = "`wavescope profile -n NAME` makes workloads/NAME/MODEL" if is_missing else ""
+        hint = (
+            "`wavescope counters collect -n NAME` makes workloads/NAME/MODEL" if is_missing else ""
+        )
         raise UnreadableInputError(folder, error.strerror or str(error), hint=hint) from error
     if not any(_is_counter_file(name) for name in names):
         inner = [
@@ -247,7 +249,7 @@ def _ceilings(folder: Path, names: Sequence[str], notes: Notes) -> list[dict[str
 
 
 def profile_notes(folder: Path) -> list[str]:
-    """What `wavescope profile` noted; nothing when all went well, or nothing was noted."""
+    """What `wavescope counters collect` noted; nothing when all went well, or nothing was noted."""
     path = folder / RECORD_FILE
     try:
         if path.stat().st_size > _MOST_RECORD_BYTES:

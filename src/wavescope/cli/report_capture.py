@@ -1,4 +1,4 @@
-"""`wavescope report-att`: a thread-trace capture as one page to read, send and print."""
+"""`wavescope report CAPTURE`: a thread-trace capture as one page to read, send and print."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 COMMAND = Command(
-    "report-att",
+    "report",
     "Write a thread-trace capture as one self-contained page: the plan, source beside "
     "instructions with heat (choose a line to see its instructions, a wait to see what it waits "
     "for), waves over time, occupancy, and the tables behind them.",
     (
-        Example("wavescope report-att ui_output_agent_1_dispatch_3 -o pa.html", "a page"),
+        Example("wavescope report ui_output_agent_1_dispatch_3 -o pa.html", "a page"),
         Example(
-            "wavescope report-att DIR --counters out_counter_collection.csv",
+            "wavescope report DIR --counters out_counter_collection.csv",
             "with what caches say in the plan",
         ),
     ),

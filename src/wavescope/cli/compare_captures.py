@@ -1,4 +1,4 @@
-"""`wavescope diff-att`: two captures of one kernel, by source line and by instruction."""
+"""`wavescope compare CAPTURE CAPTURE`: two captures of one kernel, by line and by instruction."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def _percent(text: str) -> float:
 
 
 COMMAND = Command(
-    "diff-att",
+    "compare",
     "Compare two thread-trace captures of one kernel: stall by kind, by source line and by aligned "
     "instructions, all in cycles per wave. docs/plan.md says how lines and instructions are "
     "matched.",
     (
-        Example("wavescope diff-att before/ after/", "what a change did to a kernel"),
-        Example("wavescope diff-att A B --table lines -n 0", "every line"),
-        Example("wavescope diff-att A B --fail-above 3", "for CI: exit code 1 when slower"),
+        Example("wavescope compare before/ after/", "what a change did to a kernel"),
+        Example("wavescope compare A B --table lines -n 0", "every line"),
+        Example("wavescope compare A B --fail-above 3", "for CI: exit code 1 when slower"),
     ),
     _add_arguments,
     _run,

@@ -1,4 +1,4 @@
-"""`wavescope capture-att`: trace a kernel's instructions with rocprofv3 and analyse them."""
+"""`wavescope capture`: trace a kernel's instructions with rocprofv3 and analyse them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import wavescope
 from wavescope.cli.command import Command, Example
+from wavescope.cli.commands import command_of, entry_for
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputFormat,
@@ -95,7 +96,7 @@ def _options(arguments: argparse.Namespace) -> wavescope.CaptureOptions:
         command = command[1:]
     if not command:
         raise UsageError(
-            "which program?", hint="wavescope capture-att --kernel REGEX -- python3 bench.py"
+            "which program?", hint="wavescope capture --kernel REGEX -- python3 bench.py"
         )
     return wavescope.CaptureOptions(
         command=command,
@@ -120,8 +121,6 @@ def _print_dry_run(result: Result, output: OutputOptions) -> None:
 
 def _analyse(folder: str, arguments: argparse.Namespace) -> int:
     """What `wavescope hotspots --plan` shows of the folder, in the format that was asked for."""
-    from wavescope.cli.commands import command_of, entry_for  # noqa: PLC0415  a command runs another
-
     line = [folder, "--plan"]
     if arguments.format or arguments.json:
         line += ["--format", "json" if arguments.json else arguments.format]
@@ -148,21 +147,21 @@ def _size(text: str) -> int:
 
 
 COMMAND = Command(
-    "capture-att",
+    "capture",
     "Trace the instructions of a kernel with rocprofv3 and show what stalls. Writes rocprofv3's "
     "input file, checks that rocprofv3 and the trace decoder are there, runs the program, finds "
     "the folder it wrote and analyses it. docs/plan.md explains the options.",
     (
         Example(
-            "wavescope capture-att --kernel pa_decode --iterations 3-4 -- python3 bench.py",
+            "wavescope capture --kernel pa_decode --iterations 3-4 -- python3 bench.py",
             "the third and fourth launch of a kernel",
         ),
         Example(
-            "wavescope capture-att --kernel gemm --se-mask 0x11111111 --buffer 192M -- ./app",
+            "wavescope capture --kernel gemm --se-mask 0x11111111 --buffer 192M -- ./app",
             "more shader engines, for kernels with few waves",
         ),
         Example(
-            "wavescope capture-att --kernel gemm --dry-run -- ./app",
+            "wavescope capture --kernel gemm --dry-run -- ./app",
             "show the input file and the command",
         ),
     ),
