@@ -167,7 +167,7 @@ def test_names_from_files_are_escaped_in_the_page() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ((), 2, "no program to run is named"),
+        ((), 2, "no program to run was given"),
         (("--modes", "fast", "--", "true"), 2, "'fast' is none of"),
         (("--rounds", "0", "--", "true"), 2, "not a number of rounds"),
         (("--rounds", "x", "--", "true"), 2, "not a number"),

@@ -39,7 +39,7 @@ def compare(
     """What changed from the first trace to each of the others, and which parts account for it."""
     if len(traces) < 2:
         raise UsageError(
-            "at least two traces are compared",
+            "at least two traces are needed to compare",
             hint="wavescope compare old.db new.db, or --base old*.db --new new*.db for a verdict",
         )
     chosen = selection_of(selection, where)
@@ -91,7 +91,7 @@ def _require_distinct(runs: Sequence[Trace | PathLike]) -> None:
         place = os.path.realpath(path)
         if place in seen:
             raise UsageError(
-                f"{path} is given twice", hint="every run counts once: record another one"
+                f"{path} is given twice", hint="each run counts once: record another one"
             )
         seen.add(place)
 

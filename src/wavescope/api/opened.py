@@ -22,7 +22,7 @@ from wavescope.model.selection import Selection, select
 from wavescope.model.trace import Trace
 from wavescope.units import count_text
 
-_NO_OPS_LEFT = "no op is left by the filters: `wavescope info` shows what the trace holds"
+_NO_OPS_LEFT = "no GPU op passes the filters: `wavescope info` shows what the trace holds"
 _NO_OPS = "there are no GPU ops in the trace: `wavescope info` shows what it holds"
 PathLike = str | os.PathLike[str]
 
@@ -92,5 +92,5 @@ def paths_of(given: PathLike | Sequence[PathLike]) -> list[Path]:
     """One path or many, as a list that is not empty."""
     paths = [given] if isinstance(given, str | os.PathLike) else list(given)
     if not paths:
-        raise UsageError("no path is given")
+        raise UsageError("no path was given")
     return [Path(path) for path in paths]

@@ -15,9 +15,9 @@ from wavescope.cli.counter_flags import (
     workload_paths,
 )
 from wavescope.cli.options import add_force_flag, add_output_path, add_quiet_flag, row_count
-from wavescope.cli.outputs import print_json, text_style
+from wavescope.cli.outputs import text_style
 from wavescope.cli.progress import Progress
-from wavescope.cli.terminal import data_stream, say
+from wavescope.cli.terminal import data_stream, print_json, say
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
 from wavescope.render.counters.metric_tables import (
@@ -196,7 +196,7 @@ def _cut(result: Result, rows: int, stats: int) -> Result:
 
 def _format(arguments: argparse.Namespace) -> str:
     if arguments.json and arguments.format not in {None, "json"}:
-        raise UsageError(f"--json and --format {arguments.format} exclude each other")
+        raise UsageError(f"--json and --format {arguments.format} cannot be used together")
     return "json" if arguments.json else arguments.format or "text"
 
 

@@ -96,7 +96,8 @@ def _options(arguments: argparse.Namespace) -> wavescope.CaptureOptions:
         command = command[1:]
     if not command:
         raise UsageError(
-            "which program?", hint="wavescope capture --kernel REGEX -- python3 bench.py"
+            "no program to run was given",
+            hint="wavescope capture --kernel REGEX -- python3 bench.py",
         )
     return wavescope.CaptureOptions(
         command=command,

@@ -33,7 +33,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def compared(paths: Sequence[str], *, quiet: bool) -> Result:
     """What changed from the first capture to the second."""
     if len(paths) != 2:
-        raise UsageError(f"two captures are compared, not {len(paths)}", hint="name A, then B")
+        raise UsageError(f"two captures are needed, not {len(paths)}", hint="wavescope compare A B")
     with Progress("comparing captures", quiet=quiet) as progress:
         return wavescope.compare_captures(*paths, progress=progress)
 

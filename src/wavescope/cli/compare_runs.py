@@ -105,7 +105,7 @@ def print_verdict(
     """Print the verdict on the runs of --base and --new; the exit code that says it."""
     if arguments.traces:
         raise UsageError(
-            "a verdict needs the runs of both versions, and nothing else",
+            "--base and --new name all traces: no others can be given",
             hint="wavescope compare --base old1.db old2.db --new new1.db new2.db",
         )
     options = _check_options(arguments)

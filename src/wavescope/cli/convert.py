@@ -19,8 +19,9 @@ from wavescope.cli.options import (
     add_quiet_flag,
     selection_from,
 )
-from wavescope.cli.outputs import stdout_bytes, tell_written
+from wavescope.cli.output_files import tell_written
 from wavescope.cli.progress import Progress
+from wavescope.cli.terminal import stdout_bytes
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _write_to_stdout(arguments: argparse.Namespace) -> None:
             hint="name a folder with -o, or use `wavescope query` for one table as CSV",
         )
     if arguments.json:
-        raise UsageError("-o - and --json both want standard output")
+        raise UsageError("-o - and --json cannot be used together: both write to standard output")
     with tempfile.TemporaryDirectory(prefix="wavescope-") as folder:
         path = _converted(arguments, Path(folder) / "trace", exporter.name)
         with path.open("rb") as file:

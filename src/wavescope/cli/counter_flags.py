@@ -66,7 +66,9 @@ def workload_paths(arguments: argparse.Namespace) -> list[str]:
     """The folders that are named, by -p or without."""
     paths = [path for group in arguments.path for path in group]
     if not paths:
-        raise UsageError("which counter folder?", hint="wavescope counters workloads/vcopy/MI200")
+        raise UsageError(
+            "no counter folder was given", hint="wavescope counters workloads/vcopy/MI200"
+        )
     return paths
 
 
@@ -101,6 +103,8 @@ def corrected_facts(text: str) -> dict[str, float]:
         except ValueError:
             value = float("nan")
         if not colon or not value > 0:
-            raise UsageError(f"'{part}' is no correction", hint="write max_sclk:2100,max_mclk:1300")
+            raise UsageError(
+                f"'{part}' is not a correction", hint="write max_sclk:2100,max_mclk:1300"
+            )
         found[name.strip()] = value
     return found

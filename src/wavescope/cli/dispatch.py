@@ -83,8 +83,8 @@ def _command_for(entry: CommandEntry, arguments: Sequence[str]) -> Command:
     stranger = _foreign_option(arguments, chosen, [command, *others.values()])
     if stranger:
         raise UsageError(
-            f"{stranger} is not an option for a {kind.value}, which {path} is",
-            hint=f"`wavescope {entry.name} {shlex.quote(path)} --help` shows those that are",
+            f"{stranger} cannot be used here: {path} is a {kind.value}",
+            hint=f"`wavescope {entry.name} {shlex.quote(path)} --help` shows its options",
         )
     return chosen
 
@@ -133,7 +133,7 @@ def _foreign_option(
 
 
 def _forms_text(entry: CommandEntry) -> str:
-    lines = ["other inputs, told by their content:"]
+    lines = ["other inputs, recognised by their content:"]
     for kind, form in entry.forms.items():
         also = f"; also `wavescope {form.aliases[0]} --help`" if form.aliases else ""
         lines += [

@@ -72,7 +72,7 @@ def _values(assignments: list[str]) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not equals:
-            raise UsageError(f"'{text}' is not NAME=VALUE", hint="such as idle_percent=5")
+            raise UsageError(f"'{text}' is not NAME=VALUE", hint="write for example idle_percent=5")
     return values
 
 

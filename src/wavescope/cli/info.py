@@ -34,7 +34,9 @@ def _run(arguments: argparse.Namespace) -> int:
         print_result(wavescope.known_formats(), options)
         return 0
     if arguments.trace is None:
-        raise UsageError("which trace?", hint="wavescope info TRACE, or wavescope info --formats")
+        raise UsageError(
+            "no trace was given", hint="wavescope info TRACE, or wavescope info --formats"
+        )
     with Progress(f"reading {arguments.trace}", quiet=arguments.quiet):
         found = wavescope.info(
             arguments.trace, markers=arguments.markers, kernels=arguments.kernels

@@ -36,8 +36,8 @@ COUNTER_FILE = Input("counter file")
 METRICS_FILE = Input("file of metrics")
 RULES_FILE = Input("file of rules")
 SESSION_FOLDER = Input("session folder")
-OVERHEAD_FILE = Input("kept measurement")
-RESULT_FILE = Input("kept result")
+OVERHEAD_FILE = Input("saved measurement")
+RESULT_FILE = Input("saved result")
 DURATIONS_FILE = Input("file of durations")
 
 

@@ -52,7 +52,7 @@ def output_format(arguments: argparse.Namespace) -> OutputFormat:
     """The format asked for by --json or --format."""
     asked = getattr(arguments, "format", None)
     if arguments.json and asked not in {None, OutputFormat.JSON.value}:
-        raise UsageError(f"--json and --format {asked} exclude each other")
+        raise UsageError(f"--json and --format {asked} cannot be used together")
     return OutputFormat.JSON if arguments.json else OutputFormat(asked or "text")
 
 

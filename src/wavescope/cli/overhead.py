@@ -123,7 +123,7 @@ def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
     options = _options(arguments) if arguments.load is None else None
     if arguments.load is not None and arguments.command:
-        raise UsageError("--load shows a kept measurement: no program is run")
+        raise UsageError("--load shows a saved measurement and takes no program")
 
     def say_run(run: ArmRun, done: int, total: int) -> None:
         if options is not None and not arguments.quiet:

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_json_flag, add_quiet_flag, process_id
-from wavescope.cli.outputs import print_json
-from wavescope.cli.terminal import say
+from wavescope.cli.terminal import print_json, say
 from wavescope.model.result import Result
 
 

@@ -79,5 +79,7 @@ def program_command(words: Sequence[str], verb: str) -> tuple[str, ...]:
     """The program and its arguments; `verb` shows how to name one where there is none."""
     command = tuple(words[1:] if words[:1] == ["--"] else words)
     if not command:
-        raise UsageError("no program to run is named", hint=f"wavescope {verb} python3 my_model.py")
+        raise UsageError(
+            "no program to run was given", hint=f"wavescope {verb} python3 my_model.py"
+        )
     return command

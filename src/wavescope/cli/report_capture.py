@@ -14,7 +14,7 @@ from wavescope.cli.options import (
     add_output_path,
     add_quiet_flag,
 )
-from wavescope.cli.outputs import tell_written
+from wavescope.cli.output_files import tell_written
 from wavescope.cli.plan import add_counters_flag
 from wavescope.cli.progress import Progress
 

@@ -7,7 +7,6 @@ import argparse
 import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_json_flag, add_quiet_flag
-from wavescope.cli.outputs import print_json
 from wavescope.cli.program_options import (
     add_command,
     add_kernel_filter,
@@ -15,7 +14,7 @@ from wavescope.cli.program_options import (
     program_options,
 )
 from wavescope.cli.recording_report import say_note
-from wavescope.cli.terminal import say
+from wavescope.cli.terminal import print_json, say
 from wavescope.errors import UsageError
 from wavescope.model.progress import tell_nobody
 from wavescope.model.result import Result
@@ -39,7 +38,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if not arguments.dormant:
         raise UsageError(
             "`wavescope run` needs --dormant",
-            hint="`wavescope run --dormant CMD` for `attach` later, or `wavescope trace CMD`",
+            hint="`wavescope run --dormant CMD` to attach later; `wavescope trace CMD` records all",
         )
     announce = tell_nobody if arguments.quiet else say
     run = wavescope.run_dormant(options, announce=announce, warn=say_note)
@@ -47,7 +46,9 @@ def _run(arguments: argparse.Namespace) -> int:
         pids = ", ".join(map(str, run.running))
         say_note(f"still running, and can no longer be recorded: process {pids}")
     if run.end.trouble:
-        say_note(f"attachers that died were no longer looked after: {run.end.trouble}")
+        say_note(
+            f"cleaning up after interrupted `wavescope attach` commands failed: {run.end.trouble}"
+        )
     if arguments.json:
         end = run.end
         result = Result("Run", facts={"program_end": end.words, "exit_code": end.exit_code})

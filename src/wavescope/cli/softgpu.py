@@ -124,7 +124,7 @@ def _run(arguments: argparse.Namespace) -> int:
     elif arguments.tiny_model is not None:
         _write_model(arguments)
     elif arguments.weights is not None:
-        raise UsageError("--weights is for a model", hint="add --tiny-model FILE")
+        raise UsageError("--weights needs --tiny-model", hint="add --tiny-model FILE")
     else:
         _run_program(arguments)
     return 0
@@ -134,14 +134,16 @@ def _run_program(arguments: argparse.Namespace) -> None:
     """Become the program, or print the variables where none is named."""
     options = _options(arguments)
     if options.runtime is None and arguments.mirror is not None:
-        raise UsageError("--mirror is for fetching", hint="add --runtime or --fetch")
+        raise UsageError(
+            "--mirror is only used to fetch a runtime", hint="add --runtime or --fetch"
+        )
     variables = wavescope.softgpu_environment(options)
     command: list[str] = arguments.command
     if command[:1] == ["--"]:
         command = command[1:]
     if not command and options.other_runtime is not None:
         raise UsageError(
-            "no program is named, and no variables make programs run on another runtime",
+            "--runtime needs a program to run: variables alone cannot choose another runtime",
             hint=f"wavescope softgpu --runtime {options.other_runtime} -- rocminfo",
         )
     if not command:
@@ -205,7 +207,7 @@ def _become(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
 def _manage_runtimes(arguments: argparse.Namespace) -> None:
     """List, fetch or remove runtimes, as was asked."""
     if arguments.command or arguments.runtime is not None:
-        raise UsageError("fetching, listing and removing runtimes run no program")
+        raise UsageError("--fetch, --list-runtimes and --remove-runtime take no program")
     if arguments.list_runtimes:
         print_result(wavescope.runtimes(), OutputOptions.from_arguments(arguments))
     elif arguments.fetch:
@@ -231,7 +233,7 @@ def _fetch(arguments: argparse.Namespace) -> None:
 
 def _write_model(arguments: argparse.Namespace) -> None:
     if arguments.command or arguments.runtime is not None:
-        raise UsageError("writing a model runs no program", hint="leave out the program")
+        raise UsageError("--tiny-model takes no program", hint="leave out the program")
     weights = arguments.weights or _WEIGHTS[0]
     path = wavescope.write_tiny_model(arguments.tiny_model, weights=weights, force=arguments.force)
     if arguments.json:

@@ -91,8 +91,10 @@ def _options(arguments: argparse.Namespace) -> wavescope.SummaryOptions:
     by = arguments.by or ("rules" if arguments.rules else "short")
     if (by == "rules") != bool(arguments.rules):
         raise UsageError(
-            f"--by {by} and --rules do not go together" if arguments.rules else "which rules?",
-            hint="write --rules FILE.toml; --by rules is then understood",
+            f"--by {by} and --rules cannot be used together"
+            if arguments.rules
+            else "--by rules needs a file of rules",
+            hint="give --rules FILE.toml, which implies --by rules",
         )
     kernels = wavescope.KernelSummaryOptions(
         naming=wavescope.KernelNaming("full" if by == "full" else "short"),

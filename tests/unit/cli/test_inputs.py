@@ -48,9 +48,9 @@ INPUTS = {
     "phases TRACE --without-markers --phase-rules IN": "file of rules",
     "compare TRACE TRACE --rules IN": "file of rules",
     "recover IN -o OUT.db": "session folder",
-    "report TRACE -o OUT.html --with IN": "kept result",
-    "overhead --load IN": "kept measurement",
-    "overhead --against IN -- true": "kept measurement",
+    "report TRACE -o OUT.html --with IN": "saved result",
+    "overhead --load IN": "saved measurement",
+    "overhead --against IN -- true": "saved measurement",
     "softgpu --durations IN": "file of durations",
 }
 """Command lines with an input of each kind; other words in capitals are inputs that can be read."""
@@ -157,7 +157,7 @@ def test_what_no_command_knows_is_called_no_counter_file(run: Run, tmp_path: Pat
 
     assert ran.code == 3
     assert ran.err.startswith(
-        f"error: cannot read {path}: it is no counter file: neither a counter CSV nor a trace\n"
+        f"error: cannot read {path}: it is not a counter file: neither a counter CSV nor a trace\n"
     )
 
 

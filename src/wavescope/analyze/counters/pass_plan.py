@@ -43,7 +43,7 @@ class Slots:
         block = counter.partition("_")[0]
         block = self.shared.get(block, block)
         if block not in self.by_block:
-            raise UsageError(f"'{counter}' is a counter of no known block")
+            raise UsageError(f"the counter '{counter}' belongs to no known block")
         return block
 
     def runs_needed(self, counters: Iterable[str], level_passes: int = 0) -> int:

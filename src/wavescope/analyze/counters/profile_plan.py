@@ -33,7 +33,7 @@ class ProfileChoice:
 
     def __post_init__(self) -> None:
         if (bool(self.blocks), bool(self.metric_set), self.roof_only).count(True) > 1:
-            raise UsageError("-b, --set and --roof-only exclude each other: use only one of them")
+            raise UsageError("-b, --set and --roof-only cannot be used together")
 
 
 _ROOFLINE = "roofline"

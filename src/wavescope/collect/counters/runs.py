@@ -69,7 +69,7 @@ class CounterRuns(NamedTuple):
         if self.record.passes:
             raise UsageError(
                 f"{self.request.folder} holds counters already",
-                hint="multiplexed counters do not add to others: choose another name, or --force",
+                hint="multiplexed counters cannot be added to others: use another name, or --force",
             )
         groups = [each.counters for each in passes]
         self.tell(f"one run, {len(groups)} groups of counters in turn")

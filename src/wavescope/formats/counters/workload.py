@@ -56,7 +56,7 @@ def read_workload(folder: Path) -> CounterTable:
             main.path,
             "it holds no dispatches",
             hint="; ".join(main.notes.sentences())
-            or "did the program launch kernels, and did a filter leave any?",
+            or "did the program launch kernels, and did any pass the filters?",
         )
     table = replace(main, path=str(folder), facts=facts, system=system, notes=notes)
     table = _with_other_passes(table, folder, names)
