@@ -28,27 +28,44 @@ _SIZE = re.compile(r"(\d{1,12})([KMG]?)(?:i?B)?|0x([0-9a-f]{1,10})", re.ASCII | 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "command", metavar="-- CMD", nargs=argparse.REMAINDER, help="the program to run"
+        "command",
+        metavar="-- CMD",
+        nargs=argparse.REMAINDER,
+        help="program to run, with its arguments; after --",
     )
-    add_kernel_flag(parser, "the kernels to trace", required=True)
+    add_kernel_flag(parser, "trace kernels whose name contains a match", required=True)
     parser.add_argument(
         "--iterations",
         metavar="N,...",
         default="1,3",
-        help="which launches of each kernel, counted from 1: 3-4 or 1,3 (default 1,3)",
-    )
-    parser.add_argument("--cu", metavar="N", type=int, default=1, help="compute unit (default 1)")
-    parser.add_argument(
-        "--se-mask", metavar="MASK", type=_mask, default=0xF, help="shader engines (default 0xf)"
+        help="launches of each kernel to trace, counted from 1: 3-4 or 1,3 (default 1,3)",
     )
     parser.add_argument(
-        "--simd", metavar="MASK", type=_mask, default=0xF, help="SIMDs of it (default 0xf)"
+        "--cu", metavar="N", type=int, default=1, help="compute unit to trace (default 1)"
     )
     parser.add_argument(
-        "--buffer", metavar="SIZE", type=_size, default=96 << 20, help="e.g. 96M (the default)"
+        "--se-mask",
+        metavar="MASK",
+        type=_mask,
+        default=0xF,
+        help="shader engines to trace (default 0xf)",
     )
     parser.add_argument(
-        "--decoder", metavar="DIR", type=Path, help="folder of librocprof-trace-decoder.so"
+        "--simd",
+        metavar="MASK",
+        type=_mask,
+        default=0xF,
+        help="SIMDs of the compute unit to trace (default 0xf)",
+    )
+    parser.add_argument(
+        "--buffer",
+        metavar="SIZE",
+        type=_size,
+        default=96 << 20,
+        help="trace buffer, such as 192M (default 96M)",
+    )
+    parser.add_argument(
+        "--decoder", metavar="DIR", type=Path, help="folder with librocprof-trace-decoder.so"
     )
     parser.add_argument(
         "-o",
@@ -56,13 +73,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=Path,
         default=Path("kernel_trace_output"),
-        help="where rocprofv3 writes (default kernel_trace_output)",
+        help="folder that rocprofv3 writes to (default kernel_trace_output)",
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="print the input file and the command, run nothing"
+        "--dry-run", action="store_true", help="only print the input file and the command"
     )
     parser.add_argument(
-        "--no-analysis", action="store_true", help="only capture; name the folders written"
+        "--no-analysis", action="store_true", help="only capture, and list the folders written"
     )
     add_force_flag(parser)
     add_output_flags(parser)

@@ -26,7 +26,9 @@ _WATERFALL_ROWS = 12
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_traces_argument(parser, "the base, then the traces to compare with it", required=False)
+    add_traces_argument(
+        parser, "the baseline first, then the traces to compare with it", required=False
+    )
     group = parser.add_argument_group("what is compared")
     group.add_argument(
         "--by",
@@ -35,10 +37,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"parts to compare, of {', '.join(PARTS)} (default: all that the traces have; phases "
         "and steps of traces without markers only on request)",
     )
-    group.add_argument("--full-names", action="store_true", help="tell kernels by whole names")
-    add_rules_flag(group, "TOML file with categories of your own")
+    group.add_argument("--full-names", action="store_true", help="list kernels by their full names")
+    add_rules_flag(group, "TOML file with your own categories")
     group.add_argument(
-        "--linked", action="store_true", help="only ops whose launch is in the trace"
+        "--linked", action="store_true", help="compare only ops whose launch is in the trace"
     )
     group.add_argument(
         "--no-match", action="store_true", help="do not look for kernels that were renamed"

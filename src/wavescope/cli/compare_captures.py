@@ -19,12 +19,12 @@ EXIT_WORSE = 1
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_captures_argument(parser, "A, then B: folders or archives of captures", count=2)
+    add_captures_argument(parser, "the two captures: before, then after", count=2)
     parser.add_argument(
         "--fail-above",
         metavar="PERCENT",
         type=_percent,
-        help="exit with 1 when B takes so much more cycles per wave than A",
+        help="exit with code 1 when B takes this much more cycles per wave than A",
     )
     add_output_flags(parser)
     add_quiet_flag(parser)

@@ -26,8 +26,8 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
     """The runs of both versions, and how sure the verdict must be."""
     group = parser.add_argument_group(
         "repeated runs",
-        "With --base and --new a verdict; exit code 0 pass or improvement, 1 regression, "
-        "5 inconclusive.",
+        "--base and --new give a verdict. Exit code 0: pass or improvement, 1: regression, "
+        "5: inconclusive.",
     )
     group.add_argument(
         "--base", metavar="TRACE", type=TRACE, nargs="+", help="runs of the old version"
@@ -39,21 +39,21 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
         "--metric",
         choices=("gpu-time", "busy", "wall"),
         default="gpu-time",
-        help="durations added up (default), time with any op running, or wall time; of one step "
-        "where there are steps",
+        help="what is compared: the sum of op durations (gpu-time, the default), the time with any "
+        "op running (busy), or wall time; per step where there are steps",
     )
     group.add_argument(
         "--per",
         choices=("auto", "step", "run"),
         default="auto",
-        help="what a value stands for: a step where steps hold nearly all of the time, else a run "
-        "(auto), or always one of them",
+        help="compare steps, or whole runs; auto (the default) takes steps where they hold nearly "
+        "all of the time",
     )
     group.add_argument(
         "--statistic",
         choices=("mean", "median"),
         default="mean",
-        help="of the steps of a run (default mean)",
+        help="value of a run with several steps (default mean)",
     )
     group.add_argument(
         "--threshold",
@@ -73,7 +73,7 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
         "--gate",
         choices=("total", "kernels"),
         default="total",
-        help="what can fail the check: the whole (default), or any kernel too",
+        help="what can fail the check: the total (default), or also any single kernel",
     )
     group.add_argument(
         "--min-share",
@@ -83,10 +83,18 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
         help="kernels with a smaller share of the time are not tested (default 0.5)",
     )
     group.add_argument(
-        "--skip-steps", metavar="N", type=natural_number, default=0, help="first steps to leave out"
+        "--skip-steps",
+        metavar="N",
+        type=natural_number,
+        default=0,
+        help="leave out the first N steps of each run",
     )
     group.add_argument(
-        "--seed", metavar="N", type=natural_number, default=0, help="of the resampling (default 0)"
+        "--seed",
+        metavar="N",
+        type=natural_number,
+        default=0,
+        help="seed of the resampling (default 0)",
     )
 
 

@@ -14,7 +14,7 @@ from wavescope.model.result import Result
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=tuple(SCRIPTS), help="the shell that shall complete")
+    parser.add_argument("shell", choices=tuple(SCRIPTS), help="your shell")
     add_json_flag(parser)
 
 

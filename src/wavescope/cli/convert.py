@@ -60,21 +60,22 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_path(
         parser,
         required=False,
-        meaning="file to write; its ending chooses the format. - is standard output. Default: the "
-        "input's name with the format's ending, in the current folder",
+        meaning="file to write; its ending chooses the format, - is standard output (default: the "
+        "input's name with the format's ending, in the current folder)",
     )
     parser.add_argument(
         "-f",
         "--format",
         metavar="FORMAT",
         default="",
-        help=f"format to write, whatever the ending: {', '.join(FORMATS)} "
+        help=f"format to write, whatever the ending of -o: {', '.join(FORMATS)} "
         f"(default {DEFAULT_FORMAT} when there is no -o)",
     )
     parser.add_argument(
         "--full-names",
         action="store_true",
-        help="timelines show whole kernel names (else short ones, the whole name as an argument)",
+        help="show full kernel names on timelines (default: short ones, with the full name as an "
+        "argument)",
     )
     add_filter_flags(parser)
     add_force_flag(parser)

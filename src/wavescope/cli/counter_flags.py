@@ -33,7 +33,7 @@ def add_workload_flags(parser: argparse.ArgumentParser) -> None:
         help="the same as DIR",
     )
     group = parser.add_argument_group("filters")
-    add_kernel_flag(group, "kernels whose name matches somewhere")
+    add_kernel_flag(group, "only kernels whose name contains a match")
     group.add_argument(
         "-k",
         dest="kernels",
@@ -59,7 +59,7 @@ def add_workload_flags(parser: argparse.ArgumentParser) -> None:
         default="",
         help="facts of the chip that sysinfo.csv has wrong or not: max_sclk:2100,max_mclk:1300",
     )
-    add_metrics_flag(group, "TOML file of your own metrics, shown as panel 100 (docs/metrics.md)")
+    add_metrics_flag(group, "TOML file with your own metrics, shown as panel 100 (docs/metrics.md)")
 
 
 def workload_paths(arguments: argparse.Namespace) -> list[str]:

@@ -26,14 +26,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=Path,
         default=Path("wavescope-demo"),
-        help="folder to write into, made if needed (default wavescope-demo); the files of an "
-        "earlier demo in it are replaced, no others",
+        help="folder to write to, made if needed (default wavescope-demo); only files of an "
+        "earlier demo are replaced",
     )
     parser.add_argument(
         "--program",
         choices=("llama", "hip"),
         help="llama: llama.cpp on the runtime 6.4+llama; hip: a program that hipcc compiles here "
-        "(default: the first of them that runs here)",
+        "(default: the first that runs here)",
     )
     add_quiet_flag(parser)
     add_json_flag(parser)

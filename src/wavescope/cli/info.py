@@ -16,10 +16,12 @@ from wavescope.errors import UsageError
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_trace_argument(parser, required=False)
     parser.add_argument(
-        "--markers", action="store_true", help="list the markers: how often, how long in all"
+        "--markers", action="store_true", help="list the markers: how often, and their total time"
     )
     parser.add_argument(
-        "--kernels", action="store_true", help="list the kernels by whole name, with registers"
+        "--kernels",
+        action="store_true",
+        help="list the kernels by their full names, with registers",
     )
     parser.add_argument(
         "--formats", action="store_true", help="list the formats that can be read and written"

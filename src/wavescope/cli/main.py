@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _dispatch(arguments, inputs)
         sys.stdout.flush()
     except WavescopeError as error:
-        return _report(with_right_command(error, inputs))
+        return _report(with_right_command(error, arguments, inputs))
     except KeyboardInterrupt:
         say("interrupted")
         return EXIT_INTERRUPTED

@@ -21,8 +21,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rank-from",
         choices=_RANK_SOURCES,
         default="nowhere",
-        help="rank of processes whose trace does not tell it: the position on the command line "
-        "(order), or the number after 'rank' in the file name (name); default nowhere",
+        help="where the rank of a process is from when its trace does not say it: the position on "
+        "the command line (order), or the number after 'rank' in the file name (name); default "
+        "nowhere",
     )
     add_force_flag(parser)
     add_quiet_flag(parser)

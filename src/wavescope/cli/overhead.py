@@ -36,7 +36,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "command",
         metavar="CMD",
         nargs=argparse.REMAINDER,
-        help="program to run with its arguments, after --",
+        help="program to run, with its arguments; after --",
     )
     group = parser.add_argument_group("what is run")
     group.add_argument(
@@ -58,16 +58,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=_rounds_or_none,
         default=1,
-        help="runs before that do not count (default 1)",
+        help="runs at the beginning that do not count (default 1)",
     )
     group.add_argument(
         "--metric",
         metavar="REGEX|wall|cpu",
         default="wall",
-        help="wall time (default), CPU time, or an expression whose first group is a number in the "
-        "program's output; its last match counts",
+        help="wall time (default), CPU time, or a regular expression whose first group is a number "
+        "in the program's output; the last match counts",
     )
-    group.add_argument("--unit", metavar="TEXT", default="", help="what the number is: tok/s")
+    group.add_argument(
+        "--unit", metavar="TEXT", default="", help="unit of the number, such as tok/s"
+    )
     group.add_argument(
         "--lower-is-better",
         action="store_true",
@@ -79,7 +81,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=natural_number,
         default=0,
-        help="of the order of the arms (default 0)",
+        help="seed of the order of the runs (default 0)",
     )
     _add_result_flags(parser)
     add_output_flags(parser)
@@ -88,33 +90,35 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_result_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("results")
-    group.add_argument("--save", metavar="FILE", type=Path, help="keep the measurement as JSON")
+    group.add_argument("--save", metavar="FILE", type=Path, help="save the measurement as JSON")
     group.add_argument(
         "--load",
         metavar="FILE",
         type=OVERHEAD_FILE,
-        help="show a kept measurement instead of running CMD",
+        help="show a saved measurement instead of running CMD",
     )
     group.add_argument(
         "--against",
         metavar="FILE",
         type=OVERHEAD_FILE,
         action="append",
-        help="kept measurement to compare with, oldest first (may be repeated)",
+        help="saved measurement to compare with, oldest first (may be repeated)",
     )
     group.add_argument("--label", metavar="TEXT", default="", help="name of this measurement")
-    group.add_argument("--html", metavar="FILE", type=Path, help="write a page too")
+    group.add_argument(
+        "--html", metavar="FILE", type=Path, help="also write a page for the browser"
+    )
     group.add_argument(
         "--threshold",
         metavar="PERCENT",
         type=percentage,
         default=1.0,
-        help="cost that does not matter (default 1)",
+        help="largest cost that does not matter (default 1)",
     )
     group.add_argument(
         "--fail",
         action="store_true",
-        help="exit with 1 when a mode really costs more than the threshold",
+        help="exit with code 1 when a mode costs more than the threshold, 5 when that is unclear",
     )
     add_force_flag(parser)
 
@@ -210,10 +214,10 @@ def _rounds_or_none(text: str) -> int:
 
 COMMAND = Command(
     "overhead",
-    "Measure what recording costs a program: it runs alone and recorded in several modes, in turns "
-    "and in an order drawn anew in every round, and only runs of one round are compared. Shows "
-    "baseline, recorded and overhead with confidence intervals, what each mode records, and how "
-    "that changed since kept measurements. docs/overhead-validation.md tells more.",
+    "Measure what recording costs a program: it runs unrecorded and recorded in several modes, in "
+    "a new random order in every round, and only runs of one round are compared. Shows baseline, "
+    "recorded and overhead with confidence intervals, what each mode records, and how that changed "
+    "since saved measurements. docs/overhead-validation.md explains the method.",
     (
         Example("wavescope overhead -- python3 my_model.py", "wall time in three modes"),
         Example(
@@ -225,7 +229,10 @@ COMMAND = Command(
             "did recording become slower?",
         ),
         Example("wavescope overhead --softgpu --modes lite,hip -- ./hip_program", "without a GPU"),
-        Example("wavescope overhead --load now.json --html overhead.html", "a kept one as a page"),
+        Example(
+            "wavescope overhead --load now.json --html overhead.html",
+            "a saved measurement as a page",
+        ),
     ),
     _add_arguments,
     _run,

@@ -18,7 +18,8 @@ def add_process(parser: argparse.ArgumentParser) -> None:
         "pid",
         metavar="PID",
         type=process_id,
-        help="a recorded process, one above it, or `wavescope trace` itself for all it records",
+        help="process id of a recorded process, of one above it, or of `wavescope trace` for all "
+        "it records",
     )
 
 
@@ -49,7 +50,7 @@ def _run(arguments: argparse.Namespace) -> int:
 COMMAND = Command(
     "pause",
     "Pause the recording of a running program; the program goes on. The trace is written when it "
-    "ends, and says how many dispatches passed meanwhile. `wavescope stop` is the same command.",
+    "ends, and says how many dispatches were not recorded. `wavescope stop` is the same command.",
     (Example("wavescope pause 4711", "pause the recording of that process"),),
     add_control_arguments,
     _run,

@@ -27,12 +27,12 @@ _PHASES_SHOWN = 20
 _OWN_SHARE = 20
 """A phase of which less than a 20th of the ops are its own repeats what its parts show."""
 _NO_RANGES = (
-    "the trace has no marker ranges, so phases are told by names and structure; to mark them use "
+    "the trace has no marker ranges, so phases are found by names and structure; to mark them use "
     "roctx, NVTX or torch.profiler.record_function"
 )
 _FEW_RANGES = (
-    "the ranges of this trace do not tell phases apart, or hold less than half of the GPU time: "
-    "phases are told by names and structure; --marker . shows the ranges"
+    "the marker ranges of this trace are all alike, or hold less than half of the GPU time: phases "
+    "are found by names and structure; --marker . shows the ranges"
 )
 _HEADER_FACTS = ("path", "selection", "op_count", "range_count", "attribution")
 
@@ -46,30 +46,41 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="all",
         help="one list of phases for all, for each process, or for each thread (default all)",
     )
-    add_marker_flag(group, "only marked phases with a range whose name matches, such as '^decode'")
+    add_marker_flag(
+        group, "only phases with a marker whose text contains a match, such as '^decode'"
+    )
     group.add_argument(
         "--keep-numbers",
         action="store_true",
         help="keep 'step 1' and 'step 2' apart instead of merging them into 'step *'",
     )
-    group.add_argument(
-        "--full-names", action="store_true", help="list kernels by their whole names"
+    group.add_argument("--full-names", action="store_true", help="list kernels by their full names")
+    add_rules_flag(
+        group,
+        "TOML file with your own names and categories: [[rule]] tables with match, name, "
+        "category, note",
     )
-    add_rules_flag(group, "TOML file with [[rule]] tables: match, name, category, note")
     group.add_argument(
         "--without-markers",
         action="store_true",
-        help="tell prefill and decode by names and structure, as is done for traces without ranges",
+        help="find phases by kernel names and structure, even where markers show them",
     )
     add_rules_flag(
         group,
-        "TOML file with [[phase]] tables (match, phase, weight) for use without markers",
+        "TOML file with your own signs of phases, for use without markers: [[phase]] tables with "
+        "match, phase, weight",
         "--phase-rules",
     )
     filters = parser.add_argument_group("filters")
-    filters.add_argument("--gpu", metavar="N,...", type=numbers, help="ops of these GPUs")
-    filters.add_argument("--rank", metavar="N,...", type=numbers, help="processes of these ranks")
-    filters.add_argument("--pid", metavar="N,...", type=numbers, help="processes with these ids")
+    filters.add_argument(
+        "--gpu", metavar="N,...", type=numbers, help="only ops on these GPUs: 0,2 or 0-3"
+    )
+    filters.add_argument(
+        "--rank", metavar="N,...", type=numbers, help="only processes with these ranks"
+    )
+    filters.add_argument(
+        "--pid", metavar="N,...", type=numbers, help="only processes with these process ids"
+    )
     add_output_flags(parser)
     add_quiet_flag(parser)
 
@@ -178,9 +189,9 @@ COMMAND = Command(
     "phases",
     "Show what each phase did: for every path of nested ranges (roctx, NVTX, profiler "
     "annotations; merged over repetitions) how often it occurred, its wall and GPU time, and its "
-    "top kernels with a note on what they are. docs/phases.md says which op belongs to which. "
-    "Where ranges do not tell phases apart, prefill and decode are told by kernel names and by "
-    "structure, with a confidence (docs/serving-phases.md).",
+    "top kernels with a note on what they are. docs/phases.md says which op belongs where. "
+    "Where no markers show phases, prefill and decode are found by kernel names and structure, "
+    "with a confidence (docs/serving-phases.md).",
     (
         Example("wavescope phases trace.db", "prefill, decode, ... with their top kernels"),
         Example(

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "command", metavar="CMD", nargs=argparse.REMAINDER, help="program to run, after --"
+        "command",
+        metavar="CMD",
+        nargs=argparse.REMAINDER,
+        help="program to run, with its arguments; after --",
     )
     parser.add_argument("-n", "--name", default="", help="name of the workload")
     parser.add_argument(
@@ -50,7 +53,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--set", metavar="NAME", default="", help="metrics that one run can collect")
     what.add_argument("--roof-only", action="store_true", help="only what a roofline needs")
     what.add_argument("--no-roof", action="store_true", help="do not measure ceilings")
-    add_kernel_flag(what, "only kernels whose name matches somewhere")
+    add_kernel_flag(what, "only kernels whose name contains a match")
     what.add_argument(
         "-k",
         dest="kernels",
@@ -98,7 +101,7 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--torch-trace",
         action="store_true",
-        help="tell by which PyTorch operator each kernel was launched",
+        help="record which PyTorch operator launched each kernel",
     )
     how.add_argument(
         "--pc-sampling-method",
@@ -192,7 +195,7 @@ COMMAND = Command(
     "profile",
     "Collect hardware counters of a program's kernels with rocprofv3, in as few runs as the "
     "hardware allows, for `wavescope counters`. What is collected stays: another -b adds to "
-    "it, --resume goes on after an interruption. docs/profile.md tells more.",
+    "it, --resume goes on after an interruption. docs/profile.md explains it.",
     (
         Example("wavescope counters collect -n vcopy -- ./vcopy -n 1048576", "all metrics"),
         Example(

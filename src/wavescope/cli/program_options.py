@@ -17,7 +17,7 @@ def add_command(parser: argparse.ArgumentParser) -> None:
         "command",
         metavar="CMD",
         nargs=argparse.REMAINDER,
-        help="program to run with its arguments; -- before it is allowed",
+        help="program to run, with its arguments; -- may stand before it",
     )
 
 
@@ -28,8 +28,8 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         "--mode",
         choices=[mode.value for mode in wavescope.RecordMode],
         default=wavescope.RecordMode.STANDARD.value,
-        help="what is timed: dispatches without a signal of the program (lite), all but graph "
-        "replays (standard, the default), all (full), all with the HIP calls (hip)",
+        help="what is timed: dispatches to which the program attached no signal (lite), all but "
+        "graph replays (standard, the default), all (full), all and the HIP calls (hip)",
     )
     add_softgpu_option(parser)
     parser.add_argument(
@@ -42,7 +42,7 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         choices=[choice.value for choice in wavescope.OtherTools],
         default=wavescope.OtherTools.KEEP.value,
         help="when another tool (rocprofv3, a library in HSA_TOOLS_LIB) is set up for the program: "
-        "leave the GPU's work to it (keep, the default), or run without it (off)",
+        "let it record the GPU (keep, the default), or run the program without it (off)",
     )
 
 
@@ -60,7 +60,7 @@ def add_softgpu_option(parser: argparse.ArgumentParser | argparse._ArgumentGroup
 
 def add_kernel_filter(group: argparse._ArgumentGroup) -> None:
     """--kernel."""
-    add_kernel_flag(group, "only kernels whose whole readable name matches somewhere")
+    add_kernel_flag(group, "only kernels whose full readable name contains a match")
 
 
 def program_options(arguments: argparse.Namespace, verb: str) -> dict[str, Any]:

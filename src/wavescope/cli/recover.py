@@ -45,9 +45,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "recover",
-    "Make a trace of what an interrupted recording left: its recorder was killed, or could not "
-    "merge the records. Everything that the recorded processes completed is in it. The folder can "
-    "also be opened as it is: `wavescope summary DIR`.",
+    "Make a trace of what an interrupted recording left behind, because `wavescope` was killed or "
+    "could not write the trace. It holds everything that was completed until then. Other commands "
+    "read the folder as it is, too: `wavescope summary DIR`.",
     (
         Example("wavescope recover trace.db.session-k3x9_a1b", "writes recovered.db"),
         Example("wavescope recover trace.db.session-k3x9_a1b -o trace.db", "under another name"),

@@ -20,7 +20,9 @@ from wavescope.cli.progress import Progress
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_capture_argument(parser, "folder of a capture, its parent, or an archive")
+    add_capture_argument(
+        parser, "capture: a ui_output_agent_*_dispatch_* folder, a folder above it, or a zip or tar"
+    )
     add_output_path(parser, required=False, meaning="page to write (default capture.html)")
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the kernel)")
     add_counters_flag(parser)

@@ -25,7 +25,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dormant",
         action="store_true",
-        help="record nothing but what `wavescope attach PID` asks for",
+        help="record only when `wavescope attach PID` asks for it (required)",
     )
     add_program_options(parser)
     add_kernel_filter(parser.add_argument_group("what is recorded"))
@@ -58,9 +58,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "run",
-    "Run a program with the collector loaded but asleep: it records nothing and writes no trace "
-    "until `wavescope attach PID` asks for a window of it. Its output, signals and exit code pass "
-    "through. Meant for servers that are to be recorded for some seconds without a restart.",
+    "Run a program ready to be recorded: nothing is recorded and no trace is written until "
+    "`wavescope attach PID` asks for some seconds of it. The program's output, signals and exit "
+    "code pass through. Use it for servers that you want to record now and then.",
     (
         Example("wavescope run --dormant ./server -p 80", "then: wavescope attach PID"),
         Example("wavescope run --dormant --mode hip ./server", "attach records HIP calls too"),

@@ -41,8 +41,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "snapshot",
-    "Write a trace of what a running recording has so far, while it goes on and without disturbing "
-    "it. Of a recording with --last it is the newest part.",
+    "Write a trace of what a running recording has recorded so far; it goes on undisturbed. With "
+    "`trace --last` the snapshot holds the newest part.",
     (
         Example("wavescope snapshot 4711", "writes snapshot.db"),
         Example("wavescope snapshot 4711 -o slow.db", "under another name"),

@@ -29,7 +29,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "command",
         metavar="CMD",
         nargs=argparse.REMAINDER,
-        help="program to run with its arguments, after --; without one the variables that make "
+        help="program to run, with its arguments; after --. Without one, the variables that make "
         "programs run on the software GPU are printed",
     )
     parser.add_argument("--chip", metavar="CHIP", help=f"one of {', '.join(CHIPS)}")
@@ -80,12 +80,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_runtime_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "ROCm runtimes", "Other versions than the machine's own; docs/runtimes.md tells more."
+        "ROCm runtimes", "Other versions than the machine's own (docs/runtimes.md)."
     )
     group.add_argument(
         "--runtime",
         metavar="VERSION",
-        help="run on this ROCm, such as 6.4, fetched when it is not there (default: the machine's)",
+        help="run on this ROCm, such as 6.4; fetched if needed (default: the machine's)",
     )
     group.add_argument(
         "--mirror",
@@ -94,7 +94,9 @@ def _add_runtime_arguments(parser: argparse.ArgumentParser) -> None:
     )
     only = group.add_mutually_exclusive_group()
     only.add_argument(
-        "--list-runtimes", action="store_true", help="show what is there and what can be fetched"
+        "--list-runtimes",
+        action="store_true",
+        help="list the runtimes that are here, and those that can be fetched",
     )
     only.add_argument(
         "--fetch",
@@ -247,9 +249,9 @@ def _write_model(arguments: argparse.Namespace) -> None:
 COMMAND = Command(
     "softgpu",
     "Run a ROCm program (HSA or HIP) on GPUs made of software: queues, copies, streams, events and "
-    "graphs run for real in the installed runtime, kernels take the time they are told to and "
-    "compute nothing. Needs no GPU, no driver and no privileges. docs/software-gpu.md tells more; "
-    "docs/runtimes.md how to run on another ROCm than the machine's.",
+    "graphs run for real in the installed runtime; kernels take the time you choose and "
+    "compute nothing. Needs no GPU, no driver and no privileges. docs/software-gpu.md describes "
+    "it; docs/runtimes.md says how to run on another ROCm than the machine's.",
     (
         Example("wavescope softgpu -- ./hip_program", "on one gfx90a"),
         Example(

@@ -32,7 +32,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("steps")
     add_step_flag(group)
     group.add_argument(
-        "--without-markers", action="store_true", help="tell steps by what repeats in any case"
+        "--without-markers",
+        action="store_true",
+        help="find steps by what repeats, even where markers show them",
     )
     add_filter_flags(parser)
     add_output_flags(parser)
@@ -74,10 +76,10 @@ def _without_single_process(table: ResultTable) -> ResultTable:
 
 COMMAND = Command(
     "steps",
-    "Show how long each step takes, whether the trace has markers or not: steps (decode steps, "
-    "training iterations, graph replays) are ranges named like steps, else what repeats in the "
-    "sequence of kernels of each queue. Prints how many there are, median and 95th percentile from "
-    "start to start, GPU busy time, and the slow ones; warm-up is left out and counted. "
+    "Show how long each step takes (decode steps, training iterations, graph replays), with or "
+    "without markers: steps are marker ranges named like steps, else what repeats in the kernels "
+    "of each queue. Prints how many there are, median and 95th percentile from start to start, GPU "
+    "busy time, and the slow ones; warm-up steps are counted but left out. "
     "docs/serving-phases.md defines every number.",
     (
         Example("wavescope steps trace.db", "steps by kind, and the slow ones"),

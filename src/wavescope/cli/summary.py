@@ -52,7 +52,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("short", "full", "rules"),
         help="group kernels by short name (default), by full name, or as --rules says",
     )
-    add_rules_flag(group, "TOML file with [[rule]] tables: match, name, category, note")
+    add_rules_flag(
+        group,
+        "TOML file with your own names and categories: [[rule]] tables with match, name, "
+        "category, note",
+    )
     group.add_argument(
         "--per",
         choices=("all", "gpu", "process"),
@@ -117,7 +121,7 @@ COMMAND = Command(
     (
         Example("wavescope summary trace.db", "the whole picture"),
         Example("wavescope summary trace.json.gz --marker decode -n 10", "top kernels of decode"),
-        Example("wavescope summary trace.db --per gpu --by full", "for each GPU, by whole names"),
+        Example("wavescope summary trace.db --per gpu --by full", "for each GPU, by full names"),
         Example("wavescope summary trace.db --rules groups.toml", "kernels grouped as you say"),
         Example("wavescope summary trace.db --table kernels --format csv", "all kernels as CSV"),
     ),
