@@ -6,11 +6,11 @@ trace = wavescope.open("trace.db")        # any known format
 trace.ops.to_pandas()
 wavescope.summary(trace)                  # tables and findings, shown richly in a notebook
 wavescope.phases(trace)                   # what prefill, decode, ... did
-wavescope.find(trace)                     # what is worth changing
+wavescope.findings(trace)                 # what is worth changing
 wavescope.steps(trace)                    # how long each step takes
 wavescope.compare(["old.db", "new.db"])   # what changed
 wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
-wavescope.metric_panels("workloads/gemm")  # what hardware counters say
+wavescope.counters("workloads/gemm")      # what hardware counters say
 wavescope.traffic("out_counter_collection.csv")   # how kernels use L2 and memory
 wavescope.record(["python3", "train.py"])  # run a program, record what its GPUs do
 

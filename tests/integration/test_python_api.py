@@ -286,7 +286,7 @@ def test_metrics_and_plans_of_a_collection_need_no_gpu() -> None:
     assert wavescope.metric_sets("gfx942").facts["chip"] == "gfx942"
     with pytest.raises(wavescope.WavescopeError, match="cannot be used together"):
         wavescope.CollectOptions(kernels=("a",), kernel="b")
-    with pytest.raises(wavescope.WavescopeError, match="which program"):
+    with pytest.raises(wavescope.WavescopeError, match="no program to run"):
         wavescope.collect_counters(options)
     with pytest.raises(wavescope.WavescopeError, match="there is no ceiling 'HBN'"):
         wavescope.ceilings(wavescope.CeilingOptions(only=("HBN",)))
@@ -310,7 +310,7 @@ def test_occupancy_of_a_traced_kernel(tmp_path: Path) -> None:
 
     assert (read.facts["waves_per_simd"], read.facts["limited_by"]) == (4.0, "VGPR")
     assert stated.facts["waves_per_simd"] == 1.0
-    with pytest.raises(wavescope.WavescopeError, match="which kernel"):
+    with pytest.raises(wavescope.WavescopeError, match="no kernel was given"):
         wavescope.occupancy("gfx942")
 
 
@@ -331,7 +331,7 @@ def test_traffic_of_counter_files_and_of_chosen_dispatches(tmp_path: Path) -> No
         zip(everything.column("kernel"), everything.column("l2_hit_percent"), strict=True)
     ) == {"gemm": 75.0, "copy": 0.0}
     assert one.column("kernel") == ["copy"]
-    with pytest.raises(wavescope.WavescopeError, match="no dispatch is left"):
+    with pytest.raises(wavescope.WavescopeError, match="no dispatch passes the filters"):
         wavescope.traffic(path, dispatches=[7])
 
 

@@ -47,7 +47,7 @@ def test_a_part_is_a_trace_file(trace: Path, tmp_path: Path) -> None:
 
 
 def test_everything_is_no_part(trace: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no filter is given"):
+    with pytest.raises(UsageError, match="no filter was given"):
         wavescope.trim(trace, tmp_path / "part.db", Selection())
 
 

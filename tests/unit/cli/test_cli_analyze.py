@@ -277,7 +277,7 @@ def test_facts_can_be_corrected(run: Run, tmp_path: Path) -> None:
         (("-d", "9"), 2, "no dispatch of"),
         (("--gpu-id", "5"), 2, "no dispatch ran on GPU '5'"),
         (("--specs-correction", "max_slck:1"), 2, "did you mean max_sclk"),
-        (("--specs-correction", "max_sclk"), 2, "is no correction"),
+        (("--specs-correction", "max_sclk"), 2, "is not a correction"),
         (("--metrics", "absent.toml"), 3, "cannot read absent.toml"),
         (("--json", "--format", "csv"), 2, "cannot be used together"),
         (("--decimal", "99"), 2, "at most 15"),

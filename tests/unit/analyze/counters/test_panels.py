@@ -300,7 +300,7 @@ def test_filters(tmp_path: Path, filters: dict[str, list[str]], chosen: list[int
     [
         ({"kernels": ["absent"]}, "there is no kernel 'absent'"),
         ({"dispatches": ["x"]}, "'x' is not a dispatch"),
-        ({"dispatches": ["50"]}, "no dispatch of .* is left"),
+        ({"dispatches": ["50"]}, "no dispatch of .* passes the filters"),
         ({"gpus": ["3"]}, "no dispatch ran on GPU '3'"),
     ],
 )
