@@ -195,7 +195,7 @@ COMMAND = Command(
     "profile",
     "Collect hardware counters of a program's kernels with rocprofv3, in as few runs as the "
     "hardware allows, for `wavescope counters`. What is collected stays: another -b adds to "
-    "it, --resume goes on after an interruption. docs/profile.md explains it.",
+    "it, --resume goes on after an interruption. docs/collecting-counters.md explains it.",
     (
         Example("wavescope counters collect -n vcopy -- ./vcopy -n 1048576", "all metrics"),
         Example(
