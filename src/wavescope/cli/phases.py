@@ -31,8 +31,8 @@ _NO_RANGES = (
     "roctx, NVTX or torch.profiler.record_function"
 )
 _FEW_RANGES = (
-    "the marker ranges of this trace are all alike, or hold less than half of the GPU time: phases "
-    "are found by names and structure; --marker . shows the ranges"
+    "the marker ranges of this trace show one phase, or hold less than half of the GPU time: "
+    "phases are found by names and structure; --marker . shows the ranges"
 )
 _HEADER_FACTS = ("path", "selection", "op_count", "range_count", "attribution")
 
