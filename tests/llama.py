@@ -120,7 +120,7 @@ class Server:
         return self._asked("/completion", json.dumps(question).encode())
 
     def steer(self, command: str) -> None:
-        """`wavescope start` or `stop` for this recording."""
+        """`wavescope resume` or `pause` for this recording."""
         pid = str(self.recorder.pid)
         subprocess.run([*WAVESCOPE, command, pid], env=RUNTIME.environment, check=True, timeout=300)
 

@@ -6,11 +6,11 @@ trace = wavescope.open("trace.db")        # any known format
 trace.ops.to_pandas()
 wavescope.summary(trace)                  # tables and findings, shown richly in a notebook
 wavescope.phases(trace)                   # what prefill, decode, ... did
-wavescope.find(trace)                     # what is worth changing
+wavescope.findings(trace)                 # what is worth changing
 wavescope.steps(trace)                    # how long each step takes
 wavescope.compare(["old.db", "new.db"])   # what changed
 wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
-wavescope.metric_panels("workloads/gemm")  # what hardware counters say
+wavescope.counters("workloads/gemm")      # what hardware counters say
 wavescope.traffic("out_counter_collection.csv")   # how kernels use L2 and memory
 wavescope.record(["python3", "train.py"])  # run a program, record what its GPUs do
 
@@ -33,7 +33,13 @@ if TYPE_CHECKING:
         CheckOptions,
         CompareOptions,
         FigureOptions,
+        Gate,
+        Metric,
+        Part,
+        Per,
         RunOptions,
+        Statistic,
+        TestOptions,
     )
     from wavescope.analyze.counters import (
         Aggregation,
@@ -49,6 +55,7 @@ if TYPE_CHECKING:
     from wavescope.analyze.phases import (
         PhaseOptions,
         PhaseRules,
+        PhaseScope,
         phases_of,
     )
     from wavescope.analyze.quick_findings import (
@@ -214,11 +221,14 @@ if TYPE_CHECKING:
     from wavescope.model.selection import (
         Selection,
     )
-    from wavescope.model.toml_files import read_rules
+    from wavescope.model.toml_files import (
+        read_rules,
+    )
     from wavescope.model.trace import (
         Trace,
     )
     from wavescope.names.kernel_names import (
+        CategoryRules,
         NameRules,
     )
 
@@ -227,6 +237,7 @@ __all__ = [
     "Aggregation",
     "AttachOptions",
     "CaptureOptions",
+    "CategoryRules",
     "CeilingOptions",
     "CheckOptions",
     "CollectOptions",
@@ -237,20 +248,25 @@ __all__ = [
     "FigureOptions",
     "Finding",
     "GapOptions",
+    "Gate",
     "HotspotOptions",
     "Importer",
     "InputKind",
     "KernelNaming",
     "KernelSummaryOptions",
     "MemoryLevel",
+    "Metric",
     "MetricKind",
     "NameRules",
     "NormalUnit",
     "OpChoice",
     "OtherTools",
     "OverheadOptions",
+    "Part",
+    "Per",
     "PhaseOptions",
     "PhaseRules",
+    "PhaseScope",
     "PointKind",
     "RankFrom",
     "RecordMode",
@@ -263,8 +279,10 @@ __all__ = [
     "Scope",
     "Selection",
     "SoftGpuOptions",
+    "Statistic",
     "StepOptions",
     "SummaryOptions",
+    "TestOptions",
     "Thresholds",
     "Trace",
     "TrafficOptions",
@@ -343,6 +361,7 @@ _HOMES = {
     "Aggregation": "wavescope.analyze.counters",
     "AttachOptions": "wavescope.collect",
     "CaptureOptions": "wavescope.collect.capture",
+    "CategoryRules": "wavescope.names.kernel_names",
     "CeilingOptions": "wavescope.collect.ceilings",
     "CheckOptions": "wavescope.analyze.compare",
     "CollectOptions": "wavescope.collect.counters",
@@ -353,20 +372,25 @@ _HOMES = {
     "FigureOptions": "wavescope.analyze.compare",
     "Finding": "wavescope.model.result",
     "GapOptions": "wavescope.analyze.summary",
+    "Gate": "wavescope.analyze.compare",
     "HotspotOptions": "wavescope.analyze.capture",
     "Importer": "wavescope.formats",
     "InputKind": "wavescope.model.input_kind",
     "KernelNaming": "wavescope.analyze.summary",
     "KernelSummaryOptions": "wavescope.analyze.summary",
     "MemoryLevel": "wavescope.analyze.counters.roofline",
+    "Metric": "wavescope.analyze.compare",
     "MetricKind": "wavescope.model.overhead_runs",
     "NameRules": "wavescope.names.kernel_names",
     "NormalUnit": "wavescope.analyze.counters",
     "OpChoice": "wavescope.analyze.summary",
     "OtherTools": "wavescope.collect",
     "OverheadOptions": "wavescope.collect",
+    "Part": "wavescope.analyze.compare",
+    "Per": "wavescope.analyze.compare",
     "PhaseOptions": "wavescope.analyze.phases",
     "PhaseRules": "wavescope.analyze.phases",
+    "PhaseScope": "wavescope.analyze.phases",
     "PointKind": "wavescope.analyze.counters.roofline",
     "RankFrom": "wavescope.formats.wavescope.writing",
     "RecordMode": "wavescope.collect",
@@ -379,8 +403,10 @@ _HOMES = {
     "Scope": "wavescope.analyze.summary",
     "Selection": "wavescope.model.selection",
     "SoftGpuOptions": "wavescope.collect.softgpu",
+    "Statistic": "wavescope.analyze.compare",
     "StepOptions": "wavescope.analyze.steps",
     "SummaryOptions": "wavescope.analyze.summary",
+    "TestOptions": "wavescope.analyze.compare",
     "Thresholds": "wavescope.analyze.quick_findings",
     "Trace": "wavescope.model.trace",
     "TrafficOptions": "wavescope.analyze.traffic",

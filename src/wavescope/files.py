@@ -146,7 +146,8 @@ def require_free(target: Path, inputs: Sequence[Path], *, force: bool) -> None:
     for given in inputs:
         if _is_same(given, target) or _is_inside(given, target):
             raise UsageError(
-                f"the output {target} is also an input", hint="choose another -o: inputs stay as is"
+                f"the output {target} is also an input",
+                hint="choose another -o: inputs are never changed",
             )
     leftover = next(filter(os.path.lexists, _leftovers(target)), None)
     if leftover is not None and not force:
@@ -157,7 +158,7 @@ def require_free(target: Path, inputs: Sequence[Path], *, force: bool) -> None:
             raise OutputExistsError(target)
         mode = target.stat().st_mode if target.exists() else 0
         if mode and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise UsageError(f"{target} is neither a file nor a folder: it is not replaced")
+            raise UsageError(f"{target} is neither a file nor a folder, so it is not replaced")
     parent = target.parent
     if not parent.is_dir():
         raise UsageError(f"the folder {parent} does not exist", hint=f"mkdir -p {parent}")
@@ -185,7 +186,7 @@ def _require_export(folder: Path) -> None:
     for entry in folder.iterdir():
         if entry.name.partition(".")[0] not in tables or not entry.is_file():
             raise UsageError(
-                f"{folder} holds more than an earlier export: {entry.name}",
+                f"{folder} holds something that no export wrote: {entry.name}",
                 hint="choose another -o: only exported tables are replaced",
             )
 

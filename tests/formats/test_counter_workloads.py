@@ -469,4 +469,4 @@ def test_a_folder_that_is_not_there_is_named_with_a_hint(tmp_path: Path) -> None
     with pytest.raises(UnreadableInputError, match="No such file") as raised:
         read_workload(tmp_path / "none")
 
-    assert "wavescope profile" in raised.value.hint
+    assert "wavescope counters collect" in raised.value.hint

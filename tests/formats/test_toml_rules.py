@@ -19,7 +19,7 @@ DAMAGED = [
     (b"[[rule]]\nmatch = '\xff'\n", "it is not TOML"),
     ("[[rule]]".encode("utf-16"), "it is not TOML"),
     (b"a = " + b"[" * 5_000, "it is not TOML"),
-    (b"#" * (LARGEST_BYTES + 1), "larger than any file of rules"),
+    (b"#" * (LARGEST_BYTES + 1), "too large for a file of rules"),
 ]
 
 

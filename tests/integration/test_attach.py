@@ -308,7 +308,9 @@ def test_a_snapshot_holds_what_was_recorded_so_far_and_the_recording_goes_on(loa
     assert recorder.stdout is not None
     recorder.stdout.readline()
     until(lambda: any(path.stat().st_size > 4096 for path in Path().glob("*session*/*.ops")))
-    assert "is being recorded all the time" in refused("attach", recorder.pid, "-o", "no.db")
+    assert "is already being recorded from start to end" in refused(
+        "attach", recorder.pid, "-o", "no.db"
+    )
     done = subprocess.run(
         command_line("snapshot", recorder.pid, "--json"),
         capture_output=True,

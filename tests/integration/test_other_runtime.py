@@ -136,11 +136,11 @@ def test_fetching_what_is_there_fetches_nothing(cache: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--runtime", "6.4"], "no program is named"),
+        (["--runtime", "6.4"], "needs a program to run"),
         (["--runtime", "9.9", "--", "true"], "there is no runtime '9.9' to fetch"),
-        (["--fetch", "6.4", "--", "true"], "run no program"),
+        (["--fetch", "6.4", "--", "true"], "take no program"),
         (["--fetch", "6.4", "--list-runtimes"], "not allowed with"),
-        (["--mirror", "http://m/debian", "--", "true"], "--mirror is for fetching"),
+        (["--mirror", "http://m/debian", "--", "true"], "--mirror is only used to fetch a runtime"),
         (["--remove-runtime", "../6.4"], "there is no runtime '../6.4' in the cache"),
         (["--runtime", "6.4", "--", "no-such-program"], "there is no program 'no-such-program'"),
     ],

@@ -1,4 +1,4 @@
-"""`wavescope profile` on chips that are not here: the GPU is described, its counters replayed."""
+"""`wavescope counters collect` on chips that are not here: the GPU is described, its counters replayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wavescope profile` with a stand-in of rocprofv3 that replays recorded counters."""
+"""`wavescope counters collect` with a stand-in of rocprofv3 that replays recorded counters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _software_gpu() -> None:
 
 
 class Profiler:
-    """Runs `wavescope profile` in a folder, on a software gfx90a."""
+    """Runs `wavescope counters collect` in a folder, on a software gfx90a."""
 
     def __init__(self, folder: Path, workload: Path) -> None:
         self.folder = folder
@@ -346,7 +346,10 @@ def test_without_rocprofv3_it_is_said_what_to_install(profiler: Profiler) -> Non
 
 @pytest.mark.parametrize(
     ("program", "shown"),
-    [("mpirun", "mpirun -n RANKS wavescope profile"), ("srun", "srun -n RANKS wavescope profile")],
+    [
+        ("mpirun", "mpirun -n RANKS wavescope counters collect"),
+        ("srun", "srun -n RANKS wavescope counters collect"),
+    ],
 )
 def test_a_launcher_after_the_dashes_is_an_error(
     profiler: Profiler, program: str, shown: str

@@ -1,4 +1,4 @@
-"""`wavescope profile --torch-trace`: real torch on the CPU, kernels by the stand-in of rocprofv3."""
+"""`wavescope counters collect --torch-trace`: real torch on the CPU, kernels by the stand-in of rocprofv3."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ def _chosen(
         raise UnreadableInputError(place, f"none of its captures can be read: {unreadable[0]}")
     raise UnreadableInputError(
         place,
-        "it has no capture of a kernel that matches --kernel",
+        "no kernel in it matches --kernel",
         hint="without --kernel the captures are listed with their kernels",
     )
 

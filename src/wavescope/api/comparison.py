@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING
 
 from wavescope.analyze import compare as comparing
 from wavescope.analyze.compare import CheckOptions, CompareOptions
-from wavescope.api.opened import PathLike, Where, opened, selection_of, with_notes
+from wavescope.api.opened import (
+    PathLike,
+    Where,
+    opened,
+    selection_of,
+    tell_no_ops,
+    with_notes,
+    with_selection,
+)
 from wavescope.errors import UsageError
+from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Finding, Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
@@ -24,17 +33,21 @@ def compare(
     options: CompareOptions | None = None,
     *,
     selection: Selection | None = None,
+    tell: Tell = tell_nobody,
     **where: Unpack[Where],
 ) -> Result:
     """What changed from the first trace to each of the others, and which parts account for it."""
     if len(traces) < 2:
         raise UsageError(
-            "at least two traces are compared",
+            "at least two traces are needed to compare",
             hint="wavescope compare old.db new.db, or --base old*.db --new new*.db for a verdict",
         )
+    chosen = selection_of(selection, where)
     with ExitStack() as stack:
-        chosen = [stack.enter_context(opened(trace, selection, where)) for trace in traces]
-        return with_notes(comparing.compare(chosen, options), chosen)
+        parts = [stack.enter_context(opened(trace, chosen)) for trace in traces]
+        if not all(len(part.ops) for part in parts):
+            tell_no_ops(chosen, tell)
+        return with_selection(with_notes(comparing.compare(parts, options), parts), chosen)
 
 
 def check_runs(
@@ -66,7 +79,8 @@ def check_runs(
         with opened(base[0], selection) as first, opened(new[0], selection) as other:
             renamed = comparing.renamed_between(first, other, options.runs.figures)
     _, result = comparing.check_regression(base_values, new_values, options, renamed)
-    return result.with_findings(notes).with_facts({"metric": options.runs.metric.value})
+    result = result.with_findings(notes).with_facts({"metric": options.runs.metric.value})
+    return with_selection(result, selection)
 
 
 def _require_distinct(runs: Sequence[Trace | PathLike]) -> None:
@@ -77,7 +91,7 @@ def _require_distinct(runs: Sequence[Trace | PathLike]) -> None:
         place = os.path.realpath(path)
         if place in seen:
             raise UsageError(
-                f"{path} is given twice", hint="every run counts once: record another one"
+                f"{path} is given twice", hint="each run counts once: record another one"
             )
         seen.add(place)
 

@@ -132,7 +132,7 @@ class CounterReport:
     def write_memory_chart(self, output: PathLike, *, force: bool) -> Path:
         """Write panel 3 as a drawing (SVG)."""
         if len(self.analyses) > 1:
-            raise UsageError("--memory-chart draws one workload", hint="give one -p")
+            raise UsageError("--memory-chart draws only one workload", hint="give one -p")
         target = Path(output)
         with replaced(target, self._inputs(), force=force) as temporary:
             drawn = memory_chart_svg(chart_values(self.analyses[0].values))
@@ -246,8 +246,8 @@ def torch_operators(
     operator_of = dispatch_operators(Path(table.path))
     if not operator_of:
         raise UsageError(
-            f"{table.path} has no operators",
-            hint="collect them: wavescope profile --torch-trace -n NAME -- python3 train.py",
+            f"{table.path} has no PyTorch operators",
+            hint="wavescope counters collect --torch-trace -n NAME -- python3 train.py",
         )
     catalogue = _catalogue(table, own_metrics)
     used = options or CounterOptions()
@@ -352,7 +352,8 @@ def _require_plot_suffix(output: PathLike | None) -> None:
     """Refuse the name of a plot before anything is read."""
     if output is not None and Path(output).suffix not in SUFFIXES:
         raise UsageError(
-            f"{os.fspath(output)} has no suffix of a plot", hint=f"use {', '.join(SUFFIXES)}"
+            f"{os.fspath(output)} does not end like the name of a plot",
+            hint=f"use {', '.join(SUFFIXES)}",
         )
 
 

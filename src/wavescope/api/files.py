@@ -16,7 +16,7 @@ from wavescope.model.selection import Selection
 from wavescope.units import count_text
 
 OWN_FORMAT = "wavescope"
-_NO_OPS_LEFT = "no op is left by the filters: `wavescope info` shows what the trace holds"
+_NO_OPS_LEFT = "no GPU op passes the filters: `wavescope info` shows what the trace holds"
 
 
 def export_format(output: PathLike, name: str = "") -> Exporter:
@@ -66,7 +66,7 @@ def trim(
     """Write the part of the trace at `path` that `selection` keeps as a trace file of its own."""
     if selection.is_everything:
         raise UsageError(
-            "trim to what? no filter is given",
+            "no filter was given, so there is no part to keep",
             hint="add for example --start 25% --end 50%, --marker decode or --gpu 0",
         )
     return convert(

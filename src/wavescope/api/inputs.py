@@ -21,7 +21,7 @@ def kind_of(path: PathLike) -> InputKind:
     if kind is None:
         raise UnknownFormatError(
             path,
-            "it is no trace, no capture and no counter folder",
+            "it is neither a trace nor a capture nor a counter folder",
             hint="`wavescope info --formats` lists what can be read",
         )
     return kind

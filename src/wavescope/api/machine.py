@@ -172,7 +172,7 @@ def write_tiny_model(
     except OSError as error:
         raise MachineError(
             f"cannot write {path}: {error.strerror}",
-            hint="name a file in a folder that is there and that you may write to",
+            hint="choose a file in a folder that exists and that you may write to",
         ) from error
     return path
 

@@ -22,7 +22,7 @@ from wavescope.model.selection import Selection, select
 from wavescope.model.trace import Trace
 from wavescope.units import count_text
 
-_NO_OPS_LEFT = "no op is left by the filters: `wavescope info` shows what the trace holds"
+_NO_OPS_LEFT = "no GPU op passes the filters: `wavescope info` shows what the trace holds"
 _NO_OPS = "there are no GPU ops in the trace: `wavescope info` shows what it holds"
 PathLike = str | os.PathLike[str]
 
@@ -70,10 +70,15 @@ def with_selection(result: Result, selection: Selection) -> Result:
 def tell_shortcomings(traces: Sequence[Trace], selection: Selection, tell: Tell) -> None:
     """Tell that there is nothing to see, and what readers skipped or repaired."""
     if not any(len(trace.ops) for trace in traces):
-        tell(_NO_OPS if selection.is_everything else _NO_OPS_LEFT)
+        tell_no_ops(selection, tell)
     for trace in traces:
         for sentence, count in trace.notes:
             tell(f"{sentence}: {count_text(count)}")
+
+
+def tell_no_ops(selection: Selection, tell: Tell) -> None:
+    """Tell why there is nothing to see: the filters, or the trace itself."""
+    tell(_NO_OPS if selection.is_everything else _NO_OPS_LEFT)
 
 
 def with_notes(result: Result, traces: Sequence[Trace]) -> Result:
@@ -87,5 +92,5 @@ def paths_of(given: PathLike | Sequence[PathLike]) -> list[Path]:
     """One path or many, as a list that is not empty."""
     paths = [given] if isinstance(given, str | os.PathLike) else list(given)
     if not paths:
-        raise UsageError("no path is given")
+        raise UsageError("no path was given")
     return [Path(path) for path in paths]

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wavescope.api.opened import PathLike, Where, opened, with_notes
+from wavescope.api.opened import (
+    PathLike,
+    Where,
+    opened,
+    selection_of,
+    tell_no_ops,
+    with_notes,
+    with_selection,
+)
+from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
@@ -21,6 +30,7 @@ def phases(
     options: PhaseOptions | None = None,
     *,
     selection: Selection | None = None,
+    tell: Tell = tell_nobody,
     **where: Unpack[Where],
 ) -> Result:
     """What each phase of a trace did: times, ops, top kernels.
@@ -29,8 +39,11 @@ def phases(
     """
     from wavescope.analyze.phases import phases_result  # noqa: PLC0415
 
-    with opened(trace, selection, where) as chosen:
-        return with_notes(phases_result(chosen, options), [chosen])
+    chosen = selection_of(selection, where)
+    with opened(trace, chosen) as part:
+        if not len(part.ops):
+            tell_no_ops(chosen, tell)
+        return with_selection(with_notes(phases_result(part, options), [part]), chosen)
 
 
 def steps(
@@ -39,6 +52,7 @@ def steps(
     *,
     selection: Selection | None = None,
     most_steps: int | None = None,
+    tell: Tell = tell_nobody,
     **where: Unpack[Where],
 ) -> Result:
     """How long each step takes, the slow ones, and the first `most_steps` of them (all by default).
@@ -49,13 +63,17 @@ def steps(
     from wavescope.analyze.steps import StepOptions, steps_of, steps_result  # noqa: PLC0415
 
     options = options or StepOptions()
-    with opened(trace, selection, where) as chosen:
-        told = phases_of(chosen, use_markers=options.use_markers)
+    chosen = selection_of(selection, where)
+    with opened(trace, chosen) as part:
+        if not len(part.ops):
+            tell_no_ops(chosen, tell)
+        told = phases_of(part, use_markers=options.use_markers)
         found = steps_of(
-            chosen,
+            part,
             options,
             marked=None if told.marked is None else told.marked.marked_ops,
             repeated=None if told.found is None else told.found.steps,
         )
         result = steps_result(found, told.labels, told.codes, most_steps)
-        return with_notes(result.with_facts({"op_count": len(chosen.ops)}), [chosen])
+        result = result.with_facts({"op_count": len(part.ops)})
+        return with_selection(with_notes(result, [part]), chosen)

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wavescope.analyze.summary import SummaryOptions, summarize
-from wavescope.api.opened import PathLike, Where, opened, selection_of, with_selection
+from wavescope.api.opened import (
+    PathLike,
+    Where,
+    opened,
+    selection_of,
+    tell_no_ops,
+    with_selection,
+)
+from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Finding, Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
@@ -22,11 +30,14 @@ def summary(
     options: SummaryOptions | None = None,
     *,
     selection: Selection | None = None,
+    tell: Tell = tell_nobody,
     **where: Unpack[Where],
 ) -> Result:
     """Kernels, utilization, gaps, copies, host calls and findings of a trace."""
     chosen = selection_of(selection, where)
     with opened(trace, chosen) as part:
+        if not len(part.ops):
+            tell_no_ops(chosen, tell)
         return with_selection(summarize(part, options), chosen)
 
 
@@ -36,6 +47,7 @@ def findings_result(
     *,
     only: Sequence[str] = (),
     selection: Selection | None = None,
+    tell: Tell = tell_nobody,
     **where: Unpack[Where],
 ) -> Result:
     """What is worth changing, the gravest first, as a table and as findings.
@@ -47,6 +59,8 @@ def findings_result(
 
     chosen = selection_of(selection, where)
     with opened(trace, chosen) as part:
+        if not len(part.ops):
+            tell_no_ops(chosen, tell)
         return with_selection(all_findings.findings_result(part, thresholds, only), chosen)
 
 

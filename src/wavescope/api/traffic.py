@@ -68,6 +68,6 @@ def _counters_of_trace_file(path: Path) -> CounterTable:
     except UnknownFormatError as error:
         raise UnreadableInputError(
             path,
-            "it is no counter file: neither a counter CSV nor a trace",
+            "it is not a counter file: neither a counter CSV nor a trace",
             hint=MEMORY_COUNTERS_HINT,
         ) from error

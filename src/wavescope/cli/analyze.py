@@ -1,4 +1,4 @@
-"""`wavescope analyze`: metric panels from hardware counters, and the flags that choose them."""
+"""`wavescope counters`: metric panels from hardware counters, and the flags that choose them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from wavescope.cli.options import (
     add_quiet_flag,
     row_count,
 )
-from wavescope.cli.outputs import print_json, text_style
+from wavescope.cli.outputs import text_style
 from wavescope.cli.progress import Progress
-from wavescope.cli.terminal import data_stream, say
+from wavescope.cli.terminal import data_stream, print_json, say
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
 
@@ -70,7 +70,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--list-torch-operators",
         action="store_true",
-        help="only list PyTorch operators and their time (`wavescope profile --torch-trace`)",
+        help="only list PyTorch operators and their time (of `counters collect --torch-trace`)",
     )
     group.add_argument(
         "--torch-operator",
@@ -186,7 +186,7 @@ def _cut(result: Result, rows: int, stats: int) -> Result:
 
 def _format(arguments: argparse.Namespace) -> str:
     if arguments.json and arguments.format not in {None, "json"}:
-        raise UsageError(f"--json and --format {arguments.format} exclude each other")
+        raise UsageError(f"--json and --format {arguments.format} cannot be used together")
     return "json" if arguments.json else arguments.format or "text"
 
 
@@ -215,7 +215,7 @@ def add_workload_flags(parser: argparse.ArgumentParser) -> None:
         help="the same as DIR",
     )
     group = parser.add_argument_group("filters")
-    add_kernel_flag(group, "kernels whose name matches somewhere")
+    add_kernel_flag(group, "only kernels whose name contains a match")
     group.add_argument(
         "-k",
         dest="kernels",
@@ -241,14 +241,16 @@ def add_workload_flags(parser: argparse.ArgumentParser) -> None:
         default="",
         help="facts of the chip that sysinfo.csv has wrong or not: max_sclk:2100,max_mclk:1300",
     )
-    add_metrics_flag(group, "TOML file of your own metrics, shown as panel 100 (docs/metrics.md)")
+    add_metrics_flag(group, "TOML file with your own metrics, shown as panel 100 (docs/metrics.md)")
 
 
 def workload_paths(arguments: argparse.Namespace) -> list[str]:
     """The folders that are named, by -p or without."""
     paths = [path for group in arguments.path for path in group]
     if not paths:
-        raise UsageError("which counter folder?", hint="wavescope counters workloads/vcopy/MI200")
+        raise UsageError(
+            "no counter folder was given", hint="wavescope counters workloads/vcopy/MI200"
+        )
     return paths
 
 
@@ -276,7 +278,9 @@ def corrected_facts(text: str) -> dict[str, float]:
         except ValueError:
             value = float("nan")
         if not colon or not value > 0:
-            raise UsageError(f"'{part}' is no correction", hint="write max_sclk:2100,max_mclk:1300")
+            raise UsageError(
+                f"'{part}' is not a correction", hint="write max_sclk:2100,max_mclk:1300"
+            )
         found[name.strip()] = value
     return found
 
@@ -288,15 +292,15 @@ COMMAND = Command(
     "chip, and findings. docs/metrics.md explains panels, formulas and units; several folders are "
     "compared with the first.",
     (
-        Example("wavescope analyze -p workloads/vcopy/MI200", "the full report"),
-        Example("wavescope analyze -p DIR -b sol 17.2 l2_hit_rate", "some panels and metrics"),
-        Example("wavescope analyze -p DIR --list-stats", "kernels and dispatches with their ids"),
+        Example("wavescope counters -p workloads/vcopy/MI200", "the full report"),
+        Example("wavescope counters -p DIR -b sol 17.2 l2_hit_rate", "some panels and metrics"),
+        Example("wavescope counters -p DIR --list-stats", "kernels and dispatches with their ids"),
         Example(
-            "wavescope analyze -p DIR -k 0 -d 1:3 -n per_wave", "a kernel's dispatches, per wave"
+            "wavescope counters -p DIR -k 0 -d 1:3 -n per_wave", "a kernel's dispatches, per wave"
         ),
-        Example("wavescope analyze -p before -p after -b 2", "compare with a baseline"),
-        Example("wavescope analyze -p DIR -o report.html", "a page for the browser, no network"),
-        Example("wavescope analyze -p DIR -o metrics.db", "everything in one SQLite file"),
+        Example("wavescope counters -p before -p after -b 2", "compare with a baseline"),
+        Example("wavescope counters -p DIR -o report.html", "a page for the browser, no network"),
+        Example("wavescope counters -p DIR -o metrics.db", "everything in one SQLite file"),
     ),
     _add_arguments,
     _run,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from wavescope.api.recording import attach
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     add_force_flag,
@@ -18,7 +18,6 @@ from wavescope.cli.options import (
 from wavescope.cli.progress import Progress
 from wavescope.cli.recording_report import print_part
 from wavescope.cli.terminal import say
-from wavescope.collect import AttachOptions
 from wavescope.units import duration_text
 
 _DEFAULT_OUTPUT = Path("trace.db")
@@ -30,7 +29,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "pid",
         metavar="PID",
         type=process_id,
-        help="`wavescope run --dormant` itself, or a process that it runs, with those below it",
+        help="process id of `wavescope run --dormant`, or of a process it runs; processes below it "
+        "are recorded too",
     )
     parser.add_argument(
         "--duration",
@@ -49,7 +49,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     output = arguments.output or _DEFAULT_OUTPUT
-    options = AttachOptions(arguments.pid, output, arguments.duration, arguments.force)
+    options = wavescope.AttachOptions(arguments.pid, output, arguments.duration, arguments.force)
 
     def begun() -> None:
         length = duration_text(options.duration_ms * 1_000_000)
@@ -57,7 +57,7 @@ def _run(arguments: argparse.Namespace) -> int:
             say(f"recording process {options.process} for {length}; Ctrl-C ends it earlier")
 
     with Progress(f"writing {output.name}", quiet=arguments.quiet) as progress:
-        attached = attach(options, begun=begun, progress=progress)
+        attached = wavescope.attach(options, begun=begun, progress=progress)
     pids = ", ".join(map(str, attached.pids))
     length = duration_text(attached.end_ns - attached.start_ns)
     what = f"recorded {length} of process {pids}"
@@ -68,14 +68,14 @@ def _run(arguments: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "attach",
-    "Record a window of a program that runs under `wavescope run --dormant` (or `trace "
-    "--start-paused`), write a trace of that window, and let the program run on. It can be "
-    "repeated; each trace holds its own window. A program that was started without the collector "
-    "is refused: no ROCm runtime lets queue interception be added later.",
+    "Record some seconds of a program that runs under `wavescope run --dormant` (or `trace "
+    "--start-paused`) and write them as a trace; the program runs on. This can be repeated: each "
+    "trace holds its own seconds. A program that was started without wavescope cannot be recorded: "
+    "ROCm does not let the collector be added later.",
     (
-        Example("wavescope attach 4711", "10 seconds of it into trace.db"),
-        Example("wavescope attach 4711 --duration 500ms -o noon.db", "half a second"),
-        Example("wavescope attach 4711 --duration 3600s", "until Ctrl-C, an hour at most"),
+        Example("wavescope attach 4711", "record 10 seconds into trace.db"),
+        Example("wavescope attach 4711 --duration 500ms -o noon.db", "record half a second"),
+        Example("wavescope attach 4711 --duration 3600s", "record until Ctrl-C, an hour at most"),
     ),
     _add_arguments,
     _run,

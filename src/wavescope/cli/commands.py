@@ -26,6 +26,8 @@ class CommandEntry:
     """Names of the tools that wavescope takes the place of, and earlier ones of its own."""
     forms: Mapping[InputKind, CommandEntry] = field(default_factory=dict)
     """What does the same for inputs that are not what this entry's own module reads."""
+    instead: Mapping[InputKind, str] = field(default_factory=dict)
+    """The command that comes nearest for inputs that no form reads; else `SHOWN_ALONE` does."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -39,7 +41,7 @@ _REPORT = CommandEntry(
     "one page for the browser: findings, timeline, kernels, phases",
     forms={
         InputKind.CAPTURE: CommandEntry(
-            "report", "report_att", "plan, code with heat, waves over time", ("report-att",)
+            "report", "report_capture", "plan, code with heat, waves over time", ("report-att",)
         ),
         InputKind.COUNTERS: CommandEntry("report", "report_counters", "metric panels and charts"),
     },
@@ -47,80 +49,113 @@ _REPORT = CommandEntry(
 _COMPARE = CommandEntry(
     "compare",
     "compare",
-    "what changed between runs; a verdict on repeated ones",
+    "what changed between runs, and is it slower?",
     forms={
         InputKind.CAPTURE: CommandEntry(
-            "compare", "diff_att", "what changed between two captures of a kernel", ("diff-att",)
+            "compare",
+            "compare_captures",
+            "what changed between two captures of a kernel",
+            ("diff-att",),
         ),
-        InputKind.COUNTERS: CommandEntry("compare", "analyze", "metrics beside the baseline's"),
+        InputKind.COUNTERS: CommandEntry(
+            "compare", "analyze", "metrics next to those of the baseline"
+        ),
     },
 )
 _INFO = CommandEntry(
     "info",
     "info",
-    "what is inside: span, GPUs, processes, tables, coverage",
+    "what a file holds: time span, GPUs, processes, tables",
     forms={
         InputKind.CAPTURE: CommandEntry("info", "info_capture", "kernel, dispatch, stall, waves"),
         InputKind.COUNTERS: CommandEntry("info", "info_counters", "kernels and dispatches"),
     },
 )
 _SUMMARY = CommandEntry("summary", "summary", "where the time goes: kernels, gaps, copies")
-_HOTSPOTS = CommandEntry("hotspots", "hotspots", "where a kernel stalls: instructions, lines")
+_HOTSPOTS = CommandEntry(
+    "hotspots", "hotspots", "where a kernel stalls: instructions and source lines"
+)
 _COUNTERS = CommandEntry(
-    "counters", "analyze", "metric panels from hardware counters", ("analyze",)
+    "counters", "analyze", "metrics from hardware counters, in panels", ("analyze",)
 )
 
 GROUPS: Mapping[str, tuple[CommandEntry, ...]] = {
     "Record": (
         CommandEntry("trace", "trace", "run a program and record what its GPUs do"),
         CommandEntry(
-            "counters collect", "profile", "run a program and count in its kernels", ("profile",)
+            "counters collect",
+            "profile",
+            "run a program and collect hardware counters of its kernels",
+            ("profile",),
         ),
         CommandEntry(
-            "capture", "capture_att", "run a program and trace a kernel's code", ("capture-att",)
+            "capture",
+            "capture",
+            "run a program and trace the instructions of a kernel",
+            ("capture-att",),
         ),
-        CommandEntry("run", "run", "run a program asleep, recorded when you attach to it"),
-        CommandEntry("attach", "attach", "record some seconds of a program that runs so"),
-        CommandEntry("snapshot", "snapshot", "write a trace of what a recording has so far"),
-        CommandEntry("pause", "pause", "pause a recording from outside the program", ("stop",)),
-        CommandEntry("resume", "resume", "resume a recording, or begin a paused one", ("start",)),
-        CommandEntry("recover", "recover", "make a trace of what an interrupted recording left"),
+        CommandEntry("run", "run", "run a program that you can attach to and record later"),
+        CommandEntry("attach", "attach", "record some seconds of a program started with `run`"),
+        CommandEntry(
+            "snapshot", "snapshot", "write a trace of what a running recording has so far"
+        ),
+        CommandEntry("pause", "pause", "pause a running recording", ("stop",)),
+        CommandEntry(
+            "resume",
+            "resume",
+            "resume a paused recording, or begin one that started paused",
+            ("start",),
+        ),
+        CommandEntry(
+            "recover", "recover", "make a trace of what an interrupted recording left behind"
+        ),
     ),
     "Look": (
         _INFO,
         _SUMMARY,
         CommandEntry(
-            "findings", "findings", "what is worth changing, with evidence", ("analyze-trace",)
+            "findings",
+            "findings",
+            "what is worth changing, with evidence",
+            ("analyze-trace",),
+            instead={InputKind.CAPTURE: "plan"},
         ),
         CommandEntry("phases", "phases", "what each phase did: prefill, decode, ..."),
-        CommandEntry("steps", "steps", "how long each step takes, found by what repeats"),
+        CommandEntry("steps", "steps", "how long each step takes, with or without markers"),
         _REPORT,
         _COMPARE,
-        CommandEntry("query", "query", "SQL on a trace, read-only"),
+        CommandEntry("query", "query", "run SQL on a trace, read-only"),
     ),
     "Kernel": (
         _HOTSPOTS,
-        CommandEntry("plan", "plan", "what to change in a kernel, for how much at most"),
-        CommandEntry("occupancy", "occupancy", "how many waves of a kernel fit, and why"),
+        CommandEntry(
+            "plan",
+            "plan",
+            "what to change in a kernel, and the most it can gain",
+            instead={InputKind.TRACE: "findings"},
+        ),
+        CommandEntry("occupancy", "occupancy", "how many waves of a kernel run at once, and why"),
     ),
     "Counters": (
         _COUNTERS,
         CommandEntry("metrics", "metrics", "the metrics of a chip: meanings and formulas"),
-        CommandEntry("roofline", "roofline", "how near kernels come to what the chip can do"),
+        CommandEntry("roofline", "roofline", "how close kernels come to the limits of the chip"),
         CommandEntry("traffic", "traffic", "how kernels use L2 and memory"),
         CommandEntry("ceilings", "ceilings", "measure how fast this GPU can be"),
     ),
     "Files": (
         CommandEntry("convert", "convert", "write a trace for other tools", ("export",)),
-        CommandEntry("merge", "merge", "put the traces of processes or ranks into one"),
+        CommandEntry("merge", "merge", "combine the traces of several processes or ranks"),
         CommandEntry("trim", "trim", "keep a part of a trace: time, marker, GPU, process"),
     ),
     "Machine": (
-        CommandEntry("doctor", "doctor", "what works here, and how to get what is missing"),
+        CommandEntry(
+            "doctor", "doctor", "what works on this machine, and how to get what is missing"
+        ),
         CommandEntry("demo", "demo", "a tour: record and analyse LLM inference, no GPU needed"),
         CommandEntry("softgpu", "softgpu", "run a ROCm program without a GPU"),
-        CommandEntry("overhead", "overhead", "what recording costs a program, measured"),
-        CommandEntry("completion", "completion", "let bash, zsh or fish complete commands"),
+        CommandEntry("overhead", "overhead", "measure what recording costs a program"),
+        CommandEntry("completion", "completion", "completion of commands for bash, zsh and fish"),
     ),
 }
 COMMANDS = tuple(entry for entries in GROUPS.values() for entry in entries)
@@ -158,6 +193,13 @@ def command_of(entry: CommandEntry) -> Command:
     return command
 
 
+def nearest_command(name: str, kind: InputKind) -> str:
+    """The command to use where the one called `name` is given an input of another `kind`."""
+    called = next((entry for entry in COMMANDS if name in entry.names), None)
+    alone = SHOWN_ALONE[kind].name
+    return called.instead.get(kind, alone) if called is not None else alone
+
+
 def split_name(words: Sequence[str]) -> tuple[str, list[str]]:
     """The command's name, which may be two words, and its arguments."""
     two = " ".join(words[:2])
@@ -177,11 +219,12 @@ def help_text() -> str:
     ]
     return (
         "usage: wavescope COMMAND ...\n"
-        "       wavescope FILE_OR_FOLDER    shows what it is: a trace, a capture, counters\n\n"
+        "       wavescope FILE_OR_FOLDER    show a trace, a capture or counters\n\n"
         + "\n".join(rows)
         + "\n\n"
         "options: --help, --version\n"
-        "`wavescope COMMAND --help` explains a command with examples. Every command has --json.\n"
-        "exit codes: 0 ok, 1 a check failed, 2 usage, 3 unreadable input, 4 this machine,\n"
-        "5 inconclusive, of `wavescope trace` the program's own\n"
+        "`wavescope COMMAND --help` explains a command, with examples. Every command has --json.\n"
+        "exit codes: 0 success, 1 a check failed, 2 wrong usage, 3 unreadable input,\n"
+        "4 something is missing on this machine, 5 inconclusive; `wavescope trace` and `run`\n"
+        "exit with the program's own\n"
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.compare_runs import add_check_flags, figure_options, print_verdict
-from wavescope.cli.inputs import add_rules_flag, add_traces_argument, tell_no_ops
+from wavescope.cli.inputs import add_rules_flag, add_traces_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -21,15 +21,14 @@ from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
 from wavescope.model.result import Result
 
-if TYPE_CHECKING:
-    from wavescope.analyze.compare import CompareOptions
-
 PARTS = ("operator", "category", "kernel", "phase", "step")
 _WATERFALL_ROWS = 12
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_traces_argument(parser, "the base, then the traces to compare with it", required=False)
+    add_traces_argument(
+        parser, "the baseline first, then the traces to compare with it", required=False
+    )
     group = parser.add_argument_group("what is compared")
     group.add_argument(
         "--by",
@@ -38,10 +37,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"parts to compare, of {', '.join(PARTS)} (default: all that the traces have; phases "
         "and steps of traces without markers only on request)",
     )
-    group.add_argument("--full-names", action="store_true", help="tell kernels by whole names")
-    add_rules_flag(group, "TOML file with categories of your own")
+    group.add_argument("--full-names", action="store_true", help="list kernels by their full names")
+    add_rules_flag(group, "TOML file with your own categories")
     group.add_argument(
-        "--linked", action="store_true", help="only ops whose launch is in the trace"
+        "--linked", action="store_true", help="compare only ops whose launch is in the trace"
     )
     group.add_argument(
         "--no-match", action="store_true", help="do not look for kernels that were renamed"
@@ -54,19 +53,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.api.comparison import compare  # noqa: PLC0415  NumPy, which --help need not wait for
-
     output = OutputOptions.from_arguments(arguments)
     selection = selection_from(arguments)
     if arguments.base or arguments.new:
         return print_verdict(arguments, output, selection)
-    options = _compare_options(arguments, output)
-    with Progress(f"comparing {len(arguments.traces)} traces", quiet=arguments.quiet):
-        result = compare(arguments.traces, options, selection=selection)
-    if not selection.is_everything:
-        result = result.with_facts({"selection": str(selection)})
-    if not all(result.table("traces").column("op_count")):
-        tell_no_ops(selection, quiet=arguments.quiet)
+    options = _options(arguments, output)
+    activity = f"comparing {len(arguments.traces)} traces"
+    with Progress(activity, quiet=arguments.quiet) as progress:
+        result = wavescope.compare(
+            arguments.traces, options, selection=selection, tell=progress.tell
+        )
     details = () if arguments.by else _summarised_tables(result)
     result, hidden = without_details(result, output, details)
     print_result(result, output)
@@ -74,12 +70,10 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _compare_options(arguments: argparse.Namespace, output: OutputOptions) -> CompareOptions:
-    from wavescope.analyze.compare import CompareOptions, Part  # noqa: PLC0415  NumPy, too
-
+def _options(arguments: argparse.Namespace, output: OutputOptions) -> wavescope.CompareOptions:
     people = output.format in FOR_PEOPLE and not output.tables
-    return CompareOptions(
-        parts=tuple(map(Part, arguments.by)) if arguments.by else None,
+    return wavescope.CompareOptions(
+        parts=tuple(map(wavescope.Part, arguments.by)) if arguments.by else None,
         figures=figure_options(arguments),
         match_renamed=not arguments.no_match,
         waterfall_rows=min(_WATERFALL_ROWS, output.rows) if people else 0,

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.argument_numbers import natural_number, percentage, significance
-from wavescope.cli.inputs import TRACE
+from wavescope.cli.inputs import TRACE, category_rules
 from wavescope.cli.options import FOR_PEOPLE, OutputOptions
 from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.errors import EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE, EXIT_OK, UsageError
 from wavescope.model.result import Result
-
-if TYPE_CHECKING:
-    from wavescope.analyze.compare import CheckOptions, FigureOptions
-    from wavescope.model.selection import Selection
 
 _EXIT_CODES = {
     "pass": EXIT_OK,
@@ -30,8 +26,8 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
     """The runs of both versions, and how sure the verdict must be."""
     group = parser.add_argument_group(
         "repeated runs",
-        "With --base and --new a verdict; exit code 0 pass or improvement, 1 regression, "
-        "5 inconclusive.",
+        "--base and --new give a verdict. Exit code 0: pass or improvement, 1: regression, "
+        "5: inconclusive.",
     )
     group.add_argument(
         "--base", metavar="TRACE", type=TRACE, nargs="+", help="runs of the old version"
@@ -43,21 +39,21 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
         "--metric",
         choices=("gpu-time", "busy", "wall"),
         default="gpu-time",
-        help="durations added up (default), time with any op running, or wall time; of one step "
-        "where there are steps",
+        help="what is compared: the sum of op durations (gpu-time, the default), the time with any "
+        "op running (busy), or wall time; per step where there are steps",
     )
     group.add_argument(
         "--per",
         choices=("auto", "step", "run"),
         default="auto",
-        help="what a value stands for: a step where steps hold nearly all of the time, else a run "
-        "(auto), or always one of them",
+        help="compare steps, or whole runs; auto (the default) takes steps where they hold nearly "
+        "all of the time",
     )
     group.add_argument(
         "--statistic",
         choices=("mean", "median"),
         default="mean",
-        help="of the steps of a run (default mean)",
+        help="value of a run with several steps (default mean)",
     )
     group.add_argument(
         "--threshold",
@@ -77,7 +73,7 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
         "--gate",
         choices=("total", "kernels"),
         default="total",
-        help="what can fail the check: the whole (default), or any kernel too",
+        help="what can fail the check: the total (default), or also any single kernel",
     )
     group.add_argument(
         "--min-share",
@@ -87,51 +83,51 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
         help="kernels with a smaller share of the time are not tested (default 0.5)",
     )
     group.add_argument(
-        "--skip-steps", metavar="N", type=natural_number, default=0, help="first steps to leave out"
+        "--skip-steps",
+        metavar="N",
+        type=natural_number,
+        default=0,
+        help="leave out the first N steps of each run",
     )
     group.add_argument(
-        "--seed", metavar="N", type=natural_number, default=0, help="of the resampling (default 0)"
+        "--seed",
+        metavar="N",
+        type=natural_number,
+        default=0,
+        help="seed of the resampling (default 0)",
     )
 
 
-def figure_options(arguments: argparse.Namespace) -> FigureOptions:
+def figure_options(arguments: argparse.Namespace) -> wavescope.FigureOptions:
     """How ops are named and grouped, as the flags say."""
-    from wavescope.analyze.compare import FigureOptions  # noqa: PLC0415  NumPy, which --help need not wait for
-    from wavescope.model.toml_files import read_rules  # noqa: PLC0415
-    from wavescope.names.kernel_names import CategoryRules  # noqa: PLC0415
-
-    return FigureOptions(
+    return wavescope.FigureOptions(
         full_names=arguments.full_names,
         linked_only=arguments.linked,
-        rules=CategoryRules.from_document(read_rules(arguments.rules)) if arguments.rules else None,
+        rules=category_rules(arguments.rules),
     )
 
 
 def print_verdict(
-    arguments: argparse.Namespace, output: OutputOptions, selection: Selection
+    arguments: argparse.Namespace, output: OutputOptions, selection: wavescope.Selection
 ) -> int:
     """Print the verdict on the runs of --base and --new; the exit code that says it."""
-    from wavescope.api.comparison import check_runs  # noqa: PLC0415  NumPy, too
-
     if arguments.traces:
         raise UsageError(
-            "a verdict needs the runs of both versions, and nothing else",
+            "--base and --new name all traces: no others can be given",
             hint="wavescope compare --base old1.db old2.db --new new1.db new2.db",
         )
     options = _check_options(arguments)
     base, new = arguments.base or (), arguments.new or ()
     with Progress(f"comparing {len(base) + len(new)} runs", quiet=arguments.quiet):
-        result = check_runs(base, new, options, selection=selection)
+        result = wavescope.check_runs(base, new, options, selection=selection)
     verdict = str(result.facts["verdict"])
-    if not selection.is_everything:
-        result = result.with_facts({"selection": str(selection)})
     if output.format in FOR_PEOPLE and not output.tables:
         result = _for_people(result, options)
     print_result(result, output)
     return _EXIT_CODES[verdict]
 
 
-def _for_people(result: Result, options: CheckOptions) -> Result:
+def _for_people(result: Result, options: wavescope.CheckOptions) -> Result:
     """Facts in words, and tables that have rows; programs get all of them, as numbers."""
     facts = result.facts
     level = 100 * (1 - options.test.significance)
@@ -152,25 +148,17 @@ def _for_people(result: Result, options: CheckOptions) -> Result:
     )
 
 
-def _check_options(arguments: argparse.Namespace) -> CheckOptions:
-    from wavescope.analyze.compare import (  # noqa: PLC0415  NumPy, too
-        CheckOptions,
-        Gate,
-        Metric,
-        Per,
-        RunOptions,
-        Statistic,
-        TestOptions,
-    )
-
-    return CheckOptions(
+def _check_options(arguments: argparse.Namespace) -> wavescope.CheckOptions:
+    return wavescope.CheckOptions(
         threshold_percent=arguments.threshold,
         min_share_percent=arguments.min_share,
-        gate=Gate(arguments.gate),
-        per=Per(_per(arguments)),
-        test=TestOptions(arguments.significance, Statistic(arguments.statistic), arguments.seed),
-        runs=RunOptions(
-            metric=Metric(arguments.metric),
+        gate=wavescope.Gate(arguments.gate),
+        per=wavescope.Per(_per(arguments)),
+        test=wavescope.TestOptions(
+            arguments.significance, wavescope.Statistic(arguments.statistic), arguments.seed
+        ),
+        runs=wavescope.RunOptions(
+            metric=wavescope.Metric(arguments.metric),
             figures=figure_options(arguments),
             step=arguments.step,
             skip_steps=arguments.skip_steps,

@@ -9,12 +9,12 @@ from wavescope.cli.command import Command, Example
 from wavescope.cli.completion_scripts import SCRIPTS
 from wavescope.cli.completion_words import completed_commands
 from wavescope.cli.options import add_json_flag
-from wavescope.cli.outputs import print_json
+from wavescope.cli.terminal import print_json
 from wavescope.model.result import Result
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=tuple(SCRIPTS), help="the shell that shall complete")
+    parser.add_argument("shell", choices=tuple(SCRIPTS), help="your shell")
     add_json_flag(parser)
 
 

@@ -19,8 +19,9 @@ from wavescope.cli.options import (
     add_quiet_flag,
     selection_from,
 )
-from wavescope.cli.outputs import stdout_bytes, tell_written
+from wavescope.cli.output_files import tell_written
 from wavescope.cli.progress import Progress
+from wavescope.cli.terminal import stdout_bytes
 from wavescope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,21 +60,22 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_path(
         parser,
         required=False,
-        meaning="file to write; its ending chooses the format. - is standard output. Default: the "
-        "input's name with the format's ending, in the current folder",
+        meaning="file to write; its ending chooses the format, - is standard output (default: the "
+        "input's name with the format's ending, in the current folder)",
     )
     parser.add_argument(
         "-f",
         "--format",
         metavar="FORMAT",
         default="",
-        help=f"format to write, whatever the ending: {', '.join(FORMATS)} "
+        help=f"format to write, whatever the ending of -o: {', '.join(FORMATS)} "
         f"(default {DEFAULT_FORMAT} when there is no -o)",
     )
     parser.add_argument(
         "--full-names",
         action="store_true",
-        help="timelines show whole kernel names (else short ones, the whole name as an argument)",
+        help="show full kernel names on timelines (default: short ones, with the full name as an "
+        "argument)",
     )
     add_filter_flags(parser)
     add_force_flag(parser)
@@ -125,7 +127,7 @@ def _write_to_stdout(arguments: argparse.Namespace) -> None:
             hint="name a folder with -o, or use `wavescope query` for one table as CSV",
         )
     if arguments.json:
-        raise UsageError("-o - and --json both want standard output")
+        raise UsageError("-o - and --json cannot be used together: both write to standard output")
     with tempfile.TemporaryDirectory(prefix="wavescope-") as folder:
         path = _converted(arguments, Path(folder) / "trace", exporter.name)
         with path.open("rb") as file:

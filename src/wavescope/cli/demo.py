@@ -9,6 +9,7 @@ from pathlib import Path
 
 from wavescope.api.machine import generate_demo, is_demo_trace, record_demo
 from wavescope.cli.command import Command, Example
+from wavescope.cli.main import main
 from wavescope.cli.options import add_json_flag, add_quiet_flag
 from wavescope.cli.progress import Progress
 from wavescope.cli.recording_report import say_note
@@ -25,22 +26,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=Path,
         default=Path("wavescope-demo"),
-        help="folder to write into, made if needed (default wavescope-demo); the files of an "
-        "earlier demo in it are replaced, no others",
+        help="folder to write to, made if needed (default wavescope-demo); only files of an "
+        "earlier demo are replaced",
     )
     parser.add_argument(
         "--program",
         choices=("llama", "hip"),
         help="llama: llama.cpp on the runtime 6.4+llama; hip: a program that hipcc compiles here "
-        "(default: the first of them that runs here)",
+        "(default: the first that runs here)",
     )
     add_quiet_flag(parser)
     add_json_flag(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.cli.main import main  # noqa: PLC0415  it imports this module
-
     quiet: bool = arguments.quiet
     names = ("trace.db", "trace.pftrace", "report.html")
     trace, timeline, report = (arguments.output / name for name in names)

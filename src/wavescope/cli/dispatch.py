@@ -15,6 +15,7 @@ from wavescope.cli.commands import (
     CommandEntry,
     command_of,
     entry_for,
+    nearest_command,
     split_name,
 )
 from wavescope.cli.inputs import (
@@ -83,8 +84,8 @@ def _command_for(entry: CommandEntry, arguments: Sequence[str]) -> Command:
     stranger = _foreign_option(arguments, chosen, [command, *others.values()])
     if stranger:
         raise UsageError(
-            f"{stranger} is not an option for a {kind.value}, which {path} is",
-            hint=f"`wavescope {entry.name} {shlex.quote(path)} --help` shows those that are",
+            f"{stranger} cannot be used here: {path} is a {kind.value}",
+            hint=f"`wavescope {entry.name} {shlex.quote(path)} --help` shows its options",
         )
     return chosen
 
@@ -133,7 +134,7 @@ def _foreign_option(
 
 
 def _forms_text(entry: CommandEntry) -> str:
-    lines = ["other inputs, told by their content:"]
+    lines = ["other inputs, recognised by their content:"]
     for kind, form in entry.forms.items():
         also = f"; also `wavescope {form.aliases[0]} --help`" if form.aliases else ""
         lines += [
@@ -143,7 +144,9 @@ def _forms_text(entry: CommandEntry) -> str:
     return "\n".join(lines)
 
 
-def with_right_command(error: WavescopeError, inputs: Iterable[GivenInput]) -> WavescopeError:
+def with_right_command(
+    error: WavescopeError, words: Sequence[str], inputs: Iterable[GivenInput]
+) -> WavescopeError:
     """The error with a hint at the command that reads the input, where another one does."""
     if not isinstance(error, UnreadableInputError):
         return error
@@ -152,6 +155,6 @@ def with_right_command(error: WavescopeError, inputs: Iterable[GivenInput]) -> W
             continue
         kind = _known_kind(given.path)
         if kind is not None and kind not in _READS[given.kind]:
-            line = f"wavescope {SHOWN_ALONE[kind].name} {shlex.quote(given.path)}"
-            error.hint = f"it is a {kind.value}: `{line}` shows it"
+            name = nearest_command(split_name(words)[0], kind)
+            error.hint = f"it is a {kind.value}: use `wavescope {name} {shlex.quote(given.path)}`"
     return error

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from wavescope.api.machine import READY, doctor
+import wavescope
+from wavescope.api.machine import READY
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import OutputFormat, OutputOptions, add_format_flags
 from wavescope.cli.outputs import print_result
@@ -21,7 +22,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     options = replace(OutputOptions.from_arguments(arguments), rows=0)
-    result = doctor()
+    result = wavescope.doctor()
     if options.format is OutputFormat.TEXT:
         checks = result.table("checks").with_only_columns(_TEXT_COLUMNS)
         print_result(result.with_only_tables([checks]), options)

@@ -6,7 +6,7 @@ import argparse
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_trace_argument, opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_trace_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -34,13 +34,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="when a finding counts, such as idle_percent=5 (may be repeated; docs/findings.md "
-        "lists them)",
+        help="change a threshold, such as idle_percent=5 (may be repeated; docs/findings.md lists "
+        "them)",
     )
     group.add_argument(
         "--fail-on",
         choices=("problem", "warning", "info"),
-        help="exit with 1 if there is a finding of this severity or a graver one",
+        help="exit with code 1 if there is a finding of this severity or worse",
     )
     add_filter_flags(parser)
     add_output_flags(parser)
@@ -52,13 +52,10 @@ def _run(arguments: argparse.Namespace) -> int:
     selection = selection_from(arguments)
     thresholds = wavescope.Thresholds().with_values(_values(arguments.threshold))
     only = [part.strip() for part in arguments.only.split(",")] if arguments.only else []
-    with (
-        opened_trace(arguments.trace, quiet=arguments.quiet) as trace,
-        Progress(f"analysing {arguments.trace}", quiet=arguments.quiet),
-    ):
-        result = wavescope.findings_result(trace, thresholds, only=only, selection=selection)
-    if not result.facts["op_count"]:
-        tell_no_ops(selection, quiet=arguments.quiet)
+    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet) as progress:
+        result = wavescope.findings_result(
+            arguments.trace, thresholds, only=only, selection=selection, tell=progress.tell
+        )
     is_list = output.format in FOR_PEOPLE and not output.tables
     print_result(result.with_only_tables(()) if is_list else result, output)
     if result.facts["op_count"] and not result.findings and not arguments.quiet:
@@ -75,7 +72,7 @@ def _values(assignments: list[str]) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not equals:
-            raise UsageError(f"'{text}' is not NAME=VALUE", hint="such as idle_percent=5")
+            raise UsageError(f"'{text}' is not NAME=VALUE", hint="write for example idle_percent=5")
     return values
 
 
@@ -90,12 +87,13 @@ def _fails(result: wavescope.Result, fail_on: str | None) -> bool:
 
 COMMAND = Command(
     "findings",
-    "Tell what is worth changing: phases bound by launches, idle GPUs and why, exposed "
-    "communication and copies, storms of small copies, tiny kernels, a slower GPU, outliers and "
-    "drift, queues that take turns, and whether the trace supports such claims. Every finding has "
-    "its numbers, the SQL that shows them, what could be gained at most, and the next step.",
+    "Show what is worth changing: phases limited by launches, idle GPUs and why, communication and "
+    "copies that nothing hides, bursts of small copies, tiny kernels, a slower GPU, outliers and "
+    "drift, queues that take turns, and whether the trace is complete enough to say so. Every "
+    "finding has its numbers, the SQL that shows them, the most that could be gained, and the next "
+    "step.",
     (
-        Example("wavescope findings trace.db", "all findings, the gravest first"),
+        Example("wavescope findings trace.db", "all findings, the most serious first"),
         Example("wavescope findings trace.db --json", "with SQL and op ids, for programs"),
         Example("wavescope findings trace.db --marker decode", "of the decode phase only"),
         Example("wavescope findings trace.db --threshold idle_percent=5", "a stricter threshold"),

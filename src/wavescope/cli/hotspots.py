@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.diff_att import compared
+from wavescope.cli.compare_captures import compared
 from wavescope.cli.inputs import add_captures_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
@@ -51,7 +51,7 @@ _DETAIL_TABLES = ("coverage", "waits")
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_captures_argument(
-        parser, "ui_output_agent_*_dispatch_* folder, a folder above such, or a zip or tar of them"
+        parser, "capture: a ui_output_agent_*_dispatch_* folder, a folder above it, or a zip or tar"
     )
     group = parser.add_argument_group("hotspots")
     group.add_argument(
@@ -59,7 +59,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         type=row_count,
         default=15,
-        help="rows of each ranking, 0 for all (default 15)",
+        help="rows per ranking, 0 for all (default 15)",
     )
     group.add_argument(
         "--mode",
@@ -71,13 +71,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--view",
         choices=("raw", "charged", "both"),
         default="both",
-        help="stall where it shows, charged to what waits wait for, or both (default)",
+        help="count a stall where it shows (raw), at the operation waited for (charged), or both "
+        "(default)",
     )
     group.add_argument(
         "--frame",
         choices=("innermost", "outermost", "any"),
         default="innermost",
-        help="which frame of an inline chain a line is (default innermost)",
+        help="which line counts where functions are inlined (default innermost)",
     )
     group.add_argument(
         "--detail", action="store_true", help="show the source around the hottest lines"
@@ -92,12 +93,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--timeline",
         action="store_true",
-        help="how waves ran: spread, gaps, barriers, matrix rate, hidden latency, occupancy",
+        help="also show how waves ran: spread, gaps, barriers, matrix rate, hidden latency, "
+        "occupancy",
     )
     group.add_argument(
         "--plan",
         action="store_true",
-        help="what to change, for how much at most: `wavescope plan` explains it",
+        help="also show what to change, as `wavescope plan` does",
     )
     group.add_argument(
         "--diff", action="store_true", help="compare two captures of one kernel: --diff A B"
@@ -106,7 +108,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--no-waves", action="store_true", help="read code.json only: fast, but waits are estimated"
     )
-    add_kernel_flag(group, "captures whose kernel's name matches")
+    add_kernel_flag(group, "only captures whose kernel name contains a match")
     add_output_flags(parser)
     add_quiet_flag(parser)
 
@@ -130,7 +132,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if "capture_count" in result.facts:
         print_result(result, output)
         if not arguments.quiet and output.format in FOR_PEOPLE:
-            say("name one of them, or choose by --kernel, to see its hotspots")
+            say("to see the hotspots of one, give its folder or choose it with --kernel")
         return 0
     if arguments.rows is None:
         output = replace(output, rows=0)  # --topk says how many

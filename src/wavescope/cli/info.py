@@ -6,19 +6,22 @@ import argparse
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_trace_argument, opened_trace
+from wavescope.cli.inputs import add_trace_argument
 from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
 from wavescope.cli.outputs import print_result
+from wavescope.cli.progress import Progress
 from wavescope.errors import UsageError
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_trace_argument(parser, required=False)
     parser.add_argument(
-        "--markers", action="store_true", help="list the markers: how often, how long in all"
+        "--markers", action="store_true", help="list the markers: how often, and their total time"
     )
     parser.add_argument(
-        "--kernels", action="store_true", help="list the kernels by whole name, with registers"
+        "--kernels",
+        action="store_true",
+        help="list the kernels by their full names, with registers",
     )
     parser.add_argument(
         "--formats", action="store_true", help="list the formats that can be read and written"
@@ -33,9 +36,13 @@ def _run(arguments: argparse.Namespace) -> int:
         print_result(wavescope.known_formats(), options)
         return 0
     if arguments.trace is None:
-        raise UsageError("which trace?", hint="wavescope info TRACE, or wavescope info --formats")
-    with opened_trace(arguments.trace, quiet=arguments.quiet) as trace:
-        found = wavescope.info(trace, markers=arguments.markers, kernels=arguments.kernels)
+        raise UsageError(
+            "no trace was given", hint="wavescope info TRACE, or wavescope info --formats"
+        )
+    with Progress(f"reading {arguments.trace}", quiet=arguments.quiet):
+        found = wavescope.info(
+            arguments.trace, markers=arguments.markers, kernels=arguments.kernels
+        )
     print_result(found, options)
     return 0
 

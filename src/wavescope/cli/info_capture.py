@@ -13,7 +13,9 @@ from wavescope.cli.progress import Progress
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_captures_argument(parser, "folder of a capture, a folder above such, or an archive")
+    add_captures_argument(
+        parser, "capture: a ui_output_agent_*_dispatch_* folder, a folder above it, or a zip or tar"
+    )
     add_output_flags(parser)
     add_quiet_flag(parser)
 

@@ -1,4 +1,4 @@
-"""What a command reads: declared as arguments, opened, and named in errors.
+"""What a command reads: declared as arguments, and named in errors.
 
 An argument that names something to read has an `Input` as its `type`. By that `cli.main` knows the
 inputs of every command, and tells what cannot be read from what this machine lacks.
@@ -10,25 +10,12 @@ import argparse
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import wavescope
 from wavescope.cli.options import Arguments
-from wavescope.cli.progress import Progress
-from wavescope.cli.terminal import say
 from wavescope.errors import UnreadableInputError
-from wavescope.units import count_text
-
-if TYPE_CHECKING:
-    from wavescope.model.notes import Notes
-    from wavescope.model.selection import Selection
-    from wavescope.model.source import TraceSource
-    from wavescope.model.trace import Trace
-
-_NO_OPS_LEFT = "no op is left by the filters: `wavescope info` shows what the trace holds"
-_NO_OPS = "there are no GPU ops in the trace: `wavescope info` shows what it holds"
 
 
 @dataclass(frozen=True)
@@ -49,8 +36,8 @@ COUNTER_FILE = Input("counter file")
 METRICS_FILE = Input("file of metrics")
 RULES_FILE = Input("file of rules")
 SESSION_FOLDER = Input("session folder")
-OVERHEAD_FILE = Input("kept measurement")
-RESULT_FILE = Input("kept result")
+OVERHEAD_FILE = Input("saved measurement")
+RESULT_FILE = Input("saved result")
 DURATIONS_FILE = Input("file of durations")
 
 
@@ -160,35 +147,6 @@ def add_metrics_flag(group: Arguments, meaning: str) -> None:
     )
 
 
-@contextmanager
-def opened_source(path: str, *, quiet: bool) -> Iterator[TraceSource]:
-    """The source of the trace at `path`, closed afterwards."""
-    from wavescope.formats import open_source  # noqa: PLC0415  NumPy, which --help need not wait for
-
-    with Progress(f"opening {PurePath(path).name}", quiet=quiet):
-        source = open_source(path)
-    try:
-        yield source
-    finally:
-        source.close()
-
-
-@contextmanager
-def opened_trace(path: str, *, quiet: bool) -> Iterator[Trace]:
-    """The trace at `path`, closed afterwards."""
-    from wavescope.model.trace import Trace  # noqa: PLC0415  NumPy, too
-
-    with opened_source(path, quiet=quiet) as source:
-        yield Trace(source)
-
-
-def tell_no_ops(selection: Selection, *, quiet: bool) -> None:
-    """Say why there is nothing to see: the filters, or the trace itself."""
-    if not quiet:
-        say(_NO_OPS if selection.is_everything else _NO_OPS_LEFT, label="note")
-
-
-def tell_notes(notes: Notes) -> None:
-    """Say what a reader skipped or repaired."""
-    for sentence, count in notes:
-        say(f"{sentence}: {count_text(count)}", label="note")
+def category_rules(path: str | None) -> wavescope.CategoryRules | None:
+    """The categories of the file of --rules, where one is given."""
+    return wavescope.CategoryRules.from_document(wavescope.read_rules(path)) if path else None

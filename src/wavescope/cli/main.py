@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _dispatch(arguments, inputs)
         sys.stdout.flush()
     except WavescopeError as error:
-        return _report(with_right_command(error, inputs))
+        return _report(with_right_command(error, arguments, inputs))
     except KeyboardInterrupt:
         say("interrupted")
         return EXIT_INTERRUPTED
@@ -119,7 +119,7 @@ def _is_full_disk(error: Exception) -> bool:
 def _out_of_memory() -> MachineError:
     return MachineError(
         "there is not enough memory",
-        hint="look at a part: --start and --end, or `wavescope trim` writes a smaller trace",
+        hint="choose a part with --start and --end, or write a smaller trace with `wavescope trim`",
     )
 
 

@@ -8,7 +8,7 @@ import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_traces_argument
 from wavescope.cli.options import add_force_flag, add_json_flag, add_output_path, add_quiet_flag
-from wavescope.cli.outputs import tell_written
+from wavescope.cli.output_files import tell_written
 from wavescope.cli.progress import Progress
 
 _RANK_SOURCES = ("nowhere", "order", "name")
@@ -21,8 +21,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rank-from",
         choices=_RANK_SOURCES,
         default="nowhere",
-        help="rank of processes whose trace does not tell it: the position on the command line "
-        "(order), or the number after 'rank' in the file name (name); default nowhere",
+        help="where the rank of a process is from when its trace does not say it: the position on "
+        "the command line (order), or the number after 'rank' in the file name (name); default "
+        "nowhere",
     )
     add_force_flag(parser)
     add_quiet_flag(parser)

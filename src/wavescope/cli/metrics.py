@@ -28,9 +28,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="words of names, keys, meanings or counters, or ids such as 17.2; all must occur",
     )
     parser.add_argument(
-        "--arch", choices=COUNTED_CHIPS, default="gfx942", help="chip whose metrics are meant"
+        "--arch",
+        choices=COUNTED_CHIPS,
+        default="gfx942",
+        help="chip whose metrics are listed (default gfx942)",
     )
-    add_metrics_flag(parser, "TOML file of metrics of your own; its formulas are checked")
+    add_metrics_flag(parser, "TOML file with your own metrics; their formulas are checked")
     add_output_flags(parser)
 
 
@@ -77,7 +80,7 @@ COMMAND = Command(
     "metrics",
     "List the metrics of a chip: ids, units, what each means, what a high or low value tells, "
     "its formula and the counters it needs. Neither a workload nor a GPU is needed. "
-    "docs/metrics.md describes formulas and files of metrics of your own.",
+    "docs/metrics.md describes formulas, and how to add your own metrics.",
     (
         Example("wavescope metrics --arch gfx90a", "all metrics of MI200"),
         Example("wavescope metrics l2 hit", "what L2 hit rates there are"),

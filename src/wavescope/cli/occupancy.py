@@ -16,7 +16,7 @@ from wavescope.model.result import Result
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_capture_argument(
         parser,
-        "thread-trace capture: folder, its parent or an archive; flags state what it lacks",
+        "capture: a ui_output_agent_*_dispatch_* folder, a folder above it, or a zip or tar",
         required=False,
     )
     group = parser.add_argument_group("the kernel")

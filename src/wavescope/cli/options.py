@@ -7,13 +7,10 @@ import enum
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.errors import UsageError
 from wavescope.units import parse_offset_ns
-
-if TYPE_CHECKING:
-    from wavescope.model.selection import Selection
 
 Arguments = argparse.ArgumentParser | argparse._ArgumentGroup
 """What flags are added to: a command's parser, or a group of its flags."""
@@ -55,7 +52,7 @@ def output_format(arguments: argparse.Namespace) -> OutputFormat:
     """The format asked for by --json or --format."""
     asked = getattr(arguments, "format", None)
     if arguments.json and asked not in {None, OutputFormat.JSON.value}:
-        raise UsageError(f"--json and --format {asked} exclude each other")
+        raise UsageError(f"--json and --format {asked} cannot be used together")
     return OutputFormat.JSON if arguments.json else OutputFormat(asked or "text")
 
 
@@ -70,7 +67,7 @@ def add_format_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup
     group.add_argument(
         "--format",
         choices=[choice.value for choice in OutputFormat],
-        help="how to print (default text); csv prints one table",
+        help="output format (default text); csv prints one table",
     )
     group.add_argument("--json", action="store_true", help="the same as --format json")
     return group
@@ -81,18 +78,18 @@ def add_output_flags(parser: argparse.ArgumentParser) -> None:
     group = add_format_flags(parser)
     add_rows_flag(
         group,
-        f"rows of each table, 0 for all (default: text and Markdown {DEFAULT_ROWS}, else all)",
+        f"rows per table, 0 for all (default: {DEFAULT_ROWS} as text or Markdown, else all)",
     )
     group.add_argument(
         "--table",
         metavar="NAME",
         action="append",
-        help="print only this table (may be repeated); --json shows the names",
+        help="print only this table (may be repeated); --json lists their names",
     )
 
 
 def add_rows_flag(group: Arguments, meaning: str, default: int | None = None) -> None:
-    """-n, on every command but those of which the seeds say otherwise."""
+    """-n, as most commands have it."""
     group.add_argument("-n", "--rows", metavar="N", type=row_count, default=default, help=meaning)
 
 
@@ -122,35 +119,40 @@ def add_step_flag(group: Arguments) -> None:
         metavar="REGEX",
         type=regular_expression,
         default="",
-        help="markers that are steps (default: usual names)",
+        help="markers that are steps (default: common names such as step or iteration)",
     )
 
 
 def add_filter_flags(parser: argparse.ArgumentParser) -> None:
     """Which rows of the trace are meant."""
     group = parser.add_argument_group(
-        "filters", "All that are given must hold; a list means any of its values."
+        "filters", "A row must pass all filters given; a list means any of its values."
     )
-    group.add_argument("--gpu", metavar="N,...", type=numbers, help="ops of these GPUs")
-    group.add_argument("--rank", metavar="N,...", type=numbers, help="processes of these ranks")
-    group.add_argument("--pid", metavar="N,...", type=numbers, help="processes with these ids")
-    add_kernel_flag(group, "ops whose whole name matches somewhere")
-    add_marker_flag(group, "what starts inside markers that match")
+    group.add_argument(
+        "--gpu", metavar="N,...", type=numbers, help="only ops on these GPUs: 0,2 or 0-3"
+    )
+    group.add_argument(
+        "--rank", metavar="N,...", type=numbers, help="only processes with these ranks"
+    )
+    group.add_argument(
+        "--pid", metavar="N,...", type=numbers, help="only processes with these process ids"
+    )
+    add_kernel_flag(group, "only ops whose full kernel name contains a match")
+    add_marker_flag(group, "only what starts inside a marker whose text contains a match")
     group.add_argument(
         "--start",
         metavar="TIME",
-        help="what starts at or after: 25%% of the span, 10ms after the first event, or ns",
+        help="only what starts at or after this time: 25%%, 10ms (after the first event), or "
+        "a timestamp in ns",
     )
-    group.add_argument("--end", metavar="TIME", help="what starts before; written as --start is")
+    group.add_argument(
+        "--end", metavar="TIME", help="only what starts before this time, written as for --start"
+    )
 
 
-def selection_from(arguments: argparse.Namespace) -> Selection:
+def selection_from(arguments: argparse.Namespace) -> wavescope.Selection:
     """The selection that the flags of `add_filter_flags` say."""
-    from wavescope.model.selection import (  # noqa: PLC0415  NumPy, which --help need not wait for
-        Selection,
-    )
-
-    return Selection(
+    return wavescope.Selection(
         start=arguments.start,
         end=arguments.end,
         gpus=arguments.gpu or (),
@@ -164,7 +166,7 @@ def selection_from(arguments: argparse.Namespace) -> Selection:
 def add_quiet_flag(parser: argparse.ArgumentParser) -> None:
     """-q, for commands that report progress."""
     parser.add_argument(
-        "-q", "--quiet", action="store_true", help="no progress and no closing words"
+        "-q", "--quiet", action="store_true", help="no progress and no messages at the end"
     )
 
 

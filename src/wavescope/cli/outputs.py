@@ -1,29 +1,17 @@
-"""What a command gives back: a result printed as was asked for, or a file and the next step."""
+"""What a command gives back: a result, printed in the format that was asked for."""
 
 from __future__ import annotations
 
-import argparse
-import shlex
 import sys
 from collections.abc import Collection, Sequence
-from pathlib import Path
-from typing import BinaryIO
 
 from wavescope.cli.options import FOR_PEOPLE, OutputFormat, OutputOptions
-from wavescope.cli.terminal import data_stream, say, terminal_width, wants_color
+from wavescope.cli.terminal import data_stream, print_json, say, terminal_width, wants_color
 from wavescope.errors import UsageError
 from wavescope.model.result import Result, ResultTable
 from wavescope.render.results.csv_rows import write_csv
 from wavescope.render.results.markdown import write_markdown
 from wavescope.render.results.text import TextStyle, write_text
-from wavescope.units import bytes_text
-
-_NEXT = {
-    "wavescope": "wavescope summary {path}",
-    "perfetto": "open it at https://ui.perfetto.dev",
-    "chrome-json": "open it at https://ui.perfetto.dev",
-    "html": "open it in a browser",
-}
 
 
 def print_result(result: Result, options: OutputOptions) -> None:
@@ -37,13 +25,6 @@ def print_result(result: Result, options: OutputOptions) -> None:
         write_markdown(shown, sys.stdout)
     else:
         write_text(shown, sys.stdout, text_style())
-
-
-def print_json(result: Result) -> None:
-    """Print all of `result` as JSON."""
-    from wavescope.render.results.json_text import write_json  # noqa: PLC0415  orjson, for --json only
-
-    write_json(result, stdout_bytes())
 
 
 def without_details(
@@ -69,38 +50,6 @@ def tell_left_out(names: Sequence[str], options: OutputOptions, *, quiet: bool) 
 def text_style() -> TextStyle:
     """The width and colours of the terminal that reads standard output."""
     return TextStyle(terminal_width(), wants_color(sys.stdout))
-
-
-def stdout_bytes() -> BinaryIO:
-    """Standard output for bytes, in order with what was printed before."""
-    sys.stdout.flush()
-    return sys.stdout.buffer
-
-
-def tell_written(path: Path, format_name: str, arguments: argparse.Namespace) -> None:
-    """Name the file on standard error with the next step; as JSON on standard output if asked."""
-    if arguments.json:
-        print_json(
-            Result("Written").with_facts(
-                {"path": str(path), "format": format_name, "size_bytes": size_of(path)}
-            )
-        )
-    if not arguments.quiet:
-        tell_file(path, format_name)
-
-
-def tell_file(path: Path, format_name: str) -> None:
-    """Name the file on standard error with the next step."""
-    say(f"wrote {path} ({format_name}, {bytes_text(size_of(path))})")
-    if format_name in _NEXT:
-        say(f"next: {_NEXT[format_name].format(path=shlex.quote(str(path)))}")
-
-
-def size_of(path: Path) -> int:
-    """Bytes of a file, or of all files in a folder."""
-    if path.is_dir():
-        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    return path.stat().st_size
 
 
 def _chosen(result: Result, options: OutputOptions) -> list[ResultTable]:

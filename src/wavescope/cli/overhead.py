@@ -6,7 +6,8 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from wavescope.api.overhead import costs_too_much, overhead
+import wavescope
+from wavescope.api.overhead import costs_too_much
 from wavescope.cli.argument_numbers import natural_number, percentage
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import OVERHEAD_FILE
@@ -20,7 +21,6 @@ from wavescope.cli.options import (
 from wavescope.cli.outputs import print_result
 from wavescope.cli.program_options import add_softgpu_option, program_command
 from wavescope.cli.terminal import say
-from wavescope.collect import OverheadOptions, RecordMode
 from wavescope.errors import EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE, EXIT_OK, UsageError
 from wavescope.model.overhead_runs import CPU, WALL, ArmRun, MetricKind
 from wavescope.model.result import Result
@@ -36,14 +36,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "command",
         metavar="CMD",
         nargs=argparse.REMAINDER,
-        help="program to run with its arguments, after --",
+        help="program to run, with its arguments; after --",
     )
     group = parser.add_argument_group("what is run")
     group.add_argument(
         "--modes",
         metavar="LIST",
         type=_modes,
-        default=OverheadOptions.modes,
+        default=wavescope.OverheadOptions.modes,
         help="recording modes to measure, of lite, standard, full, hip (default: the first three)",
     )
     group.add_argument(
@@ -58,16 +58,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=_rounds_or_none,
         default=1,
-        help="runs before that do not count (default 1)",
+        help="runs at the beginning that do not count (default 1)",
     )
     group.add_argument(
         "--metric",
         metavar="REGEX|wall|cpu",
         default="wall",
-        help="wall time (default), CPU time, or an expression whose first group is a number in the "
-        "program's output; its last match counts",
+        help="wall time (default), CPU time, or a regular expression whose first group is a number "
+        "in the program's output; the last match counts",
     )
-    group.add_argument("--unit", metavar="TEXT", default="", help="what the number is: tok/s")
+    group.add_argument(
+        "--unit", metavar="TEXT", default="", help="unit of the number, such as tok/s"
+    )
     group.add_argument(
         "--lower-is-better",
         action="store_true",
@@ -79,7 +81,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=natural_number,
         default=0,
-        help="of the order of the arms (default 0)",
+        help="seed of the order of the runs (default 0)",
     )
     _add_result_flags(parser)
     add_output_flags(parser)
@@ -88,33 +90,35 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_result_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("results")
-    group.add_argument("--save", metavar="FILE", type=Path, help="keep the measurement as JSON")
+    group.add_argument("--save", metavar="FILE", type=Path, help="save the measurement as JSON")
     group.add_argument(
         "--load",
         metavar="FILE",
         type=OVERHEAD_FILE,
-        help="show a kept measurement instead of running CMD",
+        help="show a saved measurement instead of running CMD",
     )
     group.add_argument(
         "--against",
         metavar="FILE",
         type=OVERHEAD_FILE,
         action="append",
-        help="kept measurement to compare with, oldest first (may be repeated)",
+        help="saved measurement to compare with, oldest first (may be repeated)",
     )
     group.add_argument("--label", metavar="TEXT", default="", help="name of this measurement")
-    group.add_argument("--html", metavar="FILE", type=Path, help="write a page too")
+    group.add_argument(
+        "--html", metavar="FILE", type=Path, help="also write a page for the browser"
+    )
     group.add_argument(
         "--threshold",
         metavar="PERCENT",
         type=percentage,
         default=1.0,
-        help="cost that does not matter (default 1)",
+        help="largest cost that does not matter (default 1)",
     )
     group.add_argument(
         "--fail",
         action="store_true",
-        help="exit with 1 when a mode really costs more than the threshold",
+        help="exit with code 1 when a mode costs more than the threshold, 5 when that is unclear",
     )
     add_force_flag(parser)
 
@@ -123,14 +127,14 @@ def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
     options = _options(arguments) if arguments.load is None else None
     if arguments.load is not None and arguments.command:
-        raise UsageError("--load shows a kept measurement: no program is run")
+        raise UsageError("--load shows a saved measurement and takes no program")
 
     def say_run(run: ArmRun, done: int, total: int) -> None:
         if options is not None and not arguments.quiet:
             value = _value_text(run.value, options.metric)
             say(f"{done}/{total}: round {run.round}, {run.arm}: {value}")
 
-    result = overhead(
+    result = wavescope.overhead(
         options or arguments.load,
         against=arguments.against or (),
         threshold_percent=arguments.threshold,
@@ -148,9 +152,9 @@ def _run(arguments: argparse.Namespace) -> int:
     return _EXIT_CODES[costs_too_much(result)] if arguments.fail else EXIT_OK
 
 
-def _options(arguments: argparse.Namespace) -> OverheadOptions:
+def _options(arguments: argparse.Namespace) -> wavescope.OverheadOptions:
     is_time = arguments.metric in (WALL, CPU)
-    return OverheadOptions(
+    return wavescope.OverheadOptions(
         command=program_command(arguments.command, "overhead --"),
         modes=arguments.modes,
         metric=MetricKind(
@@ -188,13 +192,13 @@ def _say_files(save: Path | None, page: Path | None) -> None:
         say(f"next: wavescope overhead --against {save} -- CMD   # with another version")
 
 
-def _modes(text: str) -> tuple[RecordMode, ...]:
+def _modes(text: str) -> tuple[wavescope.RecordMode, ...]:
     names = [name.strip() for name in text.split(",")]
-    known = [mode.value for mode in RecordMode]
+    known = [mode.value for mode in wavescope.RecordMode]
     for name in names:
         if name not in known:
             raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(known)}")
-    return tuple(mode for mode in RecordMode if mode.value in names)
+    return tuple(mode for mode in wavescope.RecordMode if mode.value in names)
 
 
 def _rounds(text: str) -> int:
@@ -210,10 +214,10 @@ def _rounds_or_none(text: str) -> int:
 
 COMMAND = Command(
     "overhead",
-    "Measure what recording costs a program: it runs alone and recorded in several modes, in turns "
-    "and in an order drawn anew in every round, and only runs of one round are compared. Shows "
-    "baseline, recorded and overhead with confidence intervals, what each mode records, and how "
-    "that changed since kept measurements. docs/overhead-validation.md tells more.",
+    "Measure what recording costs a program: it runs unrecorded and recorded in several modes, in "
+    "a new random order in every round, and only runs of one round are compared. Shows baseline, "
+    "recorded and overhead with confidence intervals, what each mode records, and how that changed "
+    "since saved measurements. docs/overhead-validation.md explains the method.",
     (
         Example("wavescope overhead -- python3 my_model.py", "wall time in three modes"),
         Example(
@@ -225,7 +229,10 @@ COMMAND = Command(
             "did recording become slower?",
         ),
         Example("wavescope overhead --softgpu --modes lite,hip -- ./hip_program", "without a GPU"),
-        Example("wavescope overhead --load now.json --html overhead.html", "a kept one as a page"),
+        Example(
+            "wavescope overhead --load now.json --html overhead.html",
+            "a saved measurement as a page",
+        ),
     ),
     _add_arguments,
     _run,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from wavescope.api.recording import pause_process
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_json_flag, add_quiet_flag, process_id
-from wavescope.cli.outputs import print_json
-from wavescope.cli.terminal import say
+from wavescope.cli.terminal import print_json, say
 from wavescope.model.result import Result
 
 
@@ -19,7 +18,8 @@ def add_process(parser: argparse.ArgumentParser) -> None:
         "pid",
         metavar="PID",
         type=process_id,
-        help="a recorded process, one above it, or `wavescope trace` itself for all it records",
+        help="process id of a recorded process, of one above it, or of `wavescope trace` for all "
+        "it records",
     )
 
 
@@ -44,13 +44,13 @@ def control(
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    return control(arguments, pause_process, recording=False)
+    return control(arguments, wavescope.pause_process, recording=False)
 
 
 COMMAND = Command(
     "pause",
     "Pause the recording of a running program; the program goes on. The trace is written when it "
-    "ends, and says how many dispatches passed meanwhile. `wavescope stop` is the same command.",
+    "ends, and says how many dispatches were not recorded. `wavescope stop` is the same command.",
     (Example("wavescope pause 4711", "pause the recording of that process"),),
     add_control_arguments,
     _run,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_rules_flag, add_trace_argument, tell_no_ops
+from wavescope.cli.inputs import add_rules_flag, add_trace_argument, category_rules
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -22,21 +22,17 @@ from wavescope.cli.terminal import say
 from wavescope.model.result import Result, ResultTable, Value
 from wavescope.units import counted, duration_text
 
-if TYPE_CHECKING:
-    from wavescope.analyze.phases import PhaseOptions
-    from wavescope.model.selection import Selection
-
 _KERNELS_SHOWN = 10
 _PHASES_SHOWN = 20
 _OWN_SHARE = 20
 """A phase of which less than a 20th of the ops are its own repeats what its parts show."""
 _NO_RANGES = (
-    "the trace has no marker ranges, so phases are told by names and structure; to mark them use "
+    "the trace has no marker ranges, so phases are found by names and structure; to mark them use "
     "roctx, NVTX or torch.profiler.record_function"
 )
 _FEW_RANGES = (
-    "the ranges of this trace do not tell phases apart, or hold less than half of the GPU time: "
-    "phases are told by names and structure; --marker . shows the ranges"
+    "the marker ranges of this trace show one phase, or hold less than half of the GPU time: "
+    "phases are found by names and structure; --marker . shows the ranges"
 )
 _HEADER_FACTS = ("path", "selection", "op_count", "range_count", "attribution")
 
@@ -50,46 +46,56 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="all",
         help="one list of phases for all, for each process, or for each thread (default all)",
     )
-    add_marker_flag(group, "only marked phases with a range whose name matches, such as '^decode'")
+    add_marker_flag(
+        group, "only phases with a marker whose text contains a match, such as '^decode'"
+    )
     group.add_argument(
         "--keep-numbers",
         action="store_true",
         help="keep 'step 1' and 'step 2' apart instead of merging them into 'step *'",
     )
-    group.add_argument(
-        "--full-names", action="store_true", help="list kernels by their whole names"
+    group.add_argument("--full-names", action="store_true", help="list kernels by their full names")
+    add_rules_flag(
+        group,
+        "TOML file with your own names and categories: [[rule]] tables with match, name, "
+        "category, note",
     )
-    add_rules_flag(group, "TOML file with [[rule]] tables: match, name, category, note")
     group.add_argument(
         "--without-markers",
         action="store_true",
-        help="tell prefill and decode by names and structure, as is done for traces without ranges",
+        help="find phases by kernel names and structure, even where markers show them",
     )
     add_rules_flag(
         group,
-        "TOML file with [[phase]] tables (match, phase, weight) for use without markers",
+        "TOML file with your own signs of phases, for use without markers: [[phase]] tables with "
+        "match, phase, weight",
         "--phase-rules",
     )
     filters = parser.add_argument_group("filters")
-    filters.add_argument("--gpu", metavar="N,...", type=numbers, help="ops of these GPUs")
-    filters.add_argument("--rank", metavar="N,...", type=numbers, help="processes of these ranks")
-    filters.add_argument("--pid", metavar="N,...", type=numbers, help="processes with these ids")
+    filters.add_argument(
+        "--gpu", metavar="N,...", type=numbers, help="only ops on these GPUs: 0,2 or 0-3"
+    )
+    filters.add_argument(
+        "--rank", metavar="N,...", type=numbers, help="only processes with these ranks"
+    )
+    filters.add_argument(
+        "--pid", metavar="N,...", type=numbers, help="only processes with these process ids"
+    )
     add_output_flags(parser)
     add_quiet_flag(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.api.phases import phases  # noqa: PLC0415  NumPy, which --help need not wait for
-
     output = OutputOptions.from_arguments(arguments)
     for_people = output.format in FOR_PEOPLE and not output.tables
-    selection = _selection(arguments)
     options = _options(arguments, for_people=for_people)
-    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
-        result = phases(arguments.trace, options, selection=selection)
-    chosen = {} if selection.is_everything else {"selection": str(selection)}
-    result = replace(result, facts={"path": arguments.trace, **result.facts, **chosen})
-    _tell(result, selection, arguments)
+    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet) as progress:
+        result = wavescope.phases(
+            arguments.trace, options, selection=_selection(arguments), tell=progress.tell
+        )
+    result = replace(result, facts={"path": arguments.trace, **result.facts})
+    if not arguments.quiet:
+        _tell_source(result, arguments.marker)
     if for_people:
         result = _for_people(result, most=_PHASES_SHOWN if arguments.rows != 0 else None)
         output = replace(output, rows=0)
@@ -97,51 +103,39 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _selection(arguments: argparse.Namespace) -> Selection:
-    from wavescope.model.selection import Selection  # noqa: PLC0415  NumPy, too
-
-    return Selection(
+def _selection(arguments: argparse.Namespace) -> wavescope.Selection:
+    return wavescope.Selection(
         gpus=arguments.gpu or (), processes=arguments.pid or (), ranks=arguments.rank or ()
     )
 
 
-def _options(arguments: argparse.Namespace, *, for_people: bool) -> PhaseOptions:
-    from wavescope.analyze.phases import (  # noqa: PLC0415  NumPy, too
-        PhaseOptions,
-        PhaseRules,
-        PhaseScope,
-    )
-    from wavescope.model.toml_files import read_rules  # noqa: PLC0415  the same
-    from wavescope.names.kernel_names import CategoryRules  # noqa: PLC0415
-
+def _options(arguments: argparse.Namespace, *, for_people: bool) -> wavescope.PhaseOptions:
     asked = arguments.rows
     kernels = asked if asked is not None else _KERNELS_SHOWN if for_people else 0
-    return PhaseOptions(
-        scope=PhaseScope(arguments.per),
+    return wavescope.PhaseOptions(
+        scope=wavescope.PhaseScope(arguments.per),
         merge_numbers=not arguments.keep_numbers,
         marker=arguments.marker,
         use_markers=not arguments.without_markers,
         kernels=kernels or None,
         full_names=arguments.full_names,
-        rules=CategoryRules.from_document(read_rules(arguments.rules)) if arguments.rules else None,
-        phase_rules=PhaseRules.from_document(read_rules(arguments.phase_rules))
+        rules=category_rules(arguments.rules),
+        phase_rules=wavescope.PhaseRules.from_document(wavescope.read_rules(arguments.phase_rules))
         if arguments.phase_rules
         else None,
     )
 
 
-def _tell(result: Result, selection: Selection, arguments: argparse.Namespace) -> None:
-    """Say why there may be nothing to see."""
-    if arguments.quiet:
-        return
+def _tell_source(result: Result, marker: str) -> None:
+    """Say why phases are not those that are marked."""
     if not result.facts["op_count"]:
-        tell_no_ops(selection, quiet=arguments.quiet)
-    elif result.facts.get("range_count") == 0:
+        return
+    if result.facts.get("range_count") == 0:
         say(_NO_RANGES, label="note")
     elif result.facts["source"] != "markers" and result.facts.get("range_count"):
         say(_FEW_RANGES, label="note")
-    elif arguments.marker and not result.table("phases").rows:
-        say(f"no phase matches '{arguments.marker}'", label="note")
+    elif marker and not result.table("phases").rows:
+        say(f"no phase matches '{marker}'", label="note")
 
 
 def _for_people(result: Result, most: int | None) -> Result:
@@ -195,9 +189,9 @@ COMMAND = Command(
     "phases",
     "Show what each phase did: for every path of nested ranges (roctx, NVTX, profiler "
     "annotations; merged over repetitions) how often it occurred, its wall and GPU time, and its "
-    "top kernels with a note on what they are. docs/phases.md says which op belongs to which. "
-    "Where ranges do not tell phases apart, prefill and decode are told by kernel names and by "
-    "structure, with a confidence (docs/serving-phases.md).",
+    "top kernels with a note on what they are. docs/phases.md says which op belongs where. "
+    "Where no markers show phases, prefill and decode are found by kernel names and structure, "
+    "with a confidence (docs/serving-phases.md).",
     (
         Example("wavescope phases trace.db", "prefill, decode, ... with their top kernels"),
         Example(

@@ -14,7 +14,7 @@ from wavescope.cli.progress import Progress
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_capture_argument(
-        parser, "ui_output_agent_*_dispatch_* folder, a folder with one such, or a zip or tar of it"
+        parser, "capture: a ui_output_agent_*_dispatch_* folder, a folder above it, or a zip or tar"
     )
     add_counters_flag(parser)
     add_output_flags(parser)
@@ -29,7 +29,7 @@ def add_counters_flag(parser: argparse.ArgumentParser) -> None:
         type=COUNTER_FILE,
         action="append",
         default=[],
-        help="counters of the same kernel from another run (may be repeated): tells clean memory "
+        help="counters of the same kernel from another run (may be repeated), to judge memory "
         "traffic and LDS bank conflicts",
     )
 
@@ -45,8 +45,8 @@ def _run(arguments: argparse.Namespace) -> int:
 COMMAND = Command(
     "plan",
     "Show what to change in a traced kernel, the most worthwhile first: root cause, evidence, a "
-    "fix with before and after, and how much it can gain at most. docs/plan.md lists the patterns "
-    "and says how gains are bounded.",
+    "fix with before and after, and the most it can gain. docs/plan.md lists the patterns and says "
+    "how gains are estimated.",
     (
         Example("wavescope plan ui_output_agent_1_dispatch_3", "the plan of a traced kernel"),
         Example(

@@ -1,4 +1,4 @@
-"""`wavescope profile`: collects hardware counters with rocprofv3, pass by pass."""
+"""`wavescope counters collect`: collects hardware counters with rocprofv3, pass by pass."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "command", metavar="CMD", nargs=argparse.REMAINDER, help="program to run, after --"
+        "command",
+        metavar="CMD",
+        nargs=argparse.REMAINDER,
+        help="program to run, with its arguments; after --",
     )
     parser.add_argument("-n", "--name", default="", help="name of the workload")
     parser.add_argument(
@@ -52,7 +55,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--set", metavar="NAME", default="", help="metrics that one run can collect")
     what.add_argument("--roof-only", action="store_true", help="only what a roofline needs")
     what.add_argument("--no-roof", action="store_true", help="do not measure ceilings")
-    add_kernel_flag(what, "only kernels whose name matches somewhere")
+    add_kernel_flag(what, "only kernels whose name contains a match")
     what.add_argument(
         "-k",
         dest="kernels",
@@ -100,7 +103,7 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--torch-trace",
         action="store_true",
-        help="tell by which PyTorch operator each kernel was launched",
+        help="record which PyTorch operator launched each kernel",
     )
     how.add_argument(
         "--pc-sampling-method",
@@ -189,16 +192,19 @@ def _list(arguments: argparse.Namespace, options: CollectOptions, *, for_people:
 COMMAND = Command(
     "profile",
     "Collect hardware counters of a program's kernels with rocprofv3, in as few runs as the "
-    "hardware allows, for `wavescope analyze`. What is collected stays: another -b adds to "
-    "it, --resume goes on after an interruption. docs/collecting-counters.md tells more.",
+    "hardware allows, for `wavescope counters`. What is collected stays: another -b adds to "
+    "it, --resume goes on after an interruption. docs/collecting-counters.md explains it.",
     (
-        Example("wavescope profile -n vcopy -- ./vcopy -n 1048576", "all metrics"),
+        Example("wavescope counters collect -n vcopy -- ./vcopy -n 1048576", "all metrics"),
         Example(
-            "wavescope profile -n vcopy -b sol l2 -k vecCopy -- ./vcopy", "two panels, one kernel"
+            "wavescope counters collect -n vcopy -b sol l2 -k vecCopy -- ./vcopy",
+            "two panels, one kernel",
         ),
-        Example("wavescope profile -n vcopy --set mem_thruput -- ./vcopy", "in a single run"),
-        Example("mpirun -n 4 wavescope profile -n cfd -- ./cfd", "a folder for each rank"),
-        Example("wavescope profile --list-blocks --arch gfx942", "without a GPU"),
+        Example(
+            "wavescope counters collect -n vcopy --set mem_thruput -- ./vcopy", "in a single run"
+        ),
+        Example("mpirun -n 4 wavescope counters collect -n cfd -- ./cfd", "a folder for each rank"),
+        Example("wavescope counters collect --list-blocks --arch gfx942", "without a GPU"),
     ),
     _add_arguments,
     _run,

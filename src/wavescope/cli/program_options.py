@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+import wavescope
 from wavescope.cli.options import add_kernel_flag
-from wavescope.collect import OtherTools, RecordMode
 from wavescope.errors import UsageError
 
 
@@ -17,7 +17,7 @@ def add_command(parser: argparse.ArgumentParser) -> None:
         "command",
         metavar="CMD",
         nargs=argparse.REMAINDER,
-        help="program to run with its arguments; -- before it is allowed",
+        help="program to run, with its arguments; -- may stand before it",
     )
 
 
@@ -26,10 +26,10 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m",
         "--mode",
-        choices=[mode.value for mode in RecordMode],
-        default=RecordMode.STANDARD.value,
-        help="what is timed: dispatches without a signal of the program (lite), all but graph "
-        "replays (standard, the default), all (full), all with the HIP calls (hip)",
+        choices=[mode.value for mode in wavescope.RecordMode],
+        default=wavescope.RecordMode.STANDARD.value,
+        help="what is timed: dispatches to which the program attached no signal (lite), all but "
+        "graph replays (standard, the default), all (full), all and the HIP calls (hip)",
     )
     add_softgpu_option(parser)
     parser.add_argument(
@@ -39,10 +39,10 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--other-tools",
-        choices=[choice.value for choice in OtherTools],
-        default=OtherTools.KEEP.value,
+        choices=[choice.value for choice in wavescope.OtherTools],
+        default=wavescope.OtherTools.KEEP.value,
         help="when another tool (rocprofv3, a library in HSA_TOOLS_LIB) is set up for the program: "
-        "leave the GPU's work to it (keep, the default), or run without it (off)",
+        "let it record the GPU (keep, the default), or run the program without it (off)",
     )
 
 
@@ -60,18 +60,18 @@ def add_softgpu_option(parser: argparse.ArgumentParser | argparse._ArgumentGroup
 
 def add_kernel_filter(group: argparse._ArgumentGroup) -> None:
     """--kernel."""
-    add_kernel_flag(group, "only kernels whose whole readable name matches somewhere")
+    add_kernel_flag(group, "only kernels whose full readable name contains a match")
 
 
 def program_options(arguments: argparse.Namespace, verb: str) -> dict[str, Any]:
     """What the arguments say of the program, by the names of `RecordOptions`."""
     return {
         "command": program_command(arguments.command, verb),
-        "mode": RecordMode(arguments.mode),
+        "mode": wavescope.RecordMode(arguments.mode),
         "softgpu": arguments.softgpu,
         "kernel": arguments.kernel,
         "torch": arguments.torch,
-        "other_tools": OtherTools(arguments.other_tools),
+        "other_tools": wavescope.OtherTools(arguments.other_tools),
     }
 
 
@@ -79,5 +79,7 @@ def program_command(words: Sequence[str], verb: str) -> tuple[str, ...]:
     """The program and its arguments; `verb` shows how to name one where there is none."""
     command = tuple(words[1:] if words[:1] == ["--"] else words)
     if not command:
-        raise UsageError("no program to run is named", hint=f"wavescope {verb} python3 my_model.py")
+        raise UsageError(
+            "no program to run was given", hint=f"wavescope {verb} python3 my_model.py"
+        )
     return command

@@ -21,7 +21,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_trace_argument(parser)
     parser.add_argument("sql", metavar="SQL", help="one SELECT statement; - reads it from stdin")
     add_rows_flag(parser, "at most N rows (default all)", default=0)
-    parser.add_argument("--format", choices=_FORMATS, help="how to print the rows (default table)")
+    parser.add_argument("--format", choices=_FORMATS, help="output format (default table)")
     parser.add_argument("--json", action="store_true", help="the same as --format json")
     parser.add_argument(
         "--raw",
@@ -48,7 +48,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "query",
-    "Run one SQL statement on a trace and print the rows. Nothing can be changed by it. Traces of "
+    "Run one SQL statement on a trace and print the rows. It cannot change anything. Traces of "
     "other formats are converted to a temporary trace file first (see docs/trace-file.md for the "
     "tables); --raw queries a foreign SQLite file as it is.",
     (

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from wavescope.cli.options import OutputFormat
-from wavescope.cli.outputs import stdout_bytes
-from wavescope.cli.terminal import data_stream, terminal_width
+from wavescope.cli.terminal import data_stream, stdout_bytes, terminal_width
 from wavescope.model.result import Result, ResultColumn, ResultTable
 from wavescope.render.cells.columns import FormattedColumn
 from wavescope.render.cells.escape import visible

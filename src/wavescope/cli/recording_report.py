@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wavescope.api.recording import part_result, recording_result
-from wavescope.cli.outputs import print_json, size_of, tell_file
-from wavescope.cli.terminal import say, terminal_width, wants_color
+from wavescope.cli.output_files import size_of, tell_file
+from wavescope.cli.terminal import print_json, say, terminal_width, wants_color
 from wavescope.render.results.text import TextStyle, write_text
 from wavescope.units import bytes_text, count_text
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from wavescope.api.recording import recover
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import SESSION_FOLDER
 from wavescope.cli.options import add_force_flag, add_json_flag, add_output_path, add_quiet_flag
-from wavescope.cli.outputs import tell_written
+from wavescope.cli.output_files import tell_written
 from wavescope.cli.progress import Progress
 from wavescope.cli.recording_report import print_notes
 
@@ -34,7 +34,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     output = arguments.output or _DEFAULT_OUTPUT
     with Progress(f"reading {arguments.folder}", quiet=arguments.quiet) as progress:
-        recovered = recover(arguments.folder, output, force=arguments.force, progress=progress)
+        recovered = wavescope.recover(
+            arguments.folder, output, force=arguments.force, progress=progress
+        )
     if not arguments.quiet:
         print_notes(recovered.notes)
     tell_written(output, "wavescope", arguments)
@@ -43,9 +45,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "recover",
-    "Make a trace of what an interrupted recording left: its recorder was killed, or could not "
-    "merge the records. Everything that the recorded processes completed is in it. The folder can "
-    "also be opened as it is: `wavescope summary DIR`.",
+    "Make a trace of what an interrupted recording left behind, because `wavescope` was killed or "
+    "could not write the trace. It holds everything that was completed until then. Other commands "
+    "read the folder as it is, too: `wavescope summary DIR`.",
     (
         Example("wavescope recover trace.db.session-k3x9_a1b", "writes recovered.db"),
         Example("wavescope recover trace.db.session-k3x9_a1b -o trace.db", "under another name"),

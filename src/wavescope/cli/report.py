@@ -16,7 +16,7 @@ from wavescope.cli.options import (
     add_quiet_flag,
     selection_from,
 )
-from wavescope.cli.outputs import tell_written
+from wavescope.cli.output_files import tell_written
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.model.progress import tell_nobody
@@ -32,7 +32,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--label",
         metavar="TEXT",
         action="append",
-        help="what a trace is called, once for each in order: a model, a version (default: file)",
+        help="name of a trace, such as a model or a version, once for each in order (default: the "
+        "file name)",
     )
     parser.add_argument(
         "--with",
@@ -41,7 +42,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=RESULT_FILE,
         action="append",
         default=[],
-        help="add a section: what `wavescope overhead --save` kept, or what a command printed with "
+        help="add a section: a file of `wavescope overhead --save`, or what a command printed with "
         "--json; may be repeated, and overhead measurements are compared with each other",
     )
     add_filter_flags(parser)
@@ -87,7 +88,7 @@ COMMAND = Command(
         ),
         Example(
             "wavescope report trace.db --with v1.json --with v2.json",
-            "also what recording cost, as kept by `wavescope overhead --save`",
+            "also what recording cost, as saved by `wavescope overhead --save`",
         ),
     ),
     _add_arguments,

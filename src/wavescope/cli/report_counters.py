@@ -9,7 +9,7 @@ import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import COUNTER_FOLDER
 from wavescope.cli.options import add_force_flag, add_json_flag, add_output_path, add_quiet_flag
-from wavescope.cli.outputs import tell_written
+from wavescope.cli.output_files import tell_written
 from wavescope.cli.progress import Progress
 
 

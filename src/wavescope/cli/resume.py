@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from wavescope.api.recording import resume_process
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.pause import add_control_arguments, control
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    return control(arguments, resume_process, recording=True)
+    return control(arguments, wavescope.resume_process, recording=True)
 
 
 COMMAND = Command(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from wavescope.api.recording import run_dormant
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_json_flag, add_quiet_flag
-from wavescope.cli.outputs import print_json
 from wavescope.cli.program_options import (
     add_command,
     add_kernel_filter,
@@ -15,8 +14,7 @@ from wavescope.cli.program_options import (
     program_options,
 )
 from wavescope.cli.recording_report import say_note
-from wavescope.cli.terminal import say
-from wavescope.collect import RecordOptions
+from wavescope.cli.terminal import print_json, say
 from wavescope.errors import UsageError
 from wavescope.model.progress import tell_nobody
 from wavescope.model.result import Result
@@ -27,7 +25,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dormant",
         action="store_true",
-        help="record nothing but what `wavescope attach PID` asks for",
+        help="record only when `wavescope attach PID` asks for it (required)",
     )
     add_program_options(parser)
     add_kernel_filter(parser.add_argument_group("what is recorded"))
@@ -36,19 +34,21 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    options = RecordOptions(**program_options(arguments, "run --dormant"))
+    options = wavescope.RecordOptions(**program_options(arguments, "run --dormant"))
     if not arguments.dormant:
         raise UsageError(
             "`wavescope run` needs --dormant",
-            hint="`wavescope run --dormant CMD` for `attach` later, or `wavescope trace CMD`",
+            hint="`wavescope run --dormant CMD` to attach later; `wavescope trace CMD` records all",
         )
     announce = tell_nobody if arguments.quiet else say
-    run = run_dormant(options, announce=announce, warn=say_note)
+    run = wavescope.run_dormant(options, announce=announce, warn=say_note)
     if run.running:
         pids = ", ".join(map(str, run.running))
         say_note(f"still running, and can no longer be recorded: process {pids}")
     if run.end.trouble:
-        say_note(f"attachers that died were no longer looked after: {run.end.trouble}")
+        say_note(
+            f"cleaning up after interrupted `wavescope attach` commands failed: {run.end.trouble}"
+        )
     if arguments.json:
         end = run.end
         result = Result("Run", facts={"program_end": end.words, "exit_code": end.exit_code})
@@ -58,9 +58,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "run",
-    "Run a program with the collector loaded but asleep: it records nothing and writes no trace "
-    "until `wavescope attach PID` asks for a window of it. Its output, signals and exit code pass "
-    "through. Meant for servers that are to be recorded for some seconds without a restart.",
+    "Run a program ready to be recorded: nothing is recorded and no trace is written until "
+    "`wavescope attach PID` asks for some seconds of it. The program's output, signals and exit "
+    "code pass through. Use it for servers that you want to record now and then.",
     (
         Example("wavescope run --dormant ./server -p 80", "then: wavescope attach PID"),
         Example("wavescope run --dormant --mode hip ./server", "attach records HIP calls too"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from wavescope.api.recording import snapshot
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     add_force_flag,
@@ -33,7 +33,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     output = arguments.output or _DEFAULT_OUTPUT
     with Progress(f"writing {output.name}", quiet=arguments.quiet) as progress:
-        taken = snapshot(arguments.pid, output, force=arguments.force, progress=progress)
+        taken = wavescope.snapshot(arguments.pid, output, force=arguments.force, progress=progress)
     words = f"the recording of process {', '.join(map(str, taken.pids))} so far; it goes on"
     print_part(taken, words, quiet=arguments.quiet, as_json=arguments.json)
     return 0
@@ -41,8 +41,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "snapshot",
-    "Write a trace of what a running recording has so far, while it goes on and without disturbing "
-    "it. Of a recording with --last it is the newest part.",
+    "Write a trace of what a running recording has recorded so far; it goes on undisturbed. With "
+    "`trace --last` the snapshot holds the newest part.",
     (
         Example("wavescope snapshot 4711", "writes snapshot.db"),
         Example("wavescope snapshot 4711 -o slow.db", "under another name"),

@@ -12,20 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from wavescope.api.machine import (
-    fetch_runtime,
-    remove_runtime,
-    runtimes,
-    softgpu_command,
-    softgpu_environment,
-    write_tiny_model,
-)
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import DURATIONS_FILE
 from wavescope.cli.options import OutputOptions, add_force_flag, add_json_flag
 from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
-from wavescope.collect.softgpu import CHIPS, PARTITIONS, SoftGpuOptions
+from wavescope.collect.softgpu import CHIPS, PARTITIONS
 from wavescope.errors import OutputExistsError, UsageError
 
 _WEIGHTS = ("q4_0", "f16")
@@ -36,7 +29,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "command",
         metavar="CMD",
         nargs=argparse.REMAINDER,
-        help="program to run with its arguments, after --; without one the variables that make "
+        help="program to run, with its arguments; after --. Without one, the variables that make "
         "programs run on the software GPU are printed",
     )
     parser.add_argument("--chip", metavar="CHIP", help=f"one of {', '.join(CHIPS)}")
@@ -87,12 +80,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_runtime_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "ROCm runtimes", "Other versions than the machine's own; docs/runtimes.md tells more."
+        "ROCm runtimes", "Other versions than the machine's own (docs/runtimes.md)."
     )
     group.add_argument(
         "--runtime",
         metavar="VERSION",
-        help="run on this ROCm, such as 6.4, fetched when it is not there (default: the machine's)",
+        help="run on this ROCm, such as 6.4; fetched if needed (default: the machine's)",
     )
     group.add_argument(
         "--mirror",
@@ -101,7 +94,9 @@ def _add_runtime_arguments(parser: argparse.ArgumentParser) -> None:
     )
     only = group.add_mutually_exclusive_group()
     only.add_argument(
-        "--list-runtimes", action="store_true", help="show what is there and what can be fetched"
+        "--list-runtimes",
+        action="store_true",
+        help="list the runtimes that are here, and those that can be fetched",
     )
     only.add_argument(
         "--fetch",
@@ -131,7 +126,7 @@ def _run(arguments: argparse.Namespace) -> int:
     elif arguments.tiny_model is not None:
         _write_model(arguments)
     elif arguments.weights is not None:
-        raise UsageError("--weights is for a model", hint="add --tiny-model FILE")
+        raise UsageError("--weights needs --tiny-model", hint="add --tiny-model FILE")
     else:
         _run_program(arguments)
     return 0
@@ -141,29 +136,31 @@ def _run_program(arguments: argparse.Namespace) -> None:
     """Become the program, or print the variables where none is named."""
     options = _options(arguments)
     if options.runtime is None and arguments.mirror is not None:
-        raise UsageError("--mirror is for fetching", hint="add --runtime or --fetch")
-    variables = softgpu_environment(options)
+        raise UsageError(
+            "--mirror is only used to fetch a runtime", hint="add --runtime or --fetch"
+        )
+    variables = wavescope.softgpu_environment(options)
     command: list[str] = arguments.command
     if command[:1] == ["--"]:
         command = command[1:]
     if not command and options.other_runtime is not None:
         raise UsageError(
-            "no program is named, and no variables make programs run on another runtime",
+            "--runtime needs a program to run: variables alone cannot choose another runtime",
             hint=f"wavescope softgpu --runtime {options.other_runtime} -- rocminfo",
         )
     if not command:
         _print_variables(variables, as_json=arguments.json)
         return
-    execute = softgpu_command(command, options, mirror=arguments.mirror, announce=say)
+    execute = wavescope.softgpu_command(command, options, mirror=arguments.mirror, announce=say)
     if arguments.truth is not None:
         _make_room(arguments.truth, force=arguments.force)
     _become(execute, {**os.environ, **variables})
 
 
-def _options(arguments: argparse.Namespace) -> SoftGpuOptions:
+def _options(arguments: argparse.Namespace) -> wavescope.SoftGpuOptions:
     if arguments.durations is not None:
         Path(arguments.durations).open("rb").close()  # the program would find out too late
-    return SoftGpuOptions(
+    return wavescope.SoftGpuOptions(
         chip=arguments.chip,
         gpus=arguments.gpus,
         partition=arguments.partition,
@@ -212,19 +209,19 @@ def _become(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
 def _manage_runtimes(arguments: argparse.Namespace) -> None:
     """List, fetch or remove runtimes, as was asked."""
     if arguments.command or arguments.runtime is not None:
-        raise UsageError("fetching, listing and removing runtimes run no program")
+        raise UsageError("--fetch, --list-runtimes and --remove-runtime take no program")
     if arguments.list_runtimes:
-        print_result(runtimes(), OutputOptions.from_arguments(arguments))
+        print_result(wavescope.runtimes(), OutputOptions.from_arguments(arguments))
     elif arguments.fetch:
         _fetch(arguments)
     else:
-        folder = remove_runtime(arguments.remove_runtime)
+        folder = wavescope.remove_runtime(arguments.remove_runtime)
         shown = json.dumps({"removed": str(folder)}, indent=2)
         print(shown if arguments.json else f"removed {folder}")
 
 
 def _fetch(arguments: argparse.Namespace) -> None:
-    runtime = fetch_runtime(
+    runtime = wavescope.fetch_runtime(
         arguments.fetch, mirror=arguments.mirror, again=arguments.force, announce=say
     )
     if arguments.json:
@@ -238,9 +235,9 @@ def _fetch(arguments: argparse.Namespace) -> None:
 
 def _write_model(arguments: argparse.Namespace) -> None:
     if arguments.command or arguments.runtime is not None:
-        raise UsageError("writing a model runs no program", hint="leave out the program")
+        raise UsageError("--tiny-model takes no program", hint="leave out the program")
     weights = arguments.weights or _WEIGHTS[0]
-    path = write_tiny_model(arguments.tiny_model, weights=weights, force=arguments.force)
+    path = wavescope.write_tiny_model(arguments.tiny_model, weights=weights, force=arguments.force)
     if arguments.json:
         print(json.dumps({"model": str(path), "bytes": path.stat().st_size}, indent=2))
         return
@@ -252,9 +249,9 @@ def _write_model(arguments: argparse.Namespace) -> None:
 COMMAND = Command(
     "softgpu",
     "Run a ROCm program (HSA or HIP) on GPUs made of software: queues, copies, streams, events and "
-    "graphs run for real in the installed runtime, kernels take the time they are told to and "
-    "compute nothing. Needs no GPU, no driver and no privileges. docs/software-gpu.md tells more; "
-    "docs/runtimes.md how to run on another ROCm than the machine's.",
+    "graphs run for real in the installed runtime; kernels take the time you choose and "
+    "compute nothing. Needs no GPU, no driver and no privileges. docs/software-gpu.md describes "
+    "it; docs/runtimes.md says how to run on another ROCm than the machine's.",
     (
         Example("wavescope softgpu -- ./hip_program", "on one gfx90a"),
         Example(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
+import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_trace_argument, tell_no_ops
+from wavescope.cli.inputs import add_trace_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -31,7 +32,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("steps")
     add_step_flag(group)
     group.add_argument(
-        "--without-markers", action="store_true", help="tell steps by what repeats in any case"
+        "--without-markers",
+        action="store_true",
+        help="find steps by what repeats, even where markers show them",
     )
     add_filter_flags(parser)
     add_output_flags(parser)
@@ -39,20 +42,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.analyze.steps import StepOptions  # noqa: PLC0415  NumPy, which --help need not wait for
-    from wavescope.api.phases import steps  # noqa: PLC0415
-
     output = OutputOptions.from_arguments(arguments)
-    selection = selection_from(arguments)
-    options = StepOptions(arguments.step, use_markers=not arguments.without_markers)
-    most = output.rows or None
-    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet):
-        result = steps(arguments.trace, options, selection=selection, most_steps=most)
-    if not selection.is_everything:
-        result = result.with_facts({"selection": str(selection)})
-    if not result.facts["op_count"]:
-        tell_no_ops(selection, quiet=arguments.quiet)
-    elif not result.facts["step_count"] and not arguments.quiet:
+    options = wavescope.StepOptions(arguments.step, use_markers=not arguments.without_markers)
+    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet) as progress:
+        result = wavescope.steps(
+            arguments.trace,
+            options,
+            selection=selection_from(arguments),
+            most_steps=output.rows or None,
+            tell=progress.tell,
+        )
+    if result.facts["op_count"] and not result.facts["step_count"] and not arguments.quiet:
         say(_NO_STEPS, label="note")
     result, hidden = without_details(result, output, _DETAIL_TABLES)
     if output.format in FOR_PEOPLE and not output.tables:
@@ -76,10 +76,10 @@ def _without_single_process(table: ResultTable) -> ResultTable:
 
 COMMAND = Command(
     "steps",
-    "Show how long each step takes, whether the trace has markers or not: steps (decode steps, "
-    "training iterations, graph replays) are ranges named like steps, else what repeats in the "
-    "sequence of kernels of each queue. Prints how many there are, median and 95th percentile from "
-    "start to start, GPU busy time, and the slow ones; warm-up is left out and counted. "
+    "Show how long each step takes (decode steps, training iterations, graph replays), with or "
+    "without markers: steps are marker ranges named like steps, else what repeats in the kernels "
+    "of each queue. Prints how many there are, median and 95th percentile from start to start, GPU "
+    "busy time, and the slow ones; warm-up steps are counted but left out. "
     "docs/serving-phases.md defines every number.",
     (
         Example("wavescope steps trace.db", "steps by kind, and the slow ones"),

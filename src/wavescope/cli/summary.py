@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_rules_flag, add_trace_argument, opened_trace, tell_no_ops
+from wavescope.cli.inputs import add_rules_flag, add_trace_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputFormat,
@@ -52,7 +52,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("short", "full", "rules"),
         help="group kernels by short name (default), by full name, or as --rules says",
     )
-    add_rules_flag(group, "TOML file with [[rule]] tables: match, name, category, note")
+    add_rules_flag(
+        group,
+        "TOML file with your own names and categories: [[rule]] tables with match, name, "
+        "category, note",
+    )
     group.add_argument(
         "--per",
         choices=("all", "gpu", "process"),
@@ -70,14 +74,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
     selection, options = selection_from(arguments), _options(arguments)
-    with (
-        opened_trace(arguments.trace, quiet=arguments.quiet) as trace,
-        Progress(f"analysing {arguments.trace}", quiet=arguments.quiet),
-    ):
-        result = wavescope.summary(trace, options, selection=selection)
+    with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet) as progress:
+        result = wavescope.summary(
+            arguments.trace, options, selection=selection, tell=progress.tell
+        )
     facts = result.facts
-    if not facts["op_count"]:
-        tell_no_ops(selection, quiet=arguments.quiet)
     if output.format in FOR_PEOPLE:
         header = {shown: facts[key] for key, shown in _HEADER_FACTS.items() if key in facts}
         result = replace(result, facts=header)
@@ -94,8 +95,10 @@ def _options(arguments: argparse.Namespace) -> wavescope.SummaryOptions:
     by = arguments.by or ("rules" if arguments.rules else "short")
     if (by == "rules") != bool(arguments.rules):
         raise UsageError(
-            f"--by {by} and --rules do not go together" if arguments.rules else "which rules?",
-            hint="write --rules FILE.toml; --by rules is then understood",
+            f"--by {by} and --rules cannot be used together"
+            if arguments.rules
+            else "--by rules needs a file of rules",
+            hint="give --rules FILE.toml, which implies --by rules",
         )
     kernels = wavescope.KernelSummaryOptions(
         naming=wavescope.KernelNaming("full" if by == "full" else "short"),
@@ -118,7 +121,7 @@ COMMAND = Command(
     (
         Example("wavescope summary trace.db", "the whole picture"),
         Example("wavescope summary trace.json.gz --marker decode -n 10", "top kernels of decode"),
-        Example("wavescope summary trace.db --per gpu --by full", "for each GPU, by whole names"),
+        Example("wavescope summary trace.db --per gpu --by full", "for each GPU, by full names"),
         Example("wavescope summary trace.db --rules groups.toml", "kernels grouped as you say"),
         Example("wavescope summary trace.db --table kernels --format csv", "all kernels as CSV"),
     ),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import TextIO, cast
+from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 from wavescope.errors import WavescopeError
 from wavescope.render.cells.escape import visible
+
+if TYPE_CHECKING:
+    from wavescope.model.result import Result
 
 _PIPE_WIDTH = 120
 _COLOR_OF = {"error": "1;31", "hint": "1;36", "note": "1;33"}
@@ -48,6 +51,19 @@ def say_error(error: WavescopeError) -> None:
 def data_stream() -> TextIO:
     """Standard output for exact text: on a terminal, what it would act on is made visible."""
     return cast(TextIO, _VisibleLines(sys.stdout)) if sys.stdout.isatty() else sys.stdout
+
+
+def stdout_bytes() -> BinaryIO:
+    """Standard output for bytes, in order with what was printed before."""
+    sys.stdout.flush()
+    return sys.stdout.buffer
+
+
+def print_json(result: Result) -> None:
+    """Print all of `result` as JSON."""
+    from wavescope.render.results.json_text import write_json  # noqa: PLC0415  orjson, for --json only
+
+    write_json(result, stdout_bytes())
 
 
 class _VisibleLines:

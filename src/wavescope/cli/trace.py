@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import wavescope
 from wavescope.api.recording import run_recorded, write_recording, write_timeline
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
@@ -29,7 +30,6 @@ from wavescope.cli.recording_report import (
     say_note,
 )
 from wavescope.cli.terminal import say, say_error
-from wavescope.collect import RecordOptions
 from wavescope.errors import WavescopeError
 from wavescope.model.progress import tell_nobody
 
@@ -85,13 +85,14 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
         "--last",
         metavar="TIME",
         type=positive_milliseconds,
-        help="keep only the newest part: the last 30s before the end or a `wavescope snapshot`",
+        help="keep only the newest part, such as the last 30s before the end or before a "
+        "`wavescope snapshot`",
     )
     group.add_argument(
         "--until-marker",
         metavar="REGEX",
         default="",
-        help="stop recording when a marker whose text matches is closed; the program goes on",
+        help="stop recording when a marker whose text contains a match ends; the program goes on",
     )
     group.add_argument(
         "--when",
@@ -103,7 +104,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
         "--max-size",
         metavar="BYTES",
         type=size_bytes,
-        help="stop recording a process that has written this much: 500M, 2G",
+        help="stop recording a process after this many bytes of records: 500M, 2G",
     )
     add_kernel_filter(group)
 
@@ -129,8 +130,8 @@ def _run(arguments: argparse.Namespace) -> int:
     return run.end.exit_code
 
 
-def _options(arguments: argparse.Namespace) -> RecordOptions:
-    return RecordOptions(
+def _options(arguments: argparse.Namespace) -> wavescope.RecordOptions:
+    return wavescope.RecordOptions(
         **program_options(arguments, "trace -o trace.db"),
         output=arguments.output,
         start_paused=arguments.start_paused,
@@ -156,7 +157,7 @@ COMMAND = Command(
     "trace",
     "Run a program and record its kernels, copies and markers with exact times, at little cost. "
     "Its output, signals and exit code pass through; the processes it starts are recorded too. At "
-    "the end one trace file is written, which also says what was seen and not timed.",
+    "the end one trace file is written, which also says what was seen but not timed.",
     (
         Example("wavescope trace -o trace.db python3 my_model.py", "kernels, copies and markers"),
         Example("wavescope trace --mode full --perfetto ./server -p 80", "graph replays too"),
@@ -164,7 +165,10 @@ COMMAND = Command(
         Example("wavescope trace --softgpu=gfx90a,gpus=2 ./hip_program", "without a GPU"),
         Example("wavescope trace --softgpu=runtime=6.4 ./hip_program", "on ROCm 6.4, fetched once"),
         Example("wavescope trace -o t_%rank%.db ./app", "under mpirun or srun: a trace per rank"),
-        Example("wavescope trace --last 30s ./server", "the newest 30 seconds, now and at the end"),
+        Example(
+            "wavescope trace --last 30s ./server",
+            "keep the newest 30 seconds, for `snapshot` and the end",
+        ),
         Example("wavescope trace --start-paused ./server", "record between `resume` and `pause`"),
     ),
     _add_arguments,

@@ -26,7 +26,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_counter_files_argument(
         parser, "counter CSVs (long or wide), folders of them, rocpd files or traces with counters"
     )
-    add_kernel_flag(parser, "kernels whose name matches somewhere")
+    add_kernel_flag(parser, "only kernels whose name contains a match")
     parser.add_argument(
         "--dispatches", metavar="N,...", type=numbers, help="only these dispatches: 3-4 or 1,5"
     )

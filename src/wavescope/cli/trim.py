@@ -16,7 +16,7 @@ from wavescope.cli.options import (
     add_quiet_flag,
     selection_from,
 )
-from wavescope.cli.outputs import tell_written
+from wavescope.cli.output_files import tell_written
 from wavescope.cli.progress import Progress
 
 

@@ -42,7 +42,8 @@ def linked(library: Path, folder: Path) -> Path:
     if not is_loadable(link):
         raise MachineError(
             f"{library} cannot be preloaded: its path has a space or a colon",
-            hint="install wavescope in another folder, or set XDG_RUNTIME_DIR to one without",
+            hint="install wavescope in another folder, or set XDG_RUNTIME_DIR to a "
+            "folder whose path has neither",
         )
     link.symlink_to(library)
     return link

@@ -91,10 +91,10 @@ def program_and_arguments(
             raise UsageError(f"the script {program} names no interpreter")
         found = found_program(words[0], environment)
         if found is None:
-            raise UsageError(f"the interpreter '{words[0]}' of {program} is not there")
+            raise UsageError(f"the interpreter '{words[0]}' of {program} does not exist")
         arguments = [*words, spelled(program), *arguments[1:]]
         program = found
-    raise UsageError(f"{command[0]} is a script of a script of a script, without an end")
+    raise UsageError(f"{command[0]} is a script run by a script run by a script, and so on")
 
 
 def spelled(program: Path) -> str:

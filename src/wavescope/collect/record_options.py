@@ -73,7 +73,7 @@ class RecordOptions:
     def __post_init__(self) -> None:
         """Refuse what would be understood only when the program runs."""
         if not self.command:
-            raise UsageError("no program to record is named")
+            raise UsageError("no program to record was given")
         compiled_pattern(self.kernel, "kernel names")
         compiled_pattern(self.until_marker, "markers")
         if self.when:

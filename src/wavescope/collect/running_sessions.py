@@ -59,7 +59,7 @@ def sessions_folder(environment: Mapping[str, str]) -> Path:
         raise MachineError(f"cannot make {folder}: {error.strerror}") from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise MachineError(
-            f"{folder} belongs to somebody else", hint="set XDG_RUNTIME_DIR to a folder of yours"
+            f"{folder} belongs to another user", hint="set XDG_RUNTIME_DIR to a folder you own"
         )
     return folder
 

@@ -179,7 +179,7 @@ def exporter_for(target: Path, name: str = "") -> Exporter:
     if not matching:
         suffixes = ", ".join(suffix for exporter in exporters() for suffix in exporter.suffixes)
         raise UsageError(
-            f"the name {target.name} does not tell a format",
+            f"the name {target.name} does not say which format to write",
             hint=f"end it with one of {suffixes}, or add --format",
         )
     return max(matching, key=lambda pair: pair[0])[1]

@@ -2,7 +2,7 @@
 
 Small traces are sorted in memory. Of larger ones, which are mostly in order already, as many rows
 are held as it takes for all earlier ones to have come. Where that would be too many, the rows are
-first dealt into time buckets in an unnamed temporary file, then read back and sorted bucket by
+first put into time buckets in an unnamed temporary file, then read back and sorted bucket by
 bucket: memory stays bounded, the order exact.
 """
 
@@ -21,7 +21,7 @@ from wavescope.model.source import Batch, TraceSource
 from wavescope.model.time_sample import BUCKET_ROWS, TimeSample
 
 ROWS_IN_MEMORY = 1 << 18
-_DEALT_BYTES = 8 << 20
+_BUCKET_BYTES = 8 << 20
 
 
 def time_ordered(
@@ -51,7 +51,7 @@ def time_ordered(
         held.add(batch)
         yield from held.sorted_batches(columns, before_ns=starts.lowest_from(held.rows_seen))
         if held.rows > most_rows:
-            for bucket in _dealt_into_buckets(chain(held.take(), batches), starts, table, wanted):
+            for bucket in _in_buckets(chain(held.take(), batches), starts, table, wanted):
                 yield from _pieces(bucket, _time_order(bucket), columns)
             return
 
@@ -143,14 +143,14 @@ def _pieces(batch: Batch, order: npt.NDArray[np.intp], columns: Sequence[str]) -
         yield {name: batch[name][rows] for name in columns}
 
 
-def _dealt_into_buckets(
+def _in_buckets(
     batches: Iterable[Batch], starts: _Starts, table: Table, names: Sequence[str]
 ) -> Iterator[Batch]:
     edges = starts.sample.bucket_edges()
     record = [(name, table.column(name).type.dtype) for name in names]
-    with PartitionedRows(record, memory_limit_bytes=_DEALT_BYTES) as dealt:
+    with PartitionedRows(record, memory_limit_bytes=_BUCKET_BYTES) as buckets:
         for batch in batches:
-            dealt.add(np.searchsorted(edges, batch["start_ns"], side="right"), **batch)
-        for number in dealt.numbers():
-            rows = dealt.partition(number)
+            buckets.add(np.searchsorted(edges, batch["start_ns"], side="right"), **batch)
+        for number in buckets.numbers():
+            rows = buckets.partition(number)
             yield {name: np.ascontiguousarray(rows[name]) for name in names}

@@ -57,7 +57,7 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise UnreadableInputError(path, error.strerror or "it cannot be opened") from error
     if len(content) > LARGEST_BYTES:
-        raise UnreadableInputError(path, "it is larger than any file of rules")
+        raise UnreadableInputError(path, "it is too large for a file of rules")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

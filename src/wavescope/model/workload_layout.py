@@ -10,7 +10,7 @@
 - `roofline.csv`: measured peaks, one row for each GPU
 - `ps_file_results.json`, `ps_file_*pc_sampling*.csv`: PC samples; `ps_file_kernel_trace.csv` names
   the kernels of the latter
-- `wavescope_profile.json`: what `wavescope profile` has collected so far, and what went wrong
+- `wavescope_profile.json`: what `counters collect` has collected so far, and what went wrong
 - `profiling_config.yaml`, `log.txt`, `perfmon/`: how it was collected; the analysis needs none
 """
 

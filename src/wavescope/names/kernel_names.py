@@ -146,9 +146,9 @@ def _rule(entry: object, where: str) -> NameRule:
     texts = {key: entry.get(key, "") for key in RULE_KEYS}
     for key, text in texts.items():
         if not isinstance(text, str):
-            raise UsageError(f"{where}: {key} must be a text")
+            raise UsageError(f"{where}: {key} must be text")
     if not texts["match"] or not (texts["name"] or texts["category"] or texts["note"]):
-        raise UsageError(f"{where}: match and name (or category, or note) are needed")
+        raise UsageError(f"{where}: needs match, and one of name, category and note")
     try:
         pattern = re.compile(texts["match"])
         # The same groups, but matching nothing: a name that refers to a group the pattern lacks

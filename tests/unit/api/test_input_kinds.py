@@ -156,7 +156,7 @@ def test_what_is_nothing_known_is_said_to_be(tmp_path: Path, make: Callable[[Pat
         wavescope.kind_of(path)
 
     assert str(caught.value) == (
-        f"cannot read {path}: it is no trace, no capture and no counter folder"
+        f"cannot read {path}: it is neither a trace nor a capture nor a counter folder"
     )
 
 

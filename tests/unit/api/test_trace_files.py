@@ -47,7 +47,7 @@ def test_a_part_is_a_trace_file(trace: Path, tmp_path: Path) -> None:
 
 
 def test_everything_is_no_part(trace: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no filter is given"):
+    with pytest.raises(UsageError, match="no filter was given"):
         wavescope.trim(trace, tmp_path / "part.db", Selection())
 
 
@@ -63,7 +63,7 @@ def test_what_a_conversion_has_to_tell_is_told(trace: Path, tmp_path: Path) -> N
         tell=told.append,
     )
 
-    assert told[0].startswith("no op is left by the filters")
+    assert told[0].startswith("no GPU op passes the filters")
     with wavescope.open(tmp_path / "trace.json") as source:
         assert told[1:] == [f"{sentence}: {count}" for sentence, count in source.notes]
     assert len(told) > 1
@@ -85,7 +85,7 @@ def test_names_are_shortened_on_request(tmp_path: Path, shortened: bool) -> None
 def test_a_format_is_told_by_name_or_suffix() -> None:
     assert wavescope.export_format("a.pftrace").name == "perfetto"
     assert wavescope.export_format("a.pftrace", "CSV-folder").is_folder
-    with pytest.raises(UsageError, match="does not tell a format"):
+    with pytest.raises(UsageError, match="does not say which format to write"):
         wavescope.export_format("a.xyz")
 
 

@@ -1,4 +1,4 @@
-"""`wavescope analyze` on small workloads."""
+"""`wavescope counters` on small workloads."""
 
 from __future__ import annotations
 
@@ -273,13 +273,13 @@ def test_facts_can_be_corrected(run: Run, tmp_path: Path) -> None:
     [
         (("-b", "99"), 2, "there is no panel, table or metric '99'"),
         (("-b", "l2_hit_rat"), 2, "did you mean l2_hit_rate"),
-        (("-k", "absent"), 2, "no kernel is 'absent'"),
+        (("-k", "absent"), 2, "there is no kernel 'absent'"),
         (("-d", "9"), 2, "no dispatch of"),
         (("--gpu-id", "5"), 2, "no dispatch ran on GPU '5'"),
         (("--specs-correction", "max_slck:1"), 2, "did you mean max_sclk"),
-        (("--specs-correction", "max_sclk"), 2, "is no correction"),
+        (("--specs-correction", "max_sclk"), 2, "is not a correction"),
         (("--metrics", "absent.toml"), 3, "cannot read absent.toml"),
-        (("--json", "--format", "csv"), 2, "exclude each other"),
+        (("--json", "--format", "csv"), 2, "cannot be used together"),
         (("--decimal", "99"), 2, "at most 15"),
         (("-n", "per_moon"), 2, "argument -n"),
     ],

@@ -97,8 +97,8 @@ def test_convert_to_stdout(run: Run, trace_file: Path) -> None:
     [
         (("-o", "-"), "-o - needs a format"),
         (("-o", "-", "--format", "csv-folder"), "csv-folder writes several files"),
-        (("-o", "-", "--format", "chrome-json", "--json"), "both want standard output"),
-        (("-o", "trace.xyz"), "does not tell a format"),
+        (("-o", "-", "--format", "chrome-json", "--json"), "both write to standard output"),
+        (("-o", "trace.xyz"), "does not say which format to write"),
         (("-o", "trace.json", "--format", "nope"), "there is no format 'nope'"),
         (("-o", "absent/trace.json"), "the folder absent does not exist"),
     ],
@@ -168,7 +168,7 @@ def test_trim_needs_a_filter(run: Run, trace_file: Path, tmp_path: Path) -> None
     ran = run("trim", trace_file, "-o", tmp_path / "part.db")
 
     assert ran.code == 2
-    assert "no filter is given" in ran.err
+    assert "no filter was given" in ran.err
 
 
 def test_a_failed_trim_leaves_nothing_behind(run: Run, trace_file: Path, tmp_path: Path) -> None:
@@ -242,8 +242,8 @@ def test_filters_that_leave_nothing_are_told(
     filled = run(command, trace_file, *others, "--gpu", "0")
 
     assert (empty.code, filled.code) == (0, 0)
-    assert empty.err.startswith("note: no op is left by the filters")
-    assert "no op is left" not in filled.err
+    assert empty.err.startswith("note: no GPU op passes the filters")
+    assert "no GPU op passes" not in filled.err
 
 
 def test_formats_are_named_in_any_case(run: Run, trace_file: Path, in_its_folder: None) -> None:

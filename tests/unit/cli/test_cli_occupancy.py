@@ -35,7 +35,10 @@ def test_the_table_of_chips(run: Run) -> None:
 
 def test_what_is_missing_or_wrong_is_said(run: Run) -> None:
     assert run("occupancy").code == 2
-    assert "a chip and its VGPRs at least: --arch" in run("occupancy", "--arch", "gfx942").err
+    assert (
+        "at least a chip and the number of VGPRs: --arch"
+        in run("occupancy", "--arch", "gfx942").err
+    )
     assert "gfx90a" in run("occupancy", "--arch", "gfx1", "--vgpr", "8").err
     assert run("occupancy", "--arch", "gfx942", "--vgpr", "many").code == 2
     assert run("occupancy", "--arch", "gfx942", "--vgpr", "8", "--wave", "32").code == 2

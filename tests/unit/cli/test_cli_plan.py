@@ -64,7 +64,7 @@ def test_counters_of_another_kernel(run: Run, tmp_path: Path) -> None:
     ran = run("plan", a_folder(tmp_path), "--counters", counters)
 
     assert ran.code == 2
-    assert "they are of: gemm" in ran.err
+    assert "they belong to: gemm" in ran.err
 
 
 def test_a_folder_without_a_capture(run: Run, tmp_path: Path) -> None:

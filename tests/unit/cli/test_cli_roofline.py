@@ -101,7 +101,7 @@ def test_a_description_of_the_plot_needs_no_package(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-o", "plot.pdf"), "has no suffix of a plot"),
+        (("-o", "plot.pdf"), "does not end like the name of a plot"),
         (("-R", "FP8"), "gfx90a has no peak for FP8"),
         (("-m", "L3"), "argument -m"),
     ],

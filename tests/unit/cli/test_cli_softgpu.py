@@ -92,8 +92,8 @@ def test_a_tiny_model_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--weights", "f16"], "--weights is for a model"),
-        (["--tiny-model", "model.gguf", "--", "./program"], "writing a model runs no program"),
+        (["--weights", "f16"], "--weights needs --tiny-model"),
+        (["--tiny-model", "model.gguf", "--", "./program"], "--tiny-model takes no program"),
         (["--tiny-model", "/no/such/folder/model.gguf"], "cannot write /no/such/folder/model.gguf"),
     ],
 )

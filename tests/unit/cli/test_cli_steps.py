@@ -93,7 +93,7 @@ def test_a_trace_without_ops_does_not_blame_filters(run: Run, tmp_path: Path, co
     assert plain.err == (
         "note: there are no GPU ops in the trace: `wavescope info` shows what it holds\n"
     )
-    assert filtered.err.startswith("note: no op is left by the filters")
+    assert filtered.err.startswith("note: no GPU op passes the filters")
 
 
 def test_phases_without_any_marker(run: Run, served_file: Path) -> None:

@@ -134,8 +134,8 @@ def test_rules_from_a_file(run: Run, trace_file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("--by", "rules"), 2, "which rules?"),
-        (("--by", "full", "--rules", "x.toml"), 2, "do not go together"),
+        (("--by", "rules"), 2, "--by rules needs a file of rules"),
+        (("--by", "full", "--rules", "x.toml"), 2, "cannot be used together"),
         (("--rules", "absent.toml"), 3, "absent.toml"),
         (("--start", "soon"), 2, "'soon' is not a duration"),
         (("--start", "200%"), 2, "not between 0% and 100%"),

@@ -139,9 +139,9 @@ def test_the_zsh_script_describes_options_without_breaking_their_syntax(run: Run
     script = run("completion", "zsh").out
 
     assert script.startswith("#compdef wavescope\n")
-    assert "'*--format[how to print (default text); csv prints one table]" not in script
+    assert "'*--format[output format (default text); csv prints one table]" not in script
     assert (
-        r"'*--format[how to print \(default text\); csv prints one table]:value:"
+        r"'*--format[output format \(default text\); csv prints one table]:value:"
         "(text markdown csv json)'" in script
     )
 

@@ -19,7 +19,7 @@ INPUTS = {
     "summary IN": "trace",
     "phases IN": "trace",
     "steps IN": "trace",
-    "analyze-trace IN": "trace",
+    "findings IN": "trace",
     "query IN SQL": "trace",
     "convert IN -o OUT.db": "trace",
     "merge TRACE IN -o OUT.db": "trace",
@@ -37,10 +37,10 @@ INPUTS = {
     "hotspots CAPTURE --plan --counters IN": "counter file",
     "report-att CAPTURE -o OUT.html --counters IN": "counter file",
     "traffic IN": "counter file",
-    "analyze -p IN": "counter folder",
-    "analyze -p COUNTERS IN": "counter folder",
+    "counters -p IN": "counter folder",
+    "counters -p COUNTERS IN": "counter folder",
     "roofline -p IN": "counter folder",
-    "analyze -p COUNTERS --metrics IN": "file of metrics",
+    "counters -p COUNTERS --metrics IN": "file of metrics",
     "roofline -p COUNTERS --metrics IN": "file of metrics",
     "metrics --metrics IN": "file of metrics",
     "summary TRACE --rules IN": "file of rules",
@@ -48,9 +48,9 @@ INPUTS = {
     "phases TRACE --without-markers --phase-rules IN": "file of rules",
     "compare TRACE TRACE --rules IN": "file of rules",
     "recover IN -o OUT.db": "session folder",
-    "report TRACE -o OUT.html --with IN": "kept result",
-    "overhead --load IN": "kept measurement",
-    "overhead --against IN -- true": "kept measurement",
+    "report TRACE -o OUT.html --with IN": "saved result",
+    "overhead --load IN": "saved measurement",
+    "overhead --against IN -- true": "saved measurement",
     "softgpu --durations IN": "file of durations",
 }
 """Command lines with an input of each kind; other words in capitals are inputs that can be read."""
@@ -146,7 +146,7 @@ def test_every_command_that_takes_a_path_to_read_is_in_the_table() -> None:
         if any(isinstance(action.type, Input) for action in command_of(entry).parser()._actions)
     }
 
-    assert declared == {line.split()[0] for line in INPUTS}
+    assert declared == {entry_for(line.split()[0]).name for line in INPUTS}
 
 
 def test_what_no_command_knows_is_called_no_counter_file(run: Run, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_what_no_command_knows_is_called_no_counter_file(run: Run, tmp_path: Pat
 
     assert ran.code == 3
     assert ran.err.startswith(
-        f"error: cannot read {path}: it is no counter file: neither a counter CSV nor a trace\n"
+        f"error: cannot read {path}: it is not a counter file: neither a counter CSV nor a trace\n"
     )
 
 

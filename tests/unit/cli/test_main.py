@@ -34,7 +34,7 @@ hint: choose another place with -o, or change the permissions
 """
 NO_MEMORY = """\
 error: there is not enough memory
-hint: look at a part: --start and --end, or `wavescope trim` writes a smaller trace
+hint: choose a part with --start and --end, or write a smaller trace with `wavescope trim`
 """
 A_BUG = """\
 error: sorry, this is a bug in wavescope: ZeroDivisionError: 1/0

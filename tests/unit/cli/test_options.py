@@ -101,7 +101,7 @@ def test_people_get_the_first_rows_and_programs_all(
 
 
 def test_two_formats_at_once_are_refused() -> None:
-    with pytest.raises(UsageError, match="exclude each other"):
+    with pytest.raises(UsageError, match="cannot be used together"):
         OutputOptions.from_arguments(parsed("--json", "--format", "csv"))
 
 

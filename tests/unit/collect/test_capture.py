@@ -40,7 +40,7 @@ def test_launches_are_a_set_in_one_pair_of_brackets(text: str, expected: str) ->
 
 @pytest.mark.parametrize("text", ["", "0", "0-2", "4-3", "[3-4]", "a", "1;2", "-1"])
 def test_launches_that_cannot_be(text: str) -> None:
-    with pytest.raises(UsageError, match="no list of launches"):
+    with pytest.raises(UsageError, match="is not a list of launches"):
         iteration_range(text)
 
 

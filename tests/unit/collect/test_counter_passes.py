@@ -1,4 +1,4 @@
-"""The parts of `wavescope profile`: input files, command lines, folders, and what rocprofv3 wrote."""
+"""The parts of `wavescope counters collect`: input files, command lines, folders, and what rocprofv3 wrote."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_kernels_are_chosen_by_regular_expression(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["0", "5:3", "x", "", "1:2:3", "-1"])
 def test_launches_that_make_no_sense_are_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="names no launches"):
+    with pytest.raises(UsageError, match="is not a list of launches"):
         iteration_range([text])
 
 
@@ -256,12 +256,15 @@ def test_a_launcher_is_refused(command: list[str], launcher: str) -> None:
 @pytest.mark.parametrize(
     ("command", "corrected"),
     [
-        ("mpirun -n 4 ./app -x 'a b'", "mpirun -n 4 wavescope profile [options] -- ./app -x 'a b'"),
-        ("srun", "srun -n RANKS wavescope profile [options] -- ./program"),
-        ("flux run -N 2 ./app", "flux run -N 2 wavescope profile [options] -- ./app"),
+        (
+            "mpirun -n 4 ./app -x 'a b'",
+            "mpirun -n 4 wavescope counters collect [options] -- ./app -x 'a b'",
+        ),
+        ("srun", "srun -n RANKS wavescope counters collect [options] -- ./program"),
+        ("flux run -N 2 ./app", "flux run -N 2 wavescope counters collect [options] -- ./app"),
         (
             "env A=1 mpirun --hostfile hosts.txt -n 4 sleep 3",
-            "env A=1 mpirun --hostfile hosts.txt -n 4 wavescope profile [options] -- sleep 3",
+            "env A=1 mpirun --hostfile hosts.txt -n 4 wavescope counters collect [options] -- sleep 3",
         ),
     ],
 )
@@ -279,7 +282,7 @@ def test_other_programs_are_not_launchers(command: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("command", "why"),
-    [(["./no-such-program"], "there is no program"), (["python3"], "waits for input")],
+    [(["./no-such-program"], "there is no program"), (["python3"], "would wait for input")],
 )
 def test_what_would_fail_in_every_pass_is_refused(command: list[str], why: str) -> None:
     with pytest.raises(UsageError, match=why):

@@ -49,7 +49,7 @@ def document(tmp_path: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("place", "value", "reason"),
     [
-        (("schema",), "other/1", "not a stored overhead measurement"),
+        (("schema",), "other/1", "not an overhead measurement"),
         (("label",), 5, "'label'"),
         (("label",), "x" * 20_000, "too long"),
         (("metric",), [], "'metric'"),

@@ -81,8 +81,8 @@ def test_a_script_may_be_run_by_a_script(tmp_path: Path) -> None:
     [
         (b"#!", "names no interpreter"),
         (b"#! \n", "names no interpreter"),
-        (b"#!/no/such/program\n", "'/no/such/program' of .* is not there"),
-        (b"#!{script}\n", "without an end"),
+        (b"#!/no/such/program\n", "'/no/such/program' of .* does not exist"),
+        (b"#!{script}\n", "and so on"),
         (b"#!/usr/bin/env -S python 'x\n", "cannot be read: No closing quotation"),
         (b"#!/usr/bin/env -S\n", "names no interpreter"),
     ],

@@ -81,5 +81,5 @@ def test_only_control_pages_are_written_to(place: tuple[Path, dict[str, str]]) -
 
 def test_a_folder_that_is_no_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "wavescope").symlink_to("/tmp")
-    with pytest.raises(MachineError, match="belongs to somebody else"):
+    with pytest.raises(MachineError, match="belongs to another user"):
         sessions_folder({"XDG_RUNTIME_DIR": str(tmp_path)})

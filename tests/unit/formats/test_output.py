@@ -93,7 +93,7 @@ def test_a_folder_with_other_things_is_not_replaced(tmp_path: Path, other: str) 
     kept.write_text("mine")
 
     with (
-        pytest.raises(UsageError, match="holds more than an earlier export"),
+        pytest.raises(UsageError, match="holds something that no export wrote"),
         replaced(tmp_path / "out", [], force=True, is_folder=True),
     ):
         pytest.fail("the block must not run")

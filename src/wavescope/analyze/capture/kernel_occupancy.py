@@ -99,9 +99,7 @@ def traced_occupancy_result(capture: Capture, stated: StatedResources) -> Result
     """As `occupancy_result`, with what was measured and what was assumed."""
     found = traced_occupancy(capture, stated)
     if found is None:
-        raise UsageError(
-            "nothing in this capture tells which chip it is from", hint="name it with --arch"
-        )
+        raise UsageError("this capture does not say which chip it is from", hint="add --arch CHIP")
     theory = occupancy_result(found.occupancy)
     facts = {
         "path": capture.facts.path,

@@ -115,7 +115,7 @@ def overhead_result(
     check = check or OverheadCheck()
     costs = mode_costs(runs, check)
     if not costs:
-        raise UsageError("no round has both a run alone and a recorded one")
+        raise UsageError("no round has both an unrecorded and a recorded run")
     _require_same_metric(runs, against)
     tables = [_overhead_table(runs, costs), _mode_table(runs, costs)]
     if against:
@@ -137,7 +137,7 @@ def _require_same_metric(runs: OverheadRuns, against: Sequence[OverheadRuns]) ->
         ):
             raise UsageError(
                 f"'{other.label}' measured {other.metric.name}, this is {runs.metric.name}",
-                hint="measurements of one metric can be compared",
+                hint="only measurements of one metric can be compared",
             )
 
 

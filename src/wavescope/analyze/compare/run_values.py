@@ -122,7 +122,7 @@ def run_values(trace: Trace, options: RunOptions) -> RunValues:
     """The values of the run that `trace` recorded."""
     figures = TraceFigures(trace, options.figures)
     if not figures.total.calls:
-        raise UnreadableInputError(trace.path, "no op is left to compare")
+        raise UnreadableInputError(trace.path, "no GPU op passes the filters")
     steps = figures.steps(options.step)
     if not len(steps) and options.step:
         raise UsageError(

@@ -182,7 +182,7 @@ class Catalogue:
                 if part.name not in self.values:
                     yield part
                 elif part.name in inside:
-                    raise UsageError(f"the value '{part.name}' is defined by itself")
+                    raise UsageError(f"the value '{part.name}' is defined in terms of itself")
                 else:
                     yield from self._resolved(
                         self.value_expression(part.name), (*inside, part.name)

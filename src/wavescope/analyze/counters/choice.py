@@ -54,8 +54,8 @@ def chosen_rows(
         chosen &= np.isin(table.gpu_ids, [_gpu_id(table, text) for text in gpus])
     if not chosen.any():
         raise UsageError(
-            f"no dispatch of {table.path} is left",
-            hint="`wavescope analyze -p DIR --list-stats` lists kernels, dispatches and GPUs",
+            f"no dispatch of {table.path} passes the filters",
+            hint="`wavescope counters -p DIR --list-stats` lists kernels, dispatches and GPUs",
         )
     return chosen
 
@@ -73,7 +73,7 @@ def _kernel_codes(table: CounterTable, text: str) -> list[int]:
     if not found:
         near = difflib.get_close_matches(text, names, 2, 0.3)
         raise UsageError(
-            f"no kernel is '{text}'",
+            f"there is no kernel '{text}'",
             hint=f"did you mean '{near[0]}'?"
             if near
             else f"there are {len(names)} kernels, `--list-stats` lists them",
@@ -94,7 +94,7 @@ def _dispatch_mask(ids: Integers, texts: Sequence[str]) -> NDArray[np.bool_]:
             chosen |= (ids >= first) & (ids <= last)
         else:
             raise UsageError(
-                f"'{text}' is no dispatch", hint="write 5, 3:7 (both included) or '>10'"
+                f"'{text}' is not a dispatch", hint="write 5, 3:7 (both included) or '>10'"
             )
     return chosen
 

@@ -222,7 +222,7 @@ def _missing(values: MetricValues, blocks: frozenset[str] | None) -> list[Findin
             Severity.INFO,
             f"{count} metrics lack a counter" if count > 1 else "a metric lacks a counter",
             f"not collected: {names}{more}",
-            "`wavescope profile` adds what a folder lacks: the same command, without -b",
+            "`wavescope counters collect` adds what a folder lacks: the same command, without -b",
             values.measured.table.path,
         )
     ]

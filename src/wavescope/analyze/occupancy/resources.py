@@ -42,8 +42,8 @@ class StatedResources:
         """Chip and resources where no file tells more; a usage error where that is too little."""
         if self.chip is None or self.vgprs is None:
             raise UsageError(
-                "which kernel?",
-                hint="name a capture, or give a chip and its VGPRs at least: "
+                "no kernel was given",
+                hint="give a capture, or at least a chip and the number of VGPRs: "
                 "--arch gfx942 --vgpr 128",
             )
         size = self.workgroup_size

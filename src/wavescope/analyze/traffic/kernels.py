@@ -216,7 +216,7 @@ def chosen_dispatches(
     kept = [_chosen(table, wanted, dispatches) for table in tables]
     if not any(table.count for table in kept):
         listed = ", ".join(names[:_LISTED])
-        raise UsageError("no dispatch is left by the filters", hint=f"there are: {listed}")
+        raise UsageError("no dispatch passes the filters", hint=f"there are: {listed}")
     return kept
 
 

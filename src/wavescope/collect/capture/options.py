@@ -33,16 +33,16 @@ class CaptureOptions:
 
     def __post_init__(self) -> None:
         if not self.kernel:
-            raise UsageError("which kernel?", hint="--kernel REGEX, e.g. --kernel pa_decode")
+            raise UsageError("no kernel was given", hint="--kernel REGEX, e.g. --kernel pa_decode")
         try:
             re.compile(self.kernel)
         except re.error as error:
-            raise UsageError(f"'{self.kernel}' is no regular expression: {error}") from error
+            raise UsageError(f"'{self.kernel}' is not a regular expression: {error}") from error
         if not 0 <= self.target_cu <= 15:
             raise UsageError(f"--cu {self.target_cu}: compute units are numbered 0 to 15")
         for name, mask in (("--se-mask", self.shader_engine_mask), ("--simd", self.simd_select)):
             if not 0 < mask <= 0xFFFFFFFF:
-                raise UsageError(f"{name} {mask:#x} selects nothing or too much")
+                raise UsageError(f"{name} {mask:#x} selects nothing, or more than there is")
         if not SMALLEST_BUFFER_BYTES <= self.buffer_bytes <= LARGEST_BUFFER_BYTES:
             raise UsageError("--buffer must be between 1 MiB and 2 GiB, e.g. 96M or 0x6000000")
         iteration_range(self.iterations)
@@ -57,7 +57,8 @@ def iteration_range(text: str) -> str:
         last = int(found.group(2) or first) if found else 0
         if not 1 <= first <= last:
             raise UsageError(
-                f"'{text}' is no list of launches", hint="they count from 1: --iterations 3-4"
+                f"'{text}' is not a list of launches",
+                hint="launches are counted from 1: --iterations 3-4",
             )
         parts.append(f"{first}-{last}" if last > first else str(first))
     return f"[{', '.join(parts)}]"

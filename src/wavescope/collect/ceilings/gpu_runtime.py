@@ -203,7 +203,7 @@ def opened_gpu(device: int) -> Iterator[GpuRuntime]:
     else:
         raise MachineError(
             "there is no GPU here, or no runtime for it",
-            hint="`wavescope doctor` tells why; `wavescope softgpu -- CMD` needs none",
+            hint="`wavescope doctor` shows why; `wavescope softgpu -- CMD` needs no GPU",
         )
     if not 0 <= device < count.value:
         raise MachineError(f"there is no GPU {device}: GPUs are numbered 0 to {count.value - 1}")

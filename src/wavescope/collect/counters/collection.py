@@ -98,7 +98,7 @@ class CollectOptions:
     def __post_init__(self) -> None:
         if self.kernel and self.kernels:
             raise UsageError(
-                "-k and --kernel exclude each other", hint="write both as one --kernel"
+                "-k and --kernel cannot be used together", hint="write both as one --kernel"
             )
         if self.torch_trace and self.as_rocpd:
             raise UsageError(
@@ -181,7 +181,8 @@ def _require_command(command: tuple[str, ...]) -> None:
     """Refuse what cannot be run in passes."""
     if not command:
         raise UsageError(
-            "which program?", hint="wavescope profile -n vcopy -- ./vcopy -n 1048576 -b 256"
+            "no program to run was given",
+            hint="wavescope counters collect -n vcopy -- ./vcopy -n 1048576 -b 256",
         )
     require_no_launcher(command)
     require_runnable(command)

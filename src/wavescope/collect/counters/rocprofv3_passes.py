@@ -191,7 +191,7 @@ def iteration_range(texts: Sequence[str]) -> str:
         last = int(found.group(2) or first) if found else 0
         if not 1 <= first <= last:
             raise UsageError(
-                f"'{text}' names no launches",
+                f"'{text}' is not a list of launches",
                 hint="-d 1 is the first launch of each kernel, -d 1 3:5 means 1, 3, 4 and 5",
             )
         parts.append(f"{first}-{last}" if last > first else str(first))

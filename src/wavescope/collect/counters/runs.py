@@ -152,7 +152,9 @@ class CounterRuns(NamedTuple):
             ends.append(run_pass(self.request, self.rocprofv3, each.name, each.counters))
             self._note(each.counters, ends[-1])
             if ends[-1].interrupted:
-                self.note("interrupted: `wavescope profile --resume` goes on with the rest")
+                self.note(
+                    "interrupted: `wavescope counters collect --resume` goes on with the rest"
+                )
                 break
         if passes:
             spent_ns = max(NS_PER["ms"], time.monotonic_ns() - began_ns)
@@ -164,7 +166,7 @@ class CounterRuns(NamedTuple):
         if self.record.passes:
             raise UsageError(
                 f"{self.request.folder} holds counters already",
-                hint="multiplexed counters do not add to others: choose another name, or --force",
+                hint="multiplexed counters cannot be added to others: use another name, or --force",
             )
         groups = [each.counters for each in passes]
         self.tell(f"one run, {len(groups)} groups of counters in turn")
@@ -224,7 +226,7 @@ def collection_result(folder: Path, ends: Sequence[PassEnd], notes: Sequence[str
     facts: dict[str, Value] = {
         "path": str(folder),
         "passes": len(ends),
-        "next": f"wavescope analyze -p {shlex.quote(str(folder))}",
+        "next": f"wavescope counters -p {shlex.quote(str(folder))}",
     }
     if not all(end.is_complete for end in ends):
         facts["unfinished"] = "the same command again runs what is missing"

@@ -177,7 +177,9 @@ def gpu_agents() -> list[GpuAgent]:
     finally:
         runtime.hsa_shut_down()
     if not agents:
-        raise MachineError("there is no AMD GPU here", hint="`wavescope doctor` tells more")
+        raise MachineError(
+            "there is no AMD GPU here", hint="`wavescope doctor` shows what is missing"
+        )
     return agents
 
 

@@ -92,7 +92,7 @@ def opened_record(folder: Path, request: WorkloadRequest) -> WorkloadRecord:
     if not path.is_file():
         if folder.is_dir() and any(folder.iterdir()):
             raise UsageError(
-                f"{folder} exists and was not made by `wavescope profile`",
+                f"{folder} exists and was not made by `wavescope counters collect`",
                 hint="choose another -n or --output-directory, or empty it with --force",
             )
         return WorkloadRecord(request)
@@ -111,7 +111,7 @@ def emptied(folder: Path) -> None:
         return
     if not any((folder / name).is_file() for name in (RECORD_FILE, SYSTEM_FILE)):
         raise UsageError(
-            f"{folder} is not the folder of a workload", hint="--force removes only those"
+            f"{folder} is not a workload folder", hint="--force removes only workload folders"
         )
     shutil.rmtree(folder)
 
@@ -195,9 +195,9 @@ def workload_folder(name: str, directory: str, around: Surroundings) -> Path:
     has_rank = rank.rank >= 0 and rank.world_size != 1
     if not directory:
         if not name:
-            raise UsageError("give the workload a name with -n, or --output-directory")
+            raise UsageError("the workload needs a name: -n NAME, or --output-directory DIR")
         if "/" in name or name in (".", ".."):
-            raise UsageError(f"'{name}' is no name", hint="--output-directory takes a path")
+            raise UsageError(f"'{name}' is not a name", hint="--output-directory takes a path")
         return Path("workloads", name, str(rank.rank) if has_rank else around.model)
 
     def filled(found: re.Match[str]) -> str:
@@ -228,8 +228,8 @@ def require_no_launcher(command: Sequence[str]) -> None:
         started = f"{launcher} run -n RANKS" if launcher == "flux" else f"{launcher} -n RANKS"
     profiled = shlex.join(command[program:]) or "./program"
     raise UsageError(
-        f"{launcher} cannot be profiled: it starts the ranks, and each of them is to be profiled",
-        hint=f"write {started} wavescope profile [options] -- {profiled}",
+        f"{launcher} cannot be profiled: it starts the ranks, each of which has to be profiled",
+        hint=f"write {started} wavescope counters collect [options] -- {profiled}",
     )
 
 
@@ -257,7 +257,7 @@ def require_runnable(command: Sequence[str]) -> None:
         )
     if len(command) == 1 and _PYTHON.fullmatch(Path(command[0]).name):
         raise UsageError(
-            f"{command[0]} without a script waits for input", hint="-- python3 train.py"
+            f"{command[0]} without a script would wait for input", hint="-- python3 train.py"
         )
 
 

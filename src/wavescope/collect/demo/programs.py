@@ -195,7 +195,7 @@ def record_demo(
         if program is not None:
             raise MachineError(
                 f"the demo cannot record {candidate.title}: {trouble}",
-                hint="without --program the demo shows what it can",
+                hint="without --program the demo chooses what can run here",
             )
         warn(f"not recorded: {candidate.title}: {trouble}")
     return False

@@ -66,7 +66,7 @@ def recording_state(checks: Sequence[Check]) -> str:
 
 
 def profiling_states(checks: Sequence[Check]) -> dict[str, str]:
-    """What `wavescope profile` and `wavescope capture-att` can do here, in a few words."""
+    """What `wavescope counters collect` and `wavescope capture` can do here, in a few words."""
     ok = {check.name for check in checks if check.state is CheckState.OK}
     for_counters = ("AMD GPUs", "/dev/kfd", "rocprofv3")
     needed = {"counters": for_counters, "instruction_traces": (*for_counters, "trace decoder")}

@@ -104,7 +104,7 @@ def counter_checks(machine: Machine) -> list[Check]:
     return [
         Check(
             "rocprofv3",
-            "hardware counters and instruction traces: `wavescope profile`, `capture-att`",
+            "hardware counters and instruction traces: `wavescope counters collect`, `capture`",
             CheckState.OK if rocprofv3 else CheckState.MISSING,
             rocprofv3,
             "" if rocprofv3 else GET_ROCPROFV3,
@@ -113,7 +113,7 @@ def counter_checks(machine: Machine) -> list[Check]:
             machine,
             "trace decoder",
             (DECODER, f"{DECODER}.0", f"{DECODER}.1"),
-            "instruction traces: `wavescope capture-att`",
+            "instruction traces: `wavescope capture`",
             GET_DECODER,
         ),
         library_check(

@@ -168,7 +168,8 @@ class _Runner:
         role = "alone" if arm == BASELINE else f"recorded in mode {arm}"
         last = " / ".join(text.strip().splitlines()[-_SHOWN_LINES:]) or "nothing"
         return WavescopeError(
-            f"{self.options.command[0]}, {role}: {reason}", hint=f"the end of what it said: {last}"
+            f"{self.options.command[0]}, {role}: {reason}",
+            hint=f"the last line of its output: {last}",
         )
 
 

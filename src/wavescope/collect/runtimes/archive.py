@@ -42,14 +42,14 @@ def archive_of(machine: Machine, catalogue: Catalogue, mirror: str | None = None
         if not _ADDRESS.fullmatch(mirror):
             raise UsageError(
                 f"{mirror!r} is not the address of an archive",
-                hint="--mirror takes what an apt source does: http://, https:// or file:/",
+                hint="--mirror takes what an apt source takes: http://, https:// or file:/",
             )
         return Archive(mirror, _keyrings(machine, catalogue, ()))
     source = _debian_source(apt_sources(machine), catalogue)
     if source is None:
         raise MachineError(
             "apt on this machine knows no archive of Debian",
-            hint="name one: wavescope softgpu --fetch RUNTIME --mirror URL",
+            hint="give one: wavescope softgpu --fetch RUNTIME --mirror URL",
         )
     return Archive(_usable(source)[0], _keyrings(machine, catalogue, source.signed_by))
 

@@ -68,9 +68,11 @@ def remove_runtime(name: str, environment: Mapping[str, str]) -> Path:
     folder = cache_folder(environment) / name
     if folder.parent != cache_folder(environment) or name.startswith(".") or not folder.is_dir():
         having = ", ".join(cached.name for cached in cached_runtimes(environment)) or "none"
-        raise UsageError(f"there is no runtime {name!r} in the cache", hint=f"there: {having}")
+        raise UsageError(
+            f"there is no runtime {name!r} in the cache", hint=f"in the cache: {having}"
+        )
     if not (folder / MANIFEST).is_file() and not (folder / "root").is_dir():
-        raise UsageError(f"{folder} is not a runtime", hint="it is left alone")
+        raise UsageError(f"{folder} is not a runtime", hint="nothing was removed")
     doomed = folder.with_name(f".new-{name}-removed-{os.getpid()}")
     folder.rename(doomed)
     shutil.rmtree(doomed)
@@ -87,7 +89,7 @@ def _require_own(folder: Path) -> None:
             whose = "belongs to somebody else" if is_foreign else "can be written by everybody"
             raise MachineError(
                 f"{place} {whose}: programs are not run from it",
-                hint=f"set {VARIABLE} to your own",
+                hint=f"set {VARIABLE} to a folder you own",
             )
 
 

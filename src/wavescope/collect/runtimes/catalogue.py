@@ -82,7 +82,7 @@ class Catalogue:
             if part not in known.parts:
                 having = ", ".join(f"{base}+{name}" for name in known.parts) or "none"
                 raise UsageError(
-                    f"the runtime {base} has no part {part!r}", hint=f"with parts: {having}"
+                    f"the runtime {base} has no part {part!r}", hint=f"there are: {having}"
                 )
         return WantedRuntime(known, tuple(sorted(set(parts))))
 

@@ -82,7 +82,7 @@ def _linked(runtime: Runtime) -> Runtime:
     except OSError as error:
         raise MachineError(
             f"cannot write to {runtime.folder}: {error.strerror}",
-            hint=f"set {VARIABLE} to a folder of yours",
+            hint=f"set {VARIABLE} to a folder you own",
         ) from error
     return runtime
 

@@ -67,7 +67,7 @@ def _filled(
     sizes = apt.sizes(wanted.packages)
     announce(f"runtime {wanted.name}: fetching {len(sizes)} packages, {bytes_text(sum(sizes))}")
     files = apt.download(
-        wanted.packages, lambda n: announce(f"runtime {wanted.name}: {bytes_text(n)} are there")
+        wanted.packages, lambda n: announce(f"runtime {wanted.name}: {bytes_text(n)} fetched")
     )
     packages = tuple(map(package_of, files))
     announce(f"runtime {wanted.name}: unpacking")
@@ -75,7 +75,9 @@ def _filled(
     try:
         require_whole(root)
     except ValueError as error:
-        raise MachineError(f"the packages of {suite} make no runtime: {error}") from error
+        raise MachineError(
+            f"the packages of {suite} are not a complete runtime: {error}"
+        ) from error
     for part in wanted.known_parts:
         link_plugins(root, part.plugin_folders, loader_in(root))
     return Manifest(
@@ -138,10 +140,10 @@ def writable_cache(cache: Path) -> Path:
     except OSError as error:
         raise MachineError(
             f"cannot make {cache}: {error.strerror}",
-            hint="set WAVESCOPE_RUNTIMES to a folder of yours",
+            hint="set WAVESCOPE_RUNTIMES to a folder you own",
         ) from error
     if not os.access(cache, os.W_OK):
         raise MachineError(
-            f"{cache} cannot be written", hint="set WAVESCOPE_RUNTIMES to a folder of yours"
+            f"{cache} cannot be written", hint="set WAVESCOPE_RUNTIMES to a folder you own"
         )
     return cache

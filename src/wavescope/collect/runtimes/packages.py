@@ -54,7 +54,7 @@ def run_bounded(
     except FileNotFoundError as error:
         raise MachineError(
             f"there is no {command[0]} on this machine",
-            hint="runtimes are fetched on Debian and Ubuntu; elsewhere copy the folder of one",
+            hint="runtimes can be fetched on Debian and Ubuntu; elsewhere copy the folder of one",
         ) from error
     with process:
         try:
@@ -65,7 +65,7 @@ def run_bounded(
     if output is None:
         raise MachineError(
             f"{command[0]} took longer than {limit_s:.0f} s and was stopped",
-            hint="try again; what was fetched is not kept",
+            hint="try again; nothing was kept",
         )
     return CommandEnd(output.decode(errors="replace"), process.returncode)
 

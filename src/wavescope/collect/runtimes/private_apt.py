@@ -118,15 +118,19 @@ class PrivateApt:
             keyrings = ", ".join(self._archive.keyrings)
             return MachineError(
                 f"the signature of {place} cannot be verified by {keyrings}",
-                hint="are the keys too old? apt-get install debian-archive-keyring",
+                hint="the keys may be too old: apt-get install debian-archive-keyring",
             )
         if _NO_SUITE.search(output):
-            return MachineError(f"{place} is not there", hint="name another archive by --mirror")
+            return MachineError(
+                f"{place} is not there", hint="choose another archive with --mirror"
+            )
         if found := _NO_PACKAGE.search(output):
             return MachineError(f"{place} has no package {found[1] or found[2]}")
         reasons = [line[3:] for line in output.splitlines() if line.startswith("E: ")]
         reason = reasons[0] if reasons else "apt-get failed"
-        return MachineError(f"{place} cannot be fetched: {reason}", hint="is the network there?")
+        return MachineError(
+            f"{place} cannot be fetched: {reason}", hint="check the network connection"
+        )
 
 
 def _bytes_below(folder: Path) -> int:

@@ -117,7 +117,7 @@ class Runtime:
             )
             raise UsageError(
                 f"{path} cannot run on the runtime {self.name}: it {reason} program",
-                hint="only dynamically linked programs, and scripts of such, load another runtime",
+                hint="only dynamically linked programs and their scripts can use another runtime",
             )
         if path.name in _STARTERS:
             announce(
@@ -181,7 +181,7 @@ def require_searchable(folder: Path) -> None:
     if any(character in str(folder) for character in ":;$"):
         raise MachineError(
             f"the dynamic linker cannot search {folder}: its name has a colon, ';' or '$'",
-            hint="set WAVESCOPE_RUNTIMES to a folder without",
+            hint="set WAVESCOPE_RUNTIMES to a folder whose name has none of them",
         )
 
 

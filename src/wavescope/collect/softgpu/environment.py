@@ -94,7 +94,7 @@ def written_tree(tree: Tree, environment: Mapping[str, str]) -> Path:
             continue
     raise MachineError(
         "there is no folder to write the software GPU's files to",
-        hint="set XDG_CACHE_HOME or TMPDIR to a folder of yours",
+        hint="set XDG_CACHE_HOME or TMPDIR to a folder you own",
     )
 
 

@@ -56,7 +56,8 @@ class SoftGpuOptions:
             )
         if self.gpus is not None and not 1 <= self.gpus <= MAXIMUM_GPUS:
             raise UsageError(
-                f"there cannot be {self.gpus} GPUs", hint=f"choose from 1 to {MAXIMUM_GPUS}"
+                f"{self.gpus} GPUs are not possible",
+                hint=f"choose from 1 to {MAXIMUM_GPUS}",
             )
         if self.memory_mib is not None and not 64 <= self.memory_mib <= 16 << 20:
             raise UsageError(
@@ -64,7 +65,7 @@ class SoftGpuOptions:
                 hint="choose from 64 to 16777216",
             )
         if self.large_bar is not None and self.large_bar not in (0, 1):
-            raise UsageError(f"large_bar={self.large_bar} is not a choice", hint="choose 0 or 1")
+            raise UsageError(f"large_bar={self.large_bar} is not possible", hint="choose 0 or 1")
         if self.partition is not None and self.partition not in PARTITIONS:
             raise UsageError(
                 f"there is no partition mode '{self.partition}'",

@@ -70,12 +70,12 @@ class Attachment:
         if not self._stack.enter_context(held(page)):
             raise UsageError(
                 f"process {page.pid} is being recorded by another `wavescope attach`",
-                hint="wait until that one is done",
+                hint="wait until it has ended",
             )
         if is_recording(page):
             raise UsageError(
-                f"process {page.pid} is being recorded all the time",
-                hint=f"`wavescope snapshot {page.pid}` writes a trace of what there is so far",
+                f"process {page.pid} is already being recorded from start to end",
+                hint=f"`wavescope snapshot {page.pid}` writes a trace of what was recorded so far",
             )
         self._stack.callback(_pause, page)
         self._windows[page] = open_window(page)
@@ -140,7 +140,7 @@ def attached(process: int, environment: Mapping[str, str]) -> Iterator[Attachmen
     sessions = {page.session for page in pages}
     if len(sessions) > 1:
         raise UsageError(
-            f"process {process} is above {len(sessions)} recordings",
+            f"{len(sessions)} recordings run below process {process}",
             hint="give the process id of one `wavescope run` or of a program it runs",
         )
     with ExitStack() as stack:
@@ -200,16 +200,15 @@ def _not_attachable(process: int) -> UsageError | MachineError:
         )
     except PermissionError:
         return MachineError(
-            f"process {process} is somebody else's", hint="attach as the user who started it"
+            f"process {process} belongs to another user", hint="attach as the user who started it"
         )
     if has_collector or process == os.getpid():
         return UsageError(
             f"process {process} has the collector in it, but nothing to record yet",
-            hint="try again when the program has first used the GPU or a marker; of a recording "
-            "whose `wavescope` is gone nothing more can be taken",
+            hint="try again when the program has used the GPU or a marker; if its `wavescope "
+            "run` has ended, it can no longer be recorded",
         )
     return UsageError(
-        f"process {process} runs without the collector, and no ROCm runtime lets queue "
-        "interception be added later",
+        f"process {process} runs without the collector, which cannot be added to a running program",
         hint="start it with `wavescope run --dormant CMD`, then attach as often as you like",
     )

@@ -61,7 +61,7 @@ def snapshot(
     pages = pages_of(process, environment)
     if len({page.session for page in pages}) > 1:
         raise UsageError(
-            f"process {process} is above several recordings",
+            f"several recordings run below process {process}",
             hint="give the process id of one `wavescope trace` or of a program it records",
         )
     return write_snapshot(pages[0].session, pages, output, force=force, progress=progress)

@@ -180,7 +180,7 @@ def _too_much(path: Path) -> UnreadableInputError:
     return UnreadableInputError(
         path,
         f"unpacked it has more than {MOST_ARCHIVE_BYTES >> 30} GiB",
-        hint="unpack what you want to see and name that folder",
+        hint="unpack the part you need, and give that folder",
     )
 
 

@@ -72,7 +72,7 @@ class FolderTree:
         except OSError as error:
             raise UnreadableInputError(path, error.strerror or str(error)) from error
         if len(data) > size:
-            raise UnreadableInputError(self.shown(name), "it grows while it is read")
+            raise UnreadableInputError(self.shown(name), "it grew while it was read")
         return data
 
     def shown(self, name: str) -> str:

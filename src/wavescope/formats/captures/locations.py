@@ -110,7 +110,7 @@ def _folder_of_stats(path: Path, name: str) -> Path:
     if not folder.is_dir():
         raise UnreadableInputError(
             path,
-            f"the folder {name} that it sums up is not beside it",
+            f"the folder {name} that it summarises is not next to it",
             hint="the file alone does not say what waits waited for: keep the whole output folder",
         )
     return folder

@@ -59,7 +59,8 @@ class EventFile:
                 raise UnreadableInputError(
                     self.path,
                     f"not a valid JSON trace: {error}",
-                    hint="was it edited, or cut and joined? `python3 -m json.tool` shows the place",
+                    hint="was it edited, or put together from parts? "
+                    "`python3 -m json.tool` shows where",
                 ) from error
             self.tables.counts.truncated |= stream.was_cut
 

@@ -42,7 +42,7 @@ def opened_csv(path: Path) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
     except OSError as error:
         raise UnreadableInputError(path, error.strerror or str(error)) from error
     except csv.Error as error:
-        raise UnreadableInputError(path, f"it is no CSV: {error}") from error
+        raise UnreadableInputError(path, f"it is not a CSV file: {error}") from error
 
 
 def machine_beside(path: Path) -> tuple[str, str]:
@@ -90,7 +90,7 @@ def read_system(folder: Path) -> dict[str, str]:
         raise UnreadableInputError(
             folder,
             f"it has no {SYSTEM_FILE}, so the chip is not known",
-            hint="is it a workload folder? it holds sysinfo.csv and pmc_perf.csv",
+            hint="a workload folder holds sysinfo.csv and pmc_perf.csv",
         )
     with opened_csv(path) as (header, rows):
         row = next(rows, None)

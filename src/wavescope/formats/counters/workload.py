@@ -1,4 +1,4 @@
-"""Reads a workload folder of ROCm Compute Profiler or of `wavescope profile`."""
+"""Reads a workload folder of ROCm Compute Profiler or of `wavescope counters collect`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_workload(folder: Path) -> CounterTable:
             main.path,
             "it holds no dispatches",
             hint="; ".join(main.notes.sentences())
-            or "did the program launch kernels, and did a filter leave any?",
+            or "did the program launch kernels, and did any pass the filters?",
         )
     table = replace(main, path=str(folder), facts=facts, system=system, notes=notes)
     table = _with_other_passes(table, folder, names)
@@ -97,7 +97,9 @@ def _file_names(folder: Path) -> list[str]:
         ) from error
     except OSError as error:
         is_missing = isinstance(error, FileNotFoundError)
-        hint = "`wavescope profile -n NAME` makes workloads/NAME/MODEL" if is_missing else ""
+        hint = (
+            "`wavescope counters collect -n NAME` makes workloads/NAME/MODEL" if is_missing else ""
+        )
         raise UnreadableInputError(folder, error.strerror or str(error), hint=hint) from error
     if not any(_is_counter_file(name) for name in names):
         inner = [
@@ -253,7 +255,7 @@ def _ceilings(folder: Path, names: Sequence[str], notes: Notes) -> list[dict[str
 
 
 def profile_notes(folder: Path) -> list[str]:
-    """What `wavescope profile` noted; nothing when all went well, or nothing was noted."""
+    """What `wavescope counters collect` noted; nothing when all went well, or nothing was noted."""
     path = folder / RECORD_FILE
     try:
         if path.stat().st_size > _MOST_RECORD_BYTES:

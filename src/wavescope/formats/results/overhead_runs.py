@@ -31,7 +31,7 @@ def load_runs(path: Path) -> OverheadRuns:
     """The measurement stored at `path`; an error that says what is wrong with the file."""
     try:
         if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise UnreadableInputError(path, "it is larger than any stored measurement")
+            raise UnreadableInputError(path, "it is too large for an overhead measurement")
         document = orjson.loads(path.read_bytes())
     except OSError as error:
         raise UnreadableInputError(path, error.strerror or "it cannot be opened") from error
@@ -40,7 +40,7 @@ def load_runs(path: Path) -> OverheadRuns:
     if not isinstance(document, Mapping) or document.get("schema") != RUNS_SCHEMA:
         raise UnreadableInputError(
             path,
-            "it is not a stored overhead measurement",
+            "it is not an overhead measurement",
             hint="`wavescope overhead --save FILE` writes one",
         )
     try:

@@ -30,7 +30,7 @@ def load_result(path: Path) -> Result:
     """The result at `path`; an error that says what is wrong with the file."""
     document = json_document(path)
     if document.get("schema") != RESULT_SCHEMA:
-        raise UnreadableInputError(path, f"it is no {RESULT_SCHEMA}", hint=_HINT)
+        raise UnreadableInputError(path, f"it is not a {RESULT_SCHEMA}", hint=_HINT)
     try:
         return Result(
             _text(document, "title"),
@@ -40,7 +40,7 @@ def load_result(path: Path) -> Result:
         )
     except _WrongValueError as error:
         raise UnreadableInputError(
-            path, f"{error} has another kind of value", hint=_HINT
+            path, f"{error} has a value of the wrong type", hint=_HINT
         ) from error
 
 
@@ -48,7 +48,7 @@ def json_document(path: Path) -> Mapping[str, Any]:
     """The JSON object at `path`."""
     try:
         if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise UnreadableInputError(path, "it is larger than any result", hint=_HINT)
+            raise UnreadableInputError(path, "it is too large for a result", hint=_HINT)
         document = orjson.loads(path.read_bytes())
     except OSError as error:
         raise UnreadableInputError(path, error.strerror or "it cannot be opened") from error

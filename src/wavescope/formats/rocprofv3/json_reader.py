@@ -77,7 +77,7 @@ class _Walk:
                 raise UnreadableInputError(
                     self._path,
                     f"not valid JSON: {error}",
-                    hint="was it edited, or is it cut and joined?",
+                    hint="was it edited, or put together from parts?",
                 ) from error
         notes = self._rows.builder.notes
         notes.set("blocks of text with invalid UTF-8, replaced by U+FFFD", cursor.replaced_blocks)

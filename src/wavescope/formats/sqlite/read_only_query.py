@@ -64,7 +64,7 @@ class ReadOnlyQuery:
             raise self._explained(error) from error
         if self._cursor.description is None:
             self.close()
-            raise UsageError("the SQL asks for nothing", hint="write a SELECT statement")
+            raise UsageError("the SQL statement is empty", hint="write a SELECT statement")
 
     @property
     def columns(self) -> list[str]:
@@ -87,7 +87,7 @@ class ReadOnlyQuery:
         if message == "interrupted":
             return KeyboardInterrupt()  # type: ignore[return-value]
         if isinstance(error, UnicodeDecodeError):
-            return UnreadableInputError(self._path, "the database is damaged (names are no text)")
+            return UnreadableInputError(self._path, "the database is damaged (names are not text)")
         if "malformed" in message or "not a database" in message or "disk I/O" in message:
             return UnreadableInputError(self._path, f"the database is damaged ({message})")
         if any(word in message for word in ("authoriz", "prohibited", "readonly")):
@@ -108,7 +108,7 @@ def require_sqlite(path: Path) -> None:
         raise UnreadableInputError(
             path,
             "it is not an SQLite database",
-            hint="leave out --raw: the trace is then converted",
+            hint="leave out --raw, and the trace is converted first",
         )
 
 

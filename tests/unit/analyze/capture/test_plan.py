@@ -159,7 +159,7 @@ def test_counters_are_found_by_the_short_name_too() -> None:
 
 
 def test_counters_of_another_kernel_are_refused() -> None:
-    with pytest.raises(UsageError, match="other kernels than axpy") as error:
+    with pytest.raises(UsageError, match="do not belong to axpy") as error:
         KernelCounters.of_kernel(counters_of("gemm"), "axpy(float*)", None)
 
     assert "gemm" in error.value.hint

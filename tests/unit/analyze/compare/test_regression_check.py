@@ -337,5 +337,5 @@ def test_many_steps_are_averaged_in_groups_by_kernel() -> None:
 
 
 def test_a_trace_without_ops_cannot_be_a_run() -> None:
-    with pytest.raises(UnreadableInputError, match="no op"):
+    with pytest.raises(UnreadableInputError, match="no GPU op"):
         run_values(a_trace().build(), RunOptions())

@@ -298,9 +298,9 @@ def test_filters(tmp_path: Path, filters: dict[str, list[str]], chosen: list[int
 @pytest.mark.parametrize(
     ("filters", "message"),
     [
-        ({"kernels": ["absent"]}, "no kernel is 'absent'"),
-        ({"dispatches": ["x"]}, "'x' is no dispatch"),
-        ({"dispatches": ["50"]}, "no dispatch of .* is left"),
+        ({"kernels": ["absent"]}, "there is no kernel 'absent'"),
+        ({"dispatches": ["x"]}, "'x' is not a dispatch"),
+        ({"dispatches": ["50"]}, "no dispatch of .* passes the filters"),
         ({"gpus": ["3"]}, "no dispatch ran on GPU '3'"),
     ],
 )

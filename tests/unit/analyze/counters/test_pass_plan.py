@@ -93,5 +93,5 @@ def test_a_group_that_fits_one_run_is_not_split() -> None:
 
 
 def test_a_counter_of_no_block_is_named() -> None:
-    with pytest.raises(UsageError, match="'XYZ_BUSY' is a counter of no known block"):
+    with pytest.raises(UsageError, match="the counter 'XYZ_BUSY' belongs to no known block"):
         planned_passes([["XYZ_BUSY"]])

@@ -176,5 +176,5 @@ def _samples_only() -> Finding:
         Severity.INFO,
         "no plan: the capture holds PC samples, not a thread trace",
         "samples count where waves were, not for how long or what they waited for",
-        "capture a thread trace: `wavescope capture-att --kernel REGEX -- CMD`",
+        "capture a thread trace: `wavescope capture --kernel REGEX -- CMD`",
     )

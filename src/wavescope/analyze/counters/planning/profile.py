@@ -34,7 +34,7 @@ class ProfileChoice:
 
     def __post_init__(self) -> None:
         if (bool(self.blocks), bool(self.metric_set), self.roof_only).count(True) > 1:
-            raise UsageError("-b, --set and --roof-only exclude each other: use only one of them")
+            raise UsageError("-b, --set and --roof-only cannot be used together")
 
 
 _ROOFLINE = "roofline"
@@ -202,7 +202,7 @@ class Slots:
         block = counter.partition("_")[0]
         block = self.shared.get(block, block)
         if block not in self.by_block:
-            raise UsageError(f"'{counter}' is a counter of no known block")
+            raise UsageError(f"the counter '{counter}' belongs to no known block")
         return block
 
     def runs_needed(self, counters: Iterable[str], level_passes: int = 0) -> int:

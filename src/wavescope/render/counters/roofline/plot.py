@@ -61,7 +61,7 @@ def write_roofline(
         path.write_bytes(_converter().vegalite_to_png(spec, scale=2))
     else:
         raise UsageError(
-            f"'{suffix}' is no format of plots", hint=f"end the name with {', '.join(SUFFIXES)}"
+            f"'{suffix}' is not a format for plots", hint=f"end the name with {', '.join(SUFFIXES)}"
         )
 
 

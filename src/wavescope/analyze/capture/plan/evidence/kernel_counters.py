@@ -49,8 +49,8 @@ class KernelCounters:
         if not names:
             listed = ", ".join(short_name(name) for name in known[:_LISTED]) or "none"
             raise UsageError(
-                f"the counters are of other kernels than {short_name(kernel) or 'the traced one'}",
-                hint=f"they are of: {listed}",
+                f"the counters do not belong to {short_name(kernel) or 'the traced one'}",
+                hint=f"they belong to: {listed}",
             )
         alike = [_as_one_kernel(table, names, kernel) for table in counters]
         traffic = kernel_traffic(alike, TrafficOptions(chip))

@@ -1,4 +1,4 @@
-"""`wavescope report-att`: a thread-trace capture as one page to read, send and print."""
+"""`wavescope report CAPTURE`: a thread-trace capture as one page to read, send and print."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from wavescope.cli.options import (
     add_output_path,
     add_quiet_flag,
 )
-from wavescope.cli.outputs import tell_written
+from wavescope.cli.output_files import tell_written
 from wavescope.cli.plan import add_counters_flag
 from wavescope.cli.progress import Progress
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_capture_argument(parser, "folder of a capture, its parent, or an archive")
+    add_capture_argument(
+        parser, "capture: a ui_output_agent_*_dispatch_* folder, a folder above it, or a zip or tar"
+    )
     add_output_path(parser, required=False, meaning="page to write (default capture.html)")
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the kernel)")
     add_counters_flag(parser)
@@ -44,14 +46,14 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 COMMAND = Command(
-    "report-att",
+    "report",
     "Write a thread-trace capture as one self-contained page: the plan, source beside "
     "instructions with heat (choose a line to see its instructions, a wait to see what it waits "
     "for), waves over time, occupancy, and the tables behind them.",
     (
-        Example("wavescope report-att ui_output_agent_1_dispatch_3 -o pa.html", "a page"),
+        Example("wavescope report ui_output_agent_1_dispatch_3 -o pa.html", "a page"),
         Example(
-            "wavescope report-att DIR --counters out_counter_collection.csv",
+            "wavescope report DIR --counters out_counter_collection.csv",
             "with what caches say in the plan",
         ),
     ),

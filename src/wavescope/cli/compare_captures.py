@@ -1,4 +1,4 @@
-"""`wavescope diff-att`: two captures of one kernel, by source line and by instruction."""
+"""`wavescope compare CAPTURE CAPTURE`: two captures of one kernel, by line and by instruction."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ EXIT_WORSE = 1
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_captures_argument(parser, "A, then B: folders or archives of captures", count=2)
+    add_captures_argument(parser, "the two captures: before, then after", count=2)
     parser.add_argument(
         "--fail-above",
         metavar="PERCENT",
         type=_percent,
-        help="exit with 1 when B takes so much more cycles per wave than A",
+        help="exit with code 1 when B takes this much more cycles per wave than A",
     )
     add_output_flags(parser)
     add_quiet_flag(parser)
@@ -33,7 +33,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def compared(paths: Sequence[str], *, quiet: bool) -> Result:
     """What changed from the first capture to the second."""
     if len(paths) != 2:
-        raise UsageError(f"two captures are compared, not {len(paths)}", hint="name A, then B")
+        raise UsageError(f"two captures are needed, not {len(paths)}", hint="wavescope compare A B")
     with Progress("comparing captures", quiet=quiet) as progress:
         return wavescope.compare_captures(*paths, progress=progress)
 
@@ -61,14 +61,14 @@ def _percent(text: str) -> float:
 
 
 COMMAND = Command(
-    "diff-att",
+    "compare",
     "Compare two thread-trace captures of one kernel: stall by kind, by source line and by aligned "
     "instructions, all in cycles per wave. docs/plan.md says how lines and instructions are "
     "matched.",
     (
-        Example("wavescope diff-att before/ after/", "what a change did to a kernel"),
-        Example("wavescope diff-att A B --table lines -n 0", "every line"),
-        Example("wavescope diff-att A B --fail-above 3", "for CI: exit code 1 when slower"),
+        Example("wavescope compare before/ after/", "what a change did to a kernel"),
+        Example("wavescope compare A B --table lines -n 0", "every line"),
+        Example("wavescope compare A B --fail-above 3", "for CI: exit code 1 when slower"),
     ),
     _add_arguments,
     _run,

@@ -1,4 +1,4 @@
-"""`wavescope diff-att` from the command line."""
+"""`wavescope compare` from the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wavescope capture-att` with a program in rocprofv3's place."""
+"""`wavescope capture` with a program in rocprofv3's place."""
 
 from __future__ import annotations
 

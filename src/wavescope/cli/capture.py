@@ -1,4 +1,4 @@
-"""`wavescope capture-att`: trace a kernel's instructions with rocprofv3 and analyse them."""
+"""`wavescope capture`: trace a kernel's instructions with rocprofv3 and analyse them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import wavescope
 from wavescope.cli.command import Command, Example
+from wavescope.cli.commands import command_of, entry_for
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputFormat,
@@ -27,27 +28,44 @@ _SIZE = re.compile(r"(\d{1,12})([KMG]?)(?:i?B)?|0x([0-9a-f]{1,10})", re.ASCII | 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "command", metavar="-- CMD", nargs=argparse.REMAINDER, help="the program to run"
+        "command",
+        metavar="-- CMD",
+        nargs=argparse.REMAINDER,
+        help="program to run, with its arguments; after --",
     )
-    add_kernel_flag(parser, "the kernels to trace", required=True)
+    add_kernel_flag(parser, "trace kernels whose name contains a match", required=True)
     parser.add_argument(
         "--iterations",
         metavar="N,...",
         default="1,3",
-        help="which launches of each kernel, counted from 1: 3-4 or 1,3 (default 1,3)",
-    )
-    parser.add_argument("--cu", metavar="N", type=int, default=1, help="compute unit (default 1)")
-    parser.add_argument(
-        "--se-mask", metavar="MASK", type=_mask, default=0xF, help="shader engines (default 0xf)"
+        help="launches of each kernel to trace, counted from 1: 3-4 or 1,3 (default 1,3)",
     )
     parser.add_argument(
-        "--simd", metavar="MASK", type=_mask, default=0xF, help="SIMDs of it (default 0xf)"
+        "--cu", metavar="N", type=int, default=1, help="compute unit to trace (default 1)"
     )
     parser.add_argument(
-        "--buffer", metavar="SIZE", type=_size, default=96 << 20, help="e.g. 96M (the default)"
+        "--se-mask",
+        metavar="MASK",
+        type=_mask,
+        default=0xF,
+        help="shader engines to trace (default 0xf)",
     )
     parser.add_argument(
-        "--decoder", metavar="DIR", type=Path, help="folder of librocprof-trace-decoder.so"
+        "--simd",
+        metavar="MASK",
+        type=_mask,
+        default=0xF,
+        help="SIMDs of the compute unit to trace (default 0xf)",
+    )
+    parser.add_argument(
+        "--buffer",
+        metavar="SIZE",
+        type=_size,
+        default=96 << 20,
+        help="trace buffer, such as 192M (default 96M)",
+    )
+    parser.add_argument(
+        "--decoder", metavar="DIR", type=Path, help="folder with librocprof-trace-decoder.so"
     )
     parser.add_argument(
         "-o",
@@ -55,13 +73,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=Path,
         default=Path("kernel_trace_output"),
-        help="where rocprofv3 writes (default kernel_trace_output)",
+        help="folder that rocprofv3 writes to (default kernel_trace_output)",
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="print the input file and the command, run nothing"
+        "--dry-run", action="store_true", help="only print the input file and the command"
     )
     parser.add_argument(
-        "--no-analysis", action="store_true", help="only capture; name the folders written"
+        "--no-analysis", action="store_true", help="only capture, and list the folders written"
     )
     add_force_flag(parser)
     add_output_flags(parser)
@@ -95,7 +113,8 @@ def _options(arguments: argparse.Namespace) -> wavescope.CaptureOptions:
         command = command[1:]
     if not command:
         raise UsageError(
-            "which program?", hint="wavescope capture-att --kernel REGEX -- python3 bench.py"
+            "no program to run was given",
+            hint="wavescope capture --kernel REGEX -- python3 bench.py",
         )
     return wavescope.CaptureOptions(
         command=command,
@@ -120,8 +139,6 @@ def _print_dry_run(result: Result, output: OutputOptions) -> None:
 
 def _analyse(folder: str, arguments: argparse.Namespace) -> int:
     """What `wavescope hotspots --plan` shows of the folder, in the format that was asked for."""
-    from wavescope.cli.commands import command_of, entry_for  # noqa: PLC0415  a command runs another
-
     line = [folder, "--plan"]
     if arguments.format or arguments.json:
         line += ["--format", "json" if arguments.json else arguments.format]
@@ -148,21 +165,21 @@ def _size(text: str) -> int:
 
 
 COMMAND = Command(
-    "capture-att",
+    "capture",
     "Trace the instructions of a kernel with rocprofv3 and show what stalls. Writes rocprofv3's "
     "input file, checks that rocprofv3 and the trace decoder are there, runs the program, finds "
     "the folder it wrote and analyses it. docs/plan.md explains the options.",
     (
         Example(
-            "wavescope capture-att --kernel pa_decode --iterations 3-4 -- python3 bench.py",
+            "wavescope capture --kernel pa_decode --iterations 3-4 -- python3 bench.py",
             "the third and fourth launch of a kernel",
         ),
         Example(
-            "wavescope capture-att --kernel gemm --se-mask 0x11111111 --buffer 192M -- ./app",
+            "wavescope capture --kernel gemm --se-mask 0x11111111 --buffer 192M -- ./app",
             "more shader engines, for kernels with few waves",
         ),
         Example(
-            "wavescope capture-att --kernel gemm --dry-run -- ./app",
+            "wavescope capture --kernel gemm --dry-run -- ./app",
             "show the input file and the command",
         ),
     ),
