@@ -8,9 +8,8 @@ from itertools import takewhile
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from wavescope.analyze.compare.comparison import CompareOptions
-from wavescope.analyze.compare.comparison import compare as compared
-from wavescope.analyze.compare.overhead_table import overhead_result
+from wavescope.analyze.compare import CompareOptions, overhead_result
+from wavescope.analyze.compare import compare as compared
 from wavescope.analyze.page import ReportOptions, report_of, trends
 from wavescope.api.opened import (
     PathLike,

@@ -59,7 +59,8 @@ def findings(
     **where: Unpack[Where],
 ) -> list[Finding]:
     """What is worth changing, the gravest first, each with its numbers, SQL and next step."""
-    return findings_result(trace, thresholds, only=only, selection=selection, **where).findings
+    result = findings_result(trace, thresholds, only=only, selection=selection, **where)
+    return list(result.findings)
 
 
 find = findings

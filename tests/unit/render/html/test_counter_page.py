@@ -27,13 +27,15 @@ def a_result() -> Result:
         ("2.1.0", "L2 BW", 1234.5, 12.5, "GB/s", "l2_bandwidth", None),
         ("2.1.1", "Time", 2e6, None, "ns", "kernel_time", "N/A: it has no peak"),
     ]
-    result = Result("Counter analysis", facts={"path": "<here>", "chip": "gfx942", "time_ns": 2e6})
-    result.tables = [
-        ResultTable("2.1", "2.1 Speed of Light", COLUMNS, rows),
-        ResultTable("3.1", "3.1 Memory Chart", COLUMNS, rows[:1]),
-    ]
-    result.findings = [Finding("counters.x", Severity.WARNING, "short <b>", "because")]
-    return result
+    return Result(
+        "Counter analysis",
+        [
+            ResultTable("2.1", "2.1 Speed of Light", COLUMNS, rows),
+            ResultTable("3.1", "3.1 Memory Chart", COLUMNS, rows[:1]),
+        ],
+        [Finding("counters.x", Severity.WARNING, "short <b>", "because")],
+        {"path": "<here>", "chip": "gfx942", "time_ns": 2e6},
+    )
 
 
 def text_of(numbers: NumberStyle) -> str:
