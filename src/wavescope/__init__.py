@@ -122,6 +122,10 @@ if TYPE_CHECKING:
         chips,
         occupancy,
     )
+    from wavescope.api.opened import (
+        open,  # noqa: A004
+        select,
+    )
     from wavescope.api.overhead import (
         overhead,
     )
@@ -149,10 +153,6 @@ if TYPE_CHECKING:
         findings,
         findings_result,
         summary,
-    )
-    from wavescope.api.traces import (
-        open,  # noqa: A004
-        select,
     )
     from wavescope.api.traffic import (
         traffic,
@@ -388,7 +388,7 @@ _HOMES = {
     "metric_sets": "wavescope.api.counter_collection",
     "metrics": "wavescope.api.counters",
     "occupancy": "wavescope.api.occupancy",
-    "open": "wavescope.api.traces",
+    "open": "wavescope.api.opened",
     "overhead": "wavescope.api.overhead",
     "pause_process": "wavescope.api.recording",
     "phases": "wavescope.api.phases",
@@ -406,7 +406,7 @@ _HOMES = {
     "roofline": "wavescope.api.counters",
     "run_dormant": "wavescope.api.recording",
     "runtimes": "wavescope.api.machine",
-    "select": "wavescope.api.traces",
+    "select": "wavescope.api.opened",
     "snapshot": "wavescope.api.recording",
     "softgpu_command": "wavescope.api.machine",
     "softgpu_environment": "wavescope.api.machine",

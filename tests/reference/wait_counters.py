@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.analyze.capture.counter_model import DRAINED, CounterProgram, Dependencies
-from wavescope.analyze.capture.counter_rules import (
+from wavescope.analyze.capture.wait_counter_rules import (
     COUNTERS,
     CounterAction,
     CounterRules,
     shared_groups,
 )
+from wavescope.analyze.capture.wait_counters import DRAINED, CounterProgram, Dependencies
 from wavescope.model.capture import Integers, Rows
 
 _GROUPS = 2

@@ -11,8 +11,7 @@ from wavescope.formats import Exporter, ExportOptions, exporter_for, open_source
 from wavescope.formats.files import replaced
 from wavescope.model.notes import Notes
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
-from wavescope.model.selected_source import SelectedSource, selected_source
-from wavescope.model.selection import Selection
+from wavescope.model.selection import SelectedSource, Selection, selected_source
 from wavescope.units import count_text
 
 OWN_FORMAT = "wavescope"

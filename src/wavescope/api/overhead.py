@@ -79,8 +79,8 @@ def _trace_facts(path: Path) -> TraceFacts:
 
 def _write_page(result: Result, path: Path, *, force: bool) -> None:
     from wavescope.formats.files import replaced  # noqa: PLC0415
-    from wavescope.render.html.overhead_page import overhead_page  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415
+    from wavescope.render.html.results import overhead_page  # noqa: PLC0415
 
     with (
         replaced(path, [], force=force) as temporary,

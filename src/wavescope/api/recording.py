@@ -216,7 +216,7 @@ def _counts(trace: Trace) -> dict[str, Value]:
 
 
 def _first_tables(trace: Trace) -> list[ResultTable]:
-    from wavescope.analyze.overview import marker_list  # noqa: PLC0415
+    from wavescope.analyze.contents import marker_list  # noqa: PLC0415
     from wavescope.analyze.summary import (  # noqa: PLC0415
         KernelSummaryOptions,
         kernel_summary,

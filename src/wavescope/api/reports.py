@@ -28,13 +28,10 @@ from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
+from wavescope.render.html.comparison_page import ComparedTrace, comparison_page
 from wavescope.render.html.page import Page, write_page
-from wavescope.render.trace_page import (
-    ComparedTrace,
-    comparison_page,
-    report_page,
-    with_results,
-)
+from wavescope.render.html.results import with_results
+from wavescope.render.html.trace_page import report_page
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

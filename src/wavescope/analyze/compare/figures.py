@@ -18,8 +18,7 @@ from wavescope.analyze.compare.operators import (
     op_operators,
     op_sequence,
 )
-from wavescope.analyze.ops.categories import op_categories
-from wavescope.analyze.ops.op_labels import op_labels
+from wavescope.analyze.ops.op_labels import op_categories, op_labels
 from wavescope.analyze.phases import PhaseAssignment, phases_of
 from wavescope.analyze.steps import StepOptions, Steps, steps_of
 from wavescope.arrays import Array

@@ -15,11 +15,13 @@ import numpy as np
 from wavescope.analyze.compare.effects import (
     Effect,
     TestOptions,
+    Verdict,
     effect_between,
+    holm,
     paired_effect,
     pairs_needed,
+    verdict_of,
 )
-from wavescope.analyze.compare.verdict import Verdict, holm, verdict_of
 from wavescope.errors import UsageError
 from wavescope.model.overhead_runs import BASELINE, WALL, MetricKind, OverheadRuns
 from wavescope.model.result import (

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.ops.categories import meaning_of_label
-from wavescope.analyze.ops.op_labels import op_labels
+from wavescope.analyze.ops.op_labels import meaning_of_label, op_labels
 from wavescope.analyze.phases.paths import NO_PATH, PathTree
 from wavescope.arrays.coded_columns import code_counts
 from wavescope.arrays.distinct_values import index_type

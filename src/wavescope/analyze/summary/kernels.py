@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.ops.categories import meaning_of_label
-from wavescope.analyze.ops.op_labels import OpLabels, op_labels
+from wavescope.analyze.ops.op_labels import OpLabels, meaning_of_label, op_labels
 from wavescope.arrays import Array
 from wavescope.arrays.distinct_values import distinct, index_type, paired
 from wavescope.arrays.group_statistics import GroupStatistics, group_statistics

@@ -33,7 +33,7 @@ from wavescope.formats.chrome.links import (
 )
 from wavescope.model.columns import UNKNOWN, Table
 from wavescope.model.source import Batch, TraceSource
-from wavescope.model.time_sample import TimeSample
+from wavescope.model.time_order import TimeSample
 
 POINT_COLUMNS: list[tuple[str, type[np.generic]]] = [
     ("id", np.int64),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.analyze.markers.ranges import Basis
+from wavescope.analyze.markers import Basis
 from wavescope.analyze.phases.marked import MarkedPhases, marked_phases
 from wavescope.analyze.phases.paths import DEEPEST, PhaseScope
 
