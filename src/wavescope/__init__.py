@@ -192,12 +192,10 @@ if TYPE_CHECKING:
         range,  # noqa: A004
         resume,
     )
-    from wavescope.model.input_kind import (
-        InputKind,
-    )
     from wavescope.model.overhead_runs import (
         MetricKind,
     )
+    from wavescope.model.paths import InputKind
     from wavescope.model.result import (
         Finding,
         Result,
@@ -333,7 +331,7 @@ _HOMES = {
     "GapOptions": "wavescope.analyze.summary",
     "HotspotOptions": "wavescope.analyze.capture",
     "Importer": "wavescope.formats",
-    "InputKind": "wavescope.model.input_kind",
+    "InputKind": "wavescope.model.paths",
     "KernelNaming": "wavescope.analyze.summary",
     "KernelSummaryOptions": "wavescope.analyze.summary",
     "MetricKind": "wavescope.model.overhead_runs",

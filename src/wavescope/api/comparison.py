@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from wavescope.analyze import compare as comparing
 from wavescope.analyze.compare import CheckOptions, CompareOptions
-from wavescope.api.opened import PathLike, Where, opened, selection_of, with_notes
+from wavescope.api.opened import Where, opened, selection_of, with_notes
 from wavescope.errors import UsageError
+from wavescope.model.paths import PathLike
 from wavescope.model.result import Finding, Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from wavescope.analyze.contents import kernel_list, marker_list, overview
 from wavescope.analyze.ops.coverage import coverage
-from wavescope.api.opened import PathLike, opened
+from wavescope.api.opened import opened
+from wavescope.model.paths import PathLike
 from wavescope.model.result import Result, ResultColumn, Unit, table_of
 from wavescope.model.trace import Trace
 

@@ -18,7 +18,6 @@ from wavescope.analyze.counters.profile_plan import (
     sets_result,
     wants_pc_samples,
 )
-from wavescope.api.opened import PathLike
 from wavescope.collect.capture import find_rocprofv3
 from wavescope.collect.ceilings import (
     CeilingOptions,
@@ -55,6 +54,7 @@ from wavescope.formats.counters import read_workload, write_counter_csv
 from wavescope.formats.counters.torch_operators import passes_with_operators, write_consolidated
 from wavescope.formats.files import replaced, require_free
 from wavescope.model.counters import CounterPass
+from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.result import Result
 from wavescope.model.workload_layout import CEILINGS_FILE, JOINED_FILE, SYSTEM_FILE

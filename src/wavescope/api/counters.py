@@ -44,13 +44,14 @@ from wavescope.analyze.counters.workload_tables import (
     of_operators,
     operators_result,
 )
-from wavescope.api.opened import PathLike, paths_of
+from wavescope.api.opened import paths_of
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.formats.counters import read_workload
 from wavescope.formats.counters.torch_operators import dispatch_operators
 from wavescope.formats.files import replaced, require_free
 from wavescope.formats.toml_rules import read_rules
 from wavescope.model.counters import CounterTable
+from wavescope.model.paths import PathLike
 from wavescope.model.result import Result
 from wavescope.render.counters.counter_page import CounterWords, counter_page
 from wavescope.render.counters.memory_chart import (

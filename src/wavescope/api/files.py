@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from wavescope.api.opened import PathLike
 from wavescope.errors import UsageError
 from wavescope.formats import Exporter, ExportOptions, exporter_for, open_source
 from wavescope.formats.files import replaced
 from wavescope.model.notes import Notes
+from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.selection import SelectedSource, Selection, selected_source
 from wavescope.units import count_text

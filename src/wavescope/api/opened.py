@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from wavescope.errors import UsageError
 from wavescope.formats import open_trace
+from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _NO_OPS_LEFT = "no op is left by the filters: `wavescope info` shows what the trace holds"
 _NO_OPS = "there are no GPU ops in the trace: `wavescope info` shows what it holds"
-PathLike = str | os.PathLike[str]
 
 
 class Where(TypedDict, total=False):

@@ -12,7 +12,7 @@ from wavescope.model.overhead_runs import ArmRun, TraceFacts
 from wavescope.model.result import Result
 
 if TYPE_CHECKING:
-    from wavescope.api.opened import PathLike
+    from wavescope.model.paths import PathLike
 
 HearRun = Callable[[ArmRun, int, int], None]
 """Called after each run with the run, how many are done, and how many there are."""

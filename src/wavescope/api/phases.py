@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wavescope.api.opened import PathLike, Where, opened, with_notes
+from wavescope.api.opened import Where, opened, with_notes
+from wavescope.model.paths import PathLike
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wavescope.analyze.summary import SummaryOptions, summarize
-from wavescope.api.opened import PathLike, Where, opened, selection_of, with_selection
+from wavescope.api.opened import Where, opened, selection_of, with_selection
+from wavescope.model.paths import PathLike
 from wavescope.model.result import Finding, Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from wavescope.cli.options import FOR_PEOPLE, OutputFormat, OutputOptions
 from wavescope.cli.terminal import data_stream, say, terminal_width, wants_color
 from wavescope.errors import UsageError
+from wavescope.model.paths import bytes_at
 from wavescope.model.result import Result, ResultTable
 from wavescope.render.results.csv_rows import write_csv
 from wavescope.render.results.markdown import write_markdown
@@ -82,7 +83,7 @@ def tell_written(path: Path, format_name: str, arguments: argparse.Namespace) ->
     if arguments.json:
         print_json(
             Result("Written").with_facts(
-                {"path": str(path), "format": format_name, "size_bytes": size_of(path)}
+                {"path": str(path), "format": format_name, "size_bytes": bytes_at(path)}
             )
         )
     if not arguments.quiet:
@@ -91,16 +92,9 @@ def tell_written(path: Path, format_name: str, arguments: argparse.Namespace) ->
 
 def tell_file(path: Path, format_name: str) -> None:
     """Name the file on standard error with the next step."""
-    say(f"wrote {path} ({format_name}, {bytes_text(size_of(path))})")
+    say(f"wrote {path} ({format_name}, {bytes_text(bytes_at(path))})")
     if format_name in _NEXT:
         say(f"next: {_NEXT[format_name].format(path=shlex.quote(str(path)))}")
-
-
-def size_of(path: Path) -> int:
-    """Bytes of a file, or of all files in a folder."""
-    if path.is_dir():
-        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    return path.stat().st_size
 
 
 def _chosen(result: Result, options: OutputOptions) -> list[ResultTable]:

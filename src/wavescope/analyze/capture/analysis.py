@@ -137,11 +137,6 @@ class CaptureAnalysis:
         return int(self.instructions.latency.sum() + self.instructions.idle.sum())
 
 
-def percent_of(part: float, whole: float) -> float | None:
-    """`part` as percent of `whole`, None where there is no whole."""
-    return 100 * part / whole if whole else None
-
-
 def first_rows(
     name: str, title: str, columns: Sequence[ColumnOf[int]], ranked: Sequence[int], most: int
 ) -> ResultTable:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wavescope.analyze.capture.analysis import CaptureAnalysis, percent_of
+from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.instruction_kinds import CODE_OF, KINDS, WAIT_KINDS, Kind
 from wavescope.analyze.capture.stall_types import main_type
 from wavescope.analyze.capture.wait_counter_rules import CounterRules
@@ -30,6 +30,7 @@ from wavescope.model.result import (
     Value,
     table_of,
 )
+from wavescope.units import percent_of
 
 _WAVES = 64
 """Waves compared at a time: their lists shall not double the memory of the trace."""
@@ -175,7 +176,7 @@ def _facts(analysis: CaptureAnalysis) -> dict[str, Value]:
         "shader_engine_count": _distinct(
             capture.waves.shader_engine, capture.occupancy.shader_engine
         ),
-        "stall_with_source_percent": 100 * mapped / stall if stall else None,
+        "stall_with_source_percent": percent_of(mapped, stall),
         "format_version": capture.facts.format_version or None,
         "toolchain": _toolchain(analysis),
         "is_partial": capture.is_partial,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows, percent_of
+from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows
 from wavescope.analyze.capture.coverage import capture_coverage
 from wavescope.analyze.capture.source_lines import (
     NO_SOURCE,
@@ -36,6 +36,7 @@ from wavescope.model.result import (
     Value,
     table_of,
 )
+from wavescope.units import percent_of
 
 _MOST_WAITS = 50
 _NOT_SAMPLED = frozenset({"idle", "hits", "stall_per_hit"})

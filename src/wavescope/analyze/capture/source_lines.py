@@ -17,10 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows, percent_of
+from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows
 from wavescope.analyze.capture.instruction_kinds import KINDS, Kind
 from wavescope.model.capture import Codes, Frame, Instructions, Integers, SourceFile
 from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, table_of
+from wavescope.units import percent_of
 
 NO_SOURCE = Frame("", 0)
 """Stands for instructions that no source line is known for."""

@@ -17,6 +17,7 @@ from wavescope.analyze.compare.renames import Rename
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.arrays.intervals import Times
 from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, Value, table_of
+from wavescope.units import percent_of
 
 NOTHING = Figures()
 
@@ -275,7 +276,7 @@ def _rows(comparison: Comparison, most: int) -> list[tuple[Value, ...]]:
                 part.new.total_ns,
                 part.delta_ns,
                 running,
-                _percent_of(part.delta_ns, base.span_ns),
+                percent_of(part.delta_ns, base.span_ns),
                 part.base.calls,
                 part.new.calls,
             )
@@ -285,15 +286,11 @@ def _rows(comparison: Comparison, most: int) -> list[tuple[Value, ...]]:
         (IDLE_ROW, base.idle_ns, new.idle_ns),
     ):
         running += after - before
-        share = _percent_of(after - before, base.span_ns)
+        share = percent_of(after - before, base.span_ns)
         rows.append((name, before, after, after - before, running, share, None, None))
     assert running == new.span_ns
     rows.append((NEW_ROW, None, new.span_ns, None, running, None, None, None))
     return rows
-
-
-def _percent_of(part_ns: int, whole_ns: int) -> float | None:
-    return 100 * part_ns / whole_ns if whole_ns else None
 
 
 def _folded(parts: Sequence[Difference], most: int) -> list[Difference]:

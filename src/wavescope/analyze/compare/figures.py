@@ -31,6 +31,7 @@ from wavescope.model.result import Finding, Severity
 from wavescope.model.trace import Trace, TraceTable
 from wavescope.names.kernel_meaning import CategoryRules
 from wavescope.names.kernel_names import short_name
+from wavescope.units import percent_of
 
 MOST_POINTS = 1.0
 """Percentage points by which coverage may differ before it matters."""
@@ -43,7 +44,7 @@ def coverage_percent(trace: Trace) -> float | None:
         return None
     coverage.load("seen", "timed")
     seen, timed = (int(np.maximum(coverage[name], 0).sum()) for name in ("seen", "timed"))
-    return 100 * timed / seen if seen else None
+    return percent_of(timed, seen)
 
 
 def coverage_findings(shares: Sequence[float | None]) -> list[Finding]:

@@ -29,6 +29,7 @@ from wavescope.names.kernel_meaning import (
     meaning_of,
 )
 from wavescope.names.kernel_names import short_name
+from wavescope.units import percent_of
 
 NO_NAME = "(no name)"
 
@@ -172,7 +173,7 @@ def categories(trace: Trace, rules: CategoryRules | None = None) -> Result:
     totals = group_sums(codes, durations, len(found.labels))
     whole = sum(totals)
     rows: list[tuple[Value, ...]] = [
-        (label, count, total, 100 * total / whole if whole else None, total / count)
+        (label, count, total, percent_of(total, whole), total / count)
         for label, count, total in zip(found.labels, counts, totals, strict=True)
         if count
     ]
@@ -181,5 +182,5 @@ def categories(trace: Trace, rules: CategoryRules | None = None) -> Result:
     return Result(
         "Categories",
         [ResultTable("categories", "Categories", _COLUMNS, [rows[index] for index in order])],
-        facts={"other_percent": 100 * other / whole if whole else None},
+        facts={"other_percent": percent_of(other, whole)},
     )

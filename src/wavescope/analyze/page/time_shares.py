@@ -16,6 +16,7 @@ from wavescope.arrays.distinct_values import distinct
 from wavescope.arrays.group_statistics import group_sums
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
 from wavescope.names.kernel_meaning import COMMUNICATION
+from wavescope.units import percent_of
 
 __all__ = ["OUTSIDE", "REST", "phase_colouring"]
 
@@ -137,7 +138,7 @@ def _phase(label: str, counts: Sums, totals: Sums, named: NamedOps, top: int) ->
             named.names[i],
             int(counts[i]),
             int(totals[i]) / int(counts[i]),
-            100 * int(totals[i]) / compute_ns if compute_ns else None,
+            percent_of(int(totals[i]), compute_ns),
             named.meanings[i].note or None,
         )
         for rank, i in enumerate(compute[:top], 1)

@@ -41,6 +41,7 @@ from wavescope.model.result import (
 from wavescope.model.selection import compiled
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_meaning import CategoryRules
+from wavescope.units import percent_of
 
 MUCH_UNCLASSIFIED_PERCENT = 20.0
 BY_STRUCTURE = "by names and structure, no markers used"
@@ -216,7 +217,7 @@ _MARKED_COLUMNS: tuple[ColumnOf[_Phase], ...] = (
         lambda row: row.facts.gpu_time_ns
     ),
     ResultColumn("gpu_percent", "GPU %", Unit.PERCENT, "GPU time / GPU time of all ops").of(
-        lambda row: 100 * row.facts.gpu_time_ns / row.whole_ns if row.whole_ns else None
+        lambda row: percent_of(row.facts.gpu_time_ns, row.whole_ns)
     ),
     ResultColumn("own_op_count", "Own ops", Unit.COUNT, "ops in no range nested deeper").of(
         lambda row: row.facts.own_op_count
@@ -321,7 +322,7 @@ _FOUND_COLUMNS: tuple[ColumnOf[_FoundRow], ...] = (
         lambda row: row.gpu_time_ns
     ),
     ResultColumn("gpu_percent", "GPU %", Unit.PERCENT, "GPU time / that of all phases added up").of(
-        lambda row: 100 * row.gpu_time_ns / row.whole_ns if row.whole_ns else None
+        lambda row: percent_of(row.gpu_time_ns, row.whole_ns)
     ),
     ResultColumn(
         "confidence", "Confidence", Unit.PERCENT, "how likely that is right, on average"

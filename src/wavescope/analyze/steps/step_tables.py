@@ -26,7 +26,7 @@ from wavescope.model.result import (
     table_of,
 )
 from wavescope.model.trace import Trace
-from wavescope.units import count_text, duration_text
+from wavescope.units import count_text, duration_text, percent_of
 
 SLOW_STEPS_PERCENT = 5.0
 """Slow steps are reported when they cost this share of the time of all steps of their kind."""
@@ -159,7 +159,7 @@ _KIND_COLUMNS: tuple[ColumnOf[_Kind], ...] = (
         lambda row: nearest_rank(row.times.busy_ns, 95)
     ),
     ResultColumn("busy_percent", "Busy %", Unit.PERCENT, "median busy / median start to start").of(
-        lambda row: 100 * row.busy_ns / row.median_ns if row.median_ns else None
+        lambda row: percent_of(row.busy_ns, row.median_ns or 0)
     ),
     ResultColumn(
         "outliers", "Outliers", Unit.COUNT, "steps that take much longer than the median"

@@ -12,12 +12,7 @@ from dataclasses import dataclass
 from wavescope.analyze.ops.gaps import Gap, GapBin, GpuGaps, gpu_gaps, largest_gaps
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.analyze.ops.op_labels import short_op_name
-from wavescope.analyze.ops.utilization import (
-    GpuUtilization,
-    QueueUtilization,
-    gpu_utilizations,
-    percent_of,
-)
+from wavescope.analyze.ops.utilization import GpuUtilization, QueueUtilization, gpu_utilizations
 from wavescope.analyze.quick_findings import (
     DEFAULT_THRESHOLDS,
     exposed_communication,
@@ -34,7 +29,7 @@ from wavescope.model.result import (
     table_of,
 )
 from wavescope.model.trace import Trace
-from wavescope.units import duration_text
+from wavescope.units import duration_text, percent_of
 
 
 @dataclass(frozen=True)

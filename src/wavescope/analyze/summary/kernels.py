@@ -24,6 +24,7 @@ from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Valu
 from wavescope.model.trace import Trace, TraceTable
 from wavescope.names.kernel_meaning import CategoryRules
 from wavescope.names.kernel_names import NamedKernel, NameRules, short_name
+from wavescope.units import percent_of
 
 
 class KernelNaming(str, enum.Enum):
@@ -203,7 +204,7 @@ def statistics_rows(
 ) -> list[tuple[int, tuple[Value, ...]]]:
     """For each group its calls and `STATISTICS_COLUMNS`; `wholes` are what is 100 % for it."""
     return [
-        (count, (total, 100 * total / whole if whole else None, mean, *rest))
+        (count, (total, percent_of(total, whole), mean, *rest))
         for count, total, whole, mean, *rest in zip(
             statistics.counts.tolist(),
             statistics.totals,
