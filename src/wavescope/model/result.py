@@ -18,6 +18,7 @@ RESULT_SCHEMA = "wavescope.result/1"
 
 Value = str | int | float | bool | None
 _Item = TypeVar("_Item")
+_Item_contra = TypeVar("_Item_contra", contravariant=True)
 
 
 class Unit(str, enum.Enum):
@@ -47,11 +48,11 @@ class ResultColumn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ColumnOf(Generic[_Item]):
+class ColumnOf(Generic[_Item_contra]):
     """A column and how an item's value in it is found: neither is matched by position."""
 
     column: ResultColumn
-    value: Callable[[_Item], Value]
+    value: Callable[[_Item_contra], Value]
 
 
 @dataclass(frozen=True)
