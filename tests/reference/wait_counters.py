@@ -17,7 +17,7 @@ _GROUPS = 2
 
 
 def find_dependencies(program: CounterProgram, row: Rows, offsets: Integers) -> Dependencies:
-    """What `counter_model.find_dependencies` finds."""
+    """What `wait_counters.find_dependencies` finds."""
     inside = (row >= 0) & (row < len(program.action_of_row))
     numbers = np.where(inside, program.action_of_row[np.where(inside, row, 0)], -1)
     events = np.flatnonzero(numbers >= 0)

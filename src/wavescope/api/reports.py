@@ -12,8 +12,8 @@ from wavescope.analyze.compare import CompareOptions, overhead_result
 from wavescope.analyze.compare import compare as compared
 from wavescope.analyze.page import ReportOptions, report_of, trends
 from wavescope.api.opened import Where, opened, paths_of, selection_of, tell_shortcomings
+from wavescope.collect.overhead import SCHEMA as RUNS_SCHEMA
 from wavescope.collect.overhead import load_runs
-from wavescope.collect.overhead.file import SCHEMA as RUNS_SCHEMA
 from wavescope.errors import UsageError
 from wavescope.formats.files import replaced, require_free
 from wavescope.formats.results import json_document, load_result

@@ -1,4 +1,4 @@
-"""The counter model gives the decoder's dependency lists, and the chip's where the decoder errs."""
+"""The wait counters give the decoder's dependency lists, and the chip's where the decoder errs."""
 
 from __future__ import annotations
 
