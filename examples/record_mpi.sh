@@ -6,4 +6,4 @@ ranks=${1:?usage: record_mpi.sh RANKS PROGRAM [ARGUMENTS]}
 shift
 
 wavescope trace -o job.db mpirun -n "$ranks" "$@"
-wavescope analyze-trace job.db
+wavescope findings job.db

@@ -9,4 +9,4 @@ set -euo pipefail
 
 srun wavescope trace -q -o "rank_%rank%.db" "$@"
 wavescope merge rank_*.db -o job.db
-wavescope analyze-trace job.db
+wavescope findings job.db

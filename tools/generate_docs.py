@@ -50,7 +50,7 @@ COMMANDS_INTRODUCTION = """Data goes to standard output, talk to standard error.
 INPUTS_INTRODUCTION = """## What the input is decides
 
 Whether a path is a trace (a file or folder of any [known format](formats.md)), a capture of a
-kernel (a folder or archive, [thread trace](thread-trace.md)) or a folder of counters
+kernel (a folder or archive, [captures](captures.md)) or a folder of counters
 ([metrics](metrics.md)) is told by its content. `wavescope PATH` alone shows what it holds, and the
 commands of this table take each of them with options of its own: `wavescope report PATH --help`
 shows those for that path.

@@ -1,4 +1,4 @@
-"""The commands of the examples' scripts and of docs/engines.md exist with their options."""
+"""The commands that pages and the examples' scripts show exist with their options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from wavescope.errors import UsageError
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "examples").glob("*.sh"))
 ENGINES = ROOT / "docs" / "engines.md"
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SHELLS = {"", "sh", "console"}
+COMMAND_LINE = re.compile(
+    r"""^(?:    )?(?:\$ )?((?:\w+ -n \d+ )?wavescope (?:[^"\n]|"[^"]*")*)$""", re.MULTILINE
+)
 
 
 def wavescope_commands(script: str) -> Iterator[list[str]]:
@@ -99,6 +105,40 @@ def test_servers_are_recorded_between_start_and_stop() -> None:
         commands = list(wavescope_commands((ROOT / "examples" / f"{name}.sh").read_text()))
         assert [command[0] for command in commands][:3] == ["trace", "resume", "pause"]
         assert "--start-paused" in commands[0]
+
+
+def shown_commands(page: Path) -> list[list[str]]:
+    """The arguments of each command line in the blocks of a page, fenced or indented."""
+    text = page.read_text(encoding="utf-8")
+    fenced = [block for kind, block in BLOCK.findall(text) if kind in SHELLS]
+    indented = re.findall(r"^    .*$", BLOCK.sub("", text), re.M)
+    lines = COMMAND_LINE.findall("\n".join([*fenced, *indented]).replace("\\\n", " "))
+    return [command for line in lines for command in wavescope_commands(line.replace("\n", " "))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_show_commands_that_exist_by_their_present_names(page: Path) -> None:
+    for command in shown_commands(page):
+        require_valid(command)
+        # The reference shows examples of its own, in the words of each command's help.
+        name, _ = split_name(command)
+        assert page.name == "commands.md" or name == entry_for(name).name
+
+
+def test_commands_are_found_in_every_kind_of_block(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```\nwavescope info a.db  # a word\n```\n"
+        "```sh\nmpirun -n 4 wavescope trace \\\n    -o b.db ./app\n```\n"
+        "```python\nwavescope.open\n```\n"
+        "    $ wavescope steps c.db\n"
+    )
+
+    assert shown_commands(page) == [
+        ["info", "a.db"],
+        ["trace", "-o", "b.db", "./app"],
+        ["steps", "c.db"],
+    ]
 
 
 def test_the_page_on_engines_shows_commands_that_exist() -> None:

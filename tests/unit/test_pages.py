@@ -8,11 +8,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+import wavescope
 from wavescope.cli.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)]*))?\)")
+FOR_DEVELOPERS = {"ARCHITECTURE.md", "CONTRIBUTING.md"}
+FOR_USERS = [page for page in PAGES if page.name not in FOR_DEVELOPERS]
 
 
 def headings(page: Path) -> set[str]:
@@ -33,6 +36,23 @@ def test_links_lead_to_pages_and_headings_that_are_there(page: Path) -> None:
     assert broken == []
 
 
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached: set[Path] = set()
+    ahead = [ROOT / "README.md"]
+    while ahead:
+        page = ahead.pop()
+        if page.suffix == ".md" and page not in reached:
+            reached.add(page)
+            links = LINK.findall(page.read_text(encoding="utf-8"))
+            ahead += [
+                (page.parent / target).resolve()
+                for target, _ in links
+                if target and "://" not in target
+            ]
+
+    assert [page.name for page in PAGES if page not in reached] == []
+
+
 def test_the_reference_lists_every_command_once() -> None:
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| \[`(.*?)`\]", page, re.M)
@@ -51,6 +71,26 @@ def test_the_readme_is_short_and_shows_only_commands_that_are_there() -> None:
     assert shown <= names
 
 
+@pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: page.name)
+def test_pages_for_users_name_no_module_behind_the_package(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    packages = {path.name for path in (ROOT / "src" / "wavescope").iterdir() if path.is_dir()}
+    # A function may be called as a package is: `wavescope.names(...)` is no path.
+    dotted = re.findall(r"\bwavescope\.(\w+)\.\w", text)
+
+    assert [name for name in dotted if name in packages] == []
+    assert "src/wavescope" not in text
+
+
+def test_the_page_on_python_lists_every_public_name_once() -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| (`.*?) \|", page, re.M)
+    listed = [name for cell in cells for name in re.findall(r"`(\w+)(?:\(.*?\))?`", cell)]
+    earlier = re.findall(r"`(\w+)` is its earlier name", page)
+
+    assert sorted(listed + earlier) == sorted(wavescope.__all__)
+
+
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/install.md"])
 def test_make_has_every_target_that_pages_tell_of(page: str) -> None:
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
@@ -58,6 +98,16 @@ def test_make_has_every_target_that_pages_tell_of(page: str) -> None:
 
     assert told
     assert set(told) <= set(targets)
+
+
+def test_contributors_are_sent_to_files_that_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    package = ROOT / "src" / "wavescope"
+    named = [name for name in re.findall(r"`([\w.]+/[\w./]*)`", text) if "NAME" not in name]
+
+    assert len(named) > 20
+    folders = (ROOT, ROOT / "src", package)
+    assert [name for name in named if not any((each / name).exists() for each in folders)] == []
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ COMMAND = Command(
     "hotspots",
     "Show where a kernel stalls, from a thread-trace (ATT) capture: by type of stall, by "
     "instruction and by source line, once where the stall shows and once charged to the memory "
-    "operation that each wait waited for. docs/thread-trace.md defines every number.",
+    "operation that each wait waited for. docs/captures.md defines every number.",
     (
         Example("wavescope hotspots ui_output_agent_1_dispatch_3", "the 15 worst of each"),
         Example(

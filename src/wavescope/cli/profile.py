@@ -192,7 +192,7 @@ COMMAND = Command(
     "profile",
     "Collect hardware counters of a program's kernels with rocprofv3, in as few runs as the "
     "hardware allows, for `wavescope analyze`. What is collected stays: another -b adds to "
-    "it, --resume goes on after an interruption. docs/profile.md tells more.",
+    "it, --resume goes on after an interruption. docs/collecting-counters.md tells more.",
     (
         Example("wavescope profile -n vcopy -- ./vcopy -n 1048576", "all metrics"),
         Example(

@@ -2,7 +2,7 @@
 
 Two sets of rules: `HARDWARE` says what the chip counts, `DECODER` what the trace decoder counts
 when it writes the dependency lists of wave files. The decoder passes over s_buffer_load, images,
-waits spelled as one number and the second half of paired waits; docs/thread-trace.md lists it.
+waits spelled as one number and the second half of paired waits; docs/captures.md lists it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Results for programs: CSV, one table at a time, and JSON, one line of UTF-8 whatever names hold."""
+"""Results for programs: tables as CSV, results as JSON in one line of UTF-8.
+
+The standard library's CSV writer leaves a lone carriage return unquoted when lines end with a
+newline, which its own reader then takes for a line end; names in traces may hold one.
+"""
 
 from __future__ import annotations
 
