@@ -14,7 +14,7 @@ from wavescope.cli.terminal import data_stream, say, terminal_width, wants_color
 from wavescope.errors import UsageError
 from wavescope.model.paths import bytes_at
 from wavescope.model.result import Result, ResultTable
-from wavescope.render.results.data_text import write_csv
+from wavescope.render.results.csv_rows import write_csv
 from wavescope.render.results.markdown import write_markdown
 from wavescope.render.results.text import TextStyle, write_text
 from wavescope.units import bytes_text
@@ -42,7 +42,7 @@ def print_result(result: Result, options: OutputOptions) -> None:
 
 def print_json(result: Result) -> None:
     """Print all of `result` as JSON."""
-    from wavescope.render.results.data_text import write_json  # noqa: PLC0415  orjson, for --json only
+    from wavescope.render.results.json_text import write_json  # noqa: PLC0415  orjson, for --json only
 
     write_json(result, stdout_bytes())
 

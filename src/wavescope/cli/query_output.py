@@ -13,7 +13,7 @@ from wavescope.model.result import Result, ResultColumn, ResultTable
 from wavescope.render.cells.columns import FormattedColumn
 from wavescope.render.cells.escape import visible
 from wavescope.render.cells.layout import layout_table
-from wavescope.render.results.data_text import write_rows
+from wavescope.render.results.csv_rows import write_rows
 from wavescope.render.results.markdown import table_head, table_row
 from wavescope.render.results.text import left_out_note
 
@@ -37,7 +37,7 @@ def write_query(names: Sequence[str], rows: Iterable[SqlRow], format: OutputForm
 
 
 def _write_json(names: Sequence[str], rows: Iterable[SqlRow]) -> None:
-    from wavescope.render.results.data_text import write_json_rows  # noqa: PLC0415  orjson, for --json only
+    from wavescope.render.results.json_text import write_json_rows  # noqa: PLC0415  orjson, for --json only
 
     columns = tuple(ResultColumn(name, name) for name in names)
     write_json_rows(Result("Query", [ResultTable("query", "Query", columns)]), rows, stdout_bytes())

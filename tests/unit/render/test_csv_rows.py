@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.model.result import ResultColumn, ResultTable, Unit
-from wavescope.render.results.data_text import write_csv, write_rows
+from wavescope.render.results.csv_rows import write_csv, write_rows
 
 
 def test_names_are_stable_and_values_raw() -> None:

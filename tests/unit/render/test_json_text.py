@@ -6,7 +6,7 @@ import io
 import json
 
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit
-from wavescope.render.results.data_text import write_json, write_json_rows
+from wavescope.render.results.json_text import write_json, write_json_rows
 
 COLUMNS = (ResultColumn("name", "Name", Unit.NAME, "what it is"), ResultColumn("n", "N"))
 

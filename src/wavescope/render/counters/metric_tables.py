@@ -14,7 +14,7 @@ from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Valu
 from wavescope.render.cells.columns import FormattedColumn, format_column
 from wavescope.render.cells.escape import visible
 from wavescope.render.cells.layout import layout_table
-from wavescope.render.results.data_text import write_rows
+from wavescope.render.results.csv_rows import write_rows
 from wavescope.render.results.markdown import escaped, table_head, table_row, write_markdown
 from wavescope.render.results.text import TextStyle, left_out_note, write_text
 from wavescope.units import NS_PER, count_text
