@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 from wavescope.analyze.counters.catalogue import Catalogue, catalogue_for
-from wavescope.analyze.counters.metric_list import counters_of
+from wavescope.analyze.counters.metrics.lists import counters_of
 
 CHANNELS = 32
 SYSTEM = {

@@ -35,10 +35,15 @@ if TYPE_CHECKING:
         FigureOptions,
         RunOptions,
     )
-    from wavescope.analyze.counters.report import (
+    from wavescope.analyze.counters import (
+        Aggregation,
         CounterOptions,
+        NormalUnit,
+        SampleOrder,
     )
     from wavescope.analyze.counters.roofline import (
+        MemoryLevel,
+        PointKind,
         RooflineOptions,
     )
     from wavescope.analyze.phases import (
@@ -61,7 +66,7 @@ if TYPE_CHECKING:
         Scope,
         SummaryOptions,
     )
-    from wavescope.analyze.traffic.kernel_traffic import (
+    from wavescope.analyze.traffic import (
         TrafficOptions,
     )
     from wavescope.api.captures import (
@@ -81,21 +86,25 @@ if TYPE_CHECKING:
         known_formats,
     )
     from wavescope.api.counter_collection import (
-        CollectOptions,
         ceilings,
         collect_counters,
         collection_plan,
         counter_blocks,
+        gpu_chip,
         metric_sets,
     )
     from wavescope.api.counters import (
+        CounterReport,
+        RooflineReport,
         available_metrics,
+        counter_report,
         counters,
         counters_info,
         metric_panels,
         metrics,
         report_counters,
         roofline,
+        roofline_report,
         torch_operators,
     )
     from wavescope.api.files import (
@@ -170,6 +179,9 @@ if TYPE_CHECKING:
     from wavescope.collect.ceilings import (
         CeilingOptions,
     )
+    from wavescope.collect.counters import (
+        CollectOptions,
+    )
     from wavescope.collect.softgpu import (
         SoftGpuOptions,
     )
@@ -212,6 +224,7 @@ if TYPE_CHECKING:
 
 _MARKERS = ("mark", "pause", "range", "resume")
 __all__ = [
+    "Aggregation",
     "AttachOptions",
     "CaptureOptions",
     "CeilingOptions",
@@ -219,6 +232,7 @@ __all__ = [
     "CollectOptions",
     "CompareOptions",
     "CounterOptions",
+    "CounterReport",
     "Exporter",
     "FigureOptions",
     "Finding",
@@ -228,19 +242,24 @@ __all__ = [
     "InputKind",
     "KernelNaming",
     "KernelSummaryOptions",
+    "MemoryLevel",
     "MetricKind",
     "NameRules",
+    "NormalUnit",
     "OpChoice",
     "OtherTools",
     "OverheadOptions",
     "PhaseOptions",
     "PhaseRules",
+    "PointKind",
     "RankFrom",
     "RecordMode",
     "RecordOptions",
     "Result",
     "RooflineOptions",
+    "RooflineReport",
     "RunOptions",
+    "SampleOrder",
     "Scope",
     "Selection",
     "SoftGpuOptions",
@@ -264,6 +283,7 @@ __all__ = [
     "compare_captures",
     "convert",
     "counter_blocks",
+    "counter_report",
     "counters",
     "counters_info",
     "doctor",
@@ -272,6 +292,7 @@ __all__ = [
     "find",
     "findings",
     "findings_result",
+    "gpu_chip",
     "hotspots",
     "info",
     "kind_of",
@@ -301,6 +322,7 @@ __all__ = [
     "resume",
     "resume_process",
     "roofline",
+    "roofline_report",
     "run_dormant",
     "runtimes",
     "select",
@@ -318,13 +340,15 @@ __all__ = [
 
 
 _HOMES = {
+    "Aggregation": "wavescope.analyze.counters",
     "AttachOptions": "wavescope.collect",
     "CaptureOptions": "wavescope.collect.capture",
     "CeilingOptions": "wavescope.collect.ceilings",
     "CheckOptions": "wavescope.analyze.compare",
-    "CollectOptions": "wavescope.api.counter_collection",
+    "CollectOptions": "wavescope.collect.counters",
     "CompareOptions": "wavescope.analyze.compare",
-    "CounterOptions": "wavescope.analyze.counters.report",
+    "CounterOptions": "wavescope.analyze.counters",
+    "CounterReport": "wavescope.api.counters",
     "Exporter": "wavescope.formats",
     "FigureOptions": "wavescope.analyze.compare",
     "Finding": "wavescope.model.result",
@@ -334,19 +358,24 @@ _HOMES = {
     "InputKind": "wavescope.model.paths",
     "KernelNaming": "wavescope.analyze.summary",
     "KernelSummaryOptions": "wavescope.analyze.summary",
+    "MemoryLevel": "wavescope.analyze.counters.roofline",
     "MetricKind": "wavescope.model.overhead_runs",
     "NameRules": "wavescope.names.kernel_names",
+    "NormalUnit": "wavescope.analyze.counters",
     "OpChoice": "wavescope.analyze.summary",
     "OtherTools": "wavescope.collect",
     "OverheadOptions": "wavescope.collect",
     "PhaseOptions": "wavescope.analyze.phases",
     "PhaseRules": "wavescope.analyze.phases",
+    "PointKind": "wavescope.analyze.counters.roofline",
     "RankFrom": "wavescope.formats.wavescope.writing",
     "RecordMode": "wavescope.collect",
     "RecordOptions": "wavescope.collect",
     "Result": "wavescope.model.result",
     "RooflineOptions": "wavescope.analyze.counters.roofline",
+    "RooflineReport": "wavescope.api.counters",
     "RunOptions": "wavescope.analyze.compare",
+    "SampleOrder": "wavescope.analyze.counters",
     "Scope": "wavescope.analyze.summary",
     "Selection": "wavescope.model.selection",
     "SoftGpuOptions": "wavescope.collect.softgpu",
@@ -354,7 +383,7 @@ _HOMES = {
     "SummaryOptions": "wavescope.analyze.summary",
     "Thresholds": "wavescope.analyze.quick_findings",
     "Trace": "wavescope.model.trace",
-    "TrafficOptions": "wavescope.analyze.traffic.kernel_traffic",
+    "TrafficOptions": "wavescope.analyze.traffic",
     "WavescopeError": "wavescope.errors",
     "attach": "wavescope.api.recording",
     "available_metrics": "wavescope.api.counters",
@@ -369,6 +398,7 @@ _HOMES = {
     "compare_captures": "wavescope.api.captures",
     "convert": "wavescope.api.files",
     "counter_blocks": "wavescope.api.counter_collection",
+    "counter_report": "wavescope.api.counters",
     "counters": "wavescope.api.counters",
     "counters_info": "wavescope.api.counters",
     "doctor": "wavescope.api.machine",
@@ -377,6 +407,7 @@ _HOMES = {
     "find": "wavescope.api.summaries",
     "findings": "wavescope.api.summaries",
     "findings_result": "wavescope.api.summaries",
+    "gpu_chip": "wavescope.api.counter_collection",
     "hotspots": "wavescope.api.captures",
     "info": "wavescope.api.contents",
     "kind_of": "wavescope.api.inputs",
@@ -402,6 +433,7 @@ _HOMES = {
     "report_counters": "wavescope.api.counters",
     "resume_process": "wavescope.api.recording",
     "roofline": "wavescope.api.counters",
+    "roofline_report": "wavescope.api.counters",
     "run_dormant": "wavescope.api.recording",
     "runtimes": "wavescope.api.machine",
     "select": "wavescope.api.opened",

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.counters_builder import a_workload, write_csv
-from wavescope.analyze.counters.workload_tables import SampleOrder, pc_samples
+from wavescope.analyze.counters import SampleOrder
+from wavescope.analyze.counters.workload_tables import pc_samples
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.counters import read_workload
 from wavescope.model.counters import ACCUMULATED

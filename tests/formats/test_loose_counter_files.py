@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_trace
-from wavescope.analyze.traffic.dispatches import counters_of_trace, kernels_of
+from wavescope.analyze.traffic import counters_of_trace, kernels_of
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.counters import (
     counter_csv,

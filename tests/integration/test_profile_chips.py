@@ -18,8 +18,8 @@ from tests.integration.test_profile_command import STANDIN, metric_values
 
 ONE_GPU = """
 import sys
-from wavescope.collect.counters import gpu_agents
-gpu_agents.gpu_agents = lambda: [gpu_agents.GpuAgent({agent})]
+from wavescope.collect.counters import system_info
+system_info.gpu_agents = lambda: [system_info.GpuAgent({agent})]
 from wavescope.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """

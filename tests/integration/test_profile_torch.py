@@ -13,15 +13,14 @@ from pathlib import Path
 import pytest
 
 from tests.softgpu_programs import PROGRAMS, require_softgpu
-from wavescope.analyze.counters.workload_tables import chosen_operators
+from wavescope.analyze.counters.torch_operators import chosen_operators
 from wavescope.errors import UsageError
+from wavescope.formats.counters import dispatch_operators, write_operators
 from wavescope.formats.counters.torch_operators import (
     CONSOLIDATED_COLUMNS,
     NO_OPERATOR,
-    dispatch_operators,
     operator_dispatches,
     passes_with_operators,
-    write_consolidated,
 )
 
 WAVESCOPE = [sys.executable, "-m", "wavescope"]
@@ -90,7 +89,7 @@ def test_dispatches_belong_to_the_operator_that_launched_them(tmp_path: Path) ->
 def test_the_consolidated_file_has_the_documented_columns(tmp_path: Path) -> None:
     a_pass(tmp_path)
 
-    assert write_consolidated(tmp_path, ["pmc_perf_0"]) == 5
+    assert write_operators(tmp_path, {"pmc_perf_0": 5, "pmc_perf_1": 9}) == 5
     text = (tmp_path / "torch_trace" / "consolidated.csv").read_text().splitlines()
     rows = list(csv.DictReader(text))
     assert text[0] == ",".join(CONSOLIDATED_COLUMNS)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wavescope.analyze.counters.aggregation import Aggregation, NormalUnit
+from wavescope.analyze.counters import Aggregation, NormalUnit
 from wavescope.analyze.counters.catalogue import Catalogue, catalogue_for
 from wavescope.analyze.counters.expression import ChannelCounter
 from wavescope.analyze.counters.measured import Measured

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wavescope.analyze.counters.aggregation import Aggregation, NormalUnit
+from wavescope.analyze.counters import Aggregation, NormalUnit
 from wavescope.analyze.counters.catalogue import catalogue_for
 from wavescope.analyze.counters.expression import ChannelCounter
 from wavescope.analyze.counters.measured import Measured

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.analyze.traffic.kernel_traffic import TrafficOptions, each_dispatch, kernel_traffic
-from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS
+from wavescope.analyze.traffic import TRAFFIC_COUNTERS, TrafficOptions, kernel_traffic
+from wavescope.analyze.traffic.kernels import each_dispatch
 from wavescope.formats.counters.counter_files import read_counter_file
 from wavescope.model.chips import chip_named
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import socket
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
-from wavescope.analyze.counters.catalogue import Catalogue, catalogue_for
-from wavescope.analyze.counters.profile_plan import (
+from wavescope.analyze.counters.metrics import catalogue_for
+from wavescope.analyze.counters.planning import (
     ProfileChoice,
     blocks_result,
     plan_result,
@@ -18,7 +14,6 @@ from wavescope.analyze.counters.profile_plan import (
     sets_result,
     wants_pc_samples,
 )
-from wavescope.collect.capture import find_rocprofv3
 from wavescope.collect.ceilings import (
     CeilingOptions,
     ceilings_result,
@@ -27,113 +22,18 @@ from wavescope.collect.ceilings import (
     measure,
     opened_gpu,
 )
-from wavescope.collect.counters.gpu_agents import GpuAgent, gpu_agents
-from wavescope.collect.counters.pc_sampling_run import PcSampling, is_sampled, pc_sampling
-from wavescope.collect.counters.perfmon import ChannelLayout, known_counters, unknown_counters
-from wavescope.collect.counters.rocprofv3_passes import PassRequest, require_able
-from wavescope.collect.counters.runs import CounterRuns, collection_result, write_down
-from wavescope.collect.counters.system_info import Workload, gpu_model, system_csv, system_row
-from wavescope.collect.counters.workload_folder import (
-    ProfileLog,
-    Surroundings,
-    WorkloadRecord,
-    WorkloadRequest,
-    emptied,
-    free_pass_names,
-    opened_record,
+from wavescope.collect.counters import (
+    Collected,
+    CollectOptions,
+    CounterPlan,
+    collect,
+    gpu_here,
     require_no_launcher,
-    require_runnable,
-    workload_folder,
-    write_options,
 )
-from wavescope.collect.machine import Machine
-from wavescope.collect.ranks import launcher_rank
-from wavescope.collect.torch_ranges import without_ranges_because
-from wavescope.errors import MachineError, UnreadableInputError, UsageError
-from wavescope.formats.counters import read_workload, write_counter_csv
-from wavescope.formats.counters.torch_operators import passes_with_operators, write_consolidated
 from wavescope.formats.files import replaced, require_free
-from wavescope.model.counters import CounterPass
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.result import Result
-from wavescope.model.workload_layout import CEILINGS_FILE, JOINED_FILE, SYSTEM_FILE
-
-__all__ = [
-    "CeilingOptions",
-    "CollectOptions",
-    "Collected",
-    "ceilings",
-    "collect_counters",
-    "collection_plan",
-    "counter_blocks",
-    "gpu_here",
-    "metric_sets",
-]
-
-
-@dataclass(frozen=True)
-class CollectOptions:
-    """What is run, what is collected of it, and how; nothing chosen means everything."""
-
-    command: tuple[str, ...] = ()
-    """The program and its arguments."""
-    name: str = ""
-    """Of the workload, whose folder is workloads/NAME/MODEL."""
-    output_directory: str = ""
-    """The folder instead, in which %hostname%, %gpumodel%, %rank% and %env{NAME}% are filled in."""
-    blocks: tuple[str, ...] = ()
-    """Panels, tables or metrics: 2, 2.1, 2.1.4, sol, l2_hit_rate."""
-    metric_set: str = ""
-    roof_only: bool = False
-    ceilings: bool = True
-    """Whether the peaks of the GPU are measured, too."""
-    kernels: tuple[str, ...] = ()
-    """Parts of kernel names: only these are counted."""
-    kernel: str = ""
-    """A regular expression that is found in names of kernels instead."""
-    dispatches: tuple[str, ...] = ()
-    """Launches of each kernel, from 1: `1` or `3:5`."""
-    device: int = 0
-    chip: str = ""
-    """Such as gfx942, where no GPU tells it."""
-    as_rocpd: bool = False
-    keep_raw: bool = False
-    multiplexing: str = ""
-    """One run that counts something else at every launch; alike are launches of a `kernel`, or
-    `kernel_launch_params`: of the same size, too."""
-    torch_trace: bool = False
-    pc_sampling_method: str = ""
-    pc_sampling_interval: int = 0
-    resume: bool = False
-    force: bool = False
-
-    def __post_init__(self) -> None:
-        if self.kernel and self.kernels:
-            raise UsageError(
-                "-k and --kernel exclude each other", hint="write both as one --kernel"
-            )
-        if self.torch_trace and self.as_rocpd:
-            raise UsageError(
-                "--torch-trace needs --format-rocprof-output csv, which is the default"
-            )
-
-    @property
-    def choice(self) -> ProfileChoice:
-        """What of the chip's counters is meant."""
-        return ProfileChoice(self.blocks, self.metric_set, self.roof_only)
-
-    @property
-    def written_kernels(self) -> tuple[str, ...]:
-        """The kernels that are meant, as they are written down."""
-        return (*self.kernels, *((f"/{self.kernel}/",) if self.kernel else ()))
-
-
-class Collected(NamedTuple):
-    """A row for each run, and whether all of them went to their end."""
-
-    result: Result
-    is_complete: bool
 
 
 def collect_counters(
@@ -143,48 +43,29 @@ def collect_counters(
 
     `tell` hears how far it is, `note` what is worth knowing in any case.
     """
-    require_command(options.command)
-    target = _target(options)
-    rocprofv3 = find_rocprofv3(os.environ)
-    folder = _folder(options, target.agent, note)
-    request = _request(options, folder, target.agent)
-    require_able(rocprofv3, request)
-    if options.force:
-        emptied(folder)
-    record = _record(options, folder, target)
-    passes = _planned(rocprofv3, target, record)
-    sampling = _sampling(options, target.catalogue, record)
-    folder.mkdir(parents=True, exist_ok=True)
-    log = ProfileLog(folder)
-    log.begin(options.command, rocprofv3)
-    _write_about(folder, options, target.agent)
-    noun = "pass" if len(passes) == 1 else "passes"
-    tell(f"{len(passes)} {noun} of counters for {target.catalogue.chip} into {folder}")
-    _warn_of_ranks((1 if options.multiplexing else len(passes)) + (sampling is not None), note)
-    runs = CounterRuns(rocprofv3, request, record, tell, note)
-    if options.multiplexing:
-        ends = runs.at_once(passes, options.multiplexing)
-        notes = _read_notes(folder)
-    else:
-        ends = runs.one_by_one(passes)
-        notes = _joined(folder)
-    is_interrupted = any(end.interrupted for end in ends)
-    if sampling and not is_interrupted:
-        ends.append(runs.sampled(sampling))
-    if options.torch_trace:
-        notes += _operators(folder, record, options.command)
-    if options.ceilings and not is_interrupted:
-        notes += _measure_ceilings(options, folder, tell)
-    result = collection_result(folder, ends, notes)
-    write_down(log, ends, result)
-    return Collected(result, not any(end.failure or end.interrupted for end in ends))
+    return collect(options, partial(_plan, options), tell=tell, note=note)
+
+
+def _plan(options: CollectOptions, chip: str) -> CounterPlan:
+    catalogue, choice = catalogue_for(chip), _choice(options)
+    passes = partial(profile_passes, catalogue, choice)
+    return CounterPlan(chip, passes, wants_pc_samples(catalogue, choice))
+
+
+def _choice(options: CollectOptions) -> ProfileChoice:
+    return ProfileChoice(options.blocks, options.metric_set, options.roof_only)
 
 
 def collection_plan(options: CollectOptions) -> Result:
     """The runs that would collect what is asked for, and their counters; nothing is run."""
     require_no_launcher(options.command)
-    catalogue = catalogue_for(options.chip or gpu_here(options.device).chip)
-    return plan_result(catalogue, profile_passes(catalogue, options.choice))
+    catalogue = catalogue_for(options.chip or gpu_chip(options.device))
+    return plan_result(catalogue, profile_passes(catalogue, _choice(options)))
+
+
+def gpu_chip(device: int = 0) -> str:
+    """The chip of a GPU of this machine, such as gfx942."""
+    return gpu_here(device).chip
 
 
 def metric_sets(chip: str) -> Result:
@@ -217,178 +98,3 @@ def ceilings(
         with replaced(Path(output), (), force=force) as path:
             path.write_text(ceilings_text({device: measured}), encoding="utf-8")
     return ceilings_result(name, measured)
-
-
-def gpu_here(device: int) -> GpuAgent:
-    """The GPU of this number."""
-    agents = gpu_agents()
-    if device >= len(agents):
-        raise MachineError(f"there is no GPU {device}: there are {len(agents)}")
-    return agents[device]
-
-
-def require_command(command: tuple[str, ...]) -> None:
-    """Refuse what cannot be run in passes."""
-    if not command:
-        raise UsageError(
-            "which program?", hint="wavescope profile -n vcopy -- ./vcopy -n 1048576 -b 256"
-        )
-    require_no_launcher(command)
-    require_runnable(command)
-
-
-class _Target(NamedTuple):
-    """What is measured, on which GPU."""
-
-    agent: GpuAgent
-    catalogue: Catalogue
-    choice: ProfileChoice
-
-
-def _target(options: CollectOptions) -> _Target:
-    agent = gpu_here(options.device)
-    return _Target(agent, catalogue_for(options.chip or agent.chip), options.choice)
-
-
-def _record(options: CollectOptions, folder: Path, target: _Target) -> WorkloadRecord:
-    """What the folder holds of this request already."""
-    request = WorkloadRequest(
-        options.command, target.catalogue.chip, options.written_kernels, options.dispatches
-    )
-    record = opened_record(folder, request)
-    if options.resume and not record.is_begun:
-        raise UsageError(f"there is nothing to resume in {folder}")
-    return record
-
-
-def _planned(rocprofv3: Path, target: _Target, record: WorkloadRecord) -> list[CounterPass]:
-    """The passes that are to be run; counters that rocprofv3 does not know are noted instead."""
-    catalogue, choice = target.catalogue, target.choice
-    collected = record.collected()
-    passes = profile_passes(catalogue, choice, collected)
-    wanted = sorted({counter for each in passes for counter in each.counters})
-    unknown = unknown_counters(wanted, known_counters(rocprofv3), catalogue.chip)
-    if unknown:
-        passes = profile_passes(catalogue, choice, {*collected, *unknown})
-    record.unknown = sorted({*unknown, *record.unknown} - (set(wanted) - set(unknown)))
-    complete = [name for name, each in record.passes.items() if each.complete]
-    names = free_pass_names([each.name for each in passes], complete)
-    return [each._replace(name=name) for each, name in zip(passes, names, strict=True)]
-
-
-def _sampling(
-    options: CollectOptions, catalogue: Catalogue, record: WorkloadRecord
-) -> PcSampling | None:
-    """How program counters are to be sampled, if they are and were not yet."""
-    method, interval = options.pc_sampling_method, options.pc_sampling_interval
-    if not wants_pc_samples(catalogue, options.choice):
-        if method or interval:
-            raise UsageError("program counters are not sampled", hint="-b 21 asks for it")
-        return None
-    if is_sampled(record.samples, method, interval):
-        return None
-    return pc_sampling(catalogue.chip, method, interval)
-
-
-def _folder(options: CollectOptions, agent: GpuAgent, note: Tell) -> Path:
-    rank = launcher_rank(os.environ)
-    around = Surroundings(gpu_model(agent), socket.gethostname(), rank, os.environ)
-    if options.name and options.output_directory:
-        note("--output-directory is given: -n only names the workload")
-    return workload_folder(options.name, options.output_directory, around)
-
-
-def _warn_of_ranks(runs: int, note: Tell) -> None:
-    rank = launcher_rank(os.environ)
-    if runs > 1 and rank.world_size > 1 and rank.rank == 0:
-        note(
-            f"{rank.world_size} ranks run the program in {runs} passes, each rank on its own: a "
-            "job that cannot be repeated so needs one pass: --iteration-multiplexing, or --set"
-        )
-
-
-def _request(options: CollectOptions, folder: Path, agent: GpuAgent) -> PassRequest:
-    row = system_row(Workload("", options.command, ()), agent, Machine())
-    dies, channels = int(row["num_xcd"]), int(row["total_l2_chan"])
-    return PassRequest(
-        command=options.command,
-        folder=folder,
-        chip=agent.chip,
-        channels=ChannelLayout(dies, channels // dies),
-        kernels=options.kernels,
-        kernel=options.kernel,
-        iterations=options.dispatches,
-        as_rocpd=options.as_rocpd,
-        keep_raw=options.keep_raw,
-        torch=options.torch_trace,
-    )
-
-
-def _write_about(folder: Path, options: CollectOptions, agent: GpuAgent) -> None:
-    """Write down what is measured on which machine, and the options as ROCm Compute Profiler does.
-
-    The format is what the joined file has, which is a row for each dispatch either way.
-    """
-    workload = Workload(options.name or folder.name, options.command, options.blocks or ("all",))
-    row = system_row(workload, agent, Machine())
-    (folder / SYSTEM_FILE).write_text(system_csv(row), encoding="utf-8")
-    written: dict[str, object] = {
-        "filter_blocks": list(options.blocks),
-        "filter_metrics": list(options.blocks),
-        "format_rocprof_output": "csv",
-        "iteration_multiplexing": options.multiplexing or None,
-        "kernel": list(options.written_kernels),
-        "dispatch": list(options.dispatches),
-        "set_selected": options.metric_set,
-        "roof_only": options.roof_only,
-        "no_roof": not options.ceilings,
-        "torch_trace": options.torch_trace,
-        "device": options.device,
-        "name": options.name,
-        "remaining": shlex.join(options.command),
-    }
-    write_options(folder, written)
-
-
-def _read_notes(folder: Path) -> list[str]:
-    try:
-        return read_workload(folder).notes.sentences()
-    except UnreadableInputError as error:
-        return [f"nothing to analyse: {error.reason}"]
-
-
-def _joined(folder: Path) -> list[str]:
-    """Join the passes into one file that other tools read; what did not fit together."""
-    (folder / JOINED_FILE).unlink(missing_ok=True)
-    try:
-        table = read_workload(folder)
-    except UnreadableInputError as error:
-        return [f"nothing to join: {error.reason}"]
-    write_counter_csv(table, folder / JOINED_FILE)
-    return table.notes.sentences()
-
-
-def _operators(folder: Path, record: WorkloadRecord, command: tuple[str, ...]) -> list[str]:
-    """Join operators and dispatches, beginning with the pass that has most of them."""
-    recorded = set(passes_with_operators(folder))
-    order = sorted(
-        (name for name in record.passes if name in recorded),
-        key=lambda name: -record.passes[name].dispatches,
-    )
-    rows = write_consolidated(folder, order)
-    why = without_ranges_because(command) or "does the program import torch?"
-    return [] if rows else [f"no PyTorch operator was seen: {why}"]
-
-
-def _measure_ceilings(options: CollectOptions, folder: Path, tell: Tell) -> list[str]:
-    target = folder / CEILINGS_FILE
-    if target.is_file():
-        return []
-    tell("measuring ceilings")
-    try:
-        with opened_gpu(options.device) as gpu:
-            measured = measure(gpu, CeilingOptions(), no_progress)
-    except MachineError as error:
-        return [f"ceilings were not measured: {error}"]
-    target.write_text(ceilings_text({options.device: measured}), encoding="utf-8")
-    return []

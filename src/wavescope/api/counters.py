@@ -5,92 +5,60 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
-from wavescope.analyze.counters.aggregation import Aggregation, NormalUnit
-from wavescope.analyze.counters.catalogue import (
-    BASE_CHIP,
-    CHIPS,
-    OTHER_PANELS,
-    Catalogue,
-    catalogue_for,
-)
-from wavescope.analyze.counters.comparison import comparison_result, side_by_side
-from wavescope.analyze.counters.memory_chart import chart_values
-from wavescope.analyze.counters.metric_list import available_metrics as listed_as_available
-from wavescope.analyze.counters.metric_list import in_short, metric_list
-from wavescope.analyze.counters.own_metrics import with_own_metrics
-from wavescope.analyze.counters.report import (
+from wavescope.analyze.counters import (
     Analysis,
     CounterOptions,
     analysis_result,
     analyzed,
+    comparison_result,
+    operators_result,
     stats_result,
 )
+from wavescope.analyze.counters.metrics import (
+    BASE_CHIP,
+    CHIPS,
+    Catalogue,
+    catalogue_for,
+    chart_values,
+    metric_list,
+    with_own_metrics,
+)
+from wavescope.analyze.counters.metrics import available_metrics as listed_as_available
 from wavescope.analyze.counters.roofline import (
     MemoryLevel,
-    PointKind,
     Roofline,
     RooflineOptions,
-    supported_types,
+    roofline_result,
 )
 from wavescope.analyze.counters.roofline import roofline as placed
-from wavescope.analyze.counters.roofline_tables import roofline_result
-from wavescope.analyze.counters.workload_tables import (
-    SampleOrder,
-    chosen_operators,
-    of_operators,
-    operators_result,
-)
 from wavescope.api.opened import paths_of
 from wavescope.errors import UnreadableInputError, UsageError
-from wavescope.formats.counters import read_workload
-from wavescope.formats.counters.torch_operators import dispatch_operators
+from wavescope.formats.counters import dispatch_operators, read_workload
 from wavescope.formats.files import replaced, require_free
 from wavescope.formats.toml_rules import read_rules
 from wavescope.model.counters import CounterTable
 from wavescope.model.paths import PathLike
 from wavescope.model.result import Result
-from wavescope.render.counters.counter_page import CounterWords, counter_page
-from wavescope.render.counters.memory_chart import (
+from wavescope.render.counters import (
+    CounterWords,
+    NumberStyle,
+    counter_page,
     memory_chart_html,
     memory_chart_lines,
     memory_chart_svg,
+    write_metric_csv,
+    write_metric_database,
+    write_metric_markdown,
+    write_metric_text,
 )
-from wavescope.render.counters.metric_database import write_metric_database
-from wavescope.render.counters.metric_tables import NumberStyle
-from wavescope.render.counters.roofline_files import SUFFIXES, write_roofline
-from wavescope.render.counters.roofline_text import roofline_lines
+from wavescope.render.counters.roofline import SUFFIXES, roofline_lines, write_roofline
 from wavescope.render.html.markup import Html
 from wavescope.render.html.page import write_page
-
-__all__ = [
-    "Aggregation",
-    "CounterOptions",
-    "CounterReport",
-    "MemoryLevel",
-    "NormalUnit",
-    "PointKind",
-    "RooflineOptions",
-    "RooflineRun",
-    "SampleOrder",
-    "available_metrics",
-    "counter_report",
-    "counters",
-    "counters_info",
-    "in_short",
-    "metric_panels",
-    "metrics",
-    "report_counters",
-    "require_plot_suffix",
-    "roofline",
-    "roofline_runs",
-    "side_by_side",
-    "torch_operators",
-    "write_plot",
-]
+from wavescope.render.results.text import TextStyle
 
 Workloads = PathLike | Sequence[PathLike]
 _NO_FACTS: Mapping[str, float] = {}
@@ -126,31 +94,41 @@ class CounterReport:
     """Metric panels with all that they were made of: what pages, files and drawings need."""
 
     result: Result
-    analyses: tuple[Analysis, ...]
-    """The first is the baseline of the others."""
-    options: CounterOptions
+    analyses: tuple[Analysis, ...] = ()
+    """The first is the baseline of the others; of a mere list there are none."""
+    options: CounterOptions = field(default_factory=CounterOptions)
+    decimals: int = 2
+    """Digits after the point, in what people read."""
+    time_unit: str = ""
+    """The unit of times there; without one each has what suits it."""
 
-    def write(
-        self,
-        output: PathLike,
-        numbers: NumberStyle | None = None,
-        *,
-        force: bool,
-        as_page: bool = False,
-    ) -> Path:
+    def write(self, output: PathLike, *, force: bool, as_page: bool = False) -> Path:
         """Write everything to one file: a page (.html), else SQLite."""
         target = Path(output)
         with replaced(target, self._inputs(), force=force) as temporary:
             if as_page or target.suffix == ".html":
                 with temporary.open("w", encoding="utf-8") as stream:
-                    self.write_page(stream, numbers or NumberStyle())
+                    self.write_page(stream)
             else:
                 write_metric_database(temporary, self.analyses, self.options)
         return target
 
-    def write_page(self, stream: TextIO, numbers: NumberStyle) -> None:
+    def write_page(self, stream: TextIO) -> None:
         """Write the page for the browser."""
-        write_page(counter_page(self.result, numbers, self._words(), self._pictures()), stream)
+        page = counter_page(self.result, self._numbers(), self._words(), self._pictures())
+        write_page(page, stream)
+
+    def write_text(self, stream: TextIO, style: TextStyle) -> None:
+        """Write everything for a terminal, with drawings."""
+        write_metric_text(self.result, stream, style, self._numbers(), self._drawings(style.width))
+
+    def write_markdown(self, stream: TextIO) -> None:
+        """Write everything as Markdown."""
+        write_metric_markdown(self.result, stream, self._numbers())
+
+    def write_csv(self, stream: TextIO) -> None:
+        """Write a row for each value; in place of one that is not there stands the reason."""
+        write_metric_csv(self.result, stream)
 
     def write_memory_chart(self, output: PathLike, *, force: bool) -> Path:
         """Write panel 3 as a drawing (SVG)."""
@@ -162,7 +140,7 @@ class CounterReport:
             temporary.write_text(drawn, encoding="utf-8")
         return target
 
-    def drawings(self, width: int) -> dict[str, list[str]]:
+    def _drawings(self, width: int) -> dict[str, list[str]]:
         """The memory chart and the roofline as lines, by the tables that they stand above."""
         if len(self.analyses) != 1:
             return {}
@@ -177,16 +155,20 @@ class CounterReport:
                 drawings["4.1"] = [*roofline_lines(plotted, width, MemoryLevel.HBM), ""]
         return drawings
 
+    def _numbers(self) -> NumberStyle:
+        return NumberStyle(self.decimals, self.time_unit)
+
     def _inputs(self) -> list[Path]:
         return [Path(analysis.workload.path) for analysis in self.analyses]
 
     def _words(self) -> CounterWords:
-        catalogue = self.analyses[0].values.measured.catalogue if self.analyses else None
-        panels = catalogue.all_panels if catalogue else OTHER_PANELS
+        used = [analysis.values.measured.catalogue for analysis in self.analyses]
+        catalogue = used[0] if used else catalogue_for(BASE_CHIP)
+        panels = catalogue.all_panels
         return CounterWords(
             {panel.id: panel.title for panel in panels},
             {panel.id: panel.alias for panel in panels},
-            {key: metric.meaning for key, metric in catalogue.metrics.items()} if catalogue else {},
+            {key: metric.meaning for key, metric in catalogue.metrics.items()},
         )
 
     def _pictures(self) -> dict[str, Html]:
@@ -201,6 +183,8 @@ def counter_report(
     *,
     facts: Mapping[str, float] = _NO_FACTS,
     own_metrics: Sequence[PathLike] = (),
+    decimals: int = 2,
+    time_unit: str = "",
 ) -> CounterReport:
     """The metric panels of workloads, and what pages and drawings of them need."""
     chosen = options or CounterOptions()
@@ -208,9 +192,12 @@ def counter_report(
         analyzed(table, _catalogue(table, own_metrics), chosen)
         for table in read_workloads(workloads, facts)
     )
-    if len(analyses) == 1:
-        return CounterReport(analysis_result(analyses[0], chosen), analyses, chosen)
-    return CounterReport(comparison_result(analyses, chosen), analyses, chosen)
+    result = (
+        analysis_result(analyses[0], chosen)
+        if len(analyses) == 1
+        else comparison_result(analyses, chosen)
+    )
+    return CounterReport(result, analyses, chosen, decimals, time_unit)
 
 
 def report_counters(
@@ -263,31 +250,16 @@ def torch_operators(
             f"{table.path} has no operators",
             hint="collect them: wavescope profile --torch-trace -n NAME -- python3 train.py",
         )
-    result = operators_result(table, operator_of)
-    if patterns is None:
-        return result
-    chosen = set(chosen_operators(patterns, operator_of.values()))
     catalogue = _catalogue(table, own_metrics)
     used = options or CounterOptions()
-    tables = []
-    for name in [str(name) for name in result.tables[0].column("operator") if name in chosen]:
-        part = of_operators(table, operator_of, [name])
-        metrics_of = analysis_result(analyzed(part, catalogue, used), used)
-        tables += [
-            replace(each, name=f"{name}: {each.name}", title=f"{name}: {each.title}")
-            for each in metrics_of.tables
-        ]
-    return result.with_tables(*tables)
+    return operators_result(table, operator_of, patterns, catalogue, used)
 
 
 def metrics(
     search: str = "", *, chip: str = BASE_CHIP, own_metrics: Sequence[PathLike] = ()
 ) -> Result:
     """The metrics of a chip in which every word of `search` occurs, with formulas and counters."""
-    catalogue = catalogue_for(chip)
-    for path in own_metrics:
-        catalogue = with_own_metrics(catalogue, read_rules(path))
-    result = metric_list(catalogue, search)
+    result = metric_list(_with_own(catalogue_for(chip), own_metrics), search)
     if search and not result.table("metrics").rows:
         raise UsageError(
             f"no metric of {chip} matches '{search}'", hint="try a shorter word, or another --arch"
@@ -295,17 +267,38 @@ def metrics(
     return result
 
 
-@dataclass(frozen=True)
-class RooflineRun:
+class RooflineRun(NamedTuple):
     """One workload under the roofs of its chip."""
 
     path: str
     plot: Roofline
     result: Result
 
-    def lines(self, width: int, level: MemoryLevel) -> list[str]:
-        """The plot in characters, at one memory level."""
-        return roofline_lines(self.plot, width, level)
+
+@dataclass(frozen=True)
+class RooflineReport:
+    """The rooflines of workloads, with what drawings need."""
+
+    runs: tuple[RooflineRun, ...]
+
+    @property
+    def result(self) -> Result:
+        """The tables of all workloads."""
+        return side_by_side([run.result for run in self.runs])
+
+    def write(self, output: PathLike, *, force: bool) -> Path:
+        """Write the plot of all workloads, in the format of the suffix."""
+        target = Path(output)
+        with replaced(target, [Path(run.path) for run in self.runs], force=force) as temporary:
+            plots = [(run.path, run.plot) for run in self.runs]
+            write_roofline(temporary, plots, target.suffix, [run.result for run in self.runs])
+        return target
+
+    def write_text(self, stream: TextIO, style: TextStyle, level: MemoryLevel) -> None:
+        """Write the tables for a terminal, with the plots at one memory level in characters."""
+        for run in self.runs:
+            drawings = {"4.1": [*roofline_lines(run.plot, style.width, level), ""]}
+            write_metric_text(run.result, stream, style, NumberStyle(), drawings)
 
 
 def roofline(
@@ -322,36 +315,41 @@ def roofline(
 
     The plot is written to `output`, in the format of its suffix: .html, .svg, .png or .json.
     """
-    require_plot_suffix(output)
-    runs = roofline_runs(workloads, options, plot=plot, facts=facts, own_metrics=own_metrics)
-    if output is not None:
-        write_plot(runs, output, force=force)
-    return side_by_side([run.result for run in runs])
+    return roofline_report(
+        workloads, output, options, plot=plot, facts=facts, own_metrics=own_metrics, force=force
+    ).result
 
 
-def roofline_runs(
+def roofline_report(
     workloads: Workloads,
+    output: PathLike | None = None,
     options: CounterOptions | None = None,
     *,
     plot: RooflineOptions | None = None,
     facts: Mapping[str, float] = _NO_FACTS,
     own_metrics: Sequence[PathLike] = (),
-) -> list[RooflineRun]:
-    """The plot and the tables of each workload."""
+    force: bool = False,
+) -> RooflineReport:
+    """The same with what drawings in a terminal need."""
+    _require_plot_suffix(output)
     chosen = replace(options or CounterOptions(), blocks=("0",))
     drawn = plot or RooflineOptions()
     tables = read_workloads(workloads, facts)
-    for table in tables:
-        _require_types(table, drawn)
+    catalogues = [_catalogue(table, own_metrics) for table in tables]
+    for catalogue in catalogues:
+        _require_types(catalogue, drawn)
     runs = []
-    for table in tables:
-        values = analyzed(table, _catalogue(table, own_metrics), chosen).values
+    for table, catalogue in zip(tables, catalogues, strict=True):
+        values = analyzed(table, catalogue, chosen).values
         plotted = placed(values, drawn)
         runs.append(RooflineRun(table.path, plotted, roofline_result(values, plotted, drawn)))
-    return runs
+    report = RooflineReport(tuple(runs))
+    if output is not None:
+        report.write(output, force=force)
+    return report
 
 
-def require_plot_suffix(output: PathLike | None) -> None:
+def _require_plot_suffix(output: PathLike | None) -> None:
     """Refuse the name of a plot before anything is read."""
     if output is not None and Path(output).suffix not in SUFFIXES:
         raise UsageError(
@@ -359,14 +357,18 @@ def require_plot_suffix(output: PathLike | None) -> None:
         )
 
 
-def write_plot(runs: Sequence[RooflineRun], output: PathLike, *, force: bool) -> Path:
-    """Write the plot of all runs, in the format of the suffix."""
-    target = Path(output)
-    inputs = [Path(run.path) for run in runs]
-    with replaced(target, inputs, force=force) as temporary:
-        plots = [(run.path, run.plot) for run in runs]
-        write_roofline(temporary, plots, target.suffix, [run.result for run in runs])
-    return target
+def side_by_side(results: Sequence[Result]) -> Result:
+    """One result of several runs; tables of later ones are called `run_2.NAME` and so on."""
+    first, *others = results
+    tables, findings, facts = list(first.tables), list(first.findings), dict(first.facts)
+    for run, other in enumerate(others, 2):
+        facts[f"run_{run}"] = other.facts.get("path")
+        findings += other.findings
+        tables += [
+            replace(table, name=f"run_{run}.{table.name}", title=f"run {run}: {table.title}")
+            for table in other.tables
+        ]
+    return Result(first.title, tables, findings, facts)
 
 
 def read_workloads(
@@ -391,7 +393,10 @@ def _catalogue(table: CounterTable, own_metrics: Sequence[PathLike]) -> Catalogu
             f"there are no metrics for its chip '{table.chip}'",
             hint=f"known chips: {', '.join(CHIPS)}",
         )
-    catalogue = catalogue_for(table.chip)
+    return _with_own(catalogue_for(table.chip), own_metrics)
+
+
+def _with_own(catalogue: Catalogue, own_metrics: Sequence[PathLike]) -> Catalogue:
     for path in own_metrics:
         catalogue = with_own_metrics(catalogue, read_rules(path))
     return catalogue
@@ -408,11 +413,11 @@ def _require_known(facts: Mapping[str, float]) -> None:
             )
 
 
-def _require_types(table: CounterTable, plot: RooflineOptions) -> None:
-    known = supported_types(table.chip)
+def _require_types(catalogue: Catalogue, plot: RooflineOptions) -> None:
+    known = catalogue.data_types
     unknown = [name for name in plot.data_types if name not in known]
     if unknown:
         raise UsageError(
-            f"{table.chip} has no peak for {', '.join(unknown)}",
+            f"{catalogue.chip} has no peak for {', '.join(unknown)}",
             hint=f"it has: {', '.join(known)}",
         )

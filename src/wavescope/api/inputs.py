@@ -36,7 +36,7 @@ def _kind_of_file(path: Path) -> InputKind | None:
 
 def _kind_of_folder(path: Path) -> InputKind | None:
     from wavescope.formats.captures import holds_captures  # noqa: PLC0415
-    from wavescope.formats.counters.workload import is_workload  # noqa: PLC0415
+    from wavescope.formats.counters import is_workload  # noqa: PLC0415
 
     if is_workload(path):
         return InputKind.COUNTERS

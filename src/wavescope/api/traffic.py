@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
-from wavescope.analyze.traffic.dispatches import (
+from wavescope.analyze.traffic import (
+    TRAFFIC_COUNTERS,
+    TrafficOptions,
     chosen_dispatches,
-    completed_options,
     counters_of_trace,
+    traffic_result,
 )
-from wavescope.analyze.traffic.kernel_traffic import TrafficOptions
-from wavescope.analyze.traffic.report import traffic_result
-from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS
 from wavescope.api.opened import paths_of
 from wavescope.errors import UnknownFormatError, UnreadableInputError
 from wavescope.formats import open_trace
@@ -24,8 +24,6 @@ from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Result
 
-__all__ = ["TrafficOptions", "chip_named", "memory_counters", "traffic"]
-
 Watched = Callable[[Path], AbstractContextManager[object]]
 
 
@@ -33,6 +31,7 @@ def traffic(
     files: PathLike | Sequence[PathLike],
     options: TrafficOptions | None = None,
     *,
+    chip: str = "",
     kernel: str = "",
     dispatches: Sequence[int] = (),
     watched: Watched = nullcontext,
@@ -40,14 +39,17 @@ def traffic(
 ) -> Result:
     """How kernels use L2 and memory, from counter CSVs, folders of them, or traces.
 
-    `kernel` is found somewhere in names of kernels; `watched` surrounds the reading of each file,
-    `note` hears what had to be left out of it.
+    `chip` is such as gfx942, where files do not say it; `kernel` is found somewhere in names of
+    kernels; `watched` surrounds the reading of each file, `note` hears what had to be left out.
     """
+    used = options or TrafficOptions()
+    if chip:
+        used = replace(used, chip=chip_named(chip))
     chosen = chosen_dispatches(memory_counters(files, watched), kernel, dispatches)
     for table in chosen:
         for sentence in table.notes.sentences():
             note(sentence)
-    return traffic_result(chosen, completed_options(options or TrafficOptions(), chosen))
+    return traffic_result(chosen, used)
 
 
 def memory_counters(

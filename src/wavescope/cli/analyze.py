@@ -1,34 +1,31 @@
-"""`wavescope analyze`: metric panels from hardware counters."""
+"""`wavescope analyze`: metric panels from hardware counters, and the flags that choose them."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.counter_flags import (
-    add_workload_flags,
-    analysis_options,
-    corrected_facts,
-    workload_paths,
+from wavescope.cli.inputs import COUNTER_FOLDER, add_metrics_flag
+from wavescope.cli.options import (
+    add_force_flag,
+    add_kernel_flag,
+    add_output_path,
+    add_quiet_flag,
+    row_count,
 )
-from wavescope.cli.options import add_force_flag, add_output_path, add_quiet_flag, row_count
 from wavescope.cli.outputs import print_json, text_style
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import data_stream, say
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
-from wavescope.render.counters.metric_tables import (
-    NumberStyle,
-    write_metric_csv,
-    write_metric_markdown,
-    write_metric_text,
-)
 
 if TYPE_CHECKING:
-    from wavescope.api.counters import CounterReport
+    from wavescope import CounterOptions, CounterReport
 
 _FORMATS = ("text", "markdown", "csv", "json", "html")
 _NORMAL_UNITS = ("per_kernel", "per_wave", "per_cycle", "per_second")
@@ -128,61 +125,54 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     wanted = _format(arguments)
-    numbers = _numbers(arguments)
+    if arguments.decimal > _MOST_DIGITS:
+        raise UsageError("--decimal is at most 15: no number here has more digits")
     with Progress("reading counters", quiet=arguments.quiet):
         report = _report(arguments)
     if arguments.memory_chart and report.analyses:
         _tell(report.write_memory_chart(arguments.memory_chart, force=arguments.force), arguments)
     if arguments.output and report.analyses:
-        _tell(report.write(arguments.output, numbers, force=arguments.force), arguments)
-    _print(report, wanted, numbers, arguments)
+        _tell(report.write(arguments.output, force=arguments.force), arguments)
+    _print(report, wanted, arguments)
     return 0
 
 
 def _report(arguments: argparse.Namespace) -> CounterReport:
     """What is asked for; of a mere list there is nothing to draw."""
-    from wavescope.api import counters as api  # noqa: PLC0415  NumPy, which --help need not wait for
-
     paths, options = workload_paths(arguments), analysis_options(arguments)
     facts = corrected_facts(arguments.specs_correction)
-    own = arguments.metrics
+    own, decimals, time_unit = arguments.metrics, arguments.decimal, arguments.time_unit or ""
     if arguments.list_torch_operators or arguments.torch_operator is not None:
         if len(paths) > 1:
             raise UsageError("operators are shown of one workload at a time: give one -p")
         patterns = None if arguments.list_torch_operators else arguments.torch_operator
-        result = api.torch_operators(paths[0], patterns, options, facts=facts, own_metrics=own)
+        result = wavescope.torch_operators(
+            paths[0], patterns, options, facts=facts, own_metrics=own
+        )
     elif arguments.list_stats:
-        result = api.counters_info(paths)
+        result = wavescope.counters_info(paths)
     elif arguments.list_available_metrics:
-        result = api.available_metrics(paths, facts=facts, own_metrics=own)
+        result = wavescope.available_metrics(paths, facts=facts, own_metrics=own)
     else:
-        return api.counter_report(paths, options, facts=facts, own_metrics=own)
-    return api.CounterReport(result, (), options)
+        return wavescope.counter_report(
+            paths, options, facts=facts, own_metrics=own, decimals=decimals, time_unit=time_unit
+        )
+    return wavescope.CounterReport(result, decimals=decimals, time_unit=time_unit)
 
 
-def _print(
-    report: CounterReport, wanted: str, numbers: NumberStyle, arguments: argparse.Namespace
-) -> None:
+def _print(report: CounterReport, wanted: str, arguments: argparse.Namespace) -> None:
     people = _ROWS_FOR_PEOPLE if arguments.rows is None else arguments.rows
+    for_people = replace(report, result=_cut(report.result, people, arguments.max_stat_num))
     if wanted == "json":
         print_json(_cut(report.result, arguments.rows or 0, 0))
     elif wanted == "csv":
-        write_metric_csv(report.result, data_stream())
+        report.write_csv(data_stream())
     elif wanted == "html":
-        report.write_page(sys.stdout, numbers)
+        report.write_page(sys.stdout)
     elif wanted == "markdown":
-        shown = _cut(report.result, people, arguments.max_stat_num)
-        write_metric_markdown(shown, sys.stdout, numbers)
+        for_people.write_markdown(sys.stdout)
     else:
-        style = text_style()
-        shown = _cut(report.result, people, arguments.max_stat_num)
-        write_metric_text(shown, sys.stdout, style, numbers, report.drawings(style.width))
-
-
-def _numbers(arguments: argparse.Namespace) -> NumberStyle:
-    if arguments.decimal > _MOST_DIGITS:
-        raise UsageError("--decimal is at most 15: no number here has more digits")
-    return NumberStyle(arguments.decimal, arguments.time_unit or "")
+        for_people.write_text(sys.stdout, text_style())
 
 
 def _cut(result: Result, rows: int, stats: int) -> Result:
@@ -203,6 +193,92 @@ def _format(arguments: argparse.Namespace) -> str:
 def _tell(path: Path, arguments: argparse.Namespace) -> None:
     if not arguments.quiet:
         say(f"wrote {path}")
+
+
+def add_workload_flags(parser: argparse.ArgumentParser) -> None:
+    """Which workloads, dispatches and definitions are meant; `roofline` has them too."""
+    parser.add_argument(
+        "path",
+        metavar="DIR",
+        type=COUNTER_FOLDER,
+        nargs="*",
+        action="append",
+        help="workload folder; several are compared, the first is the baseline",
+    )
+    parser.add_argument(
+        "-p",
+        "--path",
+        metavar="DIR",
+        type=COUNTER_FOLDER,
+        nargs="+",
+        action="append",
+        help="the same as DIR",
+    )
+    group = parser.add_argument_group("filters")
+    add_kernel_flag(group, "kernels whose name matches somewhere")
+    group.add_argument(
+        "-k",
+        dest="kernels",
+        metavar="KERNEL",
+        nargs="+",
+        default=[],
+        help="kernels by their ids of --list-stats, or by parts of their names",
+    )
+    group.add_argument(
+        "-d",
+        "--dispatch",
+        metavar="N",
+        nargs="+",
+        default=[],
+        help="dispatch ids: 5, 3:7 (both included) or '>10'",
+    )
+    group.add_argument(
+        "--gpu-id", metavar="N", nargs="+", default=[], help="dispatches of these GPUs"
+    )
+    group.add_argument(
+        "--specs-correction",
+        metavar="NAME:VALUE,...",
+        default="",
+        help="facts of the chip that sysinfo.csv has wrong or not: max_sclk:2100,max_mclk:1300",
+    )
+    add_metrics_flag(group, "TOML file of your own metrics, shown as panel 100 (docs/metrics.md)")
+
+
+def workload_paths(arguments: argparse.Namespace) -> list[str]:
+    """The folders that are named, by -p or without."""
+    paths = [path for group in arguments.path for path in group]
+    if not paths:
+        raise UsageError("which counter folder?", hint="wavescope counters workloads/vcopy/MI200")
+    return paths
+
+
+def analysis_options(arguments: argparse.Namespace) -> CounterOptions:
+    """What the flags say; those a command lacks keep their defaults."""
+    return wavescope.CounterOptions(
+        tuple(getattr(arguments, "block", ())),
+        tuple(arguments.kernels),
+        tuple(arguments.dispatch),
+        tuple(arguments.gpu_id),
+        wavescope.NormalUnit(getattr(arguments, "normal_unit", "per_kernel")),
+        wavescope.Aggregation(getattr(arguments, "aggregation", "ratio-of-sums")),
+        wavescope.SampleOrder(getattr(arguments, "pc_sampling_sorting_type", "count")),
+        arguments.kernel,
+    )
+
+
+def corrected_facts(text: str) -> dict[str, float]:
+    """The numbers of `max_sclk:2100,max_mclk:1300`."""
+    found = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, colon, number = part.partition(":")
+        try:
+            value = float(number)
+        except ValueError:
+            value = float("nan")
+        if not colon or not value > 0:
+            raise UsageError(f"'{part}' is no correction", hint="write max_sclk:2100,max_mclk:1300")
+        found[name.strip()] = value
+    return found
 
 
 COMMAND = Command(

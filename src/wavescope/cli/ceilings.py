@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     OutputOptions,
@@ -45,13 +46,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.api.counter_collection import CeilingOptions, ceilings  # noqa: PLC0415  NumPy, which --help need not wait for
-
     output = OutputOptions.from_arguments(arguments)
     names = tuple(filter(None, (arguments.only or "").split(",")))
-    options = CeilingOptions(max(1, arguments.samples), arguments.memory, names)
+    options = wavescope.CeilingOptions(max(1, arguments.samples), arguments.memory, names)
     with Progress(f"measuring GPU {arguments.device}", quiet=arguments.quiet) as progress:
-        result = ceilings(
+        result = wavescope.ceilings(
             options,
             device=arguments.device,
             output=arguments.output,

@@ -6,6 +6,7 @@ import argparse
 import textwrap
 from dataclasses import replace
 
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_metrics_flag
 from wavescope.cli.options import FOR_PEOPLE, OutputFormat, OutputOptions, add_output_flags
@@ -16,6 +17,7 @@ from wavescope.model.workload_layout import COUNTED_CHIPS
 from wavescope.render.cells.escape import visible
 
 _FEW = 8
+_SHORT_COLUMNS = ("id", "metric", "unit", "meaning")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,10 +35,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.api import counters as api  # noqa: PLC0415  NumPy, which --help need not wait for
-
     search = " ".join(arguments.search)
-    result = api.metrics(search, chip=arguments.arch, own_metrics=arguments.metrics)
+    result = wavescope.metrics(search, chip=arguments.arch, own_metrics=arguments.metrics)
     output = OutputOptions.from_arguments(arguments)
     if output.format is OutputFormat.CSV and not output.tables:
         output = replace(output, tables=("metrics",))
@@ -48,11 +48,16 @@ def _run(arguments: argparse.Namespace) -> int:
     if output.format in FOR_PEOPLE:
         rows = output.rows if arguments.rows is not None else 0
         output = replace(output, rows=rows)
-        shown = api.in_short(found) if len(found.rows) > _FEW else found
+        shown = in_short(found) if len(found.rows) > _FEW else found
         tables = [shown] if search else [result.table("panels"), shown]
         result = result.with_only_tables(tables)
     print_result(result, output)
     return 0
+
+
+def in_short(table: ResultTable) -> ResultTable:
+    """A list of metrics with what fits a line; `wavescope metrics NAME` tells the rest."""
+    return table.with_only_columns(_SHORT_COLUMNS)
 
 
 def _print_explained(table: ResultTable) -> None:

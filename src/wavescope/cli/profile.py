@@ -7,7 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import wavescope
 from wavescope.cli.command import Command, Example
+from wavescope.cli.metrics import in_short
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -23,7 +25,7 @@ from wavescope.model.result import Result
 from wavescope.model.workload_layout import COUNTED_CHIPS
 
 if TYPE_CHECKING:
-    from wavescope.api.counter_collection import CollectOptions
+    from wavescope import CollectOptions
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -129,7 +131,6 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.api import counter_collection as api  # noqa: PLC0415  NumPy, which --help need not wait for
 
     output = replace(OutputOptions.from_arguments(arguments), rows=0)
     options = _options(arguments)
@@ -137,19 +138,18 @@ def _run(arguments: argparse.Namespace) -> int:
         print_result(_list(arguments, options, for_people=output.format in FOR_PEOPLE), output)
         return 0
     if arguments.plan:
-        print_result(api.collection_plan(options), output)
+        print_result(wavescope.collection_plan(options), output)
         return 0
     tell = tell_nobody if arguments.quiet else say
-    done = api.collect_counters(options, tell=tell, note=partial(say, label="note"))
+    done = wavescope.collect_counters(options, tell=tell, note=partial(say, label="note"))
     print_result(done.result, output)
     return 0 if done.is_complete else 1
 
 
 def _options(arguments: argparse.Namespace) -> CollectOptions:
-    from wavescope.api.counter_collection import CollectOptions  # noqa: PLC0415  the same
 
     command = tuple(arguments.command)
-    return CollectOptions(
+    return wavescope.CollectOptions(
         command=command[1:] if command[:1] == ("--",) else command,
         name=arguments.name,
         output_directory=arguments.output_directory,
@@ -174,15 +174,13 @@ def _options(arguments: argparse.Namespace) -> CollectOptions:
 
 
 def _list(arguments: argparse.Namespace, options: CollectOptions, *, for_people: bool) -> Result:
-    from wavescope.api import counter_collection as api  # noqa: PLC0415  the same
-    from wavescope.api.counters import in_short, metrics  # noqa: PLC0415  the same
 
-    chip = options.chip or api.gpu_here(options.device).chip
+    chip = options.chip or wavescope.gpu_chip(options.device)
     if arguments.list_sets:
-        return api.metric_sets(chip)
+        return wavescope.metric_sets(chip)
     if arguments.list_blocks:
-        return api.counter_blocks(chip)
-    result = metrics(chip=chip)
+        return wavescope.counter_blocks(chip)
+    result = wavescope.metrics(chip=chip)
     if not for_people:
         return result
     return result.with_only_tables([result.table("panels"), in_short(result.table("metrics"))])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 
-from wavescope.cli.command import Command, Example
-from wavescope.cli.counter_flags import (
+import wavescope
+from wavescope.cli.analyze import (
     add_workload_flags,
     analysis_options,
     corrected_facts,
     workload_paths,
 )
+from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
     OutputFormat,
     OutputOptions,
@@ -24,7 +25,6 @@ from wavescope.cli.options import (
 from wavescope.cli.outputs import print_result, text_style
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
-from wavescope.render.counters.metric_tables import NumberStyle, write_metric_text
 
 _LEVELS = ("HBM", "L2", "vL1D", "LDS")
 _DATA_TYPES = ("FP4", "FP6", "FP8", "FP16", "BF16", "FP32", "FP64", "I8", "I32", "I64")
@@ -70,35 +70,27 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.api import counters as api  # noqa: PLC0415  NumPy, which --help need not wait for
-
-    api.require_plot_suffix(arguments.output)
     output = OutputOptions.from_arguments(arguments)
+    levels = tuple(map(wavescope.MemoryLevel, arguments.mem_level))
+    plot = wavescope.RooflineOptions(
+        levels, tuple(arguments.data_type), wavescope.PointKind(arguments.sort), arguments.top
+    )
     with Progress("reading counters", quiet=arguments.quiet):
-        runs = api.roofline_runs(
+        report = wavescope.roofline_report(
             workload_paths(arguments),
+            arguments.output,
             analysis_options(arguments),
-            plot=api.RooflineOptions(
-                tuple(map(api.MemoryLevel, arguments.mem_level)),
-                tuple(arguments.data_type),
-                api.PointKind(arguments.sort),
-                arguments.top,
-            ),
+            plot=plot,
             facts=corrected_facts(arguments.specs_correction),
             own_metrics=arguments.metrics,
+            force=arguments.force,
         )
-    if arguments.output:
-        api.write_plot(runs, arguments.output, force=arguments.force)
-        if not arguments.quiet:
-            say(f"wrote {arguments.output}")
+    if arguments.output and not arguments.quiet:
+        say(f"wrote {arguments.output}")
     if output.format is OutputFormat.TEXT:
-        style = text_style()
-        for run in runs:
-            lines = run.lines(style.width, api.MemoryLevel(arguments.mem_level[0]))
-            write_metric_text(run.result, sys.stdout, style, NumberStyle(), {"4.1": [*lines, ""]})
+        report.write_text(sys.stdout, text_style(), levels[0])
     else:
-        joined = api.side_by_side([run.result for run in runs])
-        print_result(joined, OutputOptions(output.format, 0, output.tables))
+        print_result(report.result, OutputOptions(output.format, 0, output.tables))
     return 0
 
 

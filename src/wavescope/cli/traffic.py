@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
+import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_counter_files_argument
 from wavescope.cli.options import (
@@ -51,15 +52,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from wavescope.api.traffic import TrafficOptions, chip_named, traffic  # noqa: PLC0415  NumPy, which --help need not wait for
-
-    chip = chip_named(arguments.arch) if arguments.arch else None
-    options = TrafficOptions(chip, arguments.peak_gbps, arguments.ideal_gb, arguments.ea_channels)
+    options = wavescope.TrafficOptions(
+        None, arguments.peak_gbps, arguments.ideal_gb, arguments.ea_channels
+    )
     output = OutputOptions.from_arguments(arguments)
     quiet = arguments.quiet
-    result = traffic(
+    result = wavescope.traffic(
         arguments.files,
         options,
+        chip=arguments.arch or "",
         kernel=arguments.kernel,
         dispatches=arguments.dispatches or (),
         watched=lambda path: Progress(f"reading {path}", quiet=quiet),

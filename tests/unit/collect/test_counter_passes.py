@@ -12,23 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.collect.counters.gpu_agents import GpuAgent, pci_address
-from wavescope.collect.counters.pc_sampling_run import pc_sampling
-from wavescope.collect.counters.perfmon import (
-    ChannelLayout,
-    counter_names,
-    extra_counters,
-    listed_counters,
-    unknown_counters,
-)
 from wavescope.collect.counters.rocprofv3_passes import (
+    ChannelLayout,
     PassEnd,
     PassRequest,
+    counter_names,
+    extra_counters,
     iteration_range,
+    listed_counters,
     pass_command,
+    unknown_counters,
     write_perfmon,
 )
-from wavescope.collect.counters.system_info import Workload, system_row
+from wavescope.collect.counters.runs import pc_sampling
+from wavescope.collect.counters.system_info import GpuAgent, Workload, pci_address, system_row
 from wavescope.collect.counters.workload_folder import (
     Surroundings,
     WorkloadRecord,
@@ -43,7 +40,6 @@ from wavescope.collect.machine import Machine
 from wavescope.collect.ranks import Rank
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.formats.counters import read_pass_output, write_counter_csv
-from wavescope.formats.counters.pass_output import with_plain_accumulator
 
 HEADER = (
     "Correlation_Id,Dispatch_Id,Agent_Id,Process_Id,Kernel_Name,Grid_Size,Workgroup_Size,"
@@ -153,8 +149,7 @@ def test_counters_become_columns(tmp_path: Path) -> None:
         "damaged",
     )
     output, process_count = read_pass_output(tmp_path)
-    level = with_plain_accumulator(output, "SQ_LEVEL_WAVES")
-    write_counter_csv(level, tmp_path / "SQ_LEVEL_WAVES.csv")
+    write_counter_csv(output, tmp_path / "SQ_LEVEL_WAVES.csv")
 
     rows = list(csv.DictReader((tmp_path / "SQ_LEVEL_WAVES.csv").read_text().splitlines()))
     assert [row["GPU_ID"] for row in rows] == ["0", "1"]

@@ -7,16 +7,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from wavescope.analyze.counters.memory_chart import BOXES, FLOWS
+from wavescope.analyze.counters.metrics import chart_boxes
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.render.cells.escape import cell_width
+from wavescope.render.counters import NumberStyle
 from wavescope.render.counters.memory_chart import memory_chart_lines, memory_chart_svg
-from wavescope.render.counters.metric_tables import (
-    NumberStyle,
-    number_text,
-    reasons,
-    write_metric_text,
-)
+from wavescope.render.counters.metric_tables import number_text, reasons, write_metric_text
 from wavescope.render.results.text import TextStyle
 
 
@@ -100,8 +96,9 @@ def test_times_are_converted_and_nothing_else() -> None:
     ]
 
 
+BOXES = chart_boxes().values()
 CHART = {row: "1,234" for box in BOXES for _, row, _ in box.lines} | {
-    row: "99" for flows in FLOWS.values() for _, row in flows
+    row: "99" for box in BOXES for _, row in box.sends
 }
 
 
@@ -112,7 +109,7 @@ def test_the_memory_chart_fits(width: int) -> None:
     assert max(map(cell_width, lines)) <= max(width, 23)
     text = "\n".join(lines)
     assert all(f"┌─ {box.title} " in text for box in BOXES)
-    assert text.count("99") == sum(len(flows) for flows in FLOWS.values())
+    assert text.count("99") == sum(len(box.sends) for box in BOXES)
 
 
 def test_the_memory_chart_of_nothing_says_so() -> None:

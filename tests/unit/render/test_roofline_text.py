@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wavescope.analyze.counters.roofline import Ceiling, MemoryLevel, Roofline, RoofPoint
-from wavescope.render.counters.roofline_text import roofline_lines
-from wavescope.render.counters.roofline_vega import roofline_spec
+from wavescope.analyze.counters.roofline.plot import Ceiling, MemoryLevel, Roofline, RoofPoint
+from wavescope.render.counters.roofline.plot import roofline_spec
+from wavescope.render.counters.roofline.text import roofline_lines
 
 HBM = MemoryLevel.HBM
 

@@ -1,4 +1,32 @@
-"""What hardware counters mean: metrics, panels, rooflines, and which runs collect them.
+"""What hardware counters mean: the metrics of a workload as panels, compared, and findings.
 
-`catalogue` has the metrics of a chip, `report` the analysis of a workload, `profile_plan` the runs.
+Beside it are doors of its rooms: `metrics` (what a chip's metrics are), `roofline`, and `planning`
+(which runs collect what).
 """
+
+from __future__ import annotations
+
+from wavescope.analyze.counters.measured import Aggregation, NormalUnit
+from wavescope.analyze.counters.report import (
+    Analysis,
+    CounterOptions,
+    analysis_result,
+    analyzed,
+    comparison_result,
+    stats_result,
+)
+from wavescope.analyze.counters.torch_operators import operators_result
+from wavescope.analyze.counters.workload_tables import SampleOrder
+
+__all__ = [
+    "Aggregation",
+    "Analysis",
+    "CounterOptions",
+    "NormalUnit",
+    "SampleOrder",
+    "analysis_result",
+    "analyzed",
+    "comparison_result",
+    "operators_result",
+    "stats_result",
+]

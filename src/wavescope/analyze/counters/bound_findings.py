@@ -9,9 +9,8 @@ import numpy as np
 
 from wavescope.analyze.counters.catalogue import Metric, definitions
 from wavescope.analyze.counters.choice import kernels_by_time
+from wavescope.analyze.counters.measured import measured_peaks
 from wavescope.analyze.counters.metric_values import MetricValues
-from wavescope.analyze.counters.pass_plan import lacked_counters
-from wavescope.analyze.counters.roofline import measured_peaks
 from wavescope.model.counters import Floats
 from wavescope.model.result import Finding, Severity, Value
 
@@ -164,7 +163,7 @@ def _finding(kernel: _Kernel) -> Finding | None:
 def _is_lacking(values: MetricValues, limit: _Limit) -> bool:
     """Whether the chip has no such unit, or does not count what it does."""
     missing = values.measured.missing(limit.formula)
-    return bool(lacked_counters(values.measured.catalogue.chip, missing))
+    return bool(values.measured.catalogue.lacked(missing))
 
 
 def _shares(values: MetricValues, limit: _Limit) -> Floats:

@@ -128,6 +128,11 @@ class Catalogue:
     launch: dict[str, Measure]
     counter_rules: list[tuple[re.Pattern[str], Measure]]
     not_counted: frozenset[str] = frozenset()
+    lacking: str = ""
+    """What counters are called that formulas mention and the chip does not have, as a pattern."""
+    data_types: tuple[str, ...] = ()
+    """Those that the chip computes with."""
+    has_matrix_units: bool = True
     _needs: dict[str, frozenset[Name | ChannelCounter]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -136,6 +141,20 @@ class Catalogue:
     def all_panels(self) -> list[Panel]:
         """The panels by their numbers, those that are not made of metrics among them."""
         return sorted((*OTHER_PANELS, *self.panels), key=lambda panel: panel.id)
+
+    @property
+    def tables(self) -> list[PanelTable]:
+        """The tables of all panels."""
+        return [table for panel in self.panels for table in panel.tables]
+
+    @property
+    def shown_metrics(self) -> frozenset[str]:
+        """Keys of the metrics that the tables show."""
+        return frozenset(row.metric for table in self.tables for row in table.rows)
+
+    def lacked(self, counters: Iterable[str]) -> list[str]:
+        """Those of `counters` that the chip does not have."""
+        return [each for each in counters if self.lacking and re.search(self.lacking, each)]
 
     def metric_of(self, row: PanelRow) -> Metric:
         """The metric that a row shows."""
@@ -203,6 +222,9 @@ def apply_chip(catalogue: Catalogue, definition: Mapping[str, Any]) -> None:
     for key, entry in definition.get("metric", {}).items():
         catalogue.metrics[key] = defined_metric(key, entry, catalogue.metrics.get(key))
     catalogue.not_counted |= frozenset(definition.get("not_counted", ()))
+    catalogue.lacking = definition.get("lacking", catalogue.lacking)
+    catalogue.data_types = tuple(definition.get("data_types", catalogue.data_types))
+    catalogue.has_matrix_units = definition.get("has_matrix_units", catalogue.has_matrix_units)
     removed = frozenset(definition.get("absent_tables", ()))
     catalogue.panels = tuple(
         Panel(panel.id, panel.alias, panel.title, _changed_tables(panel, definition, removed))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from wavescope.analyze.counters.catalogue import Catalogue
+from wavescope.analyze.counters.catalogue import Catalogue, Metric
 from wavescope.errors import UsageError
 from wavescope.model.counters import CounterTable, Integers
 from wavescope.model.selection import compiled
@@ -162,3 +162,18 @@ def _channel_id(catalogue: Catalogue, text: str) -> set[str] | None:
 def wants(chosen: frozenset[str] | None, table_id: str) -> bool:
     """Whether a table that is no table of metrics is among what was chosen."""
     return chosen is None or table_id in chosen or table_id.partition(".")[0] in chosen
+
+
+def chosen_metrics(catalogue: Catalogue, chosen: frozenset[str] | None) -> list[Metric]:
+    """The metrics of the chosen panels, tables and rows, each once; all when nothing is chosen."""
+    keys: dict[str, None] = {}
+    for table in catalogue.tables:
+        for at, row in enumerate(table.rows):
+            ids = {table.id.partition(".")[0], table.id, f"{table.id}.{at}"}
+            if chosen is None or ids & chosen or _has_chosen_channel(table.id, chosen):
+                keys[row.metric] = None
+    return [catalogue.metrics[key] for key in keys]
+
+
+def _has_chosen_channel(table_id: str, chosen: frozenset[str]) -> bool:
+    return table_id.startswith("18.") and any(each.startswith(f"{table_id}.") for each in chosen)

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from wavescope.analyze.counters.aggregation import (
+from wavescope.analyze.counters.catalogue import Metric
+from wavescope.analyze.counters.expression import Expression, Name, expression_text, parsed
+from wavescope.analyze.counters.expression_value import Amount, Scope, evaluated, zero_divisors
+from wavescope.analyze.counters.measure import parsed_measure
+from wavescope.analyze.counters.measured import (
     Aggregation,
+    KernelScope,
+    Measured,
     NormalUnit,
     deviation_of,
     mean_of,
     spread,
 )
-from wavescope.analyze.counters.catalogue import Metric
-from wavescope.analyze.counters.expression import Expression, Name, expression_text, parsed
-from wavescope.analyze.counters.expression_value import Amount, Scope, evaluated, zero_divisors
-from wavescope.analyze.counters.measure import parsed_measure
-from wavescope.analyze.counters.measured import KernelScope, Measured
-from wavescope.analyze.counters.pass_plan import lacked_counters
 from wavescope.model.counters import Floats
 
 _MOST_NAMED = 3
@@ -53,7 +53,7 @@ class MetricValues:
         missing = self.measured.missing(metric.value, metric.level_pass)
         if metric.normalised:
             missing += self.measured.missing(self.normal_unit.formula)
-        lacking = lacked_counters(catalogue.chip, missing)
+        lacking = catalogue.lacked(missing)
         if lacking:
             return f"N/A: {catalogue.chip} has no {', '.join(lacking)}"
         return needs_text(missing)

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from wavescope.analyze.counters.catalogue import Metric
+from wavescope.analyze.counters.choice import chosen_metrics
 from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues, is_possible
-from wavescope.analyze.counters.pass_plan import chosen_metrics, lacked_counters
 from wavescope.model.counters import ACCUMULATED, Floats
 from wavescope.model.result import Finding, Severity
 
@@ -208,7 +208,7 @@ def _missing(values: MetricValues, blocks: frozenset[str] | None) -> list[Findin
     for metric in chosen_metrics(catalogue, blocks):
         lacking = values.measured.missing(metric.value, metric.level_pass)
         lacking = [name for name in lacking if name not in catalogue.facts]
-        never = metric.key in catalogue.not_counted or lacked_counters(catalogue.chip, lacking)
+        never = metric.key in catalogue.not_counted or catalogue.lacked(lacking)
         if lacking and not never:
             count += 1
             needed.update(lacking)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wavescope.analyze.counters.choice import kernels_by_time
-from wavescope.errors import UsageError
 from wavescope.model.counters import (
     CounterTable,
     MultiplexedCounter,
@@ -21,7 +17,6 @@ from wavescope.model.counters import (
 )
 from wavescope.model.result import (
     ColumnOf,
-    Result,
     ResultColumn,
     ResultTable,
     Unit,
@@ -230,61 +225,3 @@ def multiplexed_counters(workload: CounterTable) -> ResultTable:
     counters = [counter for kernel in workload.multiplexed for counter in kernel.counters]
     counters.sort(key=lambda each: (-each.interval_percent, each.kernel, each.counter))
     return table_of("0.4", "0.4 Multiplexed Counters", _MULTIPLEXED_COUNTERS, counters)
-
-
-_EVERYTHING = frozenset({"all", "*", "**"})
-
-
-def chosen_operators(patterns: Sequence[str], operators: Collection[str]) -> list[str]:
-    """The operators that any of the patterns matches; all for none, `all`, `*` or `**`.
-
-    A pattern matches from the right, as paths do: `*conv2d` matches the last part of a name.
-    """
-    distinct = sorted(set(operators))
-    if not patterns or _EVERYTHING & set(patterns):
-        return distinct
-    chosen = [
-        name for name in distinct if any(PurePosixPath(name).match(pattern) for pattern in patterns)
-    ]
-    if not chosen:
-        raise UsageError(
-            f"no operator matches {' '.join(patterns)}",
-            hint="--list-torch-operators shows them; quote patterns from the shell",
-        )
-    return chosen
-
-
-def of_operators(
-    table: CounterTable, operator_of: Mapping[int, str], chosen: Collection[str]
-) -> CounterTable:
-    """The workload with only the dispatches of these operators."""
-    wanted = set(chosen)
-    mask = [operator_of.get(int(number)) in wanted for number in table.dispatch_ids]
-    part = table.rows(np.array(mask, dtype=np.bool_))
-    used, codes = np.unique(part.kernel_codes, return_inverse=True)
-    names = [table.kernel_names[code] for code in used.tolist()]
-    return replace(part, kernel_names=names, kernel_codes=codes.astype(np.int64))
-
-
-def operators_result(table: CounterTable, operator_of: Mapping[int, str]) -> Result:
-    """Every operator with its dispatches, kernels and GPU time, the longest first."""
-    columns = (
-        ResultColumn("operator", "Operator", Unit.NAME, "path of modules and the operator"),
-        ResultColumn("dispatches", "Dispatches", Unit.COUNT, "that it launched"),
-        ResultColumn("kernels", "Kernels", Unit.COUNT, "different ones among them"),
-        ResultColumn("total_ns", "Total", Unit.NS, "sum of their durations"),
-        ResultColumn("percent", "Share", Unit.PERCENT, "of the time of all dispatches"),
-    )
-    groups: dict[str, list[int]] = {}
-    for row, number in enumerate(table.dispatch_ids.tolist()):
-        groups.setdefault(operator_of.get(number, "(unknown)"), []).append(row)
-    whole_ns = float(np.nansum(table.durations_ns)) or 1.0
-    rows = []
-    for name, members in groups.items():
-        total_ns = float(np.nansum(table.durations_ns[members]))
-        kernels = len(set(table.kernel_codes[members].tolist()))
-        share = round(100 * total_ns / whole_ns, 2)
-        rows.append((name, len(members), kernels, round(total_ns), share))
-    rows.sort(key=lambda row: (-row[3], row[0]))
-    listed = ResultTable("torch_operators", "PyTorch operators", columns, list(rows))
-    return Result("PyTorch operators", [listed], facts={"path": table.path})

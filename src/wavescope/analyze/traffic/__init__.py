@@ -1,1 +1,30 @@
 """How a kernel uses L2 and memory, from hardware counters, and what that means."""
+
+from __future__ import annotations
+
+from wavescope.analyze.traffic.decisions import Verdict, conclude
+from wavescope.analyze.traffic.kernels import (
+    KernelTraffic,
+    TrafficOptions,
+    chosen_dispatches,
+    counters_of_trace,
+    kernel_traffic,
+    kernels_of,
+    mean_counters,
+)
+from wavescope.analyze.traffic.report import traffic_result
+from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS
+
+__all__ = [
+    "TRAFFIC_COUNTERS",
+    "KernelTraffic",
+    "TrafficOptions",
+    "Verdict",
+    "chosen_dispatches",
+    "conclude",
+    "counters_of_trace",
+    "kernel_traffic",
+    "kernels_of",
+    "mean_counters",
+    "traffic_result",
+]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
-from wavescope.analyze.traffic.kernel_traffic import KernelTraffic
+from wavescope.analyze.traffic.kernels import KernelTraffic
 
 STREAMING_HIT_PERCENT = 5.0
 REUSING_HIT_PERCENT = 60.0

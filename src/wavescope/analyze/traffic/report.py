@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wavescope.analyze.traffic.decisions import Conclusion, Verdict, conclude
-from wavescope.analyze.traffic.kernel_traffic import (
+from wavescope.analyze.traffic.kernels import (
     KernelTraffic,
     TrafficOptions,
+    completed_options,
     each_dispatch,
     kernel_traffic,
 )
@@ -95,6 +96,7 @@ _DISPATCH_COLUMNS: tuple[ColumnOf[_Row], ...] = (
 
 def traffic_result(tables: Sequence[CounterTable], options: TrafficOptions) -> Result:
     """The tables `kernels` and `dispatches`, one finding for each of the slowest kernels."""
+    options = completed_options(options, tables)
     kernels = [_Row(each, conclude(each)) for each in kernel_traffic(tables, options)]
     dispatches = (
         _Row(traffic, None, number, table.path.rpartition("/")[2])

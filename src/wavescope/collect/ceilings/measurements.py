@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from wavescope.collect.ceilings.gpu_runtime import GpuRuntime
 from wavescope.errors import UsageError
-from wavescope.formats.counters.machine_files import MeasuredPeak, ceilings_csv
+from wavescope.formats.counters import MeasuredPeak, ceilings_csv
 from wavescope.model.progress import Progress
 from wavescope.model.result import ColumnOf, Result, ResultColumn, Unit, table_of
 from wavescope.package_files import package_file

@@ -1,4 +1,8 @@
-"""Runs a program under rocprofv3 once for each pass of counters."""
+"""Runs a program under rocprofv3 once for each pass of counters, and tells it what to count.
+
+rocprofv3 knows counters summed up over all instances. The channels of the L2 and the accumulators
+of level counters are defined on top of them, in a file of extra counters.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,20 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wavescope.collect.counters.perfmon import (
-    ChannelLayout,
-    counter_names,
-    extra_counters,
-    multiplexed_text,
-    perfmon_text,
-)
 from wavescope.collect.launcher import launch
 from wavescope.collect.torch_ranges import torch_ranges_environment
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.formats.counters import read_pass_output, write_counter_csv
-from wavescope.formats.counters.pass_output import with_plain_accumulator
-from wavescope.model.workload_layout import LEVEL_FILES, MULTIPLEXING_FILE, collected_name
+from wavescope.model.workload_layout import (
+    ACCUMULATOR_SUFFIX,
+    CHANNELS_SUFFIX,
+    MULTIPLEXING_FILE,
+    collected_name,
+)
 
 PERFMON_FOLDER = "perfmon"
 RAW_FOLDER = "out"
@@ -251,8 +252,7 @@ def _gathered(request: PassRequest, name: str, counters: Sequence[str], raw: Pat
     if not table.count:
         return PassEnd(name, 0, failure=": ".join(["the pass counted no dispatch", *notes]))
     target = request.folder / f"{name}.csv"
-    is_level = LEVEL_FILES.fullmatch(target.name) is not None
-    write_counter_csv(with_plain_accumulator(table, name) if is_level else table, target)
+    write_counter_csv(table, target)
     return PassEnd(
         name,
         0,
@@ -272,3 +272,109 @@ def _keep_operators(folder: Path, name: str, raw: Path) -> None:
         for path in sorted(raw.rglob(f"*_{kind}.csv")):
             process = path.name.removesuffix(f"_{kind}.csv")
             shutil.copyfile(path, folder / f"torch_trace_{name}_{process}_{kind}.csv")
+
+
+@dataclass(frozen=True)
+class ChannelLayout:
+    """The L2 channels of a chip: so many on each of its dies."""
+
+    dies: int
+    channels_per_die: int
+
+    @property
+    def count(self) -> int:
+        return self.dies * self.channels_per_die
+
+
+def counter_names(counters: Sequence[str], channels: ChannelLayout) -> list[str]:
+    """The single counters that are read; `NAME[]` stands for all channels."""
+    names = []
+    for counter in counters:
+        family = counter.removesuffix(CHANNELS_SUFFIX)
+        if family == counter:
+            names.append(counter)
+        else:
+            names += [f"{family}[{channel}]" for channel in range(channels.count)]
+    return names
+
+
+def perfmon_text(names: Sequence[str]) -> str:
+    """rocprofv3's text form: what to count in one run."""
+    return f"pmc: {' '.join(names)}\n\ngpu:\nrange:\nkernel:\n"
+
+
+def multiplexed_text(groups: Sequence[Sequence[str]]) -> str:
+    """rocprofv3's job of a single run that counts another group at every launch."""
+    job = {"pmc_groups": [list(group) for group in groups], "pmc_group_interval": 1}
+    return json.dumps({"jobs": [job]}, indent=1) + "\n"
+
+
+def extra_counters(counters: Sequence[str], channels: ChannelLayout, chip: str) -> str:
+    """Definitions of what rocprofv3 does not know by itself, as YAML; nothing when it knows all."""
+    expressions: dict[str, str] = {}
+    for counter in counters:
+        if counter.endswith(CHANNELS_SUFFIX):
+            family = counter.removesuffix(CHANNELS_SUFFIX)
+            for channel in range(channels.count):
+                die, instance = divmod(channel, channels.channels_per_die)
+                expressions[f"{family}[{channel}]"] = (
+                    f"select({family},[DIMENSION_XCC=[{die}],DIMENSION_INSTANCE=[{instance}]])"
+                )
+        elif counter.endswith(ACCUMULATOR_SUFFIX):
+            level = counter.removesuffix(ACCUMULATOR_SUFFIX)
+            expressions[counter] = f"accumulate({level}, HIGH_RES)"
+    if not expressions:
+        return ""
+    lines = ["rocprofiler-sdk:", "  counters-schema-version: 1", "  counters:"]
+    for name, expression in expressions.items():
+        lines += [
+            f"    - name: '{name}'",
+            "      description: ''",
+            "      properties: []",
+            "      definitions:",
+            f"        - architectures: [{chip}]",
+            f"          expression: {expression}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+_WORD = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Za-z0-9_]+\b", re.ASCII)
+_CERTAIN = "SQ_WAVES"
+"""A counter that every chip has: a list without it is no list."""
+_SUM = "_sum"
+
+
+def known_counters(rocprofv3: Path) -> frozenset[str]:
+    """The counters that `rocprofv3 --list-avail` names; none where it names none."""
+    try:
+        done = subprocess.run(
+            [str(rocprofv3), "--list-avail"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=120,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return frozenset()
+    return listed_counters(done.stdout)
+
+
+def listed_counters(text: str) -> frozenset[str]:
+    """The counters in a list, whose layout differs between versions; none if it is no list."""
+    words = frozenset(_WORD.findall(text))
+    return words if _CERTAIN in words else frozenset()
+
+
+def unknown_counters(counters: Sequence[str], known: Collection[str], chip: str) -> list[str]:
+    """Those of `counters` that rocprofv3 does not know; nothing when nothing is known of it."""
+    if not known:
+        return []
+    lists_sums = any(name.endswith(_SUM) for name in known)
+    unknown = []
+    for counter in counters:
+        name = counter.removesuffix(CHANNELS_SUFFIX).removesuffix(ACCUMULATOR_SUFFIX)
+        name = name if lists_sums else name.removesuffix(_SUM)
+        if collected_name(name, chip) not in known:
+            unknown.append(counter)
+    return unknown

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -76,15 +76,6 @@ class _ThreadCalls:
         return self.calls[row] if row >= 0 else None
 
 
-def passes_with_operators(folder: Path) -> list[str]:
-    """Names of the passes that recorded operators, in order."""
-    names = set()
-    for path in folder.glob("torch_trace_*_counter_collection.csv"):
-        stem = path.name.removeprefix("torch_trace_").removesuffix("_counter_collection.csv")
-        names.add(stem.rpartition("_")[0])
-    return sorted(names)
-
-
 def operator_dispatches(folder: Path, pass_name: str) -> Iterator[OperatorDispatch]:
     """Every dispatch and counter of a pass, with its operator."""
     threads = _calls_by_thread(_files(folder, pass_name, "marker_api_trace"))
@@ -119,8 +110,13 @@ def dispatch_operators(folder: Path) -> dict[int, str]:
     }
 
 
-def write_consolidated(folder: Path, order: Sequence[str]) -> int:
-    """Write the operators of all passes, and of each dispatch of the first; how many rows."""
+def write_operators(folder: Path, dispatches: Mapping[str, int]) -> int:
+    """Write the operators of all passes that recorded any; how many rows.
+
+    Of the pass with most dispatches, counted in `dispatches`, each dispatch's is written, too.
+    """
+    recorded = [name for name in dispatches if name in passes_with_operators(folder)]
+    order = sorted(recorded, key=lambda name: -dispatches[name])
     target = folder / TORCH_FOLDER
     target.mkdir(exist_ok=True)
     count = 0
@@ -161,6 +157,15 @@ def _write_dispatches(folder: Path, pass_name: str) -> None:
         writer.writerows(
             (number, call.path, call.context) for number, call in enumerate(operators.values())
         )
+
+
+def passes_with_operators(folder: Path) -> list[str]:
+    """Names of the passes that recorded operators, in order."""
+    names = set()
+    for path in folder.glob("torch_trace_*_counter_collection.csv"):
+        stem = path.name.removeprefix("torch_trace_").removesuffix("_counter_collection.csv")
+        names.add(stem.rpartition("_")[0])
+    return sorted(names)
 
 
 def _files(folder: Path, name: str, kind: str) -> list[Path]:

@@ -18,8 +18,14 @@ from wavescope.formats.counters.counter_csv import (
     read_wide_form,
 )
 from wavescope.formats.counters.machine_files import numeric_facts, read_ceilings, read_system
-from wavescope.formats.counters.multiplexing import complete_multiplexed
-from wavescope.formats.counters.pass_join import Pairing, dispatch_keys, has_times, joined, placed
+from wavescope.formats.counters.passes import (
+    Pairing,
+    complete_multiplexed,
+    dispatch_keys,
+    has_times,
+    joined,
+    placed,
+)
 from wavescope.formats.counters.pc_samples import read_pc_samples
 from wavescope.model.counters import ACCUMULATED, CounterTable, Floats
 from wavescope.model.notes import Notes

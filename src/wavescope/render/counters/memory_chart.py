@@ -1,4 +1,4 @@
-"""Draws the memory chart as SVG: boxes from the instructions to HBM, requests on the arrows."""
+"""Draws the memory chart: boxes from the instructions to HBM, requests on the arrows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from wavescope.analyze.counters.memory_chart import BOXES, FLOWS, NOT_AVAILABLE, ChartBox
+from wavescope.analyze.counters.metrics import ChartBox, chart_boxes
+from wavescope.render.counters.metric_tables import NOT_AVAILABLE
 from wavescope.render.html.markup import Html
 
 _LINE = 17
@@ -63,8 +64,8 @@ def memory_chart_html(values: Mapping[str, str]) -> Html:
 def _parts(values: Mapping[str, str]) -> list[str]:
     return [
         "<title>Memory chart</title>",
-        *(_box(box, values) for box in BOXES),
-        *(_flow(key, values) for key in FLOWS),
+        *(_box(box, values) for box in chart_boxes().values()),
+        *(_flow(box, values) for box in chart_boxes().values() if box.sends),
         _arrow(_right_of("fabric"), _PLACES["hbm"].x, _middle("fabric")),
     ]
 
@@ -76,8 +77,7 @@ _TALL = {"l2": 262}
 def _height(key: str) -> int:
     if key in _TALL:
         return _TALL[key]
-    box = next(box for box in BOXES if box.key == key)
-    return _HEAD + _LINE * len(box.lines) + 8
+    return _HEAD + _LINE * len(chart_boxes()[key].lines) + 8
 
 
 def _middle(key: str) -> int:
@@ -113,13 +113,13 @@ def _box(box: ChartBox, values: Mapping[str, str]) -> str:
     return "\n".join(parts)
 
 
-def _flow(key: str, values: Mapping[str, str]) -> str:
-    target = "fabric" if key == "l2" else "l2"
-    start, end, y = _right_of(key), _PLACES[target].x, _middle(key)
+def _flow(box: ChartBox, values: Mapping[str, str]) -> str:
+    target = "fabric" if box.key == "l2" else "l2"
+    start, end, y = _right_of(box.key), _PLACES[target].x, _middle(box.key)
     parts = [_arrow(start, end, y)]
-    for place, (label, row) in enumerate(FLOWS[key]):
+    for place, (label, row) in enumerate(box.sends):
         text = f"{label} {values.get(row, NOT_AVAILABLE)}"
-        at = y - 6 - 14 * (len(FLOWS[key]) - 1 - place)
+        at = y - 6 - 14 * (len(box.sends) - 1 - place)
         parts.append(
             f'<text x="{(start + end) // 2}" y="{at}" text-anchor="middle" font-size="11" '
             'fill="currentColor">'
@@ -184,19 +184,14 @@ def _levels(values: Mapping[str, str], box_width: int) -> list[str]:
 
 def _items(key: str, values: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Label, value and unit of each line of a box."""
-    box = next(box for box in BOXES if box.key == key)
-    return [(label, values.get(row, NOT_AVAILABLE), unit) for label, row, unit in box.lines]
+    lines = chart_boxes()[key].lines
+    return [(label, values.get(row, NOT_AVAILABLE), unit) for label, row, unit in lines]
 
 
 def _sent(key: str, values: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """What goes from a box to the next level, as lines of the box."""
-    return [
-        (f"sends {label}", values.get(row, NOT_AVAILABLE), "") for label, row in _text_flow(key)
-    ]
-
-
-def _text_flow(key: str) -> tuple[tuple[str, str], ...]:
-    return FLOWS.get(key, ())
+    sends = chart_boxes()[key].sends
+    return [(f"sends {label}", values.get(row, NOT_AVAILABLE), "") for label, row in sends]
 
 
 def _item_text(item: tuple[str, str, str], width: int) -> str:
@@ -222,7 +217,7 @@ def _wide_box(key: str, items: Sequence[tuple[str, str, str]], width: int) -> li
 
 
 def _framed(key: str, texts: Sequence[str], width: int) -> list[str]:
-    title = next(box.title for box in BOXES if box.key == key)
+    title = chart_boxes()[key].title
     return [
         "┌─ " + title + " " + "─" * (width - 5 - len(title)) + "┐",
         *(f"│ {text.ljust(width - 4)} │" for text in texts),
@@ -234,7 +229,7 @@ def _text_arrow(key: str, values: Mapping[str, str], width: int) -> list[str]:
     """The requests that go down from a box, beside an arrow."""
     lines = [
         f"   │ {label} {values.get(row, NOT_AVAILABLE)}".ljust(width)
-        for label, row in _text_flow(key)
+        for label, row in chart_boxes()[key].sends
     ]
     if key == "fabric":
         lines = ["   │".ljust(width)]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wavescope.analyze.counters.report import Analysis, CounterOptions, analysis_result
+from wavescope.analyze.counters import Analysis, CounterOptions, analysis_result
 from wavescope.analyze.counters.roofline import MemoryLevel, RooflineOptions, roofline
 from wavescope.model.result import Finding
 from wavescope.version import __version__

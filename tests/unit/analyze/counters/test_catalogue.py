@@ -8,8 +8,7 @@ import pytest
 
 from wavescope.analyze.counters.catalogue import CHIPS, Catalogue, catalogue_for
 from wavescope.analyze.counters.expression import FormulaError
-from wavescope.analyze.counters.metric_list import metric_list
-from wavescope.analyze.counters.own_metrics import with_own_metrics
+from wavescope.analyze.counters.metrics import metric_list, with_own_metrics
 from wavescope.errors import UnreadableInputError, UsageError, WavescopeError
 from wavescope.formats.toml_rules import read_rules
 

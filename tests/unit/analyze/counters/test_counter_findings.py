@@ -11,7 +11,7 @@ from wavescope.analyze.counters.bound_findings import bound_findings
 from wavescope.analyze.counters.catalogue import catalogue_for
 from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
-from wavescope.analyze.counters.pass_plan import needed_counters
+from wavescope.analyze.counters.planning.profile import needed_counters
 from wavescope.analyze.counters.sanity_findings import sanity_findings
 from wavescope.formats.counters import read_workload
 from wavescope.model.result import Finding, Severity
@@ -35,7 +35,7 @@ QUIET = {
 
 def values_of(maker: WorkloadMaker) -> MetricValues:
     table = read_workload(maker.write())
-    from wavescope.analyze.counters.aggregation import NormalUnit
+    from wavescope.analyze.counters import NormalUnit
 
     return MetricValues(Measured(table, catalogue_for(table.chip)), NormalUnit.PER_KERNEL)
 

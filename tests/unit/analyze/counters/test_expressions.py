@@ -13,7 +13,7 @@ from wavescope.analyze.counters.catalogue import CHIPS, catalogue_for
 from wavescope.analyze.counters.expression import Expression, FormulaError, expression_text, parsed
 from wavescope.analyze.counters.expression_value import Amount, evaluated, zero_divisors
 from wavescope.analyze.counters.measure import UnitError, parsed_measure
-from wavescope.analyze.counters.own_metrics import check_metrics
+from wavescope.analyze.counters.metrics.own_metrics import check_metrics
 from wavescope.errors import WavescopeError
 
 

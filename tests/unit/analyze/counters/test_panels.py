@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.counters_builder import WorkloadMaker, a_workload
-from wavescope.analyze.counters.aggregation import Aggregation, NormalUnit
+from wavescope.analyze.counters import Aggregation, NormalUnit
 from wavescope.analyze.counters.catalogue import catalogue_for
 from wavescope.analyze.counters.choice import chosen_blocks, chosen_rows
 from wavescope.analyze.counters.measured import Measured

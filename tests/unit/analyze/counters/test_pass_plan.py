@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.analyze.counters.catalogue import CHIPS, catalogue_for
-from wavescope.analyze.counters.choice import chosen_blocks
-from wavescope.analyze.counters.pass_plan import (
+from wavescope.analyze.counters.choice import chosen_blocks, chosen_metrics
+from wavescope.analyze.counters.planning.profile import (
     CounterPass,
-    chosen_metrics,
     known_slots,
     needed_counters,
     planned_passes,

@@ -7,21 +7,17 @@ from pathlib import Path
 import pytest
 
 from tests.counters_builder import WorkloadMaker, a_workload
-from wavescope.analyze.counters.aggregation import NormalUnit
-from wavescope.analyze.counters.catalogue import catalogue_for
-from wavescope.analyze.counters.measured import Measured
+from wavescope.analyze.counters import NormalUnit
+from wavescope.analyze.counters.catalogue import CHIPS, catalogue_for
+from wavescope.analyze.counters.measured import Measured, measured_peaks
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.analyze.counters.roofline import (
     MemoryLevel,
     PointKind,
     RooflineOptions,
-    bound_of,
-    measured_peaks,
-    rate_lines,
     roofline,
-    supported_types,
+    roofline_tables,
 )
-from wavescope.analyze.counters.roofline_tables import roofline_tables
 from wavescope.formats.counters import read_workload
 
 NO_WORK = {
@@ -112,7 +108,7 @@ def test_ceilings_are_measured_or_computed(tmp_path: Path) -> None:
 def test_equal_rates_are_one_line(tmp_path: Path) -> None:
     maker = a_workload(tmp_path).with_dispatch("k", 1_000, **(NO_WORK | MEMORY))
 
-    names = [line.name for line in rate_lines(roofline(values_of(maker)))]
+    names = [line.name for line in roofline(values_of(maker)).rate_lines()]
 
     assert "VALU FP32, VALU FP64" in names
 
@@ -128,14 +124,15 @@ def test_the_measured_peaks_are_those_of_the_gpu_that_ran(tmp_path: Path) -> Non
     assert measured_peaks(table)["HBMBw"] == 100
 
 
-def test_the_nearest_roof(tmp_path: Path) -> None:
+def test_the_nearest_roof_is_memory(tmp_path: Path) -> None:
     maker = a_workload(tmp_path).with_dispatch("k", 1_000, **(NO_WORK | MEMORY))
     result = roofline(values_of(maker))
 
-    level, share = bound_of(result.points[0], result)
-
-    assert level is MemoryLevel.HBM
-    assert share == pytest.approx(100 * 6.208 / 320)
+    (point,) = result.points
+    roofs = {each.level: each.value for each in result.ceilings if each.level is not None}
+    shares = {level: point.bytes[level] / point.time_ns / roofs[level] for level in roofs}
+    assert max(shares, key=shares.__getitem__) is MemoryLevel.HBM
+    assert shares[MemoryLevel.HBM] == pytest.approx(6.208 / 320)
 
 
 def test_what_cannot_be_placed_says_why(tmp_path: Path) -> None:
@@ -161,9 +158,22 @@ def test_tables_of_the_roofline(tmp_path: Path) -> None:
 
 
 def test_types_of_chips() -> None:
-    assert "FP8" not in supported_types("gfx90a")
-    assert "FP8" in supported_types("gfx942")
-    assert "FP4" in supported_types("gfx950")
+    types = {chip: catalogue_for(chip).data_types for chip in CHIPS}
+
+    assert "FP8" not in types["gfx90a"]
+    assert "FP8" in types["gfx942"]
+    assert "FP4" in types["gfx950"]
+    assert types["gfx906"] == types["gfx908"] == types["gfx90a"]
+    assert types["gfx940"] == types["gfx941"] == types["gfx942"]
+
+
+def test_a_chip_without_matrix_units_has_no_computed_peak_of_them(tmp_path: Path) -> None:
+    maker = a_workload(tmp_path).with_system(gpu_arch="gfx906").with_dispatch("k", 10)
+
+    names = [each.name for each in roofline(values_of(maker)).ceilings]
+
+    assert "VALU FP32" in names
+    assert not [name for name in names if name.startswith("MFMA")]
 
 
 def test_operations_that_older_collectors_do_not_count_are_left_out_and_said(

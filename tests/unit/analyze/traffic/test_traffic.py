@@ -6,10 +6,15 @@ import pytest
 
 from tests.builders import a_trace
 from tests.counters_builder import counted
-from wavescope.analyze.traffic.decisions import Verdict, conclude
-from wavescope.analyze.traffic.dispatches import counters_of_trace
-from wavescope.analyze.traffic.kernel_traffic import KernelTraffic, TrafficOptions, kernel_traffic
-from wavescope.analyze.traffic.report import traffic_result
+from wavescope.analyze.traffic import (
+    KernelTraffic,
+    TrafficOptions,
+    Verdict,
+    conclude,
+    counters_of_trace,
+    kernel_traffic,
+    traffic_result,
+)
 from wavescope.analyze.traffic.requests import (
     Formula,
     channel_transfer,

@@ -6,8 +6,7 @@ import io
 import re
 
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Severity, Unit
-from wavescope.render.counters.counter_page import CounterWords, counter_page
-from wavescope.render.counters.metric_tables import NumberStyle
+from wavescope.render.counters import CounterWords, NumberStyle, counter_page
 from wavescope.render.html.markup import Html
 from wavescope.render.html.page import write_page
 
@@ -27,15 +26,13 @@ def a_result() -> Result:
         ("2.1.0", "L2 BW", 1234.5, 12.5, "GB/s", "l2_bandwidth", None),
         ("2.1.1", "Time", 2e6, None, "ns", "kernel_time", "N/A: it has no peak"),
     ]
-    return Result(
-        "Counter analysis",
-        [
-            ResultTable("2.1", "2.1 Speed of Light", COLUMNS, rows),
-            ResultTable("3.1", "3.1 Memory Chart", COLUMNS, rows[:1]),
-        ],
-        [Finding("counters.x", Severity.WARNING, "short <b>", "because")],
-        {"path": "<here>", "chip": "gfx942", "time_ns": 2e6},
-    )
+    tables = [
+        ResultTable("2.1", "2.1 Speed of Light", COLUMNS, rows),
+        ResultTable("3.1", "3.1 Memory Chart", COLUMNS, rows[:1]),
+    ]
+    findings = [Finding("counters.x", Severity.WARNING, "short <b>", "because")]
+    facts = {"path": "<here>", "chip": "gfx942", "time_ns": 2e6}
+    return Result("Counter analysis", tables, findings, facts)
 
 
 def text_of(numbers: NumberStyle) -> str:

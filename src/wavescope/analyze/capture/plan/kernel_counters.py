@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
-from wavescope.analyze.traffic.dispatches import kernels_of
-from wavescope.analyze.traffic.kernel_traffic import (
+from wavescope.analyze.traffic import (
     KernelTraffic,
     TrafficOptions,
     kernel_traffic,
+    kernels_of,
     mean_counters,
 )
 from wavescope.errors import UsageError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.plan.context import Opportunity, PlanContext
-from wavescope.analyze.traffic.decisions import Verdict, conclude
+from wavescope.analyze.traffic import Verdict, conclude
 from wavescope.model.capture import Flags
 
 _MEMORY = (Kind.VMEM_LOAD, Kind.LOAD_TO_LDS, Kind.VMEM_STORE, Kind.ATOMIC)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wavescope.analyze.counters.aggregation import NormalUnit
 from wavescope.analyze.counters.catalogue import Catalogue, Metric, Panel, PanelTable
 from wavescope.analyze.counters.expression import ChannelCounter
-from wavescope.analyze.counters.measured import Measured
+from wavescope.analyze.counters.measured import Measured, NormalUnit
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.model.counters import ACCUMULATED, CounterTable
 from wavescope.model.result import (
@@ -33,7 +32,6 @@ _COLUMNS = (
     ResultColumn("high", "when high"),
     ResultColumn("low", "when low"),
 )
-_SHORT_COLUMNS = frozenset({"id", "metric", "unit", "meaning"})
 _AVAILABLE_COLUMNS = (
     ResultColumn("id", "ID", Unit.NAME),
     ResultColumn("metric", "Metric", Unit.NAME),
@@ -59,14 +57,6 @@ def metric_list(catalogue: Catalogue, search: str = "") -> Result:
         [panel_list(catalogue), ResultTable("metrics", "Metrics", _COLUMNS, rows)],
         facts={"chip": catalogue.chip, "model": catalogue.title, "metric_count": len(rows)},
     )
-
-
-def in_short(table: ResultTable) -> ResultTable:
-    """A list of metrics with what fits a line; `wavescope metrics NAME` tells the rest."""
-    keep = [at for at, column in enumerate(table.columns) if column.name in _SHORT_COLUMNS]
-    columns = tuple(table.columns[at] for at in keep)
-    rows = [tuple(row[at] for at in keep) for row in table.rows]
-    return ResultTable(table.name, table.title, columns, rows)
 
 
 def available_metrics(catalogue: Catalogue, workload: CounterTable) -> Result:

@@ -6,13 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wavescope.analyze.counters.roofline import (
-    MemoryLevel,
-    Roofline,
-    equal_rates,
-    rate_lines,
-    rate_unit,
-)
+from wavescope.analyze.counters.roofline import MemoryLevel, Roofline
 from wavescope.render.cells.escape import shortened, visible
 
 _HEIGHT = 20
@@ -43,8 +37,8 @@ def roofline_lines(roofline: Roofline, width: int, level: MemoryLevel) -> list[s
     """The plot of one memory level with its bandwidth, the rates, and a letter for each point."""
     columns = max(min(width, _GREATEST_WIDTH) - _LABEL_WIDTH - 2, _LEAST_WIDTH)
     bandwidth = next((c.value for c in roofline.ceilings if c.level is level), None)
-    rates = {ceiling.name: ceiling.value for ceiling in rate_lines(roofline)}
-    units = [rate_unit(alike) for alike in equal_rates(roofline)]
+    rate_lines = roofline.rate_lines()
+    rates = [ceiling.value for ceiling in rate_lines]
     if bandwidth is None or not rates:
         return [f"no plot of {level.value}: its bandwidth or the peak rates are not known"]
     points = [
@@ -52,20 +46,17 @@ def roofline_lines(roofline: Roofline, width: int, level: MemoryLevel) -> list[s
         for letter, point in zip(_LETTERS, roofline.points, strict=False)
         if point.intensity.get(level, 0) > 0 and point.performance > 0
     ]
-    across = _axis([p[1] for p in points] + [0.1, max(rates.values()) / bandwidth * 4], columns)
-    up = _axis([p[2] for p in points] + [min(rates.values()) / 10, max(rates.values())], _HEIGHT)
+    across = _axis([p[1] for p in points] + [0.1, max(rates) / bandwidth * 4], columns)
+    up = _axis([p[2] for p in points] + [min(rates) / 10, max(rates)], _HEIGHT)
     cells = [[" "] * columns for _ in range(_HEIGHT)]
-    _draw_roofs(cells, across, up, bandwidth, list(rates.values()))
+    _draw_roofs(cells, across, up, bandwidth, rates)
     for letter, x, y in points:
         _put(cells, across.place(x), up.place(y), letter)
     lines = [f"performance (GFLOP/s) over intensity (FLOP/B, {level.value})"]
     lines += _framed(cells, up)
     lines += _bottom(across, columns)
     lines.append(f"/ {level.value} {bandwidth:,.0f} GB/s")
-    lines += [
-        f"- {name} {value:,.0f} {unit}"
-        for (name, value), unit in zip(rates.items(), units, strict=True)
-    ]
+    lines += [f"- {rate.name} {rate.value:,.0f} {rate.unit}" for rate in rate_lines]
     lines += _legend(roofline, level, width)
     return lines
 

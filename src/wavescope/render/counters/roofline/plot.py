@@ -1,20 +1,27 @@
-"""The roofline as a Vega-Lite plot: log axes, ceilings, points sized by time, zoom and hover."""
+"""The roofline as a Vega-Lite plot: log axes, ceilings, points sized by time, zoom and hover.
+
+It is written as HTML, SVG, PNG or as its description. vl-convert draws it, which carries Vega in
+its wheel: no browser and no network.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from wavescope.analyze.counters.roofline import (
-    Ceiling,
-    Roofline,
-    RoofPoint,
-    rate_lines,
-    rate_unit,
-)
+from wavescope.analyze.counters.roofline import Ceiling, Roofline, RoofPoint
+from wavescope.errors import MachineError, UsageError
+from wavescope.model.result import Result
+from wavescope.render.cells.columns import fact_label, fact_text
 from wavescope.render.cells.escape import shortened, visible
+from wavescope.render.counters.metric_tables import NumberStyle
+from wavescope.render.counters.page import CounterWords, metric_table_html
+from wavescope.render.html.markup import Html, bounded, element, joined
+from wavescope.render.html.page import Page, Section, write_page
 
 _LEAST_X, _GREATEST_X = 0.01, 1000.0
 _LEVELS = ("HBM", "L2", "vL1D", "LDS")
@@ -26,8 +33,47 @@ _MOST_NAMES = 10
 _LABEL_APART = 1.35
 """Rates that are nearer to each other than this have one label."""
 
+SUFFIXES = (".html", ".svg", ".png", ".json")
+
 Spec = dict[str, Any]
 NamedRoofline = tuple[str, Roofline]
+
+
+def write_roofline(
+    path: Path, runs: Sequence[NamedRoofline], suffix: str, results: Sequence[Result] = ()
+) -> None:
+    """Write the plot of `runs` to `path` in the format that `suffix` names.
+
+    A page also shows the tables of `results`.
+    """
+    if suffix == ".json":
+        path.write_text(json.dumps(roofline_spec(runs, interactive=True)), encoding="utf-8")
+    elif suffix == ".html":
+        library = str(_converter().javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+        page = roofline_page(roofline_spec(runs, interactive=True), results, library)
+        with path.open("w", encoding="utf-8") as stream:
+            write_page(page, stream)
+    elif suffix == ".svg":
+        spec = roofline_spec(runs, interactive=False)
+        path.write_text(str(_converter().vegalite_to_svg(spec)), encoding="utf-8")
+    elif suffix == ".png":
+        spec = roofline_spec(runs, interactive=False)
+        path.write_bytes(_converter().vegalite_to_png(spec, scale=2))
+    else:
+        raise UsageError(
+            f"'{suffix}' is no format of plots", hint=f"end the name with {', '.join(SUFFIXES)}"
+        )
+
+
+def _converter() -> ModuleType:
+    try:
+        import vl_convert  # noqa: PLC0415  optional, 30 MB
+    except ImportError as error:
+        raise MachineError(
+            "plots need the package vl-convert-python",
+            hint="pip install 'wavescope[plots]', or print the roofline as text without -o",
+        ) from error
+    return vl_convert
 
 
 def roofline_spec(runs: Sequence[NamedRoofline], *, interactive: bool) -> Spec:
@@ -110,7 +156,7 @@ def _point_row(run: str, point: RoofPoint, level: str, intensity: float) -> Spec
 
 def _ceiling_rows(run: str, roofline: Roofline, ends: tuple[float, float]) -> Iterator[Spec]:
     """Two points for each line: a bandwidth rises to the highest peak, a rate is level."""
-    rates = rate_lines(roofline)
+    rates = roofline.rate_lines()
     top = max((ceiling.value for ceiling in rates), default=1e6)
     slopes = [ceiling for ceiling in roofline.ceilings if ceiling.is_bandwidth]
     steepest = max((ceiling.value for ceiling in slopes), default=1.0)
@@ -158,7 +204,8 @@ def _label(ceilings: Sequence[Ceiling]) -> str:
     names = ", ".join(f"{unit} {'/'.join(types)}".strip() for unit, types in by_unit.items())
     texts = dict.fromkeys(f"{each.value:,.0f}" for each in reversed(ceilings))
     ends = list(texts)[:: max(len(texts) - 1, 1)]
-    return f"{names} {' to '.join(ends)} {rate_unit(ceilings)}"
+    units = {each.unit for each in ceilings}
+    return f"{names} {' to '.join(ends)} {units.pop() if len(units) == 1 else 'GOP/s'}"
 
 
 _POWERS = [10.0**power for power in range(-9, 13)]
@@ -265,3 +312,40 @@ def _point_layer(rows: Sequence[Spec], several: bool) -> Spec:
         "mark": {"type": "point", "filled": True, "opacity": 0.8, "clip": True},
         "encoding": encoding,
     }
+
+
+_HINT = (
+    "The number in a point is the kernel's in table 4.2. Scroll to zoom, drag to move, "
+    "double-click to see all again; hover over a point or a line."
+)
+
+
+def roofline_page(spec: Mapping[str, Any], results: Sequence[Result], library: str) -> Page:
+    """The page of a plot, drawn by `library`, and of the tables of each run."""
+    drawn = {key: value for key, value in spec.items() if key not in {"title", "background"}}
+    plot = element(
+        "figure", element("div", id="roofline", role="img"), element("figcaption", _HINT)
+    )
+    sections = [Section("plot", "Plot", plot)]
+    for number, result in enumerate(results, 1):
+        tables = [
+            metric_table_html(table, NumberStyle(), CounterWords()) for table in result.tables
+        ]
+        title = "Rates and points" if len(results) == 1 else f"Run {number}: rates and points"
+        body = element("div", _facts(result), *tables, class_="blocks")
+        sections.append(Section(f"run-{number}", title, body))
+    lines = [element("span", bounded(text, 300)) for text in spec["title"]["subtitle"]]
+    header = joined([element("h1", "Roofline"), element("div", *lines, class_="facts")])
+    scripts = ("page", "tables", "roofline")
+    styles = ("page", "roofline")
+    return Page("Roofline", header, sections, {"roofline-spec": drawn}, scripts, styles, library)
+
+
+def _facts(result: Result) -> Html:
+    texts = [
+        (fact_label(key), bounded(fact_text(key, value)))
+        for key, value in result.facts.items()
+        if value is not None
+    ]
+    facts = [element("div", element("dt", name), element("dd", text)) for name, text in texts]
+    return element("dl", *facts, class_="numbers")
