@@ -10,8 +10,7 @@ import numpy as np
 from tests.capture_folders import CaptureBuilder
 from wavescope.analyze.capture import CaptureAnalysis
 from wavescope.analyze.capture.plan import KernelCounters
-from wavescope.analyze.capture.plan.evidence.context import PlanContext
-from wavescope.analyze.capture.plan.evidence.opportunity import Opportunity
+from wavescope.analyze.capture.plan.context import Opportunity, PlanContext
 from wavescope.formats.captures import find_captures, load_capture
 from wavescope.model.capture import Flags
 

@@ -218,7 +218,7 @@ def report(folder: Path, options: argparse.Namespace) -> None:
     plain = [sys.executable, __file__, f"--plain={folder}"]
     jobs = {
         "rows": ([*command, "--no-waves"], plain),
-        "rows, waves, counter model": (command, [*plain, "--plain-waves"]),
+        "rows, waves, wait counters": (command, [*plain, "--plain-waves"]),
         "the same and --timeline": ([*command, "--timeline"], None),
         "the same and --plan": ([*command, "--plan"], None),
         "report-att": ([*page, "-o", str(folder.parent / "page.html")], None),

@@ -12,8 +12,7 @@ from collections import Counter
 
 import numpy as np
 
-from wavescope.analyze.compare.effects import effect_between
-from wavescope.analyze.compare.verdict import Verdict, verdict_of
+from wavescope.analyze.compare.effects import Verdict, effect_between, verdict_of
 
 SHAPES = ("bell-shaped", "skewed", "heavy tails", "two groups")
 COUNTS = ((2, 2), (3, 3), (5, 5), (10, 10), (3, 10), (10, 1))

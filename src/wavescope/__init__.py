@@ -138,6 +138,10 @@ if TYPE_CHECKING:
         chips,
         occupancy,
     )
+    from wavescope.api.opened import (
+        open,  # noqa: A004
+        select,
+    )
     from wavescope.api.overhead import (
         overhead,
     )
@@ -165,10 +169,6 @@ if TYPE_CHECKING:
         findings,
         findings_result,
         summary,
-    )
-    from wavescope.api.traces import (
-        open,  # noqa: A004
-        select,
     )
     from wavescope.api.traffic import (
         traffic,
@@ -208,12 +208,10 @@ if TYPE_CHECKING:
         range,  # noqa: A004
         resume,
     )
-    from wavescope.model.input_kind import (
-        InputKind,
-    )
     from wavescope.model.overhead_runs import (
         MetricKind,
     )
+    from wavescope.model.paths import InputKind
     from wavescope.model.result import (
         Finding,
         Result,
@@ -375,7 +373,7 @@ _HOMES = {
     "Gate": "wavescope.analyze.compare",
     "HotspotOptions": "wavescope.analyze.capture",
     "Importer": "wavescope.formats",
-    "InputKind": "wavescope.model.input_kind",
+    "InputKind": "wavescope.model.paths",
     "KernelNaming": "wavescope.analyze.summary",
     "KernelSummaryOptions": "wavescope.analyze.summary",
     "MemoryLevel": "wavescope.analyze.counters.roofline",
@@ -443,7 +441,7 @@ _HOMES = {
     "metric_sets": "wavescope.api.counter_collection",
     "metrics": "wavescope.api.counters",
     "occupancy": "wavescope.api.occupancy",
-    "open": "wavescope.api.traces",
+    "open": "wavescope.api.opened",
     "overhead": "wavescope.api.overhead",
     "pause_process": "wavescope.api.recording",
     "phases": "wavescope.api.phases",
@@ -462,7 +460,7 @@ _HOMES = {
     "roofline_report": "wavescope.api.counters",
     "run_dormant": "wavescope.api.recording",
     "runtimes": "wavescope.api.machine",
-    "select": "wavescope.api.traces",
+    "select": "wavescope.api.opened",
     "snapshot": "wavescope.api.recording",
     "softgpu_command": "wavescope.api.machine",
     "softgpu_environment": "wavescope.api.machine",

@@ -33,6 +33,11 @@ def count_text(count: int) -> str:
     return f"{count:,}"
 
 
+def percent_of(part: float, whole: float) -> float | None:
+    """100 * part / whole, None where there is no whole."""
+    return 100 * part / whole if whole else None
+
+
 def counted(count: int, noun: str) -> str:
     """A count with its noun: 1 op, 1,234 ops."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -15,7 +15,7 @@ from wavescope.formats.chrome import events
 from wavescope.formats.chrome import links as arrows
 from wavescope.formats.chrome import links as links_module
 from wavescope.formats.chrome.reader import open_chrome_json
-from wavescope.model import time_sample
+from wavescope.model import time_order as time_sample
 from wavescope.model.trace import Trace
 
 EXPORTER = exporter_called("chrome-json")

@@ -217,7 +217,7 @@ def test_many_different_arguments_do_not_mix_when_strings_are_forgotten(
 ) -> None:
     monkeypatch.setattr(bodies, "MOST_BODIES", 3)
     monkeypatch.setattr("wavescope.model.time_order.ROWS_IN_MEMORY", 0)
-    monkeypatch.setattr("wavescope.model.time_sample.BUCKET_ROWS", 10)
+    monkeypatch.setattr("wavescope.model.time_order.BUCKET_ROWS", 10)
     maker = a_trace()
     for number in range(100):
         sizes = {"grid_x": number, "grid_y": 1, "grid_z": 1}
@@ -378,7 +378,7 @@ def test_a_stream_sorted_in_buckets_gives_the_same_file(
 ) -> None:
     at_once = ask(exported(crowded_trace(), EXPORTER, tmp_path / "a.pftrace"), SLICES)
     monkeypatch.setattr("wavescope.model.time_order.ROWS_IN_MEMORY", 0)
-    monkeypatch.setattr("wavescope.model.time_sample.BUCKET_ROWS", 64)
+    monkeypatch.setattr("wavescope.model.time_order.BUCKET_ROWS", 64)
     in_buckets = ask(exported(crowded_trace(), EXPORTER, tmp_path / "b.pftrace"), SLICES)
 
     def without_depth(rows: list[list[object]]) -> list[tuple[object, ...]]:

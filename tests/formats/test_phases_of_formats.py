@@ -10,7 +10,7 @@ import wavescope
 from tests.builders import a_trace
 from tests.formats import test_rocprofv3_csv as csv
 from tests.sample_files import write_as
-from wavescope.analyze.markers.ranges import Basis
+from wavescope.analyze.markers import Basis
 from wavescope.analyze.phases.marked import marked_phases
 from wavescope.model.trace import Trace
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import wavescope
-from wavescope.analyze.ops.categories import categories
+from wavescope.analyze.ops.op_labels import categories
 from wavescope.names.kernel_names import OTHER, meaning_of
 
 MOST_OTHER_PERCENT = 1.0

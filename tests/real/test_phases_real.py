@@ -9,7 +9,7 @@ import pytest
 
 import wavescope
 from wavescope.analyze.findings import findings
-from wavescope.analyze.markers.ranges import Basis
+from wavescope.analyze.markers import Basis
 from wavescope.analyze.phases.marked import MarkedPhases, marked_phases
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery
 from wavescope.formats.wavescope.writing import write_trace

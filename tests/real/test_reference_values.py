@@ -12,7 +12,7 @@ from wavescope.analyze.ops.gaps import gpu_gaps
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.analyze.ops.utilization import gpu_utilizations
 from wavescope.analyze.summary import utilization
-from wavescope.analyze.summary.gaps import gaps
+from wavescope.analyze.summary.busy_time import gaps
 from wavescope.model.trace import Trace
 
 TRACES = (

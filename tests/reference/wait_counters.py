@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.analyze.capture.counter_model import DRAINED, CounterProgram, Dependencies
-from wavescope.analyze.capture.counter_rules import (
+from wavescope.analyze.capture.wait_counter_rules import (
     COUNTERS,
     CounterAction,
     CounterRules,
     shared_groups,
 )
+from wavescope.analyze.capture.wait_counters import DRAINED, CounterProgram, Dependencies
 from wavescope.model.capture import Integers, Rows
 
 _GROUPS = 2
 
 
 def find_dependencies(program: CounterProgram, row: Rows, offsets: Integers) -> Dependencies:
-    """What `counter_model.find_dependencies` finds."""
+    """What `wait_counters.find_dependencies` finds."""
     inside = (row >= 0) & (row < len(program.action_of_row))
     numbers = np.where(inside, program.action_of_row[np.where(inside, row, 0)], -1)
     events = np.flatnonzero(numbers >= 0)

@@ -25,6 +25,7 @@ from wavescope.formats.captures import (
     only_capture,
 )
 from wavescope.model.capture import Capture
+from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, no_progress
 from wavescope.model.result import Finding, Result, ResultColumn, Severity, Unit, table_of
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from wavescope.analyze.capture.plan import KernelCounters
     from wavescope.collect.capture import CaptureOptions
 
-PathLike = str | os.PathLike[str]
 Paths = PathLike | Sequence[PathLike]
 
 

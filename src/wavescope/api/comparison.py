@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from wavescope.analyze import compare as comparing
 from wavescope.analyze.compare import CheckOptions, CompareOptions
 from wavescope.api.opened import (
-    PathLike,
     Where,
     opened,
     selection_of,
@@ -19,6 +18,7 @@ from wavescope.api.opened import (
     with_selection,
 )
 from wavescope.errors import UsageError
+from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Finding, Result
 from wavescope.model.selection import Selection

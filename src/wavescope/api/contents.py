@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from wavescope.analyze.contents import kernel_list, marker_list, overview
 from wavescope.analyze.ops.coverage import coverage
-from wavescope.analyze.overview import kernel_list, marker_list, overview
-from wavescope.api.opened import PathLike, opened
+from wavescope.api.opened import opened
+from wavescope.model.paths import PathLike
 from wavescope.model.result import Result, ResultColumn, Unit, table_of
 from wavescope.model.trace import Trace
 

@@ -14,7 +14,6 @@ from wavescope.analyze.counters.planning import (
     sets_result,
     wants_pc_samples,
 )
-from wavescope.api.opened import PathLike
 from wavescope.collect.ceilings import (
     CeilingOptions,
     ceilings_result,
@@ -32,6 +31,7 @@ from wavescope.collect.counters import (
     require_no_launcher,
 )
 from wavescope.files import replaced, require_free
+from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.result import Result
 

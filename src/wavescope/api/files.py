@@ -5,14 +5,13 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from wavescope.api.opened import PathLike
 from wavescope.errors import UsageError
 from wavescope.files import replaced
 from wavescope.formats import Exporter, ExportOptions, exporter_for, open_source
 from wavescope.model.notes import Notes
+from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
-from wavescope.model.selected_source import SelectedSource, selected_source
-from wavescope.model.selection import Selection
+from wavescope.model.selection import SelectedSource, Selection, selected_source
 from wavescope.units import count_text
 
 OWN_FORMAT = "wavescope"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wavescope.api.opened import PathLike
 from wavescope.errors import UnknownFormatError
 from wavescope.formats import is_trace
-from wavescope.model.input_kind import InputKind
+from wavescope.model.paths import InputKind, PathLike
 
 
 def kind_of(path: PathLike) -> InputKind:

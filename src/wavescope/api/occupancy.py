@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from wavescope.analyze.occupancy import (
     StatedResources,
     chips_table,
@@ -12,10 +10,9 @@ from wavescope.analyze.occupancy import (
 )
 from wavescope.model.chips import chip_named
 from wavescope.model.chips import chips as all_chips
+from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, no_progress
 from wavescope.model.result import Result
-
-PathLike = str | os.PathLike[str]
 
 
 def occupancy(

@@ -1,4 +1,4 @@
-"""What the functions of the interface share: inputs by path or object, notes as findings.
+"""Traces that are opened, whole or a part of them, as all functions of the interface do it:
 
 def summary(trace, options=None, *, selection=None, **where: Unpack[Where]):
     with opened(trace, selection, where) as chosen:    # summary("trace.db", marker="decode")
@@ -12,19 +12,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from wavescope.errors import UsageError
 from wavescope.formats import open_trace
+from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell
 from wavescope.model.result import Result
-from wavescope.model.selection import Selection, select
+from wavescope.model.selection import Selection
+from wavescope.model.selection import select as selected_part
 from wavescope.model.trace import Trace
 from wavescope.units import count_text
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
 _NO_OPS_LEFT = "no GPU op passes the filters: `wavescope info` shows what the trace holds"
 _NO_OPS = "there are no GPU ops in the trace: `wavescope info` shows what it holds"
-PathLike = str | os.PathLike[str]
 
 
 class Where(TypedDict, total=False):
@@ -56,10 +61,10 @@ def opened(
     """The chosen part of a trace; one that is named by its path is closed again."""
     chosen = selection_of(selection, where or {})
     if isinstance(trace, Trace):
-        yield select(trace, chosen)
+        yield selected_part(trace, chosen)
         return
     with open_trace(trace) as whole:
-        yield select(whole, chosen)
+        yield selected_part(whole, chosen)
 
 
 def with_selection(result: Result, selection: Selection) -> Result:
@@ -94,3 +99,13 @@ def paths_of(given: PathLike | Sequence[PathLike]) -> list[Path]:
     if not paths:
         raise UsageError("no path was given")
     return [Path(path) for path in paths]
+
+
+def open(path: PathLike) -> Trace:  # noqa: A001  reads as wavescope.open(...)
+    """The trace at `path`, in any known format; columns are loaded when first used."""
+    return open_trace(path)
+
+
+def select(trace: Trace, selection: Selection | None = None, **where: Unpack[Where]) -> Trace:
+    """A part of a trace, which is a trace: `select(trace, marker="decode", gpus=0)`."""
+    return selected_part(trace, selection_of(selection, where))

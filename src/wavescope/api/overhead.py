@@ -12,7 +12,7 @@ from wavescope.model.overhead_runs import ArmRun, TraceFacts
 from wavescope.model.result import Result
 
 if TYPE_CHECKING:
-    from wavescope.api.opened import PathLike
+    from wavescope.model.paths import PathLike
 
 HearRun = Callable[[ArmRun, int, int], None]
 """Called after each run with the run, how many are done, and how many there are."""
@@ -80,8 +80,8 @@ def _trace_facts(path: Path) -> TraceFacts:
 
 def _write_page(result: Result, path: Path, *, force: bool) -> None:
     from wavescope.files import replaced  # noqa: PLC0415
-    from wavescope.render.html.overhead_page import overhead_page  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415
+    from wavescope.render.html.results import overhead_page  # noqa: PLC0415
 
     with (
         replaced(path, [], force=force) as temporary,

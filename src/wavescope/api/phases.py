@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wavescope.api.opened import (
-    PathLike,
     Where,
     opened,
     selection_of,
@@ -13,6 +12,7 @@ from wavescope.api.opened import (
     with_notes,
     with_selection,
 )
+from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection

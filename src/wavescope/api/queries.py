@@ -9,9 +9,9 @@ from pathlib import Path
 from types import TracebackType
 
 from wavescope.api.files import OWN_FORMAT, convert
-from wavescope.api.opened import PathLike
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery, SqlRow, require_sqlite
 from wavescope.formats.wavescope import is_wavescope_file
+from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 
 

@@ -17,9 +17,9 @@ from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.result import Result, ResultTable, Value
 
 if TYPE_CHECKING:
-    from wavescope.api.opened import PathLike
     from wavescope.collect.recording import DormantRun, RecordedRun, Recording
     from wavescope.collect.windows import Attached, Snapshot
+    from wavescope.model.paths import PathLike
     from wavescope.model.trace import Trace
 
 _TOP_ROWS = 5
@@ -216,7 +216,7 @@ def _counts(trace: Trace) -> dict[str, Value]:
 
 
 def _first_tables(trace: Trace) -> list[ResultTable]:
-    from wavescope.analyze.overview import marker_list  # noqa: PLC0415
+    from wavescope.analyze.contents import marker_list  # noqa: PLC0415
     from wavescope.analyze.summary import (  # noqa: PLC0415
         KernelSummaryOptions,
         kernel_summary,

@@ -8,32 +8,22 @@ from itertools import takewhile
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from wavescope.analyze.compare.comparison import CompareOptions
-from wavescope.analyze.compare.comparison import compare as compared
-from wavescope.analyze.compare.overhead_table import overhead_result
+from wavescope.analyze.compare import CompareOptions, overhead_result
+from wavescope.analyze.compare import compare as compared
 from wavescope.analyze.page import ReportOptions, report_of, trends
-from wavescope.api.opened import (
-    PathLike,
-    Where,
-    opened,
-    paths_of,
-    selection_of,
-    tell_shortcomings,
-)
+from wavescope.api.opened import Where, opened, paths_of, selection_of, tell_shortcomings
 from wavescope.errors import UsageError
 from wavescope.files import replaced, require_free
 from wavescope.formats.results import RUNS_SCHEMA, json_document, load_result, load_runs
+from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
+from wavescope.render.html.comparison_page import ComparedTrace, comparison_page
 from wavescope.render.html.page import Page, write_page
-from wavescope.render.trace_page import (
-    ComparedTrace,
-    comparison_page,
-    report_page,
-    with_results,
-)
+from wavescope.render.html.results import with_results
+from wavescope.render.html.trace_page import report_page
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -6,14 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wavescope.analyze.summary import SummaryOptions, summarize
-from wavescope.api.opened import (
-    PathLike,
-    Where,
-    opened,
-    selection_of,
-    tell_no_ops,
-    with_selection,
-)
+from wavescope.api.opened import Where, opened, selection_of, tell_no_ops, with_selection
+from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Finding, Result
 from wavescope.model.selection import Selection
@@ -73,7 +67,8 @@ def findings(
     **where: Unpack[Where],
 ) -> list[Finding]:
     """What is worth changing, the gravest first, each with its numbers, SQL and next step."""
-    return findings_result(trace, thresholds, only=only, selection=selection, **where).findings
+    result = findings_result(trace, thresholds, only=only, selection=selection, **where)
+    return list(result.findings)
 
 
 find = findings

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from wavescope.cli.command import Command
 from wavescope.errors import UsageError
-from wavescope.model.input_kind import InputKind
+from wavescope.model.paths import InputKind
 
 
 @dataclass(frozen=True)

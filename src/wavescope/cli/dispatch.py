@@ -27,7 +27,7 @@ from wavescope.cli.inputs import (
 )
 from wavescope.cli.startup import import_numpy
 from wavescope.errors import UnreadableInputError, UsageError, WavescopeError
-from wavescope.model.input_kind import InputKind
+from wavescope.model.paths import InputKind
 
 _READS = {
     TRACE.kind: {InputKind.TRACE},

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wavescope.api.recording import part_result, recording_result
-from wavescope.cli.output_files import size_of, tell_file
+from wavescope.cli.output_files import tell_file
 from wavescope.cli.terminal import print_json, say, terminal_width, wants_color
+from wavescope.model.paths import bytes_at
 from wavescope.render.results.text import TextStyle, write_text
 from wavescope.units import bytes_text, count_text
 
@@ -91,7 +92,7 @@ def _print_files(report: RecordingReport) -> None:
     output, timeline = report.run.options.output, report.run.options.timeline
     for path in (output, timeline, report.recording.kept_session):
         if path is not None:
-            say(f"wrote {path} ({bytes_text(size_of(path))})")
+            say(f"wrote {path} ({bytes_text(bytes_at(path))})")
     spelled = shlex.quote(str(output))
     say(f"next: wavescope summary {spelled}")
     if timeline is None:

@@ -1,37 +1,20 @@
-"""Tables and results as HTML for notebooks; every text from a trace is escaped."""
+"""Tables and findings as HTML for notebooks; every text from a trace is escaped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
-from wavescope.units import count_text, value_text
-
-if TYPE_CHECKING:
-    from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Value
+from wavescope.units import count_text
 
 MOST_ROWS = 50
 _MOST_CHARACTERS = 160
 _NUMBER_STYLE = ' style="text-align: right"'
 
 
-def result_html(result: Result) -> str:
-    """A result as its title, tables and findings; tables without rows are left out."""
-    parts = [f"<h3>{escape(result.title)}</h3>"]
-    parts += [table_html(table) for table in result.tables if table.rows]
-    return "".join(parts) + _findings_html(result.findings)
-
-
-def table_html(table: ResultTable) -> str:
-    """The first rows of a result table, values spelled in suitable units."""
-    total = len(table.rows) if table.total_rows is None else table.total_rows
-    cells = [
-        [_cell(column, value) for column, value in zip(table.columns, row, strict=True)]
-        for row in table.rows[:MOST_ROWS]
-    ]
-    heads = [(column.title, column.meaning) for column in table.columns]
-    return rows_html(table.title, heads, cells, total)
+def titled_html(title: str, body: str) -> str:
+    """HTML under a title."""
+    return f"<h3>{escape(title)}</h3>{body}"
 
 
 def rows_html(
@@ -62,16 +45,12 @@ def _cell_html(text: str, is_number: bool) -> str:
     return f"<td{_NUMBER_STYLE if is_number else ''}>{escape(text)}</td>"
 
 
-def _cell(column: ResultColumn, value: Value) -> tuple[str, bool]:
-    """The value as text in the column's unit, and whether it is a number."""
-    return value_text(value, column.unit.value), not isinstance(value, str | bool)
-
-
-def _findings_html(findings: Sequence[Finding]) -> str:
+def findings_html(findings: Iterable[tuple[str, str, str]]) -> str:
+    """A list of titles, each with its evidence and what to do about it; empty without any."""
     items = "".join(
-        f"<li><b>{escape(finding.title)}</b>: {escape(finding.evidence)}"
-        + (f"<br>{escape(finding.suggestion)}" if finding.suggestion else "")
+        f"<li><b>{escape(title)}</b>: {escape(evidence)}"
+        + (f"<br>{escape(suggestion)}" if suggestion else "")
         + "</li>"
-        for finding in findings
+        for title, evidence, suggestion in findings
     )
     return f"<ul>{items}</ul>" if items else ""

@@ -11,10 +11,14 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from wavescope.model.html import MOST_ROWS, findings_html, rows_html, titled_html
+from wavescope.units import value_text
+
 RESULT_SCHEMA = "wavescope.result/1"
 
 Value = str | int | float | bool | None
 _Item = TypeVar("_Item")
+_Item_contra = TypeVar("_Item_contra", contravariant=True)
 
 
 class Unit(str, enum.Enum):
@@ -44,21 +48,21 @@ class ResultColumn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ColumnOf(Generic[_Item]):
+class ColumnOf(Generic[_Item_contra]):
     """A column and how an item's value in it is found: neither is matched by position."""
 
     column: ResultColumn
-    value: Callable[[_Item], Value]
+    value: Callable[[_Item_contra], Value]
 
 
-@dataclass
+@dataclass(frozen=True)
 class ResultTable:
     """Rows of plain Python values in the order worth reading."""
 
     name: str
     title: str
     columns: tuple[ResultColumn, ...]
-    rows: list[tuple[Value, ...]] = field(default_factory=list)
+    rows: Sequence[tuple[Value, ...]] = field(default_factory=list)
     total_rows: int | None = None
     """How many rows there are when `rows` holds only the first of them."""
     is_whole: bool = False
@@ -99,9 +103,13 @@ class ResultTable:
         return pandas.DataFrame(self.rows, columns=[column.name for column in self.columns])
 
     def _repr_html_(self) -> str:
-        from wavescope.model.html import table_html  # noqa: PLC0415  only notebooks need it
-
-        return table_html(self)
+        cells = [
+            [_html_cell(column, value) for column, value in zip(self.columns, row, strict=True)]
+            for row in self.rows[:MOST_ROWS]
+        ]
+        heads = [(column.title, column.meaning) for column in self.columns]
+        total = len(self.rows) if self.total_rows is None else self.total_rows
+        return rows_html(self.title, heads, cells, total)
 
 
 def table_of(
@@ -144,14 +152,14 @@ class Finding(NamedTuple):
     """The evidence for programs: figures, and ids of the ops or rows that show it best."""
 
 
-@dataclass(repr=False)
+@dataclass(frozen=True, repr=False)
 class Result:
-    """Tables and findings of one analysis or command."""
+    """Tables and findings of one analysis or command; `with_...` give others, it stays itself."""
 
     title: str
-    tables: list[ResultTable] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    facts: dict[str, Value] = field(default_factory=dict)
+    tables: Sequence[ResultTable] = field(default_factory=list)
+    findings: Sequence[Finding] = field(default_factory=list)
+    facts: Mapping[str, Value] = field(default_factory=dict)
     """Single values such as the path or the number of ops."""
 
     def table(self, name: str) -> ResultTable:
@@ -187,14 +195,6 @@ class Result:
             facts={name: value for part in parts for name, value in part.facts.items()},
         )
 
-    def extend(self, others: Iterable[Result]) -> Result:
-        """This result with the tables, findings and facts of `others` added."""
-        for other in others:
-            self.tables.extend(other.tables)
-            self.findings.extend(other.findings)
-            self.facts.update(other.facts)
-        return self
-
     def to_json(self) -> dict[str, Any]:
         """The versioned JSON form: plain dictionaries and lists."""
         return {
@@ -210,9 +210,14 @@ class Result:
         return f"<Result {self.title}: {rows or 'no tables'}; {len(self.findings)} findings>"
 
     def _repr_html_(self) -> str:
-        from wavescope.model.html import result_html  # noqa: PLC0415  only notebooks need it
+        tables = "".join(table._repr_html_() for table in self.tables if table.rows)
+        told = [(each.title, each.evidence, each.suggestion) for each in self.findings]
+        return titled_html(self.title, tables + findings_html(told))
 
-        return result_html(self)
+
+def _html_cell(column: ResultColumn, value: Value) -> tuple[str, bool]:
+    """The value as text in the column's unit, and whether it is a number."""
+    return value_text(value, column.unit.value), not isinstance(value, str | bool)
 
 
 def _table_json(table: ResultTable) -> dict[str, Any]:

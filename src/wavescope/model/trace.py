@@ -26,6 +26,7 @@ from wavescope.model import columns as declared
 from wavescope.model.columns import ColumnType, Table
 from wavescope.model.notes import Notes
 from wavescope.model.op_kinds import op_classes, op_kinds
+from wavescope.model.paths import bytes_at
 from wavescope.model.source import Batch, Derivation, TraceSource, read_columns, read_metadata
 from wavescope.model.strings import StringTable
 
@@ -206,9 +207,7 @@ class Trace(Closing):
     @property
     def size_bytes(self) -> int:
         """Bytes of its file, or of all files in its folder."""
-        path = Path(self.path)
-        files = (file for file in path.rglob("*") if file.is_file()) if path.is_dir() else (path,)
-        return sum(file.stat().st_size for file in files)
+        return bytes_at(Path(self.path))
 
     @property
     def format(self) -> str:

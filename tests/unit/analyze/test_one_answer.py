@@ -17,7 +17,7 @@ from wavescope.analyze.compare import CompareOptions, Part
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.launch_bound import launch_bound
 from wavescope.analyze.page import report_of
-from wavescope.analyze.page.phases import REST
+from wavescope.analyze.page.time_shares import REST
 from wavescope.analyze.phases import OUTSIDE, PhaseOptions
 from wavescope.analyze.quick_findings import DEFAULT_THRESHOLDS
 from wavescope.analyze.steps import StepOptions, steps_of

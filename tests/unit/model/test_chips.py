@@ -13,7 +13,6 @@ from wavescope.model.chips import (
     find_chip,
     matrix_cycles,
 )
-from wavescope.model.chips.chip_table import chip_of_target_version, is_matrix_instruction
 
 PROMISED = (
     "gfx906 gfx908 gfx90a gfx940 gfx941 gfx942 gfx950 gfx1030 gfx1100 gfx1151 gfx1200 gfx1201"
@@ -78,22 +77,6 @@ def test_an_unknown_chip_is_refused_with_the_list() -> None:
     assert "gfx942" in error.value.hint
 
 
-@pytest.mark.parametrize(
-    ("version", "name"),
-    [(90_010, "gfx90a"), (90_402, "gfx942"), (90_500, "gfx950"), (110_501, "gfx1151")],
-)
-def test_target_versions_name_chips(version: int, name: str) -> None:
-    found = chip_of_target_version(version)
-
-    assert found is not None
-    assert found.name == name
-
-
-@pytest.mark.parametrize("version", [0, -1, 123, 90_499, 10**12])
-def test_target_versions_that_name_none(version: int) -> None:
-    assert chip_of_target_version(version) is None
-
-
 def test_products_are_found_by_the_words_of_their_makers() -> None:
     chip = chip_named("gfx942")
 
@@ -129,9 +112,3 @@ def test_products_are_found_by_the_words_of_their_makers() -> None:
 )
 def test_matrix_cycles(chip: str, text: str, cycles: int | None) -> None:
     assert matrix_cycles(chip, text) == cycles
-
-
-def test_matrix_instructions_are_told_by_their_mnemonic() -> None:
-    assert is_matrix_instruction("v_smfmac_f32_16x16x32_f16 v[0:3], ...")
-    assert is_matrix_instruction("v_wmma_f32_16x16x16_f16 v[0:7], ...")
-    assert not is_matrix_instruction("v_fma_f32 v0, v1, v2, v3")

@@ -7,8 +7,7 @@ import pytest
 from tests.builders import TraceMaker, a_trace
 from wavescope.errors import UsageError
 from wavescope.model.columns import LINKS, OPS
-from wavescope.model.selected_source import SelectedSource
-from wavescope.model.selection import Selection, select, timestamp_ns
+from wavescope.model.selection import SelectedSource, Selection, select, timestamp_ns
 from wavescope.model.source import read_columns, read_metadata
 
 

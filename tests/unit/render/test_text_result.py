@@ -44,10 +44,10 @@ def kernel_result(rows: list[tuple[Value, ...]] | None = None) -> Result:
 
 
 def test_facts_table_and_findings_are_laid_out_exactly() -> None:
-    result = kernel_result()
-    result.findings = [
-        Finding("x", Severity.WARNING, "GPU 0 idles", "half of the time", "use graphs", "gpu 0")
-    ]
+    finding = Finding(
+        "x", Severity.WARNING, "GPU 0 idles", "half of the time", "use graphs", "gpu 0"
+    )
+    result = kernel_result().with_findings([finding])
 
     assert rendered(result) == (
         "Summary\n"
@@ -95,18 +95,19 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
         ("x" * 1_000_000, 12, 10**12, 99.9, 10.0),
         ("内核" * 100, 1_000_000, 5, 0.1, 2.0),
     ]
-    result = kernel_result(rows)
-    result.facts["path"] = "p" * 500
-    result.findings = [Finding("x", Severity.INFO, "t " * 200, "e " * 200, "s " * 200)]
+    finding = Finding("x", Severity.INFO, "t " * 200, "e " * 200, "s " * 200)
+    result = kernel_result(rows).with_facts({"path": "p" * 500}).with_findings([finding])
 
     assert max(cell_width(line) for line in rendered(result, width).splitlines()) <= width
 
 
 def test_nothing_of_a_hostile_name_reaches_the_terminal() -> None:
-    result = kernel_result()
-    result.title = "t\x1b[2J"
-    result.facts = {"path\x1b]0;owned\x07": "v\x1b[31m"}
-    result.findings = [Finding("x", Severity.INFO, "\x1b[1m", "\x1b[1m", "\x1b[1m", "\x1b[1m")]
+    result = Result(
+        "t\x1b[2J",
+        kernel_result().tables,
+        [Finding("x", Severity.INFO, "\x1b[1m", "\x1b[1m", "\x1b[1m", "\x1b[1m")],
+        {"path\x1b]0;owned\x07": "v\x1b[31m"},
+    )
 
     assert "\x1b" not in rendered(result)
 

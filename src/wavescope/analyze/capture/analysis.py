@@ -8,14 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from wavescope.analyze.capture.charged import Charges, charges_of
-from wavescope.analyze.capture.counter_model import (
-    CounterProgram,
-    Dependencies,
-    counter_program,
-    find_dependencies,
-)
-from wavescope.analyze.capture.executed import Executed, executed_by_waves, in_program_order
 from wavescope.analyze.capture.instruction_kinds import (
     KINDS,
     Kind,
@@ -23,6 +15,17 @@ from wavescope.analyze.capture.instruction_kinds import (
     rows_of_kinds,
 )
 from wavescope.analyze.capture.traced_chip import TracedChip, traced_chip
+from wavescope.analyze.capture.wait_counters import (
+    Charges,
+    CounterProgram,
+    Dependencies,
+    Executed,
+    charges_of,
+    counter_program,
+    executed_by_waves,
+    find_dependencies,
+    in_program_order,
+)
 from wavescope.model.capture import Capture, Codes, Flags, Instructions, Integers, Rows, Waves
 from wavescope.model.chips import matrix_cycles
 from wavescope.model.result import ColumnOf, ResultTable, table_of
@@ -132,11 +135,6 @@ class CaptureAnalysis:
         if len(self.waves):
             return int(np.maximum(self.waves.end - self.waves.begin, 0).sum())
         return int(self.instructions.latency.sum() + self.instructions.idle.sum())
-
-
-def percent_of(part: float, whole: float) -> float | None:
-    """`part` as percent of `whole`, None where there is no whole."""
-    return 100 * part / whole if whole else None
 
 
 def first_rows(

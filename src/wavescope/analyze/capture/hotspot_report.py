@@ -7,17 +7,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows, percent_of
+from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows
 from wavescope.analyze.capture.coverage import capture_coverage
-from wavescope.analyze.capture.line_context import ContextSize, context_tables, line_heat
 from wavescope.analyze.capture.source_lines import (
     NO_SOURCE,
+    ContextSize,
     EntryLine,
     FrameChoice,
     LineMap,
     chain_label,
+    context_tables,
     entry_lines,
     frame_label,
+    line_heat,
     line_map,
 )
 from wavescope.analyze.capture.stall_types import stall_types
@@ -34,6 +36,7 @@ from wavescope.model.result import (
     Value,
     table_of,
 )
+from wavescope.units import percent_of
 
 _MOST_WAITS = 50
 _NOT_SAMPLED = frozenset({"idle", "hits", "stall_per_hit"})

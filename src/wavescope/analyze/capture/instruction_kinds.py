@@ -1,4 +1,4 @@
-"""What instructions do, by mnemonic, and so what their stall means; what waits wait for.
+"""What instructions do, by mnemonic, and so what their stall means; which registers they touch.
 
 Waits are spelled with counter names, as one number whose bits hold all counters (`s_waitcnt
 0x3f70`), as one instruction per counter (gfx10's s_waitcnt_vscnt, gfx12's s_wait_loadcnt) or for a
@@ -8,6 +8,7 @@ pair of counters (s_wait_loadcnt_dscnt).
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,22 @@ import numpy as np
 
 from wavescope.analyze.capture.traced_chip import IsaFamily
 from wavescope.model.capture import Codes, Instructions
+
+_NAMED = re.compile(
+    r"(vmcnt|lgkmcnt|vscnt|expcnt|loadcnt|storecnt|samplecnt|dscnt|kmcnt|bvhcnt|asynccnt)"
+    r"[\s(]*(?:null\s*,)?\s*(0x[0-9a-f]{1,8}|\d{1,8})",
+    re.ASCII,
+)
+_NUMBER = re.compile(r"s_waitcnt\s+(0x[0-9a-f]{1,8}|\d{1,8})\s*\Z", re.ASCII)
+_PAIR = re.compile(r"s_wait_([a-z]+cnt)_([a-z]+cnt)\s+(0x[0-9a-f]{1,8}|\d{1,8})", re.ASCII)
+_NOT_MEMORY = ("s_waitcnt_depctr", "s_wait_alu", "s_wait_event")
+_TO_LDS = re.compile(r"\blds\b", re.ASCII)
+_STACK = re.compile(r"\boff, s\[0:3\], s3[23]\b", re.ASCII)
+_OPERAND = re.compile(r"\b([va])(?:(\d{1,3})\b|\[(\d{1,3}):(\d{1,3})\])", re.ASCII)
+_WRITES_NOTHING = re.compile(
+    r"(buffer|tbuffer|global|flat|scratch|image)_(store|atomic)|ds_(write|store|add|nop)|v_cmp|s_|exp"
+)
+_LONGEST = 512
 
 
 class BitField(NamedTuple):
@@ -57,14 +74,6 @@ _FIELDS: Mapping[IsaFamily, Mapping[str, BitField]] = {
     IsaFamily.GFX12: {},
 }
 _PAIR_FIELDS = (BitField(8, 6), BitField(0, 6))
-_NAMED = re.compile(
-    r"(vmcnt|lgkmcnt|vscnt|expcnt|loadcnt|storecnt|samplecnt|dscnt|kmcnt|bvhcnt|asynccnt)"
-    r"[\s(]*(?:null\s*,)?\s*(0x[0-9a-f]{1,8}|\d{1,8})",
-    re.ASCII,
-)
-_NUMBER = re.compile(r"s_waitcnt\s+(0x[0-9a-f]{1,8}|\d{1,8})\s*\Z", re.ASCII)
-_PAIR = re.compile(r"s_wait_([a-z]+cnt)_([a-z]+cnt)\s+(0x[0-9a-f]{1,8}|\d{1,8})", re.ASCII)
-_NOT_MEMORY = ("s_waitcnt_depctr", "s_wait_alu", "s_wait_event")
 
 
 @dataclass(frozen=True)
@@ -193,8 +202,6 @@ _BY_MNEMONIC: tuple[tuple[str, Kind], ...] = (
 )
 """The first pattern that the mnemonic begins with says its kind."""
 _RULES = tuple((re.compile(pattern, re.ASCII), kind) for pattern, kind in _BY_MNEMONIC)
-_TO_LDS = re.compile(r"\blds\b", re.ASCII)
-_STACK = re.compile(r"\boff, s\[0:3\], s3[23]\b", re.ASCII)
 _WAIT_KIND_OF = {
     "vmcnt": Kind.VMEM_WAIT,
     "loadcnt": Kind.VMEM_WAIT,
@@ -277,3 +284,37 @@ def _refined(kind: Kind, text: str, family: IsaFamily) -> Kind:
         if _STACK.search(operands):
             return Kind.SCRATCH
     return kind
+
+
+Registers = frozenset[tuple[str, int]]
+
+
+class Operands(NamedTuple):
+    """Registers as ('v', 12); `last_read` are those of the last source, a matrix's accumulator."""
+
+    written: Registers
+    read: Registers
+    last_read: Registers
+
+
+@functools.lru_cache(maxsize=65_536)
+def operands_of(text: str) -> Operands:
+    """Written and read registers of an instruction; most of them write their first operand."""
+    mnemonic, _, rest = text[:_LONGEST].strip().partition(" ")
+    groups = [_registers(match) for match in _OPERAND.finditer(rest)]
+    if not groups:
+        return Operands(frozenset(), frozenset(), frozenset())
+    if _WRITES_NOTHING.match(mnemonic) or not rest.lstrip().startswith(("v", "a")):
+        return Operands(frozenset(), frozenset().union(*groups), groups[-1])
+    first, others = groups[0], groups[1:]
+    read = frozenset().union(*others)
+    if mnemonic.startswith(("v_fmac", "v_mac", "v_dot2c", "v_smfmac")):
+        read |= first
+    return Operands(first, read, others[-1] if others else frozenset())
+
+
+def _registers(match: re.Match[str]) -> Registers:
+    kind, single, low, high = match.groups()
+    first = int(single if single is not None else low)
+    last = int(single if single is not None else high)
+    return frozenset((kind, number) for number in range(first, min(last, first + 63) + 1))

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows, percent_of
+from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.source_lines import chain_label
 from wavescope.arrays.intervals import Intervals
 from wavescope.model.capture import Integers, Rows, Waves
 from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit
+from wavescope.units import percent_of
 
 _MOST_ROWS = 15
 _PIECE = 1 << 18

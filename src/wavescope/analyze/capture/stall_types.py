@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.analyze.capture.analysis import CaptureAnalysis, percent_of
+from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.instruction_kinds import CODE_OF, KINDS, Kind
 from wavescope.model.capture import Codes, Integers, Measure
 from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, table_of
+from wavescope.units import percent_of
 
 _WAIT_FOR = {
     Kind.VMEM_LOAD: Kind.VMEM_WAIT,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows, percent_of
+from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows
 from wavescope.analyze.capture.barriers import barrier_table
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.kernel_occupancy import (
@@ -28,6 +28,7 @@ from wavescope.model.result import (
     Value,
     table_of,
 )
+from wavescope.units import percent_of
 
 _MOST_WAVES = 10
 _MOST_GAPS = 15

@@ -7,7 +7,8 @@ two versions; `overhead_result` judges what recording costs.
 from wavescope.analyze.compare.comparison import CompareOptions, Part, compare
 from wavescope.analyze.compare.effects import Statistic, TestOptions
 from wavescope.analyze.compare.figures import FigureOptions
-from wavescope.analyze.compare.overhead_table import OverheadCheck, overhead_result
+from wavescope.analyze.compare.overhead_costs import OverheadCheck
+from wavescope.analyze.compare.overhead_table import overhead_result
 from wavescope.analyze.compare.regression_check import check_regression, may_be_renamed
 from wavescope.analyze.compare.renames import Rename, renamed_between
 from wavescope.analyze.compare.run_values import (

@@ -9,14 +9,15 @@ parts, of overlap and of idle time add up to the difference exactly, in integers
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from wavescope.analyze.compare.figures import Figures, FiguresByName, TraceFigures, total_of
 from wavescope.analyze.compare.renames import Rename
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.arrays.intervals import Times
-from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, Value, table_of
+from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, table_of
+from wavescope.units import percent_of
 
 NOTHING = Figures()
 
@@ -235,15 +236,41 @@ class Comparison(NamedTuple):
     parts: Sequence[Difference]
 
 
-_COLUMNS = (
-    ResultColumn("name", "Part", Unit.NAME, "what accounts for the difference"),
-    ResultColumn("base_ns", "Base", Unit.NS, "in the base trace"),
-    ResultColumn("new_ns", "New", Unit.NS, "in the other trace"),
-    ResultColumn("delta_ns", "Delta", Unit.NS, "new - base; these add up to the difference"),
-    ResultColumn("running_ns", "Sum", Unit.NS, "the base and all deltas so far"),
-    ResultColumn("delta_percent", "of base %", Unit.PERCENT, "delta / span of the base"),
-    ResultColumn("base_calls", "Base calls", Unit.COUNT, "ops in the base trace"),
-    ResultColumn("new_calls", "New calls", Unit.COUNT, "ops in the other trace"),
+class _Step(NamedTuple):
+    """A row of a waterfall: a part that takes the sum from the base towards the new trace."""
+
+    trace: int
+    name: str
+    running_ns: int
+    base_ns: int | None = None
+    new_ns: int | None = None
+    delta_ns: int | None = None
+    delta_percent: float | None = None
+    base_calls: int | None = None
+    new_calls: int | None = None
+
+
+_WATERFALL_COLUMNS: tuple[ColumnOf[_Step], ...] = (
+    ResultColumn("name", "Part", Unit.NAME, "what accounts for the difference").of(
+        lambda row: row.name
+    ),
+    ResultColumn("base_ns", "Base", Unit.NS, "in the base trace").of(lambda row: row.base_ns),
+    ResultColumn("new_ns", "New", Unit.NS, "in the other trace").of(lambda row: row.new_ns),
+    ResultColumn("delta_ns", "Delta", Unit.NS, "new - base; these add up to the difference").of(
+        lambda row: row.delta_ns
+    ),
+    ResultColumn("running_ns", "Sum", Unit.NS, "the base and all deltas so far").of(
+        lambda row: row.running_ns
+    ),
+    ResultColumn("delta_percent", "of base %", Unit.PERCENT, "delta / span of the base").of(
+        lambda row: row.delta_percent
+    ),
+    ResultColumn("base_calls", "Base calls", Unit.COUNT, "ops in the base trace").of(
+        lambda row: row.base_calls
+    ),
+    ResultColumn("new_calls", "New calls", Unit.COUNT, "ops in the other trace").of(
+        lambda row: row.new_calls
+    ),
 )
 
 
@@ -251,49 +278,44 @@ def waterfall_table(
     name: str, title: str, comparisons: Sequence[Comparison], rows: int = 0
 ) -> ResultTable:
     """The rows of each comparison; with `rows`, the smallest parts are put together in one."""
-    many = len(comparisons) > 1
-    found: list[tuple[Value, ...]] = []
-    for comparison in comparisons:
-        place = (comparison.number,) if many else ()
-        found += [(*place, *row) for row in _rows(comparison, rows)]
-    columns = (*((_TRACE_COLUMN,) if many else ()), *_COLUMNS)
-    return ResultTable(name, title, columns, found, is_whole=True)
+    columns = list(_WATERFALL_COLUMNS)
+    if len(comparisons) > 1:
+        columns.insert(0, _TRACE_COLUMN.of(lambda row: row.trace))
+    steps = [step for comparison in comparisons for step in _steps(comparison, rows)]
+    return replace(table_of(name, title, columns, steps), is_whole=True)
 
 
-def _rows(comparison: Comparison, most: int) -> list[tuple[Value, ...]]:
-    base, new = comparison.base, comparison.new
-    running = base.span_ns
-    rows: list[tuple[Value, ...]] = [
-        (BASE_ROW, base.span_ns, None, None, running, None, None, None)
+def _steps(comparison: Comparison, most: int) -> list[_Step]:
+    number, base, new = comparison.number, comparison.base, comparison.new
+    running_ns = base.span_ns
+    steps = [_Step(number, BASE_ROW, running_ns, base_ns=base.span_ns)]
+    changes: list[tuple[str, int, int, int | None, int | None]] = [
+        (part.name, part.base.total_ns, part.new.total_ns, part.base.calls, part.new.calls)
+        for part in _folded(comparison.parts, most)
     ]
-    for part in _folded(comparison.parts, most):
-        running += part.delta_ns
-        rows.append(
-            (
-                part.name,
-                part.base.total_ns,
-                part.new.total_ns,
-                part.delta_ns,
-                running,
-                _percent_of(part.delta_ns, base.span_ns),
-                part.base.calls,
-                part.new.calls,
+    changes += [
+        (OVERLAP_ROW, base.overlap_ns, new.overlap_ns, None, None),
+        (IDLE_ROW, base.idle_ns, new.idle_ns, None, None),
+    ]
+    for name, before_ns, after_ns, base_calls, new_calls in changes:
+        delta_ns = after_ns - before_ns
+        running_ns += delta_ns
+        share = percent_of(delta_ns, base.span_ns)
+        steps.append(
+            _Step(
+                number,
+                name,
+                running_ns,
+                before_ns,
+                after_ns,
+                delta_ns,
+                share,
+                base_calls,
+                new_calls,
             )
         )
-    for name, before, after in (
-        (OVERLAP_ROW, base.overlap_ns, new.overlap_ns),
-        (IDLE_ROW, base.idle_ns, new.idle_ns),
-    ):
-        running += after - before
-        share = _percent_of(after - before, base.span_ns)
-        rows.append((name, before, after, after - before, running, share, None, None))
-    assert running == new.span_ns
-    rows.append((NEW_ROW, None, new.span_ns, None, running, None, None, None))
-    return rows
-
-
-def _percent_of(part_ns: int, whole_ns: int) -> float | None:
-    return 100 * part_ns / whole_ns if whole_ns else None
+    assert running_ns == new.span_ns
+    return [*steps, _Step(number, NEW_ROW, running_ns, new_ns=new.span_ns)]
 
 
 def _folded(parts: Sequence[Difference], most: int) -> list[Difference]:

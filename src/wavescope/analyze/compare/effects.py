@@ -28,6 +28,11 @@ FloatArray = npt.NDArray[np.float64]
 
 _REPLICATES = 200
 _VALUES_AT_ONCE = 1 << 21
+POWER = 0.8
+GUARD = 0.8
+"""Tests are made at this part of the significance, so that the rate of false alarms stays below it
+also with few runs and noise that is not quite bell-shaped. p-values are larger accordingly."""
+MOST_RUNS_ADVISED = 1_000
 
 
 class Statistic(str, enum.Enum):
@@ -78,13 +83,6 @@ def _of_median(values: FloatArray, length: int, rng: np.random.Generator) -> flo
         drawn = values[(starts + offsets).reshape(rows, -1)[:, :count]]
         medians.append(np.median(drawn, axis=1))
     return float(np.concatenate(medians).std(ddof=1))
-
-
-POWER = 0.8
-GUARD = 0.8
-"""Tests are made at this part of the significance, so that the rate of false alarms stays below it
-also with few runs and noise that is not quite bell-shaped. p-values are larger accordingly."""
-MOST_RUNS_ADVISED = 1_000
 
 
 @dataclass(frozen=True)
@@ -335,3 +333,49 @@ def pairs_needed(effect: Effect, threshold_percent: float, significance: float) 
         return reach * noise_percent / math.sqrt(count)
 
     return fewest(detectable_percent, threshold_percent)
+
+
+class Verdict(str, enum.Enum):
+    """The conclusion of a comparison of repeated runs; values are lower-case words."""
+
+    PASS = "pass"  # noqa: S105  not a password
+    """No slow-down as large as the threshold."""
+    REGRESSION = "regression"
+    """A real slow-down, by the best estimate as large as the threshold."""
+    IMPROVEMENT = "improvement"
+    """A real speed-up, by the best estimate as large as the threshold."""
+    INCONCLUSIVE = "inconclusive"
+    """The noise allows a slow-down as large as the threshold, and does not show one."""
+
+
+def verdict_of(
+    effect: Effect, threshold_percent: float, significance: float, p_value: float | None = None
+) -> Verdict:
+    """The verdict on an effect whose increase is bad.
+
+    `p_value` is an adjusted one, where the effect is one of many. The four cases: a change is real
+    when its p-value is at most `significance`; a real change of at least the threshold is a
+    regression or an improvement; otherwise the upper end of the interval decides whether a
+    slow-down as large as the threshold is excluded.
+    """
+    p_value = effect.p_value if p_value is None else p_value
+    if p_value is None or effect.high_percent is None:
+        return Verdict.INCONCLUSIVE
+    if p_value <= significance and abs(effect.change_percent) >= threshold_percent:
+        return Verdict.REGRESSION if effect.change_percent > 0 else Verdict.IMPROVEMENT
+    return Verdict.PASS if effect.high_percent < threshold_percent else Verdict.INCONCLUSIVE
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the order given.
+
+    Whatever the tests have to do with one another: when no effect is real, the chance that any
+    adjusted value is at most a is at most a.
+    """
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    adjusted = [1.0] * len(p_values)
+    largest = 0.0
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted

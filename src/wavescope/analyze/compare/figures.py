@@ -18,8 +18,7 @@ from wavescope.analyze.compare.operators import (
     op_operators,
     op_sequence,
 )
-from wavescope.analyze.ops.categories import op_categories
-from wavescope.analyze.ops.op_labels import op_labels
+from wavescope.analyze.ops.op_labels import op_categories, op_labels
 from wavescope.analyze.phases import PhaseAssignment, phases_of
 from wavescope.analyze.steps import StepOptions, Steps, steps_of
 from wavescope.arrays import Array
@@ -30,6 +29,7 @@ from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Finding, Severity
 from wavescope.model.trace import Trace, TraceTable
 from wavescope.names.kernel_names import CategoryRules, short_name
+from wavescope.units import percent_of
 
 MOST_POINTS = 1.0
 """Percentage points by which coverage may differ before it matters."""
@@ -42,7 +42,7 @@ def coverage_percent(trace: Trace) -> float | None:
         return None
     coverage.load("seen", "timed")
     seen, timed = (int(np.maximum(coverage[name], 0).sum()) for name in ("seen", "timed"))
-    return 100 * timed / seen if seen else None
+    return percent_of(timed, seen)
 
 
 def coverage_findings(shares: Sequence[float | None]) -> list[Finding]:

@@ -1,28 +1,31 @@
-"""What recording costs: baseline beside each mode, with intervals, coverage and older versions.
-
-The cost of a mode is the geometric mean over rounds of (time recorded / time alone), less one; for
-a metric such as tokens per second, time is its reciprocal. docs/overhead-validation.md has it all.
-"""
+"""What recording costs: baseline beside each mode, with intervals, coverage and older versions."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from wavescope.analyze.compare.effects import (
     Effect,
     TestOptions,
+    Verdict,
     effect_between,
-    paired_effect,
     pairs_needed,
+    verdict_of,
 )
-from wavescope.analyze.compare.verdict import Verdict, holm, verdict_of
+from wavescope.analyze.compare.overhead_costs import (
+    MetricChange,
+    ModeCost,
+    OverheadCheck,
+    mode_costs,
+)
 from wavescope.errors import UsageError
-from wavescope.model.overhead_runs import BASELINE, WALL, MetricKind, OverheadRuns
+from wavescope.model.overhead_runs import BASELINE, WALL, ArmRun, MetricKind, OverheadRuns
 from wavescope.model.result import (
+    ColumnOf,
     Finding,
     Result,
     ResultColumn,
@@ -30,7 +33,9 @@ from wavescope.model.result import (
     Severity,
     Unit,
     Value,
+    table_of,
 )
+from wavescope.units import percent_of
 
 COST_WORDS = {
     Verdict.PASS: "free",
@@ -39,71 +44,6 @@ COST_WORDS = {
     Verdict.INCONCLUSIVE: "unclear",
 }
 """What the verdict on a mode's cost is called; docs/overhead-validation.md explains the words."""
-
-
-@dataclass(frozen=True)
-class OverheadCheck:
-    """How sure statements must be, and what cost does not matter."""
-
-    threshold_percent: float = 1.0
-    significance: float = 0.05
-
-
-@dataclass(frozen=True)
-class ModeCost:
-    """What one mode costs in one measurement."""
-
-    mode: str
-    effect: Effect
-    """Of time: an increase is a cost."""
-    baseline: float
-    """The metric without recording."""
-    traced: float
-    verdict: Verdict
-
-    def metric_change(self, metric: MetricKind) -> tuple[float | None, float | None, float | None]:
-        """The change of the metric in percent, and both ends of its interval."""
-        effect = self.effect
-        if not metric.higher_is_better:
-            return effect.change_percent, effect.low_percent, effect.high_percent
-        return (
-            _reciprocal(effect.change_percent),
-            _reciprocal(effect.high_percent),
-            _reciprocal(effect.low_percent),
-        )
-
-
-def _reciprocal(cost_percent: float | None) -> float | None:
-    """The change of a rate when time changes so."""
-    return None if cost_percent is None else 100 * (1 / (1 + cost_percent / 100) - 1)
-
-
-def mode_costs(runs: OverheadRuns, check: OverheadCheck | None = None) -> list[ModeCost]:
-    """The cost of every mode that ran in at least one round with the baseline.
-
-    The modes are several tests at once: their p-values are adjusted for that.
-    """
-    check = check or OverheadCheck()
-    measured = []
-    for mode in runs.modes:
-        pairs = runs.pairs(mode)
-        if pairs:
-            alone, recorded = [pair[0].value for pair in pairs], [pair[1].value for pair in pairs]
-            before, after = (recorded, alone) if runs.metric.higher_is_better else (alone, recorded)
-            effect = paired_effect(before, after, check.significance)
-            measured.append((mode, effect, _center(alone), _center(recorded)))
-    known = [effect.p_value for _, effect, _, _ in measured if effect.p_value is not None]
-    adjusted = iter(holm(known))
-    costs = []
-    for mode, effect, alone_center, recorded_center in measured:
-        p_value = next(adjusted) if effect.is_known else None
-        verdict = verdict_of(effect, check.threshold_percent, check.significance, p_value)
-        costs.append(ModeCost(mode, effect, alone_center, recorded_center, verdict))
-    return costs
-
-
-def _center(values: Sequence[float]) -> float:
-    return statistics.geometric_mean(values)
 
 
 def overhead_result(
@@ -141,13 +81,32 @@ def _require_same_metric(runs: OverheadRuns, against: Sequence[OverheadRuns]) ->
             )
 
 
-def _value_columns(metric: MetricKind) -> tuple[ResultColumn, ResultColumn]:
+class _Measured(NamedTuple):
+    """The cost of a mode with the metric it was measured by, as a row of several tables."""
+
+    cost: ModeCost
+    metric: MetricKind
+    version: str = ""
+    since_percent: float | None = None
+    """How much slower recording became since that version."""
+    since_verdict: str | None = None
+
+    @property
+    def change(self) -> MetricChange:
+        return self.cost.metric_change(self.metric)
+
+
+def _value_columns(metric: MetricKind) -> tuple[ColumnOf[_Measured], ...]:
     unit = Unit.NS if metric.is_time else Unit.NONE
     what = f"{metric.name} time" if metric.is_time else metric.unit or "metric"
     suffix = "_ns" if metric.is_time else ""
     return (
-        ResultColumn(f"baseline{suffix}", f"Baseline{_bracket(metric)}", unit, f"{what} alone"),
-        ResultColumn(f"traced{suffix}", f"Recorded{_bracket(metric)}", unit, f"{what} recorded"),
+        ResultColumn(f"baseline{suffix}", f"Baseline{_bracket(metric)}", unit, f"{what} alone").of(
+            lambda row: row.cost.baseline
+        ),
+        ResultColumn(f"traced{suffix}", f"Recorded{_bracket(metric)}", unit, f"{what} recorded").of(
+            lambda row: row.cost.traced
+        ),
     )
 
 
@@ -155,109 +114,130 @@ def _bracket(metric: MetricKind) -> str:
     return f" ({metric.unit})" if metric.unit and not metric.is_time else ""
 
 
-_MODE_COLUMN = ResultColumn("mode", "Mode", Unit.NAME, "recording mode")
-_CHANGE_COLUMNS = (
-    ResultColumn(
-        "overhead_percent", "Overhead %", Unit.PERCENT, "change of the metric from the baseline"
+_MODE_COLUMN: ColumnOf[_Measured] = ResultColumn("mode", "Mode", Unit.NAME, "recording mode").of(
+    lambda row: row.cost.mode
+)
+_OVERHEAD_COLUMN: ColumnOf[_Measured] = ResultColumn(
+    "overhead_percent", "Overhead %", Unit.PERCENT, "change of the metric from the baseline"
+).of(lambda row: row.change.percent)
+_CHANGE_COLUMNS: tuple[ColumnOf[_Measured], ...] = (
+    _OVERHEAD_COLUMN,
+    ResultColumn("low_percent", "Low %", Unit.PERCENT, "lower end of its interval").of(
+        lambda row: row.change.low_percent
     ),
-    ResultColumn("low_percent", "Low %", Unit.PERCENT, "lower end of its interval"),
-    ResultColumn("high_percent", "High %", Unit.PERCENT, "upper end of its interval"),
+    ResultColumn("high_percent", "High %", Unit.PERCENT, "upper end of its interval").of(
+        lambda row: row.change.high_percent
+    ),
+)
+_COST_COLUMNS: tuple[ColumnOf[_Measured], ...] = (
+    ResultColumn("cost_percent", "Slower %", Unit.PERCENT, "how much longer it takes").of(
+        lambda row: row.cost.effect.change_percent
+    ),
+    ResultColumn("rounds", "Rounds", Unit.COUNT, "pairs of runs compared").of(
+        lambda row: row.cost.effect.base_run_count
+    ),
+    ResultColumn(
+        "detectable_percent",
+        "Detectable %",
+        Unit.PERCENT,
+        "smallest cost that so many rounds find four times out of five",
+    ).of(lambda row: row.cost.effect.detectable_percent),
+    ResultColumn("verdict", "Verdict", Unit.NAME, "free, costs, faster or unclear").of(
+        lambda row: COST_WORDS[row.cost.verdict]
+    ),
 )
 
 
 def _overhead_table(runs: OverheadRuns, costs: Sequence[ModeCost]) -> ResultTable:
-    columns = (
-        _MODE_COLUMN,
-        *_value_columns(runs.metric),
-        *_CHANGE_COLUMNS,
-        ResultColumn("cost_percent", "Slower %", Unit.PERCENT, "how much longer it takes"),
-        ResultColumn("rounds", "Rounds", Unit.COUNT, "pairs of runs compared"),
-        ResultColumn(
-            "detectable_percent",
-            "Detectable %",
-            Unit.PERCENT,
-            "smallest cost that so many rounds find four times out of five",
-        ),
-        ResultColumn("verdict", "Verdict", Unit.NAME, "free, costs, faster or unclear"),
-    )
-    rows: list[tuple[Value, ...]] = [
-        (
-            cost.mode,
-            cost.baseline,
-            cost.traced,
-            *cost.metric_change(runs.metric),
-            cost.effect.change_percent,
-            cost.effect.base_run_count,
-            cost.effect.detectable_percent,
-            COST_WORDS[cost.verdict],
-        )
-        for cost in costs
-    ]
-    return ResultTable("overhead", "Overhead", columns, rows)
+    columns = [_MODE_COLUMN, *_value_columns(runs.metric), *_CHANGE_COLUMNS, *_COST_COLUMNS]
+    rows = [_Measured(cost, runs.metric) for cost in costs]
+    return table_of("overhead", "Overhead", columns, rows)
 
 
 def _mode_table(runs: OverheadRuns, costs: Sequence[ModeCost]) -> ResultTable:
-    columns = (
-        _MODE_COLUMN,
-        ResultColumn("op_count", "Ops", Unit.COUNT, "ops in the trace, median of the runs"),
-        ResultColumn("kernel_count", "Kernels", Unit.COUNT, "different kernel names"),
-        ResultColumn("seen", "Seen", Unit.COUNT, "dispatches that passed the recorder"),
-        ResultColumn("timed", "Timed", Unit.COUNT, "of these, recorded with times"),
-        ResultColumn("coverage_percent", "Coverage %", Unit.PERCENT, "timed / seen"),
-        ResultColumn("size_bytes", "Trace", Unit.BYTES, "size of the trace file"),
-        _CHANGE_COLUMNS[0],
-    )
-    rows: list[tuple[Value, ...]] = []
-    for cost in costs:
-        facts = [run.trace for run in runs.of_arm(cost.mode) if run.trace is not None]
-        if not facts:
-            continue
-        medians = [
-            statistics.median_high([getattr(fact, name) for fact in facts])
-            for name in ("op_count", "kernel_count", "seen", "timed", "size_bytes")
-        ]
-        seen, timed = sum(fact.seen for fact in facts), sum(fact.timed for fact in facts)
-        coverage = 100 * timed / seen if seen else None
-        rows.append(
-            (cost.mode, *medians[:4], coverage, medians[4], cost.metric_change(runs.metric)[0])
+    facts = {
+        cost.mode: [run.trace for run in runs.of_arm(cost.mode) if run.trace is not None]
+        for cost in costs
+    }
+
+    def median(name: str) -> Callable[[_Measured], int]:
+        return lambda row: statistics.median_high(
+            [getattr(each, name) for each in facts[row.cost.mode]]
         )
-    return ResultTable("modes", "What each mode records", columns, rows)
+
+    def coverage_percent(row: _Measured) -> float | None:
+        of_mode = facts[row.cost.mode]
+        return percent_of(sum(each.timed for each in of_mode), sum(each.seen for each in of_mode))
+
+    columns = [
+        _MODE_COLUMN,
+        ResultColumn("op_count", "Ops", Unit.COUNT, "ops in the trace, median of the runs").of(
+            median("op_count")
+        ),
+        ResultColumn("kernel_count", "Kernels", Unit.COUNT, "different kernel names").of(
+            median("kernel_count")
+        ),
+        ResultColumn("seen", "Seen", Unit.COUNT, "dispatches that passed the recorder").of(
+            median("seen")
+        ),
+        ResultColumn("timed", "Timed", Unit.COUNT, "of these, recorded with times").of(
+            median("timed")
+        ),
+        ResultColumn("coverage_percent", "Coverage %", Unit.PERCENT, "timed / seen").of(
+            coverage_percent
+        ),
+        ResultColumn("size_bytes", "Trace", Unit.BYTES, "size of the trace file").of(
+            median("size_bytes")
+        ),
+        _OVERHEAD_COLUMN,
+    ]
+    rows = [_Measured(cost, runs.metric) for cost in costs if facts[cost.mode]]
+    return table_of("modes", "What each mode records", columns, rows)
+
+
+_VERSION_COLUMN: ColumnOf[_Measured] = ResultColumn(
+    "version", "Version", Unit.NAME, "label of the measurement"
+).of(lambda row: row.version)
+_SINCE_COLUMNS: tuple[ColumnOf[_Measured], ...] = (
+    ResultColumn(
+        "change_percent", "Since then %", Unit.PERCENT, "how much slower recording became"
+    ).of(lambda row: row.since_percent),
+    ResultColumn("verdict", "Verdict", Unit.NAME, "on what changed since then").of(
+        lambda row: row.since_verdict
+    ),
+)
 
 
 def _version_table(
     runs: OverheadRuns, against: Sequence[OverheadRuns], check: OverheadCheck
 ) -> ResultTable:
     """Stored measurements in the order given, then this one; all modes of each."""
-    columns = (
-        ResultColumn("version", "Version", Unit.NAME, "label of the measurement"),
+    measurements = (*against, runs)
+    rows = [
+        _beside(runs, _Measured(cost, runs.metric, label), measurement, check)
+        for measurement, label in zip(measurements, _told_apart(measurements), strict=True)
+        for cost in mode_costs(measurement, check)
+    ]
+    columns = [
+        _VERSION_COLUMN,
         _MODE_COLUMN,
         *_value_columns(runs.metric),
         *_CHANGE_COLUMNS,
-        ResultColumn(
-            "change_percent", "Since then %", Unit.PERCENT, "how much slower recording became"
-        ),
-        ResultColumn("verdict", "Verdict", Unit.NAME, "on what changed since then"),
-    )
-    rows: list[tuple[Value, ...]] = []
-    measurements = (*against, runs)
-    for measurement, label in zip(measurements, _told_apart(measurements), strict=True):
-        for cost in mode_costs(measurement, check):
-            since: tuple[Value, Value] = (None, None)
-            if measurement is not runs and cost.mode in runs.modes:
-                effect = _since(measurement, runs, cost.mode, check)
-                verdict = verdict_of(effect, check.threshold_percent, check.significance)
-                since = (effect.change_percent, verdict.value)
-            rows.append(
-                (
-                    label,
-                    cost.mode,
-                    cost.baseline,
-                    cost.traced,
-                    *cost.metric_change(runs.metric),
-                    *since,
-                )
-            )
-    return ResultTable("versions", "Versions and modes", columns, rows)
+        *_SINCE_COLUMNS,
+    ]
+    return table_of("versions", "Versions and modes", columns, rows)
+
+
+def _beside(
+    runs: OverheadRuns, measured: _Measured, measurement: OverheadRuns, check: OverheadCheck
+) -> _Measured:
+    """`measured`, of an earlier measurement, with what changed from it to `runs`."""
+    mode = measured.cost.mode
+    if measurement is runs or mode not in runs.modes:
+        return measured
+    effect = _since(measurement, runs, mode, check)
+    verdict = verdict_of(effect, check.threshold_percent, check.significance)
+    return measured._replace(since_percent=effect.change_percent, since_verdict=verdict.value)
 
 
 def _told_apart(measurements: Sequence[OverheadRuns]) -> list[str]:
@@ -286,25 +266,25 @@ def _since(old: OverheadRuns, new: OverheadRuns, mode: str, check: OverheadCheck
     return effect_between(arms[0], arms[1], TestOptions(check.significance))
 
 
-_ARM_COLUMNS = (
-    ResultColumn("round", "Round", meaning="runs of one round are compared"),
-    ResultColumn("arm", "Arm", Unit.NAME, "baseline or recording mode"),
-)
-
-
 def _run_table(runs: OverheadRuns) -> ResultTable:
-    printed = (ResultColumn("value", f"Value{_bracket(runs.metric)}", meaning="what it printed"),)
-    columns = (
-        *_ARM_COLUMNS,
-        *(() if runs.metric.is_time else printed),
-        ResultColumn("wall_ns", "Wall", Unit.NS, "wall time of the program"),
-        ResultColumn("cpu_ns", "CPU", Unit.NS, "CPU time of it and what it started"),
-    )
-    rows: list[tuple[Value, ...]] = []
-    for run in runs.runs:
-        value = () if runs.metric.is_time else (run.value,)
-        rows.append((run.round, run.arm, *value, run.wall_ns, run.cpu_ns))
-    return ResultTable("runs", "Runs in the order they were made", columns, rows)
+    columns: list[ColumnOf[ArmRun]] = [
+        ResultColumn("round", "Round", meaning="runs of one round are compared").of(
+            lambda run: run.round
+        ),
+        ResultColumn("arm", "Arm", Unit.NAME, "baseline or recording mode").of(lambda run: run.arm),
+        ResultColumn("value", f"Value{_bracket(runs.metric)}", meaning="what it printed").of(
+            lambda run: run.value
+        ),
+        ResultColumn("wall_ns", "Wall", Unit.NS, "wall time of the program").of(
+            lambda run: run.wall_ns
+        ),
+        ResultColumn("cpu_ns", "CPU", Unit.NS, "CPU time of it and what it started").of(
+            lambda run: run.cpu_ns
+        ),
+    ]
+    if runs.metric.is_time:
+        columns = [each for each in columns if each.column.name != "value"]
+    return table_of("runs", "Runs in the order they were made", columns, runs.runs)
 
 
 def _facts(runs: OverheadRuns, check: OverheadCheck) -> dict[str, Value]:

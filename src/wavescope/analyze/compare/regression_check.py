@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wavescope.analyze.compare.effects import Effect, effect_between
+from wavescope.analyze.compare.effects import Effect, Verdict, effect_between, holm, verdict_of
 from wavescope.analyze.compare.figures import coverage_findings
 from wavescope.analyze.compare.regression_words import (
     Tested,
@@ -30,7 +30,6 @@ from wavescope.analyze.compare.run_values import (
     Per,
     RunValues,
 )
-from wavescope.analyze.compare.verdict import Verdict, holm, verdict_of
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.compare.effects import Effect, runs_needed
+from wavescope.analyze.compare.effects import Effect, Verdict, runs_needed
 from wavescope.analyze.compare.run_values import (
     FEWEST_RUNS_FOR_ANY_NOISE,
     MOST_OUTSIDE_PERCENT,
@@ -16,7 +16,6 @@ from wavescope.analyze.compare.run_values import (
     FloatArray,
     RunValues,
 )
-from wavescope.analyze.compare.verdict import Verdict
 from wavescope.model.result import (
     ColumnOf,
     Finding,

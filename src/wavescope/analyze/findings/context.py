@@ -1,4 +1,5 @@
-"""What several findings are made from, computed once: timelines, gaps, phases, names."""
+"""What several findings are made from, computed once: timelines, gaps, phases, names; and which
+calls of a kernel are alike."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from wavescope.analyze.ops.utilization import GpuUtilization, gpu_utilizations
 from wavescope.analyze.phases import PhaseAssignment, phases_of
 from wavescope.analyze.quick_findings import DEFAULT_THRESHOLDS, Thresholds
 from wavescope.arrays import Array
-from wavescope.arrays.coded_columns import index_type
+from wavescope.arrays.coded_columns import DistinctRows, index_type
 from wavescope.arrays.groups import GroupStatistics, group_statistics
 from wavescope.arrays.intervals import sum_of_lengths_ns
 from wavescope.model.op_kinds import OpClass, OpKind
@@ -25,6 +26,7 @@ from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import short_name
 
 _OP_COLUMNS = ("id", "gpu", "queue", "start_ns", "end_ns", "name", "type", "process", "marker")
+_GRID = ("grid_x", "grid_y", "grid_z")
 
 
 @dataclass(frozen=True)
@@ -117,3 +119,26 @@ class FindingContext:
     def op_ids(self, rows: npt.NDArray[np.integer]) -> str:
         """The ids of some ops as text: 17, 42, 99."""
         return ", ".join(str(self.op_id(int(row))) for row in rows)
+
+
+Rows = npt.NDArray[np.int64]
+
+
+def calls_of(context: FindingContext, label: int) -> Rows:
+    """The rows of all ops with a label."""
+    return np.flatnonzero(context.label_of_op == label)
+
+
+def by_launch_size(context: FindingContext, rows: Rows) -> list[Rows]:
+    """`rows` divided by launch size, the most frequent first."""
+    ops = context.trace.ops
+    ops.load(*_GRID)
+    numbers, _ = DistinctRows(len(_GRID)).number([ops[name][rows] for name in _GRID])
+    counts = np.bincount(numbers)
+    return [rows[numbers == number] for number in np.argsort(-counts, kind="stable").tolist()]
+
+
+def nearest_rank_median(values: npt.NDArray[np.integer]) -> int:
+    """The smallest value that half of the values do not exceed."""
+    middle = (len(values) + 1) // 2 - 1
+    return int(np.partition(values, middle)[middle])

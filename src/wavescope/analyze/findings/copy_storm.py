@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.ops.categories import meaning_of_label
+from wavescope.analyze.ops.op_labels import meaning_of_label
 from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.model.result import Finding, Severity
 from wavescope.names.kernel_names import COPY_FILL, short_name

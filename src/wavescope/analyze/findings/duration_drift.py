@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.same_shape_calls import (
+from wavescope.analyze.findings.context import (
+    FindingContext,
     by_launch_size,
     calls_of,
     nearest_rank_median,

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.same_shape_calls import (
+from wavescope.analyze.findings.context import (
+    FindingContext,
     by_launch_size,
     calls_of,
     nearest_rank_median,
 )
-from wavescope.analyze.ops.categories import meaning_of_label
+from wavescope.analyze.ops.op_labels import meaning_of_label
 from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.arrays.coded_columns import blocks, looked_up
 from wavescope.model.result import Finding, Severity

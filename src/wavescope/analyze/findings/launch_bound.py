@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.same_shape_calls import nearest_rank_median
+from wavescope.analyze.findings.context import FindingContext, nearest_rank_median
 from wavescope.analyze.quick_findings.evidence_sql import gaps_sql
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import code_counts, looked_up

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from wavescope.analyze.ops.gpu_timelines import GpuTimeline, QueueTimeline
 from wavescope.arrays.intervals import busy_at_depth_of_sorted
+from wavescope.units import percent_of
 
 
 class BusyTime(NamedTuple):
@@ -76,11 +77,6 @@ class GpuUtilization(NamedTuple):
     @property
     def max_concurrency(self) -> int | None:
         return len(self.depth_ns) - 1 if self.depth_ns else None
-
-
-def percent_of(part: int, whole: int) -> float | None:
-    """100 * part / whole, None when there is no whole."""
-    return 100 * part / whole if whole else None
 
 
 def gpu_utilizations(

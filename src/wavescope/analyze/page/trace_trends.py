@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from wavescope.analyze.page.trace_report import TraceReport
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+from wavescope.units import percent_of
 
 _MOST_KERNELS = 300
 _LEAST_PERCENT = 0.1
@@ -221,7 +222,7 @@ def _phase_compute_ns(report: TraceReport, phase: str) -> float | None:
 def _span_percent(report: TraceReport, column: str) -> float | None:
     rows = report.summary.table("gpus").records()
     spans = sum(_real(row["span_ns"]) or 0 for row in rows)
-    return 100 * sum(_real(row[column]) or 0 for row in rows) / spans if spans else None
+    return percent_of(sum(_real(row[column]) or 0 for row in rows), spans)
 
 
 def _coverage_percent(report: TraceReport) -> float | None:
@@ -231,7 +232,7 @@ def _coverage_percent(report: TraceReport) -> float | None:
     seen, timed = (
         sum(_real(value) or 0 for value in table.column(key)) for key in ("seen", "timed")
     )
-    return 100 * timed / seen if seen else None
+    return percent_of(timed, seen)
 
 
 def _gpu_models(report: TraceReport) -> str | None:

@@ -99,9 +99,9 @@ def _phases_told_apart(
 ) -> tuple[tuple[str, ...], Codes] | None:
     """The outermost level at which ranges have several names and hold enough of the GPU time."""
     for depth in range(max((path.depth for path in marked.paths), default=-1) + 1):
-        labels, codes = _phases_at(marked, depth)
-        if len(labels) < 2:
+        if len(_names_at(marked, marked.tree.ancestors_at(depth))) < 2:
             continue
+        labels, codes = _phases_at(marked, depth)
         totals = group_sums(codes + 1, lengths_ns, len(labels) + 1)
         if sum(totals[1:]) >= LEAST_HELD * sum(totals):
             return labels, codes
@@ -111,12 +111,22 @@ def _phases_told_apart(
 def _phases_at(marked: MarkedPhases, depth: int) -> tuple[tuple[str, ...], Codes]:
     """The names of the ranges at one depth, and for each op the place of its own; -1 without."""
     ancestors = marked.tree.ancestors_at(depth)
-    name_of = [path.name.removesuffix(_NUMBERED) for path in marked.paths]
-    # Paths are in the order in which they were first seen.
-    labels = tuple(dict.fromkeys(name_of[path] for path in np.unique(ancestors[ancestors >= 0])))
+    labels = _names_at(marked, ancestors)
     place = {name: number for number, name in enumerate(labels)}
-    of_path = [place[name_of[path]] if path >= 0 else NO_PATH for path in ancestors.tolist()]
+    of_path = [
+        place[_name_of(marked.paths[path])] if path >= 0 else NO_PATH for path in ancestors.tolist()
+    ]
     return labels, looked_up(np.array(of_path, np.int32), marked.path_of_op)
+
+
+def _names_at(marked: MarkedPhases, ancestors: Codes) -> tuple[str, ...]:
+    """The different names of some paths; paths are in the order in which they were first seen."""
+    paths = sorted(set(ancestors[ancestors >= 0].tolist()))
+    return tuple(dict.fromkeys(_name_of(marked.paths[path]) for path in paths))
+
+
+def _name_of(path: Path) -> str:
+    return path.name.removesuffix(_NUMBERED)
 
 
 def _by_markers(

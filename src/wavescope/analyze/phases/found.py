@@ -131,7 +131,7 @@ class FoundPhases:
 
 def may_be_language_model(trace: Trace, rules: PhaseRules | None = None) -> bool:
     """Whether any kernel is one of a language model: without any, nothing is prefill or decode."""
-    texts = op_labels(trace, trace.ops).texts
+    texts = trace.derived(op_labels).texts
     if len(texts) > MOST_LABELS:
         return True  # too many names to look at each of them twice
     wanted = np.ones(len(texts), np.bool_)

@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.ops.categories import meaning_of_label
-from wavescope.analyze.ops.op_labels import op_labels
-from wavescope.analyze.phases.paths import NO_PATH, PathTree
+from wavescope.analyze.ops.op_labels import meaning_of_label, op_labels
+from wavescope.analyze.phases.paths import NO_PATH, NOWHERE, PathTree, PhasePlace
 from wavescope.arrays.coded_columns import code_counts, index_type
 from wavescope.arrays.groups import group_sums
 from wavescope.model.op_kinds import OpKind
-from wavescope.model.result import ResultColumn, Unit, Value
+from wavescope.model.result import ColumnOf, ResultColumn, Unit
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import CategoryRules, KernelMeaning, short_name
+from wavescope.units import percent_of
 
 _TABLE_CELLS = 1 << 22
 """Up to so many pairs of path and kernel are counted in a table, more are found by sorting."""
@@ -128,33 +128,48 @@ def _add(target: dict[int, KernelTime], other: dict[int, KernelTime]) -> None:
         )
 
 
-KERNEL_COLUMNS = (
-    ResultColumn("path", "Phase", Unit.NAME, "as in the table of phases"),
-    ResultColumn("name", "Kernel", Unit.NAME, "kernel, copy or fill"),
-    ResultColumn("calls", "Calls", Unit.COUNT, "how often it ran in the phase"),
-    ResultColumn("mean_ns", "Avg", Unit.NS, "total / calls"),
-    ResultColumn("percent", "%", Unit.PERCENT, "share of the phase's summed durations"),
-    ResultColumn("note", "What it is", Unit.NAME, "what the name says of the kernel"),
-    ResultColumn("category", "Category", Unit.NAME, "kind of work, see docs/categories.md"),
-    ResultColumn("total_ns", "Total", Unit.NS, "sum of durations"),
+class PhaseKernel(NamedTuple):
+    """A kernel of a phase: a row of the table."""
+
+    place: PhasePlace
+    phase: str
+    name: str
+    meaning: KernelMeaning
+    time: KernelTime
+    phase_ns: int
+    """The summed durations of all kernels of the phase."""
+
+
+KERNEL_COLUMNS: tuple[ColumnOf[PhaseKernel], ...] = (
+    ResultColumn("path", "Phase", Unit.NAME, "as in the table of phases").of(lambda row: row.phase),
+    ResultColumn("name", "Kernel", Unit.NAME, "kernel, copy or fill").of(lambda row: row.name),
+    ResultColumn("calls", "Calls", Unit.COUNT, "how often it ran in the phase").of(
+        lambda row: row.time.calls
+    ),
+    ResultColumn("mean_ns", "Avg", Unit.NS, "total / calls").of(
+        lambda row: row.time.total_ns / row.time.calls
+    ),
+    ResultColumn("percent", "%", Unit.PERCENT, "share of the phase's summed durations").of(
+        lambda row: percent_of(row.time.total_ns, row.phase_ns)
+    ),
+    ResultColumn("note", "What it is", Unit.NAME, "what the name says of the kernel").of(
+        lambda row: row.meaning.note or None
+    ),
+    ResultColumn("category", "Category", Unit.NAME, "kind of work, see docs/categories.md").of(
+        lambda row: row.meaning.category
+    ),
+    ResultColumn("total_ns", "Total", Unit.NS, "sum of durations").of(
+        lambda row: row.time.total_ns
+    ),
 )
 
 
-def kernel_rows(
-    kernels: PhaseKernels, path: int, place: tuple[Value, ...], most: int | None
-) -> list[tuple[Value, ...]]:
-    """The `most` kernels (all for None) of a path, largest first; rows begin with `place`."""
-    whole_ns = kernels.total_ns(path)
+def kernels_of_phase(
+    kernels: PhaseKernels, path: int, phase: str, most: int | None, place: PhasePlace = NOWHERE
+) -> list[PhaseKernel]:
+    """The `most` kernels (all for None) of a path, largest first."""
+    phase_ns = kernels.total_ns(path)
     return [
-        (
-            *place,
-            kernels.names[name],
-            time.calls,
-            time.total_ns / time.calls,
-            100 * time.total_ns / whole_ns if whole_ns else None,
-            kernels.meanings[name].note or None,
-            kernels.meanings[name].category,
-            time.total_ns,
-        )
+        PhaseKernel(place, phase, kernels.names[name], kernels.meanings[name], time, phase_ns)
         for name, time in kernels.top(path)[:most]
     ]

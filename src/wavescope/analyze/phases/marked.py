@@ -83,24 +83,6 @@ class MarkedPhases:
         counts = np.bincount(self.ranges.basis[self._working], minlength=len(Basis))
         return {basis: int(counts[basis]) for basis in Basis}
 
-    def occurrence_of_op(self, path: int) -> npt.NDArray[np.int32]:
-        """For every op the range of `path` it lies in, as a number among the host's; -1: none."""
-        own = self._occurrence_of_range(path)
-        return looked_up(np.append(own, NO_PATH).astype(np.int32), self.ranges.host)
-
-    def _occurrence_of_range(self, path: int) -> npt.NDArray[np.int64]:
-        """For every host range the one of `path` that it is or lies in."""
-        ranges = self.found.host
-        found = np.where(self.range_paths.of_host_range == path, np.arange(len(ranges)), NO_PATH)
-        parents = np.append(ranges.nesting.parent, NO_PATH)
-        # One step up for each level, at most as many as there are.
-        reached = np.arange(len(ranges))
-        for _ in range(int(ranges.nesting.depth.max(initial=0))):
-            reached = parents[reached]
-            is_path = np.append(self.range_paths.of_host_range, NO_PATH)[reached] == path
-            found = np.where((found == NO_PATH) & is_path, reached, found)
-        return found
-
     @cached_property
     def _working(self) -> npt.NDArray[np.bool_]:
         working: npt.NDArray[np.bool_] = self.trace.op_kind != OpKind.BARRIER

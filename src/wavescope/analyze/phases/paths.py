@@ -78,6 +78,17 @@ class PhaseScope(str, enum.Enum):
     THREAD = "thread"
 
 
+class PhasePlace(NamedTuple):
+    """Where the ranges of a phase were opened, as far as that is told apart."""
+
+    process: int | None = None
+    rank: int | None = None
+    thread: int | None = None
+
+
+NOWHERE = PhasePlace()
+
+
 class Path(NamedTuple):
     """A node of the tree of phases; `parent` is its position in the list of paths, or -1."""
 

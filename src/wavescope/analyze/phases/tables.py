@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,15 @@ from wavescope.analyze.phases.assignment import (
     phases_of,
 )
 from wavescope.analyze.phases.found import FoundPhase, FoundPhases, PhaseSegment, found_phases
-from wavescope.analyze.phases.kernels import KERNEL_COLUMNS, kernel_rows, phase_kernels
+from wavescope.analyze.phases.kernels import (
+    KERNEL_COLUMNS,
+    PhaseKernel,
+    kernels_of_phase,
+    phase_kernels,
+)
 from wavescope.analyze.phases.marked import MarkedPhases, PathFacts, marked_phases
 from wavescope.analyze.phases.name_signs import PhaseRules
-from wavescope.analyze.phases.paths import Path, PhaseScope
+from wavescope.analyze.phases.paths import NOWHERE, Path, PhasePlace, PhaseScope
 from wavescope.arrays.groups import nearest_rank
 from wavescope.arrays.interval_union import group_unions_ns
 from wavescope.model.columns import UNKNOWN
@@ -35,12 +40,12 @@ from wavescope.model.result import (
     ResultTable,
     Severity,
     Unit,
-    Value,
     table_of,
 )
 from wavescope.model.selection import compiled
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import CategoryRules
+from wavescope.units import percent_of
 
 MUCH_UNCLASSIFIED_PERCENT = 20.0
 BY_STRUCTURE = "by names and structure, no markers used"
@@ -145,44 +150,44 @@ def _matches(phases: MarkedPhases, number: int, marker: str) -> bool:
     return any(expression.search(name) for name in names)
 
 
-class _Place(NamedTuple):
-    """Where the ranges of a path were opened."""
-
-    process: int | None = None
-    rank: int | None = None
-    thread: int | None = None
-
-    def values(self, scope: PhaseScope) -> tuple[Value, ...]:
-        return self[: len(_SCOPE_COLUMNS[scope])]
+class _Placed(Protocol):
+    @property
+    def place(self) -> PhasePlace: ...
 
 
-_PROCESS_COLUMNS = (
-    ResultColumn("process", "Process", meaning="process number in the trace"),
-    ResultColumn("rank", "Rank", meaning="rank in the parallel job, where there is one"),
+_PROCESS_COLUMNS: tuple[ColumnOf[_Placed], ...] = (
+    ResultColumn("process", "Process", meaning="process number in the trace").of(
+        lambda row: row.place.process
+    ),
+    ResultColumn("rank", "Rank", meaning="rank in the parallel job, where there is one").of(
+        lambda row: row.place.rank
+    ),
 )
-_THREAD_COLUMN = ResultColumn("thread", "Thread", meaning="thread that opened the ranges")
-_SCOPE_COLUMNS = {
+_THREAD_COLUMN: ColumnOf[_Placed] = ResultColumn(
+    "thread", "Thread", meaning="thread that opened the ranges"
+).of(lambda row: row.place.thread)
+_PLACE_COLUMNS: dict[PhaseScope, tuple[ColumnOf[_Placed], ...]] = {
     PhaseScope.ALL: (),
     PhaseScope.PROCESS: _PROCESS_COLUMNS,
     PhaseScope.THREAD: (*_PROCESS_COLUMNS, _THREAD_COLUMN),
 }
 
 
-def _places(phases: MarkedPhases) -> list[_Place]:
+def _places(phases: MarkedPhases) -> list[PhasePlace]:
     """The place of every path."""
     table = phases.trace.processes
     ranks = dict(zip(table["id"].tolist(), table["rank"].tolist(), strict=True))
     return [_place(path, ranks.get(path.process, UNKNOWN)) for path in phases.paths]
 
 
-def _place(path: Path, rank: int) -> _Place:
-    return _Place(path.process, None if rank == UNKNOWN else rank, path.thread)
+def _place(path: Path, rank: int) -> PhasePlace:
+    return PhasePlace(path.process, None if rank == UNKNOWN else rank, path.thread)
 
 
 class _Phase(NamedTuple):
     """A row of the table of marked phases; of what is outside any, little is known."""
 
-    place: _Place
+    place: PhasePlace
     path: str
     depth: int | None
     facts: PathFacts
@@ -216,7 +221,7 @@ _MARKED_COLUMNS: tuple[ColumnOf[_Phase], ...] = (
         lambda row: row.facts.gpu_time_ns
     ),
     ResultColumn("gpu_percent", "GPU %", Unit.PERCENT, "GPU time / GPU time of all ops").of(
-        lambda row: 100 * row.facts.gpu_time_ns / row.whole_ns if row.whole_ns else None
+        lambda row: percent_of(row.facts.gpu_time_ns, row.whole_ns)
     ),
     ResultColumn("own_op_count", "Own ops", Unit.COUNT, "ops in no range nested deeper").of(
         lambda row: row.facts.own_op_count
@@ -242,15 +247,9 @@ def _marked_table(phases: MarkedPhases, shown: Sequence[int], *, with_outside: b
     if with_outside and phases.outside_op_count:
         count = phases.outside_op_count
         outside = PathFacts(0, 0, 0, count, count, phases.outside_gpu_time_ns, 0)
-        rows.append(_Phase(_Place(), OUTSIDE, None, outside, whole_ns, is_outside=True))
-    table = table_of("phases", "Phases", _MARKED_COLUMNS, rows)
-    scope = phases.scope
-    return ResultTable(
-        "phases",
-        "Phases",
-        (*_SCOPE_COLUMNS[scope], *table.columns),
-        [(*row.place.values(scope), *rest) for row, rest in zip(rows, table.rows, strict=True)],
-    )
+        rows.append(_Phase(NOWHERE, OUTSIDE, None, outside, whole_ns, is_outside=True))
+    columns: list[ColumnOf[_Phase]] = [*_PLACE_COLUMNS[phases.scope], *_MARKED_COLUMNS]
+    return table_of("phases", "Phases", columns, rows)
 
 
 def _marked_kernel_table(
@@ -263,16 +262,17 @@ def _marked_kernel_table(
         options.rules,
         full_names=options.full_names,
     )
-    scope, places = phases.scope, _places(phases)
-    rows: list[tuple[Value, ...]] = []
-    for number in shown:
-        place = (*places[number].values(scope), phases.tree.text(number))
-        rows += kernel_rows(kernels, number, place, options.kernels)
+    places = _places(phases)
+    listed = [(places[number], phases.tree.text(number), number) for number in shown]
     if not options.marker:
-        place = (*_Place().values(scope), OUTSIDE)
-        rows += kernel_rows(kernels, len(phases.paths), place, options.kernels)
-    columns = (*_SCOPE_COLUMNS[scope], *KERNEL_COLUMNS)
-    return ResultTable("phase_kernels", "Kernels by phase", columns, rows)
+        listed.append((NOWHERE, OUTSIDE, len(phases.paths)))
+    rows = [
+        kernel
+        for place, phase, number in listed
+        for kernel in kernels_of_phase(kernels, number, phase, options.kernels, place)
+    ]
+    columns: list[ColumnOf[PhaseKernel]] = [*_PLACE_COLUMNS[phases.scope], *KERNEL_COLUMNS]
+    return table_of("phase_kernels", "Kernels by phase", columns, rows)
 
 
 _SHOWN = (FoundPhase.PREFILL, FoundPhase.DECODE, FoundPhase.SHARED, FoundPhase.UNCLASSIFIED)
@@ -321,7 +321,7 @@ _FOUND_COLUMNS: tuple[ColumnOf[_FoundRow], ...] = (
         lambda row: row.gpu_time_ns
     ),
     ResultColumn("gpu_percent", "GPU %", Unit.PERCENT, "GPU time / that of all phases added up").of(
-        lambda row: 100 * row.gpu_time_ns / row.whole_ns if row.whole_ns else None
+        lambda row: percent_of(row.gpu_time_ns, row.whole_ns)
     ),
     ResultColumn(
         "confidence", "Confidence", Unit.PERCENT, "how likely that is right, on average"
@@ -376,9 +376,9 @@ def _found_kernel_table(
     rows = [
         row
         for number, label in enumerate(labels)
-        for row in kernel_rows(kernels, number, (label,), options.kernels)
+        for row in kernels_of_phase(kernels, number, label, options.kernels)
     ]
-    return ResultTable("phase_kernels", "Kernels by phase", KERNEL_COLUMNS, rows)
+    return table_of("phase_kernels", "Kernels by phase", KERNEL_COLUMNS, rows)
 
 
 _SEGMENT_COLUMNS: tuple[ColumnOf[PhaseSegment], ...] = (

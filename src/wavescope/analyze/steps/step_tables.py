@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -22,11 +23,10 @@ from wavescope.model.result import (
     ResultTable,
     Severity,
     Unit,
-    Value,
     table_of,
 )
 from wavescope.model.trace import Trace
-from wavescope.units import count_text, duration_text
+from wavescope.units import count_text, duration_text, percent_of
 
 SLOW_STEPS_PERCENT = 5.0
 """Slow steps are reported when they cost this share of the time of all steps of their kind."""
@@ -159,7 +159,7 @@ _KIND_COLUMNS: tuple[ColumnOf[_Kind], ...] = (
         lambda row: nearest_rank(row.times.busy_ns, 95)
     ),
     ResultColumn("busy_percent", "Busy %", Unit.PERCENT, "median busy / median start to start").of(
-        lambda row: 100 * row.busy_ns / row.median_ns if row.median_ns else None
+        lambda row: percent_of(row.busy_ns, row.median_ns or 0)
     ),
     ResultColumn(
         "outliers", "Outliers", Unit.COUNT, "steps that take much longer than the median"
@@ -255,50 +255,69 @@ def _slow_steps(trace: Trace, lane: _LaneTimes, kind: StepKindTimes) -> Iterator
         )
 
 
-_STEP_COLUMNS = (
-    _GPU,
-    _QUEUE,
-    _PROCESS,
-    ResultColumn("step", "Step", meaning="number of the step on its queue, from 1"),
-    ResultColumn("kind", "Kind", meaning="number of the kind of step; none: unlike any other"),
-    ResultColumn("phase", "Phase", meaning="phase of most of its ops, where that is known"),
-    ResultColumn("warm_up", "Warm-up", meaning="whether it is left out of the statistics"),
-    ResultColumn("start_ns", "Start", Unit.TIME, "start of the step's first op"),
-    ResultColumn("span_ns", "Span", Unit.NS, "first op's start to last op's end"),
-    ResultColumn("busy_ns", "Busy", Unit.NS, "time covered by the step's ops"),
-    ResultColumn("ops", "Ops", Unit.COUNT, "ops of the step"),
+class _OneStep(NamedTuple):
+    """A row of the table of all steps."""
+
+    lane: _LaneTimes
+    number: int
+    kind: int
+    phase: str
+    is_warm_up: bool
+    start_ns: int
+    span_ns: int
+    busy_ns: int
+    op_count: int
+
+
+_STEP_COLUMNS: tuple[ColumnOf[_OneStep], ...] = (
+    _GPU.of(lambda row: row.lane.gpu),
+    _QUEUE.of(lambda row: row.lane.queue),
+    _PROCESS.of(lambda row: row.lane.process),
+    ResultColumn("step", "Step", meaning="number of the step on its queue, from 1").of(
+        lambda row: row.number + 1
+    ),
+    ResultColumn("kind", "Kind", meaning="number of the kind of step; none: unlike any other").of(
+        lambda row: row.kind + 1 if row.kind >= 0 else None
+    ),
+    ResultColumn("phase", "Phase", meaning="phase of most of its ops, where that is known").of(
+        lambda row: row.phase
+    ),
+    ResultColumn("warm_up", "Warm-up", meaning="whether it is left out of the statistics").of(
+        lambda row: row.is_warm_up
+    ),
+    ResultColumn("start_ns", "Start", Unit.TIME, "start of the step's first op").of(
+        lambda row: row.start_ns
+    ),
+    ResultColumn("span_ns", "Span", Unit.NS, "first op's start to last op's end").of(
+        lambda row: row.span_ns
+    ),
+    ResultColumn("busy_ns", "Busy", Unit.NS, "time covered by the step's ops").of(
+        lambda row: row.busy_ns
+    ),
+    ResultColumn("ops", "Ops", Unit.COUNT, "ops of the step").of(lambda row: row.op_count),
 )
 
 
 def _step_table(lanes: list[_LaneTimes], most: int | None) -> ResultTable:
-    rows: list[tuple[Value, ...]] = []
-    for lane in lanes:
-        times = lane.times
-        left = len(times.steps) if most is None else max(0, most - len(rows))
-        warm = {step for kind in lane.kinds for step in kind.warm_up.tolist()}
-        columns = (
-            times.kind_of_step[:left].tolist(),
-            lane.phases[:left],
-            times.start_ns[:left].tolist(),
-            times.span_ns[:left].tolist(),
-            times.busy_ns[:left].tolist(),
-            times.steps.op_counts[:left].tolist(),
-        )
-        rows += [
-            (
-                lane.gpu,
-                lane.queue,
-                lane.process,
-                step + 1,
-                kind + 1 if kind >= 0 else None,
-                phase,
-                step in warm,
-                *numbers,
-            )
-            for step, (kind, phase, *numbers) in enumerate(zip(*columns, strict=True))
-        ]
     total = sum(len(lane.times.steps) for lane in lanes)
-    return ResultTable("steps", "Every step", _STEP_COLUMNS, rows, total)
+    steps = islice((step for lane in lanes for step in _steps_of(lane)), most)
+    return table_of("steps", "Every step", _STEP_COLUMNS, steps, total)
+
+
+def _steps_of(lane: _LaneTimes) -> Iterator[_OneStep]:
+    times = lane.times
+    warm = {step for kind in lane.kinds for step in kind.warm_up.tolist()}
+    columns = zip(
+        times.kind_of_step.tolist(),
+        lane.phases,
+        times.start_ns.tolist(),
+        times.span_ns.tolist(),
+        times.busy_ns.tolist(),
+        times.steps.op_counts.tolist(),
+        strict=True,
+    )
+    for step, (kind, phase, *numbers) in enumerate(columns):
+        yield _OneStep(lane, step, kind, phase, step in warm, *numbers)
 
 
 def _slow_findings(lane: _LaneTimes) -> Iterator[Finding]:

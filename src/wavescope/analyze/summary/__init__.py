@@ -1,7 +1,6 @@
 """Where the time of a trace goes, and what a trace holds."""
 
-from wavescope.analyze.summary.busy_time import utilization
-from wavescope.analyze.summary.gaps import GapOptions
+from wavescope.analyze.summary.busy_time import GapOptions, utilization
 from wavescope.analyze.summary.kernels import (
     KernelNaming,
     KernelSummaryOptions,

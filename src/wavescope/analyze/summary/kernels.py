@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.ops.categories import meaning_of_label
-from wavescope.analyze.ops.op_labels import OpLabels, op_labels
+from wavescope.analyze.ops.op_labels import OpLabels, meaning_of_label, op_labels
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import distinct, index_type, paired
 from wavescope.arrays.groups import GroupStatistics, group_statistics
@@ -24,6 +23,7 @@ from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace, TraceTable
 from wavescope.names.kernel_names import CategoryRules, NamedKernel, NameRules, short_name
+from wavescope.units import percent_of
 
 
 class KernelNaming(str, enum.Enum):
@@ -203,7 +203,7 @@ def statistics_rows(
 ) -> list[tuple[int, tuple[Value, ...]]]:
     """For each group its calls and `STATISTICS_COLUMNS`; `wholes` are what is 100 % for it."""
     return [
-        (count, (total, 100 * total / whole if whole else None, mean, *rest))
+        (count, (total, percent_of(total, whole), mean, *rest))
         for count, total, whole, mean, *rest in zip(
             statistics.counts.tolist(),
             statistics.totals,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from wavescope.analyze.ops.categories import categories
 from wavescope.analyze.ops.coverage import coverage
+from wavescope.analyze.ops.op_labels import categories
 from wavescope.analyze.quick_findings import input_repaired
-from wavescope.analyze.summary.busy_time import utilization
+from wavescope.analyze.summary.busy_time import GapOptions, gaps, utilization
 from wavescope.analyze.summary.copies import copies
-from wavescope.analyze.summary.gaps import GapOptions, gaps
 from wavescope.analyze.summary.host_side import host_calls, launch_latency
 from wavescope.analyze.summary.kernels import KernelSummaryOptions, kernel_summary
 from wavescope.model.result import Result, Value

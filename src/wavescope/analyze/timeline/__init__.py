@@ -3,11 +3,11 @@
 Pages of traces draw GPUs and queues with it, pages of captures waves.
 """
 
-from wavescope.analyze.timeline.marker_lanes import MarkerLanes
 from wavescope.analyze.timeline.strips import (
     Classes,
     Colouring,
     DetailedOps,
+    MarkerLanes,
     OpNames,
     Strip,
     Timeline,

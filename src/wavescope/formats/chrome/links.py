@@ -25,7 +25,7 @@ from wavescope.closing import Closing
 from wavescope.formats.chrome.event_batch import ID_NONE, ID_NUMBER, ID_TEXT, EventBatch
 from wavescope.model.columns import UNKNOWN, Table
 from wavescope.model.source import Batch, TraceSource
-from wavescope.model.time_sample import TimeSample
+from wavescope.model.time_order import TimeSample
 
 _PREFERENCE_BITS = 2
 _KEY_LIMIT = 1 << (62 - _PREFERENCE_BITS)

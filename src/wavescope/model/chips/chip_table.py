@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from wavescope.errors import UsageError
 from wavescope.model.toml_files import packaged_toml
 
-_TARGET_VERSION = re.compile(r"\d{5,6}", re.ASCII)
 _FEATURES = re.compile(r"(gfx[0-9a-f]+)(?::.*)?", re.ASCII)
 _MNEMONIC = re.compile(r"\s*([a-z0-9_]+)", re.ASCII)
 _FORMAT = re.compile(r"\b(cbsz|blgp):(\d)", re.ASCII)
@@ -111,15 +110,6 @@ def find_chip(name: str) -> Chip | None:
     return chips().get(match.group(1)) if match else None
 
 
-def chip_of_target_version(version: int) -> Chip | None:
-    """The chip of a Gfx_Target_Version: major * 10000 + minor * 100 + step, 90402 for gfx942."""
-    if not _TARGET_VERSION.fullmatch(str(version)):
-        return None
-    major, rest = divmod(version, 10_000)
-    minor, step = divmod(rest, 100)
-    return find_chip(f"gfx{major}{minor}{step:x}")
-
-
 @functools.cache
 def chips() -> Mapping[str, Chip]:
     """All chips by name, in the order of the table."""
@@ -164,11 +154,6 @@ class _Row(NamedTuple):
     mnemonic: re.Pattern[str]
     cycles: int
     cycles_fp8: int | None
-
-
-def is_matrix_instruction(text: str) -> bool:
-    """Whether the instruction runs in the matrix unit."""
-    return text.lstrip().startswith(("v_mfma", "v_smfmac", "v_wmma", "v_swmmac"))
 
 
 def matrix_cycles(chip_name: str, text: str) -> int | None:

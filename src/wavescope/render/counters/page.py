@@ -14,10 +14,9 @@ from wavescope.render.counters.metric_tables import (
     reasons,
     shown_columns,
 )
-from wavescope.render.html.cards import Card, cards_html
-from wavescope.render.html.findings import findings_html
 from wavescope.render.html.markup import Html, bounded, element, joined
-from wavescope.render.html.page import Page, Section
+from wavescope.render.html.page import Card, Page, Section, cards_html
+from wavescope.render.html.results import findings_html
 from wavescope.render.html.tables import TableColumn, TableView, are_shares, table_html
 from wavescope.units import count_text
 

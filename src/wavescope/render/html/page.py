@@ -16,7 +16,7 @@ import orjson
 
 from wavescope.errors import MachineError
 from wavescope.package_files import package_file
-from wavescope.render.html.markup import Html, element, joined
+from wavescope.render.html.markup import Html, bounded, element, joined
 from wavescope.version import __version__
 
 _ICON = (
@@ -153,3 +153,28 @@ def _static(name: str) -> str:
             hint="install wavescope again",
         )
     return path.read_text(encoding="utf-8").strip()
+
+
+class Card(NamedTuple):
+    """A figure, what it is, and a remark."""
+
+    title: str
+    value: str
+    remark: str = ""
+    tone: str = ""
+    """`good`, `warning` or `problem` where the figure is one."""
+
+
+def cards_html(cards: Sequence[Card]) -> Html:
+    """The cards in one row, as a description list."""
+    items = [
+        element(
+            "div",
+            element("dt", card.title),
+            element("dd", bounded(card.value, 60), class_="value"),
+            element("dd", bounded(card.remark, 120), class_="remark") if card.remark else None,
+            class_=f"card {card.tone}".strip(),
+        )
+        for card in cards
+    ]
+    return element("dl", *items, class_="cards")

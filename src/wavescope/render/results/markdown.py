@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TextIO
 
 from wavescope.model.result import Finding, Result, ResultTable
@@ -75,7 +76,7 @@ def _table_markdown(table: ResultTable) -> str:
     return "\n".join(lines)
 
 
-def _findings_markdown(findings: list[Finding]) -> str:
+def _findings_markdown(findings: Sequence[Finding]) -> str:
     lines = ["### Findings", ""]
     for finding in findings:
         place = f" ({escaped(finding.where)})" if finding.where else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TextIO
 
 from wavescope.model.result import Finding, Result, ResultTable, Severity, Value
@@ -51,7 +52,7 @@ def left_out_note(layout: TableLayout) -> str:
     return f"(no room for: {names}; a wider terminal, --json or --format csv show them)"
 
 
-def _facts_text(title: str, facts: dict[str, Value], style: TextStyle) -> str:
+def _facts_text(title: str, facts: Mapping[str, Value], style: TextStyle) -> str:
     lines = [style.bold(visible(title))] if title else []
     labels = {key: visible(fact_label(key)) for key in facts}
     label_width = max((cell_width(label) for label in labels.values()), default=0)
@@ -75,7 +76,7 @@ def _table_text(table: ResultTable, style: TextStyle) -> str:
     return "\n".join(lines)
 
 
-def _findings_text(findings: list[Finding], style: TextStyle) -> str:
+def _findings_text(findings: Sequence[Finding], style: TextStyle) -> str:
     lines = [style.bold("Findings")]
     for finding in findings:
         severity = style.painted(finding.severity.value, _COLOR_OF[finding.severity])

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.capture_folders import CaptureBuilder, a_capture, step
 from tests.plan_contexts import analysis
 from wavescope.analyze.capture.page import Stall
-from wavescope.analyze.capture.page.code_view import CodeViewOptions, Producer, code_view
+from wavescope.analyze.capture.page.page_data import CodeViewOptions, Producer, code_view
 from wavescope.analyze.capture.page.wave_timeline import wave_timeline
 
 SOURCE = "@kernel\ndef k():\n    x = load()\n    y = x + 1\n"

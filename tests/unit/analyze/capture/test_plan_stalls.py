@@ -9,8 +9,8 @@ import pytest
 
 from tests.capture_folders import a_capture, step
 from tests.plan_contexts import a_context
-from wavescope.analyze.capture.plan.evidence.context import Loop, find_loops, innermost_loop
-from wavescope.analyze.capture.plan.evidence.operands import operands_of
+from wavescope.analyze.capture.instruction_kinds import operands_of
+from wavescope.analyze.capture.plan.context import Loop, find_loops, innermost_loop
 
 MFMA = "v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3]"
 

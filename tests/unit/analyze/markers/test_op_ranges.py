@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_trace
-from wavescope.analyze.markers.ranges import Basis, op_ranges, trace_ranges
+from wavescope.analyze.markers import Basis, op_ranges, trace_ranges
 
 
 class Range(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.builders import a_trace
-from wavescope.analyze.ops.categories import categories, op_categories
+from wavescope.analyze.ops.op_labels import categories, op_categories
 from wavescope.arrays.groups import group_sums
 from wavescope.names.kernel_names import CATEGORIES, CategoryRules, NameRule, NameRules
 

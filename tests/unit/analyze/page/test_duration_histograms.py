@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.analyze.page.duration_histograms import (
+from wavescope.analyze.page.trace_report import (
     BINS_PER_OCTAVE,
     duration_histograms,
     lower_edge_ns,

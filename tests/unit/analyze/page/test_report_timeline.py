@@ -7,7 +7,7 @@ import numpy as np
 from tests.builders import TraceMaker, a_trace, random_ops
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.analyze.timeline import Colouring, Timeline, TimelineOptions, shares, timeline
-from wavescope.analyze.timeline.marker_lanes import MarkerLane
+from wavescope.analyze.timeline.strips import MarkerLane
 from wavescope.model.columns import QUEUES
 from wavescope.model.trace import Trace
 

@@ -11,7 +11,7 @@ from tests.builders import TraceMaker, a_trace
 from tests.sample_files import rich_trace
 from wavescope.analyze.findings import findings
 from wavescope.analyze.page import ReportOptions, TraceReport, report_of
-from wavescope.analyze.page.phases import OUTSIDE, REST
+from wavescope.analyze.page.time_shares import OUTSIDE, REST
 from wavescope.analyze.summary import summarize
 from wavescope.arrays.groups import grouped_rows
 

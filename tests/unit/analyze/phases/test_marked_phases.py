@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.analyze.markers.ranges import Basis
+from wavescope.analyze.markers import Basis
 from wavescope.analyze.phases.marked import MarkedPhases, marked_phases
 from wavescope.analyze.phases.paths import DEEPEST, PhaseScope
 
@@ -238,23 +238,6 @@ def test_barriers_are_no_work() -> None:
     )
 
     assert facts_by_text(marked_phases(trace)) == {"a": (1, 10, 1, 1, 1)}
-
-
-def test_occurrences_of_a_path() -> None:
-    trace = (
-        a_trace()
-        .with_marker("step", 0, 10)
-        .with_marker("inner", 2, 5)
-        .with_marker("step", 10, 20)
-        .with_kernel("x", 3, 4)
-        .with_kernel("y", 12, 13)
-        .with_kernel("z", 30, 31)
-        .build()
-    )
-    phases = marked_phases(trace)
-    step = [phases.path_text(number) for number in range(len(phases.paths))].index("step")
-
-    assert phases.occurrence_of_op(step).tolist() == [0, 2, -1]
 
 
 def test_very_deep_nesting_is_cut() -> None:

@@ -10,7 +10,7 @@ from wavescope.analyze.ops.gaps import Gap, GapBin, gpu_gaps, largest_gaps
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.analyze.ops.utilization import gpu_utilizations
 from wavescope.analyze.summary import GapOptions
-from wavescope.analyze.summary.gaps import gaps
+from wavescope.analyze.summary.busy_time import gaps
 from wavescope.model.columns import OPS
 
 US, MS = 1_000, 1_000_000

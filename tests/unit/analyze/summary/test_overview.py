@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import a_trace
-from wavescope.analyze.overview import kernel_list, marker_list, overview
+from wavescope.analyze.contents import kernel_list, marker_list, overview
 from wavescope.model.columns import KERNELS, MARKER_INSTANT, MARKER_UNCLOSED, QUEUES
 
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from wavescope.model.result import Finding, ResultColumn, ResultTable, Severity, Unit
 from wavescope.render.html.capture_page import step_chart
 from wavescope.render.html.charts import BarRow, histogram, series_of, stacked_bars
-from wavescope.render.html.findings import findings_html
 from wavescope.render.html.markup import Html, bounded, element
 from wavescope.render.html.page import Page, Section, write_page
+from wavescope.render.html.results import findings_html
 from wavescope.render.html.tables import TableView, table_html
 from wavescope.render.html.timelines import packed, packed_steps
 

@@ -1,13 +1,14 @@
 """What the page of a capture shows: source beside instructions, waves over time, every table."""
 
-from wavescope.analyze.capture.page.code_view import (
+from wavescope.analyze.capture.page.page_data import (
+    CaptureReport,
     CodeRow,
     CodeView,
     SourceLine,
     SourceView,
     Stall,
+    capture_report,
 )
-from wavescope.analyze.capture.page.page_data import CaptureReport, capture_report
 
 __all__ = [
     "CaptureReport",

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
-from wavescope.analyze.capture.plan.evidence import KernelCounters, Opportunity, PlanContext
+from wavescope.analyze.capture.plan.context import Opportunity, PlanContext
+from wavescope.analyze.capture.plan.kernel_counters import KernelCounters
 from wavescope.analyze.capture.plan.patterns import PATTERNS
 from wavescope.model.capture import Measure
 from wavescope.model.result import (

@@ -7,8 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from wavescope.analyze.compare.effects import FloatArray, effect_between
-from wavescope.analyze.compare.verdict import Verdict, verdict_of
+from wavescope.analyze.compare.effects import FloatArray, Verdict, effect_between, verdict_of
 
 PAIRS = 1000
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from wavescope.analyze.capture.plan.evidence import Opportunity, PlanContext
+from wavescope.analyze.capture.plan.context import Opportunity, PlanContext
 from wavescope.analyze.capture.plan.patterns import (
     back_to_back_loads,
     barrier_skew,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.capture.instruction_kinds import WAIT_KINDS, Kind
-from wavescope.analyze.capture.plan.evidence import Group, Opportunity, PlanContext, Sketch
+from wavescope.analyze.capture.plan.context import Group, Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags, Integers, Rows
 
 _LOADS = (Kind.VMEM_LOAD, Kind.LOAD_TO_LDS)

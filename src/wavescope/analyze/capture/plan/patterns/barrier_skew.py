@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from wavescope.analyze.capture.barriers import barrier_groups
 from wavescope.analyze.capture.instruction_kinds import Kind
-from wavescope.analyze.capture.plan.evidence import Group, Opportunity, PlanContext, Sketch
+from wavescope.analyze.capture.plan.context import Group, Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.capture.instruction_kinds import Kind
-from wavescope.analyze.capture.plan.evidence import Group, Opportunity, PlanContext, Sketch
+from wavescope.analyze.capture.plan.context import Group, Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags, Integers, Rows
 
 _SOON = 4

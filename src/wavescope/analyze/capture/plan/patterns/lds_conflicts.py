@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.capture.instruction_kinds import Kind
-from wavescope.analyze.capture.plan.evidence import Opportunity, PlanContext, Sketch
+from wavescope.analyze.capture.plan.context import Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags
 
 _CONFLICT_PERCENT = 10.0

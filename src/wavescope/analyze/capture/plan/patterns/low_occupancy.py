@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from wavescope.analyze.capture.plan.evidence import Opportunity, PlanContext, Sketch
+from wavescope.analyze.capture.plan.context import Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags
 
 _FEW_WAVES = 4

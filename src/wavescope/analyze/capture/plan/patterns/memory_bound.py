@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wavescope.analyze.capture.instruction_kinds import Kind
-from wavescope.analyze.capture.plan.evidence import Opportunity, PlanContext
+from wavescope.analyze.capture.plan.context import Opportunity, PlanContext
 from wavescope.analyze.traffic import Verdict, conclude
 from wavescope.model.capture import Flags
 

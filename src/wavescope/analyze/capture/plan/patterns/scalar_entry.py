@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.capture.instruction_kinds import MEMORY_KINDS, Kind
-from wavescope.analyze.capture.plan.evidence import Opportunity, PlanContext, Sketch
+from wavescope.analyze.capture.plan.context import Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags, Rows
 
 _WORK = (Kind.MATRIX, *(kind for kind in MEMORY_KINDS if kind is not Kind.SMEM))

@@ -6,14 +6,8 @@ import re
 
 import numpy as np
 
-from wavescope.analyze.capture.instruction_kinds import Kind
-from wavescope.analyze.capture.plan.evidence import (
-    Group,
-    Opportunity,
-    PlanContext,
-    Sketch,
-    operands_of,
-)
+from wavescope.analyze.capture.instruction_kinds import Kind, operands_of
+from wavescope.analyze.capture.plan.context import Group, Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags
 
 _NARROW = re.compile(

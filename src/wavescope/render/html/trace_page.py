@@ -9,11 +9,10 @@ from wavescope.analyze.page import HotKernels, KernelDurations, TraceReport
 from wavescope.model.result import Result, ResultTable, Value
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import short_name
-from wavescope.render.html.cards import Card, cards_html
 from wavescope.render.html.charts import BarRow, histogram, sparkline, stacked_bars
-from wavescope.render.html.findings import findings_html
 from wavescope.render.html.markup import Html, bounded, element, joined
-from wavescope.render.html.page import Page, Section
+from wavescope.render.html.page import Card, Page, Section, cards_html
+from wavescope.render.html.results import findings_html
 from wavescope.render.html.tables import TableView, table_html
 from wavescope.render.html.timelines import timeline_data, timeline_html
 from wavescope.units import count_text, counted, duration_text

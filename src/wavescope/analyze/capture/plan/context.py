@@ -1,23 +1,23 @@
-"""What all patterns look at, computed once for a traced kernel."""
+"""What all patterns look at, computed once for a traced kernel, and what they give back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
-from wavescope.analyze.capture.executed import sums_by_row
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.kernel_occupancy import TracedOccupancy, traced_occupancy
 from wavescope.analyze.capture.latency_hiding import busy_cycles, exposed_stalls
-from wavescope.analyze.capture.plan.evidence.kernel_counters import KernelCounters
-from wavescope.analyze.capture.plan.evidence.opportunity import Gain, Opportunity
-from wavescope.analyze.capture.plan.evidence.stall_pieces import StallPieces, stall_pieces
+from wavescope.analyze.capture.plan.kernel_counters import KernelCounters
+from wavescope.analyze.capture.plan.stall_pieces import StallPieces, stall_pieces
+from wavescope.analyze.capture.wait_counters import sums_by_row
 from wavescope.model.capture import Flags, Integers, Rows, Waves
+from wavescope.model.result import Value
 
 _MOST_LOOPS = 1_000
 _SHOWN = 3
@@ -31,6 +31,47 @@ _REMOVED_ROWS = (
     "upper bound: {exposed:,} stall cycles of {lifetime:,} cycles of all rows removed; without "
     "wave files nobody knows which part of them other waves hide"
 )
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """The change in the kernel's own lines, before and after."""
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+def _no_pieces() -> Integers:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Opportunity:
+    """What a pattern found.
+
+    The gain is the exposed stall of `pieces` unless `gain_cycles` says another number of cycles;
+    `gain_basis` then says where that is from. An opportunity without either promises nothing.
+    """
+
+    pattern: str
+    title: str
+    evidence: str
+    cause: str
+    fix: str
+    where: str = ""
+    pieces: Integers = field(default_factory=_no_pieces)
+    gain_cycles: int | None = None
+    gain_basis: str = ""
+    sketch: Sketch = Sketch()
+    numbers: Mapping[str, Value] = field(default_factory=dict)
+
+
+class Gain(NamedTuple):
+    """Percent of all waves' time that a change can save at most, and how that is known."""
+
+    percent: float | None
+    """None where nothing is promised."""
+    basis: str
 
 
 class Loop(NamedTuple):

@@ -1,4 +1,4 @@
-"""The counter model gives the decoder's dependency lists, and the chip's where the decoder errs."""
+"""The wait counters give the decoder's dependency lists, and the chip's where the decoder errs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tests.capture_analyses import traced
 from tests.capture_folders import a_capture, decoder_dependencies, step
 from tests.reference import wait_counters
 from wavescope.analyze.capture import CaptureAnalysis
-from wavescope.analyze.capture.counter_model import (
+from wavescope.analyze.capture.coverage import reproduced_dependencies
+from wavescope.analyze.capture.traced_chip import IsaFamily
+from wavescope.analyze.capture.wait_counter_rules import COUNTERS, CounterRules
+from wavescope.analyze.capture.wait_counters import (
     Dependencies,
     counter_program,
     find_dependencies,
 )
-from wavescope.analyze.capture.counter_rules import COUNTERS, CounterRules
-from wavescope.analyze.capture.decoder_checks import reproduced_dependencies
-from wavescope.analyze.capture.traced_chip import IsaFamily
 
 
 def ran(gfxip: int, *texts: str) -> CaptureAnalysis:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
-from wavescope.analyze.capture.executed import Executed
+from wavescope.analyze.capture.wait_counters import Executed
 from wavescope.model.capture import Flags, Integers, Rows
 
 _LARGEST = 2**31 - 1

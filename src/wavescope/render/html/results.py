@@ -1,18 +1,22 @@
-"""Findings: the conclusion, its evidence, what it would gain, and what to do."""
+"""Findings and whole results as parts of a page, and the page of an overhead measurement."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from wavescope.model.result import Finding, Severity
+from wavescope.model.result import Finding, Result, Severity, Value
 from wavescope.render.cells.columns import fact_label, fact_text
 from wavescope.render.html.markup import Html, bounded, element, joined
+from wavescope.render.html.page import Card, Page, Section, cards_html
+from wavescope.render.html.tables import TableView, table_html
 
 _AT_ONCE = 3
 """Findings that are seen without asking for more."""
 _ORDER = {Severity.PROBLEM: 0, Severity.WARNING: 1, Severity.INFO: 2}
 _SIGN = {Severity.PROBLEM: "!!", Severity.WARNING: "!", Severity.INFO: "i"}
 _NOTHING_STOOD_OUT = "No findings: nothing stood out by the published thresholds."
+_TONES = {"free": "good", "faster": "good", "costs": "warning"}
 
 
 def findings_html(findings: Sequence[Finding], none: str = _NOTHING_STOOD_OUT) -> Html:
@@ -87,3 +91,65 @@ def _details(finding: Finding) -> Html | None:
 def _query(sql: str) -> Html:
     lines = [bounded(line) for line in sql.splitlines()[:40]]
     return element("pre", element("code", "\n".join(lines)), tabindex="0")
+
+
+def with_results(page: Page, results: Iterable[Result]) -> Page:
+    """The page with a section for each of `results` after its own."""
+    sections = [_result_section(number, result) for number, result in enumerate(results, 1)]
+    return replace(page, sections=[*page.sections, *sections])
+
+
+def _result_section(number: int, result: Result) -> Section:
+    """The section of the `number`-th result that was added to a page."""
+    return Section(f"added-{number}", bounded(result.title, 80), _result_html(result))
+
+
+def _result_html(result: Result) -> Html:
+    """Facts, findings and the tables that have rows."""
+    facts = [
+        element("div", element("dt", fact_label(bounded(key, 60))), element("dd", text))
+        for key, text in _fact_texts(result)
+    ]
+    tables = [table_html(table) for table in result.tables if table.rows]
+    return element(
+        "div",
+        element("dl", *facts, class_="numbers") if facts else None,
+        findings_html(result.findings) if result.findings else None,
+        *tables,
+        class_="blocks",
+    )
+
+
+def _fact_texts(result: Result) -> list[tuple[str, str]]:
+    return [(key, bounded(fact_text(key, value), 300)) for key, value in result.facts.items()]
+
+
+def overhead_page(result: Result) -> Page:
+    """The page: one figure for each mode, the tables, what stands out."""
+    rows = result.table("overhead").records()
+    cards = [
+        Card(
+            f"mode {row['mode']}",
+            f"{_signed(row['overhead_percent'])} %",
+            f"{row['verdict']}, {_signed(row['low_percent'])} to {_signed(row['high_percent'])} %",
+            _TONES.get(str(row["verdict"]), ""),
+        )
+        for row in rows
+    ]
+    sections = [Section("figures", "", cards_html(cards), is_bare=True)]
+    sections += [
+        Section(table.name, table.title, table_html(table, TableView(caption="")))
+        for table in result.tables
+        if table.rows
+    ]
+    sections.append(Section("findings", "Findings", findings_html(result.findings)))
+    header = element(
+        "header",
+        element("h1", result.title),
+        element("p", bounded(f"{result.facts['label']}: {result.facts['command']}", 400)),
+    )
+    return Page(result.title, header, sections)
+
+
+def _signed(value: Value) -> str:
+    return f"{value:+.1f}" if isinstance(value, float) else "?"

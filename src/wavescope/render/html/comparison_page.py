@@ -9,12 +9,12 @@ from wavescope.analyze.page import Metric, TraceReport, Trends, change_percent
 from wavescope.model.result import Result, ResultTable, Unit
 from wavescope.model.strings import StringTable
 from wavescope.render.html.charts import BarRow, WaterfallStep, stacked_bars, trend_lines, waterfall
-from wavescope.render.html.findings import findings_html
 from wavescope.render.html.markup import Html, bounded, element, joined
 from wavescope.render.html.page import Page, Section
+from wavescope.render.html.results import findings_html
 from wavescope.render.html.tables import TableView, table_html
 from wavescope.render.html.timelines import LARGEST_BYTES, timeline_data, timeline_html
-from wavescope.render.trace_page.report import SCRIPTS, phases_html
+from wavescope.render.html.trace_page import SCRIPTS, phases_html
 from wavescope.units import counted, duration_text
 
 
