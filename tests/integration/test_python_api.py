@@ -274,6 +274,18 @@ def test_counters_do_all_that_the_command_does(tmp_path: Path) -> None:
         wavescope.torch_operators(folder)
 
 
+def test_words_stand_for_the_choices_of_counters() -> None:
+    options = wavescope.CounterOptions(normal_unit="per_wave", sample_order="offset")
+    plot = wavescope.RooflineOptions(levels=("HBM", "L2"), kind="dispatches")
+
+    assert options.normal_unit is wavescope.NormalUnit.PER_WAVE
+    assert options.sample_order is wavescope.SampleOrder.OFFSET
+    assert plot.levels == (wavescope.MemoryLevel.HBM, wavescope.MemoryLevel.L2)
+    assert plot.kind is wavescope.PointKind.DISPATCHES
+    with pytest.raises(ValueError, match="per_week"):
+        wavescope.CounterOptions(normal_unit="per_week")
+
+
 def test_metrics_and_plans_of_a_collection_need_no_gpu() -> None:
     found = wavescope.metrics("l2 hit", chip="gfx90a").table("metrics").records()
     options = wavescope.CollectOptions(blocks=("sol",), chip="gfx942")

@@ -60,6 +60,12 @@ class CounterOptions:
     kernel: str = ""
     """A regular expression that is found somewhere in the names of kernels."""
 
+    def __post_init__(self) -> None:
+        """Words such as `per_wave` stand for what they name."""
+        words = ("normal_unit", NormalUnit), ("aggregation", Aggregation)
+        for name, kind in (*words, ("sample_order", SampleOrder)):
+            object.__setattr__(self, name, kind(getattr(self, name)))
+
 
 @dataclass
 class Analysis:

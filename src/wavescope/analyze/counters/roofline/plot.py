@@ -108,6 +108,11 @@ class RooflineOptions:
     kind: PointKind = PointKind.KERNELS
     most_points: int = 10
 
+    def __post_init__(self) -> None:
+        """Words such as `dispatches` stand for what they name."""
+        object.__setattr__(self, "kind", PointKind(self.kind))
+        object.__setattr__(self, "levels", tuple(map(MemoryLevel, self.levels)))
+
 
 DEFAULT_PLOT = RooflineOptions()
 
