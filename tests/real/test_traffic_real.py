@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.analyze.traffic import TRAFFIC_COUNTERS, TrafficOptions
-from wavescope.analyze.traffic import kernels as kernel_traffic
+from wavescope.analyze.traffic import TRAFFIC_COUNTERS, TrafficOptions, kernel_traffic
 from wavescope.analyze.traffic.kernels import each_dispatch
 from wavescope.formats.counters.counter_files import read_counter_file
 from wavescope.model.chips import chip_named

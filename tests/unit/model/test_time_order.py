@@ -54,9 +54,9 @@ def test_rows_near_their_place_need_no_disk(
 ) -> None:
     source = nearly_ordered(600_000, distance).builder
     opened = []
-    dealt = time_order._dealt_into_buckets
+    sorted_rows = time_order._in_buckets
     monkeypatch.setattr(
-        time_order, "_dealt_into_buckets", lambda *given: opened.append(1) or dealt(*given)
+        time_order, "_in_buckets", lambda *given: opened.append(1) or sorted_rows(*given)
     )
     names = ("id", "start_ns", "end_ns")
 

@@ -24,8 +24,7 @@ from wavescope.analyze.capture.plan.patterns import (
     spills,
     uneven_waves,
 )
-from wavescope.analyze.traffic import TrafficOptions
-from wavescope.analyze.traffic import kernels as kernel_traffic
+from wavescope.analyze.traffic import TrafficOptions, kernel_traffic
 from wavescope.model.chips import chip_named
 
 LOAD = "buffer_load_dwordx4 v[8:11], v1, s[0:3], 0 offen"

@@ -12,10 +12,8 @@ from wavescope.analyze.traffic import (
     Verdict,
     conclude,
     counters_of_trace,
+    kernel_traffic,
     traffic_result,
-)
-from wavescope.analyze.traffic import (
-    kernels as kernel_traffic,
 )
 from wavescope.analyze.traffic.requests import (
     Formula,
