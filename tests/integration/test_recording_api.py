@@ -198,7 +198,7 @@ def test_what_is_not_recorded_cannot_be_paused() -> None:
 def test_a_dormant_program_ends_with_its_own_code() -> None:
     said: list[str] = []
 
-    run = wavescope.run_dormant(["sh", "-c", "exit 3"], announce=said.append)
+    run = wavescope.run_dormant(["sh", "-c", "exit 3"], tell=said.append)
 
     assert (run.end.exit_code, run.running) == (3, ())
     assert said == [

@@ -13,8 +13,7 @@ import pytest
 
 import wavescope
 from tests.softgpu_programs import require_softgpu
-from wavescope.collect import without_ranges_because
-from wavescope.collect.torch_ranges import torch_ranges_environment
+from wavescope.collect.torch_ranges import torch_ranges_environment, without_ranges_because
 
 NET = """
 import threading

@@ -37,13 +37,13 @@ from wavescope.model.result import Result
 
 
 def collect_counters(
-    options: CollectOptions, *, tell: Tell = tell_nobody, note: Tell = tell_nobody
+    options: CollectOptions, *, tell: Tell = tell_nobody, warn: Tell = tell_nobody
 ) -> Collected:
     """Run the program in passes until all that is asked for and not there yet is collected.
 
-    `tell` hears how far it is, `note` what is worth knowing in any case.
+    `tell` hears how far it is, `warn` what is worth knowing in any case.
     """
-    return collect(options, partial(_plan, options), tell=tell, note=note)
+    return collect(options, partial(_plan, options), tell=tell, warn=warn)
 
 
 def _plan(options: CollectOptions, chip: str) -> CounterPlan:

@@ -106,17 +106,17 @@ def softgpu_command(
     options: SoftGpuOptions,
     *,
     mirror: str | None = None,
-    announce: Tell = tell_nobody,
+    tell: Tell = tell_nobody,
 ) -> Sequence[str]:
     """What to execute so that `command` runs on the runtime of `options`; it is fetched if needed.
 
     Its environment is to be that of `softgpu_environment`.
     """
     if mirror is not None and options.runtime is not None:
-        runtime = fetch_runtime(options.runtime, mirror=mirror, announce=announce)
-        return command_on(runtime, command, os.environ, announce)
-    chosen = chosen_runtime(options.runtime, os.environ, announce=announce)
-    return command_on(chosen, command, os.environ, announce)
+        runtime = fetch_runtime(options.runtime, mirror=mirror, tell=tell)
+        return command_on(runtime, command, os.environ, tell)
+    chosen = chosen_runtime(options.runtime, os.environ, tell=tell)
+    return command_on(chosen, command, os.environ, tell)
 
 
 def runtimes() -> Result:
@@ -142,10 +142,10 @@ def fetch_runtime(
     *,
     mirror: str | None = None,
     again: bool = False,
-    announce: Tell = tell_nobody,
+    tell: Tell = tell_nobody,
 ) -> Runtime:
     """A ROCm runtime such as 6.4 in the user's cache; fetched if it is not there, or `again`."""
-    return fetched_runtime(name, os.environ, mirror=mirror, again=again, announce=announce)
+    return fetched_runtime(name, os.environ, mirror=mirror, again=again, tell=tell)
 
 
 def remove_runtime(name: str) -> Path:
@@ -181,7 +181,7 @@ def record_demo(
     output: Path,
     program: str | None = None,
     *,
-    announce: Tell = tell_nobody,
+    tell: Tell = tell_nobody,
     warn: Tell = tell_nobody,
     shows_output: bool = False,
 ) -> bool:
@@ -189,7 +189,7 @@ def record_demo(
     from wavescope.collect.demo import record_demo as recorded_demo  # noqa: PLC0415
 
     return recorded_demo(
-        output, program, os.environ, announce=announce, warn=warn, shows_output=shows_output
+        output, program, os.environ, tell=tell, warn=warn, shows_output=shows_output
     )
 
 

@@ -40,7 +40,7 @@ class Recovered:
 def record(
     command: RecordOptions | Sequence[str],
     *,
-    announce: Tell = tell_nobody,
+    tell: Tell = tell_nobody,
     warn: Tell = tell_nobody,
     progress: Progress = no_progress,
 ) -> Recording:
@@ -48,7 +48,7 @@ def record(
 
     The program's streams are those of this process, and signals to this process reach it.
     """
-    run = run_recorded(command, announce=announce, warn=warn)
+    run = run_recorded(command, tell=tell, warn=warn)
     recording = write_recording(run, progress)
     write_timeline(run, recording)
     return recording
@@ -57,13 +57,13 @@ def record(
 def run_recorded(
     command: RecordOptions | Sequence[str],
     *,
-    announce: Tell = tell_nobody,
+    tell: Tell = tell_nobody,
     warn: Tell = tell_nobody,
 ) -> RecordedRun:
-    """Run the program; `write_recording` makes the trace. `announce` and `warn` hear sentences."""
+    """Run the program; `write_recording` makes the trace. `tell` and `warn` hear sentences."""
     from wavescope.collect.recording import run_recorded as recorded_program  # noqa: PLC0415
 
-    return recorded_program(_options(command), os.environ, announce=announce, warn=warn)
+    return recorded_program(_options(command), os.environ, tell=tell, warn=warn)
 
 
 def write_recording(run: RecordedRun, progress: Progress = no_progress) -> Recording:
@@ -102,13 +102,13 @@ def write_timeline(
 def run_dormant(
     command: RecordOptions | Sequence[str],
     *,
-    announce: Tell = tell_nobody,
+    tell: Tell = tell_nobody,
     warn: Tell = tell_nobody,
 ) -> DormantRun:
     """Run a program that is recorded only while somebody is attached to it; how it ended."""
     from wavescope.collect.recording import run_dormant as dormant_program  # noqa: PLC0415
 
-    return dormant_program(_options(command), os.environ, announce=announce, warn=warn)
+    return dormant_program(_options(command), os.environ, tell=tell, warn=warn)
 
 
 def attach(

@@ -35,12 +35,12 @@ def traffic(
     kernel: str = "",
     dispatches: Sequence[int] = (),
     watched: Watched = nullcontext,
-    note: Tell = tell_nobody,
+    warn: Tell = tell_nobody,
 ) -> Result:
     """How kernels use L2 and memory, from counter CSVs, folders of them, or traces.
 
     `chip` is such as gfx942, where files do not say it; `kernel` is found somewhere in names of
-    kernels; `watched` surrounds the reading of each file, `note` hears what had to be left out.
+    kernels; `watched` surrounds the reading of each file, `warn` hears what had to be left out.
     """
     used = options or TrafficOptions()
     if chip:
@@ -48,7 +48,7 @@ def traffic(
     chosen = chosen_dispatches(memory_counters(files, watched), kernel, dispatches)
     for table in chosen:
         for sentence in table.notes.sentences():
-            note(sentence)
+            warn(sentence)
     return traffic_result(chosen, used)
 
 

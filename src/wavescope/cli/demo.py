@@ -44,22 +44,22 @@ def _run(arguments: argparse.Namespace) -> int:
     names = ("trace.db", "trace.pftrace", "report.html")
     trace, timeline, report = (arguments.output / name for name in names)
     _prepare(trace, (timeline, report))
-    announce, warn = (tell_nobody,) * 2 if quiet else (say, say_note)
+    tell, warn = (tell_nobody,) * 2 if quiet else (say, say_note)
     is_recorded = record_demo(
-        trace, arguments.program, announce=announce, warn=warn, shows_output=not quiet
+        trace, arguments.program, tell=tell, warn=warn, shows_output=not quiet
     )
     if not is_recorded:
         warn("the trace is generated instead")
         with Progress("generating a trace", quiet=quiet) as progress:
             ops = count_text(generate_demo(trace, progress))
-        announce(f"generated {trace}: LLM inference on 2 GPUs, {ops} ops (computed, not measured)")
+        tell(f"generated {trace}: LLM inference on 2 GPUs, {ops} ops (computed, not measured)")
     steps = (
         ["summary", str(trace), *(["--json"] if arguments.json else ["-n", "12"])],
         ["convert", str(trace), "-o", str(timeline), "--force"],
         ["report", str(trace), "-o", str(report), "--title", "wavescope demo", "--force"],
     )
     for step in steps:
-        announce(f"$ wavescope {shlex.join(step)}")
+        tell(f"$ wavescope {shlex.join(step)}")
         if code := main([*step, "--quiet"]):
             return code
     if not quiet:

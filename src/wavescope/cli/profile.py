@@ -144,7 +144,7 @@ def _run(arguments: argparse.Namespace) -> int:
         print_result(wavescope.collection_plan(options), output)
         return 0
     tell = tell_nobody if arguments.quiet else say
-    done = wavescope.collect_counters(options, tell=tell, note=partial(say, label="note"))
+    done = wavescope.collect_counters(options, tell=tell, warn=partial(say, label="note"))
     print_result(done.result, output)
     return 0 if done.is_complete else 1
 

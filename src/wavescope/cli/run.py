@@ -40,8 +40,8 @@ def _run(arguments: argparse.Namespace) -> int:
             "`wavescope run` needs --dormant",
             hint="`wavescope run --dormant CMD` to attach later; `wavescope trace CMD` records all",
         )
-    announce = tell_nobody if arguments.quiet else say
-    run = wavescope.run_dormant(options, announce=announce, warn=say_note)
+    tell = tell_nobody if arguments.quiet else say
+    run = wavescope.run_dormant(options, tell=tell, warn=say_note)
     if run.running:
         pids = ", ".join(map(str, run.running))
         say_note(f"still running, and can no longer be recorded: process {pids}")

@@ -151,7 +151,7 @@ def _run_program(arguments: argparse.Namespace) -> None:
     if not command:
         _print_variables(variables, as_json=arguments.json)
         return
-    execute = wavescope.softgpu_command(command, options, mirror=arguments.mirror, announce=say)
+    execute = wavescope.softgpu_command(command, options, mirror=arguments.mirror, tell=say)
     if arguments.truth is not None:
         _make_room(arguments.truth, force=arguments.force)
     _become(execute, {**os.environ, **variables})
@@ -222,7 +222,7 @@ def _manage_runtimes(arguments: argparse.Namespace) -> None:
 
 def _fetch(arguments: argparse.Namespace) -> None:
     runtime = wavescope.fetch_runtime(
-        arguments.fetch, mirror=arguments.mirror, again=arguments.force, announce=say
+        arguments.fetch, mirror=arguments.mirror, again=arguments.force, tell=say
     )
     if arguments.json:
         packages = {package.name: package.version for package in runtime.manifest.packages}

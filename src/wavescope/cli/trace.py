@@ -111,8 +111,8 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     options = _options(arguments)
-    announce = tell_nobody if arguments.quiet else say
-    run = run_recorded(options, announce=announce, warn=say_note)
+    tell = tell_nobody if arguments.quiet else say
+    run = run_recorded(options, tell=tell, warn=say_note)
     try:
         with Progress(f"writing {run.options.output.name}", quiet=arguments.quiet) as progress:
             recording = write_recording(run, progress)

@@ -64,7 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
         kernel=arguments.kernel,
         dispatches=arguments.dispatches or (),
         watched=lambda path: Progress(f"reading {path}", quiet=quiet),
-        note=tell_nobody if quiet else partial(say, label="note"),
+        warn=tell_nobody if quiet else partial(say, label="note"),
     )
     if output.format in FOR_PEOPLE and not output.tables and not arguments.dispatches:
         result = result.with_only_tables([result.table("kernels")])

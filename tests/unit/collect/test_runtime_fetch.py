@@ -90,7 +90,7 @@ def test_once_there_it_is_used_without_an_archive(cached: Path, tmp_path: Path) 
     environment = {**cache_in(tmp_path), "PATH": "/nowhere"}
 
     for use in (chosen_runtime, fetched_runtime):
-        runtime = use("6.4", environment, announce=pytest.fail)
+        runtime = use("6.4", environment, tell=pytest.fail)
         assert runtime is not None
         assert runtime.folder == cached
 
@@ -147,7 +147,7 @@ def test_a_damaged_runtime_is_named_and_fetched_again(
     assert words in shown.versions
     told: list[str] = []
 
-    runtime = chosen_runtime("6.4", environment, announce=told.append, machine=machine)
+    runtime = chosen_runtime("6.4", environment, tell=told.append, machine=machine)
 
     assert words in told[0]
     assert told[0].endswith("it is fetched again")
@@ -245,7 +245,7 @@ def test_an_interruption_leaves_nothing_and_what_was_there(
 
     machine = repository.machine(tmp_path / "machine")
     with pytest.raises(KeyboardInterrupt):
-        fetched_runtime("6.4", cache_in(tmp_path), again=True, announce=interrupt, machine=machine)
+        fetched_runtime("6.4", cache_in(tmp_path), again=True, tell=interrupt, machine=machine)
 
     assert left_in(tmp_path) == ["6.4"]
     assert chosen_runtime("6.4", cache_in(tmp_path), machine=machine) is not None
@@ -273,7 +273,7 @@ def test_two_processes_fetch_once(repository: Repository, tmp_path: Path) -> Non
 
     other = threading.Thread(
         target=lambda: got.append(
-            fetched_runtime("6.4", cache_in(tmp_path), announce=tell, machine=machine)
+            fetched_runtime("6.4", cache_in(tmp_path), tell=tell, machine=machine)
         )
     )
     with fetching_alone(tmp_path / "cache", "6.4", pytest.fail):

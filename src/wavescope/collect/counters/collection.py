@@ -133,17 +133,17 @@ def collect(
     planned_for: Callable[[str], CounterPlan],
     *,
     tell: Tell = tell_nobody,
-    note: Tell = tell_nobody,
+    warn: Tell = tell_nobody,
 ) -> Collected:
     """Run the program in passes until all that is planned and not there yet is collected.
 
-    `tell` hears how far it is, `note` what is worth knowing in any case.
+    `tell` hears how far it is, `warn` what is worth knowing in any case.
     """
     _require_command(options.command)
     agent = gpu_here(options.device)
     plan = planned_for(options.chip or agent.chip)
     rocprofv3 = find_rocprofv3(os.environ)
-    folder = _folder(options, agent, note)
+    folder = _folder(options, agent, warn)
     request = _request(options, folder, agent)
     require_able(rocprofv3, request)
     if options.force:
@@ -157,8 +157,8 @@ def collect(
     _write_about(folder, options, agent)
     noun = "pass" if len(passes) == 1 else "passes"
     tell(f"{len(passes)} {noun} of counters for {plan.chip} into {folder}")
-    _warn_of_ranks((1 if options.multiplexing else len(passes)) + (sampling is not None), note)
-    runs = CounterRuns(rocprofv3, request, record, tell, note)
+    _warn_of_ranks((1 if options.multiplexing else len(passes)) + (sampling is not None), warn)
+    runs = CounterRuns(rocprofv3, request, record, tell, warn)
     if options.multiplexing:
         ends = runs.at_once(passes, options.multiplexing)
         notes = _read_notes(folder)
@@ -227,18 +227,18 @@ def _sampling(
     return pc_sampling(plan.chip, method, interval)
 
 
-def _folder(options: CollectOptions, agent: GpuAgent, note: Tell) -> Path:
+def _folder(options: CollectOptions, agent: GpuAgent, warn: Tell) -> Path:
     rank = launcher_rank(os.environ)
     around = Surroundings(gpu_model(agent), socket.gethostname(), rank, os.environ)
     if options.name and options.output_directory:
-        note("--output-directory is given: -n only names the workload")
+        warn("--output-directory is given: -n only names the workload")
     return workload_folder(options.name, options.output_directory, around)
 
 
-def _warn_of_ranks(runs: int, note: Tell) -> None:
+def _warn_of_ranks(runs: int, warn: Tell) -> None:
     rank = launcher_rank(os.environ)
     if runs > 1 and rank.world_size > 1 and rank.rank == 0:
-        note(
+        warn(
             f"{rank.world_size} ranks run the program in {runs} passes, each rank on its own: a "
             "job that cannot be repeated so needs one pass: --iteration-multiplexing, or --set"
         )

@@ -139,7 +139,7 @@ class CounterRuns(NamedTuple):
     record: WorkloadRecord
     tell: Tell
     """Told how far it is."""
-    note: Tell
+    warn: Tell
     """Told what is worth knowing in any case."""
 
     def one_by_one(self, passes: list[CounterPass]) -> list[PassEnd]:
@@ -152,7 +152,7 @@ class CounterRuns(NamedTuple):
             ends.append(run_pass(self.request, self.rocprofv3, each.name, each.counters))
             self._note(each.counters, ends[-1])
             if ends[-1].interrupted:
-                self.note(
+                self.warn(
                     "interrupted: `wavescope counters collect --resume` goes on with the rest"
                 )
                 break

@@ -177,7 +177,7 @@ def record_demo(
     program: str | None,
     environment: Mapping[str, str],
     *,
-    announce: Tell = tell_nobody,
+    tell: Tell = tell_nobody,
     warn: Tell = tell_nobody,
     shows_output: bool = False,
 ) -> bool:
@@ -189,7 +189,7 @@ def record_demo(
     for candidate in DEMO_PROGRAMS:
         if program not in (None, candidate.name):
             continue
-        trouble = _record(candidate, output, environment, announce, shows_output=shows_output)
+        trouble = _record(candidate, output, environment, tell, shows_output=shows_output)
         if not trouble:
             return True
         if program is not None:
@@ -205,21 +205,21 @@ def _record(
     program: DemoProgram,
     output: Path,
     environment: Mapping[str, str],
-    announce: Tell,
+    tell: Tell,
     *,
     shows_output: bool,
 ) -> str:
     """Record a program on the software GPU; what is missing or went wrong, or nothing."""
     if missing := program.why_not_recordable(Machine(environment=environment)):
         return missing
-    announce(f"recording {program.title}")
+    tell(f"recording {program.title}")
     with tempfile.TemporaryDirectory(prefix="wavescope-") as folder:
         try:
             demo = program.prepared(Path(folder))
         except MachineError as error:
             return str(error)
         chosen = f"--softgpu={demo.softgpu} -m {demo.mode.value}"
-        announce(f"$ wavescope trace {chosen} -o {output} {shlex.join(demo.command)}")
+        tell(f"$ wavescope trace {chosen} -o {output} {shlex.join(demo.command)}")
         return _recorded(demo.options(output), environment, shows_output=shows_output)
 
 

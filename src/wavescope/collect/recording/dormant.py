@@ -45,17 +45,17 @@ def run_dormant(
     options: RecordOptions,
     environment: Mapping[str, str],
     *,
-    announce: Tell = tell_nobody,
+    tell: Tell = tell_nobody,
     warn: Tell = tell_nobody,
 ) -> DormantRun:
     """Run the command of `options`, whose output is not used; nothing is left of its session.
 
-    `announce` hears how to attach to it; `warn` of other tools that may keep the GPU's work.
+    `tell` hears how to attach to it; `warn` of other tools that may keep the GPU's work.
     """
     for sentence in other_tools_sentences(options.other_tools, environment):
         warn(sentence)
-    program = prepare(replace(options, start_paused=True), environment, announce)
-    announce(f"dormant: `wavescope attach {os.getpid()} --duration 10s` records it for 10 seconds")
+    program = prepare(replace(options, start_paused=True), environment, tell)
+    tell(f"dormant: `wavescope attach {os.getpid()} --duration 10s` records it for 10 seconds")
     session = Path(tempfile.mkdtemp(prefix="wavescope-dormant-"))
     try:
         describe_session(session, options, **{DORMANT: "yes"})

@@ -92,28 +92,28 @@ def run_recorded(
     options: RecordOptions,
     environment: Mapping[str, str],
     *,
-    announce: Tell = tell_nobody,
+    tell: Tell = tell_nobody,
     warn: Tell = tell_nobody,
 ) -> RecordedRun:
     """Run the command of `options`; refused when its trace could not be written.
 
-    `announce` hears of the runtime that the program is to run on: that it is fetched, and what it
+    `tell` hears of the runtime that the program is to run on: that it is fetched, and what it
     is not for; `warn` of other tools that may keep the GPU's work from the recording.
     """
     values = NameValues.of_this_process(environment)
-    run = _run(_named(options, values), environment, announce, warn)
+    run = _run(_named(options, values), environment, tell, warn)
     return replace(run, all_ranks=_all_ranks(options.output, values))
 
 
 def _run(
-    options: RecordOptions, environment: Mapping[str, str], announce: Tell, warn: Tell
+    options: RecordOptions, environment: Mapping[str, str], tell: Tell, warn: Tell
 ) -> RecordedRun:
     _require_outputs(options)
     sentences = other_tools_sentences(options.other_tools, environment)
     for sentence in sentences:
         warn(sentence)
     other_tools = "; ".join(sentences)
-    prepared = prepare(options, environment, announce)
+    prepared = prepare(options, environment, tell)
     session = _make_session(options, other_tools)
     try:
         end = _run_watched(session, prepared)
@@ -178,15 +178,15 @@ class PreparedProgram:
 
 
 def prepare(
-    options: RecordOptions, environment: Mapping[str, str], announce: Tell = tell_nobody
+    options: RecordOptions, environment: Mapping[str, str], tell: Tell = tell_nobody
 ) -> PreparedProgram:
     """Find everything that the program of `options` needs; refused when something is missing."""
     collector = required_collector(options.mode)
     name = None if options.softgpu is None else SoftGpuOptions.parse(options.softgpu).runtime
-    runtime = chosen_runtime(name, environment, announce=announce)
+    runtime = chosen_runtime(name, environment, tell=tell)
     if runtime is None:
         _require_program(options.command[0], environment)
-    command = command_on(runtime, options.command, environment, announce)
+    command = command_on(runtime, options.command, environment, tell)
     remove_forgotten()
     return PreparedProgram(options, environment, collector, tuple(command))
 

@@ -37,7 +37,7 @@ def chosen_runtime(
     name: str | None,
     environment: Mapping[str, str],
     *,
-    announce: Tell = tell_nobody,
+    tell: Tell = tell_nobody,
     machine: Machine | None = None,
 ) -> Runtime | None:
     """The runtime of that name, fetched when it is not there; None is the machine's own."""
@@ -50,7 +50,7 @@ def chosen_runtime(
     found = cached_runtime(cache_folder(environment), wanted.name)
     if found.runtime is not None:
         return found.runtime
-    return fetched_runtime(name, environment, announce=announce, machine=here)
+    return fetched_runtime(name, environment, tell=tell, machine=here)
 
 
 def fetched_runtime(
@@ -59,20 +59,20 @@ def fetched_runtime(
     *,
     mirror: str | None = None,
     again: bool = False,
-    announce: Tell = tell_nobody,
+    tell: Tell = tell_nobody,
     machine: Machine | None = None,
 ) -> Runtime:
     """The runtime of that name in the cache; fetched when it is not there, damaged or `again`."""
     wanted = catalogue().wanted(name)
     cache = writable_cache(cache_folder(environment))
-    with fetching_alone(cache, wanted.name, announce):
+    with fetching_alone(cache, wanted.name, tell):
         found = cached_runtime(cache, wanted.name)
         if found.runtime is not None and not again:
             return _linked(found.runtime)
         if found.runtime is None and found.folder.exists():
-            announce(f"runtime {wanted.name}: {found.trouble}; it is fetched again")
+            tell(f"runtime {wanted.name}: {found.trouble}; it is fetched again")
         here = machine or Machine(environment=environment)
-        return _linked(fetch(wanted, archive_of(here, catalogue(), mirror), cache, announce))
+        return _linked(fetch(wanted, archive_of(here, catalogue(), mirror), cache, tell))
 
 
 def _linked(runtime: Runtime) -> Runtime:

@@ -38,7 +38,7 @@ _LOOK_AGAIN_S = 0.2
 _TEMPORARY = ".new-"
 
 
-def fetch(wanted: WantedRuntime, archive: Archive, cache: Path, announce: Tell) -> Runtime:
+def fetch(wanted: WantedRuntime, archive: Archive, cache: Path, tell: Tell) -> Runtime:
     """Fetch, verify and unpack a runtime below `cache`, in the place of what is there."""
     _require_machine()
     require_searchable(cache)
@@ -48,7 +48,7 @@ def fetch(wanted: WantedRuntime, archive: Archive, cache: Path, announce: Tell) 
     with tempfile.TemporaryDirectory(prefix=prefix, dir=cache, ignore_cleanup_errors=True) as name:
         made = Path(name) / wanted.name
         made.mkdir()
-        write_manifest(made, _filled(wanted, archive, Path(name), made / ROOT, announce))
+        write_manifest(made, _filled(wanted, archive, Path(name), made / ROOT, tell))
         place = cache / wanted.name
         if place.exists():
             place.rename(Path(name) / "before")
@@ -57,20 +57,20 @@ def fetch(wanted: WantedRuntime, archive: Archive, cache: Path, announce: Tell) 
 
 
 def _filled(
-    wanted: WantedRuntime, archive: Archive, work: Path, root: Path, announce: Tell
+    wanted: WantedRuntime, archive: Archive, work: Path, root: Path, tell: Tell
 ) -> Manifest:
     """Fill `root` with the packages of a runtime; what they are."""
     suite = wanted.known.suite
     apt = PrivateApt(work / "apt", archive, suite, catalogue().assumed)
-    announce(f"runtime {wanted.name}: reading the package lists of {suite} from {archive.address}")
+    tell(f"runtime {wanted.name}: reading the package lists of {suite} from {archive.address}")
     apt.update()
     sizes = apt.sizes(wanted.packages)
-    announce(f"runtime {wanted.name}: fetching {len(sizes)} packages, {bytes_text(sum(sizes))}")
+    tell(f"runtime {wanted.name}: fetching {len(sizes)} packages, {bytes_text(sum(sizes))}")
     files = apt.download(
-        wanted.packages, lambda n: announce(f"runtime {wanted.name}: {bytes_text(n)} fetched")
+        wanted.packages, lambda n: tell(f"runtime {wanted.name}: {bytes_text(n)} fetched")
     )
     packages = tuple(map(package_of, files))
-    announce(f"runtime {wanted.name}: unpacking")
+    tell(f"runtime {wanted.name}: unpacking")
     unpack(files, root)
     try:
         require_whole(root)
@@ -91,11 +91,11 @@ def _filled(
 
 
 @contextmanager
-def fetching_alone(cache: Path, name: str, announce: Tell) -> Iterator[None]:
+def fetching_alone(cache: Path, name: str, tell: Tell) -> Iterator[None]:
     """Keep other processes from fetching the same runtime; waits while another one does."""
     with (cache / f".{name}.lock").open("a") as lock:
         if not _is_locked(lock.fileno()):
-            announce(f"runtime {name}: waiting for another process that fetches it")
+            tell(f"runtime {name}: waiting for another process that fetches it")
             _wait_for(lock.fileno(), name)
         yield
 

@@ -96,12 +96,12 @@ class Runtime:
         self,
         command: Sequence[str],
         environment: Mapping[str, str],
-        announce: Tell = tell_nobody,
+        tell: Tell = tell_nobody,
     ) -> list[str]:
         """What to execute so that `command` runs on this runtime.
 
         Its dynamic linker is started and told the program. Variables would reach the program's
-        children as well, whose own linker these libraries are not made for. `announce` hears when
+        children as well, whose own linker these libraries are not made for. `tell` hears when
         the program is one that only starts others.
         """
         program = self.program(command[0], environment)
@@ -120,7 +120,7 @@ class Runtime:
                 hint="only dynamically linked programs and their scripts can use another runtime",
             )
         if path.name in _STARTERS:
-            announce(
+            tell(
                 f"'{command[0]}' is run by {path.name}: the programs that it starts run on the "
                 f"machine's own ROCm, not on {self.name}; name such a program itself"
             )
@@ -133,10 +133,10 @@ def command_on(
     runtime: Runtime | None,
     command: Sequence[str],
     environment: Mapping[str, str],
-    announce: Tell = tell_nobody,
+    tell: Tell = tell_nobody,
 ) -> Sequence[str]:
     """What to execute so that `command` runs on `runtime`; None is the machine's own."""
-    return command if runtime is None else runtime.command(command, environment, announce)
+    return command if runtime is None else runtime.command(command, environment, tell)
 
 
 def opened_runtime(folder: Path) -> Runtime:
