@@ -105,10 +105,19 @@ class TraceRanges:
         return replace(self, drawn=self.drawn.first(0))
 
 
+_RANGE_COLUMNS = ("start_ns", "end_ns", "name", "category", "process", "thread", "flags")
+
+
+def has_markers(trace: Trace) -> bool:
+    """Whether there are any; what ranges are made of is read in the same pass."""
+    trace.markers.load(*_RANGE_COLUMNS)
+    return len(trace.markers) > 0
+
+
 def trace_ranges(trace: Trace) -> TraceRanges:
     """The ranges of `trace`; instant marks are none. Without any of the host the drawn ones are."""
     markers = trace.markers
-    markers.load("start_ns", "end_ns", "name", "category", "process", "thread", "flags")
+    markers.load(*_RANGE_COLUMNS)
     flags = markers["flags"]
     instant = (flags != UNKNOWN) & ((flags & MARKER_INSTANT) != 0)
     drawn = markers["category"] == trace.strings.find(GPU_DRAWN_CATEGORY)

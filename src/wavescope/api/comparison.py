@@ -11,9 +11,9 @@ from wavescope.analyze import compare as comparing
 from wavescope.analyze.compare import CheckOptions, CompareOptions
 from wavescope.api.opened import (
     Where,
+    concluded,
     opened,
     selection_of,
-    tell_no_ops,
     with_notes,
     with_selection,
 )
@@ -45,9 +45,8 @@ def compare(
     chosen = selection_of(selection, where)
     with ExitStack() as stack:
         parts = [stack.enter_context(opened(trace, chosen)) for trace in traces]
-        if not all(len(part.ops) for part in parts):
-            tell_no_ops(chosen, tell)
-        return with_selection(with_notes(comparing.compare(parts, options), parts), chosen)
+        result = with_notes(comparing.compare(parts, options), parts)
+        return concluded(result, parts, chosen, tell)
 
 
 def check_runs(

@@ -72,6 +72,16 @@ def with_selection(result: Result, selection: Selection) -> Result:
     return result if selection.is_everything else result.with_facts({"selection": str(selection)})
 
 
+def concluded(result: Result, parts: Sequence[Trace], selection: Selection, tell: Tell) -> Result:
+    """The result with its selection; tells where a part has no ops.
+
+    To be asked after the analysis, which reads all the columns it needs in one pass.
+    """
+    if not all(len(part.ops) for part in parts):
+        tell_no_ops(selection, tell)
+    return with_selection(result, selection)
+
+
 def tell_shortcomings(traces: Sequence[Trace], selection: Selection, tell: Tell) -> None:
     """Tell that there is nothing to see, and what readers skipped or repaired."""
     if not any(len(trace.ops) for trace in traces):

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from wavescope.api.opened import (
     Where,
+    concluded,
     opened,
     selection_of,
-    tell_no_ops,
     with_notes,
-    with_selection,
 )
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
@@ -41,9 +40,8 @@ def phases(
 
     chosen = selection_of(selection, where)
     with opened(trace, chosen) as part:
-        if not len(part.ops):
-            tell_no_ops(chosen, tell)
-        return with_selection(with_notes(phases_result(part, options), [part]), chosen)
+        result = with_notes(phases_result(part, options), [part])
+        return concluded(result, [part], chosen, tell)
 
 
 def steps(
@@ -65,8 +63,6 @@ def steps(
     options = options or StepOptions()
     chosen = selection_of(selection, where)
     with opened(trace, chosen) as part:
-        if not len(part.ops):
-            tell_no_ops(chosen, tell)
         told = phases_of(part, use_markers=options.use_markers)
         found = steps_of(
             part,
@@ -76,4 +72,4 @@ def steps(
         )
         result = steps_result(found, told.labels, told.codes, most_steps)
         result = result.with_facts({"op_count": len(part.ops)})
-        return with_selection(with_notes(result, [part]), chosen)
+        return concluded(with_notes(result, [part]), [part], chosen, tell)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wavescope.analyze.summary import SummaryOptions, summarize
-from wavescope.api.opened import Where, opened, selection_of, tell_no_ops, with_selection
+from wavescope.api.opened import Where, concluded, opened, selection_of
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Finding, Result
@@ -30,9 +30,7 @@ def summary(
     """Kernels, utilization, gaps, copies, host calls and findings of a trace."""
     chosen = selection_of(selection, where)
     with opened(trace, chosen) as part:
-        if not len(part.ops):
-            tell_no_ops(chosen, tell)
-        return with_selection(summarize(part, options), chosen)
+        return concluded(summarize(part, options), [part], chosen, tell)
 
 
 def findings_result(
@@ -53,9 +51,8 @@ def findings_result(
 
     chosen = selection_of(selection, where)
     with opened(trace, chosen) as part:
-        if not len(part.ops):
-            tell_no_ops(chosen, tell)
-        return with_selection(all_findings.findings_result(part, thresholds, only), chosen)
+        result = all_findings.findings_result(part, thresholds, only)
+        return concluded(result, [part], chosen, tell)
 
 
 def findings(

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.markers import has_markers
 from wavescope.analyze.phases.found import (
     FoundPhase,
     FoundPhases,
     found_phases,
     may_be_language_model,
 )
-from wavescope.analyze.phases.marked import MarkedPhases, marked_phases
+from wavescope.analyze.phases.marked import OP_COLUMNS, MarkedPhases, marked_phases
 from wavescope.analyze.phases.name_signs import PhaseRules
 from wavescope.analyze.phases.paths import NO_PATH, Path, PathTree
 from wavescope.arrays import Array
@@ -77,7 +78,9 @@ def phases_of(
     trace: Trace, *, use_markers: bool = True, rules: PhaseRules | None = None
 ) -> PhaseAssignment:
     """The phase of every op of `trace`; callers who need it again keep it."""
-    marked = marked_phases(trace) if use_markers and len(trace.markers) else None
+    # Ops first: files that keep markers among them are then read once.
+    trace.ops.load(*OP_COLUMNS)
+    marked = marked_phases(trace) if use_markers and has_markers(trace) else None
     lengths_ns = trace.op_length_ns
     told = None if marked is None else _phases_told_apart(marked, lengths_ns)
     if marked is not None and told is not None:

@@ -28,7 +28,7 @@ from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 
 # What phases and their tables are made from, read from the file in one pass.
-_OP_COLUMNS = ("gpu", "start_ns", "end_ns", "name", "type", "process", "marker")
+OP_COLUMNS = ("gpu", "start_ns", "end_ns", "name", "type", "process", "marker")
 
 
 class PathFacts(NamedTuple):
@@ -187,7 +187,7 @@ def marked_phases(
     trace: Trace, scope: PhaseScope = PhaseScope.ALL, *, merge_numbers: bool = True
 ) -> MarkedPhases:
     """The phases that the markers of `trace` make of its ops, kept apart by `scope`."""
-    trace.ops.load(*_OP_COLUMNS)
+    trace.ops.load(*OP_COLUMNS)
     found, ranges = marked_ops(trace)
     paths = range_paths(trace.strings, found, scope, merge_numbers=merge_numbers)
     # A last entry answers for -1, the ops outside any range.

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.markers import Basis
+from wavescope.analyze.markers import Basis, has_markers
 from wavescope.analyze.phases.assignment import (
     OUTSIDE,
     UNCLASSIFIED,
@@ -85,7 +85,7 @@ def phases_result(trace: Trace, options: PhaseOptions | None = None) -> Result:
     """Tables `phases` and `phase_kernels`, of found phases `phase_segments` too; how ops were
     attributed as facts."""
     options = options or PhaseOptions()
-    if options.means_markers and len(trace.markers):
+    if options.means_markers and has_markers(trace):
         marked = marked_phases(trace, options.scope, merge_numbers=options.merge_numbers)
         if len(marked.found.host):
             return _marked_result(marked, options)

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.markers import MarkedOps, MarkerRanges, marked_ops
+from wavescope.analyze.markers import MarkedOps, MarkerRanges, has_markers, marked_ops
 from wavescope.analyze.steps.lane_steps import LaneSteps, divided, lane_steps
 from wavescope.analyze.steps.lanes import Lane, Lanes, lanes_of
 from wavescope.analyze.steps.repetition import Positions
@@ -102,7 +102,7 @@ def steps_of(
     if not len(trace.ops):
         return _no_steps(trace)
     by_markers = _no_steps(trace)
-    if options.use_markers and len(trace.markers):
+    if options.use_markers and has_markers(trace):
         by_markers = _marked_steps(trace, marked or marked_ops(trace), options.marker)
     if options.marker or len(by_markers) > 1:
         return by_markers
