@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from wavescope.collect.rocprofv3_patterns import require_rocprofv3_pattern
 from wavescope.errors import UsageError
 
 INPUT_NAME = "wavescope_att_input.yaml"
@@ -34,10 +35,7 @@ class CaptureOptions:
     def __post_init__(self) -> None:
         if not self.kernel:
             raise UsageError("no kernel was given", hint="--kernel REGEX, e.g. --kernel pa_decode")
-        try:
-            re.compile(self.kernel)
-        except re.error as error:
-            raise UsageError(f"'{self.kernel}' is not a regular expression: {error}") from error
+        require_rocprofv3_pattern(self.kernel)
         if not 0 <= self.target_cu <= 15:
             raise UsageError(f"--cu {self.target_cu}: compute units are numbered 0 to 15")
         for name, mask in (("--se-mask", self.shader_engine_mask), ("--simd", self.simd_select)):

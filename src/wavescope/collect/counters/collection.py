@@ -50,6 +50,7 @@ from wavescope.collect.counters.workload_folder import (
 )
 from wavescope.collect.machine import Machine
 from wavescope.collect.ranks import launcher_rank
+from wavescope.collect.rocprofv3_patterns import require_rocprofv3_pattern
 from wavescope.collect.torch_ranges import without_ranges_because
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.formats.counters import read_workload, write_counter_csv, write_operators
@@ -100,6 +101,7 @@ class CollectOptions:
             raise UsageError(
                 "-k and --kernel cannot be used together", hint="write both as one --kernel"
             )
+        require_rocprofv3_pattern(self.kernel)
         if self.torch_trace and self.as_rocpd:
             raise UsageError(
                 "--torch-trace needs --format-rocprof-output csv, which is the default"
