@@ -1,4 +1,4 @@
-"""What hardware counters say: metric panels, rooflines, the catalogue of metrics."""
+"""What hardware counters say: metric panels and the catalogue of metrics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 from wavescope.analyze.counters import (
     Analysis,
@@ -30,9 +30,6 @@ from wavescope.analyze.counters.metrics import (
 from wavescope.analyze.counters.metrics import available_metrics as listed_as_available
 from wavescope.analyze.counters.roofline import (
     MemoryLevel,
-    Roofline,
-    RooflineOptions,
-    roofline_result,
 )
 from wavescope.analyze.counters.roofline import roofline as placed
 from wavescope.api.opened import paths_of
@@ -55,13 +52,13 @@ from wavescope.render.counters import (
     write_metric_markdown,
     write_metric_text,
 )
-from wavescope.render.counters.roofline import SUFFIXES, roofline_lines, write_roofline
+from wavescope.render.counters.roofline import roofline_lines
 from wavescope.render.html.markup import Html
 from wavescope.render.html.page import write_page
 from wavescope.render.results.text import TextStyle
 
 Workloads = PathLike | Sequence[PathLike]
-_NO_FACTS: Mapping[str, float] = {}
+NO_FACTS: Mapping[str, float] = {}
 
 
 def counters(
@@ -69,7 +66,7 @@ def counters(
     options: CounterOptions | None = None,
     *,
     output: PathLike | None = None,
-    facts: Mapping[str, float] = _NO_FACTS,
+    facts: Mapping[str, float] = NO_FACTS,
     own_metrics: Sequence[PathLike] = (),
     force: bool = False,
 ) -> Result:
@@ -181,7 +178,7 @@ def counter_report(
     workloads: Workloads,
     options: CounterOptions | None = None,
     *,
-    facts: Mapping[str, float] = _NO_FACTS,
+    facts: Mapping[str, float] = NO_FACTS,
     own_metrics: Sequence[PathLike] = (),
     decimals: int = 2,
     time_unit: str = "",
@@ -189,7 +186,7 @@ def counter_report(
     """The metric panels of workloads, and what pages and drawings of them need."""
     chosen = options or CounterOptions()
     analyses = tuple(
-        analyzed(table, _catalogue(table, own_metrics), chosen)
+        analyzed(table, catalogue_of(table, own_metrics), chosen)
         for table in read_workloads(workloads, facts)
     )
     result = (
@@ -221,13 +218,13 @@ def counters_info(workloads: Workloads) -> Result:
 def available_metrics(
     workloads: Workloads,
     *,
-    facts: Mapping[str, float] = _NO_FACTS,
+    facts: Mapping[str, float] = NO_FACTS,
     own_metrics: Sequence[PathLike] = (),
 ) -> Result:
     """The metrics of the workloads' chips, and which of them there are counters for."""
     tables = read_workloads(workloads, facts)
     return side_by_side(
-        [listed_as_available(_catalogue(table, own_metrics), table) for table in tables]
+        [listed_as_available(catalogue_of(table, own_metrics), table) for table in tables]
     )
 
 
@@ -236,7 +233,7 @@ def torch_operators(
     patterns: Sequence[str] | None = None,
     options: CounterOptions | None = None,
     *,
-    facts: Mapping[str, float] = _NO_FACTS,
+    facts: Mapping[str, float] = NO_FACTS,
     own_metrics: Sequence[PathLike] = (),
 ) -> Result:
     """PyTorch operators with their time; with `patterns` also the metrics of those that match.
@@ -250,7 +247,7 @@ def torch_operators(
             f"{table.path} has no PyTorch operators",
             hint="wavescope counters collect --torch-trace -n NAME -- python3 train.py",
         )
-    catalogue = _catalogue(table, own_metrics)
+    catalogue = catalogue_of(table, own_metrics)
     used = options or CounterOptions()
     return operators_result(table, operator_of, patterns, catalogue, used)
 
@@ -265,97 +262,6 @@ def metrics(
             f"no metric of {chip} matches '{search}'", hint="try a shorter word, or another --arch"
         )
     return result
-
-
-class RooflineRun(NamedTuple):
-    """One workload under the roofs of its chip."""
-
-    path: str
-    plot: Roofline
-    result: Result
-
-
-@dataclass(frozen=True)
-class RooflineReport:
-    """The rooflines of workloads, with what drawings need."""
-
-    runs: tuple[RooflineRun, ...]
-
-    @property
-    def result(self) -> Result:
-        """The tables of all workloads."""
-        return side_by_side([run.result for run in self.runs])
-
-    def write(self, output: PathLike, *, force: bool) -> Path:
-        """Write the plot of all workloads, in the format of the suffix."""
-        target = Path(output)
-        with replaced(target, [Path(run.path) for run in self.runs], force=force) as temporary:
-            plots = [(run.path, run.plot) for run in self.runs]
-            write_roofline(temporary, plots, target.suffix, [run.result for run in self.runs])
-        return target
-
-    def write_text(self, stream: TextIO, style: TextStyle, level: MemoryLevel) -> None:
-        """Write the tables for a terminal, with the plots at one memory level in characters."""
-        for run in self.runs:
-            drawings = {"4.1": [*roofline_lines(run.plot, style.width, level), ""]}
-            write_metric_text(run.result, stream, style, NumberStyle(), drawings)
-
-
-def roofline(
-    workloads: Workloads,
-    output: PathLike | None = None,
-    options: CounterOptions | None = None,
-    *,
-    plot: RooflineOptions | None = None,
-    facts: Mapping[str, float] = _NO_FACTS,
-    own_metrics: Sequence[PathLike] = (),
-    force: bool = False,
-) -> Result:
-    """How near kernels come to what the chip can do, by operations for each byte.
-
-    The plot is written to `output`, in the format of its suffix: .html, .svg, .png or .json.
-    """
-    return roofline_report(
-        workloads, output, options, plot=plot, facts=facts, own_metrics=own_metrics, force=force
-    ).result
-
-
-def roofline_report(
-    workloads: Workloads,
-    output: PathLike | None = None,
-    options: CounterOptions | None = None,
-    *,
-    plot: RooflineOptions | None = None,
-    facts: Mapping[str, float] = _NO_FACTS,
-    own_metrics: Sequence[PathLike] = (),
-    force: bool = False,
-) -> RooflineReport:
-    """The same with what drawings in a terminal need."""
-    _require_plot_suffix(output)
-    chosen = replace(options or CounterOptions(), blocks=("0",))
-    drawn = plot or RooflineOptions()
-    tables = read_workloads(workloads, facts)
-    catalogues = [_catalogue(table, own_metrics) for table in tables]
-    for catalogue in catalogues:
-        _require_types(catalogue, drawn)
-    runs = []
-    for table, catalogue in zip(tables, catalogues, strict=True):
-        values = analyzed(table, catalogue, chosen).values
-        plotted = placed(values, drawn)
-        runs.append(RooflineRun(table.path, plotted, roofline_result(values, plotted, drawn)))
-    report = RooflineReport(tuple(runs))
-    if output is not None:
-        report.write(output, force=force)
-    return report
-
-
-def _require_plot_suffix(output: PathLike | None) -> None:
-    """Refuse the name of a plot before anything is read."""
-    if output is not None and Path(output).suffix not in SUFFIXES:
-        raise UsageError(
-            f"{os.fspath(output)} does not end like the name of a plot",
-            hint=f"use {', '.join(SUFFIXES)}",
-        )
 
 
 def side_by_side(results: Sequence[Result]) -> Result:
@@ -373,7 +279,7 @@ def side_by_side(results: Sequence[Result]) -> Result:
 
 
 def read_workloads(
-    workloads: Workloads, facts: Mapping[str, float] = _NO_FACTS
+    workloads: Workloads, facts: Mapping[str, float] = NO_FACTS
 ) -> list[CounterTable]:
     """The workloads, each folder once, with the numbers of the chip replaced that `facts` has."""
     seen: set[str] = set()
@@ -386,7 +292,7 @@ def read_workloads(
     return [read_workload(path).with_facts(facts) for path in paths_of(workloads)]
 
 
-def _catalogue(table: CounterTable, own_metrics: Sequence[PathLike]) -> Catalogue:
+def catalogue_of(table: CounterTable, own_metrics: Sequence[PathLike]) -> Catalogue:
     """The catalogue of the workload's chip with the user's own metrics."""
     if table.chip not in CHIPS:
         raise UnreadableInputError(
@@ -412,13 +318,3 @@ def _require_known(facts: Mapping[str, float]) -> None:
                 f"there is no fact '{name}'",
                 hint=f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}",
             )
-
-
-def _require_types(catalogue: Catalogue, plot: RooflineOptions) -> None:
-    known = catalogue.data_types
-    unknown = [name for name in plot.data_types if name not in known]
-    if unknown:
-        raise UsageError(
-            f"{catalogue.chip} has no peak for {', '.join(unknown)}",
-            hint=f"it has: {', '.join(known)}",
-        )

@@ -3,12 +3,13 @@
 from wavescope.analyze.phases.assignment import (
     OUTSIDE,
     PhaseAssignment,
+    PhaseOptions,
     PhaseSource,
     phases_of,
 )
 from wavescope.analyze.phases.name_signs import PhaseRules
 from wavescope.analyze.phases.paths import PhaseScope
-from wavescope.analyze.phases.tables import PhaseOptions, phases_result
+from wavescope.analyze.phases.tables import phases_result
 
 __all__ = [
     "OUTSIDE",

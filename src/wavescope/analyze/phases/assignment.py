@@ -22,12 +22,13 @@ from wavescope.analyze.phases.found import (
 )
 from wavescope.analyze.phases.marked import OP_COLUMNS, MarkedPhases, marked_phases
 from wavescope.analyze.phases.name_signs import PhaseRules
-from wavescope.analyze.phases.paths import NO_PATH, Path, PathTree
+from wavescope.analyze.phases.paths import NO_PATH, Path, PathTree, PhaseScope
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import looked_up
 from wavescope.arrays.groups import group_sums
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.trace import Trace
+from wavescope.names.kernel_names import CategoryRules
 
 Codes = npt.NDArray[np.int32]
 
@@ -72,6 +73,36 @@ class PhaseAssignment:
     def outside_label(self) -> str:
         """What ops without a phase are called."""
         return OUTSIDE if self.source is PhaseSource.MARKERS else UNCLASSIFIED
+
+
+@dataclass(frozen=True)
+class PhaseOptions:
+    """What to show of the phases, and what they are told by.
+
+    Who asks for a scope, for numbers or for a marker asks for marked phases, whatever they cover.
+    """
+
+    scope: PhaseScope = PhaseScope.ALL
+    """What marked phases are kept apart by."""
+    merge_numbers: bool = True
+    """Whether `step 1` and `step 2` are one phase."""
+    marker: str = ""
+    """A regular expression: only paths in which a name, or which as a whole, match it."""
+    use_markers: bool = True
+    """Whether markers count at all."""
+    kernels: int | None = None
+    """Kernels listed for each phase; all by default."""
+    full_names: bool = False
+    rules: CategoryRules | None = None
+    """What kernels are called and what they are."""
+    phase_rules: PhaseRules | None = None
+    """What kernel names say of phases."""
+
+    @property
+    def means_markers(self) -> bool:
+        """Whether marked phases are asked for."""
+        asked = self.marker or self.scope is not PhaseScope.ALL or not self.merge_numbers
+        return self.use_markers and bool(asked)
 
 
 def phases_of(

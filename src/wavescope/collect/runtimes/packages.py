@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from wavescope.closing import on_error
 from wavescope.errors import MachineError
 
 _READ_LIMIT_S = 60
@@ -56,12 +57,8 @@ def run_bounded(
             f"there is no {command[0]} on this machine",
             hint="runtimes can be fetched on Debian and Ubuntu; elsewhere copy the folder of one",
         ) from error
-    with process:
-        try:
-            output = _output(process, limit_s, waited)
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
+    with process, on_error(lambda: os.killpg(process.pid, signal.SIGKILL)):
+        output = _output(process, limit_s, waited)
     if output is None:
         raise MachineError(
             f"{command[0]} took longer than {limit_s:.0f} s and was stopped",

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.closing import on_error
 from wavescope.formats.sqlite.sqlite_open import quoted
 from wavescope.formats.sqlite.sqlite_pages import ColumnValues, PagesError, PagesKind, PagesStatus
 from wavescope.formats.sqlite.sqlite_table import (
@@ -118,11 +119,8 @@ class PageWriter:
 
     def finish(self) -> None:
         """Makes all rows part of the file."""
-        try:
+        with on_error(self.abort):
             self._require_ok(self._library.wavescope_bulk_finish(self._handle), None)
-        except BaseException:
-            self.abort()
-            raise
         self._close()
         self._finish_in_sql([table for table in self._tables if table.last_rowid is not None])
 
