@@ -70,9 +70,19 @@ class UnreadableInputError(WavescopeError):
     exit_code = EXIT_UNREADABLE_INPUT
 
     def __init__(self, path: str | os.PathLike[str], reason: str, *, hint: str = "") -> None:
+        if "no such file" in reason.lower() and _is_missing(os.fspath(path)):
+            hint = hint or _CHECK_THE_NAME
         super().__init__(f"cannot read {os.fspath(path)}: {reason}", hint=hint)
         self.path = os.fspath(path)
         self.reason = reason
+
+
+_CHECK_THE_NAME = "check the name; relative paths begin at the current folder"
+
+
+def _is_missing(path: str) -> bool:
+    """Whether nothing is there; a file inside of an archive, after a colon, is another matter."""
+    return ":" not in path and not os.path.lexists(path)
 
 
 class UnknownFormatError(UnreadableInputError):

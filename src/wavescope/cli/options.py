@@ -203,7 +203,10 @@ def regular_expression(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise UsageError(f"'{text}' is not a regular expression: {error}") from None
+        raise UsageError(
+            f"'{text}' is not a regular expression: {error}",
+            hint="put a backslash before characters that are meant as they are: \\( \\[ \\*",
+        ) from None
     return text
 
 

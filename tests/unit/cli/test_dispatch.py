@@ -195,7 +195,11 @@ def test_a_path_alone_that_is_nothing_known(run: Run, tmp_path: Path) -> None:
 def test_a_path_alone_that_is_not_there(run: Run) -> None:
     ran = run("absent.db")
 
-    assert (ran.code, ran.err) == (3, "error: cannot read absent.db: there is no such file\n")
+    assert ran.code == 3
+    assert ran.err == (
+        "error: cannot read absent.db: there is no such file\n"
+        "hint: check the name; relative paths begin at the current folder\n"
+    )
 
 
 def test_a_command_goes_before_a_file_of_its_name(

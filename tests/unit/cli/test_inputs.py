@@ -13,6 +13,7 @@ from tests.counters_builder import a_workload
 from tests.unit.cli.conftest import Run
 from wavescope.cli.commands import COMMANDS, command_of, entry_for
 from wavescope.cli.inputs import GivenInput, Input, given_inputs
+from wavescope.errors import UnreadableInputError
 
 INPUTS = {
     "info IN": "trace",
@@ -203,3 +204,19 @@ def test_lists_of_lists_are_inputs_too() -> None:
     given = given_inputs(parser, parser.parse_args(["-p", "a", "b", "-p", "c"]))
 
     assert given == [GivenInput(name, "folder") for name in "abc"]
+
+
+@pytest.mark.parametrize(
+    "line", ["summary", "report", "info", "counters", "hotspots", "traffic", "recover"]
+)
+def test_what_is_not_there_gets_a_hint(line: str, run: Run, tmp_path: Path) -> None:
+    ran = run(line, str(tmp_path / "nothing"))
+
+    assert ran.code == 3
+    assert ran.err.startswith(f"error: cannot read {tmp_path / 'nothing'}: ")
+    assert "\nhint: " in ran.err
+
+
+def test_a_file_missing_in_an_archive_has_no_hint_about_paths() -> None:
+    assert UnreadableInputError("a.zip:code.json", "there is no such file").hint == ""
+    assert "current folder" in UnreadableInputError("/no/where", "there is no such file").hint
