@@ -27,6 +27,7 @@ _HEADER_FACTS = {
     "path": "path",
     "format": "format",
     "selection": "selection",
+    "first_timestamp_ns": "first_timestamp_ns",
     "gpu_count": "gpu_count",
     "gpu_span_ns": "gpu_span_ns",
     "gpu_busy_percent": "gpu_busy_percent",

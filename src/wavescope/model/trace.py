@@ -184,9 +184,15 @@ class TraceTable:
 class Trace(Closing):
     """Tables of one trace; `select` gives a trace of fewer rows."""
 
-    def __init__(self, source: TraceSource, tables: dict[str, TraceTable] | None = None) -> None:
+    def __init__(
+        self,
+        source: TraceSource,
+        tables: dict[str, TraceTable] | None = None,
+        whole: Trace | None = None,
+    ) -> None:
         self.source = source
         self._tables = tables or {}
+        self._whole = whole
         self._derived: dict[Callable[[Trace], Any], Any] = {}
 
     def table(self, spec: Table) -> TraceTable:
@@ -199,6 +205,11 @@ class Trace(Closing):
                 self.source.texts,
             )
         return self._tables[spec.name]
+
+    @property
+    def whole(self) -> Trace:
+        """The trace that this is a part of, itself if it is none."""
+        return self._whole or self
 
     @property
     def path(self) -> str:
@@ -298,7 +309,8 @@ class Trace(Closing):
 
     def with_tables(self, tables: Iterable[TraceTable]) -> Trace:
         """This trace with some tables replaced."""
-        return Trace(self.source, {**self._tables, **{t.spec.name: t for t in tables}})
+        replaced = {**self._tables, **{t.spec.name: t for t in tables}}
+        return Trace(self.source, replaced, self.whole)
 
     def close(self) -> None:
         """Release the file; columns already loaded stay usable."""

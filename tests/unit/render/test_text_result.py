@@ -119,6 +119,31 @@ def test_colours_are_ours_alone() -> None:
     assert text.count("\x1b") == 4
 
 
+def test_points_in_time_are_counted_from_the_first_event() -> None:
+    columns = (
+        ResultColumn("gpu", "GPU"),
+        ResultColumn("start_ns", "Start", Unit.TIME),
+        ResultColumn("end_ns", "End", Unit.TIME),
+    )
+    first_ns = 2_211_714_152_915_534
+    rows: list[tuple[Value, ...]] = [
+        (0, first_ns + 1_500_000, first_ns + 2_250_000),
+        (1, first_ns, None),
+    ]
+    result = Result("Gaps", [ResultTable("gaps", "Gaps", columns, rows)])
+
+    told = rendered(result.with_facts({"first_timestamp_ns": first_ns})).splitlines()
+    assert told[1] == "first timestamp  2211714152915534 ns"
+    assert [line.split() for line in told[4:]] == [
+        ["GPU", "Start", "End"],
+        ["ms", "ms"],
+        ["---", "-----", "-----"],
+        ["0", "1.500", "2.250"],
+        ["1", "0.000", "-"],
+    ]
+    assert str(first_ns) in rendered(result)
+
+
 def test_an_empty_table_and_a_cut_one_say_so() -> None:
     empty = rendered(kernel_result([]))
     cut = rendered(Result("", [ResultTable("k", "K", COLUMNS, ROWS).head(1)]))

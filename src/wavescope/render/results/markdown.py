@@ -15,6 +15,7 @@ from wavescope.render.cells.columns import (
     gain_text,
 )
 from wavescope.render.cells.escape import shortened, visible
+from wavescope.render.results.relative_times import counted_from_start
 from wavescope.units import count_text
 
 _LONGEST_CELL = 120
@@ -24,6 +25,7 @@ _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 def write_markdown(result: Result, stream: TextIO) -> None:
     """Write all of `result` to `stream`."""
+    result = counted_from_start(result)
     sections = [f"## {escaped(result.title)}"] if result.title else []
     if result.facts:
         sections.append(
