@@ -15,8 +15,14 @@ LONGEST_RESULT = 65_536
 
 
 def strip_kernel_suffix(name: str) -> str:
-    """Return the name without the `.kd` of an AMD kernel descriptor."""
-    return name.removesuffix(" [clone .kd]").removesuffix(".kd") or name
+    """Return the name without the `.kd` of an AMD kernel descriptor, however it is spelled.
+
+    Demanglers set it apart in their own ways: `f(int) [clone .kd]` or `f(int) (.kd)`.
+    """
+    for suffix in ("[clone .kd]", "(.kd)", ".kd"):
+        if name.endswith(suffix):
+            return name.removesuffix(suffix).rstrip() or name
+    return name
 
 
 def demangle(name: str) -> str:

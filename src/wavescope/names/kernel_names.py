@@ -91,6 +91,18 @@ class NameRules:
         return NamedKernel(short_name(full))
 
 
+def kernel_key(full: str) -> str:
+    """Return one text for all spellings of a kernel's name, to find it in files of other tools.
+
+    A name may be mangled or not, end with what marks its descriptor (`.kd`, `[clone .kd]`,
+    `(.kd)`), and have blanks and a return type where another tool writes none.
+    """
+    return _BLANK_BESIDE_MARK.sub("", demangle(full.strip())).removeprefix("void ")
+
+
+_BLANK_BESIDE_MARK = re.compile(r"(?<=[<>(),*&]) +| +(?=[<>(),*&])")
+
+
 def short_name(full: str) -> str:
     """Return the name people know a kernel by; a name that is short already stays as it is."""
     name = readable_name(full)
