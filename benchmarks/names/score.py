@@ -3,8 +3,10 @@
     .venv/bin/python benchmarks/names/score.py [--mistakes]
 
 `labels/*.tsv` hold a category, where the name was seen, and the name. A third of the names, chosen by
-a hash of the name, is held out: no rule was written with them in view, and `--mistakes` lists only
-those of the other two thirds.
+a hash of the name, is held out: no rule was mended because of them, and `--mistakes` lists only those
+of the other two thirds. `later.tsv` holds names that were gathered when the rules stood: 74 of the
+first 94 and, after mending, 47 of the next 55 were told right, and 5 and 2 were told wrong instead of
+not at all. Their mistakes were looked at, so that none of them is held out.
 """
 
 from __future__ import annotations
@@ -19,11 +21,13 @@ from typing import NamedTuple
 from wavescope.names.kernel_names import CATEGORIES, meaning_of
 
 LABELS = Path(__file__).parent / "labels"
+ALL_LOOKED_AT = "later"
 
 
 class Label(NamedTuple):
     """What a person says a kernel is."""
 
+    file: str
     category: str
     source: str
     name: str
@@ -31,7 +35,7 @@ class Label(NamedTuple):
     @property
     def is_held_out(self) -> bool:
         """Whether the name belongs to the third that rules are not written by."""
-        return zlib.crc32(self.name.encode()) % 3 == 0
+        return self.file != ALL_LOOKED_AT and zlib.crc32(self.name.encode()) % 3 == 0
 
 
 class Score(NamedTuple):
@@ -55,7 +59,7 @@ class Score(NamedTuple):
 def read_labels(folder: Path = LABELS) -> list[Label]:
     """All labelled names, in the order of the files."""
     return [
-        Label(*line.split("\t"))
+        Label(path.stem, *line.split("\t"))
         for path in sorted(folder.glob("*.tsv"))
         for line in path.read_text(encoding="utf-8").splitlines()[1:]
     ]

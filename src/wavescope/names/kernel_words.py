@@ -13,6 +13,7 @@ from typing import NamedTuple
 LONGEST_WORDS = 512
 
 _LETTERS_AND_DIGITS = re.compile(r"[A-Za-z0-9]+")
+_COUNTED = re.compile(r"\d+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z])")
 
 
@@ -29,13 +30,26 @@ class NameWords(NamedTuple):
 def words_of_name(components: Sequence[str], short: str) -> NameWords:
     """The words of a kernel from its qualified name and its short name.
 
-    A name that is no C++ one is its short name: components are empty then.
+    A name that is no C++ one is its short name: components are empty then. Of a symbol that stays
+    mangled, because it was cut off, the names in it count, from the outermost on.
     """
+    if short.startswith("_Z"):
+        return NameWords(spaced_words(*names_in_symbol(short)), "  ", "  ")
     readable, _, details = short.partition(" (")
     own = components[-1] if components else readable
     if own.startswith(("{lambda", "operator")) or not any(map(str.isalpha, own)):
         own = readable
     return NameWords(spaced_words(own), spaced_words(*components[:-1]), spaced_words(details))
+
+
+def names_in_symbol(symbol: str) -> list[str]:
+    """The names that a mangled symbol spells out, each after its length; the last may be cut."""
+    found: list[str] = []
+    at = 0
+    while (count := _COUNTED.search(symbol, at, LONGEST_WORDS)) is not None:
+        at = count.end() + int(count.group()[:4])
+        found.append(symbol[count.end() : at])
+    return found
 
 
 def spaced_words(*texts: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.names.kernel_words import spaced_words, words_of_name
+from wavescope.names.kernel_words import names_in_symbol, spaced_words, words_of_name
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,13 @@ def test_parts_of_a_name_stay_apart() -> None:
 
 def test_a_name_that_is_no_cpp_name_has_the_words_of_its_short_one() -> None:
     assert words_of_name([], "triton_mm (64x64x8)").own == " triton mm "
+
+
+def test_a_symbol_that_was_cut_off_has_the_words_of_its_names() -> None:
+    symbol = "_ZN19cutlass_cudnn_train6KernelINS_4conv6kernel23Imp..."
+
+    assert names_in_symbol(symbol) == ["cutlass_cudnn_train", "Kernel", "conv", "kernel", "Imp..."]
+    assert words_of_name([symbol], symbol).own == " cutlass cudnn train kernel conv kernel imp "
 
 
 @given(st.text(max_size=600))
