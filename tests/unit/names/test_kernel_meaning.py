@@ -187,6 +187,20 @@ _MEANINGS = [
     ("void deep_gemm::sm100_paged_mqa_logits<1u>(int)", "attention", "", "attention"),
     ("void deep_gemm::sm100_mega_mhc_impl<5120u>(int)", "other", "", ""),
     ("void marlin_moe_wna16::Marlin<256>(int)", "MoE", "", "MoE"),
+    ("void tinygemm_m16n8k16_chunk_kernel<int>(int)", "GEMM", "", "matrix product"),
+    (
+        "void cutlass::device_kernel<cutlass::gemm::kernel::MoeFCGemm<int> >(int)",
+        "MoE",
+        "CUTLASS",
+        None,
+    ),
+    ("void mori::moe::EpDispatchIntraNodeKernel<__half>(int)", "communication", "", None),
+    (
+        "void cutlass::Kernel2<vllm::enable_sm89_to_sm90<cutlass::gemm::kernel::DefaultGemm<int> > >(int)",
+        "GEMM",
+        "CUTLASS",
+        None,
+    ),
     ("prefill", "other", "", ""),
     ("", "other", "", ""),
 ]
