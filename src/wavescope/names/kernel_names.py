@@ -122,7 +122,10 @@ def _cut(name: str) -> str:
         return name
     mark = f"…{zlib.crc32(name.encode(errors='replace')) & 0xFFFF:04x}…"
     room = LONGEST_SHORT - len(mark)
-    return name[: room - room // 3] + mark + name[-(room // 3) :]
+    head, tail = name[: room - room // 3], name[-(room // 3) :]
+    # Whole words only, unless they are endless: half of a word is another word.
+    head = head[: head.rfind("_", len(head) // 2) + 1] or head
+    return head + mark + tail[max(tail.find("_", 0, len(tail) // 2), 0) :]
 
 
 def _readable_name(full: str) -> str:
