@@ -36,6 +36,7 @@ _HEADER_FACTS = {
     "name_count": "kernel_name_count",
     "gpu_time_ns": "kernel_time_ns",
     "other_percent": "other_category_percent",
+    "unresolved_symbol_count": "unresolved",
     "marker_count": "marker_count",
     "call_count": "host_call_count",
     "coverage": "coverage",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from wavescope.names.kernel_names import (
     LONGEST_SHORT,
     NameRules,
     _built_in_names,
+    kernel_key,
     meaning_of,
     short_name,
 )
@@ -93,6 +95,28 @@ def test_golden_name(expected: str, full: str) -> None:
 @pytest.mark.parametrize(("expected", "full"), GOLDEN_ROWS)
 def test_a_short_name_stays_as_it_is(expected: str, full: str) -> None:
     assert short_name(expected) == expected
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "_Z4axpyIfEvPfi",
+        "_Z4axpyIfEvPfi.kd",
+        "void axpy<float>(float*, int)",
+        "void axpy<float>(float*, int) [clone .kd]",
+        "void axpy<float>(float*, int) (.kd)",
+        "void axpy<float>(float*, int).kd",
+        "axpy<float>(float *,int)",
+    ],
+)
+def test_all_spellings_of_a_kernel_are_one(spelling: str) -> None:
+    assert kernel_key(spelling) == "axpy<float>(float*,int)"
+    assert short_name(spelling) == "axpy"
+
+
+@pytest.mark.parametrize("name", ["", ".kd", "(.kd)", "[clone .kd]"])
+def test_a_name_that_is_only_a_suffix_stays(name: str) -> None:
+    assert kernel_key(name) == name
 
 
 def test_operations_that_differ_keep_different_names() -> None:
@@ -176,8 +200,12 @@ def test_names_of_many_fused_operators_lose_their_middle_and_stay_apart() -> Non
 
     assert first.startswith("triton_poi (arange_cat_clone_cos_")
     assert first.endswith("_mul_pow #11)")
-    assert len(first) == len(second) == LONGEST_SHORT
+    assert len(first) == len(second)
+    assert LONGEST_SHORT - 16 < len(first) <= LONGEST_SHORT
     assert first != second
+    assert first.removeprefix("triton_poi (").split("…")[0].rstrip("_") in fused
+    assert first.split("…")[-1].removesuffix(" #11)").lstrip("_") in fused
+    assert {"", *re.split(r"…\w+…|_", first[12:-5])} <= {"", *fused.split("_")}
     assert short_name(first) == first
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from wavescope.analyze.ops.coverage import coverage
-from wavescope.analyze.ops.op_labels import categories
+from wavescope.analyze.ops.op_labels import categories, unresolved_symbols
 from wavescope.analyze.quick_findings import input_repaired
 from wavescope.analyze.summary.busy_time import GapOptions, gaps, utilization
 from wavescope.analyze.summary.copies import copies
@@ -39,6 +39,7 @@ def summarize(trace: Trace, options: SummaryOptions | None = None) -> Result:
         gaps(trace, options.gaps),
         copies(trace),
         *((host_calls(trace), launch_latency(trace)) if len(trace.calls) else ()),
+        unresolved_symbols(trace),
         coverage(trace),
     ]
     facts: dict[str, Value] = {
