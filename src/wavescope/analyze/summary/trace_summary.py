@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from wavescope.analyze.operators import OperatorOptions, operators_result
 from wavescope.analyze.ops.coverage import coverage
 from wavescope.analyze.ops.op_labels import categories
 from wavescope.analyze.quick_findings import input_repaired
 from wavescope.analyze.summary.busy_time import GapOptions, gaps, utilization
 from wavescope.analyze.summary.copies import copies
 from wavescope.analyze.summary.host_side import host_calls, launch_latency
-from wavescope.analyze.summary.kernels import KernelSummaryOptions, kernel_summary
+from wavescope.analyze.summary.kernels import KernelSummaryOptions, kernel_summary, listed_rows
 from wavescope.model.result import Result, Value
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import CategoryRules
@@ -24,10 +25,11 @@ class SummaryOptions:
 
     kernels: KernelSummaryOptions = field(default_factory=KernelSummaryOptions)
     gaps: GapOptions = field(default_factory=GapOptions)
+    operators: OperatorOptions = field(default_factory=OperatorOptions)
 
 
 def summarize(trace: Trace, options: SummaryOptions | None = None) -> Result:
-    """Kernels, categories, utilization, gaps, copies, host calls, coverage and findings."""
+    """Kernels, categories, operators, utilization, gaps, copies, host calls, coverage, findings."""
     options = options or SummaryOptions()
     trace.ops.load(*_OP_COLUMNS)
     rules = options.kernels.rules
@@ -35,6 +37,7 @@ def summarize(trace: Trace, options: SummaryOptions | None = None) -> Result:
     parts = [
         kernel_summary(trace, options.kernels),
         categories(trace, CategoryRules(rules) if rules is not None else None),
+        operators_result(trace, listed_rows(trace, options.kernels.ops), options.operators),
         utilization(trace),
         gaps(trace, options.gaps),
         copies(trace),
