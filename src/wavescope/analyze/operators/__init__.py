@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wavescope.analyze.operators.attribution import NOT_RECORDED
-    from wavescope.analyze.operators.call_inputs import RecordedInputs, recorded_inputs
-    from wavescope.analyze.operators.call_tree import launching_operators, parent_calls
+    from wavescope.analyze.operators.call_inputs import (
+        RecordedInputs,
+        call_arguments,
+        recorded_inputs,
+    )
+    from wavescope.analyze.operators.call_tree import (
+        launching_operators,
+        nearest_calls,
+        parent_calls,
+    )
     from wavescope.analyze.operators.operator_time import (
         OperatorOptions,
         OperatorPart,
@@ -27,7 +35,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "attribution": ("NOT_RECORDED",),
-    "call_tree": ("launching_operators", "parent_calls"),
+    "call_tree": ("launching_operators", "nearest_calls", "parent_calls"),
     "operator_time": ("OperatorOptions", "OperatorPart", "operators_result"),
     "outermost": (
         "NO_OPERATOR",
@@ -36,7 +44,7 @@ _NAMES = {
         "op_operators",
         "op_sequence",
     ),
-    "call_inputs": ("RecordedInputs", "recorded_inputs"),
+    "call_inputs": ("RecordedInputs", "call_arguments", "recorded_inputs"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -48,7 +56,9 @@ __all__ = [
     "OperatorOptions",
     "OperatorPart",
     "RecordedInputs",
+    "call_arguments",
     "launching_operators",
+    "nearest_calls",
     "op_operators",
     "op_sequence",
     "operators_result",

@@ -29,6 +29,17 @@ def launching_operators(trace: Trace) -> Rows:
     return trace.derived(_launching_operators)
 
 
+def nearest_calls(trace: Trace, rows: Rows, name: str) -> Rows:
+    """For each call (-1: none) the row of the innermost call of that name around it, -1 for none.
+
+    A call of that name is its own.
+    """
+    code = trace.strings.find(name)
+    if code < 0 or not len(trace.calls):
+        return np.full(len(rows), NO_CALL, np.int64)
+    return nearest_marked(parent_calls(trace), trace.calls["name"] == code, rows)
+
+
 def _parent_calls(trace: Trace) -> Rows:
     calls = trace.calls
     calls.load("start_ns", "end_ns", "process", "thread")

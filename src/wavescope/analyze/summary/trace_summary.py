@@ -12,6 +12,7 @@ from wavescope.analyze.summary.busy_time import GapOptions, gaps, utilization
 from wavescope.analyze.summary.copies import copies
 from wavescope.analyze.summary.host_side import host_calls, launch_latency
 from wavescope.analyze.summary.kernels import KernelSummaryOptions, kernel_summary, listed_rows
+from wavescope.model.op_kinds import OpClass
 from wavescope.model.result import Result, Value
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import CategoryRules
@@ -41,6 +42,7 @@ def summarize(trace: Trace, options: SummaryOptions | None = None) -> Result:
         utilization(trace),
         gaps(trace, options.gaps),
         copies(trace),
+        *_collectives(trace),
         *((host_calls(trace), launch_latency(trace)) if len(trace.calls) else ()),
         coverage(trace),
     ]
@@ -52,3 +54,12 @@ def summarize(trace: Trace, options: SummaryOptions | None = None) -> Result:
         "call_count": len(trace.calls),
     }
     return Result("Summary", facts=facts).with_parts(parts).with_findings(input_repaired(trace))
+
+
+def _collectives(trace: Trace) -> list[Result]:
+    """The collectives of a trace that has some; few have, and others need not import them."""
+    if not (trace.op_class == OpClass.COMMUNICATION).any():
+        return []
+    from wavescope.analyze.collectives import collectives_result  # noqa: PLC0415
+
+    return [collectives_result(trace)]
