@@ -11,6 +11,7 @@ import orjson
 
 from wavescope.analyze.collectives.bandwidth import (
     Message,
+    Operation,
     element_bytes_of,
     operation_of,
 )
@@ -57,7 +58,7 @@ def collective_uses(trace: Trace, op_rows: RowArray) -> list[CollectiveUse]:
         key = (orjson.dumps(told), name)
         if key not in known:
             kernel = from_kernel[name]
-            known[key] = _of_record(told, kernel) if told.get(_NAME) else kernel
+            known[key] = _of_record(told, kernel) if _text(told.get(_NAME)) else kernel
         uses.append(known[key])
     return uses
 

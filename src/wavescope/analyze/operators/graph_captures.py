@@ -91,8 +91,8 @@ def captured_launches(
     trace: Trace, launches: OpLaunches, captures: Sequence[Trace]
 ) -> list[LaunchSource]:
     """For ops of graph launches where they were captured; one source for each capture that fits."""
-    own = list(captures_in(trace))
-    others = [capture for other in captures for capture in captures_in(other)]
+    own = _marked_captures(trace)
+    others = [each for other in captures for each in _marked_captures(other) or _whole(other)]
     if not own and not others:
         return []
     known: dict[Hashable, list[tuple[Capture, Places]]] = {}
@@ -124,33 +124,36 @@ def _best(replay: Replay, captures: Sequence[Capture]) -> list[tuple[Capture, Pl
     return found if len(found) <= MOST_CAPTURES else []
 
 
-def captures_in(trace: Trace) -> list[Capture]:
-    """The captures that a trace shows; one for each thread when their begin is not recorded."""
-    return trace.derived(_captures_in)
-
-
-def _captures_in(trace: Trace) -> list[Capture]:
-    calls = trace.calls
-    if not len(calls):
-        return []
-    calls.load("start_ns", "end_ns", "name", "process", "thread", "id")
-    is_linked = np.zeros(len(calls), np.bool_)
-    is_linked[trace.derived(op_links).call_rows] = True
-    launches = _named(trace, _LAUNCH)
-    launches = launches[~is_linked[launches]]
-    lanes = call_lanes(calls)
+def _marked_captures(trace: Trace) -> list[Capture]:
+    """What was launched between the begin and the end of each capture."""
     begins, ends = _named(trace, _BEGIN), _named(trace, _END)
+    if not len(begins):
+        return []
+    calls, lanes = trace.calls, call_lanes(trace.calls)
     found: list[Capture] = []
-    for lane in np.unique(lanes[launches]).tolist():
-        mine = launches[lanes[launches] == lane]
-        mine = mine[np.argsort(calls["start_ns"][mine], kind="stable")]
+    for lane, rows in _unlinked_launches(trace):
         lane_begins = np.sort(calls["end_ns"][begins[lanes[begins] == lane]])
         lane_ends = np.sort(calls["start_ns"][ends[lanes[ends] == lane]])
-        if len(begins):
-            found += _between(trace, mine, lane_begins.tolist(), lane_ends.tolist())
-        else:
-            found.append(_capture(trace, mine))
+        found += _between(trace, rows, lane_begins.tolist(), lane_ends.tolist())
     return found
+
+
+def _whole(trace: Trace) -> list[Capture]:
+    """All launches that ran nothing, thread by thread: the trace began during a capture."""
+    return [_capture(trace, rows) for _, rows in _unlinked_launches(trace)]
+
+
+def _unlinked_launches(trace: Trace) -> Iterable[tuple[int, Numbers]]:
+    """For each thread its launches that ran nothing, in order of time."""
+    calls = trace.calls
+    launches = _named(trace, _LAUNCH)
+    is_linked = np.zeros(len(calls), np.bool_)
+    is_linked[trace.derived(op_links).call_rows] = True
+    launches = launches[~is_linked[launches]]
+    launches = launches[np.argsort(calls["start_ns"][launches], kind="stable")]
+    lanes = call_lanes(calls)[launches]
+    for lane in np.unique(lanes).tolist():
+        yield lane, launches[lanes == lane]
 
 
 def _between(
@@ -183,6 +186,8 @@ def _call_token(name: str, kernel: object) -> str:
 
 
 def _named(trace: Trace, pattern: re.Pattern[str]) -> Numbers:
+    if not len(trace.calls):
+        return np.empty(0, np.int64)
     codes = trace.calls.code_counts("name").codes.tolist()
     wanted = [code for code in codes if pattern.match(trace.strings[code])]
     return np.flatnonzero(np.isin(trace.calls["name"], wanted))
