@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         OpSequence,
         op_operators,
         op_sequence,
+        with_all_calls,
     )
 
 _NAMES = {
@@ -43,6 +44,7 @@ _NAMES = {
         "OpSequence",
         "op_operators",
         "op_sequence",
+        "with_all_calls",
     ),
     "call_inputs": ("RecordedInputs", "call_arguments", "recorded_inputs"),
 }
@@ -64,6 +66,7 @@ __all__ = [
     "operators_result",
     "parent_calls",
     "recorded_inputs",
+    "with_all_calls",
 ]
 
 
