@@ -89,7 +89,9 @@ def _launches(trace: Trace, captures: tuple[Trace, ...]) -> OpLaunches:
         return launches
     # Few traces replay graphs: what joins them is imported for these only.
     from wavescope.analyze.operators.graph_captures import captured_launches  # noqa: PLC0415
+    from wavescope.analyze.operators.graph_nodes import launches_of_nodes  # noqa: PLC0415
 
+    launches = launches.with_captured(launches_of_nodes(trace, launches, captures))
     return launches.with_captured(captured_launches(trace, launches, captures))
 
 
