@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays import Array
-from wavescope.arrays.coded_columns import distinct
+from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.model.trace import Trace, TraceTable
 
 Numbers = npt.NDArray[np.int64]
@@ -145,8 +145,8 @@ def _with_all_calls(part: Trace) -> Trace:
 
 def call_lanes(calls: TraceTable) -> Numbers:
     """A number for each process and thread."""
-    threads, thread_of_row = distinct(calls["thread"])
-    return calls["process"].astype(np.int64) * len(threads) + thread_of_row
+    numbers, _ = DistinctRows(2).number((calls["process"], calls["thread"]))
+    return numbers.astype(np.int64)
 
 
 def _operator_rows(trace: Trace) -> Numbers:
