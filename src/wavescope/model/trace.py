@@ -209,7 +209,7 @@ class Trace(Closing):
     @property
     def whole(self) -> Trace:
         """The trace that this is a part of, itself if it is none."""
-        return self._whole or self
+        return self if self._whole is None else self._whole
 
     @property
     def path(self) -> str:
