@@ -29,11 +29,14 @@ class Thresholds:
     idle_problem_percent: float = _limit(
         50, "% of the span", "gpu-idle", "from here on it is a problem, not a warning"
     )
+    few_ops: float = _limit(
+        30, "ops", "gpu-idle", "a GPU with fewer is mentioned only, without a gain"
+    )
     queued_latency_ns: float = _limit(
         20_000,
         "ns",
         "gpu-idle",
-        "a gap before an op launched in time: up to here launch latency, beyond a dependency",
+        "an idle GPU begins a launched op within this time; beyond it the op waits for something",
     )
     small_gap_ns: float = _limit(10_000, "ns", "small-gaps", "gaps shorter than this are small")
     small_gap_percent: float = _limit(10, "% of the span", "small-gaps", "least time in small gaps")
