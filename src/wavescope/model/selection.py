@@ -97,14 +97,13 @@ def select(trace: Trace, selection: Selection) -> Trace:
     return trace.with_tables((ops, calls, markers, trace.links.take(kept)), part_of)
 
 
-def _window_of(
-    trace: Trace, window: tuple[int, int], ranges: Intervals | None
-) -> Intervals | None:
+def _window_of(trace: Trace, window: tuple[int, int], ranges: Intervals | None) -> Intervals | None:
     """The times that a selection is about; None where it leaves none out."""
     low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     chosen = ranges
     if window != (low, high):
-        chosen = Intervals([window[0]], [window[1]]) if ranges is None else ranges.clip(*window)
+        times = Intervals.from_pairs([window[0]], [window[1]])
+        chosen = times if ranges is None else ranges.intersect(times)
     earlier = None if trace.part_of is None else trace.part_of.window
     if chosen is None or earlier is None:
         return earlier if chosen is None else chosen

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.idle import GapParts, gap_parts
+from wavescope.analyze.idle.gap_parts import GapParts, gap_parts
 from wavescope.analyze.ops.busy_timelines import busy_timelines
 from wavescope.analyze.ops.gaps import IdleGaps, gaps_before_selected, idle_gaps
 from wavescope.analyze.ops.gpu_timelines import GpuTimeline, gpu_timelines

@@ -6,8 +6,10 @@ import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.idle_words import causes, shares
-from wavescope.analyze.idle import GapParts, IdleSplit, IdleStory, idle_story
+from wavescope.analyze.idle.gap_parts import GapParts, IdleSplit
+from wavescope.analyze.idle.idle_story import IdleStory, idle_story
 from wavescope.analyze.ops.coverage import missing_ops_sentence
+from wavescope.analyze.ops.gaps import longest_of
 from wavescope.analyze.ops.utilization import GpuUtilization
 from wavescope.analyze.quick_findings import idle_finding, idle_share_percent
 from wavescope.model.result import (
@@ -130,9 +132,9 @@ def _startup_ns(context: FindingContext, story: IdleStory) -> int:
 
 def _longest_gap(context: FindingContext, story: IdleStory) -> str:
     lengths, after = story.parts.lengths_ns, story.parts.after
-    longest = np.argsort(~lengths, kind="stable")[:_SHOWN]
+    longest = longest_of(lengths, _SHOWN)
     trace = story.parts.trace
-    ids = ", ".join(str(context.id_of_op(trace, int(after[gap]))) for gap in longest.tolist())
+    ids = ", ".join(str(context.id_of_op(trace, int(after[gap]))) for gap in longest)
     name = context.name_of_op(trace, int(after[longest[0]]))
     return (
         f"the longest gap ({duration_text(int(lengths[longest[0]]))}) ended with {name}, ops {ids}"

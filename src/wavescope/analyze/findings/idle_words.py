@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.idle import IdlePart, IdleStory, LateStart
 from wavescope.analyze.idle.host_work import CallCover, HostWork
+from wavescope.analyze.idle.idle_story import IdlePart, IdleStory
+from wavescope.analyze.idle.late_starts import LateStart
 from wavescope.units import counted, duration_text
 
 _NEAR = 0.8
@@ -27,7 +28,7 @@ class Telling(NamedTuple):
 
 
 def causes(context: FindingContext, story: IdleStory) -> list[Telling]:
-    """The parts that explain most of the idle time: the largest, and one that is nearly as large."""
+    """What explains most of the idle time: its largest part, and one that is nearly as large."""
     first, second = story.ranked[:2]
     near = second.of(story.split) >= _NEAR * first.of(story.split) > 0
     return [told(context, story, part) for part in ((first, second) if near else (first,))]
@@ -167,8 +168,8 @@ def _launching(story: IdleStory, host: HostWork) -> Telling:
         return Telling(
             f"the host had waited for the GPU ({waiting}) and then launched the next ops late",
             "drained",
-            f"{100 * story.drained_ns / story.split.before_ns:.0f} % of the time before launches is "
-            f"in gaps that began while the host waited for the GPU; {gaps}{inside}",
+            f"{100 * story.drained_ns / story.split.before_ns:.0f} % of the time before launches "
+            f"is in gaps that began while the host waited for the GPU; {gaps}{inside}",
             "do not wait for results between launches (`.item()`, `.cpu()`, stream or device "
             "synchronize): launch the next step first",
         )
@@ -199,13 +200,13 @@ def _in_launch(context: FindingContext, story: IdleStory) -> Telling:
         return Telling(
             "first launches of kernels took that long: their code was loaded",
             "first_launch",
-            f"{counted(first.kernels, 'kernel')} spent {duration_text(first.total_ns)} in the first "
-            f"launch, {context.name_of_op(story.parts.trace, first.longest_op)} "
+            f"{counted(first.kernels, 'kernel')} spent {duration_text(first.total_ns)} in the "
+            f"first launch, {context.name_of_op(story.parts.trace, first.longest_op)} "
             f"{duration_text(first.longest_ns)}; the median launch takes "
             f"{duration_text(first.median_ns)}",
             "it happens once: run every kernel before recording (warm-up), and judge by later "
-            "steps; where start-up matters, load code ahead of time (HIP_ENABLE_DEFERRED_LOADING=0, "
-            "CUDA_MODULE_LOADING=EAGER)",
+            "steps; where start-up matters, load code ahead of time "
+            "(HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER)",
         )
     return Telling(
         "the launch calls themselves took that long",
@@ -267,6 +268,4 @@ def _after_launch(context: FindingContext, story: IdleStory) -> Telling:
             )
         if longest.host_wait:
             evidence += f"; the host waited in {longest.host_wait}"
-    return Telling(
-        _LATE_BECAUSE[reason], reason.name.lower(), evidence, _LATE_NEXT_STEP[reason]
-    )
+    return Telling(_LATE_BECAUSE[reason], reason.name.lower(), evidence, _LATE_NEXT_STEP[reason])

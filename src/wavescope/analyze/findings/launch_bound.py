@@ -6,8 +6,10 @@ from operator import add
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext, nearest_rank_median
+from wavescope.analyze.idle.first_launches import launch_calls
 from wavescope.analyze.quick_findings.evidence_sql import gaps_sql
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import code_counts, looked_up
@@ -16,6 +18,7 @@ from wavescope.model.result import Finding, Severity
 from wavescope.units import counted, duration_text
 
 ID = "launch-bound"
+Flags = npt.NDArray[np.bool_]
 _EXPLAINED = 0.8
 """A phase is not told when one nested in it has this share of its gaps."""
 
@@ -29,7 +32,7 @@ class _PhaseGaps(NamedTuple):
     gap_count: int
     gap_ns: int
     stall_ns: int
-    """Gaps before its ops that are too long to be the cost of a launch."""
+    """Gaps before its ops that are no cost of a launch: too long, or within a graph."""
 
     @property
     def whole_ns(self) -> int:
@@ -111,9 +114,12 @@ def _phase_gaps(context: FindingContext) -> list[_PhaseGaps]:
 def _gap_sums(context: FindingContext, path_of_op: Array, count: int) -> tuple[list[int], ...]:
     """For each path the gaps that launches may explain, their sum, and that of longer ones."""
     totals: tuple[list[int], ...] = tuple([0] * count for _ in range(3))
+    later_nodes = _later_nodes(context)
     for gaps in context.gaps:
         paths, lengths = path_of_op[gaps.after], gaps.lengths_ns
         told = lengths <= context.thresholds.launch_gap_ns
+        if later_nodes is not None:
+            told &= ~later_nodes[gaps.after]
         sums = (
             code_counts(paths[told], count).tolist(),
             group_sums(paths[told], lengths[told], count),
@@ -122,6 +128,21 @@ def _gap_sums(context: FindingContext, path_of_op: Array, count: int) -> tuple[l
         for total, own in zip(totals, sums, strict=True):
             total[:] = map(add, total, own)
     return totals
+
+
+def _later_nodes(context: FindingContext) -> Flags | None:
+    """Which ops follow another of the same launch: what is before them is the GPU's step from
+    node to node of a graph, no launch. None where no call launched several."""
+    links = context.links
+    if links is None:
+        return None
+    launches = context.trace.derived(launch_calls)
+    if int(launches.ops_of_call.max(initial=0)) < 2:
+        return None
+    later = np.zeros(len(context.trace.ops), bool)
+    starts = context.trace.ops["start_ns"][links.op_rows]
+    later[links.op_rows] = starts > launches.first_start_ns[links.call_rows]
+    return later
 
 
 def _ops_of(context: FindingContext, each: _PhaseGaps) -> _PhaseOps:
@@ -149,6 +170,8 @@ def _finding(context: FindingContext, each: _PhaseGaps, ops: _PhaseOps) -> Findi
     if not is_phase and phases.tree.paths:
         subject = f"Work {phases.outside_label.strip('()')}"
     mean_gap_ns = each.gap_ns / each.gap_count if each.gap_count else 0
+    step_ns = int(context.thresholds.back_to_back_ns)
+    left_ns = each.gap_ns - each.gap_count * step_ns
     return Finding(
         ID,
         Severity.WARNING,
@@ -161,8 +184,9 @@ def _finding(context: FindingContext, each: _PhaseGaps, ops: _PhaseOps) -> Findi
         "launch them as one graph (hipGraph, CUDA graph, torch.compile with reduce-overhead), or "
         "fuse them; a larger batch hides launches too",
         f"phase {name}" if is_phase else "trace",
-        gain_percent=each.gap_percent,
-        gain_basis="none of these gaps left",
+        gain_percent=100 * left_ns / each.whole_ns,
+        gain_basis=f"{duration_text(step_ns)} left of each of these gaps, as within a graph; the "
+        "same ops as long as now",
         sql=gaps_sql(
             ops.gpu,
             least_ns=int(context.thresholds.back_to_back_ns) - 1,

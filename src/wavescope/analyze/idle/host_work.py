@@ -94,7 +94,7 @@ def host_work(parts: GapParts, chosen: Flags | slice = slice(None)) -> HostWork:
     covered = before.between_ns(starts, ends, lanes)
     rows = np.flatnonzero(covered)
     names, of_row = np.unique(calls["name"][rows], return_inverse=True)
-    sums = np.bincount(of_row, covered[rows].astype(np.float64), len(names))
+    sums = np.bincount(of_row, covered[rows].astype(np.float64), len(names)).astype(np.float64)
     measured = [
         _measured(parts, before, covered, rows[of_row == place])
         for place in _worth_a_look(sums, total_ns)

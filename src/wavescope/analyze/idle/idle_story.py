@@ -93,9 +93,7 @@ def _longest_waits(parts: GapParts) -> str:
     return trace.strings[int(names[np.argmax(sums)])] if sums.max() > 0 else ""
 
 
-def _idle_before(
-    parts: GapParts, times: np.ndarray, idle_until: np.ndarray
-) -> np.ndarray:
+def _idle_before(parts: GapParts, times: np.ndarray, idle_until: np.ndarray) -> np.ndarray:
     """How long the GPU had idled in all until each moment."""
     begun = np.searchsorted(parts.starts, times, side="right")
     last = np.maximum(begun - 1, 0)

@@ -1,4 +1,4 @@
-"""Host calls as people name them: `scipy.ndimage.zoom` for a Python frame with its file and line."""
+"""Host calls as people name them: `scipy.ndimage.zoom` for a Python frame of a file and line."""
 
 from __future__ import annotations
 

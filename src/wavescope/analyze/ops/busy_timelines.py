@@ -24,10 +24,10 @@ def busy_timelines(trace: Trace) -> list[GpuTimeline]:
     """The timelines of the GPUs that ran any of the trace's ops, in order of GPU number."""
     if trace.part_of is None:
         return trace.derived(gpu_timelines)
-    return [_whole_gpu(trace, trace.part_of, own) for own in trace.derived(gpu_timelines)]
+    return [_whole_gpu(trace.part_of, own) for own in trace.derived(gpu_timelines)]
 
 
-def _whole_gpu(trace: Trace, part_of: Surroundings, own: GpuTimeline) -> GpuTimeline:
+def _whole_gpu(part_of: Surroundings, own: GpuTimeline) -> GpuTimeline:
     window = _window(own, part_of.window)
     if window.span is None:
         return own

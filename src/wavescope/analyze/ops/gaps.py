@@ -134,7 +134,7 @@ def largest_gaps(trace: Trace, timelines: Sequence[GpuTimeline], count: int) -> 
     for timeline in timelines:
         starts, ends = timeline.gaps
         lengths = elapsed_ns(starts, ends)
-        longest = _largest(lengths, count)
+        longest = longest_of(lengths, count)
         candidates += [
             (-int(lengths[index]), timeline.gpu, int(starts[index]), int(ends[index]))
             for index in longest
@@ -146,7 +146,7 @@ def largest_gaps(trace: Trace, timelines: Sequence[GpuTimeline], count: int) -> 
     ]
 
 
-def _largest(lengths: Lengths, count: int) -> list[int]:
+def longest_of(lengths: Lengths, count: int) -> list[int]:
     """Positions of the `count` largest, of equal ones the first."""
     if count <= 0 or not lengths.size:
         return []
@@ -227,34 +227,6 @@ class IdleGaps:
 
     def __len__(self) -> int:
         return len(self.after)
-
-
-class LongGaps(NamedTuple):
-    """Some gaps of one GPU."""
-
-    gpu: int
-    starts: Times
-    ends: Times
-    after: Array
-
-    @property
-    def lengths_ns(self) -> Times:
-        lengths: Times = self.ends - self.starts
-        return lengths
-
-
-def longest_gaps(trace: Trace, gaps: IdleGaps, count: int) -> LongGaps:
-    """The longest gaps, the longest of all first; of equal ones the earlier first."""
-    lengths = gaps.lengths_ns
-    candidates: npt.NDArray[np.intp] = np.arange(len(gaps))
-    if count < len(gaps):
-        # Sorted, for a partition of few different lengths takes many times as long.
-        candidates = np.flatnonzero(lengths >= np.sort(lengths)[-count])
-    chosen_lengths = lengths[candidates].astype(np.int64)
-    order = np.argsort(-chosen_lengths, kind="stable")[:count]
-    after = gaps.after[candidates[order]]
-    ends = trace.ops["start_ns"][after]
-    return LongGaps(gaps.gpu, ends - chosen_lengths[order], ends, after)
 
 
 def idle_gaps(trace: Trace, timelines: Sequence[GpuTimeline], least_ns: int) -> list[IdleGaps]:

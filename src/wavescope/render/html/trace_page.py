@@ -290,6 +290,7 @@ def _real(value: Value) -> float:
 
 _BUSY_GOOD_PERCENT = 80.0
 _BUSY_LOW_PERCENT = 50.0
+_ALWAYS_IN_USE_PERCENT = 95.0
 _LEAST_PERCENT = 0.5
 """Exposed work below this is no figure to begin with."""
 
@@ -298,11 +299,12 @@ def report_cards(report: TraceReport) -> list[Card]:
     """How long, how busy, how many, how much was hidden or idle, and how much was seen."""
     facts, summary = report.overview.facts, report.summary
     span_ns = _number(summary.facts.get("gpu_span_ns"))
-    busy = summary.facts.get("gpu_busy_percent")
+    busy = summary.facts.get("busy_percent")
     gpus = int(_number(summary.facts.get("gpu_count")))
     cards = [
         Card("GPU span", duration_text(span_ns), f"on {counted(gpus, 'GPU')}"),
         _busy_card(busy),
+        *_in_use_cards(summary.facts.get("gpus_in_use_percent")),
         Card(
             "Ops",
             count_text(int(_number(facts.get("op_count")))),
@@ -326,7 +328,14 @@ def _busy_card(busy: Value) -> Card:
     if not isinstance(busy, int | float):
         return Card("GPU busy", "-", "no ops")
     tone = "good" if busy >= _BUSY_GOOD_PERCENT else "warning" if busy < _BUSY_LOW_PERCENT else ""
-    return Card("GPU busy", f"{busy:.1f} %", "mean of the GPUs", tone)
+    return Card("GPU busy", f"{busy:.1f} %", "of the time from first to last op", tone)
+
+
+def _in_use_cards(in_use: Value) -> list[Card]:
+    """Where GPUs have ops at different times: how much of the whole time each has any."""
+    if not isinstance(in_use, int | float) or in_use >= _ALWAYS_IN_USE_PERCENT:
+        return []
+    return [Card("GPUs in use", f"{in_use:.1f} %", "first to last op of each, of the span of all")]
 
 
 def _exposed_cards(summary: Result) -> list[Card]:
