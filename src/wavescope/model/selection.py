@@ -93,7 +93,10 @@ def select(trace: Trace, selection: Selection) -> Trace:
         inside |= _host_mask(starts, window, None) & _matching(trace.markers, selection.marker)
     markers = trace.markers.take(inside & _process_mask(trace.markers, processes))
     kept = np.isin(trace.links["op"], ops["id"]) & np.isin(trace.links["call"], calls["id"])
-    part_of = Surroundings(trace.whole, _window_of(trace, window, ranges))
+    hides_ops = bool(selection.kernel) or processes is not None
+    if trace.part_of is not None:
+        hides_ops |= trace.part_of.hides_ops
+    part_of = Surroundings(trace.whole, _window_of(trace, window, ranges), hides_ops)
     return trace.with_tables((ops, calls, markers, trace.links.take(kept)), part_of)
 
 

@@ -189,6 +189,8 @@ class Surroundings:
     whole: Trace
     window: Intervals | None
     """None: no time is left out."""
+    hides_ops: bool
+    """Whether ops that ran on the same GPUs at these times are left out."""
 
 
 class Trace(Closing):

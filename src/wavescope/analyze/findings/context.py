@@ -24,6 +24,7 @@ from wavescope.arrays.coded_columns import DistinctRows, index_type
 from wavescope.arrays.groups import GroupStatistics, group_statistics
 from wavescope.arrays.intervals import sum_of_lengths_ns
 from wavescope.model.op_kinds import OpClass, OpKind
+from wavescope.model.result import Severity
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import short_name
 
@@ -57,6 +58,11 @@ class FindingContext:
         if self.trace.part_of is None:
             return idle_gaps(self.trace, self.timelines, least_ns)
         return gaps_before_selected(self.trace, least_ns)
+
+    @property
+    def hides_ops(self) -> bool:
+        """Whether a filter hides ops that ran between those of the trace."""
+        return self.trace.part_of is not None and self.trace.part_of.hides_ops
 
     @property
     def gap_parts(self) -> list[GapParts]:
@@ -126,6 +132,13 @@ class FindingContext:
     def duration_sum_ns(self) -> int:
         """The summed durations of all ops that do work."""
         return sum(timeline.duration_sum_ns for timeline in self.trace.derived(gpu_timelines))
+
+    def severity_of_work(self, work_ns: int) -> Severity:
+        """Work that is hardly any of the time is mentioned only: where a GPU idles, it matters
+        little how it works."""
+        span_ns = sum(gpu.time.span_ns for gpu in self.utilizations)
+        is_little = 100 * work_ns < self.thresholds.little_work_percent * span_ns
+        return Severity.INFO if is_little else Severity.WARNING
 
     def summed_ns(self, chosen: npt.NDArray[np.bool_]) -> int:
         """The summed durations of some ops."""

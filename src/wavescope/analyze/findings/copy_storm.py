@@ -64,7 +64,8 @@ def copy_storm(context: FindingContext) -> list[Finding]:
         calls = sum(each.calls for each in members)
         total_ns = sum(each.total_ns for each in members)
         if calls >= fewest and 100 * total_ns >= limits.storm_percent * whole_ns:
-            found.append(_finding(kind, members, 100 * total_ns / whole_ns if whole_ns else 0.0))
+            share = 100 * total_ns / whole_ns if whole_ns else 0.0
+            found.append(_finding(kind, members, share, context.severity_of_work(total_ns)))
     return found
 
 
@@ -85,7 +86,7 @@ def _small_copies(context: FindingContext) -> dict[_Kind, list[_Copies]]:
     return found
 
 
-def _finding(kind: _Kind, members: list[_Copies], share: float) -> Finding:
+def _finding(kind: _Kind, members: list[_Copies], share: float, severity: Severity) -> Finding:
     calls = sum(each.calls for each in members)
     total_ns = sum(each.total_ns for each in members)
     shown = ", ".join(
@@ -94,13 +95,13 @@ def _finding(kind: _Kind, members: list[_Copies], share: float) -> Finding:
     )
     return Finding(
         ID,
-        Severity.WARNING,
+        severity,
         f"{count_text(calls)} small {kind.value} take {share:.1f} % of GPU time",
         f"{duration_text(total_ns / calls)} each, together {duration_text(total_ns)}: {shown}",
         _ADVICE[kind],
         "trace",
         gain_percent=share,
-        gain_basis="none of these copies or fills left",
+        gain_basis="of the time of all ops, none of these copies or fills left",
         sql=evidence_sql.labelled_ops_sql([each.text for each in members[:_MOST_NAMES]]),
         numbers={
             "kind": kind.value,

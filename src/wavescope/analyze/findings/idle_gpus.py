@@ -41,7 +41,7 @@ def idle_gpus(context: FindingContext) -> list[Finding]:
 
 def _told(context: FindingContext, gpu: GpuUtilization, parts: GapParts) -> Finding:
     limits = context.thresholds
-    finding = idle_finding(gpu, limits)
+    finding = idle_finding(gpu, limits, is_part=context.trace.part_of is not None)
     if not parts.split.gap_count:
         return finding
     story = idle_story(parts, limits.queued_latency_ns)

@@ -53,7 +53,12 @@ class _PhaseOps(NamedTuple):
 
 
 def launch_bound(context: FindingContext) -> list[Finding]:
-    """A finding for each phase (without markers: for the whole trace) bound by launches."""
+    """A finding for each phase (without markers: for the whole trace) bound by launches.
+
+    None where a filter hides ops of the phases: their time lines are then not known.
+    """
+    if context.hides_ops:
+        return []
     phases = _phase_gaps(context)
     whole_ns = sum(each.whole_ns for each in phases if _is_outermost(context, each.path))
     ops_of = {

@@ -13,7 +13,7 @@ from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.arrays.coded_columns import code_counts, paired
 from wavescope.arrays.groups import grouped_rows
 from wavescope.model.op_kinds import OpKind
-from wavescope.model.result import Finding, Severity
+from wavescope.model.result import Finding
 from wavescope.names.kernel_names import short_name
 from wavescope.units import count_text, duration_text
 
@@ -67,7 +67,7 @@ def _finding(
     ]
     named = ", ".join(f"{short_name(texts[label])} ({counts[label]:,})" for label in most)
     named = f": {named}" if named else ""
-    pair = _most_frequent_pair(context, fusible)
+    pair = None if context.hides_ops else _most_frequent_pair(context, fusible)
     following = ""
     if pair is not None:
         following = (
@@ -77,7 +77,7 @@ def _finding(
     share = 100 * tiny_ns / kernel_ns
     return Finding(
         ID,
-        Severity.WARNING,
+        context.severity_of_work(tiny_ns),
         f"{100 * tiny_count / kernel_count:.0f} % of the kernels run for "
         f"{duration_text(limit_ns)} or less and take {share:.1f} % of kernel time",
         f"{count_text(tiny_count)} of {count_text(kernel_count)} kernels, "
@@ -86,7 +86,8 @@ def _finding(
         "remains as a graph: so short a kernel is mostly its fixed cost",
         "trace",
         gain_percent=share,
-        gain_basis="all of them fused into neighbours that then take no longer; gaps not counted",
+        gain_basis="of kernel time, all of them fused into neighbours that then take no longer; "
+        "gaps not counted",
         sql=evidence_sql.short_kernels_sql(limit_ns),
         numbers={
             "tiny_count": tiny_count,

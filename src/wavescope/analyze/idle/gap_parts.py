@@ -111,21 +111,13 @@ class GapParts:
     def split(self) -> IdleSplit:
         """All gaps added up."""
         lengths = self.lengths_ns
+        idle_ns = _total(lengths)
+        divided = [0, 0, 0, 0, idle_ns]
+        if self.linked.any():
+            parts = (self.before_ns, self.waiting_ns, self.in_launch_ns, self.after_launch_ns)
+            divided = [*map(_total, parts), _total(lengths[~self.linked])]
         return IdleSplit(
-            self.idle.gpu,
-            len(lengths),
-            int(lengths.max(initial=0)),
-            *(
-                _total(part)
-                for part in (
-                    lengths,
-                    self.before_ns,
-                    self.waiting_ns,
-                    self.in_launch_ns,
-                    self.after_launch_ns,
-                    lengths[~self.linked],
-                )
-            ),
+            self.idle.gpu, len(lengths), int(lengths.max(initial=0)), idle_ns, *divided
         )
 
 

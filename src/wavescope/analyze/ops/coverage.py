@@ -8,6 +8,7 @@ import numpy as np
 
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import DistinctRows
+from wavescope.model.columns import OPS
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace
@@ -107,6 +108,10 @@ def dispatch_numbers(trace: Trace) -> DispatchNumbers | None:
     Recorders count the dispatches of a process, or of a queue. Where numbers repeat, they are no
     count.
     """
+    first_rows = next(iter(trace.source.batches(OPS, ("sequence",))), None)
+    if first_rows is None or not first_rows["sequence"].any():
+        # Most formats have no numbers: that is seen without reading the whole column.
+        return None
     ops = trace.ops
     ops.load("sequence", "process", "gpu", "queue")
     kernels = np.flatnonzero((ops["sequence"] > 0) & (trace.op_kind == OpKind.KERNEL))

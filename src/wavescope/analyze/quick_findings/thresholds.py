@@ -78,6 +78,12 @@ class Thresholds:
     tiny_time_percent: float = _limit(
         10, "% of kernel time", "tiny-kernels", "least share of their time"
     )
+    little_work_percent: float = _limit(
+        2,
+        "% of the span",
+        "tiny-kernels",
+        "tiny kernels, and small copies too, that take less of the GPUs' time are mentioned only",
+    )
     straggler_percent: float = _limit(
         5, "%", "slow-gpu", "least excess over the median of the other GPUs"
     )

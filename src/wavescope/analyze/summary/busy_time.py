@@ -54,10 +54,11 @@ def utilization(trace: Trace, options: UtilizationOptions | None = None) -> Resu
         depths = [(gpu, *row) for gpu in gpus for row in enumerate(gpu.depth_ns)]
         tables.append(table_of("concurrency", "Ops running at once", _CONCURRENCY_COLUMNS, depths))
     working = sum(timeline.op_count for timeline in trace.derived(gpu_timelines))
-    facts = _facts(gpus, len(trace.ops) - working)
-    if trace.part_of is not None:
+    facts, is_part = _facts(gpus, len(trace.ops) - working), trace.part_of is not None
+    if is_part:
         facts["busy_and_idle_of"] = "the whole GPU, over the selected time"
-    return Result("GPU utilization", tables, [*gpu_idle(gpus), *exposed_communication(gpus)], facts)
+    found = [*gpu_idle(gpus, is_part=is_part), *exposed_communication(gpus)]
+    return Result("GPU utilization", tables, found, facts)
 
 
 def _facts(gpus: Sequence[GpuUtilization], barrier_count: int) -> dict[str, Value]:
@@ -66,7 +67,7 @@ def _facts(gpus: Sequence[GpuUtilization], barrier_count: int) -> dict[str, Valu
     trace_span_ns = max(g.time.end_ns for g in gpus) - min(g.time.start_ns for g in gpus)
     busy_ns = sum(gpu.time.busy_ns for gpu in gpus)
     own_span_ns = sum(gpu.time.span_ns for gpu in gpus)
-    return {
+    facts: dict[str, Value] = {
         "gpu_count": len(gpus),
         "queue_count": sum(len(gpu.queues) for gpu in gpus),
         "barrier_count": barrier_count,
@@ -74,8 +75,10 @@ def _facts(gpus: Sequence[GpuUtilization], barrier_count: int) -> dict[str, Valu
         "gpu_busy_ns": busy_ns,
         "gpu_busy_percent": percent_of(busy_ns, trace_span_ns * len(gpus)),
         "busy_percent": percent_of(busy_ns, own_span_ns),
-        "gpus_in_use_percent": percent_of(own_span_ns, trace_span_ns * len(gpus)),
     }
+    if len(gpus) > 1:
+        facts["gpus_in_use_percent"] = percent_of(own_span_ns, trace_span_ns * len(gpus))
+    return facts
 
 
 _GPU = ResultColumn("gpu", "GPU", meaning="GPU number in the trace")

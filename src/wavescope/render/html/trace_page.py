@@ -303,7 +303,7 @@ def report_cards(report: TraceReport) -> list[Card]:
     gpus = int(_number(summary.facts.get("gpu_count")))
     cards = [
         Card("GPU span", duration_text(span_ns), f"on {counted(gpus, 'GPU')}"),
-        _busy_card(busy),
+        _busy_card(busy, summary.facts.get("busy_and_idle_of")),
         *_in_use_cards(summary.facts.get("gpus_in_use_percent")),
         Card(
             "Ops",
@@ -324,11 +324,12 @@ def report_cards(report: TraceReport) -> list[Card]:
     return cards
 
 
-def _busy_card(busy: Value) -> Card:
+def _busy_card(busy: Value, of_what: Value) -> Card:
     if not isinstance(busy, int | float):
         return Card("GPU busy", "-", "no ops")
     tone = "good" if busy >= _BUSY_GOOD_PERCENT else "warning" if busy < _BUSY_LOW_PERCENT else ""
-    return Card("GPU busy", f"{busy:.1f} %", "of the time from first to last op", tone)
+    remark = of_what if isinstance(of_what, str) else "of the time from first to last op"
+    return Card("GPU busy", f"{busy:.1f} %", remark, tone)
 
 
 def _in_use_cards(in_use: Value) -> list[Card]:

@@ -34,6 +34,34 @@ def test_a_filter_of_kernels_keeps_the_whole_gpu_busy() -> None:
     assert not [each for each in findings(chosen) if each.id in ("gpu-idle", "launch-bound")]
 
 
+def test_an_idle_part_is_told_of_the_selected_time() -> None:
+    maker = a_trace().with_marker("decode", 0, 50_000)
+    for index in range(100):
+        maker.with_kernel("a", 1_000 * index, 1_000 * index + 100)
+    chosen = select(maker.build(), Selection(marker="decode"))
+    (told,) = (each for each in findings(chosen) if each.id == "gpu-idle")
+
+    assert told.title.startswith("GPU 0 was idle for 89.8 % of the selected time")
+    assert utilization(chosen).findings[0].title == "GPU 0 was idle for 89.8 % of the selected time"
+
+
+def test_what_follows_what_is_not_told_where_a_filter_hides_ops() -> None:
+    maker = a_trace()
+    for index in range(100):
+        for place, name in enumerate(("norm", "act", "mul")):
+            start = 9_000 * index + 3_000 * place
+            maker.with_kernel(name, start, start + 2_000)
+    whole = maker.build()
+    (of_whole,) = (each for each in findings(whole) if each.id == "tiny-kernels")
+    chosen = select(whole, Selection(kernel="norm|mul"))
+    (of_part,) = (each for each in findings(chosen) if each.id == "tiny-kernels")
+
+    assert of_whole.numbers["pair"] is not None
+    assert of_part.numbers["pair"] is None
+    assert "launch-bound" in [each.id for each in findings(whole)]
+    assert "launch-bound" not in [each.id for each in findings(chosen)]
+
+
 def test_a_whole_trace_says_nothing_of_a_selection() -> None:
     assert "busy_and_idle_of" not in utilization(gemms_and_copies().build()).facts
 
