@@ -78,9 +78,12 @@ class LaneCover:
         return covered
 
 
-def rows_by_lane(lanes: Lanes) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
+def rows_by_lane(lanes: Lanes) -> Iterator[tuple[int, npt.NDArray[np.intp] | slice]]:
     """Each lane with the places of its rows."""
     if not len(lanes):
+        return
+    if lanes.min() == lanes.max():
+        yield int(lanes[0]), slice(None)
         return
     order = np.argsort(lanes, kind="stable")
     numbers, firsts = np.unique(lanes[order], return_index=True)

@@ -24,7 +24,6 @@ from wavescope.arrays.coded_columns import DistinctRows, index_type
 from wavescope.arrays.groups import GroupStatistics, group_statistics
 from wavescope.arrays.intervals import sum_of_lengths_ns
 from wavescope.model.op_kinds import OpClass, OpKind
-from wavescope.model.result import Severity
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import short_name
 
@@ -133,12 +132,11 @@ class FindingContext:
         """The summed durations of all ops that do work."""
         return sum(timeline.duration_sum_ns for timeline in self.trace.derived(gpu_timelines))
 
-    def severity_of_work(self, work_ns: int) -> Severity:
-        """Work that is hardly any of the time is mentioned only: where a GPU idles, it matters
-        little how it works."""
+    def is_little_work(self, work_ns: int) -> bool:
+        """Whether work is hardly any of the time: where a GPU idles, it matters little how it
+        works."""
         span_ns = sum(gpu.time.span_ns for gpu in self.utilizations)
-        is_little = 100 * work_ns < self.thresholds.little_work_percent * span_ns
-        return Severity.INFO if is_little else Severity.WARNING
+        return 100 * work_ns < self.thresholds.little_work_percent * span_ns
 
     def summed_ns(self, chosen: npt.NDArray[np.bool_]) -> int:
         """The summed durations of some ops."""

@@ -63,9 +63,9 @@ def copy_storm(context: FindingContext) -> list[Finding]:
     for kind, members in _small_copies(context).items():
         calls = sum(each.calls for each in members)
         total_ns = sum(each.total_ns for each in members)
-        if calls >= fewest and 100 * total_ns >= limits.storm_percent * whole_ns:
-            share = 100 * total_ns / whole_ns if whole_ns else 0.0
-            found.append(_finding(kind, members, share, context.severity_of_work(total_ns)))
+        is_much = 100 * total_ns >= limits.storm_percent * whole_ns
+        if calls >= fewest and is_much and not context.is_little_work(total_ns):
+            found.append(_finding(kind, members, 100 * total_ns / whole_ns if whole_ns else 0.0))
     return found
 
 
@@ -86,7 +86,7 @@ def _small_copies(context: FindingContext) -> dict[_Kind, list[_Copies]]:
     return found
 
 
-def _finding(kind: _Kind, members: list[_Copies], share: float, severity: Severity) -> Finding:
+def _finding(kind: _Kind, members: list[_Copies], share: float) -> Finding:
     calls = sum(each.calls for each in members)
     total_ns = sum(each.total_ns for each in members)
     shown = ", ".join(
@@ -95,7 +95,7 @@ def _finding(kind: _Kind, members: list[_Copies], share: float, severity: Severi
     )
     return Finding(
         ID,
-        severity,
+        Severity.WARNING,
         f"{count_text(calls)} small {kind.value} take {share:.1f} % of GPU time",
         f"{duration_text(total_ns / calls)} each, together {duration_text(total_ns)}: {shown}",
         _ADVICE[kind],

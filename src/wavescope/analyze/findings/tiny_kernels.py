@@ -13,7 +13,7 @@ from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.arrays.coded_columns import code_counts, paired
 from wavescope.arrays.groups import grouped_rows
 from wavescope.model.op_kinds import OpKind
-from wavescope.model.result import Finding
+from wavescope.model.result import Finding, Severity
 from wavescope.names.kernel_names import short_name
 from wavescope.units import count_text, duration_text
 
@@ -77,7 +77,7 @@ def _finding(
     share = 100 * tiny_ns / kernel_ns
     return Finding(
         ID,
-        context.severity_of_work(tiny_ns),
+        Severity.INFO if context.is_little_work(tiny_ns) else Severity.WARNING,
         f"{100 * tiny_count / kernel_count:.0f} % of the kernels run for "
         f"{duration_text(limit_ns)} or less and take {share:.1f} % of kernel time",
         f"{count_text(tiny_count)} of {count_text(kernel_count)} kernels, "

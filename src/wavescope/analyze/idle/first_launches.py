@@ -10,6 +10,7 @@ import numpy.typing as npt
 from wavescope.analyze.idle.gap_parts import Flags, GapParts
 from wavescope.analyze.ops.op_links import op_links
 from wavescope.arrays import Array
+from wavescope.arrays.intervals import is_sorted
 from wavescope.model.trace import Trace
 
 _MUCH_LONGER = 10
@@ -58,8 +59,9 @@ def _first_rows(trace: Trace) -> npt.NDArray[np.int64]:
     names = trace.ops["name"]
     first = np.full(int(names.max(initial=-1)) + 1, -1, np.int64)
     # Written backwards, so that of several ops the earliest stays.
-    order = np.argsort(trace.ops["start_ns"], kind="stable")[::-1]
-    first[names[order]] = order
+    starts = trace.ops["start_ns"]
+    order = np.arange(len(names)) if is_sorted(starts) else np.argsort(starts, kind="stable")
+    first[names[order[::-1]]] = order[::-1]
     return first
 
 

@@ -91,13 +91,15 @@ def host_work(parts: GapParts, chosen: Flags | slice = slice(None)) -> HostWork:
     if not total_ns:
         return HostWork(0, (), None, 0)
     starts, ends, lanes = calls["start_ns"], calls["end_ns"], threads.lane_of_call
-    covered = before.between_ns(starts, ends, lanes)
-    rows = np.flatnonzero(covered)
-    names, of_row = np.unique(calls["name"][rows], return_inverse=True)
-    sums = np.bincount(of_row, covered[rows].astype(np.float64), len(names)).astype(np.float64)
+    near = (starts < parts.launch_starts[chosen].max()) & (ends > parts.starts[chosen].min())
+    rows = np.flatnonzero(near)
+    covered = before.between_ns(starts[rows], ends[rows], lanes[rows])
+    rows, covered = rows[covered > 0], covered[covered > 0]
+    codes = calls["name"][rows]
+    sums = np.bincount(codes, covered.astype(np.float64)).astype(np.float64)
     measured = [
-        _measured(parts, before, covered, rows[of_row == place])
-        for place in _worth_a_look(sums, total_ns)
+        _measured(parts, before, rows[codes == code], covered[codes == code])
+        for code in _worth_a_look(sums, total_ns)
     ]
     measured.sort(key=lambda call: (-call.typical_ns, -call.covered_ns))
     stack = tuple(call for call in measured if call.covered_ns >= _MOST * total_ns)
@@ -110,12 +112,12 @@ def host_work(parts: GapParts, chosen: Flags | slice = slice(None)) -> HostWork:
 def _worth_a_look(sums: npt.NDArray[np.float64], total_ns: int) -> list[int]:
     """The names that may cover most of the time, and the largest of the others."""
     many = np.flatnonzero(sums >= _MOST * total_ns).tolist()
-    few = np.flatnonzero(sums < _MOST * total_ns)
+    few = np.flatnonzero((sums > 0) & (sums < _MOST * total_ns))
     return many + ([int(few[np.argmax(sums[few])])] if len(few) else [])
 
 
 def _measured(
-    parts: GapParts, before: LaneCover, covered: npt.NDArray[np.uint64], rows: Rows
+    parts: GapParts, before: LaneCover, rows: Rows, covered: npt.NDArray[np.uint64]
 ) -> CallCover:
     """The calls in `rows`, which have one name and may be inside one another."""
     calls = parts.trace.calls
@@ -123,23 +125,23 @@ def _measured(
     starts, ends = calls["start_ns"][rows], calls["end_ns"][rows]
     together = LaneCover.of(starts, ends, lanes[rows])
     union_ns = before.total_ns - before.less(together).total_ns
-    weights = covered[rows].astype(np.float64)
+    weights = covered.astype(np.float64)
     return CallCover(
         parts.trace.strings[int(calls["name"][rows[0]])],
         union_ns,
         len(rows),
         float(np.average((ends - starts).astype(np.float64), weights=weights)),
-        int(covered[rows].sum()) > _NESTED * union_ns,
-        _is_first_call(parts, covered, rows, union_ns),
+        int(covered.sum()) > _NESTED * union_ns,
+        _is_first_call(parts, rows, covered, union_ns),
     )
 
 
 def _is_first_call(
-    parts: GapParts, covered: npt.NDArray[np.uint64], rows: Rows, union_ns: int
+    parts: GapParts, rows: Rows, covered: npt.NDArray[np.uint64], union_ns: int
 ) -> bool:
     calls = parts.trace.calls
-    longest = int(rows[np.argmax(covered[rows])])
-    if int(covered[longest]) < _ONE_CALL * union_ns:
+    longest = int(rows[np.argmax(covered)])
+    if int(covered.max()) < _ONE_CALL * union_ns:
         return False
     all_of_name = np.flatnonzero(calls["name"] == calls["name"][longest])
     starts = calls["start_ns"][all_of_name]

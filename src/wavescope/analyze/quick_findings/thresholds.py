@@ -82,7 +82,7 @@ class Thresholds:
         2,
         "% of the span",
         "tiny-kernels",
-        "tiny kernels, and small copies too, that take less of the GPUs' time are mentioned only",
+        "tiny kernels that take less of it are mentioned only, small copies are not told",
     )
     straggler_percent: float = _limit(
         5, "%", "slow-gpu", "least excess over the median of the other GPUs"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import TraceMaker, a_trace
+from tests.unit.analyze.findings import traces
 from wavescope.analyze.findings import findings, findings_result
 from wavescope.model.result import Finding, Severity
 
@@ -219,6 +220,24 @@ def test_numbers_that_count_each_queue_are_complete() -> None:
         )
 
     assert "low-coverage" not in [each.id for each in findings(maker.build())]
+
+
+@pytest.mark.parametrize(
+    ("pause_ns", "told"),
+    [(0, {"tiny-kernels": Severity.WARNING, "copy-storm": Severity.WARNING}),
+     (500 * US, {"tiny-kernels": Severity.INFO})],
+)  # fmt: skip
+def test_how_a_gpu_works_matters_little_where_it_idles(
+    pause_ns: int, told: dict[str, Severity]
+) -> None:
+    maker = a_trace()
+    for index in range(100):
+        start = index * (4 * US + pause_ns)
+        maker.with_kernel(traces.FILL, start, start + 2 * US)
+        maker.with_kernel("norm", start + 2 * US, start + 4 * US)
+    found = {each.id: each.severity for each in findings(maker.build())}
+
+    assert {key: found[key] for key in ("tiny-kernels", "copy-storm") if key in found} == told
 
 
 def test_collectives_and_copies_of_the_runtime_count_as_tiny_kernels() -> None:
