@@ -6,11 +6,14 @@ import enum
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from wavescope.analyze.idle.first_launches import FirstLaunches, first_launches
 from wavescope.analyze.idle.gap_parts import Flags, GapParts, IdleSplit, host_threads
 from wavescope.analyze.idle.host_work import HostWork, host_work
 from wavescope.analyze.idle.late_starts import LateStarts, late_starts
+from wavescope.arrays.intervals import Times
+from wavescope.arrays.lane_cover import Lengths
 
 
 class IdlePart(str, enum.Enum):
@@ -93,12 +96,13 @@ def _longest_waits(parts: GapParts) -> str:
     return trace.strings[int(names[np.argmax(sums)])] if sums.max() > 0 else ""
 
 
-def _idle_before(parts: GapParts, times: np.ndarray, idle_until: np.ndarray) -> np.ndarray:
+def _idle_before(parts: GapParts, times: Times, idle_until: Lengths) -> npt.NDArray[np.float64]:
     """How long the GPU had idled in all until each moment."""
     begun = np.searchsorted(parts.starts, times, side="right")
     last = np.maximum(begun - 1, 0)
     ahead = np.where(begun > 0, np.maximum(parts.ends[last] - times, 0), 0)
-    return idle_until[begun].astype(np.float64) - ahead
+    idled: npt.NDArray[np.float64] = idle_until[begun].astype(np.float64) - ahead
+    return idled
 
 
 def _began_waiting(parts: GapParts) -> Flags:

@@ -41,7 +41,7 @@ def report_page(report: TraceReport, trace: Trace, title: str) -> Page:
             "durations", "Kernel durations", durations_html(summary, report.durations), "Durations"
         ),
         Section("gpus", "GPUs and queues", tables_html(summary, ("gpus", "queues")), "GPUs"),
-        Section("gaps", "Idle gaps", gaps_html(summary, drawn.grid.origin_ns), "Gaps"),
+        Section("gaps", "Idle gaps", gaps_html(report, drawn.grid.origin_ns), "Gaps"),
         Section("copies", "Copies", tables_html(summary, ("copies", "largest_copies"))),
         Section("host", "Host calls and launch latency", tables_html(summary, _HOST), "Host"),
         Section("coverage", "Coverage", coverage_html(summary)),
@@ -194,8 +194,9 @@ def merged_bins(
     return edges, [sum(counts[place : place + together]) for place in starts]
 
 
-def gaps_html(summary: Result, origin_ns: int) -> Html:
-    """Idle time by length of gap, the tables, and the largest gaps' places on the timeline."""
+def gaps_html(report: TraceReport, origin_ns: int) -> Html:
+    """Idle time by length of gap and by what the host did, and the largest gaps' places."""
+    summary = report.summary
     if not summary.table("gaps").rows:
         return Html("")
     largest = _with_short_names(summary.table("largest_gaps"), ("before", "after"))
@@ -210,6 +211,7 @@ def gaps_html(summary: Result, origin_ns: int) -> Html:
     return element(
         "div",
         _gap_bars(summary.table("gap_histogram")),
+        table_html(report.idle) if report.idle.rows else None,
         table_html(summary.table("gaps")),
         table_html(largest, view) if largest.rows else None,
         class_="blocks",

@@ -6,7 +6,7 @@ from tests.builders import TraceMaker, a_trace
 from wavescope.analyze.page import report_of
 from wavescope.model.selection import Selection, select
 from wavescope.render.html.page import Card
-from wavescope.render.html.trace_page import report_cards
+from wavescope.render.html.trace_page import gaps_html, report_cards
 
 
 def cards(maker: TraceMaker, selection: Selection | None = None) -> dict[str, Card]:
@@ -35,6 +35,14 @@ def test_gpus_that_are_in_use_together_need_no_figure_for_it() -> None:
     maker = a_trace().with_kernel("a", 0, 10).with_kernel("a", 0, 10, gpu=1)
 
     assert "GPUs in use" not in cards(maker)
+
+
+def test_the_page_says_what_the_host_did_during_gaps() -> None:
+    trace = two_gpus_one_after_the_other().build()
+    page = str(gaps_html(report_of(trace), 0))
+
+    assert "Idle time by what the host did" in page
+    assert "Before launch" in page
 
 
 def test_a_filtered_page_says_of_what_busy_is() -> None:
