@@ -63,7 +63,7 @@ def _told(context: FindingContext, gpu: GpuUtilization, parts: GapParts) -> Find
             f"first launches, one-time calls) and not part of the gain"
         )
     told = told._replace(severity=_severity(context, gpu, story, startup_ns))
-    missing = missing_ops_sentence(context.trace.whole)
+    missing = missing_ops_sentence(context.trace.whole, limits.coverage_percent)
     if missing:
         evidence.insert(0, f"{missing}, so idle time is an upper bound and its causes may be wrong")
         told = _without_gain(told)

@@ -27,7 +27,7 @@ Rows = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 NO_CALL = -1
 
-_WAITS_FOR_GPU = re.compile(r"Synchronize|^(?:hip|cuda|cu)Memcpy(?!\w*Async)")
+_WAITS_FOR_GPU = re.compile(r"Synchronize|^(?:hip|cuda|cu)(?:Drv)?Memcpy(?!\w*Async)")
 _NAME_LIMIT = 256
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from wavescope.analyze.idle.first_launches import launch_calls
 from wavescope.analyze.idle.gap_parts import GapParts, Rows, host_threads
 from wavescope.analyze.ops.op_links import op_links
+from wavescope.arrays.intervals import Times
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
@@ -98,9 +100,10 @@ def _reasons(parts: GapParts, gaps: Rows) -> list[LateStart]:
     found = [LateStart.UNKNOWN] * len(gaps)
     for queue in np.unique(queues).tolist():
         ops = _ops_of_queue(trace, parts.idle.gpu, queue)
+        starts = trace.ops["start_ns"][ops]
         for place in np.flatnonzero(queues == queue).tolist():
             gap = int(gaps[place])
-            earlier = int(np.searchsorted(trace.ops["start_ns"][ops], parts.ends[gap])) - 1
+            earlier = int(np.searchsorted(starts, parts.ends[gap])) - 1
             previous = int(ops[earlier]) if earlier >= 0 else None
             if _follows_an_event(parts, gap, previous, events):
                 found[place] = LateStart.EVENT
@@ -116,18 +119,25 @@ def _ops_of_queue(trace: Trace, gpu: int, queue: int) -> Rows:
     return rows[np.argsort(ops["start_ns"][rows], kind="stable")]
 
 
-def _event_waits(trace: Trace) -> Rows:
+class _EventWaits(NamedTuple):
     """The calls that let a queue wait for an event, in order of time."""
+
+    rows: Rows
+    starts: Times
+
+
+def _event_waits(trace: Trace) -> _EventWaits:
     codes = [
         code
         for code in trace.calls.code_counts("name").codes.tolist()
         if _WAIT_EVENT.search(trace.strings[code][:256])
     ]
     rows = np.flatnonzero(np.isin(trace.calls["name"], codes))
-    return rows[np.argsort(trace.calls["start_ns"][rows], kind="stable")]
+    rows = rows[np.argsort(trace.calls["start_ns"][rows], kind="stable")]
+    return _EventWaits(rows, trace.calls["start_ns"][rows])
 
 
-def _follows_an_event(parts: GapParts, gap: int, previous: int | None, events: Rows) -> bool:
+def _follows_an_event(parts: GapParts, gap: int, previous: int | None, events: _EventWaits) -> bool:
     """Whether the thread told a queue to wait for an event since it launched the previous op."""
     trace = parts.trace
     calls, launches = trace.calls, trace.derived(_launch_of_op)
@@ -135,8 +145,8 @@ def _follows_an_event(parts: GapParts, gap: int, previous: int | None, events: R
     since = np.iinfo(np.int64).min
     if previous is not None and launches[previous] >= 0:
         since = int(calls["start_ns"][launches[previous]])
-    starts = calls["start_ns"][events]
-    between = events[(starts > since) & (starts < calls["start_ns"][call])]
+    first, stop = np.searchsorted(events.starts, (since, int(calls["start_ns"][call])))
+    between = events.rows[first:stop]
     between = between[lanes[between] == lanes[call]]
     named, own = calls["stream"][between], int(trace.ops["stream"][parts.after[gap]])
     return bool(np.any((named == UNKNOWN) | (own == UNKNOWN) | (named == own)))

@@ -11,12 +11,15 @@ _BUILT_IN = re.compile(
     r"^<built-in (?:function|method) (?P<function>\S+?)(?: of (?P<owner>.+?))?>$"
 )
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-_ONE_TIME = re.compile(
-    r"cudagraph_trees.*_record$|capture_begin|capture_end|capture_graph|Graph\w*Instantiate|"
-    r"(?:hip|cuda|cu|hiprtc|nvrtc)\w*(?:ModuleLoad|Compile)|autotune|_compile\b|compile_fx|"
-    r"codecache|Module Loading|Function Loading",
-    re.IGNORECASE,
+_ONE_TIME_CALL = re.compile(
+    r"^(?:hip|cuda|cu|hiprtc|nvrtc)\w*(?:GraphInstantiate|ModuleLoad|CompileProgram)|"
+    r"^(?:Runtime Triggered Module|Lazy Function) Loading$"
 )
+_ONE_TIME_FUNCTION = re.compile(
+    r"_?compile(?:_inner|_fx|_fx_inner)?|_compile_fx_inner|capture_begin|capture_end|capture_graph|"
+    r"autotune\w*"
+)
+_RECORDS_A_GRAPH = re.compile(r"cudagraph_trees\.py\(\d+\): _record$")
 _PARTS_OF_A_FOREIGN_PATH = 2
 """Of a path outside any folder of packages: its folders say where it is installed."""
 
@@ -43,7 +46,12 @@ def says_what(name: str) -> bool:
 
 def is_one_time(name: str) -> bool:
     """Whether a call of that name compiles, captures or loads what is used many times later."""
-    return _ONE_TIME.search(name[: 4 * _LONGEST]) is not None
+    bounded = name[: 4 * _LONGEST]
+    frame = _FRAME.match(bounded)
+    if frame is None:
+        return _ONE_TIME_CALL.search(bounded) is not None
+    is_known = _ONE_TIME_FUNCTION.fullmatch(frame["function"]) is not None
+    return is_known or _RECORDS_A_GRAPH.search(bounded) is not None
 
 
 def _module(path: str) -> str:

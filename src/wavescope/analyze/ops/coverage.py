@@ -14,8 +14,6 @@ from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Valu
 from wavescope.model.trace import Trace
 from wavescope.units import count_text
 
-_COMPLETE_PERCENT = 95
-"""A trace with fewer of its dispatches is not complete enough to call a GPU idle."""
 UNKNOWN_COVERAGE = "unknown: the trace does not say what was skipped"
 
 _COLUMNS = (
@@ -76,18 +74,18 @@ def _sentence(seen: int, timed: int, skipped: int, lost: int) -> str:
     return ", ".join(parts)
 
 
-def missing_ops_sentence(trace: Trace) -> str:
-    """That ops are missing from the trace, where it shows that; else nothing."""
+def missing_ops_sentence(trace: Trace, complete_percent: float) -> str:
+    """That more ops are missing than a complete trace lacks, where it shows that; else nothing."""
     told = trace.coverage
     if len(told):
         told.load("seen", "timed")
         seen, timed = (_known_sum(told[name]) for name in ("seen", "timed"))
-        if 100 * timed < _COMPLETE_PERCENT * seen:
+        if 100 * timed < complete_percent * seen:
             return f"only {100 * timed / seen:.1f} % of the dispatches are in the trace"
     if "selection" in trace.metadata:
         return f"the file holds only what was selected ({trace.metadata['selection'][:80]})"
     numbered = trace.derived(dispatch_numbers)
-    if numbered is not None and 100 * numbered.present < _COMPLETE_PERCENT * numbered.numbered:
+    if numbered is not None and 100 * numbered.present < complete_percent * numbered.numbered:
         return (
             f"{count_text(numbered.numbered - numbered.present)} of "
             f"{count_text(numbered.numbered)} dispatch numbers are missing from the trace"

@@ -136,6 +136,7 @@ def a_gap(call_start: int, call_end: int) -> TraceMaker:
         (a_gap(150, 160).with_call("hipStreamSynchronize", 90, 110), (40, 10, 10, 40, 0)),
         (a_gap(150, 160).with_call("hipMemcpyWithStream", 110, 120), (40, 10, 10, 40, 0)),
         (a_gap(150, 160).with_call("cuMemcpyDtoH_v2", 140, 170), (40, 10, 10, 40, 0)),
+        (a_gap(150, 160).with_call("hipDrvMemcpy3D", 140, 150), (40, 10, 10, 40, 0)),
         (a_gap(150, 160).with_call("hipMemcpyAsync", 90, 110), (50, 0, 10, 40, 0)),
         (a_gap(150, 160).with_call("hipDeviceSynchronize", 90, 110, thread=2), (50, 0, 10, 40, 0)),
         (a_trace().with_kernel("a", 0, 100).with_kernel("b", 200, 210), (0, 0, 0, 0, 100)),

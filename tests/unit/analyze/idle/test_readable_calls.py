@@ -47,6 +47,7 @@ def test_what_only_calls_others_does_not_say_what_is_done() -> None:
         "hipGraphInstantiate",
         "hiprtcCompileProgram",
         "triton/runtime/autotuner.py(200): autotune",
+        "torch/_dynamo/convert_frame.py(700): _compile",
         "Runtime Triggered Module Loading",
     ],
 )
@@ -55,7 +56,16 @@ def test_what_is_done_once(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["aten::mm", "hipLaunchKernel", "hipGraphLaunch", "app/model.py(3): record"]
+    "name",
+    [
+        "aten::mm",
+        "hipLaunchKernel",
+        "hipGraphLaunch",
+        "app/model.py(3): record",
+        "torch/_compile.py(32): inner",
+        "torch/_inductor/codecache.py(1131): __call__",
+        "torch/_inductor/compile_fx.py(900): run",
+    ],
 )
 def test_what_is_done_again_and_again(name: str) -> None:
     assert not is_one_time(name)
