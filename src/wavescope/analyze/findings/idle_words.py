@@ -219,6 +219,7 @@ def _in_launch(context: FindingContext, story: IdleStory) -> Telling:
 
 _LATE_BECAUSE = {
     LateStart.GRAPH_STEP: "the GPU stepped from one op to the next within graphs",
+    LateStart.QUEUE_STEP: "the GPU stepped from one queued op to the next",
     LateStart.DELIVERY: "launched ops took that long to begin",
     LateStart.EVENT: "the next op was launched in time and then waited (it seems for an event)",
     LateStart.FIRST_OF_QUEUE: "the next op was launched in time, but its queue began late",
@@ -226,6 +227,8 @@ _LATE_BECAUSE = {
 }
 _LATE_NEXT_STEP = {
     LateStart.GRAPH_STEP: "fewer and larger ops: fuse kernels, in graphs too",
+    LateStart.QUEUE_STEP: "the host is fast enough; fewer and larger ops (fused kernels) mean "
+    "fewer steps, and graphs make them shorter",
     LateStart.DELIVERY: "launch further ahead, so that ops wait in the queue and not on their way: "
     "graphs, larger ops, no waiting between them",
     LateStart.EVENT: "launching less does not help: find what records the event (another queue, "
@@ -245,7 +248,7 @@ def _after_launch(context: FindingContext, story: IdleStory) -> Telling:
         f"{duration_text(story.split.after_launch_ns)} of the gaps lie between the return of a "
         f"launch and the op"
     )
-    if reason not in (LateStart.GRAPH_STEP, LateStart.DELIVERY):
+    if reason not in (LateStart.GRAPH_STEP, LateStart.QUEUE_STEP, LateStart.DELIVERY):
         name = context.name_of_op(story.parts.trace, longest.row)
         evidence = (
             f"{name} (op {context.id_of_op(story.parts.trace, longest.row)}) was launched by "

@@ -6,7 +6,6 @@ from operator import add
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext, nearest_rank_median
 from wavescope.analyze.idle.first_launches import launch_calls
@@ -14,11 +13,11 @@ from wavescope.analyze.quick_findings.evidence_sql import gaps_sql
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import code_counts, looked_up
 from wavescope.arrays.groups import group_sums
+from wavescope.arrays.intervals import Times
 from wavescope.model.result import Finding, Severity
 from wavescope.units import counted, duration_text
 
 ID = "launch-bound"
-Flags = npt.NDArray[np.bool_]
 _EXPLAINED = 0.8
 """A phase is not told when one nested in it has this share of its gaps."""
 
@@ -32,7 +31,7 @@ class _PhaseGaps(NamedTuple):
     gap_count: int
     gap_ns: int
     stall_ns: int
-    """Gaps before its ops that are no cost of a launch: too long, or within a graph."""
+    """Gaps before its ops that are no cost of a launch: too long, or the GPU's own steps."""
 
     @property
     def whole_ns(self) -> int:
@@ -119,12 +118,13 @@ def _phase_gaps(context: FindingContext) -> list[_PhaseGaps]:
 def _gap_sums(context: FindingContext, path_of_op: Array, count: int) -> tuple[list[int], ...]:
     """For each path the gaps that launches may explain, their sum, and that of longer ones."""
     totals: tuple[list[int], ...] = tuple([0] * count for _ in range(3))
-    later_nodes = _later_nodes(context)
+    launched_until = _launched_until_ns(context)
     for gaps in context.gaps:
         paths, lengths = path_of_op[gaps.after], gaps.lengths_ns
         told = lengths <= context.thresholds.launch_gap_ns
-        if later_nodes is not None:
-            told &= ~later_nodes[gaps.after]
+        if launched_until is not None:
+            gap_starts = context.trace.ops["start_ns"][gaps.after] - lengths.astype(np.int64)
+            told &= launched_until[gaps.after] > gap_starts
         sums = (
             code_counts(paths[told], count).tolist(),
             group_sums(paths[told], lengths[told], count),
@@ -135,19 +135,22 @@ def _gap_sums(context: FindingContext, path_of_op: Array, count: int) -> tuple[l
     return totals
 
 
-def _later_nodes(context: FindingContext) -> Flags | None:
-    """Which ops follow another of the same launch: what is before them is the GPU's step from
-    node to node of a graph, no launch. None where no call launched several."""
-    links = context.links
+def _launched_until_ns(context: FindingContext) -> Times | None:
+    """For each op when its launch was over; None where no launches are recorded.
+
+    A gap that began after that is the GPU's step from op to op and no cost of a launch. So is one
+    before an op that follows another of the same launch, a node of a graph; an op without a
+    recorded launch may have cost one.
+    """
+    links, trace = context.links, context.trace
     if links is None:
         return None
-    launches = context.trace.derived(launch_calls)
-    if int(launches.ops_of_call.max(initial=0)) < 2:
-        return None
-    later = np.zeros(len(context.trace.ops), bool)
-    starts = context.trace.ops["start_ns"][links.op_rows]
-    later[links.op_rows] = starts > launches.first_start_ns[links.call_rows]
-    return later
+    always, never = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+    until = np.full(len(trace.ops), always, np.int64)
+    first_ns = trace.derived(launch_calls).first_start_ns[links.call_rows]
+    is_later = trace.ops["start_ns"][links.op_rows] > first_ns
+    until[links.op_rows] = np.where(is_later, never, trace.calls["end_ns"][links.call_rows])
+    return until
 
 
 def _ops_of(context: FindingContext, each: _PhaseGaps) -> _PhaseOps:

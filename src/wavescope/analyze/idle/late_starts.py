@@ -1,8 +1,8 @@
 """Ops that were launched and began much later though the GPU was idle: what they waited for.
 
 What an op waits for is seldom in a trace. What can be told: that it is a node of a graph, that it
-began as quickly as ops do, that its thread had told its queue to wait for an event, that it is the
-first op of its queue. The rest is unknown, and called so.
+was the next in its queue or began as quickly as ops do, that its thread had told its queue to wait
+for an event, that it is the first op of its queue. The rest is unknown, and called so.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class LateStart(enum.IntEnum):
     EVENT = 2
     FIRST_OF_QUEUE = 3
     UNKNOWN = 4
+    QUEUE_STEP = 5
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,10 @@ def late_starts(parts: GapParts, delivery_ns: float) -> LateStarts | None:
     calls = np.where(parts.linked, parts.calls, 0)
     starts = parts.trace.ops["start_ns"][parts.after]
     reasons[starts > launches.first_start_ns[calls]] = LateStart.GRAPH_STEP
-    late = np.flatnonzero((reasons == LateStart.DELIVERY) & (waited > delivery_ns) & parts.linked)
+    waited_in_queue = parts.trace.calls["end_ns"][calls] <= parts.starts
+    reasons[waited_in_queue & (reasons == LateStart.DELIVERY)] = LateStart.QUEUE_STEP
+    is_step = reasons == LateStart.GRAPH_STEP
+    late = np.flatnonzero(~is_step & (waited > delivery_ns) & parts.linked)
     reasons[late] = LateStart.UNKNOWN
     examined = late[np.argsort(waited[late])[::-1][:_MOST_EXAMINED]]
     for gap, reason in zip(examined.tolist(), _reasons(parts, examined), strict=True):

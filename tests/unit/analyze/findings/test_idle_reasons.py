@@ -156,6 +156,27 @@ def test_steps_between_nodes_of_a_graph_are_neither_launches_nor_launch_bound() 
     assert "launch-bound" not in found
 
 
+def test_steps_between_queued_ops_are_no_fault_of_the_host() -> None:
+    maker = a_trace()
+    for index in range(200):
+        start = MS + index * 6 * US
+        maker.with_kernel("k", start, start + 2 * US)
+        maker.with_call("hipLaunchKernel", index * US, index * US + 500)
+        maker.with_link(index + 1, index + 1)
+    finding = idle(maker)
+
+    assert cause(finding) == ("after_launch", "queue_step")
+    assert finding.numbers["after_queue_step_ns"] == 199 * 4 * US
+    assert "the host is fast enough" in finding.suggestion
+    assert "launch-bound" not in [each.id for each in findings(maker.build())]
+
+
+def test_ops_that_began_soon_after_their_launch_were_delivered() -> None:
+    finding = idle(steps(early_ns=15 * US, launch_ns=US, gap_ns=15 * US, busy_ns=10 * US))
+
+    assert cause(finding) == ("after_launch", "delivery")
+
+
 def test_two_parts_that_are_nearly_alike_are_both_told() -> None:
     maker = steps(early_ns=500 * US, launch_ns=490 * US)
     during_gaps(maker, "app/data.py(1): load", 0, 490 * US)
