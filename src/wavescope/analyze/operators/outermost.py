@@ -140,7 +140,7 @@ def with_all_calls(trace: Trace) -> Trace:
 
 
 def _with_all_calls(part: Trace) -> Trace:
-    return part.whole.with_tables((part.ops,))
+    return part.whole.with_tables((part.ops,), part.part_of)
 
 
 def call_lanes(calls: TraceTable) -> Numbers:
