@@ -18,8 +18,8 @@ from wavescope.analyze.phases.found import (
     FoundPhase,
     FoundPhases,
     found_phases,
-    may_be_language_model,
 )
+from wavescope.analyze.phases.language_model import Evidence, language_model_evidence
 from wavescope.analyze.phases.marked import OP_COLUMNS, MarkedPhases, marked_phases
 from wavescope.analyze.phases.name_signs import PhaseRules
 from wavescope.analyze.phases.paths import NO_PATH, Path, PathTree, PhaseScope
@@ -116,7 +116,8 @@ def phases_of(
     told = None if marked is None else _phases_told_apart(marked, lengths_ns)
     if marked is not None and told is not None:
         return _by_markers(marked, *told)
-    found = found_phases(trace, rules) if may_be_language_model(trace, rules) else None
+    evidence = language_model_evidence(trace, rules)
+    found = None if evidence is Evidence.NONE else found_phases(trace, rules, evidence)
     found_share = 0.0 if found is None else _share_told(found, lengths_ns)
     if found is not None and found_share >= LEAST_HELD:
         return _by_structure(found, marked)

@@ -23,9 +23,18 @@ from wavescope.analyze.steps.repetition import Positions
 from wavescope.analyze.steps.step_level import step_roles
 from wavescope.model.selection import compiled
 from wavescope.model.trace import Trace
+from wavescope.names.kernel_names import ATTENTION, meaning_of
 
-STEP_NAMES = r"(?i)^(profilerstep#\d+|(\w+[ ._:/-])?(step|iteration|iter)([ ._:#-]*\d+)?)$"
+ENGINE_STEP_NAMES = (
+    r"execute(_\d+)?_(context|new)_\d+.*|(step\[)?(DECODE|EXTEND|MIXED|IDLE|PREFILL)\b.*bs=\d+.*"
+)
+"""What serving engines write around each step."""
+STEP_NAMES = (
+    r"(?i)^(profilerstep#\d+|(\w+[ ._:/-])?(step|iteration|iter)([ ._:#-]*\d+)?|"
+    rf"{ENGINE_STEP_NAMES})$"
+)
 """Markers that are steps when nobody says which are."""
+_ENGINE_STEP = re.compile(f"(?i)^({ENGINE_STEP_NAMES})$")
 OUTSIDE = -1
 
 
@@ -161,13 +170,15 @@ def _step_of_range(trace: Trace, ranges: MarkerRanges, expression: re.Pattern[st
     if not step:
         return step
     names = ranges.names.tolist()
-    matches = {code: bool(expression.search(trace.strings[code])) for code in set(names)}
+    texts = {code: trace.strings[code] for code in set(names)}
+    matches = {code: bool(expression.search(text)) for code, text in texts.items()}
+    is_engine = {code: bool(_ENGINE_STEP.search(text)) for code, text in texts.items()}
     parents = ranges.nesting.parent.tolist()
     for row in np.argsort(ranges.nesting.depth, kind="stable").tolist():
-        if matches[names[row]]:
-            step[row] = row
-        elif parents[row] >= 0:
-            step[row] = step[parents[row]]
+        outer = step[parents[row]] if parents[row] >= 0 else OUTSIDE
+        # An engine may write two ranges around one step.
+        is_same = outer >= 0 and is_engine[names[row]] and is_engine[names[outer]]
+        step[row] = row if matches[names[row]] and not is_same else outer
     return step
 
 
@@ -239,12 +250,25 @@ def repeated_steps(trace: Trace) -> RepeatedSteps:
     trace.ops.load(*RepeatedSteps.COLUMNS)
     lanes = lanes_of(trace)
     roles = step_roles(lanes.texts, lanes.is_frequent)
+    attention = _attention_kernels(lanes)
     launches = tuple(_launches(trace, lane) for lane in lanes.main_lanes)
     steps = tuple(
-        lane_steps(lane, roles, launched)
+        lane_steps(lane, roles, launched, attention)
         for lane, launched in zip(lanes.main_lanes, launches, strict=True)
     )
     return RepeatedSteps(trace, lanes, steps, launches)
+
+
+def _attention_kernels(lanes: Lanes) -> Positions:
+    """For each label its own number if it is an attention kernel, else -1."""
+    is_attention = np.array(
+        [
+            bool(wanted) and meaning_of(text).category == ATTENTION
+            for text, wanted in zip(lanes.texts, lanes.is_frequent, strict=True)
+        ],
+        np.bool_,
+    )
+    return np.where(is_attention, np.arange(is_attention.size), OUTSIDE)
 
 
 def _launches(trace: Trace, lane: Lane) -> Positions:

@@ -1,0 +1,159 @@
+"""Whether a trace is of a program that serves a language model: without evidence nothing is prefill
+or decode, whatever its steps look like. docs/phases.md publishes the rule."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.ops.op_labels import op_labels
+from wavescope.analyze.phases.launches import launch_sizes, load_launch_sizes
+from wavescope.analyze.phases.name_signs import NamedPhase, PhaseRules, built_in_rules
+from wavescope.arrays.coded_columns import code_counts
+from wavescope.model.toml_files import packaged_toml
+from wavescope.model.trace import Trace
+from wavescope.names.kernel_names import LONGEST_MATCHED
+
+MOST_NAMES = 8_192
+MOST_CALL_NAMES = 65_536
+MOST_LAYERS = 160
+"""Launches of attention for each embedding: language models have no more layers."""
+EMBEDDED_SHARE_LOG2 = -6
+"""Tokens are embedded by launches not much smaller than the usual one; a diffusion model embeds
+its time step, a thousandth of that."""
+
+
+class Evidence(enum.IntEnum):
+    """How sure it is that a language model runs."""
+
+    NONE = 0
+    IF_DECODING = 1
+    """Kernels that language models have, and others too: only steps of decode settle it."""
+    SURE = 2
+
+
+class Sign(str, enum.Enum):
+    """What a name can show."""
+
+    SERVING = "serving"
+    GENERATING = "generating"
+    IMAGE = "image"
+    EMBEDDING = "embedding"
+    ROTARY = "rotary"
+    RMS_NORM = "rms norm"
+    CHOICE = "choice"
+    ATTENTION = "attention"
+
+
+_DECODER = frozenset({Sign.EMBEDDING, Sign.ROTARY, Sign.RMS_NORM, Sign.ATTENTION})
+_GENERATOR = frozenset({Sign.CHOICE, Sign.ATTENTION})
+
+
+@dataclass(frozen=True)
+class _SignPatterns:
+    """For each sign one expression, of kernels and of host calls."""
+
+    kernels: dict[Sign, re.Pattern[str]]
+    calls: dict[Sign, re.Pattern[str]]
+
+
+@functools.lru_cache(maxsize=1)
+def _patterns() -> _SignPatterns:
+    document = packaged_toml("analyze", "phases", "rules", "language_model.toml")
+    found: tuple[dict[Sign, list[str]], dict[Sign, list[str]]] = ({}, {})
+    for rule in document["sign"]:
+        found[rule.get("calls", False)].setdefault(Sign(rule["says"]), []).append(rule["match"])
+    kernels, calls = (
+        {sign: re.compile("|".join(parts)) for sign, parts in side.items()} for side in found
+    )
+    return _SignPatterns(kernels, calls)
+
+
+@functools.lru_cache(maxsize=4)
+def _named_phases(rules: PhaseRules) -> re.Pattern[str]:
+    """Kernels that a rule says to be of prefill or decode without any doubt."""
+    sure = [
+        rule.pattern
+        for rule in rules.rules
+        if rule.phase in {NamedPhase.PREFILL, NamedPhase.DECODE} and rule.weight >= 1
+    ]
+    parts = [
+        f"(?i:{pattern.pattern.removeprefix('(?i)')})"
+        if pattern.flags & re.IGNORECASE
+        else f"(?:{pattern.pattern})"
+        for pattern in sure
+    ]
+    return re.compile("|".join(parts) or r"(?!)")
+
+
+def language_model_evidence(trace: Trace, rules: PhaseRules | None = None) -> Evidence:
+    """How sure it is that `trace` is of a language model."""
+    names = _frequent_names(trace)
+    if any(_named_phases(rules or built_in_rules()).search(name) for name in names):
+        return Evidence.SURE
+    patterns = _patterns()
+    signs = _signs_of(names, patterns.kernels)
+    if Sign.SERVING in signs:
+        return Evidence.SURE
+    signs |= _signs_of(_call_names(trace), patterns.calls)
+    if Sign.IMAGE in signs:
+        return Evidence.NONE
+    if Sign.GENERATING in signs or (signs >= _DECODER and _embeds_tokens(trace)):
+        return Evidence.SURE
+    return Evidence.IF_DECODING if signs >= _GENERATOR else Evidence.NONE
+
+
+def _frequent_names(trace: Trace) -> list[str]:
+    """What ops are called; of very many the most frequent ones."""
+    labels = trace.derived(op_labels)
+    texts = [text[:LONGEST_MATCHED] for text in labels.texts]
+    if len(texts) <= MOST_NAMES:
+        return texts
+    counts = code_counts(labels.for_each_op(np.arange(len(texts), dtype=np.int32)), len(texts))
+    return [texts[label] for label in np.argsort(-counts, kind="stable")[:MOST_NAMES].tolist()]
+
+
+def _call_names(trace: Trace) -> list[str]:
+    if not len(trace.calls):
+        return []
+    codes = trace.calls.code_counts("name").codes[:MOST_CALL_NAMES]
+    return [trace.strings[code][:LONGEST_MATCHED] for code in codes.tolist()]
+
+
+def _signs_of(names: Iterable[str], patterns: dict[Sign, re.Pattern[str]]) -> set[Sign]:
+    """The signs that any of the names shows."""
+    wanted = dict(patterns)
+    found: set[Sign] = set()
+    for name in names:
+        for sign in [sign for sign, pattern in wanted.items() if pattern.search(name)]:
+            found.add(sign)
+            del wanted[sign]
+    return found
+
+
+def _embeds_tokens(trace: Trace) -> bool:
+    """Whether embeddings are as large as the work of layers, and as frequent as passes of a model."""
+    load_launch_sizes(trace, "name", "type")
+    labels, patterns = op_labels(trace), _patterns().kernels
+    embedding, attention = (
+        labels.for_each_op(np.array([bool(patterns[sign].search(text)) for text in labels.texts]))
+        for sign in (Sign.EMBEDDING, Sign.ATTENTION)
+    )
+    sizes = launch_sizes(trace, np.arange(len(trace.ops)))
+    embedded = _known(sizes[embedding])
+    if not embedded.size:
+        return False
+    is_large = float(embedded.max() - np.median(_known(sizes))) >= EMBEDDED_SHARE_LOG2
+    launches, passes = int(np.count_nonzero(attention)), int(np.count_nonzero(embedding))
+    return is_large and launches <= MOST_LAYERS * passes
+
+
+def _known(sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    known: npt.NDArray[np.float64] = sizes[~np.isnan(sizes)]
+    return known
