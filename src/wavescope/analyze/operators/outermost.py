@@ -15,14 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.operators.call_tree import call_lanes, operator_rows
 from wavescope.analyze.ops.op_links import op_links
+from wavescope.analyze.ops.op_sequence import OpSequence
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import distinct
 from wavescope.model.trace import Trace, TraceTable
 
 Numbers = npt.NDArray[np.int64]
 
-OPERATOR_CATEGORY = "cpu_op"
 NOT_RECORDED = "(launch not recorded)"
 NO_OPERATOR = "(outside any operator)"
 _UNKNOWN = -1
@@ -43,33 +44,6 @@ class OpOperators:
     inferred_count: int
 
 
-@dataclass(frozen=True)
-class OpSequence:
-    """The label of each op, and of the ops that ran before and after it on its queue (-1: none)."""
-
-    label: Numbers
-    before: Numbers
-    after: Numbers
-    label_count: int
-
-    def triples(self) -> Numbers:
-        """One number for each op that tells its label and both its neighbours'."""
-        base = self.label_count + 1
-        return ((self.before + 1) * base + self.label + 1) * base + self.after + 1
-
-
-def op_sequence(ops: TraceTable, label: Array, label_count: int) -> OpSequence:
-    """The neighbours of each op in order of time on the same GPU and queue."""
-    order = np.lexsort((ops["start_ns"], ops["queue"], ops["gpu"]))
-    gpus, queues = ops["gpu"][order], ops["queue"][order]
-    follows = (gpus[1:] == gpus[:-1]) & (queues[1:] == queues[:-1])
-    labels = label[order].astype(np.int64)
-    before, after = np.full((2, len(order)), _UNKNOWN, np.int64)
-    before[order[1:]] = np.where(follows, labels[:-1], _UNKNOWN)
-    after[order[:-1]] = np.where(follows, labels[1:], _UNKNOWN)
-    return OpSequence(label.astype(np.int64), before, after, label_count)
-
-
 def op_operators(
     trace: Trace, sequence: Callable[[], OpSequence], rows: Array | None
 ) -> OpOperators | None:
@@ -80,7 +54,7 @@ def op_operators(
     outer = _outermost_operators(trace)
     if outer is None:
         return None
-    links = op_links(trace)
+    links = trace.derived(op_links)
     calls = trace.calls
     found = outer.at(calls, links.call_rows)
     names = [trace.strings[code] for code in outer.codes] + [NO_OPERATOR, NOT_RECORDED]
@@ -110,7 +84,7 @@ class _OuterCalls:
 
     def at(self, calls: TraceTable, rows: Numbers) -> Numbers:
         """The number of the operator around each call, -1 where there is none."""
-        lanes = _lanes(calls)[rows]
+        lanes = call_lanes(calls)[rows]
         times = calls["start_ns"][rows]
         found = np.full(len(rows), _UNKNOWN, np.int64)
         for lane in np.unique(lanes).tolist():
@@ -129,22 +103,16 @@ def _outermost_operators(trace: Trace) -> _OuterCalls | None:
     calls.load("start_ns", "end_ns", "name", "category", "process", "thread", "id")
     if not len(calls):
         return None
-    categories = [
-        code
-        for code in calls.code_counts("category").codes.tolist()
-        if trace.strings[code] == OPERATOR_CATEGORY
-    ]
     wrappers = [
         code
         for code in calls.code_counts("name").codes.tolist()
         if _WRAPPER.match(trace.strings[code])
     ]
-    rows = np.flatnonzero(
-        np.isin(calls["category"], categories) & ~np.isin(calls["name"], wrappers)
-    )
+    rows = operator_rows(trace)
+    rows = rows[~np.isin(calls["name"][rows], wrappers)]
     if not len(rows):
         return None
-    lanes = _lanes(calls)[rows]
+    lanes = call_lanes(calls)[rows]
     starts, ends = calls["start_ns"][rows], calls["end_ns"][rows]
     order = np.lexsort((~ends, starts, lanes))
     lanes, starts, ends, rows = lanes[order], starts[order], ends[order], rows[order]
@@ -161,12 +129,6 @@ def _ends_before(lanes: Numbers, ends: Numbers) -> Numbers:
         latest[first] = np.iinfo(np.int64).min
         latest[first + 1 : stop] = np.maximum.accumulate(ends[first : stop - 1])
     return latest
-
-
-def _lanes(calls: TraceTable) -> Numbers:
-    """A number for each process and thread."""
-    threads, thread_of_row = distinct(calls["thread"])
-    return calls["process"].astype(np.int64) * len(threads) + thread_of_row
 
 
 def _inferred(of_op: Numbers, keys: Numbers, unknown: int) -> Numbers:
