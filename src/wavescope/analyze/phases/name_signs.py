@@ -144,6 +144,7 @@ _LANGUAGE_MODEL = re.compile(
     r"(?i)(?:layer|rms)_?norm|softmax|rotary|rope|kv_?cache|embedding|index_?select"
 )
 
+ROW_LOOKUP = "vectorized_gather_kernel"
 _NOTHING = NameSays(NamedPhase.NOTHING, 0.0, None)
 
 
@@ -158,7 +159,7 @@ class LabelSigns:
     """Its tile is made for few tokens at a time."""
     many_tokens: Flags
     row_per_group: Flags
-    """Normalization: one workgroup for each token."""
+    """Normalization, or PyTorch's lookup of embeddings: one workgroup for each token."""
     attention: Flags
     language_model: Flags
     """Kernels that language models have and few others."""
@@ -188,7 +189,8 @@ def label_signs(
         decode=decode,
         few_tokens=np.array([_is_for_few(s, rules) for s in said], np.bool_),
         many_tokens=np.array([_is_for_many(s, rules) for s in said], np.bool_),
-        row_per_group=_are(categories, kernel_meaning.NORMALIZATION),
+        row_per_group=_are(categories, kernel_meaning.NORMALIZATION)
+        | np.array([ROW_LOOKUP in text for text in texts], np.bool_),
         attention=attention,
         language_model=attention | np.array(by_name, np.bool_) | (prefill > 0) | (decode > 0),
         communication=_are(categories, kernel_meaning.COMMUNICATION)

@@ -157,9 +157,16 @@ def _cuts(
     least_period = FEWEST_OPS if depth else 2
     level = step_level(index, least_period)
     if level is None:
-        return place.first + named_passes(index)
+        return place.first + _named_firsts(index)
     firsts = _without_small_parts(_step_firsts(index, level), level.period)
     return place.first + _with_inner_cuts(index, level, firsts, depth)
+
+
+def _named_firsts(index: LaneIndex) -> Positions:
+    """Where passes begin by name, if there are several."""
+    cuts = named_passes(index)
+    firsts = np.unique(np.concatenate(([0], cuts, [len(index.lane)])))
+    return _without_small_parts(firsts, int(np.median(np.diff(firsts)))) if cuts.size else cuts
 
 
 def _step_firsts(index: LaneIndex, level: StepLevel) -> Positions:

@@ -116,7 +116,10 @@ class StepLevel:
     where: Positions
     """One op of each step, whether or not the step is like the others."""
     has_role: bool
+    """Whether a kernel that begins or ends steps runs once in it."""
     signs: int
+    ends: bool = False
+    """Whether that kernel ends steps: one that begins them may begin prompts alone."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ def step_level(index: LaneIndex, least_period: int) -> StepLevel | None:
     """The repetition that is a step, None when no step repeats."""
     found = repetitions(index.positions, index.sums)
     levels = _largest([_level(index, r) for r in found[: 4 * _MOST_CANDIDATES]], least_period)
-    if not any(level.has_role for level in levels) and (by_name := _level_by_name(index)):
+    if not any(level.ends for level in levels) and (by_name := _level_by_name(index)):
         return by_name
     if levels and not any(level.has_role for level in levels):
         inner = max(levels, key=lambda level: (level.covered_ops, -level.period))
@@ -175,7 +178,7 @@ def _level(index: LaneIndex, repetition: Repetition) -> StepLevel:
     signature = np.uint64(repetition.signature)
     signs = 2 * ends + begins + _signs_of_time(index, signature, repetition.period, where)
     return StepLevel(
-        signature, repetition.period, repetition.covered_ops, where, ends or begins, signs
+        signature, repetition.period, repetition.covered_ops, where, ends or begins, signs, ends
     )
 
 
@@ -194,7 +197,7 @@ def _level_by_name(index: LaneIndex) -> StepLevel | None:
             contents = index.sums[where[1:]] - index.sums[where[:-1]]
             length = int(lengths[usual])
             return StepLevel(
-                contents[usual], length, len(index.lane), where, has_role=True, signs=2
+                contents[usual], length, len(index.lane), where, has_role=True, signs=2, ends=True
             )
     return None
 
