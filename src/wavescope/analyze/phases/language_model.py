@@ -15,6 +15,7 @@ import numpy.typing as npt
 from wavescope.analyze.ops.op_labels import op_labels
 from wavescope.analyze.phases.launches import launch_sizes, load_launch_sizes
 from wavescope.analyze.phases.name_signs import NamedPhase, PhaseRules, built_in_rules
+from wavescope.analyze.phases.recorded_model import is_causal_language_model
 from wavescope.arrays.coded_columns import code_counts
 from wavescope.model.toml_files import packaged_toml
 from wavescope.model.trace import Trace
@@ -105,6 +106,8 @@ def language_model_evidence(trace: Trace, rules: PhaseRules | None = None) -> Ev
     if Sign.IMAGE in signs:
         return Evidence.NONE
     if Sign.GENERATING in signs or (signs >= _DECODER and _embeds_tokens(trace)):
+        return Evidence.SURE
+    if Sign.EMBEDDING in signs and is_causal_language_model(trace):
         return Evidence.SURE
     return Evidence.IF_DECODING if signs >= _GENERATOR else Evidence.NONE
 
