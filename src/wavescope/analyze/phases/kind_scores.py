@@ -294,11 +294,18 @@ def _graph_sign(ops: KindOps, scale: Reals) -> Reals:
 
 
 def _tokens_sign(ops: KindOps, signs: LabelSigns) -> Reals:
-    """How many rows normalizations work on.
+    """How many rows normalizations work on, or lookups of embeddings where there are none.
 
     The upper quartile counts: of a prompt, engines normalize its last token alone before the head.
     """
-    usable = signs.row_per_group[ops.labels] & ~np.isnan(ops.groups)
+    normalized = _rows_sign(ops, signs.row_per_group[ops.labels])
+    # A lookup of few rows may be that of the last tokens of prompts.
+    looked_up = np.maximum(_rows_sign(ops, signs.row_lookup[ops.labels]), 0.0)
+    return np.where(normalized != 0, normalized, looked_up)
+
+
+def _rows_sign(ops: KindOps, chosen: npt.NDArray[np.bool_]) -> Reals:
+    usable = chosen & ~np.isnan(ops.groups)
     rows = _quantiles(ops.groups[usable], ops.kind_of_op[usable], len(ops), 0.75)
     sign: Reals = np.where(ops.summed(usable) > 0, np.clip((rows - LOG2_TOKENS) / 2, -1, 1), 0.0)
     return sign

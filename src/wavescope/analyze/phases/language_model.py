@@ -105,7 +105,9 @@ def language_model_evidence(trace: Trace, rules: PhaseRules | None = None) -> Ev
     signs |= _signs_of(_call_names(trace), patterns.calls)
     if Sign.IMAGE in signs:
         return Evidence.NONE
-    if Sign.GENERATING in signs or (signs >= _DECODER and _embeds_tokens(trace)):
+    if Sign.GENERATING in signs:
+        return Evidence.SURE
+    if signs >= _DECODER and (Sign.CHOICE in signs or _embeds_tokens(trace)):
         return Evidence.SURE
     if Sign.EMBEDDING in signs and is_causal_language_model(trace):
         return Evidence.SURE

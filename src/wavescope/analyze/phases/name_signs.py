@@ -159,7 +159,9 @@ class LabelSigns:
     """Its tile is made for few tokens at a time."""
     many_tokens: Flags
     row_per_group: Flags
-    """Normalization, or PyTorch's lookup of embeddings: one workgroup for each token."""
+    """Normalization: one workgroup for each token."""
+    row_lookup: Flags
+    """PyTorch's lookup of rows: one workgroup for each."""
     attention: Flags
     language_model: Flags
     """Kernels that language models have and few others."""
@@ -189,8 +191,8 @@ def label_signs(
         decode=decode,
         few_tokens=np.array([_is_for_few(s, rules) for s in said], np.bool_),
         many_tokens=np.array([_is_for_many(s, rules) for s in said], np.bool_),
-        row_per_group=_are(categories, kernel_meaning.NORMALIZATION)
-        | np.array([ROW_LOOKUP in text for text in texts], np.bool_),
+        row_per_group=_are(categories, kernel_meaning.NORMALIZATION),
+        row_lookup=np.array([ROW_LOOKUP in text for text in texts], np.bool_),
         attention=attention,
         language_model=attention | np.array(by_name, np.bool_) | (prefill > 0) | (decode > 0),
         communication=_are(categories, kernel_meaning.COMMUNICATION)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.steps.lanes import FEWEST_OPS, Lane
-from wavescope.analyze.steps.passes import named_passes, without_drafts
+from wavescope.analyze.steps.passes import named_passes, passes_by_beginning, without_drafts
 from wavescope.analyze.steps.repetition import (
     LabelPositions,
     Positions,
@@ -40,6 +40,8 @@ ALIKE_COUNTS = 0.7
 """A kernel that begins steps does so if it runs this often at least for each step, or once."""
 TOO_LONG = 1.5
 """A step of so many periods' ops lacks a cut, if a kernel within it begins a step."""
+SEVERAL_PASSES = 1.5
+"""Where passes begin by name so many times as often as something repeats, that holds several."""
 LONG_STRETCH = 2.5
 """A step with this many periods' ops is looked at again by itself."""
 _DEEPEST = 4
@@ -157,14 +159,16 @@ def _cuts(
     least_period = FEWEST_OPS if depth else 2
     level = step_level(index, least_period)
     if level is None:
-        return place.first + _named_firsts(index)
+        return place.first + _named_firsts(index, named_passes(index))
+    begun = passes_by_beginning(index)
+    if begun.size >= SEVERAL_PASSES * level.where.size:
+        return place.first + _named_firsts(index, begun)
     firsts = _without_small_parts(_step_firsts(index, level), level.period)
     return place.first + _with_inner_cuts(index, level, firsts, depth)
 
 
-def _named_firsts(index: LaneIndex) -> Positions:
-    """Where passes begin by name, if there are several."""
-    cuts = named_passes(index)
+def _named_firsts(index: LaneIndex, cuts: Positions) -> Positions:
+    """Where steps begin, given where passes begin by name, if there are several."""
     firsts = np.unique(np.concatenate(([0], cuts, [len(index.lane)])))
     return _without_small_parts(firsts, int(np.median(np.diff(firsts)))) if cuts.size else cuts
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.steps.lanes import FEWEST_OPS
-from wavescope.analyze.steps.repetition import Positions
-from wavescope.analyze.steps.step_level import ALIKE_LENGTHS, LaneIndex, StepRole
+from wavescope.analyze.steps.repetition import FEWEST_REPEATS, Positions
+from wavescope.analyze.steps.step_level import LaneIndex, StepRole
 
+ALIKE_PASSES = 1.25
+"""Passes of one model hold about as many ops: prompts and single tokens go through its layers."""
 DRAFT_LAYERS = 0.5
 """A draft has at most so many of the layers of the model that verifies it."""
 FEWEST_DRAFTS = 3
@@ -21,10 +23,13 @@ VERIFIED_SHARE = 0.75
 
 
 def named_passes(index: LaneIndex) -> Positions:
-    """Where passes begin, for steps of which no two in a row hold the same."""
-    if (index.roles == StepRole.END).any():
-        return _passes_by_end(index)
-    return _passes_by_beginning(index)
+    """Where passes begin, for steps of which no two in a row hold the same.
+
+    Kernels that begin passes count where they show more of them than those that end passes: not
+    every prompt's pass chooses a token.
+    """
+    by_end, by_beginning = _passes_by_end(index), passes_by_beginning(index)
+    return by_beginning if by_beginning.size > by_end.size else by_end
 
 
 def _passes_by_end(index: LaneIndex) -> Positions:
@@ -38,21 +43,40 @@ def _passes_by_end(index: LaneIndex) -> Positions:
     return where + 1 if far_apart else np.empty(0, np.int64)
 
 
-def _passes_by_beginning(index: LaneIndex) -> Positions:
-    """Before each kernel that begins steps, if the stretches from each to the next, or to the end,
-    are about as long."""
+def passes_by_beginning(index: LaneIndex) -> Positions:
+    """Near each kernel that begins passes, at the largest gap, if passes are about as long.
+
+    Such a lookup may also end a pass, of its last tokens: of two or three the lane must be whole
+    passes, what precedes the first and what follows the last together being one.
+    """
+    nothing = np.empty(0, np.int64)
+    where = _lookups(index)
+    if where.size < 2:  # noqa: PLR2004
+        return nothing
+    lengths = np.diff(where)
+    before, after = int(where[0]), len(index.lane) - int(where[-1])
+    if where.size <= FEWEST_REPEATS:
+        lengths = np.append(lengths, before + after)
+    low, period, high = np.percentile(lengths, (5, 50, 95)).tolist()
+    if high > ALIKE_PASSES * low:
+        return nothing
+    room = max(1, int(period) // 8)
+    around = np.arange(-min(before, room), min(after, room))
+    gaps = index.lane.gaps_before((where[:, None] + around).reshape(-1)).reshape(where.size, -1)
+    # Without any gap the lookup itself begins the pass.
+    nearest = np.where(gaps.max(axis=1) > 0, around[gaps.argmax(axis=1)], 0)
+    found: Positions = where + nearest
+    return found
+
+
+def _lookups(index: LaneIndex) -> Positions:
+    """The first of each cluster of kernels that begin passes."""
     counts = index.positions.counts
     beginning = np.flatnonzero((index.roles == StepRole.BEGIN)[: counts.size])
-    where = np.sort(
-        np.concatenate(
-            [np.empty(0, np.int64), *(index.positions.of_label(int(each)) for each in beginning)]
-        )
-    )
-    where = where[np.concatenate(([True], np.diff(where) >= FEWEST_OPS))[: where.size]]
-    lengths = np.diff(np.append(where, len(index.lane)))
-    if lengths.size < 2 or lengths.max() > ALIKE_LENGTHS * lengths.min():  # noqa: PLR2004
-        return np.empty(0, np.int64)
-    return where
+    parts = [index.positions.of_label(int(each)) for each in beginning]
+    where = np.sort(np.concatenate([np.empty(0, np.int64), *parts]))
+    first: Positions = where[np.diff(where, prepend=-FEWEST_OPS) >= FEWEST_OPS]
+    return first
 
 
 def without_drafts(firsts: Positions, attention: Positions) -> Positions:

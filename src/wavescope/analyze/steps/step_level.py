@@ -153,7 +153,8 @@ def step_level(index: LaneIndex, least_period: int) -> StepLevel | None:
         return None
     best = max(levels, key=lambda level: (level.has_role, level.signs, -level.period))
     if best.signs:
-        return None if _is_within_named_steps(index, best) else best
+        is_unsure = _is_within_named_steps(index, best) or _may_be_layers(index, best, levels)
+        return None if is_unsure else best
     smallest = levels[0]
     larger = [level for level in levels if level.period >= 2 * smallest.period]
     chosen = larger[0] if larger else smallest
@@ -235,6 +236,14 @@ def _is_within_named_steps(index: LaneIndex, level: StepLevel) -> bool:
     counts = index.positions.counts
     named = counts[index.roles[: counts.size] != StepRole.NONE]
     return bool(named.size) and 2 * int(named.min()) <= level.where.size
+
+
+def _may_be_layers(index: LaneIndex, level: StepLevel, levels: Sequence[StepLevel]) -> bool:
+    """Whether something larger repeats as much, and no name tells which of both are the steps:
+    layers that the host launches one by one look like steps of equally long requests."""
+    least = LEAST_UNSIGNED_SHARE * len(index.lane)
+    larger = (each for each in levels if each.period >= 2 * level.period)
+    return not level.has_role and any(each.covered_ops >= least for each in larger)
 
 
 def _is_within_a_step(index: LaneIndex, level: StepLevel) -> bool:
