@@ -15,7 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.steps.lanes import FEWEST_OPS, Lane
-from wavescope.analyze.steps.passes import named_passes, passes_by_beginning, without_drafts
+from wavescope.analyze.steps.passes import (
+    holds_one_pass,
+    named_passes,
+    passes_by_beginning,
+    without_drafts,
+)
 from wavescope.analyze.steps.repetition import (
     LabelPositions,
     Positions,
@@ -40,8 +45,6 @@ ALIKE_COUNTS = 0.7
 """A kernel that begins steps does so if it runs this often at least for each step, or once."""
 TOO_LONG = 1.5
 """A step of so many periods' ops lacks a cut, if a kernel within it begins a step."""
-SEVERAL_PASSES = 1.5
-"""Where passes begin by name so many times as often as something repeats, that holds several."""
 LONG_STRETCH = 2.5
 """A step with this many periods' ops is looked at again by itself."""
 _DEEPEST = 4
@@ -64,7 +67,7 @@ class LaneSteps:
     is_marked: bool = False
     """Whether the program said where its steps are."""
     is_named: bool = False
-    """Whether kernels of the lane begin or end steps by name."""
+    """Whether kernels begin or end the steps by name."""
 
     def __len__(self) -> int:
         return int(self.firsts.size) - 1
@@ -125,7 +128,8 @@ def lane_steps(
     cuts = _cuts(lane, here, launches, _Place(0, len(lane)), depth=0)
     firsts = np.unique(np.concatenate(([0, len(lane)], cuts)))
     firsts = without_drafts(firsts, attention[lane.labels])
-    return replace(divided(lane, firsts), is_named=bool(here.any()))
+    is_named = bool(here.any()) if firsts.size > 2 else holds_one_pass(here[lane.labels])  # noqa: PLR2004
+    return replace(divided(lane, firsts), is_named=is_named)
 
 
 def divided(lane: Lane, firsts: Positions, *, is_marked: bool = False) -> LaneSteps:
@@ -161,7 +165,7 @@ def _cuts(
     if level is None:
         return place.first + _named_firsts(index, named_passes(index))
     begun = passes_by_beginning(index)
-    if begun.size >= SEVERAL_PASSES * level.where.size:
+    if begun.size > level.where.size:
         return place.first + _named_firsts(index, begun)
     firsts = _without_small_parts(_step_firsts(index, level), level.period)
     return place.first + _with_inner_cuts(index, level, firsts, depth)

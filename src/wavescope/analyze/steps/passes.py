@@ -8,6 +8,7 @@ verifies them: both together are one step.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from wavescope.analyze.steps.lanes import FEWEST_OPS
 from wavescope.analyze.steps.repetition import FEWEST_REPEATS, Positions
@@ -17,6 +18,7 @@ ALIKE_PASSES = 1.25
 """Passes of one model hold about as many ops: prompts and single tokens go through its layers."""
 DRAFT_LAYERS = 0.5
 """A draft has at most so many of the layers of the model that verifies it."""
+MOST_LOOKUPS = 2
 FEWEST_DRAFTS = 3
 VERIFIED_SHARE = 0.75
 """So many of the larger passes have drafts before them, where any has."""
@@ -44,7 +46,7 @@ def _passes_by_end(index: LaneIndex) -> Positions:
 
 
 def passes_by_beginning(index: LaneIndex) -> Positions:
-    """Near each kernel that begins passes, at the largest gap, if passes are about as long.
+    """Near each kernel that begins passes, at the usual gap, if passes are about as long.
 
     Such a lookup may also end a pass, of its last tokens: of two or three the lane must be whole
     passes, what precedes the first and what follows the last together being one.
@@ -57,16 +59,20 @@ def passes_by_beginning(index: LaneIndex) -> Positions:
     before, after = int(where[0]), len(index.lane) - int(where[-1])
     if where.size <= FEWEST_REPEATS:
         lengths = np.append(lengths, before + after)
-    low, period, high = np.percentile(lengths, (5, 50, 95)).tolist()
-    if high > ALIKE_PASSES * low:
+    if lengths.max() > ALIKE_PASSES * lengths.min():
         return nothing
-    room = max(1, int(period) // 8)
-    around = np.arange(-min(before, room), min(after, room))
-    gaps = index.lane.gaps_before((where[:, None] + around).reshape(-1)).reshape(where.size, -1)
-    # Without any gap the lookup itself begins the pass.
-    nearest = np.where(gaps.max(axis=1) > 0, around[gaps.argmax(axis=1)], 0)
-    found: Positions = where + nearest
-    return found
+    found: Positions = where + _offset_of_beginning(index, where, max(1, int(np.median(lengths)) // 8))
+    return found[(found > 0) & (found < len(index.lane))]
+
+
+def _offset_of_beginning(index: LaneIndex, where: Positions, room: int) -> int:
+    """How far from the lookups passes begin: where the usual gap is largest."""
+    offsets = np.arange(-room, room + 1)
+    places = where[:, None] + offsets
+    inside = (places > 0) & (places < len(index.lane))
+    gaps = index.lane.gaps_before(np.where(inside, places, 0).reshape(-1)).reshape(places.shape)
+    typical = np.ma.median(np.ma.array(gaps, mask=~inside), axis=0).filled(0)
+    return int(offsets[int(np.argmax(typical))]) if typical.any() else 0
 
 
 def _lookups(index: LaneIndex) -> Positions:
@@ -74,9 +80,19 @@ def _lookups(index: LaneIndex) -> Positions:
     counts = index.positions.counts
     beginning = np.flatnonzero((index.roles == StepRole.BEGIN)[: counts.size])
     parts = [index.positions.of_label(int(each)) for each in beginning]
-    where = np.sort(np.concatenate([np.empty(0, np.int64), *parts]))
+    return _first_of_clusters(np.sort(np.concatenate([np.empty(0, np.int64), *parts])))
+
+
+def _first_of_clusters(where: Positions) -> Positions:
     first: Positions = where[np.diff(where, prepend=-FEWEST_OPS) >= FEWEST_OPS]
     return first
+
+
+def holds_one_pass(roles_of_ops: npt.NDArray[np.int8]) -> bool:
+    """Whether kernels begin and end one pass by name; its last tokens may be looked up as well."""
+    begins = _first_of_clusters(np.flatnonzero(roles_of_ops == StepRole.BEGIN))
+    ends = _first_of_clusters(np.flatnonzero(roles_of_ops == StepRole.END))
+    return 1 <= max(begins.size, ends.size) <= MOST_LOOKUPS and ends.size <= 1
 
 
 def without_drafts(firsts: Positions, attention: Positions) -> Positions:

@@ -95,6 +95,8 @@ LEAST_COVERED_SHARE = 0.5
 """Repetitions that cover less than this share of what the largest one covers are parts of it."""
 LEAST_UNSIGNED_SHARE = 0.5
 """Without any sign, what repeats is taken for steps only if it is so much of the lane."""
+EVEN_SHARE = 0.7
+"""So many of the runs between interruptions are equally long where these are evenly spread."""
 GAP_CONTRAST = 4.0
 """A gap this many times the usual one, in every period, is the host between two steps."""
 LEAST_GAP_NS = 2_000
@@ -153,12 +155,17 @@ def step_level(index: LaneIndex, least_period: int) -> StepLevel | None:
         return None
     best = max(levels, key=lambda level: (level.has_role, level.signs, -level.period))
     if best.signs:
-        is_unsure = _is_within_named_steps(index, best) or _may_be_layers(index, best, levels)
+        is_unsure = (
+            _is_within_named_steps(index, best)
+            or _may_be_layers(index, best, levels)
+            or _is_evenly_interrupted(index, best)
+        )
         return None if is_unsure else best
     smallest = levels[0]
     larger = [level for level in levels if level.period >= 2 * smallest.period]
     chosen = larger[0] if larger else smallest
-    if chosen.covered_ops < LEAST_UNSIGNED_SHARE * len(index.lane):
+    is_little = chosen.covered_ops < LEAST_UNSIGNED_SHARE * len(index.lane)
+    if is_little or _is_evenly_interrupted(index, chosen):
         return None
     return None if not larger and _is_within_a_step(index, smallest) else chosen
 
@@ -244,6 +251,20 @@ def _may_be_layers(index: LaneIndex, level: StepLevel, levels: Sequence[StepLeve
     least = LEAST_UNSIGNED_SHARE * len(index.lane)
     larger = (each for each in levels if each.period >= 2 * level.period)
     return not level.has_role and any(each.covered_ops >= least for each in larger)
+
+
+def _is_evenly_interrupted(index: LaneIndex, level: StepLevel) -> bool:
+    """Whether what repeats does so equally often between interruptions, and no name tells steps:
+    all passes of a model have as many layers, while answers differ in length."""
+    counts = index.positions.counts
+    if (index.roles[: counts.size][counts > 0] != StepRole.NONE).any():
+        return False
+    contents = index.sums[level.where[1:]] - index.sums[level.where[:-1]]
+    runs = np.diff(np.flatnonzero(contents != level.signature)) - 1
+    runs = runs[runs > 0]
+    if runs.size < FEWEST_REPEATS:
+        return False
+    return bool(np.bincount(runs).max() >= EVEN_SHARE * runs.size)
 
 
 def _is_within_a_step(index: LaneIndex, level: StepLevel) -> bool:
