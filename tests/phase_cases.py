@@ -145,9 +145,7 @@ def _stripped(path: Path, phase: FoundPhase | None, steps: int | None) -> Callab
     def known() -> Known:
         trace = wavescope.open(path)
         truth = (
-            truth_from_markers(trace)
-            if phase is None
-            else np.full(len(trace.ops), phase, np.int8)
+            truth_from_markers(trace) if phase is None else np.full(len(trace.ops), phase, np.int8)
         )
         return Known(without_markers(trace), truth, steps)
 
@@ -158,7 +156,7 @@ def _llama_bench(path: Path) -> Known:
     trace = wavescope.open(path)
     truth = np.full(len(trace.ops), UNKNOWN, np.int8)
     truth[trace.ops["queue"] == 1] = P
-    truth[trace.ops["queue"] == 2] = D  # noqa: PLR2004
+    truth[trace.ops["queue"] == 2] = D
     return Known(trace, truth, 4 + 193)
 
 
@@ -239,7 +237,7 @@ def held_out_cases(data: Path, seeds: Sequence[int]) -> Iterator[PhaseCase]:
             lost_share=draw.choice((0.0, 0.0, 0.002, 0.005)),
             hashed_share=draw.choice((0.0, 0.0, 0.0, 0.3, 1.0)),
             gap_ns=draw.choice((2_000, 20_000, 200_000)),
-            knows_sizes=draw.random() < 0.8,  # noqa: PLR2004
+            knows_sizes=draw.random() < 0.8,
             seed=seed,
         )
         yield PhaseCase(
@@ -282,7 +280,7 @@ def held_out_other_cases(data: Path, seeds: Sequence[int]) -> Iterator[PhaseCase
         draw = random.Random(seed)
         names = draw.sample(NOT_SERVING, draw.randint(1, 2))
         order = [draw.choice(names) for _ in range(draw.randint(1, 6))]
-        spoiled = Spoiled(draw.choice((0.0, 0.01)), knows_sizes=draw.random() < 0.8, seed=seed)  # noqa: PLR2004
+        spoiled = Spoiled(draw.choice((0.0, 0.01)), knows_sizes=draw.random() < 0.8, seed=seed)
         yield PhaseCase("held out", f"{seed}: {order}", _repeated(data, order, spoiled))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.markers import has_markers
+from wavescope.analyze.phases.annotations import MOST_DISAGREEMENT, agreement
 from wavescope.analyze.phases.found import (
     FoundPhase,
     FoundPhases,
@@ -119,6 +120,10 @@ def phases_of(
     evidence = language_model_evidence(trace, rules)
     found = None if evidence is Evidence.NONE else found_phases(trace, rules, evidence)
     found_share = 0.0 if found is None else _share_told(found, lengths_ns)
+    if found is not None and marked is not None:
+        alike = agreement(marked, found.phase_codes, lengths_ns)
+        if alike is not None and alike < 1 - MOST_DISAGREEMENT:
+            return _by_markers(marked, *_phases_at(marked, 0), found)
     if found is not None and found_share >= LEAST_HELD:
         return _by_structure(found, marked)
     if marked is not None and np.any(marked.path_of_op != NO_PATH):
@@ -180,7 +185,7 @@ def _share_told(found: FoundPhases, lengths_ns: Array) -> float:
 
 
 def _by_structure(found: FoundPhases, marked: MarkedPhases | None) -> PhaseAssignment:
-    """Prefill, decode and shared as phases without anything nested in them."""
+    """Prefill, decode and mixed as phases without anything nested in them."""
     labels = tuple(phase.label for phase in _FOUND)
     tree = PathTree()
     place = np.full(len(FoundPhase), NO_PATH, np.int32)

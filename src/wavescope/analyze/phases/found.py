@@ -38,13 +38,13 @@ class FoundPhase(enum.IntEnum):
     PREFILL = 1
     DECODE = 2
     SHARED = 3
-    """Serves prompts and single tokens at once, or lies between steps of different phases."""
+    """Serves prompts and single tokens at once."""
     COMMUNICATION = 4
 
     @property
     def label(self) -> str:
         """What the phase is called."""
-        return self.name.lower()
+        return "mixed" if self is FoundPhase.SHARED else self.name.lower()
 
 
 PHASE_LABELS = tuple(phase.label for phase in FoundPhase)
@@ -213,8 +213,8 @@ def _inherit(phases: Codes, confidence: Reals, serving: npt.NDArray[np.bool_]) -
     before = known[np.maximum(after - 1, 0)]
     following = known[np.minimum(after, known.size - 1)]
     same = phases[before] == phases[following]
-    phases[unknown] = np.where(same, phases[before], FoundPhase.SHARED)
-    confidence[unknown] = np.minimum(confidence[before], confidence[following])
+    phases[unknown] = np.where(same, phases[before], FoundPhase.UNCLASSIFIED)
+    confidence[unknown] = np.where(same, np.minimum(confidence[before], confidence[following]), 0.0)
 
 
 def _tell_mixed_apart(codes: Codes, judged: _Judged, steps: LaneSteps, signs: LabelSigns) -> None:

@@ -143,7 +143,7 @@ def _signs_of(names: Iterable[str], patterns: dict[Sign, re.Pattern[str]]) -> se
 
 
 def _embeds_tokens(trace: Trace) -> bool:
-    """Whether embeddings are as large as the work of layers, and as frequent as passes of a model."""
+    """Whether embeddings are as large as the work of layers, and as frequent as passes."""
     load_launch_sizes(trace, "name", "type")
     labels, patterns = op_labels(trace), _patterns().kernels
     embedding, attention = (

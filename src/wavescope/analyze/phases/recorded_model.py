@@ -17,6 +17,7 @@ CAUSAL_ARGUMENT = 5
 MOST_LOOKED_AT = 4_096
 """Calls of one operator whose inputs are read, spread over all of them."""
 FEWEST_WORDS = 1_000
+MATRIX_AXES = 2
 
 
 def is_causal_language_model(trace: Trace) -> bool:
@@ -50,9 +51,9 @@ def _matrices(inputs: RecordedInputs) -> list[tuple[int, int]]:
     """The sizes of those arguments that are matrices."""
     found = []
     for sizes in inputs.dims:
-        match sizes:
-            case (int(rows), int(columns)):
-                found.append((rows, columns))
+        numbers = [size for size in sizes if isinstance(size, int)]
+        if len(numbers) == len(sizes) == MATRIX_AXES:
+            found.append((numbers[0], numbers[1]))
     return found
 
 

@@ -118,7 +118,7 @@ def lane_steps(
     lane: Lane,
     roles: npt.NDArray[np.int8],
     launches: Positions,
-    attention: Positions,
+    attention: npt.NDArray[np.int16],
 ) -> LaneSteps:
     """The steps of `lane`; a lane in which nothing repeats is one step.
 
@@ -128,7 +128,8 @@ def lane_steps(
     cuts = _cuts(lane, here, launches, _Place(0, len(lane)), depth=0)
     firsts = np.unique(np.concatenate(([0, len(lane)], cuts)))
     firsts = without_drafts(firsts, attention[lane.labels])
-    is_named = bool(here.any()) if firsts.size > 2 else holds_one_pass(here[lane.labels])  # noqa: PLR2004
+    of_op = here[lane.labels]
+    is_named = bool(of_op.any()) if firsts.size > 2 else holds_one_pass(of_op)
     return replace(divided(lane, firsts), is_named=is_named)
 
 
@@ -164,8 +165,8 @@ def _cuts(
     level = step_level(index, least_period)
     if level is None:
         return place.first + _named_firsts(index, named_passes(index))
-    begun = passes_by_beginning(index)
-    if begun.size > level.where.size:
+    begun = passes_by_beginning(index, more_than=level.where.size)
+    if begun.size:
         return place.first + _named_firsts(index, begun)
     firsts = _without_small_parts(_step_firsts(index, level), level.period)
     return place.first + _with_inner_cuts(index, level, firsts, depth)

@@ -19,6 +19,7 @@ ALIKE_PASSES = 1.25
 DRAFT_LAYERS = 0.5
 """A draft has at most so many of the layers of the model that verifies it."""
 MOST_LOOKUPS = 2
+SAMPLED_PASSES = 64
 FEWEST_DRAFTS = 3
 VERIFIED_SHARE = 0.75
 """So many of the larger passes have drafts before them, where any has."""
@@ -45,7 +46,7 @@ def _passes_by_end(index: LaneIndex) -> Positions:
     return where + 1 if far_apart else np.empty(0, np.int64)
 
 
-def passes_by_beginning(index: LaneIndex) -> Positions:
+def passes_by_beginning(index: LaneIndex, more_than: int = 1) -> Positions:
     """Near each kernel that begins passes, at the usual gap, if passes are about as long.
 
     Such a lookup may also end a pass, of its last tokens: of two or three the lane must be whole
@@ -53,7 +54,7 @@ def passes_by_beginning(index: LaneIndex) -> Positions:
     """
     nothing = np.empty(0, np.int64)
     where = _lookups(index)
-    if where.size < 2:  # noqa: PLR2004
+    if where.size <= more_than:
         return nothing
     lengths = np.diff(where)
     before, after = int(where[0]), len(index.lane) - int(where[-1])
@@ -61,18 +62,24 @@ def passes_by_beginning(index: LaneIndex) -> Positions:
         lengths = np.append(lengths, before + after)
     if lengths.max() > ALIKE_PASSES * lengths.min():
         return nothing
-    found: Positions = where + _offset_of_beginning(index, where, max(1, int(np.median(lengths)) // 8))
+    found: Positions = where + _offset_of_beginning(
+        index, where, max(1, int(np.median(lengths)) // 8)
+    )
     return found[(found > 0) & (found < len(index.lane))]
 
 
 def _offset_of_beginning(index: LaneIndex, where: Positions, room: int) -> int:
     """How far from the lookups passes begin: where the usual gap is largest."""
     offsets = np.arange(-room, room + 1)
+    where = where[:: where.size // SAMPLED_PASSES + 1]
     places = where[:, None] + offsets
     inside = (places > 0) & (places < len(index.lane))
     gaps = index.lane.gaps_before(np.where(inside, places, 0).reshape(-1)).reshape(places.shape)
-    typical = np.ma.median(np.ma.array(gaps, mask=~inside), axis=0).filled(0)
-    return int(offsets[int(np.argmax(typical))]) if typical.any() else 0
+    # Before the first op and after the last no gap is seen; of two values the lower one counts.
+    counts = np.maximum(inside.sum(axis=0), 1)
+    middle = where.size - counts + (counts - 1) // 2
+    typical = np.sort(np.where(inside, gaps, -1), axis=0)[middle, np.arange(offsets.size)]
+    return int(offsets[int(np.argmax(typical))]) if typical.max() > 0 else 0
 
 
 def _lookups(index: LaneIndex) -> Positions:
@@ -95,11 +102,11 @@ def holds_one_pass(roles_of_ops: npt.NDArray[np.int8]) -> bool:
     return 1 <= max(begins.size, ends.size) <= MOST_LOOKUPS and ends.size <= 1
 
 
-def without_drafts(firsts: Positions, attention: Positions) -> Positions:
+def without_drafts(firsts: Positions, attention: npt.NDArray[np.int16]) -> Positions:
     """The beginnings of steps, drafts counted to the pass that verifies them.
 
     Drafts are passes of a model with far fewer layers, each followed by one of the larger model.
-    `attention` says of every op which attention kernel it is, -1 for others.
+    `attention` says of every op which attention kernel it is (0, 1, ...), -1 for others.
     """
     if firsts.size <= 2 * FEWEST_DRAFTS:
         return firsts
@@ -114,7 +121,7 @@ def without_drafts(firsts: Positions, attention: Positions) -> Positions:
     return merged
 
 
-def _layer_counts(firsts: Positions, attention: Positions) -> Positions:
+def _layer_counts(firsts: Positions, attention: npt.NDArray[np.int16]) -> Positions:
     """How many layers each pass has: how often it launches one attention kernel.
 
     Layers may launch several, for prompts and for single tokens, or to add up their parts.
@@ -122,7 +129,7 @@ def _layer_counts(firsts: Positions, attention: Positions) -> Positions:
     ops = np.flatnonzero(attention >= 0)
     if not ops.size:
         return np.zeros(firsts.size - 1, np.int64)
-    _, kernel = np.unique(attention[ops], return_inverse=True)
+    kernel = attention[ops].astype(np.int64)
     kernels = int(kernel.max()) + 1
     step = np.searchsorted(firsts, ops, side="right") - 1
     counts = np.bincount(step * kernels + kernel, minlength=(firsts.size - 1) * kernels)

@@ -73,13 +73,14 @@ def step_roles(texts: Sequence[str], wanted: npt.NDArray[np.bool_]) -> npt.NDArr
 
 def roles_in(roles: npt.NDArray[np.int8], labels: Array) -> npt.NDArray[np.int8]:
     """The roles that names have among these labels of a lane: begin, end or none."""
+    if not (roles == StepRole.BEGIN_IF_RARE).any():
+        return roles
     counts = np.bincount(labels, minlength=roles.size)
     is_rare = RARE * counts <= counts.max(initial=0)
     begins = np.where(is_rare, StepRole.BEGIN, StepRole.NONE)
     found: npt.NDArray[np.int8] = np.where(roles == StepRole.BEGIN_IF_RARE, begins, roles).astype(
         np.int8
     )
-    found[counts == 0] = StepRole.NONE
     return found
 
 
@@ -241,7 +242,7 @@ def _is_within_named_steps(index: LaneIndex, level: StepLevel) -> bool:
     if level.has_role:
         return False
     counts = index.positions.counts
-    named = counts[index.roles[: counts.size] != StepRole.NONE]
+    named = counts[(index.roles[: counts.size] != StepRole.NONE) & (counts > 0)]
     return bool(named.size) and 2 * int(named.min()) <= level.where.size
 
 

@@ -87,6 +87,12 @@ class Steps:
             is_regular=self.is_regular[self.is_regular],
         )
 
+    @property
+    def is_named(self) -> bool:
+        """Whether markers, or kernels by their names, tell where steps begin or end."""
+        lanes = () if self.repeated is None else self.repeated.with_steps
+        return self.source is StepSource.MARKERS or any(steps.is_named for steps in lanes)
+
     @cached_property
     def of_lane(self) -> tuple[LaneSteps, ...]:
         """The steps as each queue that carries the work of its GPU saw them."""
@@ -116,7 +122,16 @@ def steps_of(
     if options.marker or len(by_markers) > 1:
         return by_markers
     repeating = _repeating_steps(trace, repeated)
-    return repeating if len(repeating) else by_markers
+    if not len(repeating) or (_holds_most(by_markers) and not repeating.is_named):
+        return by_markers
+    return repeating
+
+
+def _holds_most(steps: Steps) -> bool:
+    """Whether steps hold at least half of the GPU time."""
+    lengths_ns = steps.trace.op_length_ns
+    held_ns = int(lengths_ns[steps.of_op != OUTSIDE].sum())
+    return len(steps) > 0 and 2 * held_ns >= int(lengths_ns.sum())
 
 
 def _no_steps(trace: Trace) -> Steps:
@@ -259,8 +274,8 @@ def repeated_steps(trace: Trace) -> RepeatedSteps:
     return RepeatedSteps(trace, lanes, steps, launches)
 
 
-def _attention_kernels(lanes: Lanes) -> Positions:
-    """For each label its own number if it is an attention kernel, else -1."""
+def _attention_kernels(lanes: Lanes) -> npt.NDArray[np.int16]:
+    """For each label which attention kernel it is (0, 1, ...), -1 for others."""
     is_attention = np.array(
         [
             bool(wanted) and meaning_of(text).category == ATTENTION
@@ -268,7 +283,8 @@ def _attention_kernels(lanes: Lanes) -> Positions:
         ],
         np.bool_,
     )
-    return np.where(is_attention, np.arange(is_attention.size), OUTSIDE)
+    numbers = np.where(is_attention, np.cumsum(is_attention) - 1, OUTSIDE)
+    return numbers.astype(np.int16)
 
 
 def _launches(trace: Trace, lane: Lane) -> Positions:
