@@ -69,7 +69,7 @@ def passes_by_beginning(index: LaneIndex, more_than: int = 1) -> Positions:
 
 
 def _offset_of_beginning(index: LaneIndex, where: Positions, room: int) -> int:
-    """How far from the lookups passes begin: where the usual gap is largest."""
+    """How far from the lookups passes begin: at the largest usual gap, of equals the nearest."""
     offsets = np.arange(-room, room + 1)
     where = where[:: where.size // SAMPLED_PASSES + 1]
     places = where[:, None] + offsets
@@ -79,7 +79,8 @@ def _offset_of_beginning(index: LaneIndex, where: Positions, room: int) -> int:
     counts = np.maximum(inside.sum(axis=0), 1)
     middle = where.size - counts + (counts - 1) // 2
     typical = np.sort(np.where(inside, gaps, -1), axis=0)[middle, np.arange(offsets.size)]
-    return int(offsets[int(np.argmax(typical))]) if typical.max() > 0 else 0
+    largest = offsets[typical == typical.max()]
+    return int(largest[int(np.argmin(np.abs(largest)))])
 
 
 def _lookups(index: LaneIndex) -> Positions:
