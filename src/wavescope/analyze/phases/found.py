@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.phases.kind_scores import (
+    REPEATED_RUN,
     KindOps,
     KindScores,
     Numbers,
@@ -135,11 +136,11 @@ class _Judged:
 
     @property
     def has_certain_decode(self) -> bool:
-        """Whether a kind of step is decode by the tokens of a step, by scale and by repetition."""
-        signs = self.scores.signs
-        certain = (signs["tokens"] < 0) & (signs["scale"] < 0) & (signs["repeats"] < 0)
-        certain &= self.scores.few_tokens
-        return bool((self.phases[certain[self.of_step]] == FoundPhase.DECODE).any())
+        """Whether steps in a row are decode by the tokens of each and by scale."""
+        certain = self.scores.few_tokens & (self.scores.signs["scale"] < 0)
+        is_decode = certain[self.of_step] & (self.phases == FoundPhase.DECODE)
+        others = np.flatnonzero(~np.concatenate(([False], is_decode, [False])))
+        return bool(np.diff(others).max() > REPEATED_RUN)
 
     def without_phases(self) -> _Judged:
         """The same steps, of which nothing is claimed."""

@@ -8,6 +8,7 @@ import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,9 @@ from wavescope.names.kernel_names import LONGEST_MATCHED
 MOST_NAMES = 8_192
 MOST_CALL_NAMES = 65_536
 MOST_LAYERS = 160
-"""Launches of attention for each embedding: language models have no more layers."""
+"""Launches of attention in a pass: language models have no more layers."""
+MOST_PASSES = 512
+"""Passes that are looked at, spread over all of them."""
 EMBEDDED_SHARE_LOG2 = -6
 """Tokens are embedded by launches not much smaller than the usual one; a diffusion model embeds
 its time step, a thousandth of that."""
@@ -107,7 +110,7 @@ def language_model_evidence(trace: Trace, rules: PhaseRules | None = None) -> Ev
         return Evidence.NONE
     if Sign.GENERATING in signs:
         return Evidence.SURE
-    if signs >= _DECODER and (Sign.CHOICE in signs or _embeds_tokens(trace)):
+    if signs >= _DECODER and _embeds_tokens(trace, if_unknown=Sign.CHOICE in signs):
         return Evidence.SURE
     if Sign.EMBEDDING in signs and is_causal_language_model(trace):
         return Evidence.SURE
@@ -142,23 +145,35 @@ def _signs_of(names: Iterable[str], patterns: dict[Sign, re.Pattern[str]]) -> se
     return found
 
 
-def _embeds_tokens(trace: Trace) -> bool:
-    """Whether embeddings are as large as the work of layers, and as frequent as passes."""
-    load_launch_sizes(trace, "name", "type")
+def _embeds_tokens(trace: Trace, *, if_unknown: bool) -> bool:
+    """Whether most attention lies in passes that begin with a lookup as large as their other work;
+    `if_unknown` is the answer where launch sizes are not known."""
+    load_launch_sizes(trace, "name", "type", "start_ns")
+    order = np.argsort(trace.ops["start_ns"], kind="stable")
+    sizes = launch_sizes(trace, order)
+    if np.isnan(sizes).all():
+        return if_unknown
     labels, patterns = op_labels(trace), _patterns().kernels
-    embedding, attention = (
-        labels.for_each_op(np.array([bool(patterns[sign].search(text)) for text in labels.texts]))
+    is_lookup, is_attention = (
+        labels.for_each_op(np.array([bool(patterns[sign].search(text)) for text in labels.texts]))[
+            order
+        ]
         for sign in (Sign.EMBEDDING, Sign.ATTENTION)
     )
-    sizes = launch_sizes(trace, np.arange(len(trace.ops)))
-    embedded = _known(sizes[embedding])
-    if not embedded.size:
-        return False
-    is_large = float(embedded.max() - np.median(_known(sizes))) >= EMBEDDED_SHARE_LOG2
-    launches, passes = int(np.count_nonzero(attention)), int(np.count_nonzero(embedding))
-    return is_large and launches <= MOST_LAYERS * passes
+    lookups = np.flatnonzero(is_lookup)
+    bounds = np.append(lookups, sizes.size).tolist()
+    attended = np.append(0, np.cumsum(is_attention))
+    of_tokens = 0
+    for first, stop in list(pairwise(bounds))[:: lookups.size // MOST_PASSES + 1]:
+        layers = int(attended[stop] - attended[first])
+        if 0 < layers <= MOST_LAYERS and _is_as_large(sizes[first:stop]):
+            of_tokens += layers
+        elif layers:
+            of_tokens -= layers
+    return of_tokens > 0
 
 
-def _known(sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    known: npt.NDArray[np.float64] = sizes[~np.isnan(sizes)]
-    return known
+def _is_as_large(sizes: npt.NDArray[np.float64]) -> bool:
+    """Whether the first of some launches is not much smaller than the usual one."""
+    known = sizes[~np.isnan(sizes)]
+    return not np.isnan(sizes[0]) and bool(sizes[0] - np.median(known) >= EMBEDDED_SHARE_LOG2)

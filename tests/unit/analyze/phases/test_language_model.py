@@ -72,6 +72,17 @@ def test_a_decoder_embeds_as_many_tokens_as_its_layers_work_on() -> None:
     assert language_model_evidence(of_time_step) is Evidence.NONE
 
 
+def test_most_attention_follows_lookups_of_tokens() -> None:
+    """A text is embedded once, and a time step before each of many passes."""
+    argmax = "reduce_kernel<512, 1, ReduceOp<int, at::native::ArgMaxOps<int>>>"
+    text, step = "indexSelectLargeIndex", GATHER
+    names = (text, FLASH, argmax, *(step, COSINE, RMS, GEMM, FLASH, GEMM) * 4)
+
+    diffusion = trace_of(*names, sizes={step: 256}).build()
+
+    assert language_model_evidence(diffusion) is Evidence.NONE
+
+
 def test_attention_and_argmax_need_steps_of_decode() -> None:
     assert language_model_evidence(trace_of(FLASH, GEMM, ARGMAX).build()) is Evidence.IF_DECODING
 
