@@ -206,7 +206,6 @@ _KNOWN = {
     "prefill": 1,
     "decode": 0,
     "mixed": 2,
-    "shared": 3,
     "unclassified": 10,
     "outside": 10,
     "all ops": 0,
