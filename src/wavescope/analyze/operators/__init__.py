@@ -4,7 +4,11 @@
 `recorded_inputs` what a call was given, `op_operators` what the model asked for.
 """
 
-from wavescope.analyze.operators.call_tree import launching_operators, parent_calls
+from wavescope.analyze.operators.call_tree import (
+    launching_operators,
+    nearest_marked,
+    parent_calls,
+)
 from wavescope.analyze.operators.outermost import (
     NO_OPERATOR,
     NOT_RECORDED,
@@ -19,6 +23,7 @@ __all__ = [
     "OpOperators",
     "RecordedInputs",
     "launching_operators",
+    "nearest_marked",
     "op_operators",
     "parent_calls",
     "recorded_inputs",
