@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.operators import nearest_marked, parent_calls
 from wavescope.analyze.work.operator_work import OperatorWork
-from wavescope.analyze.work.roles import MatrixCall, is_attention_module, roles_of
+from wavescope.analyze.work.roles import MatrixCall, Module, roles_of
 from wavescope.arrays.coded_columns import distinct
 from wavescope.model.trace import Trace
 
@@ -20,9 +20,7 @@ _MODULE = re.compile(r"nn\.Module: (\w{1,200}?)(?:_\d+)?", re.ASCII)
 _MOST_LEVELS = 8
 
 
-def call_roles(
-    trace: Trace, rows: Rows, works: Sequence[OperatorWork | None]
-) -> dict[int, str]:
+def call_roles(trace: Trace, rows: Rows, works: Sequence[OperatorWork | None]) -> dict[int, str]:
     """The roles of those calls that have one, by row; `works` says what each call does."""
     wanted = [
         (row, work)
@@ -39,7 +37,7 @@ def call_roles(
     starts = calls["start_ns"][chosen].tolist()
     return roles_of(
         [
-            MatrixCall(row, lane, start_ns, work, *around)
+            MatrixCall(row, lane, start_ns, work, tuple(around))
             for (row, work), lane, start_ns, around in zip(
                 wanted, lanes.tolist(), starts, modules, strict=True
             )
@@ -47,31 +45,26 @@ def call_roles(
     )
 
 
-def _modules(trace: Trace, rows: Rows) -> list[tuple[tuple[str, ...], int]]:
-    """For each call the names of the modules around it, and the innermost attention's row."""
+def _modules(trace: Trace, rows: Rows) -> list[list[Module]]:
+    """For each call the modules around it, the innermost first."""
     calls = trace.calls
     names = {
         code: found.group(1)
         for code in calls.code_counts("name").codes.tolist()
         if code >= 0 and (found := _MODULE.fullmatch(trace.strings[code]))
     }
-    around: list[list[str]] = [[] for _ in rows]
-    attention = np.full(len(rows), -1, np.int64)
-    if names:
-        is_module = np.isin(calls["name"], list(names))
-        parent = parent_calls(trace)
-        level = nearest_marked(parent, is_module, rows)
-        for _ in range(_MOST_LEVELS):
-            inside = np.flatnonzero(level >= 0)
-            for place in inside.tolist():
-                name = names[int(calls["name"][level[place]])]
-                around[place].append(name)
-                if attention[place] < 0 and is_attention_module(name):
-                    attention[place] = level[place]
-            outer = np.full(len(rows), -1, np.int64)
-            outer[inside] = parent[level[inside]]
-            level = nearest_marked(parent, is_module, outer)
-    return [
-        (tuple(names_around), row)
-        for names_around, row in zip(around, attention.tolist(), strict=True)
-    ]
+    around: list[list[Module]] = [[] for _ in rows]
+    if not names:
+        return around
+    is_module = np.isin(calls["name"], list(names))
+    parent = parent_calls(trace)
+    level = nearest_marked(parent, is_module, rows)
+    for _ in range(_MOST_LEVELS):
+        inside = np.flatnonzero(level >= 0)
+        codes = calls["name"][level[inside]].tolist()
+        for place, code, row in zip(inside.tolist(), codes, level[inside].tolist(), strict=True):
+            around[place].append(Module(names[code], row))
+        outer = np.full(len(rows), -1, np.int64)
+        outer[inside] = parent[level[inside]]
+        level = nearest_marked(parent, is_module, outer)
+    return around

@@ -164,10 +164,9 @@ def _uses(trace: Trace, served: ServedCalls) -> list[OperatorUse]:
             _use(
                 trace,
                 kinds[key // len(boards)],
-                served.op_rows[kernels],
-                served.call_rows[kernels],
-                times[number],
                 boards[key % len(boards)],
+                ServedCalls(served.op_rows[kernels], served.call_rows[kernels]),
+                times[number],
             )
         )
     return found
@@ -192,9 +191,7 @@ def _call_kinds(trace: Trace, calls: Rows) -> tuple[list[_CallKind], Rows]:
     roles = call_roles(trace, calls, works)
     kinds: dict[_CallKind, int] = {}
     of_call = [
-        kinds.setdefault(
-            _CallKind(trace.strings[name], work, roles.get(row, "")), len(kinds)
-        )
+        kinds.setdefault(_CallKind(trace.strings[name], work, roles.get(row, "")), len(kinds))
         for name, work, row in zip(names, works, calls.tolist(), strict=True)
     ]
     return list(kinds), np.array(of_call, np.int64)
@@ -204,14 +201,14 @@ def _work(operator: str, inputs: RecordedInputs) -> OperatorWork | None:
     return FORMULAS[operator](Arguments(inputs)) if inputs.types else None
 
 
-def _use(  # noqa: PLR0913  what was found of one use
+def _use(
     trace: Trace,
     kind: _CallKind,
-    op_rows: Rows,
-    call_rows: Rows,
-    time_ns: int,
     board: Board | None,
+    served: ServedCalls,
+    time_ns: int,
 ) -> OperatorUse:
+    op_rows = served.op_rows
     names, place = np.unique(trace.ops["name"][op_rows], return_inverse=True)
     by_name = group_sums(place, trace.op_length_ns[op_rows], len(names))
     texts = [trace.strings[code] if code >= 0 else "" for code in names.tolist()]
@@ -222,7 +219,7 @@ def _use(  # noqa: PLR0913  what was found of one use
     return OperatorUse(
         kind.operator,
         kind.work,
-        tuple(np.unique(call_rows).tolist()),
+        tuple(np.unique(served.call_rows).tolist()),
         time_ns,
         len(op_rows),
         short_name(main) if main else "",

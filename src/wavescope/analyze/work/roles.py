@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from wavescope.analyze.work.operator_work import GemmSizes, HeadSizes, OperatorWork, WorkKind
 
@@ -25,19 +26,22 @@ _LAYERS_TO_HEADS = 4
 """A model has at least so many layers for each LM head."""
 
 
+class Module(NamedTuple):
+    """The class of a module, and the row of its call."""
+
+    name: str
+    row: int
+
+
 @dataclass(frozen=True)
 class MatrixCall:
-    """One call of an operator with matrix work; `modules` are the names around it, inner first.
-
-    `module_call` is the row of the innermost attention module's call, -1 for none.
-    """
+    """One call of an operator with matrix work; `modules` are those around it, inner first."""
 
     row: int
     lane: int
     start_ns: int
     work: OperatorWork
-    modules: tuple[str, ...] = ()
-    module_call: int = -1
+    modules: tuple[Module, ...] = ()
 
     @property
     def plain(self) -> GemmSizes | None:
@@ -61,58 +65,48 @@ def roles_of(calls: Sequence[MatrixCall]) -> dict[int, str]:
     return {**by_order, **by_module, **mixtures}
 
 
+class _ModuleContents(NamedTuple):
+    """By the row of a module's call: when its first core began, and its products' sizes."""
+
+    core_starts: dict[int, int]
+    products: dict[int, list[tuple[int, int]]]
+
+    @classmethod
+    def of(cls, calls: Iterable[MatrixCall]) -> _ModuleContents:
+        """What lies in each module; `calls` are in order of time."""
+        found = cls({}, {})
+        for call in calls:
+            for module in call.modules:
+                if call.is_core:
+                    found.core_starts.setdefault(module.row, call.start_ns)
+                elif call.plain is not None:
+                    sizes = (call.plain.k, call.plain.n)
+                    found.products.setdefault(module.row, []).append(sizes)
+        return found
+
+
 def _by_modules(calls: Sequence[MatrixCall]) -> dict[int, str]:
-    cores = _core_starts(calls)
-    wide = _wide_products(calls)
+    contents = _ModuleContents.of(calls)
     found = {}
     for call in calls:
-        if call.plain is not None and call.modules:
-            role = _module_role(call, call.plain, cores, wide)
+        if call.plain is not None:
+            role = _module_role(call, call.plain, contents)
             if role:
                 found[call.row] = role
     return found
 
 
-def _core_starts(calls: Iterable[MatrixCall]) -> dict[int, int]:
-    """By attention module's call when its first core began."""
-    cores: dict[int, int] = {}
-    for call in calls:
-        if call.is_core and call.module_call >= 0:
-            first = cores.get(call.module_call, call.start_ns)
-            cores[call.module_call] = min(first, call.start_ns)
-    return cores
-
-
-def _wide_products(calls: Iterable[MatrixCall]) -> dict[tuple[str, ...], set[tuple[int, int]]]:
-    """By the modules around them the sizes (n, k) of plain products."""
-    sizes: dict[tuple[str, ...], set[tuple[int, int]]] = {}
-    for call in calls:
-        if call.plain is not None:
-            sizes.setdefault(call.modules[1:], set()).add((call.plain.n, call.plain.k))
-    return sizes
-
-
 _LM_HEAD = re.compile(r"LMHead|LmHead|LogitsProcessor|LMPredictionHead")
 _MIXTURE = re.compile(r"MoE|Moe(?![a-z])|Experts")
 _ROUTER = re.compile(r"Router|MoEGate|MoeGate")
-_FEED_FORWARD = re.compile(r"MLP|Mlp|FeedForward|FFN|Intermediate$")
+_FEED_FORWARD = re.compile(r"MLP|Mlp|FeedForward|FFN|Intermediate$|DenseActDense|GatedActDense")
 _AFTER_ATTENTION = re.compile(r"SelfOutput$")
 _OUTPUT = re.compile(r"Output$")
 _ATTENTION = re.compile(r"Attention|Attn")
 
 
-def is_attention_module(name: str) -> bool:
-    """Whether a module's name is that of an attention."""
-    return _ATTENTION.search(name) is not None
-
-
-def _module_role(
-    call: MatrixCall,
-    gemm: GemmSizes,
-    cores: Mapping[int, int],
-    wide: Mapping[tuple[str, ...], set[tuple[int, int]]],
-) -> str:
-    for place, name in enumerate(call.modules[:_MOST_MODULES]):
+def _module_role(call: MatrixCall, gemm: GemmSizes, contents: _ModuleContents) -> str:
+    for name, row in call.modules[:_MOST_MODULES]:
         if name == "QKVParallelLinear":
             return QKV
         if _LM_HEAD.search(name):
@@ -124,11 +118,11 @@ def _module_role(
         if _AFTER_ATTENTION.search(name):
             return ATTENTION_OUT
         if _FEED_FORWARD.search(name):
-            return _feed_forward_role(call, gemm, place, wide)
+            return _feed_forward_role(call.modules[0].name, gemm, contents.products[row])
         if _OUTPUT.search(name):
             return FFN_DOWN if gemm.n < gemm.k else ""
         if _ATTENTION.search(name):
-            return _attention_role(call, gemm, cores)
+            return _attention_role(call, gemm, contents.core_starts.get(row))
     return ""
 
 
@@ -136,33 +130,24 @@ def _is_vocabulary(gemm: GemmSizes) -> bool:
     return gemm.n >= _FEWEST_WORDS and gemm.n >= _WORDS_TO_HIDDEN * gemm.k
 
 
-def _feed_forward_role(
-    call: MatrixCall,
-    gemm: GemmSizes,
-    place: int,
-    wide: Mapping[tuple[str, ...], set[tuple[int, int]]],
-) -> str:
+def _feed_forward_role(layer: str, gemm: GemmSizes, products: list[tuple[int, int]]) -> str:
     """Sharded over GPUs the inner size may be the smaller one: parallel layers say which it is."""
-    layer = call.modules[0]
     if layer == "MergedColumnParallelLinear":
         return FFN_GATE_UP
     if layer == "RowParallelLinear":
         return FFN_DOWN
-    if layer == "ColumnParallelLinear":
-        return FFN_UP
     if gemm.n < gemm.k:
         return FFN_DOWN
     if gemm.n == gemm.k:
         return ""
-    others = wide.get(call.modules[1:], set()) if place else set()
-    halves = any(k * 2 == gemm.n and n == gemm.k for n, k in others)
-    return FFN_GATE_UP if halves else FFN_UP
+    if products.count((gemm.k, gemm.n)) == 2:
+        return FFN_GATE_OR_UP
+    return FFN_GATE_UP if (gemm.n // 2, gemm.k) in products else FFN_UP
 
 
-def _attention_role(call: MatrixCall, gemm: GemmSizes, cores: Mapping[int, int]) -> str:
-    if call.modules[0] == "RowParallelLinear":
+def _attention_role(call: MatrixCall, gemm: GemmSizes, core_ns: int | None) -> str:
+    if call.modules[0].name == "RowParallelLinear":
         return ATTENTION_OUT
-    core_ns = cores.get(call.module_call)
     if core_ns is None:
         return ""
     if call.start_ns > core_ns:
@@ -232,7 +217,7 @@ def _feed_forward(plain: Sequence[tuple[int, GemmSizes]], hidden: int) -> dict[i
             return {rows[0]: FFN_GATE_UP, rows[1]: FFN_DOWN}
         if first_k == hidden == second_n and first_n == second_k and first_n > hidden:
             return {rows[0]: FFN_UP, rows[1]: FFN_DOWN}
-    if len(sizes) >= 3 and sizes[0] == sizes[1] and sizes[2] == sizes[0][::-1]:
-        if sizes[0][0] == hidden < sizes[0][1]:
-            return {rows[0]: FFN_GATE_OR_UP, rows[1]: FFN_GATE_OR_UP, rows[2]: FFN_DOWN}
+    gate, up, down = sizes if len(sizes) == 3 else ((), (), ())
+    if gate and gate == up == down[::-1] and gate[0] == hidden < gate[1]:
+        return {rows[0]: FFN_GATE_OR_UP, rows[1]: FFN_GATE_OR_UP, rows[2]: FFN_DOWN}
     return {}

@@ -1,4 +1,4 @@
-"""Table `work`: what operators had to do, how fast they did it, and how near that is to the peak."""
+"""Table `work`: what operators had to do, how fast that was, and how near to the peak."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterable
 
 from wavescope.analyze.work.operator_uses import OperatorUse, OperatorUses, operator_uses
-from wavescope.model.result import ColumnOf, Result, ResultColumn, ResultTable, Unit, Value, table_of
+from wavescope.model.result import (
+    ColumnOf,
+    Result,
+    ResultColumn,
+    ResultTable,
+    Unit,
+    Value,
+    table_of,
+)
 from wavescope.model.trace import Trace
 from wavescope.units import percent_of
 

@@ -82,8 +82,7 @@ def _board(row: dict[str, Any]) -> Board:
     if product is not None:
         row = {"units": product.cus, "memory_gb_per_s": product.memory_gb_per_s} | row
     return Board(
-        **row
-        | {"names": tuple(row["names"]), "tflops": MappingProxyType(dict(row["tflops"]))}
+        **row | {"names": tuple(row["names"]), "tflops": MappingProxyType(dict(row["tflops"]))}
     )
 
 

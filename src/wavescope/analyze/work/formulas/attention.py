@@ -95,9 +95,7 @@ def _is_windowed(given: Arguments, layout: _Layout) -> bool:
     return limit is not None and limit >= 0
 
 
-def _sizes(
-    given: Arguments, layout: _Layout, q: Tensor, k: Tensor, v: Tensor
-) -> _Sizes | None:
+def _sizes(given: Arguments, layout: _Layout, q: Tensor, k: Tensor, v: Tensor) -> _Sizes | None:
     has_bounds = layout.bounds is not None and given.tensor(layout.bounds) is not None
     if has_bounds:
         return _packed_sizes(given, layout, q, k, v) if len(q.dims) == 3 else None
@@ -136,7 +134,7 @@ def _divides(heads: HeadSizes) -> bool:
     return heads.key_heads > 0 and heads.query_heads % heads.key_heads == 0
 
 
-_PACKED = {"bounds": 3, "longest_query": 5, "longest_key": 6}
+_PACKED = _Layout(bounds=3, longest_query=5, longest_key=6)
 """q, k, v, bounds of queries, bounds of keys, longest query, longest key."""
 
 _LAYOUTS = {
@@ -153,14 +151,14 @@ _LAYOUTS = {
     "aten::_scaled_dot_product_cudnn_attention_backward": _Layout(
         q=1, causal=14, heads_first=True, is_backward=True, mask=8
     ),
-    "aten::_flash_attention_forward": _Layout(causal=8, window=11, **_PACKED),
+    "aten::_flash_attention_forward": _PACKED._replace(causal=8, window=11),
     "aten::_flash_attention_backward": _Layout(
         q=1, causal=11, bounds=6, longest_query=8, longest_key=9, window=15, is_backward=True
     ),
     "aten::_efficient_attention_forward": _Layout(causal=9, bounds=4, mask=3),
     "flash_attn::_flash_attn_forward": _Layout(causal=5, window=6),
     "flash_attn::_flash_attn_backward": _Layout(q=1, causal=11, window=12, is_backward=True),
-    "flash_attn::_flash_attn_varlen_forward": _Layout(causal=9, window=10, **_PACKED),
+    "flash_attn::_flash_attn_varlen_forward": _PACKED._replace(causal=9, window=10),
     "flash_attn::_flash_attn_varlen_backward": _Layout(
         q=1, causal=15, bounds=9, longest_query=11, longest_key=12, window=16, is_backward=True
     ),
@@ -168,8 +166,8 @@ _LAYOUTS = {
     "aiter::fmha_v3_fwd": _Layout(causal=5, window=6),
     "aiter::mha_bwd": _Layout(q=1, causal=8, window=9, is_backward=True),
     "aiter::fmha_v3_bwd": _Layout(q=1, causal=8, window=9, is_backward=True),
-    "aiter::mha_varlen_fwd": _Layout(causal=12, window=13, **_PACKED),
-    "aiter::fmha_v3_varlen_fwd": _Layout(causal=12, window=13, **_PACKED),
+    "aiter::mha_varlen_fwd": _PACKED._replace(causal=12, window=13),
+    "aiter::fmha_v3_varlen_fwd": _PACKED._replace(causal=12, window=13),
     "aiter::mha_batch_prefill": _Layout(
         causal=12, window=13, bounds=3, longest_query=6, longest_key=7
     ),

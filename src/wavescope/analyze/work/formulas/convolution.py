@@ -81,9 +81,7 @@ def _sizes(given: Arguments, layout: _Layout, x: Tensor, weight: Tensor) -> _Siz
     if min(out_space) < 1:
         return None
     taps = math.prod(kernel)
-    return _Sizes(
-        batch, in_channels, out_channels, taps, groups, tuple(in_space), out_space, False
-    )
+    return _Sizes(batch, in_channels, out_channels, taps, groups, tuple(in_space), out_space, False)
 
 
 def _for_axes(values: tuple[int, ...] | None, axes: int) -> tuple[int, ...] | None:
@@ -93,9 +91,7 @@ def _for_axes(values: tuple[int, ...] | None, axes: int) -> tuple[int, ...] | No
     return values * axes if len(values) == 1 else values if len(values) == axes else None
 
 
-def _transposed(  # noqa: PLR0913  one position for each argument
-    padding: int, extra: int, stride: int, dilation: int, groups: int
-) -> Formula:
+def _transposed(padding: int, extra: int, stride: int, dilation: int, groups: int) -> Formula:
     """A transposed convolution with its arguments at these positions; `extra` pads the output."""
 
     def formula(given: Arguments) -> OperatorWork | None:

@@ -14,18 +14,91 @@ from wavescope.analyze.work.formulas.movement import (
 from wavescope.analyze.work.operator_work import Formula, OperatorWork, WorkKind
 
 _UNARY = (
-    "abs ceil cos elu erf exp expm1 floor frac gelu hardsigmoid hardswish hardtanh "
-    "leaky_relu log log10 log1p log2 mish nan_to_num neg reciprocal relu round rsqrt "
-    "selu sigmoid sign silu sin softplus sqrt square tan tanh trunc bitwise_not"
-).split()
+    "abs",
+    "ceil",
+    "cos",
+    "elu",
+    "erf",
+    "exp",
+    "expm1",
+    "floor",
+    "frac",
+    "gelu",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "mish",
+    "nan_to_num",
+    "neg",
+    "reciprocal",
+    "relu",
+    "round",
+    "rsqrt",
+    "selu",
+    "sigmoid",
+    "sign",
+    "silu",
+    "sin",
+    "softplus",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+    "bitwise_not",
+)
 _BINARY = (
-    "add sub rsub mul div floor_divide fmod remainder pow maximum minimum atan2 bitwise_and "
-    "bitwise_or bitwise_xor fmax fmin clamp clamp_min clamp_max masked_fill "
-    "gelu_backward silu_backward sigmoid_backward tanh_backward threshold_backward "
-    "hardswish_backward elu_backward leaky_relu_backward"
-).split()
+    "add",
+    "sub",
+    "rsub",
+    "mul",
+    "div",
+    "floor_divide",
+    "fmod",
+    "remainder",
+    "pow",
+    "maximum",
+    "minimum",
+    "atan2",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "fmax",
+    "fmin",
+    "clamp",
+    "clamp_min",
+    "clamp_max",
+    "masked_fill",
+    "gelu_backward",
+    "silu_backward",
+    "sigmoid_backward",
+    "tanh_backward",
+    "threshold_backward",
+    "hardswish_backward",
+    "elu_backward",
+    "leaky_relu_backward",
+)
 _TERNARY = ("addcmul", "addcdiv", "lerp", "where")
-_COMPARING = "eq ne gt ge lt le logical_and logical_or logical_xor logical_not isfinite isnan isinf".split()
+_COMPARING = (
+    "eq",
+    "ne",
+    "gt",
+    "ge",
+    "lt",
+    "le",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "logical_not",
+    "isfinite",
+    "isnan",
+    "isinf",
+)
 _INPUTS = 3
 """Tensors come first; what follows are numbers."""
 
@@ -76,9 +149,7 @@ def _dropout(given: Arguments) -> OperatorWork | None:
     if x is None:
         return None
     dense = Tensor(x.dims, x.data_type)
-    return moved(
-        WorkKind.ELEMENTWISE, x, 2 * x.elements, [x, dense, Tensor(x.dims, BOOL)]
-    )
+    return moved(WorkKind.ELEMENTWISE, x, 2 * x.elements, [x, dense, Tensor(x.dims, BOOL)])
 
 
 _GATED = each_argument_once(WorkKind.ELEMENTWISE, operations=2)

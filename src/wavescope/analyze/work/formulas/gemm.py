@@ -13,10 +13,11 @@ _NARROW_BITS = 8
 """Operands so narrow are accumulated wider: the product is written in 16 bits unless told."""
 
 
-def product(  # noqa: PLR0913  one name for each part of a product
+def product(
     sizes: GemmSizes,
     left: Tensor,
     right: Tensor,
+    *,
     also_read: int = 0,
     output: DataType | None = None,
     arithmetic: DataType | None = None,
@@ -52,7 +53,7 @@ def _matrices(left: int, right: int, added: int | None = None) -> Formula:
         if inner != k or batches != other_batches:
             return None
         more = None if added is None else given.tensor(added)
-        return product(GemmSizes(math.prod(batches), m, n, k), a, b, bytes_of([more]))
+        return product(GemmSizes(math.prod(batches), m, n, k), a, b, also_read=bytes_of([more]))
 
     return formula
 
@@ -85,7 +86,7 @@ def _linear(given: Arguments) -> OperatorWork | None:
     if x.dims[-1] != weights.dims[1]:
         return None
     sizes = GemmSizes(1, math.prod(x.dims[:-1]), weights.dims[0], x.dims[-1])
-    return product(sizes, x, weights, bytes_of([given.tensor(2)]))
+    return product(sizes, x, weights, also_read=bytes_of([given.tensor(2)]))
 
 
 def _integer_matrices(given: Arguments) -> OperatorWork | None:
@@ -136,9 +137,9 @@ def _library_product(at: _Operands) -> Formula:
             sizes,
             a,
             b,
-            others,
-            None if output is None else output.data_type,
-            FP4 if at.is_four_bit else None,
+            also_read=others,
+            output=None if output is None else output.data_type,
+            arithmetic=FP4 if at.is_four_bit else None,
         )
 
     return formula

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from wavescope.analyze.work.arguments import Arguments, Tensor, bytes_of
@@ -22,7 +23,10 @@ class _Layout(NamedTuple):
     chosen: int
 
 
-class _Experts(NamedTuple):
+@dataclass(frozen=True)
+class _Experts:
+    """How many tokens choose how many experts, and what size these have."""
+
     tokens: int
     chosen: int
     count: int
@@ -30,6 +34,9 @@ class _Experts(NamedTuple):
     first_rows: int
     """Of the first weights: twice the inner size where a gate goes with them."""
     inner: int
+
+    def __str__(self) -> str:
+        return f"{self.tokens} tokens, {self.chosen} of {self.count} experts,"
 
     @property
     def used(self) -> float:
@@ -67,51 +74,42 @@ def _experts(x: Tensor, first: Tensor, second: Tensor, chosen: int) -> _Experts 
 
 
 def _work(x: Tensor, first: Tensor, second: Tensor, experts: _Experts) -> OperatorWork:
-    tokens, chosen, count, hidden, first_rows, inner = experts
-    flops = 2 * tokens * chosen * hidden * (first_rows + inner)
-    weights = bytes_of([first, second]) * experts.used / count
+    inner, first_rows = experts.inner, experts.first_rows
+    flops = 2 * experts.tokens * experts.chosen * experts.hidden * (first_rows + inner)
+    weights = bytes_of([first, second]) * experts.used / experts.count
     kind = "gate, up and down" if first_rows == 2 * inner else "up and down"
     return OperatorWork(
         WorkKind.MOE,
         flops,
         round(weights) + 2 * x.bytes,
         wider(x.data_type, first.data_type).name,
-        f"{tokens} tokens, {chosen} of {count} experts, {hidden} to {inner} ({kind})",
+        f"{experts} {experts.hidden} to {inner} ({kind})",
     )
 
 
 def _first_stage(given: Arguments) -> OperatorWork | None:
     """Hidden states [T, H] by [E, R, H]; the output is [T, k, ...]."""
     x, weights, output = given.tensor(0), given.tensor(1), given.tensor(6)
-    if x is None or weights is None or output is None:
+    if x is None or weights is None or output is None or len(output.dims) != 3:
         return None
-    if len(x.dims) != 2 or len(weights.dims) != 3 or len(output.dims) != 3:
-        return None
-    return _stage(x, weights, output, x.dims[0], output.dims[1], x.dims[1], weights.dims[1:])
+    return _stage(x, weights, output, chosen=output.dims[1])
 
 
 def _second_stage(given: Arguments) -> OperatorWork | None:
     """Inner states [T, k, I] by [E, H, I]; the output is [T, H]."""
     x, weights, output = given.tensor(0), given.tensor(2), given.tensor(6)
-    if x is None or weights is None or output is None:
+    if x is None or weights is None or output is None or len(x.dims) != 3:
         return None
-    if len(x.dims) != 3 or len(weights.dims) != 3 or len(output.dims) != 2:
-        return None
-    return _stage(x, weights, output, x.dims[0], x.dims[1], x.dims[2], weights.dims[1:])
+    return _stage(x, weights, output, chosen=x.dims[1])
 
 
-def _stage(  # noqa: PLR0913  one name for each size
-    x: Tensor,
-    weights: Tensor,
-    output: Tensor,
-    tokens: int,
-    chosen: int,
-    depth: int,
-    expert: tuple[int, ...],
-) -> OperatorWork | None:
-    rows, columns = expert
+def _stage(x: Tensor, weights: Tensor, output: Tensor, chosen: int) -> OperatorWork | None:
+    """The products of all chosen experts' weights with what their tokens have."""
+    if len(x.dims) < 2 or len(weights.dims) != 3:
+        return None
+    tokens, depth = x.dims[0], x.dims[-1]
+    count, rows, columns = weights.dims
     packed = 2 if columns * 2 == depth else 1
-    count = weights.dims[0]
     if columns * packed != depth or not 0 < chosen <= count:
         return None
     experts = _Experts(tokens, chosen, count, depth, rows, rows)
@@ -121,7 +119,7 @@ def _stage(  # noqa: PLR0913  one name for each size
         2 * tokens * chosen * rows * depth,
         moved,
         wider(x.data_type, weights.data_type).name,
-        f"{tokens} tokens, {chosen} of {count} experts, {depth} to {rows}",
+        f"{experts} {depth} to {rows}",
     )
 
 
@@ -138,7 +136,12 @@ MIXTURE_FORMULAS: Mapping[str, Formula] = {
         _fused(_Layout(0, 1, 2, chosen=4)),
     ),
     **dict.fromkeys(
-        ("aiter::fmoe", "aiter::fmoe_g1u1", "aiter::fmoe_int8_g1u0", "aiter::fmoe_fp8_blockscale_g1u1"),
+        (
+            "aiter::fmoe",
+            "aiter::fmoe_g1u1",
+            "aiter::fmoe_int8_g1u0",
+            "aiter::fmoe_fp8_blockscale_g1u1",
+        ),
         _fused(_Layout(1, 2, 3, chosen=8)),
     ),
     "aiter::ck_moe_stage1": _first_stage,

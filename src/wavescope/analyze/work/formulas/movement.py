@@ -19,9 +19,7 @@ def moved(
     kind: WorkKind, shown: Tensor, flops: int, tensors: Sequence[Tensor | None]
 ) -> OperatorWork:
     """Work that moves some tensors once each; it is told by the sizes of one of them."""
-    return OperatorWork(
-        kind, flops, bytes_of(tensors), shown.data_type.name, size_text(shown.dims)
-    )
+    return OperatorWork(kind, flops, bytes_of(tensors), shown.data_type.name, size_text(shown.dims))
 
 
 def each_argument_once(
@@ -49,9 +47,7 @@ def broadcast(shapes: Sequence[Dims]) -> Dims | None:
     padded = [(1,) * (axes - len(dims)) + dims for dims in shapes]
     result = tuple(max(sizes) if 0 not in sizes else 0 for sizes in zip(*padded, strict=True))
     fits = all(
-        size in (1, whole)
-        for dims in padded
-        for size, whole in zip(dims, result, strict=True)
+        size in (1, whole) for dims in padded for size, whole in zip(dims, result, strict=True)
     )
     return result if fits else None
 
@@ -59,8 +55,4 @@ def broadcast(shapes: Sequence[Dims]) -> Dims | None:
 def promoted(tensors: Sequence[Tensor]) -> DataType:
     """The type of an elementwise result: of those with sizes the widest, floats before others."""
     sized = [tensor for tensor in tensors if tensor.dims] or list(tensors)
-    return max(
-        (tensor.data_type for tensor in sized), key=lambda each: (each.is_float, each.bits)
-    )
-
-
+    return max((tensor.data_type for tensor in sized), key=lambda each: (each.is_float, each.bits))

@@ -86,9 +86,9 @@ def _bags(given: Arguments) -> OperatorWork | None:
     width = table.dims[1]
     rows = Tensor((indices.elements, width), table.data_type)
     bags = Tensor((offsets.elements, width), table.data_type)
-    return moved(
-        WorkKind.EMBEDDING, table, rows.elements, [indices, offsets, rows, bags]
-    )._replace(shape=f"{indices.elements} rows in {offsets.elements} bags of {width}")
+    return moved(WorkKind.EMBEDDING, table, rows.elements, [indices, offsets, rows, bags])._replace(
+        shape=f"{indices.elements} rows in {offsets.elements} bags of {width}"
+    )
 
 
 def _dense_gradient(given: Arguments) -> OperatorWork | None:
