@@ -29,6 +29,7 @@ from wavescope.analyze.summary import (
     summarize,
 )
 from wavescope.analyze.timeline import Colouring, OpNames, Timeline, TimelineOptions, timeline
+from wavescope.analyze.work import work_result
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import BLOCK_ROWS, blocks, looked_up
 from wavescope.model.result import Finding, Result
@@ -134,6 +135,8 @@ class TraceReport:
     """Steps of a language model, where there is one."""
     durations: KernelDurations
     findings: list[Finding]
+    work: Result
+    """How near to the peaks of their GPU operators run."""
 
     @property
     def decode_step_ns(self) -> float | None:
@@ -170,6 +173,7 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
         steps,
         _kernel_durations(summary, named, durations_ns, options.histograms),
         told,
+        work_result(trace),
     )
 
 

@@ -31,15 +31,13 @@ from wavescope.arrays.groups import group_sums
 from wavescope.model.chips import Board, find_board
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
-from wavescope.names.kernel_names import short_name
 
 Rows = npt.NDArray[np.int64]
 
-_SHORT_PRODUCTS = re.compile(
-    r"tf32|xf32|TF32|XF32|_(?:X|S)_?B?_?X32|s1688|s161616gemm_tf32|3xtf32|Cijk_[A-Za-z_]+_S_MX"
-)
+_SHORT_PRODUCTS = re.compile(r"tf32|xf32|s1688|nvjet|_S_MX_", re.IGNORECASE)
 """Kernels that multiply 32-bit numbers in 19 bits."""
 TF32 = "tf32"
+_LONGEST_MATCHED = 4_096
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,8 @@ class OperatorUse:
     call_rows: tuple[int, ...]
     gpu_time_ns: int
     kernel_count: int
-    main_kernel: str
-    """The short name of the kernel with most of the time."""
+    kernels: tuple[str, ...]
+    """The whole names of its kernels, the one with most of the time first."""
     data_type: str
     board: Board | None
     role: str = ""
@@ -212,20 +210,27 @@ def _use(
     names, place = np.unique(trace.ops["name"][op_rows], return_inverse=True)
     by_name = group_sums(place, trace.op_length_ns[op_rows], len(names))
     texts = [trace.strings[code] if code >= 0 else "" for code in names.tolist()]
-    data_type = "" if kind.work is None else kind.work.data_type
-    if data_type == FP32.name and any(_SHORT_PRODUCTS.search(text[:4096]) for text in texts):
-        data_type = TF32
-    main = texts[int(np.argmax(by_name))]
+    in_order = tuple(texts[place] for place in np.argsort(by_name)[::-1].tolist())
     return OperatorUse(
         kind.operator,
         kind.work,
         tuple(np.unique(served.call_rows).tolist()),
         time_ns,
         len(op_rows),
-        short_name(main) if main else "",
-        data_type,
+        in_order,
+        _data_type(kind.work, texts),
         board,
         kind.role,
+    )
+
+
+def _data_type(work: OperatorWork | None, kernels: Sequence[str]) -> str:
+    """What the arithmetic is done in, which the names of kernels may tell better."""
+    if work is None:
+        return ""
+    is_short = any(_SHORT_PRODUCTS.search(name[:_LONGEST_MATCHED]) for name in kernels)
+    return (
+        TF32 if work.kind.is_matrix and work.data_type == FP32.name and is_short else work.data_type
     )
 
 

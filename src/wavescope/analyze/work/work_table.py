@@ -16,6 +16,7 @@ from wavescope.model.result import (
     table_of,
 )
 from wavescope.model.trace import Trace
+from wavescope.names.kernel_names import short_name
 from wavescope.units import percent_of
 
 _ABOVE_PEAK = "above the peak: cached data, or not the work that the arguments say"
@@ -82,7 +83,7 @@ def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
             "above_roofline_ns", "Above roofline", Unit.NS, "time beyond the shortest possible"
         ).of(lambda use: use.above_roofline_ns),
         ResultColumn("kernel", "Kernel", Unit.NAME, "the one with most of the time").of(
-            lambda use: use.main_kernel or None
+            lambda use: short_name(use.kernels[0]) if use.kernels[0] else None
         ),
         ResultColumn("note", "Note", Unit.NAME, "why figures are missing or not to be believed").of(
             _note
@@ -100,10 +101,10 @@ def work_table(found: OperatorUses, uses: Iterable[OperatorUse]) -> ResultTable:
 def work_result(trace: Trace, kernel: re.Pattern[str] | None = None) -> Result:
     """Table `work` of a trace, with how much of its kernels' time has figures.
 
-    `kernel` keeps the uses whose main kernel it matches: their time stays whole.
+    `kernel` keeps the uses with a kernel that it matches: their time stays whole.
     """
     found = trace.derived(operator_uses)
-    uses = [use for use in found.uses if kernel is None or kernel.search(use.main_kernel)]
+    uses = [use for use in found.uses if kernel is None or any(map(kernel.search, use.kernels))]
     boards = sorted({use.board.name for use in found.uses if use.board is not None})
     facts: dict[str, Value] = {
         "path": trace.path,
