@@ -24,7 +24,7 @@ _NO_OPERATORS = (
     "torch.profiler.profile(record_shapes=True)"
 )
 _NO_SHAPES = "no shapes were recorded: record with torch.profiler.profile(record_shapes=True)"
-_FOR_PROGRAMS = frozenset({"flops", "bytes", "kernel"})
+_FOR_PROGRAMS = frozenset({"flops_per_byte", "flops", "bytes", "kernel"})
 """Left to --json and --format csv: the rates say it, too."""
 
 

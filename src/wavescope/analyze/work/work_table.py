@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from wavescope.analyze.work.operator_uses import OperatorUse, OperatorUses, operator_uses
+from wavescope.analyze.work.uses import OperatorUse, OperatorUses, uses_of_operators
 from wavescope.model.result import (
     ColumnOf,
     Result,
@@ -43,9 +43,9 @@ def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
         ResultColumn(
             "role", "Role", Unit.NAME, "what it is for in a layer, where modules or sizes tell"
         ).of(lambda use: use.role or None),
-        ResultColumn("shape", "Shape", Unit.NAME, "the sizes that its work follows from").of(
-            lambda use: use.work.shape if use.work else None
-        ),
+        ResultColumn(
+            "shape", "Shape", Unit.NAME, "sizes that its work follows from; products: MxNxK"
+        ).of(lambda use: use.work.shape if use.work else None),
         ResultColumn("data_type", "Type", Unit.NAME, "data type of the arithmetic").of(
             lambda use: use.data_type or None
         ),
@@ -58,21 +58,6 @@ def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
         ResultColumn("percent", "% of kernels", Unit.PERCENT, "of the time of all kernels").of(
             lambda use: percent_of(use.gpu_time_ns, kernel_time_ns)
         ),
-        ResultColumn("flops", "FLOP", Unit.NONE, "operations of all calls, by formula").of(
-            lambda use: use.flops
-        ),
-        ResultColumn(
-            "bytes", "Bytes", Unit.BYTES, "inputs read once and outputs written once, all calls"
-        ).of(lambda use: use.bytes),
-        ResultColumn("tflops_per_s", "TFLOP/s", Unit.NONE, "operations by GPU time").of(
-            lambda use: use.tflops_per_s
-        ),
-        ResultColumn("tb_per_s", "TB/s", Unit.NONE, "bytes by GPU time").of(
-            lambda use: use.tb_per_s
-        ),
-        ResultColumn("flops_per_byte", "FLOP/B", Unit.NONE, "arithmetic intensity").of(
-            lambda use: use.flops_per_byte
-        ),
         ResultColumn("bound", "Bound", Unit.NAME, "what the roofline says limits it").of(
             lambda use: use.bound.value if use.bound else None
         ),
@@ -82,6 +67,21 @@ def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
         ResultColumn(
             "above_roofline_ns", "Above roofline", Unit.NS, "time beyond the shortest possible"
         ).of(lambda use: use.above_roofline_ns),
+        ResultColumn("tflops_per_s", "TFLOP/s", Unit.NONE, "operations by GPU time").of(
+            lambda use: use.tflops_per_s
+        ),
+        ResultColumn("tb_per_s", "TB/s", Unit.NONE, "bytes by GPU time").of(
+            lambda use: use.tb_per_s
+        ),
+        ResultColumn("flops_per_byte", "FLOP/B", Unit.NONE, "arithmetic intensity").of(
+            lambda use: use.flops_per_byte
+        ),
+        ResultColumn("flops", "FLOP", Unit.NONE, "operations of all calls, by formula").of(
+            lambda use: use.flops
+        ),
+        ResultColumn(
+            "bytes", "Bytes", Unit.BYTES, "inputs read once and outputs written once, all calls"
+        ).of(lambda use: use.bytes),
         ResultColumn("kernel", "Kernel", Unit.NAME, "the one with most of the time").of(
             lambda use: short_name(use.kernels[0]) if use.kernels[0] else None
         ),
@@ -103,7 +103,7 @@ def work_result(trace: Trace, kernel: re.Pattern[str] | None = None) -> Result:
 
     `kernel` keeps the uses with a kernel that it matches: their time stays whole.
     """
-    found = trace.derived(operator_uses)
+    found = trace.derived(uses_of_operators)
     uses = [use for use in found.uses if kernel is None or any(map(kernel.search, use.kernels))]
     boards = sorted({use.board.name for use in found.uses if use.board is not None})
     facts: dict[str, Value] = {

@@ -30,6 +30,11 @@ class Board:
     units: int = 0
     memory_gib: int = 0
 
+    @property
+    def is_amd(self) -> bool:
+        """Whether it is one of AMD's, which `chips()` describes."""
+        return self.name in _products()
+
     def is_called(self, words: frozenset[str]) -> bool:
         """Whether all words of its name are among those of a GPU's name."""
         return all(word.casefold() in words for word in self.names)
@@ -58,17 +63,13 @@ def find_board(
         called = [each for each in boards() if each.memory_gib and each.units]
         if wave_size != _AMD_WAVE or memory_bytes <= 0:
             return None
-        called = [each for each in called if _is_amd(each) and each.has_memory(memory_bytes)]
+        called = [each for each in called if each.is_amd and each.has_memory(memory_bytes)]
         if unit_count <= 0:
             return None
     whole = [
         each for each in called if unit_count <= 0 or not each.units or each.units == unit_count
     ]
     return whole[0] if len(whole) == 1 else None
-
-
-def _is_amd(board: Board) -> bool:
-    return board.name in _products()
 
 
 @functools.cache

@@ -32,7 +32,7 @@ def product(
         2 * batch * m * n * k,
         moved,
         (arithmetic or wider(left.data_type, right.data_type)).name,
-        f"{batched}M {m}, N {n}, K {k}",
+        f"{batched}{m}x{n}x{k}",
         sizes,
     )
 
@@ -108,7 +108,7 @@ def _grouped(given: Arguments) -> OperatorWork | None:
         return None
     used = Tensor((min(groups, rows), k, n), weights.data_type)
     found = product(GemmSizes(1, rows, n, k), x, used)
-    return found._replace(gemm=None, shape=f"{groups} groups, M {rows}, N {n}, K {k}")
+    return found._replace(gemm=None, shape=f"{groups} groups, {rows}x{n}x{k}")
 
 
 class _Operands(NamedTuple):

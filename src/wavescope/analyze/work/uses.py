@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.operators import RecordedInputs, recorded_inputs
+from wavescope.analyze import operators
 from wavescope.analyze.work.arguments import FP32, Arguments
 from wavescope.analyze.work.attribution import ServedCalls, served_calls
 from wavescope.analyze.work.call_roles import call_roles
@@ -131,7 +131,7 @@ class OperatorUses:
         return sum(use.gpu_time_ns for use in self.modelled)
 
 
-def operator_uses(trace: Trace) -> OperatorUses:
+def uses_of_operators(trace: Trace) -> OperatorUses:
     """All uses of operators that have a formula, roles left open."""
     ops = trace.ops
     ops.load("gpu", "name", "start_ns", "end_ns")
@@ -178,7 +178,7 @@ class _CallKind(NamedTuple):
 
 def _call_kinds(trace: Trace, calls: Rows) -> tuple[list[_CallKind], Rows]:
     """The different operators with their work and role, and which of them each call is."""
-    inputs = recorded_inputs(trace, calls)
+    inputs = operators.recorded_inputs(trace, calls)
     names = trace.calls["name"][calls].tolist()
     # Equal arguments are one object, so that its identity tells them apart.
     known: dict[tuple[int, int], OperatorWork | None] = {}
@@ -195,7 +195,7 @@ def _call_kinds(trace: Trace, calls: Rows) -> tuple[list[_CallKind], Rows]:
     return list(kinds), np.array(of_call, np.int64)
 
 
-def _work(operator: str, inputs: RecordedInputs) -> OperatorWork | None:
+def _work(operator: str, inputs: operators.RecordedInputs) -> OperatorWork | None:
     return FORMULAS[operator](Arguments(inputs)) if inputs.types else None
 
 
