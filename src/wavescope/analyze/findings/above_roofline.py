@@ -23,8 +23,8 @@ FUSIBLE_KINDS = (WorkKind.ELEMENTWISE.value, WorkKind.COPY.value, WorkKind.REDUC
 _ADVICE = {
     WorkKind.CONVOLUTION: "try torch.channels_last, and let the library search: "
     "torch.backends.cudnn.benchmark = True",
-    WorkKind.ATTENTION: "compare attention backends (flash, cuDNN, AITER), and check that head "
-    "size and type are those that the fast kernels are made for",
+    WorkKind.ATTENTION: "compare attention backends ({backends}), and check that head size and "
+    "type are those that the fast kernels are made for",
     WorkKind.MOE: "tune the MoE kernel for this number of tokens and experts, and give each "
     "expert more tokens at a time",
     WorkKind.SOFTMAX: "fuse the softmax with its neighbours (fused attention, torch.compile)",
@@ -143,7 +143,9 @@ def _short_evidence(use: OperatorUse) -> str:
 def _advice(kind: WorkKind, use: OperatorUse) -> str:
     gemm = use.work.gemm if use.work else None
     if gemm is None or kind is not WorkKind.GEMM:
-        return _ADVICE[kind]
+        is_amd = use.board is not None and use.board.is_amd
+        backends = "CK, AITER, Triton" if is_amd else "FlashAttention, cuDNN"
+        return _ADVICE[kind].format(backends=backends)
     if use.bound is Bound.COMPUTE:
         return _tuning_advice(use, gemm)
     if gemm.batch == 1 and gemm.m < min(gemm.n, gemm.k):

@@ -60,9 +60,9 @@ def attention_parts(trace: Trace) -> AttentionParts:
     is_product[before], is_product[after] = True, True
     is_part = np.zeros(len(trace.ops), np.bool_)
     is_part[order.rows[inside]] = True
-    softmax_ns = int(order.time_ns[inside & is_softmax].sum())
-    products_ns = int(order.time_ns[is_product].sum())
-    between_ns = int(order.time_ns[inside].sum()) - softmax_ns - products_ns
+    softmax_ns = int(order.time_ns[inside & is_softmax].sum(dtype=np.int64))
+    products_ns = int(order.time_ns[is_product].sum(dtype=np.int64))
+    between_ns = int(order.time_ns[inside].sum(dtype=np.int64)) - softmax_ns - products_ns
     return AttentionParts(
         is_part, order.rows[is_product], len(before), softmax_ns, products_ns, between_ns
     )

@@ -63,9 +63,8 @@ _ADVICE = {
     MOE: "look at the tokens that each expert gets: few mean that reading weights bounds it "
     "(larger batches, expert parallelism, narrower weights), many that the kernel should be "
     "tuned for this shape",
-    GEMM: "see how near to the peak the products run (`wavescope work`, needs recorded shapes): "
-    "with few rows reading weights bounds them (larger batches, narrower weights), with many "
-    "tuning, a narrower type or better sizes help",
+    GEMM: "with few rows reading weights bounds products (larger batches, narrower weights help), "
+    "with many the matrix units do (tuning, a narrower type or better sizes help)",
     ATTENTION: "compare attention backends, and look at the lengths: long contexts need a kernel "
     "that splits them over the chip, many heads of one key need one that shares it",
     NORMALIZATION: "fuse normalizations with the additions and quantizations around them",
@@ -74,6 +73,10 @@ _ADVICE = {
 }
 _OTHER_ADVICE = "look at its largest kernel first"
 _LOOK_CLOSER = "`wavescope capture` shows where a kernel stalls"
+_RECORD_SHAPES = (
+    "with recorded shapes (torch.profiler.profile(record_shapes=True)) `wavescope work` shows how "
+    "near to the peak they run"
+)
 
 
 def dominant_work(context: FindingContext, told: Sequence[Finding]) -> list[Finding]:
@@ -83,8 +86,14 @@ def dominant_work(context: FindingContext, told: Sequence[Finding]) -> list[Find
     trace = context.trace
     found = trace.derived(op_categories)
     # Parts of an attention belong together, whatever each of them is.
-    chosen = (trace.op_kind == OpKind.KERNEL) & ~trace.derived(attention_parts).is_part
-    totals = group_sums(found.codes[chosen], trace.op_length_ns[chosen], len(found.labels))
+    attentions = trace.derived(attention_parts)
+    chosen = trace.op_kind == OpKind.KERNEL
+    if attentions.count:
+        chosen &= ~attentions.is_part
+    codes, times = found.codes, trace.op_length_ns
+    if not chosen.all():
+        codes, times = codes[chosen], times[chosen]
+    totals = group_sums(codes, times, len(found.labels))
     largest = int(np.argmax(totals))
     category = found.labels[largest]
     share = percent_of_gpu_time(context, totals[largest])
@@ -109,7 +118,13 @@ def _finding(
 ) -> Finding:
     share = percent_of_gpu_time(context, total_ns)
     leading = leading_kernels(context, rows)
-    look = f"; {_LOOK_CLOSER}" if has_amd_gpus(context) else ""
+    uses = context.trace.derived(uses_of_operators)
+    lacks_shapes = bool(uses.uses) and not uses.modelled
+    advice = [
+        _ADVICE.get(category, _OTHER_ADVICE),
+        _RECORD_SHAPES if lacks_shapes else "",
+        _LOOK_CLOSER if has_amd_gpus(context) else "",
+    ]
     return Finding(
         ID,
         Severity.INFO,
@@ -119,7 +134,7 @@ def _finding(
             leading_words(leading),
             _known_work(context, category),
         ),
-        f"{_ADVICE.get(category, _OTHER_ADVICE)}{look}",
+        in_words(*advice),
         WHERE,
         sql=leading_sql(leading),
         numbers={

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.quick_findings import evidence_sql
+from wavescope.arrays.coded_columns import code_counts
+from wavescope.arrays.groups import group_sums
 from wavescope.model.op_kinds import OpKind
 from wavescope.names.kernel_names import short_name
 from wavescope.units import counted, duration_text
@@ -52,15 +54,14 @@ class Leading(NamedTuple):
 
 def leading_kernels(context: FindingContext, rows: npt.NDArray[np.intp]) -> list[Leading]:
     """The kernels among `rows` with most time."""
-    times = context.trace.op_length_ns[rows].astype(np.int64)
-    labels, place, counts = np.unique(
-        context.label_of_op[rows], return_inverse=True, return_counts=True
-    )
-    totals = np.zeros(len(labels), np.int64)
-    np.add.at(totals, place, times)
+    labels, label_count = context.label_of_op[rows], len(context.labels.texts)
+    totals = group_sums(labels, context.trace.op_length_ns[rows], label_count)
+    calls = code_counts(labels, label_count).tolist()
+    most = sorted(range(label_count), key=lambda label: -totals[label])[:_SHOWN]
     return [
-        Leading(context.labels.texts[int(labels[at])], int(counts[at]), int(totals[at]))
-        for at in np.argsort(-totals, kind="stable")[:_SHOWN].tolist()
+        Leading(context.labels.texts[label], calls[label], totals[label])
+        for label in most
+        if calls[label]
     ]
 
 

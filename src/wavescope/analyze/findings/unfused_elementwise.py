@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from wavescope.analyze.findings.attention_parts import attention_parts
 from wavescope.analyze.findings.context import FindingContext
-from wavescope.analyze.findings.kernel_order import KernelOrder, kernel_order
 from wavescope.analyze.findings.kernel_time import (
     WHERE,
     in_words,
@@ -22,6 +21,8 @@ from wavescope.analyze.findings.kernel_time import (
     span_ns,
 )
 from wavescope.analyze.ops.op_labels import op_categories
+from wavescope.arrays.coded_columns import looked_up
+from wavescope.arrays.groups import grouped_rows
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Finding, Severity
 from wavescope.model.trace import Trace
@@ -29,8 +30,11 @@ from wavescope.names.kernel_names import COPY_FILL, ELEMENTWISE
 from wavescope.units import count_text, counted, duration_text
 
 ID = "unfused-elementwise"
-_COMPILED = re.compile(r"^triton_(poi|red|per)_")
-"""What a compiler fused already."""
+_NOT_FUSIBLE = re.compile(r"^triton_(?:poi|red|per)_|rocclr")
+"""What a compiler fused already, and copies and fills of the runtime."""
+
+_LONGEST_MATCHED = 99
+_NOT_IN_A_RUN = -1
 
 Marks = npt.NDArray[np.bool_]
 
@@ -43,8 +47,10 @@ def unfused_elementwise(context: FindingContext) -> list[Finding]:
     least_ns = context.thresholds.unfused_elementwise_percent * span_ns(context) / 100
     if context.trace.op_length_ns[fusible].sum(dtype=np.int64) < least_ns:
         return []
-    fusible &= ~context.trace.derived(attention_parts).is_part
-    runs = _runs(context.trace.derived(kernel_order), fusible)
+    attentions = context.trace.derived(attention_parts)
+    if attentions.count:
+        fusible &= ~attentions.is_part
+    runs = _runs(context.trace, fusible)
     if runs.saved_ns < least_ns:
         return []
     return [_finding(context, fusible, runs)]
@@ -53,15 +59,16 @@ def unfused_elementwise(context: FindingContext) -> list[Finding]:
 def _fusible(trace: Trace) -> Marks:
     """Elementwise kernels, casts and copies of tensors that no compiler made."""
     found = trace.derived(op_categories)
-    wanted = [place for place, name in enumerate(found.labels) if name in (ELEMENTWISE, COPY_FILL)]
-    compiled = [
+    fusible = np.array([name in (ELEMENTWISE, COPY_FILL) for name in found.labels])
+    chosen: Marks = looked_up(fusible, found.codes)
+    chosen &= trace.op_kind == OpKind.KERNEL
+    others = [
         code
         for code in trace.ops.code_counts("name").codes.tolist()
-        if code >= 0 and _COMPILED.match(trace.strings[code])
+        if code >= 0 and _NOT_FUSIBLE.search(trace.strings[code][:_LONGEST_MATCHED])
     ]
-    chosen: Marks = np.isin(found.codes, wanted)
-    chosen &= trace.op_kind == OpKind.KERNEL
-    chosen &= ~np.isin(trace.ops["name"], compiled)
+    if others:
+        chosen &= ~np.isin(trace.ops["name"], others)
     return chosen
 
 
@@ -74,18 +81,27 @@ class _Runs(NamedTuple):
     """What they take beyond the longest kernel of each run."""
 
 
-def _runs(order: KernelOrder, fusible: Marks) -> _Runs:
-    chosen = fusible[order.rows]
-    places = np.flatnonzero(chosen)
-    if not len(places):
+def _runs(trace: Trace, fusible: Marks) -> _Runs:
+    """The runs of all queues.
+
+    Ops of a queue are in order of time in nearly all traces; a few exceptions do not matter here.
+    """
+    marked = np.where(fusible, trace.op_length_ns, np.int64(_NOT_IN_A_RUN))
+    grouped = grouped_rows(trace.ops["gpu"], trace.ops["queue"], (marked,))
+    (times,) = grouped.columns
+    is_first = times != _NOT_IN_A_RUN
+    is_second = is_first[1:] & is_first[:-1]
+    is_second[grouped.bounds[1:-1] - 1] = False
+    is_first[1:] &= ~is_second
+    firsts = np.flatnonzero(is_first)
+    if not len(firsts):
         return _Runs(0, 0, 0)
-    follows = (np.diff(places) == 1) & (np.diff(order.lane[places]) == 0)
-    firsts = np.flatnonzero(np.concatenate(([True], ~follows)))
-    times = order.time_ns[places]
-    lengths = np.diff(np.append(firsts, len(places)))
-    saved = np.add.reduceat(times, firsts) - np.maximum.reduceat(times, firsts)
-    several = lengths > 1
-    return _Runs(int(several.sum()), int(lengths[several].sum()), int(saved.sum()))
+    # What is between runs counts nothing: each run reaches to the next one's first kernel.
+    spent = np.maximum(times, 0)
+    saved = np.add.reduceat(spent, firsts) - np.maximum.reduceat(spent, firsts)
+    later_count = int(np.count_nonzero(is_second))
+    run_count = int(np.count_nonzero(is_first[:-1] & is_second))
+    return _Runs(run_count, run_count + later_count, int(saved.sum()))
 
 
 def _finding(context: FindingContext, fusible: Marks, runs: _Runs) -> Finding:
