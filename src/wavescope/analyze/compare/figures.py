@@ -10,9 +10,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.operators import NO_OPERATOR, NOT_RECORDED, OpOperators, op_operators
+from wavescope.analyze.operators import (
+    NO_OPERATOR,
+    NOT_RECORDED,
+    OpOperators,
+    OpSequence,
+    op_operators,
+    op_sequence,
+)
 from wavescope.analyze.ops.op_labels import op_categories, op_labels
-from wavescope.analyze.ops.op_sequence import OpSequence, op_sequence
 from wavescope.analyze.phases import PhaseAssignment, phases_of
 from wavescope.analyze.steps import StepOptions, Steps, steps_of
 from wavescope.arrays import Array

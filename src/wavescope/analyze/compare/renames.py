@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.compare.figures import FigureOptions, Figures, TraceFigures
-from wavescope.analyze.operators import NO_OPERATOR, NOT_RECORDED
-from wavescope.analyze.ops.op_sequence import op_sequence
+from wavescope.analyze.operators import NO_OPERATOR, NOT_RECORDED, op_sequence
 from wavescope.arrays import Array
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import OTHER, meaning_of

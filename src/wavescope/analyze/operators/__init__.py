@@ -1,30 +1,76 @@
 """Which operator of the framework each op was launched by, and what that operator was given.
 
 `launching_operators` and `parent_calls` tell where a launch lies in the calls of its thread,
-`recorded_inputs` what a call was given, `op_operators` what the model asked for.
+`recorded_inputs` what a call was given, `op_operators` what the model asked for;
+`operators_result` adds up GPU time by operator, module, input shapes and call site.
 """
 
-from wavescope.analyze.operators.call_tree import (
-    launching_operators,
-    nearest_marked,
-    parent_calls,
-)
-from wavescope.analyze.operators.outermost import (
-    NO_OPERATOR,
-    NOT_RECORDED,
-    OpOperators,
-    op_operators,
-)
-from wavescope.analyze.operators.recorded_inputs import RecordedInputs, recorded_inputs
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wavescope.analyze.operators.attribution import NOT_RECORDED
+    from wavescope.analyze.operators.call_inputs import (
+        RecordedInputs,
+        call_arguments,
+        recorded_inputs,
+    )
+    from wavescope.analyze.operators.call_tree import (
+        launching_operators,
+        nearest_calls,
+        nearest_marked,
+        parent_calls,
+    )
+    from wavescope.analyze.operators.operator_time import (
+        OperatorOptions,
+        OperatorPart,
+        operators_result,
+    )
+    from wavescope.analyze.operators.outermost import (
+        NO_OPERATOR,
+        OpOperators,
+        OpSequence,
+        op_operators,
+        op_sequence,
+    )
+
+_NAMES = {
+    "attribution": ("NOT_RECORDED",),
+    "call_tree": ("launching_operators", "nearest_calls", "nearest_marked", "parent_calls"),
+    "operator_time": ("OperatorOptions", "OperatorPart", "operators_result"),
+    "outermost": (
+        "NO_OPERATOR",
+        "OpOperators",
+        "OpSequence",
+        "op_operators",
+        "op_sequence",
+    ),
+    "call_inputs": ("RecordedInputs", "call_arguments", "recorded_inputs"),
+}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "NOT_RECORDED",
     "NO_OPERATOR",
     "OpOperators",
+    "OpSequence",
+    "OperatorOptions",
+    "OperatorPart",
     "RecordedInputs",
+    "call_arguments",
     "launching_operators",
+    "nearest_calls",
     "nearest_marked",
     "op_operators",
+    "op_sequence",
+    "operators_result",
     "parent_calls",
     "recorded_inputs",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What is behind the front door, when it is first asked for: a summary needs little of it."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.operators.outermost import call_lanes, operator_rows
 from wavescope.analyze.ops.op_links import op_links
 from wavescope.arrays import Array
-from wavescope.arrays.coded_columns import distinct
 from wavescope.arrays.nesting import nest
 from wavescope.model.trace import Trace, TraceTable
 
 Rows = npt.NDArray[np.int64]
 
 NO_CALL = -1
-OPERATOR_CATEGORIES = ("cpu_op", "Operator")
-"""How PyTorch's profiler calls operators: since 1.13, and before."""
 
 
 def parent_calls(trace: Trace) -> Rows:
@@ -31,36 +29,21 @@ def launching_operators(trace: Trace) -> Rows:
     return trace.derived(_launching_operators)
 
 
-def operator_rows(trace: Trace) -> Rows:
-    """The rows of the calls that are operators."""
-    return trace.derived(_operator_rows)
+def nearest_calls(trace: Trace, rows: Rows, name: str) -> Rows:
+    """For each call (-1: none) the row of the innermost call of that name around it, -1 for none.
 
-
-def calls_of_categories(trace: Trace, categories: tuple[str, ...]) -> npt.NDArray[np.bool_]:
-    """For each call whether its category is one of these."""
-    calls = trace.calls
-    wanted = [
-        code
-        for code in calls.code_counts("category").codes.tolist()
-        if code >= 0 and trace.strings[code] in categories
-    ]
-    return np.isin(calls["category"], wanted)
-
-
-def call_lanes(calls: TraceTable) -> Rows:
-    """A number for each process and thread."""
-    threads, thread_of_row = distinct(calls["thread"])
-    return calls["process"].astype(np.int64) * len(threads) + thread_of_row
+    A call of that name is its own.
+    """
+    code = trace.strings.find(name)
+    if code < 0 or not len(trace.calls):
+        return np.full(len(rows), NO_CALL, np.int64)
+    return nearest_marked(parent_calls(trace), trace.calls["name"] == code, rows)
 
 
 def _parent_calls(trace: Trace) -> Rows:
     calls = trace.calls
     calls.load("start_ns", "end_ns", "process", "thread")
     return nest(calls["start_ns"], calls["end_ns"], call_lanes(calls)).parent
-
-
-def _operator_rows(trace: Trace) -> Rows:
-    return np.flatnonzero(calls_of_categories(trace, OPERATOR_CATEGORIES))
 
 
 def _launching_operators(trace: Trace) -> Rows:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.contents import overview
 from wavescope.analyze.findings import findings
+from wavescope.analyze.operators import OperatorOptions, OperatorPart
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.analyze.ops.op_labels import NamedOps, named_ops, op_categories
 from wavescope.analyze.page.time_shares import (
@@ -86,7 +87,11 @@ def _bins(durations_ns: Array) -> npt.NDArray[np.int64]:
     return bins
 
 
-_SUMMARY = SummaryOptions(KernelSummaryOptions(ops=OpChoice.ALL), GapOptions(largest=25))
+_SUMMARY = SummaryOptions(
+    KernelSummaryOptions(ops=OpChoice.ALL),
+    GapOptions(largest=25),
+    OperatorOptions((OperatorPart.OPERATOR, OperatorPart.SHAPE, OperatorPart.MODULE)),
+)
 """Copies and fills are listed among the kernels, and more of the gaps than on a screen."""
 
 

@@ -37,6 +37,7 @@ def report_page(report: TraceReport, trace: Trace, title: str) -> Page:
         Section("phases", _phase_title(report.phases), phases_html(report.phases), "Hot kernels"),
         Section("steps", "Steps", steps_html(report.steps, drawn.grid.origin_ns)),
         Section("kernels", "Kernels", kernels_html(summary, report.durations)),
+        Section("operators", "Operators", tables_html(summary, _OPERATORS)),
         Section(
             "durations", "Kernel durations", durations_html(summary, report.durations), "Durations"
         ),
@@ -44,6 +45,7 @@ def report_page(report: TraceReport, trace: Trace, title: str) -> Page:
         Section("gpus", "GPUs and queues", tables_html(summary, ("gpus", "queues")), "GPUs"),
         Section("gaps", "Idle gaps", gaps_html(summary, drawn.grid.origin_ns), "Gaps"),
         Section("copies", "Copies", tables_html(summary, ("copies", "largest_copies"))),
+        Section("collectives", "Collectives", tables_html(summary, ("collectives",))),
         Section("host", "Host calls and launch latency", tables_html(summary, _HOST), "Host"),
         Section("coverage", "Coverage", coverage_html(summary)),
         Section("environment", "Environment", tables_html(report.overview, _ENVIRONMENT)),
@@ -60,6 +62,7 @@ def _findings(report: TraceReport) -> Html:
     return findings_html(report.findings)
 
 
+_OPERATORS = ("operators", "shapes", "module_classes")
 _HOST = ("calls", "launch_gpus", "launch_kernels")
 
 
