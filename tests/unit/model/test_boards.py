@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from wavescope.model.chips import boards, find_board
 
 GIB = 1 << 30
+PAGE = Path(__file__).parents[3] / "docs" / "work-model.md"
 
 
 @pytest.mark.parametrize(
@@ -80,3 +83,18 @@ def test_peaks_are_those_of_the_data_sheets() -> None:
     assert not by_name["B200"].is_amd
     assert "fp8" not in by_name["A100 40GB"].tflops
     assert all(board.memory_gb_per_s and board.tflops for board in boards())
+
+
+def test_the_page_shows_every_peak() -> None:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("| board |"))
+    types = [cell.strip() for cell in lines[first].split("|")[2:-2]]
+    shown = lines[first + 2 : first + 2 + len(boards())]
+
+    assert shown == [
+        f"| {board.name} | "
+        + " | ".join(f"{board.tflops[each]:g}" if each in board.tflops else "-" for each in types)
+        + f" | {board.memory_gb_per_s:g} |"
+        for board in boards()
+    ]
+    assert {each for board in boards() for each in board.tflops} == set(types)
