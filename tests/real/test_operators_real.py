@@ -90,3 +90,49 @@ def test_every_part_adds_up_to_the_time_of_all_kernels(shared_data: Path, name: 
     assert sum(int(result.facts[fact] or 0) for fact in DIVISION) == total_ns
     for table in result.tables:
         assert sum(int(value or 0) for value in table.column("total_ns")) == total_ns
+
+
+def test_the_replay_of_a_recorded_capture_is_joined_kernel_by_kernel(shared_data: Path) -> None:
+    """993 of the 994 captured launches show in the one replay; the last was cut off."""
+    with wavescope.open(shared_data / KINETO / "truth/flux_capture_mi300x.json.gz") as trace:
+        result = operators_result(trace, options=OperatorOptions(tuple(OperatorPart)))
+        launches = trace.calls.strings("name")
+        graph_launch = trace.calls["id"][launches.index("hipGraphLaunch")]
+        replayed = trace.links["op"][trace.links["call"] == graph_launch]
+        lengths = trace.op_length_ns[replayed - int(trace.ops["id"][0])]
+
+    assert len(replayed) == 993
+    assert result.facts["joined_graph_replay_ns"] == int(lengths.sum())
+    assert result.facts["graph_replay_ns"] == 0
+    shapes = {
+        (row["name"], row["input_dims"]): row["op_count"]
+        for row in result.table("shapes").records()
+    }
+    # 38 single blocks of the model, each with one product of this size: only the replay has them.
+    assert shapes["aten::mm", "768x15360, 15360x3072, 768x3072"] == 38
+
+
+def test_collectives_are_as_the_kernels_themselves_are_annotated(shared_data: Path) -> None:
+    path = shared_data / KINETO / "truth/training_nccl.json.gz"
+    expected: dict[tuple[str, int, int], list[float]] = {}
+    for event in events_of(path):
+        told = event.get("args", {})
+        if event.get("cat") == "kernel" and "Collective name" in told:
+            size = told["In msg nelems"] * {"Float": 4, "Long": 8}[told["dtype"]]
+            key = (told["Collective name"], told["Group size"], size)
+            expected.setdefault(key, []).append(event["dur"])
+
+    result = wavescope.summary(path)
+
+    rows = result.table("collectives").records()
+    found = {(row["collective"], row["group_size"], row["message_bytes"]): row for row in rows}
+    assert set(found) == set(expected)
+    for key, durations in expected.items():
+        row = found[key]
+        assert row["op_count"] == len(durations)
+        assert row["total_ns"] == pytest.approx(1000 * sum(durations), abs=3)
+        assert row["shortest_ns"] == pytest.approx(1000 * min(durations), abs=1)
+        # Two ranks: an all-reduce has the factor 2 (2 - 1) / 2 = 1, as a broadcast has.
+        assert row["bus_gb_per_s"] == row["algorithm_gb_per_s"]
+    gpu = result.table("gpus").records()[0]
+    assert sum(int(row["exposed_ns"] or 0) for row in rows) == gpu["exposed_communication_ns"]

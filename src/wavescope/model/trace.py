@@ -184,10 +184,21 @@ class TraceTable:
 class Trace(Closing):
     """Tables of one trace; `select` gives a trace of fewer rows."""
 
-    def __init__(self, source: TraceSource, tables: dict[str, TraceTable] | None = None) -> None:
+    def __init__(
+        self,
+        source: TraceSource,
+        tables: dict[str, TraceTable] | None = None,
+        whole: Trace | None = None,
+    ) -> None:
         self.source = source
+        self._whole = whole
         self._tables = tables or {}
         self._derived: dict[Callable[[Trace], Any], Any] = {}
+
+    @property
+    def whole(self) -> Trace:
+        """The trace that this one is a part of, itself if of none."""
+        return self if self._whole is None else self._whole
 
     def table(self, spec: Table) -> TraceTable:
         """The table declared as `spec`."""
@@ -298,7 +309,8 @@ class Trace(Closing):
 
     def with_tables(self, tables: Iterable[TraceTable]) -> Trace:
         """This trace with some tables replaced."""
-        return Trace(self.source, {**self._tables, **{t.spec.name: t for t in tables}})
+        replaced = {table.spec.name: table for table in tables}
+        return Trace(self.source, {**self._tables, **replaced}, self.whole)
 
     def close(self) -> None:
         """Release the file; columns already loaded stay usable."""

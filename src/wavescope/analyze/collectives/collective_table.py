@@ -13,6 +13,7 @@ import numpy as np
 
 from wavescope.analyze.collectives.bandwidth import gb_per_s
 from wavescope.analyze.collectives.records import CollectiveUse, collective_uses
+from wavescope.analyze.operators import with_all_calls
 from wavescope.analyze.ops.op_links import RowArray
 from wavescope.arrays.groups import GroupStatistics, group_statistics, group_sums
 from wavescope.arrays.intervals import Times, sorted_times, stretches_of_sorted
@@ -27,6 +28,7 @@ def collectives_result(trace: Trace) -> Result:
     rows = np.flatnonzero(trace.op_class == OpClass.COMMUNICATION)
     if not len(rows):
         return Result("Collectives")
+    trace = with_all_calls(trace)
     numbers: dict[CollectiveUse, int] = {}
     codes = [numbers.setdefault(use, len(numbers)) for use in collective_uses(trace, rows)]
     of_op = np.array(codes, np.int64)
@@ -83,15 +85,19 @@ def _collectives(
 
 def _exposed_ns(trace: Trace, rows: RowArray) -> Times:
     """For each of these ops how long it ran while no compute ran on its GPU."""
-    ops = trace.ops
-    starts, ends, gpus = ops["start_ns"], ops["end_ns"], ops["gpu"]
-    is_compute = (trace.op_class == OpClass.COMPUTE) & (trace.op_kind != OpKind.BARRIER)
-    exposed = (ends[rows] - starts[rows]).astype(np.int64)
-    for gpu in np.unique(gpus[rows]).tolist():
-        mine = np.flatnonzero(gpus[rows] == gpu)
-        compute = is_compute & (gpus == gpu)
-        hidden = _CoveredTime.of(starts[compute], ends[compute])
-        exposed[mine] -= hidden.until(ends[rows[mine]]) - hidden.until(starts[rows[mine]])
+    starts, ends, gpus = (trace.ops[name][rows] for name in ("start_ns", "end_ns", "gpu"))
+    exposed = (ends - starts).astype(np.int64)
+    # Compute that a filter leaves out of the trace hides collectives all the same.
+    everything = trace.whole
+    is_compute = everything.op_class == OpClass.COMPUTE
+    is_compute &= everything.op_kind != OpKind.BARRIER
+    for gpu in np.unique(gpus).tolist():
+        mine = gpus == gpu
+        compute = is_compute & (everything.ops["gpu"] == gpu)
+        hidden = _CoveredTime.of(
+            *(everything.ops[name][compute] for name in ("start_ns", "end_ns"))
+        )
+        exposed[mine] -= hidden.until(ends[mine]) - hidden.until(starts[mine])
     return exposed
 
 

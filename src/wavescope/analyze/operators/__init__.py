@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         OpSequence,
         op_operators,
         op_sequence,
+        with_all_calls,
     )
 
 _NAMES = {
@@ -44,6 +45,7 @@ _NAMES = {
         "OpSequence",
         "op_operators",
         "op_sequence",
+        "with_all_calls",
     ),
     "call_inputs": ("RecordedInputs", "call_arguments", "recorded_inputs"),
 }
@@ -66,6 +68,7 @@ __all__ = [
     "operators_result",
     "parent_calls",
     "recorded_inputs",
+    "with_all_calls",
 ]
 
 

@@ -89,10 +89,15 @@ class OpLaunches:
         joined = np.zeros(len(self.is_linked), np.bool_)
         for source in found:
             joined |= source.call_of_op >= 0
-        own = self.sources[0]
+        own, *others = self.sources
         kept = LaunchSource(own.trace, np.where(joined, NOTHING, own.call_of_op))
-        graph_launch = np.where(joined, own.call_of_op, NOTHING)
-        return OpLaunches((kept, *found), self.is_linked, self.is_replayed, joined, graph_launch)
+        return OpLaunches(
+            (kept, *others, *found),
+            self.is_linked,
+            self.is_replayed,
+            self.is_joined | joined,
+            np.where(joined, own.call_of_op, self.graph_launch),
+        )
 
 
 @dataclass(frozen=True)

@@ -194,7 +194,9 @@ def _named(trace: Trace, pattern: re.Pattern[str]) -> Numbers:
 
 
 def _replays(trace: Trace, launches: OpLaunches) -> Iterable[Replay]:
-    ops = np.flatnonzero(launches.is_replayed)
+    ops = np.flatnonzero(launches.is_replayed & ~launches.is_joined)
+    if not len(ops):
+        return
     call = launches.sources[0].call_of_op[ops]
     order = np.lexsort((trace.ops["start_ns"][ops], call))
     ops, call = ops[order], call[order]

@@ -24,6 +24,7 @@ from wavescope.analyze.operators.outermost import (
     inferred,
     op_sequence,
     outermost_operators,
+    with_all_calls,
 )
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import distinct
@@ -60,7 +61,7 @@ def operators_result(
 
     `listed` are the rows of the ops that count, all by default.
     """
-    options = options or OperatorOptions()
+    options, trace = options or OperatorOptions(), with_all_calls(trace)
     has_operators = len(trace.calls) and outermost_operators(trace) is not None
     if not has_operators and not options.captures:
         return Result("Operators")
@@ -88,7 +89,9 @@ def _launches(trace: Trace, captures: tuple[Trace, ...]) -> OpLaunches:
         return launches
     # Few traces replay graphs: what joins them is imported for these only.
     from wavescope.analyze.operators.graph_captures import captured_launches  # noqa: PLC0415
+    from wavescope.analyze.operators.graph_nodes import launches_of_nodes  # noqa: PLC0415
 
+    launches = launches.with_captured(launches_of_nodes(trace, launches, captures))
     return launches.with_captured(captured_launches(trace, launches, captures))
 
 

@@ -170,6 +170,18 @@ def calls_of_categories(trace: Trace, categories: tuple[str, ...]) -> npt.NDArra
     return np.isin(calls["category"], wanted)
 
 
+def with_all_calls(trace: Trace) -> Trace:
+    """The ops of `trace` with all calls of the trace it is a part of.
+
+    What encloses a launch may have begun long before the part that was chosen.
+    """
+    return trace if trace.whole is trace else trace.derived(_with_all_calls)
+
+
+def _with_all_calls(part: Trace) -> Trace:
+    return part.whole.with_tables((part.ops,))
+
+
 def call_lanes(calls: TraceTable) -> Numbers:
     """A number for each process and thread."""
     threads, thread_of_row = distinct(calls["thread"])

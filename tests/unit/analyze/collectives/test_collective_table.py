@@ -9,6 +9,7 @@ import pytest
 from tests.builders import TraceMaker, a_trace
 from wavescope.analyze.collectives import collectives_result
 from wavescope.model.result import Value
+from wavescope.model.selection import Selection, select
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_TREE_LL(ncclDevKernelArgsStorage<4096ul>)"
 
@@ -112,6 +113,16 @@ def test_only_compute_of_the_same_gpu_hides_a_collective() -> None:
     (row,) = made.rows()
 
     assert (row["exposed_ns"], row["exposed_percent"]) == (60, 60.0)
+
+
+def test_compute_that_a_filter_leaves_out_hides_all_the_same() -> None:
+    made = Collectives()
+    made.ran(100, 200, a_record())
+    trace = made.maker.with_kernel("gemm", 90, 120).build()
+
+    part = collectives_result(select(trace, Selection(kernel="nccl")))
+
+    assert part.table("collectives").column("exposed_ns") == [80]
 
 
 def test_what_is_recorded_for_several_kernels_tells_no_size() -> None:

@@ -90,12 +90,19 @@ def with_capture(
     return maker.with_call("hipStreamEndCapture", end, end + 1, category="cuda_runtime")
 
 
-def with_replay(maker: TraceMaker, kernels: Sequence[str], call: int, start: int) -> TraceMaker:
+def with_replay(
+    maker: TraceMaker,
+    kernels: Sequence[str],
+    call: int,
+    start: int,
+    nodes: Sequence[int] | None = None,
+) -> TraceMaker:
     """A graph launch, which is the `call`-th call, and its kernels of 7 ns each."""
     maker.with_call("hipGraphLaunch", start, start + 1, category="cuda_runtime")
     first = maker.builder.row_count(OPS)
     for place, kernel in enumerate(kernels):
-        maker.with_kernel(kernel, start + 10 * place, start + 10 * place + 7)
+        node = {} if nodes is None else {"graph": 4, "graph_node": nodes[place]}
+        maker.with_kernel(kernel, start + 10 * place, start + 10 * place + 7, **node)
         maker.with_link(call, first + place + 1)
     return maker
 
@@ -189,5 +196,21 @@ def test_a_trace_that_began_during_the_capture_is_one_too() -> None:
 
     assert by(joined(replay, begun.build()), "operators", "name", "total_ns") == {
         ("aten::mm", 7),
+        ("aten::relu", 7),
+    }
+
+
+def test_graph_nodes_join_what_order_cannot() -> None:
+    """The replay has another order, and one kernel under the node of another."""
+    layers = (("aten::mm", "gemm"), ("aten::relu", "relu"), ("aten::sum", "sum"))
+    capture = with_capture(a_trace(), layers)
+    with_replay(capture, ("gemm", "relu", "sum"), call=9, start=1000, nodes=(11, 12, 13))
+    replay = with_replay(a_trace(), ("sum", "gemm", "relu"), call=1, start=50, nodes=(13, 12, 12))
+
+    result = joined(replay.build(), capture.build())
+
+    assert by(result, "operators", "name", "total_ns") == {
+        ("aten::sum", 7),
+        ("(graph replay)", 7),
         ("aten::relu", 7),
     }

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import TraceMaker, a_trace
 from wavescope.analyze.operators import OperatorOptions, OperatorPart, operators_result
 from wavescope.model.result import Result
+from wavescope.model.selection import Selection, select
 from wavescope.model.trace import Trace
 
 EVERY_PART = OperatorOptions(tuple(OperatorPart))
@@ -104,6 +105,18 @@ def test_unlinked_ops_get_the_operator_of_the_same_kernel_and_are_counted() -> N
         ("aten::linear", 1, 2, 67, 60.0)
     ]
     assert (result.facts["unlinked_ns"], result.facts["inferred_operator_ns"]) == (7, 7)
+
+
+def test_a_part_of_a_trace_keeps_what_encloses_its_launches() -> None:
+    """All calls around the launch begin before the part that is looked at."""
+    part = select(a_layer().with_kernel("later", 2100, 2200).build(), Selection(start="45ns"))
+
+    result = operators_result(part, options=EVERY_PART)
+
+    assert len(part.calls) == 1
+    assert ("aten::linear", 60) in rows_of(result, "operators", "name", "total_ns")
+    assert ("Net_0 > Linear_3", 60) in rows_of(result, "modules", "module", "total_ns")
+    assert ("net.py(5): forward", 60) in rows_of(result, "sites", "site", "total_ns")
 
 
 def test_only_listed_ops_count() -> None:
