@@ -51,8 +51,12 @@ _ALL_TOLD_BY = {
     GEMM: (full_precision.ID,),
 }
 """Findings that are about a category whatever they say."""
+_CONVOLUTION = WorkKind.CONVOLUTION.value
+_SOFTMAX = WorkKind.SOFTMAX.value
 _KINDS = {
-    GEMM: (WorkKind.GEMM, WorkKind.CONVOLUTION),
+    GEMM: (WorkKind.GEMM,),
+    _CONVOLUTION: (WorkKind.CONVOLUTION,),
+    _SOFTMAX: (WorkKind.SOFTMAX,),
     ATTENTION: (WorkKind.ATTENTION,),
     MOE: (WorkKind.MOE,),
     NORMALIZATION: (WorkKind.NORMALIZATION,),
@@ -67,6 +71,10 @@ _ADVICE = {
     "with many the matrix units do (tuning, a narrower type or better sizes help)",
     ATTENTION: "compare attention backends, and look at the lengths: long contexts need a kernel "
     "that splits them over the chip, many heads of one key need one that shares it",
+    _CONVOLUTION: "try torch.channels_last and a 16-bit type, and let the library search its "
+    "algorithms (torch.backends.cudnn.benchmark = True)",
+    _SOFTMAX: "fuse the softmax with what is around it: fused attention, torch.compile, a fused "
+    "loss",
     NORMALIZATION: "fuse normalizations with the additions and quantizations around them",
     ELEMENTWISE: "fuse elementwise kernels with their neighbours (torch.compile)",
     COPY_FILL: "find what needs the copies: casts, layouts and padding can often be avoided",
