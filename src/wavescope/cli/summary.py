@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import wavescope
@@ -23,7 +23,8 @@ from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
-from wavescope.model.result import Result
+from wavescope.model.result import Result, Value
+from wavescope.units import duration_text
 
 _HEADER_FACTS = {
     "path": "path",
@@ -110,6 +111,8 @@ def _run(arguments: argparse.Namespace) -> int:
     result, hidden = without_details(result, output, _DETAIL_TABLES)
     print_result(result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
+    if arguments.capture and not arguments.quiet:
+        say(_joined_text(facts), label="note")
     is_text = output.format is OutputFormat.TEXT and not output.tables
     if is_text and facts["marker_count"] and not arguments.quiet:
         say(f"by marked phase: wavescope phases {shlex.quote(arguments.trace)}")
@@ -130,6 +133,16 @@ def _require_part(by: str | None, result: Result) -> None:
             f"the trace does not tell GPU time by {by}: nothing of that kind is recorded in it",
             hint="record with torch.profiler.profile(record_shapes=True, with_stack=True)",
         )
+
+
+def _joined_text(facts: Mapping[str, Value]) -> str:
+    """How much of the time of graph replays the captures explain."""
+    if "replayed_ns" not in facts:
+        return "no kernel of this trace was launched by a graph: the captures say nothing of it"
+    joined, replayed = (
+        duration_text(int(facts[name] or 0)) for name in ("joined_graph_replay_ns", "replayed_ns")
+    )
+    return f"{joined} of {replayed} of graph replays fit a capture by order and kernel names"
 
 
 def _parts(by: str, tables: Collection[str]) -> tuple[wavescope.OperatorPart, ...]:

@@ -91,7 +91,7 @@ def test_what_is_not_recorded_is_said(run: Run, trace_file: Path) -> None:
     )
 
 
-def test_a_capture_tells_the_operators_of_replays(run: Run, tmp_path: Path) -> None:
+def test_a_capture_tells_the_operators_of_replays(run: Run, program: Path, tmp_path: Path) -> None:
     launch = json.dumps({"kernel": "gemm"})
     capture = (
         a_trace()
@@ -113,5 +113,9 @@ def test_a_capture_tells_the_operators_of_replays(run: Run, tmp_path: Path) -> N
 
     (row,) = tables(ran.out)["shapes"]
     assert (row["name"], row["input_dims"], row["total_ns"]) == ("aten::mm", "4x8, 8x16", 60)
+    assert (
+        ran.err == "note: 60 ns of 60 ns of graph replays fit a capture by order and kernel names\n"
+    )
+    assert "the captures say nothing of it" in run("summary", program, "--capture", captured).err
     missing = run("summary", replayed, "--capture", tmp_path / "no.db")
     assert missing.code == 3

@@ -139,6 +139,7 @@ def _facts(found: Attributed, launches: OpLaunches, ops: ListedOps) -> dict[str,
     everything = ops.sum_ns(np.ones(len(found.code), np.bool_))
     facts: dict[str, Value] = {"operator_ns": everything - sum(of_reason.values()), **of_reason}
     if launches.is_replayed.any():
+        facts["replayed_ns"] = ops.sum_ns(launches.is_replayed)
         facts["joined_graph_replay_ns"] = ops.sum_ns(launches.is_joined)
     return facts
 
