@@ -30,8 +30,8 @@ from wavescope.names.kernel_names import COPY_FILL, ELEMENTWISE
 from wavescope.units import count_text, counted, duration_text
 
 ID = "unfused-elementwise"
-_NOT_FUSIBLE = re.compile(r"^triton_(?:poi|red|per)_|rocclr")
-"""What a compiler fused already, and copies and fills of the runtime."""
+_NOT_FUSIBLE = re.compile(r"^triton_(?:poi|red|per)_|rocclr|multi_tensor_apply")
+"""What is fused already, and copies and fills of the runtime."""
 
 _LONGEST_MATCHED = 99
 _NOT_IN_A_RUN = -1
