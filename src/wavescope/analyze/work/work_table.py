@@ -23,6 +23,7 @@ _ABOVE_PEAK = "above the peak: cached data, or not the work that the arguments s
 _NO_WORK = "arguments not recorded, or not enough to tell the work"
 _NO_BOARD = "peaks of this GPU unknown"
 _NO_TYPE = "no peak for this data type"
+_RATE_DECIMALS = 4
 
 
 def _note(use: OperatorUse) -> str | None:
@@ -35,18 +36,23 @@ def _note(use: OperatorUse) -> str | None:
     return None if use.is_believable else _ABOVE_PEAK
 
 
+def _rounded(rate: float | None) -> float | None:
+    """A rate without digits that nobody reads: those of tiny operators are 0."""
+    return None if rate is None else round(rate, _RATE_DECIMALS)
+
+
 def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
     return (
         ResultColumn("operator", "Operator", Unit.NAME, "framework operator").of(
             lambda use: use.operator
         ),
         ResultColumn(
-            "role", "Role", Unit.NAME, "what it is for in a layer, where modules or sizes tell"
+            "role", "Role", Unit.NONE, "what it is for in a layer, where modules or sizes tell"
         ).of(lambda use: use.role or None),
         ResultColumn(
             "shape", "Shape", Unit.NAME, "sizes that its work follows from; products: MxNxK"
         ).of(lambda use: use.work.shape if use.work else None),
-        ResultColumn("data_type", "Type", Unit.NAME, "data type of the arithmetic").of(
+        ResultColumn("data_type", "Type", Unit.NONE, "data type of the arithmetic").of(
             lambda use: use.data_type or None
         ),
         ResultColumn("calls", "Calls", Unit.COUNT, "calls that launched kernels").of(
@@ -55,10 +61,10 @@ def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
         ResultColumn("gpu_time_ns", "GPU time", Unit.NS, "of the kernels that they launched").of(
             lambda use: use.gpu_time_ns
         ),
-        ResultColumn("percent", "% of kernels", Unit.PERCENT, "of the time of all kernels").of(
+        ResultColumn("percent", "Share", Unit.PERCENT, "of the time of all kernels").of(
             lambda use: percent_of(use.gpu_time_ns, kernel_time_ns)
         ),
-        ResultColumn("bound", "Bound", Unit.NAME, "what the roofline says limits it").of(
+        ResultColumn("bound", "Bound", Unit.NONE, "what the roofline says limits it").of(
             lambda use: use.bound.value if use.bound else None
         ),
         ResultColumn(
@@ -68,13 +74,13 @@ def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
             "above_roofline_ns", "Above roofline", Unit.NS, "time beyond the shortest possible"
         ).of(lambda use: use.above_roofline_ns),
         ResultColumn("tflops_per_s", "TFLOP/s", Unit.NONE, "operations by GPU time").of(
-            lambda use: use.tflops_per_s
+            lambda use: _rounded(use.tflops_per_s)
         ),
         ResultColumn("tb_per_s", "TB/s", Unit.NONE, "bytes by GPU time").of(
-            lambda use: use.tb_per_s
+            lambda use: _rounded(use.tb_per_s)
         ),
         ResultColumn("flops_per_byte", "FLOP/B", Unit.NONE, "arithmetic intensity").of(
-            lambda use: use.flops_per_byte
+            lambda use: _rounded(use.flops_per_byte)
         ),
         ResultColumn("flops", "FLOP", Unit.NONE, "operations of all calls, by formula").of(
             lambda use: use.flops

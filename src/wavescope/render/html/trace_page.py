@@ -149,7 +149,7 @@ def kernels_html(summary: Result, durations: KernelDurations) -> Html:
     return table_html(table, view)
 
 
-_WORK_HIDDEN = frozenset({"flops", "bytes", "kernel"})
+_WORK_HIDDEN = frozenset({"flops_per_byte", "flops", "bytes", "kernel"})
 _MOST_WORK_ROWS = 60
 
 
