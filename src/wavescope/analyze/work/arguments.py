@@ -97,6 +97,11 @@ class Arguments:
     def __len__(self) -> int:
         return len(self._recorded.types)
 
+    @property
+    def has_values(self) -> bool:
+        """Whether numbers, flags and lists were recorded, too: older profilers leave them out."""
+        return bool(self._recorded.scalars)
+
     def tensor(self, index: int) -> Tensor | None:
         """The tensor at a position, if its type is known."""
         recorded = self._recorded

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.unit.analyze.work.inputs import (
@@ -16,8 +18,11 @@ from tests.unit.analyze.work.inputs import (
     INT32,
     INT64,
     Given,
+    recorded,
     work_of,
 )
+from wavescope.analyze.work.arguments import Arguments
+from wavescope.analyze.work.formulas import FORMULAS
 
 # operator, arguments, FLOPs, bytes, data type of the arithmetic
 Case = tuple[str, tuple[Given, ...], int, int, str]
@@ -472,6 +477,9 @@ UNKNOWN: list[tuple[str, tuple[Given, ...]]] = [
     ("aten::convolution", (IMAGE, KERNELS)),
     ("aten::add", (X, (FLOAT, (7,)), "1")),
     ("aten::index_select", ((BF16, (100, 8)), "1", (INT64, (5,)))),
+    # whether it is causal is not told
+    ("aten::_scaled_dot_product_flash_attention", (Q, K, K, "0.")),
+    ("aiter::mha_fwd", (Q, Q, Q, "0.", "1.", "-1")),
     # a window, or sequences of different lengths: the pairs are not known
     ("flash_attn::_flash_attn_forward", (Q, K, K, "0.", "1.", "True", "128", "0")),
     (
@@ -513,3 +521,11 @@ def test_weights_of_experts_that_nobody_chose_are_not_read() -> None:
     assert one.bytes == (64 * 16 + 16 * 32) * 2 + 2 * 16 * 2
     # of 10,000 tokens all experts get some
     assert many.bytes == 8 * (64 * 16 + 16 * 32) * 2 + 2 * 10_000 * 16 * 2
+
+
+def test_axes_that_were_not_recorded_are_not_guessed() -> None:
+    given = recorded(X)
+    without_values = Arguments(replace(given, scalars=()))
+
+    assert FORMULAS["aten::sum"](without_values) is None
+    assert FORMULAS["aten::_softmax"](without_values) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from wavescope.analyze.work.arguments import Arguments, Tensor
+from wavescope.analyze.work.arguments import Arguments, Tensor, bytes_of
 from wavescope.analyze.work.operator_work import Formula, HeadSizes, OperatorWork, WorkKind
 
 
@@ -16,8 +16,8 @@ class _Layout(NamedTuple):
     the positions are those of the sequences' bounds and the longest query and key length.
     """
 
+    causal: int
     q: int = 0
-    causal: int | None = None
     heads_first: bool = False
     """[batch, heads, tokens, size] instead of [batch, tokens, heads, size]."""
     bounds: int | None = None
@@ -42,14 +42,18 @@ def _attention(layout: _Layout) -> Formula:
         q, k, v = (given.tensor(layout.q + place) for place in range(3))
         if q is None or k is None or v is None or _is_windowed(given, layout):
             return None
-        sizes = _sizes(given, layout, q, k, v)
-        return None if sizes is None else _work(given, layout, q, sizes)
+        sizes, is_causal = _sizes(given, layout, q, k, v), _is_causal(given, layout.causal)
+        if sizes is None or is_causal is None:
+            return None
+        mask = None if layout.mask is None else given.tensor(layout.mask)
+        return _work(layout, q, sizes, is_causal, bytes_of([mask]))
 
     return formula
 
 
-def _work(given: Arguments, layout: _Layout, q: Tensor, sizes: _Sizes) -> OperatorWork:
-    is_causal = layout.causal is not None and _is_causal(given, layout.causal)
+def _work(
+    layout: _Layout, q: Tensor, sizes: _Sizes, is_causal: bool, mask_bytes: int
+) -> OperatorWork:
     sequences, queries, keys, heads, value_size = sizes
     pairs = sequences * heads.query_heads * visible_pairs(queries, keys, is_causal)
     # Forward: scores and values. Backward: scores again, and gradients of v, of the
@@ -61,8 +65,7 @@ def _work(given: Arguments, layout: _Layout, q: Tensor, sizes: _Sizes) -> Operat
     if layout.is_backward:
         # Gradients of q, k and v are written; q, k, v, the output and its gradient are read.
         elements = 2 * elements + sequences * queries * heads.query_heads * value_size
-    mask = None if layout.mask is None else given.tensor(layout.mask)
-    moved = elements * q.data_type.bits // 8 + (mask.bytes if mask else 0)
+    moved = elements * q.data_type.bits // 8 + mask_bytes
     return OperatorWork(
         WorkKind.ATTENTION,
         2 * pairs * products,
@@ -85,9 +88,12 @@ def visible_pairs(queries: int, keys: int, is_causal: bool) -> int:
     return seeing * keys - seeing * (seeing - 1) // 2
 
 
-def _is_causal(given: Arguments, place: int) -> bool:
+def _is_causal(given: Arguments, place: int) -> bool | None:
+    """As the flag or the kind of mask says; None where neither is there."""
     kind = given.number(place)
-    return bool(given.flag(place)) if kind is None else kind in (1, 2)
+    if kind is None:
+        return given.flag(place)
+    return {0: False, 1: True, 2: True}.get(kind)
 
 
 def _is_windowed(given: Arguments, layout: _Layout) -> bool:
@@ -134,7 +140,7 @@ def _divides(heads: HeadSizes) -> bool:
     return heads.key_heads > 0 and heads.query_heads % heads.key_heads == 0
 
 
-_PACKED = _Layout(bounds=3, longest_query=5, longest_key=6)
+_PACKED = _Layout(causal=9, bounds=3, longest_query=5, longest_key=6)
 """q, k, v, bounds of queries, bounds of keys, longest query, longest key."""
 
 _LAYOUTS = {

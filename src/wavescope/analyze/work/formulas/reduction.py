@@ -17,7 +17,7 @@ def _reduction(
 
     def formula(given: Arguments) -> OperatorWork | None:
         x = given.tensor(0)
-        if x is None or given.tensor(1) is not None:
+        if x is None or given.tensor(1) is not None or not given.has_values:
             return None
         kept = _kept(x, given, dims_at)
         types: list[DataType] = [x.data_type] * gives_value
