@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import wavescope
+from wavescope.analyze.compare.figures import Figures, TraceFigures
 from wavescope.analyze.operators import (
     OperatorOptions,
     OperatorPart,
@@ -90,6 +91,22 @@ def test_every_part_adds_up_to_the_time_of_all_kernels(shared_data: Path, name: 
     assert sum(int(result.facts[fact] or 0) for fact in DIVISION) == total_ns
     for table in result.tables:
         assert sum(int(value or 0) for value in table.column("total_ns")) == total_ns
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_compare_and_summary_tell_the_same_operators(shared_data: Path, name: str) -> None:
+    with wavescope.open(shared_data / KINETO / name) as trace:
+        working = (trace.op_kind != OpKind.BARRIER).nonzero()[0]
+        rows = operators_result(trace, working).table("operators").records()
+        compared = TraceFigures(trace).by_operator
+
+    assert compared is not None
+    expected = {name: figures for name, figures in compared.items() if not name.startswith("(")}
+    assert expected == {
+        row["name"]: Figures(int(row["op_count"] or 0), int(row["total_ns"] or 0))
+        for row in rows
+        if not str(row["name"]).startswith("(")
+    }
 
 
 def test_the_replay_of_a_recorded_capture_is_joined_kernel_by_kernel(shared_data: Path) -> None:

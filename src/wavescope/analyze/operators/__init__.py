@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wavescope.analyze.operators.attribution import NOT_RECORDED
+    from wavescope.analyze.operators.attribution import GRAPH_REPLAY, NOT_RECORDED
     from wavescope.analyze.operators.call_inputs import (
         RecordedInputs,
         call_arguments,
@@ -24,26 +24,28 @@ if TYPE_CHECKING:
     from wavescope.analyze.operators.operator_time import (
         OperatorOptions,
         OperatorPart,
+        OpOperators,
+        op_operators,
         operators_result,
     )
     from wavescope.analyze.operators.outermost import (
         NO_OPERATOR,
-        OpOperators,
-        OpSequence,
-        op_operators,
         op_sequence,
         with_all_calls,
     )
 
 _NAMES = {
-    "attribution": ("NOT_RECORDED",),
+    "attribution": ("GRAPH_REPLAY", "NOT_RECORDED"),
     "call_tree": ("launching_operators", "nearest_calls", "nearest_marked", "parent_calls"),
-    "operator_time": ("OperatorOptions", "OperatorPart", "operators_result"),
+    "operator_time": (
+        "OpOperators",
+        "OperatorOptions",
+        "OperatorPart",
+        "op_operators",
+        "operators_result",
+    ),
     "outermost": (
         "NO_OPERATOR",
-        "OpOperators",
-        "OpSequence",
-        "op_operators",
         "op_sequence",
         "with_all_calls",
     ),
@@ -52,10 +54,10 @@ _NAMES = {
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
+    "GRAPH_REPLAY",
     "NOT_RECORDED",
     "NO_OPERATOR",
     "OpOperators",
-    "OpSequence",
     "OperatorOptions",
     "OperatorPart",
     "RecordedInputs",

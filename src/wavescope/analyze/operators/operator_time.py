@@ -26,10 +26,13 @@ from wavescope.analyze.operators.outermost import (
     outermost_operators,
     with_all_calls,
 )
+from wavescope.analyze.ops.op_labels import op_labels
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import distinct
+from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace
+from wavescope.names.kernel_names import short_name
 
 
 class OperatorPart(str, enum.Enum):
@@ -62,8 +65,7 @@ def operators_result(
     `listed` are the rows of the ops that count, all by default.
     """
     options, trace = options or OperatorOptions(), with_all_calls(trace)
-    has_operators = len(trace.calls) and outermost_operators(trace) is not None
-    if not has_operators and not options.captures:
+    if outermost_operators(trace) is None and not options.captures:
         return Result("Operators")
     launches = _launches(trace, options.captures)
     ops = ListedOps.of(trace, listed)
@@ -72,12 +74,39 @@ def operators_result(
     facts = _facts(operators, launches, ops)
     for part in options.parts:
         if part is OperatorPart.OPERATOR:
-            found = _with_inferred(trace, operators, ops)
+            found = _with_inferred(trace, operators)
             facts["inferred_operator_ns"] = ops.sum_ns(found.code != operators.code)
             tables.append(time_table("operators", "Operators", _COLUMNS, found, ops))
         else:
             tables += _part_tables(part, launches, ops)
     return Result("Operators", tables, facts=facts)
+
+
+@dataclass(frozen=True)
+class OpOperators:
+    """For each op the number of its operator, or of a reason why it has none, among `names`."""
+
+    names: list[str]
+    of_op: Numbers
+    linked_count: int
+    inferred_count: int
+
+
+def op_operators(trace: Trace, rows: Array | None = None) -> OpOperators | None:
+    """The operators of the ops at `rows` (None: all), or None when the trace has no operators."""
+    trace = with_all_calls(trace)
+    if outermost_operators(trace) is None:
+        return None
+    found = attributed(_launches(trace, ()), _outermost, NO_OPERATOR)
+    chosen = slice(None) if rows is None else rows
+    linked, known = found.code[chosen], _with_inferred(trace, found).code[chosen]
+    unknown = found.labels.index((NOT_RECORDED,))
+    return OpOperators(
+        [label[0] for label in found.labels],
+        known,
+        int(np.count_nonzero(linked != unknown)),
+        int(np.count_nonzero(linked != known)),
+    )
 
 
 _COLUMNS = (ResultColumn("name", "Operator", Unit.NAME, "outermost operator around the launch"),)
@@ -144,17 +173,20 @@ def _facts(found: Attributed, launches: OpLaunches, ops: ListedOps) -> dict[str,
     return facts
 
 
-def _with_inferred(trace: Trace, found: Attributed, ops: ListedOps) -> Attributed:
+def _with_inferred(trace: Trace, found: Attributed) -> Attributed:
     """`found` with the operators that launched the same kernels elsewhere."""
     unknown = found.labels.index((NOT_RECORDED,))
-    code = ops.taken(found.code)
-    if not (code == unknown).any() or (code == unknown).all():
+    working = np.flatnonzero(trace.op_kind != OpKind.BARRIER)
+    code = found.code[working]
+    is_unknown = code == unknown
+    if not is_unknown.any() or is_unknown.all():
         return found
-    table = trace.ops if ops.rows is None else trace.ops.take(ops.rows)
-    sequence = op_sequence(table, ops.label_of_op, len(ops.labels.texts))
+    table = trace.ops.take(working)
+    labels = op_labels(trace, table)
+    shown, place = np.unique([short_name(text) for text in labels.texts], return_inverse=True)
+    sequence = op_sequence(table, labels.for_each_op(place), len(shown))
     filled = inferred(code, sequence, unknown)
     reasons = [found.labels.index((reason,)) for reason in (NO_OPERATOR, GRAPH_REPLAY)]
-    filled = np.where(np.isin(filled, reasons) & (code == unknown), unknown, filled)
     whole = found.code.copy()
-    whole[slice(None) if ops.rows is None else ops.rows] = filled
+    whole[working] = np.where(is_unknown & np.isin(filled, reasons), unknown, filled)
     return Attributed(found.labels, whole, found.call)

@@ -9,14 +9,11 @@ between the same neighbours elsewhere, if it was always one; docs/compare.md has
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.operators.attribution import NOT_RECORDED
-from wavescope.analyze.ops.op_links import op_links
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import distinct
 from wavescope.model.trace import Trace, TraceTable
@@ -34,16 +31,6 @@ _WRAPPER = re.compile(
 
 OPERATOR_CATEGORIES = ("cpu_op", "Operator")
 """How PyTorch's profiler calls operators: since 1.13, and before."""
-
-
-@dataclass(frozen=True)
-class OpOperators:
-    """For each op the number of its operator among `names`."""
-
-    names: list[str]
-    of_op: Numbers
-    linked_count: int
-    inferred_count: int
 
 
 @dataclass(frozen=True)
@@ -71,32 +58,6 @@ def op_sequence(ops: TraceTable, label: Array, label_count: int) -> OpSequence:
     before[order[1:]] = np.where(follows, labels[:-1], _UNKNOWN)
     after[order[:-1]] = np.where(follows, labels[1:], _UNKNOWN)
     return OpSequence(label.astype(np.int64), before, after, label_count)
-
-
-def op_operators(
-    trace: Trace, sequence: Callable[[], OpSequence], rows: Array | None
-) -> OpOperators | None:
-    """The operators of the ops at `rows` (None: all), or None when the trace has no operators.
-
-    `sequence` gives the neighbours of these ops; it is asked only when launches are missing.
-    """
-    outer = outermost_operators(trace)
-    if outer is None:
-        return None
-    links = trace.derived(op_links)
-    codes, found = distinct(trace.calls["name"][outer.rows])
-    names = [trace.strings[code] for code in codes] + [NO_OPERATOR, NOT_RECORDED]
-    no_operator, not_recorded = len(names) - 2, len(names) - 1
-    place = outer.around(trace.calls, links.call_rows)
-    of_op = np.full(len(trace.ops), not_recorded, np.int64)
-    of_op[links.op_rows] = np.where(place < 0, no_operator, found[np.maximum(place, 0)])
-    if rows is not None:
-        of_op = of_op[rows]
-    unlinked_count = int(np.count_nonzero(of_op == not_recorded))
-    if unlinked_count:
-        of_op = inferred(of_op, sequence(), not_recorded)
-    left = int(np.count_nonzero(of_op == not_recorded))
-    return OpOperators(names, of_op, len(of_op) - unlinked_count, unlinked_count - left)
 
 
 def inferred(of_op: Numbers, sequence: OpSequence, unknown: int) -> Numbers:
