@@ -7,6 +7,7 @@ trace.ops.to_pandas()
 wavescope.summary(trace)                  # tables and findings, shown richly in a notebook
 wavescope.phases(trace)                   # what prefill, decode, ... did
 wavescope.findings(trace)                 # what is worth changing
+wavescope.work(trace)                     # how near to the GPU's peak operators run
 wavescope.steps(trace)                    # how long each step takes
 wavescope.compare(["old.db", "new.db"])   # what changed
 wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
@@ -114,6 +115,7 @@ _NAMES = {
     "wavescope.api.roofline": ("RooflineReport", "roofline", "roofline_report"),
     "wavescope.api.summaries": ("find", "findings", "findings_result", "summary"),
     "wavescope.api.traffic": ("traffic",),
+    "wavescope.api.work": ("work",),
     "wavescope.collect": (
         "AttachOptions",
         "OtherTools",

@@ -115,6 +115,7 @@ from wavescope.api.summaries import (
     summary as summary,
 )
 from wavescope.api.traffic import traffic as traffic
+from wavescope.api.work import work as work
 from wavescope.collect import (
     AttachOptions as AttachOptions,
     OtherTools as OtherTools,

@@ -11,7 +11,7 @@ from wavescope.analyze.summary import SummaryOptions, summarize
 from wavescope.api.opened import Where, concluded, opened, selection_of
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
-from wavescope.model.result import Finding, Result
+from wavescope.model.result import Finding, Result, ResultTable
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
 
@@ -41,7 +41,20 @@ def summary(
         shown = tuple(stack.enter_context(opened(each)) for each in given)
         operators = replace(options.operators, captures=shown)
         result = summarize(part, replace(options, operators=operators))
+        if options.work:
+            result = result.with_tables(*_work_tables(trace, part, chosen))
         return concluded(result, [part], chosen, tell)
+
+
+def _work_tables(
+    trace: Trace | PathLike, part: Trace, selection: Selection
+) -> Sequence[ResultTable]:
+    # Few summaries ask for it, and it imports every formula.
+    from wavescope.api.work import work  # noqa: PLC0415
+
+    # A kernel's name chooses operators, whose other kernels count, too: `part` has them no more.
+    found = work(trace, selection=selection) if selection.kernel else work(part)
+    return found.tables
 
 
 def findings_result(

@@ -121,6 +121,7 @@ GROUPS: Mapping[str, tuple[CommandEntry, ...]] = {
             instead={InputKind.CAPTURE: "plan"},
         ),
         CommandEntry("phases", "phases", "what each phase did: prefill, decode, ..."),
+        CommandEntry("work", "work", "how near to the GPU's peak operators run: FLOPs, bytes"),
         CommandEntry("steps", "steps", "how long each step takes, with or without markers"),
         _REPORT,
         _COMPARE,

@@ -49,6 +49,8 @@ _HEADER_FACTS = {
 """What a page of text begins with, and by which words."""
 _DETAIL_TABLES = ("queues", "concurrency", "gap_histogram", "largest_copies", "launch_kernels")
 """Left to --table, --json and --format csv: a page of text has no room for them."""
+_WORK_TABLE = "work"
+"""Made when it is asked for; `wavescope work` shows it alone."""
 _TABLES_OF_PART = {
     "operator": ("operators",),
     "module": ("modules", "module_classes"),
@@ -173,7 +175,7 @@ def _options(arguments: argparse.Namespace, output: OutputOptions) -> wavescope.
         rules=_rules(arguments.rules),
     )
     operators = wavescope.OperatorOptions(_parts(by, output.tables))
-    return wavescope.SummaryOptions(kernels, operators=operators)
+    return wavescope.SummaryOptions(kernels, operators=operators, work=_WORK_TABLE in output.tables)
 
 
 def _rules(path: str | None) -> wavescope.NameRules | None:
@@ -193,6 +195,9 @@ COMMAND = Command(
         Example(
             "wavescope summary decode.json.gz --by shape --capture capture.json.gz",
             "operators and shapes of replayed graphs",
+        ),
+        Example(
+            "wavescope summary trace.json.gz --table work", "how near to the peak operators run"
         ),
         Example("wavescope summary trace.db --rules groups.toml", "kernels grouped as you say"),
         Example("wavescope summary trace.db --table kernels --format csv", "all kernels as CSV"),

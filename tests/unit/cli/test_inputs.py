@@ -20,6 +20,7 @@ INPUTS = {
     "summary IN": "trace",
     "phases IN": "trace",
     "steps IN": "trace",
+    "work IN": "trace",
     "findings IN": "trace",
     "query IN SQL": "trace",
     "convert IN -o OUT.db": "trace",

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from wavescope.analyze.findings.above_roofline import FUSIBLE_KINDS, above_roofline
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.copy_storm import copy_storm
+from wavescope.analyze.findings.dominant_work import dominant_work
 from wavescope.analyze.findings.duration_drift import duration_drift
 from wavescope.analyze.findings.duration_outliers import duration_outliers
 from wavescope.analyze.findings.exposed_copies import exposed_copies
+from wavescope.analyze.findings.full_precision import full_precision
 from wavescope.analyze.findings.idle_gpus import idle_gpus, idle_table
 from wavescope.analyze.findings.launch_bound import launch_bound
 from wavescope.analyze.findings.low_coverage import low_coverage
 from wavescope.analyze.findings.queue_serialization import queue_serialization
 from wavescope.analyze.findings.slow_gpu import slow_gpu
 from wavescope.analyze.findings.tiny_kernels import tiny_kernels
+from wavescope.analyze.findings.unfused_attention import unfused_attention
+from wavescope.analyze.findings.unfused_elementwise import unfused_elementwise
 from wavescope.analyze.findings.unknown_launches import ID as UNKNOWN_LAUNCHES
 from wavescope.analyze.findings.unknown_launches import unknown_launches
 from wavescope.analyze.ops.coverage import coverage
@@ -66,6 +71,10 @@ FINDERS: tuple[Finder, ...] = (
     exposed_copies,
     copy_storm,
     tiny_kernels,
+    unfused_attention,
+    above_roofline,
+    full_precision,
+    unfused_elementwise,
     slow_gpu,
     duration_outliers,
     duration_drift,
@@ -83,6 +92,10 @@ FINDING_IDS = (
     "exposed-copies",
     "copy-storm",
     "tiny-kernels",
+    "unfused-attention",
+    "above-roofline",
+    "full-precision-products",
+    "unfused-elementwise",
     "slow-gpu",
     "duration-outliers",
     "duration-drift",
@@ -90,8 +103,9 @@ FINDING_IDS = (
     "clock-inversion",
     "unknown-launches",
     "input-repaired",
+    "dominant-work",
 )
-"""The ids of all findings, in the order of `FINDERS`."""
+"""The ids of all findings, in the order of `FINDERS`; the last one tells what no other does."""
 
 _ORDER = {Severity.PROBLEM: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
@@ -105,9 +119,25 @@ def _found(context: FindingContext) -> list[Finding]:
     if not len(context.trace.ops):
         return input_repaired(context.trace)
     found = [finding for finder in FINDERS for finding in _over_gpus(finder(context))]
+    found = _without_repeats(found)
+    found += dominant_work(context, found)
     if any(finding.id == UNKNOWN_LAUNCHES for finding in found):
         found = [finding for finding in found if NO_LAUNCH not in finding.title]
     return sorted(found, key=_rank)
+
+
+def _without_repeats(found: list[Finding]) -> list[Finding]:
+    """The findings without those that would say the same of the same kernels again."""
+    ids = {finding.id for finding in found}
+    if "tiny-kernels" in ids:
+        found = [finding for finding in found if finding.id != "unfused-elementwise"]
+    if ids & {"tiny-kernels", "unfused-elementwise"}:
+        found = [
+            finding
+            for finding in found
+            if finding.id != "above-roofline" or finding.numbers["kind"] not in FUSIBLE_KINDS
+        ]
+    return found
 
 
 def _rank(finding: Finding) -> tuple[int, float]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from wavescope.analyze.operators.call_tree import (
         launching_operators,
         nearest_calls,
+        nearest_marked,
         parent_calls,
     )
     from wavescope.analyze.operators.operator_time import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "attribution": ("GRAPH_REPLAY", "NOT_RECORDED"),
-    "call_tree": ("launching_operators", "nearest_calls", "parent_calls"),
+    "call_tree": ("launching_operators", "nearest_calls", "nearest_marked", "parent_calls"),
     "operator_time": (
         "OpOperators",
         "OperatorOptions",
@@ -63,6 +64,7 @@ __all__ = [
     "call_arguments",
     "launching_operators",
     "nearest_calls",
+    "nearest_marked",
     "op_operators",
     "op_sequence",
     "operators_result",

@@ -30,6 +30,7 @@ from wavescope.analyze.summary import (
     summarize,
 )
 from wavescope.analyze.timeline import Colouring, OpNames, Timeline, TimelineOptions, timeline
+from wavescope.analyze.work import work_result
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import BLOCK_ROWS, blocks, looked_up
 from wavescope.model.result import Finding, Result, ResultTable
@@ -141,6 +142,8 @@ class TraceReport:
     findings: list[Finding]
     idle: ResultTable
     """The idle time of every GPU over what the host did during it."""
+    work: Result
+    """How near to the peaks of their GPU operators run."""
 
     @property
     def decode_step_ns(self) -> float | None:
@@ -178,6 +181,7 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
         _kernel_durations(summary, named, durations_ns, options.histograms),
         list(told.findings),
         told.table("idle"),
+        work_result(trace),
     )
 
 

@@ -131,6 +131,32 @@ class Thresholds:
         "largest median time from the end of one queue's op to the start of the other's",
     )
 
+    work_kernel_count: float = _limit(
+        50, "kernels", "all on GPU time", "fewer are too few to conclude from"
+    )
+    work_time_ns: float = _limit(
+        2_000_000, "ns", "all on GPU time", "less GPU time is too little to conclude from"
+    )
+    unfused_attention_percent: float = _limit(5, "% of the span", "unfused-attention", "least gain")
+    above_roofline_percent: float = _limit(
+        5, "% of the span", "above-roofline", "least time above the roofline of one kind"
+    )
+    above_roofline_peak_percent: float = _limit(
+        60, "% of the peak", "above-roofline", "faster operators are left out"
+    )
+    above_roofline_least_ns: float = _limit(
+        5_000, "ns", "above-roofline", "shorter calls, at the peak, are mostly fixed cost"
+    )
+    full_precision_percent: float = _limit(
+        5, "% of the span", "full-precision-products", "least gain"
+    )
+    unfused_elementwise_percent: float = _limit(
+        5, "% of the span", "unfused-elementwise", "least gain"
+    )
+    dominant_percent: float = _limit(
+        50, "% of GPU time", "dominant-work", "least share of the category"
+    )
+
     def with_values(self, assignments: dict[str, float]) -> Thresholds:
         """These with some replaced; a usage error names what is not there."""
         known = {row.name for row in threshold_rows()}

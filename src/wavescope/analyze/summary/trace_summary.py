@@ -27,6 +27,8 @@ class SummaryOptions:
     kernels: KernelSummaryOptions = field(default_factory=KernelSummaryOptions)
     gaps: GapOptions = field(default_factory=GapOptions)
     operators: OperatorOptions = field(default_factory=OperatorOptions)
+    work: bool = False
+    """Whether to add how near to the peaks of their GPU operators run."""
 
 
 def summarize(trace: Trace, options: SummaryOptions | None = None) -> Result:

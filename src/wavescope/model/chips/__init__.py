@@ -1,5 +1,6 @@
 """Chips as data: what limits occupancy, published peaks, and how long matrix instructions take."""
 
+from wavescope.model.chips.board_table import Board, boards, find_board
 from wavescope.model.chips.chip_table import (
     Accumulators,
     Chip,
@@ -12,10 +13,13 @@ from wavescope.model.chips.chip_table import (
 
 __all__ = [
     "Accumulators",
+    "Board",
     "Chip",
     "RegisterFile",
+    "boards",
     "chip_named",
     "chips",
+    "find_board",
     "find_chip",
     "matrix_cycles",
 ]

@@ -41,6 +41,7 @@ def report_page(report: TraceReport, trace: Trace, title: str) -> Page:
         Section(
             "durations", "Kernel durations", durations_html(summary, report.durations), "Durations"
         ),
+        Section("work", "Work of operators", work_html(report.work), "Work"),
         Section("gpus", "GPUs and queues", tables_html(summary, ("gpus", "queues")), "GPUs"),
         Section("gaps", "Idle gaps", gaps_html(report, drawn.grid.origin_ns), "Gaps"),
         Section("copies", "Copies", tables_html(summary, ("copies", "largest_copies"))),
@@ -146,6 +147,27 @@ def kernels_html(summary: Result, durations: KernelDurations) -> Html:
         hidden=frozenset({"std_ns"}), extra_title="Durations", extra_cells=sparks, caption=""
     )
     return table_html(table, view)
+
+
+_WORK_HIDDEN = frozenset({"flops_per_byte", "flops", "bytes", "kernel"})
+_MOST_WORK_ROWS = 60
+
+
+def work_html(work: Result) -> Html:
+    """What operators had to do and how near to the peak they did it; nothing without figures."""
+    facts, table = work.facts, work.table("work")
+    if not facts["modelled_time_ns"]:
+        return Html("")
+    words = (
+        f"Work by formula from recorded shapes, for {_real(facts['modelled_percent']):.1f} % of "
+        f"the kernels' time; peaks of: {facts['boards']}."
+    )
+    return element(
+        "div",
+        element("p", bounded(words, 300), class_="note"),
+        table_html(table.head(_MOST_WORK_ROWS), TableView(hidden=_WORK_HIDDEN, caption="")),
+        class_="blocks",
+    )
 
 
 def _coarse(counts: Sequence[int]) -> list[int]:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.builders import TraceMaker, a_trace
 from tests.unit.analyze.findings import traces
+from tests.unit.analyze.work.inputs import BF16, FLOAT
 from wavescope.analyze.findings import FINDING_IDS, findings
 from wavescope.analyze.quick_findings import Thresholds
 from wavescope.errors import UsageError
@@ -41,6 +42,27 @@ CASES: dict[str, tuple[Make, Make]] = {
     "queue-serialization": (traces.two_queues, lambda: traces.two_queues(5_000)),
     "low-coverage": (lambda: traces.covered(60), lambda: traces.covered(99)),
     "unknown-launches": (lambda: traces.partly_launched(10), lambda: traces.partly_launched(20)),
+    "unfused-attention": (
+        traces.attention_in_parts,
+        lambda: traces.attention_in_parts(chosen="topk_select_kernel"),
+    ),
+    # 137.4 GFLOP take 138.9 us at the peak
+    "above-roofline": (
+        lambda: traces.products_of("aten::mm", BF16, 400_000),
+        lambda: traces.products_of("aten::mm", BF16, 200_000),
+    ),
+    "full-precision-products": (
+        lambda: traces.products_of("aten::mm", FLOAT, 3_000_000),
+        lambda: traces.products_of("aten::mm", BF16, 3_000_000),
+    ),
+    "unfused-elementwise": (
+        lambda: traces.in_a_row([traces.GEMM, traces.ADD, traces.ADD], 100_000, 20),
+        lambda: traces.in_a_row([traces.GEMM, traces.ADD], 100_000, 30),
+    ),
+    "dominant-work": (
+        lambda: traces.in_a_row([traces.MOE, traces.MOE, traces.GEMM], 100_000, 20),
+        lambda: traces.in_a_row([traces.MOE, traces.GEMM, "rms_norm_kernel"], 100_000, 20),
+    ),
     "clock-inversion": (traces.inverted, lambda: traces.partly_launched(20)),
 }
 

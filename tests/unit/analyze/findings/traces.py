@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import TraceMaker, a_trace
+from tests.unit.analyze.work.traces import H100, OperatorTrace
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
 GEMM = "Cijk_Ailk_Bljk_HHS_BH_Bias_HAS_SAV_UserArgs_MT64x64x256_MI16x16x1_SN"
@@ -142,3 +143,36 @@ def inverted() -> TraceMaker:
     """An op that began before the call that launched it."""
     maker = a_trace().with_kernel("k", 10, 20).with_call("hipLaunchKernel", 50, 60)
     return maker.with_link(1, 1)
+
+
+SOFTMAX = (
+    "void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, c10::BFloat16, float>(float*)"
+)
+ADD = (
+    "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+    "std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)"
+)
+MOE = "fused_moe_kernel"
+
+
+def in_a_row(names: list[str], length_ns: int, times: int) -> TraceMaker:
+    """These kernels, one right after the other, again and again."""
+    maker = a_trace()
+    for index in range(times * len(names)):
+        start = index * length_ns
+        maker.with_kernel(names[index % len(names)], start, start + length_ns)
+    return maker
+
+
+def attention_in_parts(chosen: str = ADD) -> TraceMaker:
+    """20 times a product, softmax, `chosen` and a product, and a normalization."""
+    return in_a_row([GEMM, ADD, SOFTMAX, chosen, GEMM, "rms_norm_kernel"], 100 * US, 20)
+
+
+def products_of(operator: str, data_type: str, length_ns: int) -> TraceMaker:
+    """60 products of 4096x4096 matrices on an H100."""
+    made = OperatorTrace(**H100)
+    for _ in range(60):
+        matrix = (data_type, (4096, 4096))
+        made.operator(operator, matrix, matrix, kernels={"ampere_sgemm_128x64_tn": length_ns})
+    return made.maker

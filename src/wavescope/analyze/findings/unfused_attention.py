@@ -1,0 +1,100 @@
+"""Attention in parts that writes its scores to memory, where a fused kernel keeps them inside."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavescope.analyze.findings.attention_parts import AttentionParts, attention_parts
+from wavescope.analyze.findings.context import FindingContext
+from wavescope.analyze.findings.kernel_time import (
+    WHERE,
+    in_words,
+    is_too_small,
+    leading_kernels,
+    leading_sql,
+    leading_words,
+    percent_of_gpu_time,
+    span_ns,
+)
+from wavescope.analyze.operators import launching_operators
+from wavescope.analyze.work import OperatorUse, uses_of_operators
+from wavescope.model.result import Finding, Severity
+from wavescope.units import count_text, duration_text
+
+ID = "unfused-attention"
+_AT_PEAK = "all of it in a fused kernel that does both products at the board's published peak"
+_WITHOUT_SOFTMAX = "softmax and what is between the products gone, the products as fast as now"
+
+
+def unfused_attention(context: FindingContext) -> list[Finding]:
+    """One finding for the trace, or none."""
+    if is_too_small(context):
+        return []
+    parts = context.trace.derived(attention_parts)
+    if not parts.count:
+        return []
+    shortest_ns = _fused_at_best_ns(context, parts)
+    gain_ns = parts.time_ns - (parts.products_ns if shortest_ns is None else shortest_ns)
+    gain = 100 * gain_ns / span_ns(context)
+    if gain < context.thresholds.unfused_attention_percent:
+        return []
+    return [_finding(context, parts, gain, _WITHOUT_SOFTMAX if shortest_ns is None else _AT_PEAK)]
+
+
+def _fused_at_best_ns(context: FindingContext, parts: AttentionParts) -> float | None:
+    """What both products of all attentions take at the peak; None where that is not known."""
+    calls = product_calls(context, parts)
+    uses = [_of_parts(use, calls) for use in context.trace.derived(uses_of_operators).uses]
+    products = [(use, count) for use, count in uses if count]
+    if sum(count for _, count in products) != len(calls) or len(calls) == 0:
+        return None
+    total_ns = 0.0
+    for use, count in products:
+        peak = use.board.tflops.get(use.data_type) if use.board else None
+        if use.work is None or peak is None:
+            return None
+        total_ns += count * use.work.flops / (peak * 1e3)
+    return total_ns
+
+
+def product_calls(context: FindingContext, parts: AttentionParts) -> frozenset[int]:
+    """The rows of the calls that launched the products."""
+    if not len(context.trace.calls) or not len(context.trace.links):
+        return frozenset()
+    launched_by = launching_operators(context.trace)[parts.product_rows]
+    return frozenset(np.unique(launched_by[launched_by >= 0]).tolist())
+
+
+def _of_parts(use: OperatorUse, calls: frozenset[int]) -> tuple[OperatorUse, int]:
+    return use, len(calls.intersection(use.call_rows))
+
+
+def _finding(context: FindingContext, parts: AttentionParts, gain: float, basis: str) -> Finding:
+    share = percent_of_gpu_time(context, parts.time_ns)
+    leading = leading_kernels(context, np.flatnonzero(parts.is_part))
+    return Finding(
+        ID,
+        Severity.WARNING,
+        f"Attention runs as separate products and softmax: {share:.1f} % of GPU time",
+        in_words(
+            f"{count_text(parts.count)} times a batched product, softmax and a second product: "
+            f"{duration_text(parts.products_ns)} in products, "
+            f"{duration_text(parts.softmax_ns)} in softmax, "
+            f"{duration_text(parts.between_ns)} in what is between",
+            leading_words(leading),
+        ),
+        "use fused attention, which keeps the scores on the chip: "
+        "torch.nn.functional.scaled_dot_product_attention, attn_implementation='sdpa' or "
+        "'flash_attention_2' in transformers",
+        WHERE,
+        gain_percent=gain,
+        gain_basis=f"{basis}; percent of the span of the GPUs",
+        sql=leading_sql(leading),
+        numbers={
+            "attention_count": parts.count,
+            "products_ns": parts.products_ns,
+            "softmax_ns": parts.softmax_ns,
+            "between_ns": parts.between_ns,
+            "gpu_time_percent": share,
+        },
+    )

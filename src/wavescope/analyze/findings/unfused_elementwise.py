@@ -1,0 +1,135 @@
+"""Elementwise kernels in a row, each of which reads and writes memory for a little arithmetic."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.findings.attention_parts import attention_parts
+from wavescope.analyze.findings.context import FindingContext
+from wavescope.analyze.findings.kernel_time import (
+    WHERE,
+    in_words,
+    is_too_small,
+    leading_kernels,
+    leading_sql,
+    leading_words,
+    percent_of_gpu_time,
+    span_ns,
+)
+from wavescope.analyze.ops.op_labels import op_categories
+from wavescope.arrays.coded_columns import looked_up
+from wavescope.arrays.groups import grouped_rows
+from wavescope.model.op_kinds import OpKind
+from wavescope.model.result import Finding, Severity
+from wavescope.model.trace import Trace
+from wavescope.names.kernel_names import COPY_FILL, ELEMENTWISE
+from wavescope.units import count_text, counted, duration_text
+
+ID = "unfused-elementwise"
+_NOT_FUSIBLE = re.compile(r"^triton_(?:poi|red|per)_|rocclr|multi_tensor_apply")
+"""What is fused already, and copies and fills of the runtime."""
+
+_LONGEST_MATCHED = 99
+_NOT_IN_A_RUN = -1
+
+Marks = npt.NDArray[np.bool_]
+
+
+def unfused_elementwise(context: FindingContext) -> list[Finding]:
+    """One finding for the trace, or none."""
+    if is_too_small(context):
+        return []
+    fusible = _fusible(context.trace)
+    least_ns = context.thresholds.unfused_elementwise_percent * span_ns(context) / 100
+    if context.trace.op_length_ns[fusible].sum(dtype=np.int64) < least_ns:
+        return []
+    attentions = context.trace.derived(attention_parts)
+    if attentions.count:
+        fusible &= ~attentions.is_part
+    runs = _runs(context.trace, fusible)
+    if runs.saved_ns < least_ns:
+        return []
+    return [_finding(context, fusible, runs)]
+
+
+def _fusible(trace: Trace) -> Marks:
+    """Elementwise kernels, casts and copies of tensors that no compiler made."""
+    found = trace.derived(op_categories)
+    fusible = np.array([name in (ELEMENTWISE, COPY_FILL) for name in found.labels])
+    chosen: Marks = looked_up(fusible, found.codes)
+    chosen &= trace.op_kind == OpKind.KERNEL
+    others = [
+        code
+        for code in trace.ops.code_counts("name").codes.tolist()
+        if code >= 0 and _NOT_FUSIBLE.search(trace.strings[code][:_LONGEST_MATCHED])
+    ]
+    if others:
+        chosen &= ~np.isin(trace.ops["name"], others)
+    return chosen
+
+
+class _Runs(NamedTuple):
+    """Runs of two or more such kernels that follow each other on a queue."""
+
+    run_count: int
+    kernel_count: int
+    saved_ns: int
+    """What they take beyond the longest kernel of each run."""
+
+
+def _runs(trace: Trace, fusible: Marks) -> _Runs:
+    """The runs of all queues.
+
+    Ops of a queue are in order of time in nearly all traces; a few exceptions do not matter here.
+    """
+    marked = np.where(fusible, trace.op_length_ns, np.int64(_NOT_IN_A_RUN))
+    grouped = grouped_rows(trace.ops["gpu"], trace.ops["queue"], (marked,))
+    (times,) = grouped.columns
+    is_first = times != _NOT_IN_A_RUN
+    is_second = is_first[1:] & is_first[:-1]
+    is_second[grouped.bounds[1:-1] - 1] = False
+    is_first[1:] &= ~is_second
+    firsts = np.flatnonzero(is_first)
+    if not len(firsts):
+        return _Runs(0, 0, 0)
+    # What is between runs counts nothing: each run reaches to the next one's first kernel.
+    spent = np.maximum(times, 0)
+    saved = np.add.reduceat(spent, firsts) - np.maximum.reduceat(spent, firsts)
+    later_count = int(np.count_nonzero(is_second))
+    run_count = int(np.count_nonzero(is_first[:-1] & is_second))
+    return _Runs(run_count, run_count + later_count, int(saved.sum()))
+
+
+def _finding(context: FindingContext, fusible: Marks, runs: _Runs) -> Finding:
+    total_ns = int(context.trace.op_length_ns[fusible].sum(dtype=np.int64))
+    share = percent_of_gpu_time(context, total_ns)
+    leading = leading_kernels(context, np.flatnonzero(fusible))
+    return Finding(
+        ID,
+        Severity.WARNING,
+        f"Elementwise kernels and copies of tensors take {share:.1f} % of GPU time, many of "
+        "them in a row",
+        in_words(
+            f"{count_text(runs.kernel_count)} of them follow each other in "
+            f"{counted(runs.run_count, 'run')}: {duration_text(runs.saved_ns)} beyond the longest "
+            "of each run",
+            leading_words(leading),
+        ),
+        "fuse them: torch.compile, or kernels that do several steps (rotary embedding, gated "
+        "activation, normalization with the residual's addition)",
+        WHERE,
+        gain_percent=100 * runs.saved_ns / span_ns(context),
+        gain_basis="each run as long as its longest kernel is now; percent of the span of the GPUs",
+        sql=leading_sql(leading),
+        numbers={
+            "gpu_time_ns": total_ns,
+            "gpu_time_percent": share,
+            "run_count": runs.run_count,
+            "kernel_count": runs.kernel_count,
+            "saved_ns": runs.saved_ns,
+        },
+    )

@@ -1,0 +1,19 @@
+"""How much work framework operators had to do, and how near to the board's peaks they did it.
+
+FLOPs and bytes follow from the recorded arguments by published formulas (docs/work-model.md).
+"""
+
+from wavescope.analyze.work.operator_work import GemmSizes, WorkKind
+from wavescope.analyze.work.roofline import Bound
+from wavescope.analyze.work.uses import OperatorUse, OperatorUses, uses_of_operators
+from wavescope.analyze.work.work_table import work_result
+
+__all__ = [
+    "Bound",
+    "GemmSizes",
+    "OperatorUse",
+    "OperatorUses",
+    "WorkKind",
+    "uses_of_operators",
+    "work_result",
+]

@@ -1,0 +1,32 @@
+"""How near to the peaks of the GPU the operators of a trace run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wavescope.analyze.work import work_result
+from wavescope.api.opened import Where, concluded, opened, selection_of
+from wavescope.model.paths import PathLike
+from wavescope.model.progress import Tell, tell_nobody
+from wavescope.model.result import Result
+from wavescope.model.selection import Selection, compiled
+from wavescope.model.trace import Trace
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def work(
+    trace: Trace | PathLike,
+    *,
+    selection: Selection | None = None,
+    tell: Tell = tell_nobody,
+    **where: Unpack[Where],
+) -> Result:
+    """FLOPs, bytes, rates and the roofline of operators, from their recorded shapes and types."""
+    chosen = selection_of(selection, where)
+    # An operator's rate is that of all its kernels: a kernel's name chooses operators, not ops.
+    kernel = compiled(chosen.kernel) if chosen.kernel else None
+    with opened(trace, replace(chosen, kernel="")) as part:
+        return concluded(work_result(part, kernel), [part], chosen, tell)
