@@ -38,6 +38,24 @@ _KNOWN = frozenset(
         WAVESCOPE_DETAILS,
     )
 )
+_OF_EVERY_PACKET = frozenset(
+    (
+        Packet.TRUSTED_UID,
+        Packet.TIMESTAMP,
+        Packet.TRUSTED_PACKET_SEQUENCE_ID,
+        Packet.SEQUENCE_FLAGS,
+    )
+)
+_ABOUT_TRACING = frozenset(
+    (
+        Packet.TRACE_CONFIG,
+        Packet.TRACE_STATS,
+        Packet.SYNCHRONIZATION_MARKER,
+        Packet.SYSTEM_INFO,
+        Packet.SERVICE_EVENT,
+        Packet.TRACE_UUID,
+    )
+)
 UNKNOWN_TRACK = -1
 INTERNED_FIELDS = (
     Interned.EVENT_CATEGORIES,
@@ -69,6 +87,12 @@ def packet_parts(packet: memoryview) -> PacketParts:
 def known_packet(parts: PacketParts) -> bool:
     """Whether the packet holds something this importer reads."""
     return not _KNOWN.isdisjoint(parts.messages)
+
+
+def is_about_tracing(parts: PacketParts) -> bool:
+    """Whether the packet only tells how Perfetto itself ran: its settings, its service, its end."""
+    told = (set(parts.messages) | set(parts.numbers)) - _OF_EVERY_PACKET
+    return told <= _ABOUT_TRACING
 
 
 def begins_with_packet(head: bytes) -> bool:

@@ -20,6 +20,7 @@ WAVESCOPE_DETAILS: Final = 50_001
 class Packet:
     """TracePacket."""
 
+    TRUSTED_UID: Final = 3
     CHROME_EVENTS: Final = 5
     CLOCK_SNAPSHOT: Final = 6
     TIMESTAMP: Final = 8
@@ -27,10 +28,16 @@ class Packet:
     TRACK_EVENT: Final = 11
     INTERNED_DATA: Final = 12
     SEQUENCE_FLAGS: Final = 13
+    TRACE_CONFIG: Final = 33
+    TRACE_STATS: Final = 35
+    SYNCHRONIZATION_MARKER: Final = 36
+    SYSTEM_INFO: Final = 45
     COMPRESSED_PACKETS: Final = 50
     TIMESTAMP_CLOCK_ID: Final = 58
     TRACE_PACKET_DEFAULTS: Final = 59
     TRACK_DESCRIPTOR: Final = 60
+    SERVICE_EVENT: Final = 69
+    TRACE_UUID: Final = 89
 
 
 class SequenceFlag:
