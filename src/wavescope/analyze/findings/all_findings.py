@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from wavescope.analyze.findings.context import FindingContext
+from wavescope.analyze.findings.copy_clock import copy_clock
 from wavescope.analyze.findings.copy_storm import copy_storm
 from wavescope.analyze.findings.duration_drift import duration_drift
 from wavescope.analyze.findings.duration_outliers import duration_outliers
@@ -71,6 +72,7 @@ FINDERS: tuple[Finder, ...] = (
     duration_drift,
     queue_serialization,
     _clock_inversion,
+    copy_clock,
     unknown_launches,
     lambda context: input_repaired(context.trace),
 )
@@ -88,6 +90,7 @@ FINDING_IDS = (
     "duration-drift",
     "queue-serialization",
     "clock-inversion",
+    "copy-clock",
     "unknown-launches",
     "input-repaired",
 )

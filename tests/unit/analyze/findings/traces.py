@@ -142,3 +142,9 @@ def inverted() -> TraceMaker:
     """An op that began before the call that launched it."""
     maker = a_trace().with_kernel("k", 10, 20).with_call("hipLaunchKernel", 50, 60)
     return maker.with_link(1, 1)
+
+
+def copied_back(end_ns: int) -> TraceMaker:
+    """A copy to the host that ends at `end_ns`, though the call that waits for it ends at 50."""
+    maker = a_trace().with_copy(20, end_ns, type="CopyDeviceToHost").with_call("hipMemcpy", 10, 50)
+    return maker.with_link(1, 1)
