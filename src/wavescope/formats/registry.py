@@ -72,6 +72,11 @@ _ROCPROFV3_CSV = Importer(
 )
 _OTHER_FILES = (
     Importer(
+        "rocprof timestamps",
+        sniff.is_rocprof_times,
+        Deferred("rocprofv3.times_reader:open_rocprof_times"),
+    ),
+    Importer(
         "rocprofv3 JSON",
         sniff.is_rocprofv3_json,
         Deferred("rocprofv3.json_reader:open_rocprofv3_json"),

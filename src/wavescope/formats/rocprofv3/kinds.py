@@ -58,8 +58,8 @@ def copy_gpus(types: Sequence[str], sources: Array, targets: Array) -> Array:
 
 
 def plain_kernel_name(name: str) -> str:
-    """A kernel's name without what marks its descriptor: `.kd` or `[clone .kd]`."""
-    return name.removesuffix(".kd").removesuffix(" [clone .kd]").rstrip()
+    """A kernel's name without what marks its descriptor: `.kd`, `(.kd)` or `[clone .kd]`."""
+    return name.removesuffix(".kd").removesuffix(" [clone .kd]").removesuffix(" (.kd)").rstrip()
 
 
 def shown_kernel_name(name: str) -> str:
