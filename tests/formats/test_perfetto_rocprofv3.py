@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.formats.perfetto.protobuf import fixed64, integer, message, text
 from wavescope.formats.perfetto.reader import open_perfetto
+from wavescope.formats.protobuf_wire import (
+    fixed64,
+    integer,
+    message,
+    text,
+)
 from wavescope.model.trace import Trace
 
 PID = 100

@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from wavescope.formats.perfetto.protobuf import (
-    LENGTH,
     TRACE_PACKET,
     WAVESCOPE_DETAILS,
     Clock,
-    DamagedMessageError,
     Defaults,
     Interned,
     Packet,
+)
+from wavescope.formats.protobuf_wire import (
+    LENGTH,
+    DamagedMessageError,
     fields,
     integers,
     messages,

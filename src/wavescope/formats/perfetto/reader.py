@@ -27,19 +27,21 @@ from wavescope.formats.perfetto.packet import (
     packet_parts,
 )
 from wavescope.formats.perfetto.protobuf import (
-    LENGTH,
     TRACE_PACKET,
     WAVESCOPE_DETAILS,
     Clock,
-    DamagedMessageError,
     Packet,
     SequenceFlag,
-    signed,
-    varint_at,
 )
 from wavescope.formats.perfetto.rows import RowResolver, SlicePairs
 from wavescope.formats.perfetto.trace import PerfettoTrace
 from wavescope.formats.perfetto.tracks import Tracks, json_object
+from wavescope.formats.protobuf_wire import (
+    LENGTH,
+    DamagedMessageError,
+    signed,
+    varint_at,
+)
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.source import TraceSource
 

@@ -21,10 +21,14 @@ from wavescope.formats.perfetto.events import (
     TrackEvents,
 )
 from wavescope.formats.perfetto.packet import Sequence
-from wavescope.formats.perfetto.protobuf import EventType, Interned, text_of
+from wavescope.formats.perfetto.protobuf import (
+    EventType,
+    Interned,
+)
 from wavescope.formats.perfetto.rocprofv3_arguments import NUMBERS as ROCPROFV3_NUMBERS
 from wavescope.formats.perfetto.rocprofv3_arguments import TEXTS as ROCPROFV3_TEXTS
 from wavescope.formats.perfetto.tracks import Tracks
+from wavescope.formats.protobuf_wire import text_of
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, OPS, UNKNOWN, ColumnType
 

@@ -5,7 +5,7 @@ A flow id that a call and an op share says that the call launched the op.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from wavescope.arrays import Array
 from wavescope.formats.perfetto.rocprofv3_arguments import CORRELATION
 from wavescope.formats.perfetto.rows import Rows, Slices
 from wavescope.formats.perfetto.tracks import Tracks
+from wavescope.formats.sniff import Deferred
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
     AGENTS,
@@ -32,11 +33,9 @@ from wavescope.model.columns import (
     Table,
 )
 
-if TYPE_CHECKING:
-    from wavescope.formats.perfetto.rocprofv3_slices import Rocprofv3Slices
-
 Int64s = npt.NDArray[np.int64]
 
+_rocprofv3_slices = Deferred("rocprofv3.perfetto_slices:Rocprofv3Slices")
 _ALWAYS_DENSE = 1 << 20
 _LARGEST_INT32 = (1 << 31) - 1
 
@@ -127,7 +126,8 @@ class PerfettoTrace:
         """Slices of other producers, of which nothing tells more than that a host was busy."""
         self._base_ns = 0
         self._tracks = tracks
-        self._rocprofv3: Rocprofv3Slices | None = None
+        self._rocprofv3: Any = None
+        """What gathers slices of rocprofv3, once there are any."""
         self._process_ids: dict[int, int] = {}
         self._pids: dict[int, int] = {}
         self._links = FlowLinks(builder)
@@ -211,11 +211,7 @@ class PerfettoTrace:
             return np.arange(len(rows["start_ns"]))
         is_theirs = rows[CORRELATION] != UNKNOWN
         if self._rocprofv3 is None and is_theirs.any():
-            from wavescope.formats.perfetto.rocprofv3_slices import (  # noqa: PLC0415  rarely needed
-                Rocprofv3Slices,
-            )
-
-            self._rocprofv3 = Rocprofv3Slices(self.builder, self._tracks)
+            self._rocprofv3 = _rocprofv3_slices(self.builder, self._tracks.process_names)
         if self._rocprofv3 is not None:
             self._rocprofv3.add(rows, np.flatnonzero(is_theirs))
         return np.flatnonzero(~is_theirs)

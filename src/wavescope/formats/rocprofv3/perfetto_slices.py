@@ -8,15 +8,12 @@ slices of one track keep their own. No file lists the agents: GPUs are told by w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays import Array
-from wavescope.formats.perfetto.rocprofv3_arguments import CORRELATION, NUMBERS, TEXTS
-from wavescope.formats.perfetto.rows import Rows
-from wavescope.formats.perfetto.tracks import Tracks
 from wavescope.formats.rocprofv3.kinds import (
     MARK,
     MARKER_RANGE,
@@ -31,11 +28,19 @@ from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import KERNEL_TYPE
 
+Rows = dict[str, Array]
+
 _KERNELS, _COPIES, _MARKERS = "kernel_dispatch", "memory_copy", "marker_api"
 _FIRST_QUEUE = 1
 """Queues are numbered from 0 in these files, and from 1 in all others of the same run."""
 _AGENT = re.compile(r"([A-Za-z]+)-(\d{1,6})", re.ASCII)
-_KEPT = ("category", "name", "pid", "start_ns", "end_ns", *NUMBERS.values(), *TEXTS.values())
+_KEPT = (
+    "category", "name", "pid", "start_ns", "end_ns", "recorded_start_ns", "recorded_end_ns",
+    "recorded_thread", "correlation_id", "kind", "operation", "stream_id", "queue_index",
+    "kernel_id", "copy_bytes", "lds_block_size", "scratch_size", "vgpr_count", "accum_vgpr_count",
+    "sgpr_count", "workgroup_size", "grid_size", "agent", "source_agent", "target_agent",
+)  # fmt: skip
+"""Columns of slices, as the reader of Perfetto files names them; texts are codes."""
 _KERNEL_FACTS = {
     "vgprs": "vgpr_count",
     "agprs": "accum_vgpr_count",
@@ -47,10 +52,11 @@ _KERNEL_FACTS = {
 class Rocprofv3Slices:
     """Gathers slices; `finish` writes them, since only all of them tell which agents are GPUs."""
 
-    def __init__(self, builder: TraceBuilder, tracks: Tracks) -> None:
+    def __init__(self, builder: TraceBuilder, process_names: Mapping[int, str]) -> None:
+        """`process_names` are by pid, and may still grow."""
         self._rows = Rocprofv3Rows(builder)
         self._strings = builder.strings
-        self._tracks = tracks
+        self._process_names = process_names
         self._parts: list[Rows] = []
 
     def add(self, rows: Rows, chosen: npt.NDArray[np.intp]) -> None:
@@ -75,7 +81,7 @@ class Rocprofv3Slices:
         agents = _Agents(self._rows, self._named_agents(columns))
         recorded_pids = np.unique(columns["pid"]).tolist()
         for pid in dict.fromkeys((*numbered_pids, *recorded_pids)):
-            name = self._tracks.process_names.get(pid, "")
+            name = self._process_names.get(pid, "")
             process = self._rows.add_process(ProcessFacts(pid=pid, name=name))
             self._add_process(process, _where(columns, columns["pid"] == pid), agents)
         self._rows.finished()
@@ -113,7 +119,7 @@ class Rocprofv3Slices:
             "start_ns": columns["start_ns"],
             "end_ns": columns["end_ns"],
             "thread": columns["recorded_thread"],
-            "correlation": columns[CORRELATION],
+            "correlation": columns["correlation_id"],
         }
 
     def _add_kernels(self, process: int, columns: Rows, agents: _Agents) -> None:
