@@ -81,6 +81,7 @@ _OTHER_FILES = (
         sniff.is_rocprofv3_json,
         Deferred("rocprofv3.json_reader:open_rocprofv3_json"),
     ),
+    Importer("xplane", sniff.is_xplane, Deferred("xplane.reader:open_xplane")),
     Importer("Perfetto", sniff.is_perfetto, Deferred("perfetto.reader:open_perfetto")),
     Importer("Chrome JSON", sniff.is_chrome_json, Deferred("chrome.reader:open_chrome_json")),
 )

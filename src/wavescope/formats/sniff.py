@@ -48,8 +48,8 @@ _CHROME_MEMBERS = (
     b'"baseTimeNanoseconds"',
     b'"displayTimeUnit"',
 )
-_PERFETTO_FIRST_BYTE = b"\n"
-"""The tag of a packet; a text may begin with it, too."""
+_PROTOBUF_FIRST_BYTE = b"\n"
+"""The tag of Perfetto's packets and of xplane's planes; a text may begin with it, too."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,7 @@ _has_records = Deferred("session.folder:has_records")
 _csv_groups = Deferred("rocprofv3.csv_files:groups_in_folder")
 _csv_kind = Deferred("rocprofv3.csv_files:kind_of_header")
 _is_times_header = Deferred("rocprofv3.times_reader:is_times_header")
+_begins_with_plane = Deferred("xplane.space:begins_with_plane")
 _begins_with_packet = Deferred("perfetto.packet:begins_with_packet")
 
 
@@ -206,9 +207,14 @@ def is_rocprofv3_json(probe: Probe) -> bool:
     return _ROCPROFV3_OPENING.match(probe.head) is not None
 
 
+def is_xplane(probe: Probe) -> bool:
+    """Whether the file begins with a plane of an XSpace."""
+    return probe.head.startswith(_PROTOBUF_FIRST_BYTE) and bool(_begins_with_plane(probe.head))
+
+
 def is_perfetto(probe: Probe) -> bool:
     """Whether the file begins with a packet of Perfetto's."""
-    return probe.head.startswith(_PERFETTO_FIRST_BYTE) and bool(_begins_with_packet(probe.head))
+    return probe.head.startswith(_PROTOBUF_FIRST_BYTE) and bool(_begins_with_packet(probe.head))
 
 
 def is_chrome_json(probe: Probe) -> bool:
