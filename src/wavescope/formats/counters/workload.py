@@ -107,7 +107,8 @@ def _file_names(folder: Path) -> list[str]:
         hint = (
             "`wavescope counters collect -n NAME` makes workloads/NAME/MODEL" if is_missing else ""
         )
-        raise UnreadableInputError(folder, error.strerror or str(error), hint=hint) from error
+        reason = "there is no such file or folder" if is_missing else error.strerror or str(error)
+        raise UnreadableInputError(folder, reason, hint=hint) from error
     if not any(_is_counter_file(name) for name in names):
         inner = [
             entry.name
