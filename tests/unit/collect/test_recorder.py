@@ -203,6 +203,6 @@ def test_without_a_collector_the_way_to_get_it_is_told(
 
 def test_an_output_that_cannot_be_made_is_named_as_it_was_given() -> None:
     with pytest.raises(OSError) as refused:
-        record(RecordOptions(("true",), output=Path("/proc/x.db")))
+        record(RecordOptions(("true",), output=Path("/proc/x.db")), os.environ)
 
     assert refused.value.filename == "/proc/x.db"
