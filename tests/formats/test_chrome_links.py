@@ -187,6 +187,24 @@ def test_the_same_id_as_a_number_and_as_a_text_are_two_arrows(tmp_path: Path) ->
     assert linked_names(trace) == {("launch0", "kernel0"), ("launch1", "kernel1")}
 
 
+def test_the_same_id_in_two_categories_are_two_arrows(tmp_path: Path) -> None:
+    def of(category: str, each: dict[str, object]) -> dict[str, object]:
+        return {**each, "cat": category}
+
+    trace = foreign(
+        tmp_path,
+        *(event(f"launch{n}", HOST, 10 * n, 5) for n in (0, 1)),
+        *(event(f"kernel{n}", QUEUE, 30 + 10 * n, 5) for n in (0, 1)),
+        of("backward", arrow("s", 3, HOST, 10)),
+        of("launch", arrow("s", 3, HOST, 0)),
+        of("launch", arrow("f", 3, QUEUE, 30)),
+        of("backward", arrow("f", 3, QUEUE, 40)),
+        of("nowhere", arrow("f", 3, QUEUE, 40)),
+    )
+
+    assert linked_names(trace) == {("launch0", "kernel0"), ("launch1", "kernel1")}
+
+
 def test_correlation_ids_link_beyond_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

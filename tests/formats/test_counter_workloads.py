@@ -450,7 +450,7 @@ def test_a_file_or_nothing_in_place_of_a_folder(tmp_path: Path) -> None:
 
     with pytest.raises(UnreadableInputError, match="it is a file"):
         read_workload(file)
-    with pytest.raises(UnreadableInputError, match="No such file"):
+    with pytest.raises(UnreadableInputError, match="there is no such file or folder"):
         read_workload(tmp_path / "absent")
 
 
@@ -466,7 +466,7 @@ def test_a_folder_without_permission(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_named_with_a_hint(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableInputError, match="No such file") as raised:
+    with pytest.raises(UnreadableInputError, match="there is no such file or folder") as raised:
         read_workload(tmp_path / "none")
 
     assert "wavescope counters collect" in raised.value.hint

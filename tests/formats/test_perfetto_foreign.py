@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.formats.timelines import by_reference
-from wavescope.formats.perfetto.protobuf import fixed64, integer, message, text
 from wavescope.formats.perfetto.reader import open_perfetto
+from wavescope.formats.protobuf_wire import (
+    fixed64,
+    integer,
+    message,
+    text,
+)
 from wavescope.model.trace import Trace
 
 

@@ -14,8 +14,11 @@ from tests.builders import TraceMaker, a_trace
 from tests.formats.timelines import by_reference, crowded_trace, exported, small_trace
 from tests.registered import exporter_called, importer_called
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.perfetto.protobuf import integer, message
 from wavescope.formats.perfetto.reader import open_perfetto
+from wavescope.formats.protobuf_wire import (
+    integer,
+    message,
+)
 from wavescope.formats.sniff import probe
 from wavescope.model.trace import Trace, TraceTable
 

@@ -99,6 +99,23 @@ def test_a_kernel_trace_gives_ops_and_kernels(tmp_path: Path) -> None:
     assert trace.agents["gpu"].tolist() == [1]
 
 
+def test_lds_is_the_kernels_static_one_and_not_claimed_for_the_launch(tmp_path: Path) -> None:
+    text = KERNELS + kernel("f", 100, 150)
+    trace = opened(write(tmp_path, out_kernel_trace=text))
+
+    assert trace.kernels["lds_bytes"].tolist() == [512]
+    assert trace.ops["lds_bytes"].tolist() == [-1]
+
+
+def test_mangled_names_and_descriptors_are_one_kernel(tmp_path: Path) -> None:
+    spellings = ("add(float*)", "_Z3addPf", "_Z3addPf.kd", "add(float*) [clone .kd]")
+    text = KERNELS + "".join(kernel(name, 100, 150) for name in spellings)
+    trace = opened(write(tmp_path, out_kernel_trace=text))
+
+    assert set(trace.ops.strings("name")) == {"add(float*)"}
+    assert len(trace.kernels) == 1
+
+
 def test_calls_are_linked_to_the_ops_of_the_same_set(tmp_path: Path) -> None:
     calls = (
         CALLS

@@ -259,6 +259,49 @@ def test_counters_precede_their_dispatches_or_stand_alone(tmp_path: Path) -> Non
     assert trace.counters.strings("name") == ["SQ_WAVES"] * 2
 
 
+def test_a_counter_is_the_sum_over_its_hardware_instances(tmp_path: Path) -> None:
+    counted = {
+        "thread_id": 78,
+        "dispatch_data": dispatch(10, 15, dispatch=1),
+        "records": [
+            {"counter_id": {"handle": 4}, "value": 64.0},
+            {"counter_id": {"handle": 5}, "value": 1},
+            {"counter_id": {"handle": 4}, "value": 0.5},
+            {"counter_id": {"handle": 4}, "value": "no number"},
+        ],
+        "stream_id": {"handle": 3},
+    }
+    trace = opened(tmp_path, document(entry(counters=[counted])))
+
+    assert trace.ops["stream"].tolist() == [3]
+    assert trace.counters["op"].tolist() == [1, 1]
+    assert trace.counters.strings("name") == ["SQ_WAVES", "counter 5"]
+    assert trace.counters["value"].tolist() == [64.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    [
+        {
+            "formatted_kernel_name": "_Z3addPf.kd",
+            "demangled_kernel_name": "add(float*) [clone .kd]",
+        },
+        {"formatted_kernel_name": "_Z3addPf.kd"},
+        {"formatted_kernel_name": "add(float*)"},
+        {},
+    ],
+)
+def test_a_kernel_has_one_name_however_it_is_spelled(
+    tmp_path: Path, symbol: dict[str, Any]
+) -> None:
+    content = entry(kernel_dispatch=[dispatch(10, 15, dispatch=1)])
+    content["kernel_symbols"] = [{"kernel_id": 1, "kernel_name": "_Z3addPf.kd", **symbol}]
+    trace = opened(tmp_path, document(content))
+
+    assert trace.ops.strings("name") == ["add(float*)"]
+    assert trace.kernels.strings("mangled") == ["_Z3addPf"]
+
+
 def test_allocations_are_calls_and_never_cause_ops(tmp_path: Path) -> None:
     allocation = record(
         5,

@@ -43,6 +43,7 @@ def test_damaged_files_are_unreadable(tmp_path: Path, content: bytes, reason: st
 
     assert reason in refused.value.reason
     assert refused.value.path == str(path)
+    assert ("quotes" in refused.value.hint) == ("TOML" in reason)
 
 
 def test_a_missing_file_and_a_folder_are_unreadable(tmp_path: Path) -> None:

@@ -56,6 +56,20 @@ def test_the_first_launch_is_traced_by_default(run: Run, with_rocprofv3: Path, m
     ]
 
 
+def test_a_rocprofv3_that_hangs_is_ended_and_its_trace_used(
+    run: Run, with_rocprofv3: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STANDIN_HANGS", "1")
+
+    ran = captured(run, with_rocprofv3, "--no-analysis", "--json", "--limit", "20")
+
+    found = json.loads(ran.out)
+    assert len(found["tables"][0]["rows"]) == 2
+    assert found["findings"][0]["evidence"] == (
+        "rocprofv3 was stopped, as it did not end within 20.00 s; its trace is used"
+    )
+
+
 def test_a_kernel_that_never_runs_leaves_nothing(run: Run, with_rocprofv3: Path) -> None:
     ran = captured(run, with_rocprofv3, kernel="gemm")
 

@@ -127,3 +127,23 @@ def test_channels_of_all_dies_are_asked_for_and_joined(tmp_path: Path, shared_da
     definitions = perfmon.with_suffix(".yaml").read_text()
     assert [f"TCC_HIT[{channel}]" in header for channel in (0, 127, 128)] == [True, True, False]
     assert "select(TCC_HIT,[DIMENSION_XCC=[7],DIMENSION_INSTANCE=[15]])" in definitions
+
+
+def test_multiplexing_on_many_channels_takes_as_few_runs_as_can_be_started(
+    tmp_path: Path, shared_data: Path
+) -> None:
+    workload = shared_data / "compute-workloads" / "MI300X_A1" / "no_roof"
+    asked = ("--iteration-multiplexing", "kernel", "-b", "17", "18")
+    more = {"STANDIN_REPEATS": "20", "STANDIN_LISTS": "yes"}
+    done = profiled(tmp_path, MI300X, workload, *asked, **more)
+
+    names = [column["name"] for column in done["tables"][0]["columns"]]
+    rows = [dict(zip(names, row, strict=True)) for row in done["tables"][0]["rows"]]
+    assert len(rows) > 1
+    assert [row["outcome"] for row in rows] == ["ok"] * len(rows)
+    assert [row["pass"] for row in rows] == [f"pmc_perf_{n}" for n in range(len(rows))]
+    collected, original = metric_values(tmp_path / "out"), metric_values(workload)
+    compared = [key for key in collected if key[0].startswith("17.") and key[1] == "avg"]
+    assert len(compared) > 30
+    for key in compared:
+        assert collected[key] == pytest.approx(original[key], rel=0.25, abs=1e-6), key

@@ -37,9 +37,14 @@ class Profiler:
             "STANDIN_WORKLOAD": str(workload),
         }
 
-    def run(self, *arguments: str, program: str = "true", **environment: str) -> Ran:
+    def command(self, *arguments: str) -> list[str]:
         gpu = [*WAVESCOPE, "softgpu", "--chip", "gfx90a", "--"]
-        command = [*gpu, *WAVESCOPE, "profile", "--no-roof", *arguments, "--", program]
+        return [*gpu, *WAVESCOPE, "profile", "--no-roof", *arguments]
+
+    def run(self, *arguments: str, program: str = "true", **environment: str) -> Ran:
+        return self.run_command([*self.command(*arguments), "--", program], **environment)
+
+    def run_command(self, command: list[str], **environment: str) -> Ran:
         return subprocess.run(
             command, capture_output=True, text=True, timeout=300, check=False, cwd=self.folder,
             env={**self.environment, **environment},

@@ -12,6 +12,8 @@ from wavescope.formats.perfetto.protobuf import (
     EventType,
     Packet,
     SequenceFlag,
+)
+from wavescope.formats.protobuf_wire import (
     integer,
     message,
     varint,

@@ -158,9 +158,10 @@ def record_capture(
         [table_of("folders", "Folders", [column.of(str)], folders)],
         facts={"kernel": options.kernel, "command": shlex.join(options.command)},
     )
-    if end.status == 0:
+    if end.status == 0 and not end.given_up:
         return result
-    words = f"rocprofv3 ended with {end.words}; its trace is used"
+    how = f"was stopped, as {end.given_up}" if end.given_up else f"ended with {end.words}"
+    words = f"rocprofv3 {how}; its trace is used"
     return result.with_findings(
         [Finding("capture-ended-badly", Severity.WARNING, "rocprofv3 did not end well", words)]
     )

@@ -29,8 +29,11 @@ def kind_of(path: PathLike) -> InputKind:
 def _kind_of_file(path: Path) -> InputKind | None:
     if is_trace(path):
         return InputKind.TRACE
-    from wavescope.formats.captures import holds_captures  # noqa: PLC0415  no trace file needs it
+    from wavescope.formats.captures import holds_captures  # noqa: PLC0415  no trace file needs them
+    from wavescope.formats.counters import is_workload  # noqa: PLC0415
 
+    if is_workload(path):
+        return InputKind.COUNTERS
     return InputKind.CAPTURE if holds_captures(path) else None
 
 

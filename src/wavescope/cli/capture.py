@@ -15,6 +15,7 @@ from wavescope.cli.options import (
     OutputOptions,
     add_force_flag,
     add_kernel_flag,
+    add_limit_flag,
     add_output_flags,
     add_quiet_flag,
 )
@@ -83,6 +84,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_force_flag(parser)
     add_output_flags(parser)
+    add_limit_flag(parser)
     add_quiet_flag(parser)
 
 
@@ -126,6 +128,7 @@ def _options(arguments: argparse.Namespace) -> wavescope.CaptureOptions:
         buffer_bytes=arguments.buffer,
         output=arguments.output,
         decoder=arguments.decoder,
+        limit_s=arguments.limit,
     )
 
 

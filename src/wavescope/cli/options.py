@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import wavescope
+from wavescope.cli.argument_numbers import natural_number
 from wavescope.errors import UsageError
 from wavescope.units import parse_offset_ns
 
@@ -160,6 +161,18 @@ def selection_from(arguments: argparse.Namespace) -> wavescope.Selection:
         ranks=arguments.rank or (),
         kernel=arguments.kernel,
         marker=arguments.marker,
+    )
+
+
+def add_limit_flag(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """--limit SECONDS, for programs that run under another one's tool."""
+    parser.add_argument(
+        "--limit",
+        metavar="SECONDS",
+        type=natural_number,
+        default=0,
+        help="end each run of rocprofv3 after so long and keep what it wrote (default: when none "
+        "of its processes has moved for 5 minutes, or a pass takes 10 times as long as others)",
     )
 
 

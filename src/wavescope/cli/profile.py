@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,11 +16,13 @@ from wavescope.cli.options import (
     OutputOptions,
     add_format_flags,
     add_kernel_flag,
+    add_limit_flag,
     add_quiet_flag,
     row_count,
 )
 from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
+from wavescope.errors import UsageError
 from wavescope.model.progress import tell_nobody
 from wavescope.model.result import Result
 from wavescope.model.workload_layout import COUNTED_CHIPS
@@ -43,6 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where to (default workloads/NAME/MODEL, or /RANK); %%hostname%%, %%gpumodel%%, "
         "%%rank%% and %%env{NAME}%% are filled in",
     )
+    _add_deprecated(parser)
     what = parser.add_argument_group("what is collected")
     what.add_argument(
         "-b",
@@ -79,6 +83,35 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_ways(parser)
     add_format_flags(parser)
     add_quiet_flag(parser)
+
+
+def _add_deprecated(parser: argparse.ArgumentParser) -> None:
+    """What older command lines of ROCm Compute Profiler say in place of --output-directory."""
+    parser.add_argument("-p", "--path", metavar="DIR", default="", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--subpath", choices=("node_name", "gpu_model"), default="", help=argparse.SUPPRESS
+    )
+
+
+_OF_SUBPATH = {"node_name": "%hostname%", "gpu_model": "%gpumodel%"}
+
+
+def _output_directory(arguments: argparse.Namespace) -> str:
+    """--output-directory, or what the deprecated --path and --subpath mean, with a warning."""
+    directory: str = arguments.output_directory
+    given = [option for option in ("path", "subpath") if getattr(arguments, option)]
+    if not given:
+        return directory
+    if directory:
+        raise UsageError(f"--{given[0]} and --output-directory cannot be used together")
+    if not arguments.path and not arguments.name:
+        raise UsageError("the workload needs a name: -n NAME, or --output-directory DIR")
+    folder = arguments.path or f"workloads/{arguments.name}"
+    if arguments.subpath:
+        folder = f"{folder}/{_OF_SUBPATH[arguments.subpath]}"
+    options = " and ".join(f"--{option}" for option in given)
+    say(f"{options}: deprecated, write --output-directory {shlex.quote(folder)}", label="note")
+    return folder
 
 
 def _add_ways(parser: argparse.ArgumentParser) -> None:
@@ -118,6 +151,21 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         default=0,
         help="of -b 21: cycles (stochastic, 1048576), or microseconds (host_trap, 512)",
     )
+    how.add_argument(
+        "--attach-pid",
+        metavar="PID",
+        type=row_count,
+        default=0,
+        help="count in a program that runs already (started with ROCP_TOOL_ATTACH=1): one pass",
+    )
+    how.add_argument(
+        "--attach-duration-msec",
+        metavar="N",
+        type=row_count,
+        default=0,
+        help="for so many milliseconds (default: until Enter is pressed)",
+    )
+    add_limit_flag(how)
     how.add_argument("--resume", action="store_true", help="go on with passes that are missing")
     how.add_argument(
         "--force", action="store_true", help="begin anew: removes the workload's folder"
@@ -155,7 +203,7 @@ def _options(arguments: argparse.Namespace) -> CollectOptions:
     return wavescope.CollectOptions(
         command=command[1:] if command[:1] == ("--",) else command,
         name=arguments.name,
-        output_directory=arguments.output_directory,
+        output_directory=_output_directory(arguments),
         blocks=tuple(arguments.block),
         metric_set=arguments.set,
         roof_only=arguments.roof_only,
@@ -173,6 +221,9 @@ def _options(arguments: argparse.Namespace) -> CollectOptions:
         pc_sampling_interval=arguments.pc_sampling_interval,
         resume=arguments.resume,
         force=arguments.force,
+        limit_s=arguments.limit,
+        attach_pid=arguments.attach_pid,
+        attach_duration_ms=arguments.attach_duration_msec,
     )
 
 

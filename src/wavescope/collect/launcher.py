@@ -2,7 +2,8 @@
 
 Ctrl-C in a terminal reaches the program by itself, because it is in the terminal's foreground group
 like the recorder; so does what somebody sends to the whole group. A signal to the recorder alone is
-passed on. The second interruption kills the program and all that it started.
+passed on. The second interruption kills the program and all that it started. So does the end of
+somebody's patience, after the program was asked to end.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from wavescope.collect.patience import GRACE_S, Patience, Watch, cpu_ticks
 from wavescope.errors import MachineError, UsageError
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -43,6 +45,8 @@ class ProgramEnd:
     """How long it ran, from its start until its end was noticed."""
     trouble: str = field(default="", compare=False)
     """Why what was to be done meanwhile was given up, or nothing."""
+    given_up: str = ""
+    """Why the program was ended before its end, or nothing."""
 
     @property
     def exit_code(self) -> int:
@@ -69,8 +73,9 @@ def launch(
     command: Sequence[str],
     environment: Mapping[str, str],
     meanwhile: Callable[[], None] = do_nothing,
+    patience: Patience | None = None,
 ) -> ProgramEnd:
-    """Run `command` to its end; an error when it cannot be started.
+    """Run `command` to its end, or to that of `patience`; an error when it cannot be started.
 
     `meanwhile` is called about twice a second, and is to be back soon: signals wait for it. When it
     fails it is not called again, and the program goes on.
@@ -81,7 +86,8 @@ def launch(
         began_ns = time.monotonic_ns()
         with GroupSignalProbe(watched) as probe:
             child = _started(command, environment, before)
-            end = _watched(child, watched, probe, meanwhile)
+            giving_up = _GivingUp(child, patience) if patience is not None else None
+            end = _watched(child, watched, probe, meanwhile, giving_up)
         return replace(end, wall_ns=time.monotonic_ns() - began_ns)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -109,15 +115,60 @@ def _started(command: Sequence[str], environment: Mapping[str, str], mask: Itera
         raise MachineError(f"'{command[0]}' cannot be started: {error.strerror}") from error
 
 
+class _GivingUp:
+    """Ends a program when patience is over: it is asked to end, and killed if it does not."""
+
+    def __init__(self, child: int, patience: Patience) -> None:
+        self._child = child
+        self._watch = Watch(patience, self._used_ticks)
+        self._family: list[int] = []
+        self._killing_s = 0.0
+        self.reason = ""
+
+    def look(self) -> None:
+        """Ask or kill, when it is time to."""
+        if not self.reason:
+            self.reason = self._watch.verdict()
+            if self.reason:
+                self._family = self._processes()
+                self._killing_s = time.monotonic() + GRACE_S
+                for process in self._family:
+                    _send(process, signal.SIGTERM)
+        elif time.monotonic() >= self._killing_s:
+            self._kill(self._processes())
+
+    def finish(self) -> str:
+        """Kill what the ended program has left behind, if it was given up; why it was."""
+        self._kill(process for process in self._family if process != self._child)
+        return self.reason
+
+    def _kill(self, processes: Iterable[int]) -> None:
+        for process in processes:
+            _send(process, signal.SIGKILL)
+
+    def _processes(self) -> list[int]:
+        return [self._child, *descendants(self._child)]
+
+    def _used_ticks(self) -> int:
+        return sum(map(cpu_ticks, self._processes()))
+
+
 def _watched(
-    child: int, watched: Iterable[int], probe: GroupSignalProbe, meanwhile: Callable[[], None]
+    child: int,
+    watched: Iterable[int],
+    probe: GroupSignalProbe,
+    meanwhile: Callable[[], None],
+    giving_up: _GivingUp | None,
 ) -> ProgramEnd:
     interruptions, trouble = 0, ""
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             code = os.waitstatus_to_exitcode(status)
-            return ProgramEnd(code, interruptions, trouble=trouble)
+            given_up = giving_up.finish() if giving_up is not None else ""
+            return ProgramEnd(code, interruptions, trouble=trouble, given_up=given_up)
+        if giving_up is not None:
+            giving_up.look()
         try:
             meanwhile()
         except Exception as error:  # noqa: BLE001  whatever it is, the program must not suffer

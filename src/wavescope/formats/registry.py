@@ -72,10 +72,16 @@ _ROCPROFV3_CSV = Importer(
 )
 _OTHER_FILES = (
     Importer(
+        "rocprof timestamps",
+        sniff.is_rocprof_times,
+        Deferred("rocprofv3.times_reader:open_rocprof_times"),
+    ),
+    Importer(
         "rocprofv3 JSON",
         sniff.is_rocprofv3_json,
         Deferred("rocprofv3.json_reader:open_rocprofv3_json"),
     ),
+    Importer("xplane", sniff.is_xplane, Deferred("xplane.reader:open_xplane")),
     Importer("Perfetto", sniff.is_perfetto, Deferred("perfetto.reader:open_perfetto")),
     Importer("Chrome JSON", sniff.is_chrome_json, Deferred("chrome.reader:open_chrome_json")),
 )

@@ -48,8 +48,8 @@ _CHROME_MEMBERS = (
     b'"baseTimeNanoseconds"',
     b'"displayTimeUnit"',
 )
-_PERFETTO_FIRST_BYTE = b"\n"
-"""The tag of a packet; a text may begin with it, too."""
+_PROTOBUF_FIRST_BYTE = b"\n"
+"""The tag of Perfetto's packets and of xplane's planes; a text may begin with it, too."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,8 @@ class Deferred:
 _has_records = Deferred("session.folder:has_records")
 _csv_groups = Deferred("rocprofv3.csv_files:groups_in_folder")
 _csv_kind = Deferred("rocprofv3.csv_files:kind_of_header")
+_is_times_header = Deferred("rocprofv3.times_reader:is_times_header")
+_begins_with_plane = Deferred("xplane.space:begins_with_plane")
 _begins_with_packet = Deferred("perfetto.packet:begins_with_packet")
 
 
@@ -183,9 +185,21 @@ def is_rocprofv3_csv(probe: Probe) -> bool:
     """Whether the header, or that of a file in the folder, is one that rocprofv3 writes."""
     if probe.is_folder:
         return bool(_csv_groups(probe.path)[0])
+    header = _csv_header(probe)
+    return bool(header) and _csv_kind(header) is not None
+
+
+def is_rocprof_times(probe: Probe) -> bool:
+    """Whether the header is that of rocprof's timestamps.csv."""
+    header = _csv_header(probe)
+    return bool(header) and bool(_is_times_header(header))
+
+
+def _csv_header(probe: Probe) -> bytes:
+    """The first line of what may be a CSV file, empty where it is none."""
     header = probe.head.split(b"\n", 1)[0]
     is_csv = b"," in header and not header.startswith((b"{", b"["))
-    return is_csv and _csv_kind(header) is not None
+    return header if is_csv else b""
 
 
 def is_rocprofv3_json(probe: Probe) -> bool:
@@ -193,9 +207,14 @@ def is_rocprofv3_json(probe: Probe) -> bool:
     return _ROCPROFV3_OPENING.match(probe.head) is not None
 
 
+def is_xplane(probe: Probe) -> bool:
+    """Whether the file begins with a plane of an XSpace."""
+    return probe.head.startswith(_PROTOBUF_FIRST_BYTE) and bool(_begins_with_plane(probe.head))
+
+
 def is_perfetto(probe: Probe) -> bool:
     """Whether the file begins with a packet of Perfetto's."""
-    return probe.head.startswith(_PERFETTO_FIRST_BYTE) and bool(_begins_with_packet(probe.head))
+    return probe.head.startswith(_PROTOBUF_FIRST_BYTE) and bool(_begins_with_packet(probe.head))
 
 
 def is_chrome_json(probe: Probe) -> bool:

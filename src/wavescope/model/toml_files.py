@@ -45,7 +45,12 @@ def read_rules(path: str | os.PathLike[str]) -> RulesDocument:
     try:
         return RulesDocument(os.fspath(path), tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UnreadableInputError(path, f"it is not TOML: {error}") from error
+        raise UnreadableInputError(
+            path,
+            f"it is not TOML: {error}",
+            hint="texts stand in quotes, tables in [[brackets]]; docs/definitions.md and "
+            "docs/categories.md show whole files",
+        ) from error
 
 
 def _text(path: Path) -> str:
@@ -61,4 +66,9 @@ def _text(path: Path) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UnreadableInputError(path, f"it is not TOML: {error}") from error
+        raise UnreadableInputError(
+            path,
+            f"it is not TOML: {error}",
+            hint="texts stand in quotes, tables in [[brackets]]; docs/definitions.md and "
+            "docs/categories.md show whole files",
+        ) from error

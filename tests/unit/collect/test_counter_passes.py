@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import shlex
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.collect.counters.rocprofv3_passes import (
+from wavescope.analyze.counters.metrics import catalogue_for
+from wavescope.analyze.counters.planning import ProfileChoice, profile_passes
+from wavescope.collect.counters.extra_counters import (
+    LONGEST_DEFINITIONS_BYTES,
     ChannelLayout,
-    PassEnd,
-    PassRequest,
     counter_names,
     extra_counters,
+    groups_that_fit,
+)
+from wavescope.collect.counters.rocprofv3_passes import (
+    PassEnd,
+    PassRequest,
     iteration_range,
     listed_counters,
     pass_command,
@@ -40,6 +47,7 @@ from wavescope.collect.machine import Machine
 from wavescope.collect.ranks import Rank
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.formats.counters import read_pass_output, write_counter_csv
+from wavescope.model.workload_layout import COUNTED_CHIPS
 
 HEADER = (
     "Correlation_Id,Dispatch_Id,Agent_Id,Process_Id,Kernel_Name,Grid_Size,Workgroup_Size,"
@@ -63,6 +71,61 @@ def test_channels_become_counters_of_their_die() -> None:
     assert "accumulate(SQ_LEVEL_WAVES, HIGH_RES)" in text
     assert text.count("- name:") == 9
     assert extra_counters(["SQ_WAVES"], layout, "gfx942") == ""
+
+
+LAYOUTS = {
+    "gfx906": ChannelLayout(1, 16),
+    "gfx908": ChannelLayout(1, 32),
+    "gfx90a": ChannelLayout(1, 32),
+    "gfx940": ChannelLayout(8, 16),
+    "gfx941": ChannelLayout(8, 16),
+    "gfx942": ChannelLayout(8, 16),
+    "gfx950": ChannelLayout(8, 16),
+}
+"""The most channels a chip has: all dies of its largest product as one device."""
+
+
+def all_passes(chip: str) -> list[tuple[str, ...]]:
+    """The counters of each pass, when everything that the chip has is asked for."""
+    passes = profile_passes(catalogue_for(chip), ProfileChoice((), "", roof_only=False))
+    return [tuple(each.counters) for each in passes]
+
+
+def can_be_started_with(definitions: str) -> bool:
+    """Whether the system starts a program with what rocprofv3 makes of the definitions."""
+    environment = {"ROCPROF_EXTRA_COUNTERS_CONTENTS": definitions}
+    try:
+        return subprocess.run(["/bin/true"], env=environment, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("chip", COUNTED_CHIPS)
+def test_every_pass_of_every_chip_can_be_handed_to_the_program(chip: str, tmp_path: Path) -> None:
+    request = PassRequest(("./app",), tmp_path, chip, LAYOUTS[chip])
+
+    for counters in all_passes(chip):
+        assert can_be_started_with(request.definitions(counters)), counters
+
+
+@pytest.mark.parametrize("chip", COUNTED_CHIPS)
+def test_groups_that_take_turns_are_runs_that_can_be_started(chip: str, tmp_path: Path) -> None:
+    request = PassRequest(("./app",), tmp_path, chip, LAYOUTS[chip])
+    groups = all_passes(chip)
+
+    runs = groups_that_fit(groups, request.definitions)
+
+    assert [group for run in runs for group in run] == groups
+    assert len(runs) == (1 if LAYOUTS[chip].dies == 1 else 5)
+    for run in runs:
+        assert can_be_started_with(request.definitions([name for each in run for name in each]))
+    together = request.definitions([name for group in groups for name in group])
+    assert can_be_started_with(together) == (len(runs) == 1)
+
+
+def test_the_longest_definitions_are_what_the_system_takes() -> None:
+    assert can_be_started_with("x" * LONGEST_DEFINITIONS_BYTES)
+    assert not can_be_started_with("x" * (LONGEST_DEFINITIONS_BYTES + 1))
 
 
 def test_older_chips_have_older_names(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.unit.collect.test_preflight import a_machine
 from tests.unit.collect.test_program_files import elf
 from wavescope.collect import RecordOptions
@@ -59,3 +61,26 @@ def test_with_another_runtime_the_machines_own_is_no_reason(tmp_path: Path) -> N
 
     assert reasons[1].startswith("only the program itself runs on the runtime 6.4")
     assert "not installed" not in " ".join(reasons)
+
+
+@pytest.mark.parametrize(
+    ("command", "profiler", "hint"),
+    [
+        (("rocprofv3", "--sys-trace", "--", "./my app", "-n", "3"), "rocprofv3", "'./my app' -n 3"),
+        (("/opt/rocm/bin/rocprof-compute", "profile", "-n", "x"), "rocprof-compute", "PROGRAM"),
+        (("env", "A=1", "rocprofv2", "./app"), "rocprofv2", "PROGRAM"),
+    ],
+)
+def test_a_profiler_that_is_recorded_is_named_as_the_reason(
+    tmp_path: Path, command: tuple[str, ...], profiler: str, hint: str
+) -> None:
+    (reason,) = why_nothing(RecordOptions(command), {}, a_machine(tmp_path))
+
+    assert reason.startswith(f"{profiler} records the program itself")
+    assert f"wavescope trace -- {hint})" in reason
+
+
+def test_a_program_may_have_a_profilers_name_among_its_arguments(tmp_path: Path) -> None:
+    reasons = why_nothing(RecordOptions(("sh", "--", "rocprofv3")), {}, a_machine(tmp_path))
+
+    assert reasons[0].startswith("no process")

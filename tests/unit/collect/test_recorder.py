@@ -199,3 +199,10 @@ def test_without_a_collector_the_way_to_get_it_is_told(
     with pytest.raises(MachineError, match="no collector library") as caught:
         record(a_recording(tmp_path, ""), os.environ)
     assert "libhsa-runtime-dev" in caught.value.hint
+
+
+def test_an_output_that_cannot_be_made_is_named_as_it_was_given() -> None:
+    with pytest.raises(OSError) as refused:
+        record(RecordOptions(("true",), output=Path("/proc/x.db")), os.environ)
+
+    assert refused.value.filename == "/proc/x.db"

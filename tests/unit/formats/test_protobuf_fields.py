@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.formats.perfetto.protobuf import (
+from wavescope.formats.protobuf_wire import (
     DamagedMessageError,
     double,
     fields,

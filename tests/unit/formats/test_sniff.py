@@ -159,6 +159,13 @@ def test_only_formats_that_may_match_are_asked(tmp_path: Path) -> None:
     folders = {importer.name for importer in importers(probe(tmp_path))}
 
     assert databases == {"wavescope", "rocm-trace-lite", "rocmProfileData", "rocpd"}
-    assert others == {"rocprofv3 CSV", "rocprofv3 JSON", "Perfetto", "Chrome JSON"}
+    assert others == {
+        "rocprofv3 CSV",
+        "rocprof timestamps",
+        "rocprofv3 JSON",
+        "xplane",
+        "Perfetto",
+        "Chrome JSON",
+    }
     assert databases | others | folders == every
     assert not databases & (others | folders)

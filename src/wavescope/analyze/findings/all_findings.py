@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from wavescope.analyze.findings.above_roofline import FUSIBLE_KINDS, above_roofline
 from wavescope.analyze.findings.context import FindingContext
+from wavescope.analyze.findings.copy_clock import copy_clock
 from wavescope.analyze.findings.copy_storm import copy_storm
 from wavescope.analyze.findings.dominant_work import dominant_work
 from wavescope.analyze.findings.duration_drift import duration_drift
@@ -80,6 +81,7 @@ FINDERS: tuple[Finder, ...] = (
     duration_drift,
     queue_serialization,
     _clock_inversion,
+    copy_clock,
     unknown_launches,
     lambda context: input_repaired(context.trace),
 )
@@ -101,6 +103,7 @@ FINDING_IDS = (
     "duration-drift",
     "queue-serialization",
     "clock-inversion",
+    "copy-clock",
     "unknown-launches",
     "input-repaired",
     "dominant-work",

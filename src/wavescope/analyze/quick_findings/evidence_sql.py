@@ -135,6 +135,16 @@ def queues_sql(gpu: int) -> str:
     )
 
 
+def copy_calls_sql() -> str:
+    """Copies with the time from their call's beginning to theirs, and from its end to theirs."""
+    return (
+        "SELECT o.id, o.start - a.start AS after_call_began_ns, o.end - a.end AS "
+        "after_call_ended_ns, a.apiName FROM rocpd_api_ops l JOIN op o ON o.id = l.op_id "
+        "JOIN api a ON a.id = l.api_id WHERE o.opType LIKE '%copy%' "
+        "ORDER BY after_call_began_ns LIMIT 20"
+    )
+
+
 def inversions_sql() -> str:
     """Ops that began before the call that launched them."""
     return (

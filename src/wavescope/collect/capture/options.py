@@ -31,6 +31,8 @@ class CaptureOptions:
     buffer_bytes: int = 96 << 20
     output: Path = Path("kernel_trace_output")
     decoder: Path | None = None
+    limit_s: float = 0.0
+    """How long rocprofv3 may run; unless stated, until nothing of it moves any more."""
 
     def __post_init__(self) -> None:
         if not self.kernel:

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 from wavescope.collect.capture.options import (
@@ -18,6 +19,7 @@ from wavescope.collect.capture.options import (
     input_text,
 )
 from wavescope.collect.launcher import STDERR, ProgramEnd, children_print_to, launch
+from wavescope.collect.patience import patience_for
 from wavescope.errors import MachineError
 
 DECODER = "librocprof-trace-decoder.so"
@@ -58,7 +60,7 @@ def find_decoder(options: CaptureOptions, rocprofv3: Path, environment: Mapping[
 def capture(
     options: CaptureOptions,
     environment: Mapping[str, str],
-    launched: Callable[[list[str], Mapping[str, str]], ProgramEnd] = launch,
+    launched: Callable[[list[str], Mapping[str, str]], ProgramEnd] | None = None,
     *,
     keeps_stdout: bool = False,
 ) -> tuple[ProgramEnd, list[Path]]:
@@ -72,7 +74,8 @@ def capture(
     before = {path: path.stat().st_mtime_ns for path in trace_folders(options.output)}
     (options.output / INPUT_NAME).write_text(input_text(options), encoding="utf-8")
     with children_print_to(STDERR, STDERR) if keeps_stdout else nullcontext():
-        end = launched(command_line(options, str(rocprofv3)), environment)
+        run = launched or partial(launch, patience=patience_for(options.limit_s, 0))
+        end = run(command_line(options, str(rocprofv3)), environment)
     written = [
         path
         for path in trace_folders(options.output)
@@ -99,6 +102,8 @@ def trace_folders(root: Path) -> list[Path]:
 
 def nothing_traced_hint(options: CaptureOptions, end: ProgramEnd) -> str:
     """Why there may be no folder, the likeliest first."""
+    if end.given_up:
+        return f"rocprofv3 was stopped, as {end.given_up}: its own messages above may say why"
     if end.status != 0:
         return f"rocprofv3 did not end well ({end.words}): its own messages above say why"
     return (

@@ -6,14 +6,22 @@ import os
 import shlex
 import socket
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from wavescope.collect.capture import find_rocprofv3
 from wavescope.collect.ceilings import CeilingOptions, ceilings_text, measure, opened_gpu
+from wavescope.collect.counters.attachment import (
+    HOW_TO_ALLOW,
+    SYNC_OPTION,
+    Attachment,
+    is_known_not_to_allow,
+    require_one_pass,
+    require_running,
+)
+from wavescope.collect.counters.extra_counters import ChannelLayout
 from wavescope.collect.counters.rocprofv3_passes import (
-    ChannelLayout,
     PassRequest,
     known_counters,
     require_able,
@@ -95,6 +103,12 @@ class CollectOptions:
     pc_sampling_interval: int = 0
     resume: bool = False
     force: bool = False
+    limit_s: float = 0.0
+    """How long each run may take; unless stated, many times as long as those before it."""
+    attach_pid: int = 0
+    """A process that runs already is counted, instead of a command."""
+    attach_duration_ms: int = 0
+    """For how long; until Enter is pressed, if 0."""
 
     def __post_init__(self) -> None:
         if self.kernel and self.kernels:
@@ -102,10 +116,40 @@ class CollectOptions:
                 "-k and --kernel cannot be used together", hint="write both as one --kernel"
             )
         require_rocprofv3_pattern(self.kernel)
+        self._require_attachable()
         if self.torch_trace and self.as_rocpd:
             raise UsageError(
                 "--torch-trace needs --format-rocprof-output csv, which is the default"
             )
+
+    def _require_attachable(self) -> None:
+        if not self.attach_pid:
+            if self.attach_duration_ms:
+                raise UsageError("--attach-duration-msec goes with --attach-pid PID")
+            return
+        unable = {
+            "a program to run": self.command,
+            "--iteration-multiplexing": self.multiplexing,
+            "--torch-trace": self.torch_trace,
+        }
+        for what, is_asked in unable.items():
+            if is_asked:
+                raise UsageError(
+                    f"--attach-pid and {what} cannot be used together",
+                    hint="what is attached to runs already, and is counted as it goes",
+                )
+
+    @property
+    def attachment(self) -> Attachment | None:
+        """The running process that is meant, if any."""
+        if not self.attach_pid:
+            return None
+        return Attachment(self.attach_pid, self.attach_duration_ms)
+
+    @property
+    def written_command(self) -> tuple[str, ...]:
+        """What is counted, as it is written down."""
+        return self.command if self.attachment is None else self.attachment.words
 
     @property
     def written_kernels(self) -> tuple[str, ...]:
@@ -141,26 +185,28 @@ def collect(
 
     `tell` hears how far it is, `warn` what is worth knowing in any case.
     """
-    _require_command(options.command)
+    _require_program(options, warn)
     agent = gpu_here(options.device)
     plan = planned_for(options.chip or agent.chip)
     rocprofv3 = find_rocprofv3(os.environ)
     folder = _folder(options, agent, warn)
-    request = _request(options, folder, agent)
-    require_able(rocprofv3, request)
+    request = _able_request(rocprofv3, _request(options, folder, agent))
     if options.force:
         emptied(folder)
     record = _record(options, folder, plan.chip)
     passes = _missing_passes(rocprofv3, plan, record)
     sampling = _sampling(options, plan, record)
+    if request.attachment is not None:
+        require_one_pass(len(passes) + (sampling is not None))
     folder.mkdir(parents=True, exist_ok=True)
     log = ProfileLog(folder)
-    log.begin(options.command, rocprofv3)
+    log.begin(options.written_command, rocprofv3)
     _write_about(folder, options, agent)
     noun = "pass" if len(passes) == 1 else "passes"
     tell(f"{len(passes)} {noun} of counters for {plan.chip} into {folder}")
-    _warn_of_ranks((1 if options.multiplexing else len(passes)) + (sampling is not None), warn)
-    runs = CounterRuns(rocprofv3, request, record, tell, warn)
+    runs = CounterRuns(rocprofv3, request, record, tell, warn, options.limit_s)
+    program_runs = len(runs.taking_turns(passes) if options.multiplexing else passes)
+    _warn_of_ranks(program_runs + (sampling is not None), warn)
     if options.multiplexing:
         ends = runs.at_once(passes, options.multiplexing)
         notes = _read_notes(folder)
@@ -176,23 +222,32 @@ def collect(
         notes += _measure_ceilings(options, folder, tell)
     result = collection_result(folder, ends, notes)
     write_down(log, ends, result)
-    return Collected(result, not any(end.failure or end.interrupted for end in ends))
+    is_whole = not any(end.failure or end.interrupted or end.given_up for end in ends)
+    return Collected(result, is_whole)
 
 
-def _require_command(command: tuple[str, ...]) -> None:
-    """Refuse what cannot be run in passes."""
-    if not command:
+def _require_program(options: CollectOptions, warn: Tell) -> None:
+    """Refuse what cannot be run in passes, or attached to."""
+    pid = options.attach_pid
+    if pid:
+        require_running(pid)
+        if is_known_not_to_allow(pid):
+            warn(f"process {pid} may refuse rocprofv3: {HOW_TO_ALLOW}")
+        return
+    if not options.command:
         raise UsageError(
             "no program to run was given",
             hint="wavescope counters collect -n vcopy -- ./vcopy -n 1048576 -b 256",
         )
-    require_no_launcher(command)
-    require_runnable(command)
+    require_no_launcher(options.command)
+    require_runnable(options.command)
 
 
 def _record(options: CollectOptions, folder: Path, chip: str) -> WorkloadRecord:
     """What the folder holds of this request already."""
-    request = WorkloadRequest(options.command, chip, options.written_kernels, options.dispatches)
+    request = WorkloadRequest(
+        options.written_command, chip, options.written_kernels, options.dispatches
+    )
     record = opened_record(folder, request)
     if options.resume and not record.is_begun:
         raise UsageError(f"there is nothing to resume in {folder}")
@@ -260,7 +315,16 @@ def _request(options: CollectOptions, folder: Path, agent: GpuAgent) -> PassRequ
         as_rocpd=options.as_rocpd,
         keep_raw=options.keep_raw,
         torch=options.torch_trace,
+        attachment=options.attachment,
     )
+
+
+def _able_request(rocprofv3: Path, request: PassRequest) -> PassRequest:
+    """The request with the options that this rocprofv3 has; refused when it lacks one."""
+    abilities = require_able(rocprofv3, request)
+    if request.attachment is None or SYNC_OPTION not in abilities:
+        return request
+    return replace(request, attachment=replace(request.attachment, waits_for_files=True))
 
 
 def _write_about(folder: Path, options: CollectOptions, agent: GpuAgent) -> None:
@@ -268,7 +332,8 @@ def _write_about(folder: Path, options: CollectOptions, agent: GpuAgent) -> None
 
     The format is what the joined file has, which is a row for each dispatch either way.
     """
-    workload = Workload(options.name or folder.name, options.command, options.blocks or ("all",))
+    command = options.written_command
+    workload = Workload(options.name or folder.name, command, options.blocks or ("all",))
     row = system_row(workload, agent, Machine())
     (folder / SYSTEM_FILE).write_text(system_csv(row), encoding="utf-8")
     written: dict[str, object] = {
@@ -284,7 +349,7 @@ def _write_about(folder: Path, options: CollectOptions, agent: GpuAgent) -> None
         "torch_trace": options.torch_trace,
         "device": options.device,
         "name": options.name,
-        "remaining": shlex.join(options.command),
+        "remaining": shlex.join(command),
     }
     write_options(folder, written)
 

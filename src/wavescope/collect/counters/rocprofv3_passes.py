@@ -13,10 +13,17 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from wavescope.collect.counters.attachment import HOW_TO_ALLOW, Attachment
+from wavescope.collect.counters.extra_counters import (
+    ChannelLayout,
+    counter_names,
+    extra_counters,
+)
 from wavescope.collect.launcher import launch
+from wavescope.collect.patience import Patience
 from wavescope.collect.torch_ranges import torch_ranges_environment
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.formats.counters import read_pass_output, write_counter_csv
@@ -51,6 +58,10 @@ class PassRequest:
     keep_raw: bool = False
     torch: bool = False
     """Record the ranges around PyTorch's operators too, and the calls that launch kernels."""
+    patience: Patience = field(default_factory=Patience)
+    """How long a run of the program may take."""
+    attachment: Attachment | None = None
+    """The running process that is counted instead of a command."""
 
     def names(self, counters: Sequence[str]) -> list[str]:
         """The single counters that are read, as the chip spells them."""
@@ -78,11 +89,15 @@ class PassEnd:
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     failure: str = ""
+    given_up: str = ""
+    """Why it was ended before its end, or nothing."""
+    wall_ns: int = field(default=0, compare=False)
 
     @property
     def is_complete(self) -> bool:
         """Whether it need not be run again."""
-        return not self.failure and not self.interrupted and self.exit_code == 0
+        ended_well = self.exit_code == 0 and not self.given_up
+        return ended_well and not self.failure and not self.interrupted
 
     @property
     def outcome(self) -> str:
@@ -91,6 +106,8 @@ class PassEnd:
             return "interrupted"
         if self.failure:
             return f"failed: {self.failure}"
+        if self.given_up:
+            return f"partial: stopped, as {self.given_up}"
         return "ok" if self.exit_code == 0 else f"partial: exit code {self.exit_code}"
 
     @property
@@ -126,24 +143,25 @@ def write_perfmon(request: PassRequest, name: str, counters: Sequence[str]) -> P
     return path
 
 
-def write_multiplexed(
-    request: PassRequest, name: str, groups: Sequence[Sequence[str]], policy: str
-) -> Path:
-    """Write the input file of a single run for all groups, and what analysis has to know of it."""
+def write_multiplexing(request: PassRequest, groups: Sequence[Sequence[str]], policy: str) -> None:
+    """Write what analysis has to know of groups that took turns."""
+    content = {"policy": policy, "groups": [request.names(group) for group in groups]}
+    (request.folder / MULTIPLEXING_FILE).write_text(json.dumps(content) + "\n", encoding="utf-8")
+
+
+def write_multiplexed(request: PassRequest, name: str, groups: Sequence[Sequence[str]]) -> Path:
+    """Write the input file of a single run in which groups take turns."""
     folder = request.folder / PERFMON_FOLDER
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.json"
-    named = [request.names(group) for group in groups]
-    path.write_text(multiplexed_text(named), encoding="utf-8")
+    path.write_text(multiplexed_text([request.names(group) for group in groups]), encoding="utf-8")
     counters = [counter for group in groups for counter in group]
     path.with_suffix(".yaml").write_text(request.definitions(counters), encoding="utf-8")
-    content = {"policy": policy, "groups": named}
-    (request.folder / MULTIPLEXING_FILE).write_text(json.dumps(content) + "\n", encoding="utf-8")
     return path
 
 
-def require_able(rocprofv3: Path, request: PassRequest) -> None:
-    """Refuse a rocprofv3 that lacks an option of this request: it would fail in every pass."""
+def require_able(rocprofv3: Path, request: PassRequest) -> str:
+    """What rocprofv3 says of its options; one that lacks an option of this request is refused."""
     needed = [
         word for word in pass_command(request, rocprofv3, Path("x"), Path("x")) if _is_long(word)
     ]
@@ -155,10 +173,12 @@ def require_able(rocprofv3: Path, request: PassRequest) -> None:
         raise MachineError(f"{rocprofv3} cannot be run: {error}") from error
     lacking = [word for word in (*needed, "--extra-counters") if word not in done.stdout]
     if lacking:
+        version = "6.4" if request.attachment is None else "7.1"
         raise MachineError(
             f"{rocprofv3} is too old: it has no {lacking[0]}",
-            hint="install rocprofiler-sdk of ROCm 6.4 or later",
+            hint=f"install rocprofiler-sdk of ROCm {version} or later",
         )
+    return done.stdout
 
 
 def _is_long(word: str) -> bool:
@@ -179,6 +199,8 @@ def pass_command(request: PassRequest, rocprofv3: Path, perfmon: Path, raw: Path
         command += ["--kernel-include-regex", "|".join(patterns)]
     if request.iterations:
         command += ["--kernel-iteration-range", iteration_range(request.iterations)]
+    if request.attachment is not None:
+        return [*command, *request.attachment.options]
     return [*command, "--", *request.command]
 
 
@@ -204,10 +226,10 @@ def run_pass(request: PassRequest, rocprofv3: Path, name: str, counters: Sequenc
 
 
 def run_multiplexed(
-    request: PassRequest, rocprofv3: Path, name: str, groups: Sequence[Sequence[str]], policy: str
+    request: PassRequest, rocprofv3: Path, name: str, groups: Sequence[Sequence[str]]
 ) -> PassEnd:
     """Run the program once, counting another group at every launch."""
-    perfmon = write_multiplexed(request, name, groups, policy)
+    perfmon = write_multiplexed(request, name, groups)
     counters = [counter for group in groups for counter in group]
     return _run(request, rocprofv3, (name, counters), perfmon)
 
@@ -226,13 +248,17 @@ def _run(
         environment["ROCPROFILER_INDIVIDUAL_XCC_MODE"] = "1"
     if request.torch:
         environment |= torch_ranges_environment(environment)
-    end = launch(command, environment)
+    end = launch(command, environment, patience=request.patience)
     gathered = _gathered(request, name, counters, raw)
     if request.torch:
         _keep_operators(request.folder, name, raw)
     failure = gathered.failure
     if end.exit_code and not gathered.dispatches:
         failure = f"rocprofv3 ended with {end.words}"
+    if request.attachment is not None and not gathered.dispatches:
+        failure = f"{failure or 'nothing was counted'}: {HOW_TO_ALLOW}"
+    if end.given_up and not gathered.dispatches:
+        failure = f"rocprofv3 was stopped, as {end.given_up}"
     if not request.keep_raw and not failure:
         shutil.rmtree(raw, ignore_errors=True)
     return replace(
@@ -240,6 +266,8 @@ def _run(
         exit_code=end.exit_code,
         interrupted=end.interruptions > 0,
         failure=failure,
+        given_up=end.given_up,
+        wall_ns=end.wall_ns,
     )
 
 
@@ -274,30 +302,6 @@ def _keep_operators(folder: Path, name: str, raw: Path) -> None:
             shutil.copyfile(path, folder / f"torch_trace_{name}_{process}_{kind}.csv")
 
 
-@dataclass(frozen=True)
-class ChannelLayout:
-    """The L2 channels of a chip: so many on each of its dies."""
-
-    dies: int
-    channels_per_die: int
-
-    @property
-    def count(self) -> int:
-        return self.dies * self.channels_per_die
-
-
-def counter_names(counters: Sequence[str], channels: ChannelLayout) -> list[str]:
-    """The single counters that are read; `NAME[]` stands for all channels."""
-    names = []
-    for counter in counters:
-        family = counter.removesuffix(CHANNELS_SUFFIX)
-        if family == counter:
-            names.append(counter)
-        else:
-            names += [f"{family}[{channel}]" for channel in range(channels.count)]
-    return names
-
-
 def perfmon_text(names: Sequence[str]) -> str:
     """rocprofv3's text form: what to count in one run."""
     return f"pmc: {' '.join(names)}\n\ngpu:\nrange:\nkernel:\n"
@@ -307,35 +311,6 @@ def multiplexed_text(groups: Sequence[Sequence[str]]) -> str:
     """rocprofv3's job of a single run that counts another group at every launch."""
     job = {"pmc_groups": [list(group) for group in groups], "pmc_group_interval": 1}
     return json.dumps({"jobs": [job]}, indent=1) + "\n"
-
-
-def extra_counters(counters: Sequence[str], channels: ChannelLayout, chip: str) -> str:
-    """Definitions of what rocprofv3 does not know by itself, as YAML; nothing when it knows all."""
-    expressions: dict[str, str] = {}
-    for counter in counters:
-        if counter.endswith(CHANNELS_SUFFIX):
-            family = counter.removesuffix(CHANNELS_SUFFIX)
-            for channel in range(channels.count):
-                die, instance = divmod(channel, channels.channels_per_die)
-                expressions[f"{family}[{channel}]"] = (
-                    f"select({family},[DIMENSION_XCC=[{die}],DIMENSION_INSTANCE=[{instance}]])"
-                )
-        elif counter.endswith(ACCUMULATOR_SUFFIX):
-            level = counter.removesuffix(ACCUMULATOR_SUFFIX)
-            expressions[counter] = f"accumulate({level}, HIGH_RES)"
-    if not expressions:
-        return ""
-    lines = ["rocprofiler-sdk:", "  counters-schema-version: 1", "  counters:"]
-    for name, expression in expressions.items():
-        lines += [
-            f"    - name: '{name}'",
-            "      description: ''",
-            "      properties: []",
-            "      definitions:",
-            f"        - architectures: [{chip}]",
-            f"          expression: {expression}",
-        ]
-    return "\n".join(lines) + "\n"
 
 
 _WORD = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Za-z0-9_]+\b", re.ASCII)

@@ -7,18 +7,21 @@ import shlex
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from wavescope.collect.counters.extra_counters import Group, groups_that_fit
 from wavescope.collect.counters.rocprofv3_passes import (
     PassEnd,
     PassRequest,
     run_multiplexed,
     run_pass,
+    write_multiplexing,
 )
 from wavescope.collect.counters.workload_folder import ProfileLog, WorkloadRecord
 from wavescope.collect.launcher import launch
+from wavescope.collect.patience import Patience, patience_for
 from wavescope.errors import UsageError
 from wavescope.model.counters import CounterPass
 from wavescope.model.progress import Tell
@@ -106,28 +109,31 @@ def is_able(rocprofv3: Path) -> bool:
     return "--pc-sampling-beta-enabled" in done.stdout
 
 
-def run_pc_sampling(
-    rocprofv3: Path, folder: Path, how: PcSampling, command: Sequence[str]
-) -> PassEnd:
+def run_pc_sampling(rocprofv3: Path, request: PassRequest, how: PcSampling) -> PassEnd:
     """Sample the program once; the samples of an earlier run are replaced."""
+    folder = request.folder
     if not is_able(rocprofv3):
         return PassEnd(
             _SAMPLING, 0, failure=f"{rocprofv3} is too old: it samples no program counters"
         )
     for path in folder.glob(f"{_PREFIX}_*"):
         path.unlink()
-    end = launch(sampling_command(rocprofv3, folder, how, command), dict(os.environ))
+    command = sampling_command(rocprofv3, folder, how, request.command)
+    end = launch(command, dict(os.environ), patience=request.patience)
     written = [path.name for path in folder.glob(f"{_PREFIX}_*")]
     has_samples = any(name == PC_SAMPLE_JSON or PC_SAMPLE_FILES.fullmatch(name) for name in written)
     failure = "" if has_samples else "no samples were written"
     if end.exit_code and not has_samples:
         failure = f"rocprofv3 ended with {end.words}"
+    if end.given_up and not has_samples:
+        failure = f"rocprofv3 was stopped, as {end.given_up}"
     return PassEnd(
         _SAMPLING,
         end.exit_code,
         interrupted=end.interruptions > 0,
         processes=1,
         failure=failure,
+        given_up=end.given_up,
     )
 
 
@@ -141,6 +147,8 @@ class CounterRuns(NamedTuple):
     """Told how far it is."""
     warn: Tell
     """Told what is worth knowing in any case."""
+    limit_s: float = 0.0
+    """How long each run may take; 0 where nobody said."""
 
     def one_by_one(self, passes: list[CounterPass]) -> list[PassEnd]:
         """Run the program once for each pass, until it is interrupted."""
@@ -149,7 +157,7 @@ class CounterRuns(NamedTuple):
         for number, each in enumerate(passes):
             spent_ns = time.monotonic_ns() - began_ns
             self.tell(pass_line(number, len(passes), each.name, spent_ns))
-            ends.append(run_pass(self.request, self.rocprofv3, each.name, each.counters))
+            ends.append(run_pass(self._patient(ends), self.rocprofv3, each.name, each.counters))
             self._note(each.counters, ends[-1])
             if ends[-1].interrupted:
                 self.warn(
@@ -162,28 +170,56 @@ class CounterRuns(NamedTuple):
         return ends
 
     def at_once(self, passes: list[CounterPass], policy: str) -> list[PassEnd]:
-        """Run the program once for all passes, whose counters take turns."""
+        """Run the program once for all passes, whose counters take turns.
+
+        It is run more than once where rocprofv3 cannot take the definitions of all counters at
+        once: the launches of these runs are joined, as those of passes are.
+        """
         if self.record.passes:
             raise UsageError(
                 f"{self.request.folder} holds counters already",
                 hint="multiplexed counters cannot be added to others: use another name, or --force",
             )
-        groups = [each.counters for each in passes]
-        self.tell(f"one run, {len(groups)} groups of counters in turn")
-        end = run_multiplexed(self.request, self.rocprofv3, "pmc_perf_0", groups, policy)
-        self._note([counter for group in groups for counter in group], end)
-        return [end]
+        runs = self.taking_turns(passes)
+        if len(runs) > 1:
+            self.warn(
+                f"{len(runs)} runs of the program, not one: rocprofv3 cannot take the definitions "
+                f"of all {len(passes)} groups at once; -b asks for fewer"
+            )
+        write_multiplexing(self.request, [each.counters for each in passes], policy)
+        ends: list[PassEnd] = []
+        for number, groups in enumerate(runs):
+            self.tell(f"run {number + 1} of {len(runs)}, {len(groups)} groups in turn")
+            name = f"pmc_perf_{number}"
+            ends.append(run_multiplexed(self._patient(ends), self.rocprofv3, name, groups))
+            self._note([counter for group in groups for counter in group], ends[-1])
+            if ends[-1].interrupted:
+                break
+        return ends
+
+    def taking_turns(self, passes: list[CounterPass]) -> list[list[Group]]:
+        """The groups of counters of each run in which they take turns."""
+        return groups_that_fit([each.counters for each in passes], self.request.definitions)
 
     def sampled(self, how: PcSampling) -> PassEnd:
         """Run the program once, sampling its program counters."""
         self.tell(f"sampling program counters, {how.method}")
-        folder, command = self.request.folder, self.request.command
-        end = run_pc_sampling(self.rocprofv3, folder, how, command)
+        folder = self.request.folder
+        end = run_pc_sampling(self.rocprofv3, self._patient([]), how)
         self.record.samples = {}
         if end.is_complete:
             self.record.samples = {"method": how.method, "interval": how.interval}
         self.record.save(folder)
         return end
+
+    def _patient(self, ends: Sequence[PassEnd]) -> PassRequest:
+        """The request with how long the next run may take, after what is known of others."""
+        longest_ns = max((end.wall_ns for end in ends if end.is_complete), default=0)
+        patience = patience_for(self.limit_s, longest_ns / NS_PER["s"])
+        if self.request.attachment is not None:
+            # rocprofv3 itself stands still until it lets go of the process.
+            patience = Patience(self.limit_s, standstill_s=0)
+        return replace(self.request, patience=patience)
 
     def _note(self, counters: list[str] | tuple[str, ...], end: PassEnd) -> None:
         self.record.note(counters, end)

@@ -6,8 +6,9 @@ Other tools may want the same work; a program may be such that nothing can be lo
 from __future__ import annotations
 
 import mmap
+import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from wavescope.collect.machine import Machine
@@ -21,6 +22,10 @@ _TOOL_VARIABLES = (
     "ROCPROFILER_REGISTER_FORCE_LOAD",
 )
 """Any of them makes the runtime register with rocprofiler and ignore HSA_TOOLS_LIB."""
+_PROFILERS = frozenset(
+    ("rocprofv3", "rocprofv2", "rocprof", "rocprof-compute", "omniperf", "rocprof-sys-run", "nsys")
+)
+"""Programs that record what they start, and set it up so that no other tool can."""
 _OFF = ("", "0", "false", "no", "off")
 _TOOL_FUNCTION = b"\0rocprofiler_configure\0"
 _OWN_LIBRARY = "libwavescope_collector"
@@ -95,6 +100,14 @@ def _has_tool_function(library: Path) -> bool:
         return False
 
 
+def profiler_in(command: Sequence[str]) -> tuple[str, list[str]]:
+    """The profiler that a command is, and the program that it would run as far as `--` tells it."""
+    words = list(command)
+    before = words[: words.index("--")] if "--" in words else words
+    found = [name for name in (Path(word).name for word in before) if name in _PROFILERS]
+    return (found[0], words[len(before) + 1 :]) if found else ("", [])
+
+
 def why_nothing(
     options: RecordOptions, environment: Mapping[str, str], machine: Machine | None = None
 ) -> list[str]:
@@ -105,6 +118,14 @@ def why_nothing(
         return [f"{path} is statically linked: no library can be loaded into it"]
     if is_privileged(path):
         return [f"{path} runs with another user's rights: the system ignores LD_PRELOAD for it"]
+    profiler, program = profiler_in(options.command)
+    if profiler:
+        instead = f"wavescope trace -- {shlex.join(program) or 'PROGRAM'}"
+        reason = (
+            f"{profiler} records the program itself, and keeps other tools out of what it starts: "
+            f"record without it ({instead}), or read its files (wavescope summary FILE)"
+        )
+        return [reason]
     reasons = ["no process of the program used a GPU through ROCm's HSA runtime, or set a marker"]
     if tools := registered_tools(environment):
         reasons.append(f"another tool may have kept it: {', '.join(tools)}; try --other-tools off")

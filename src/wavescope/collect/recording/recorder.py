@@ -227,7 +227,11 @@ def _make_session(options: RecordOptions, other_tools: str) -> Path:
     """A private folder beside the output; programs may change their folder, so it is absolute."""
     parent = options.output.absolute().parent
     name = f"{options.output.name[:80]}.session-"
-    session = Path(tempfile.mkdtemp(prefix=name, dir=parent))
+    try:
+        session = Path(tempfile.mkdtemp(prefix=name, dir=parent))
+    except OSError as error:
+        # What was asked for is the output: the folder beside it is ours.
+        raise OSError(error.errno, error.strerror, str(options.output)) from error
     describe_session(session, options, other_tools=other_tools)
     return session
 

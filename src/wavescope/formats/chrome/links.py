@@ -2,8 +2,9 @@
 
 Our own exports write each arrow directly after its slice. In files of other tools that write no
 correlation ids, an arrow begins in the innermost call, and ends in the innermost op, that its
-thread or queue is in at that time. Of several begins with one id the last before the end counts,
-else the first; of several arrows to one op the one whose end is written first.
+thread or queue is in at that time. Ids count within a category. Of several begins with one id the
+last before the end counts, else the first; of several arrows to one op the one whose end is written
+first.
 
 Arrows and slices are grouped into buckets of time; slices that are still open at the end of a
 bucket are carried over to the next one.
@@ -149,6 +150,7 @@ def has_key(key: Int64s) -> npt.NDArray[np.bool_]:
 
 POINT_COLUMNS: list[tuple[str, type[np.generic]]] = [
     ("id", np.int64),
+    ("category", np.int32),
     ("is_text", np.bool_),
     ("order", np.int64),
     ("process", np.int64),
@@ -157,7 +159,8 @@ POINT_COLUMNS: list[tuple[str, type[np.generic]]] = [
 ]
 FLOW_START = ord("s")
 FLOW_END = ord("f")
-_TIME_COLUMNS: list[tuple[str, type[np.generic]]] = [("id", np.int64), ("start_ns", np.int64)]
+_ARROW = ("id", "category", "start_ns")
+_TIME_COLUMNS = [column for column in POINT_COLUMNS if column[0] in _ARROW]
 _END_COLUMNS: list[tuple[str, type[np.generic]]] = [("order", np.int64), ("op", np.int32)]
 _ID_PARTITIONS = 64
 
@@ -270,6 +273,7 @@ class FlowArrows(Closing):
             points.add(
                 np.zeros(len(rows), np.int8),
                 id=batch["id"][rows],
+                category=batch["category"][rows],
                 is_text=batch["id_kind"][rows] == ID_TEXT,
                 order=np.arange(first, first + len(rows)),
                 process=numbers[batch["process"][rows]],
@@ -291,10 +295,10 @@ class FlowArrows(Closing):
         ):
             for points, touched in touched_slices(self._points[FLOW_START], calls):
                 causes = {name: touched[name] for name in ("name", "process", "thread")}
-                times = {name: points[name] for name in ("id", "start_ns")}
+                times = {name: points[name] for name in _ARROW}
                 begins.add(_id_partition(points), **times, call=touched["id"], **causes)
             for points, touched in touched_slices(self._points[FLOW_END], ops):
-                times = {name: points[name] for name in ("id", "start_ns", "order")}
+                times = {name: points[name] for name in (*_ARROW, "order")}
                 ends.add(_id_partition(points), **times, op=touched["id"])
             for begin, end in _matches(begins, ends):
                 causes = {name: begin[name] for name, _ in CAUSE_COLUMNS}
@@ -322,22 +326,37 @@ def _matches(begins: PartitionedRows, ends: PartitionedRows) -> Iterator[tuple[R
         begin, end = begins.partition(number), ends.partition(number)
         if not len(begin):
             continue
-        begin = begin[np.lexsort((begin["start_ns"], begin["id"]))]
-        first = np.searchsorted(begin["id"], end["id"])
+        begin_arrow, end_arrow = _arrows(begin, end)
+        order = np.lexsort((begin["start_ns"], begin_arrow))
+        begin, begin_arrow = begin[order], begin_arrow[order]
+        first = np.searchsorted(begin_arrow, end_arrow)
         first[first == len(begin)] = 0
-        found = begin["id"][first] == end["id"]
-        end, first = end[found], first[found]
-        yield begin[np.maximum(first, _last_before(begin, end))], end
+        found = begin_arrow[first] == end_arrow
+        end, end_arrow, first = end[found], end_arrow[found], first[found]
+        times = (begin["start_ns"], end["start_ns"])
+        last = _last_before(times, (begin_arrow, end_arrow))
+        yield begin[np.maximum(first, last)], end
 
 
-def _last_before(begin: Records, end: Records) -> Int64s:
-    """Of each end the place of the last begin, in order of (id, time), that is not after it."""
-    is_end = np.arange(len(begin) + len(end)) >= len(begin)
-    keys = [np.concatenate((begin[name], end[name])) for name in ("start_ns", "id")]
-    order = np.lexsort((is_end, *keys))
+def _arrows(begin: Records, end: Records) -> tuple[Int64s, Int64s]:
+    """The arrow of each begin and end, as a number: ids count within a category."""
+    category, identity = (np.concatenate((begin[name], end[name])) for name in ("category", "id"))
+    order = np.lexsort((identity, category))
+    category, identity = category[order], identity[order]
+    is_next = (category[1:] != category[:-1]) | (identity[1:] != identity[:-1])
+    arrows = np.empty(len(order), np.int64)
+    arrows[order] = np.append(0, np.cumsum(is_next))
+    return arrows[: len(begin)], arrows[len(begin) :]
+
+
+def _last_before(times: tuple[Int64s, Int64s], arrows: tuple[Int64s, Int64s]) -> Int64s:
+    """Of each end the place of the last begin, in order of (arrow, time), that is not after it."""
+    begin_count, end_count = map(len, times)
+    is_end = np.arange(begin_count + end_count) >= begin_count
+    order = np.lexsort((is_end, np.concatenate(times), np.concatenate(arrows)))
     is_end = is_end[order]
-    place = np.empty(len(end), np.int64)
-    place[order[is_end] - len(begin)] = np.cumsum(~is_end)[is_end] - 1
+    place = np.empty(end_count, np.int64)
+    place[order[is_end] - begin_count] = np.cumsum(~is_end)[is_end] - 1
     return place
 
 

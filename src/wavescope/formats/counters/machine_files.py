@@ -90,7 +90,8 @@ def read_system(folder: Path) -> dict[str, str]:
         raise UnreadableInputError(
             folder,
             f"it has no {SYSTEM_FILE}, so the chip is not known",
-            hint="a workload folder holds sysinfo.csv and pmc_perf.csv",
+            hint="a workload folder holds sysinfo.csv and pmc_perf.csv; `wavescope traffic FILE` "
+            "reads counters without it",
         )
     with opened_csv(path) as (header, rows):
         row = next(rows, None)

@@ -48,8 +48,12 @@ _MOST_RECORD_BYTES = 16 << 20
 _MOST_NAMES = 8
 
 
-def read_workload(folder: Path) -> CounterTable:
-    """Everything that the folder holds; what could not be read of it is in the notes."""
+def read_workload(path: Path) -> CounterTable:
+    """Everything that the folder holds; what could not be read of it is in the notes.
+
+    A file of counters in it stands for its folder.
+    """
+    folder = path.parent if _is_counter_file(path.name) and path.is_file() else path
     names = _file_names(folder)
     system = read_system(folder)
     notes = Notes()
@@ -77,12 +81,15 @@ def read_workload(folder: Path) -> CounterTable:
     )
 
 
-def is_workload(folder: Path) -> bool:
+def is_workload(path: Path) -> bool:
     """Whether the folder, or one inside it, holds counters, told by the names of its files.
 
-    A folder around workloads cannot be read itself: what is said then names the one inside.
+    A folder around workloads cannot be read itself: what is said then names the one inside. A file
+    of counters stands for its folder.
     """
-    entries = list(folder.iterdir())
+    if not path.is_dir():
+        return _is_counter_file(path.name)
+    entries = list(path.iterdir())
     return any(_is_counter_file(entry.name) for entry in entries if entry.is_file()) or any(
         (entry / JOINED_FILE).is_file() for entry in entries if entry.is_dir()
     )
@@ -100,7 +107,8 @@ def _file_names(folder: Path) -> list[str]:
         hint = (
             "`wavescope counters collect -n NAME` makes workloads/NAME/MODEL" if is_missing else ""
         )
-        raise UnreadableInputError(folder, error.strerror or str(error), hint=hint) from error
+        reason = "there is no such file or folder" if is_missing else error.strerror or str(error)
+        raise UnreadableInputError(folder, reason, hint=hint) from error
     if not any(_is_counter_file(name) for name in names):
         inner = [
             entry.name

@@ -10,8 +10,10 @@ import numpy.typing as npt
 
 from wavescope.formats.perfetto.protobuf import (
     Annotation,
-    DamagedMessageError,
     Event,
+)
+from wavescope.formats.protobuf_wire import (
+    DamagedMessageError,
     fields,
     signed,
     varint_at,

@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from wavescope.formats.perfetto.protobuf import (
-    LENGTH,
     TRACE_PACKET,
     WAVESCOPE_DETAILS,
     Clock,
-    DamagedMessageError,
     Defaults,
     Interned,
     Packet,
+)
+from wavescope.formats.protobuf_wire import (
+    LENGTH,
+    DamagedMessageError,
     fields,
     integers,
     messages,
@@ -36,6 +38,24 @@ _KNOWN = frozenset(
         Packet.TRACE_PACKET_DEFAULTS,
         Packet.TRACK_DESCRIPTOR,
         WAVESCOPE_DETAILS,
+    )
+)
+_OF_EVERY_PACKET = frozenset(
+    (
+        Packet.TRUSTED_UID,
+        Packet.TIMESTAMP,
+        Packet.TRUSTED_PACKET_SEQUENCE_ID,
+        Packet.SEQUENCE_FLAGS,
+    )
+)
+_ABOUT_TRACING = frozenset(
+    (
+        Packet.TRACE_CONFIG,
+        Packet.TRACE_STATS,
+        Packet.SYNCHRONIZATION_MARKER,
+        Packet.SYSTEM_INFO,
+        Packet.SERVICE_EVENT,
+        Packet.TRACE_UUID,
     )
 )
 UNKNOWN_TRACK = -1
@@ -69,6 +89,12 @@ def packet_parts(packet: memoryview) -> PacketParts:
 def known_packet(parts: PacketParts) -> bool:
     """Whether the packet holds something this importer reads."""
     return not _KNOWN.isdisjoint(parts.messages)
+
+
+def is_about_tracing(parts: PacketParts) -> bool:
+    """Whether the packet only tells how Perfetto itself ran: its settings, its service, its end."""
+    told = (set(parts.messages) | set(parts.numbers)) - _OF_EVERY_PACKET
+    return told <= _ABOUT_TRACING
 
 
 def begins_with_packet(head: bytes) -> bool:

@@ -22,23 +22,26 @@ from wavescope.formats.perfetto.packet import (
     LARGEST_PACKET_BYTES,
     PacketParts,
     Sequence,
+    is_about_tracing,
     known_packet,
     packet_parts,
 )
 from wavescope.formats.perfetto.protobuf import (
-    LENGTH,
     TRACE_PACKET,
     WAVESCOPE_DETAILS,
     Clock,
-    DamagedMessageError,
     Packet,
     SequenceFlag,
-    signed,
-    varint_at,
 )
 from wavescope.formats.perfetto.rows import RowResolver, SlicePairs
 from wavescope.formats.perfetto.trace import PerfettoTrace
 from wavescope.formats.perfetto.tracks import Tracks, json_object
+from wavescope.formats.protobuf_wire import (
+    LENGTH,
+    DamagedMessageError,
+    signed,
+    varint_at,
+)
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.source import TraceSource
 
@@ -80,8 +83,10 @@ class PerfettoReader:
             notes.add("the file ends within a packet: read up to there")
         notes.add("slices without an end were left out", self._pairs.begins_alone)
         notes.add("ends of slices without a beginning were left out", self._pairs.ends_alone)
-        if not self._trace.is_ours:
-            notes.add("another producer's Perfetto file: every slice was read as a host call")
+        notes.add(
+            "another producer's Perfetto file: every slice was read as a host call",
+            int(self._trace.host_slices > 0),
+        )
         self._trace.finish()
         return self._builder
 
@@ -150,8 +155,9 @@ class PerfettoReader:
         return start + size
 
     def _packet(self, parts: PacketParts, depth: int) -> None:
-        self._recognised += known_packet(parts)
-        if not known_packet(parts):
+        if known_packet(parts):
+            self._recognised += 1
+        elif not is_about_tracing(parts):
             self._builder.notes.add("packets of other kinds were skipped")
         sequence_id = signed(parts.numbers.get(Packet.TRUSTED_PACKET_SEQUENCE_ID, 0))
         sequence = self._sequences.setdefault(sequence_id, Sequence())

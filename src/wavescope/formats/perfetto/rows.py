@@ -21,8 +21,14 @@ from wavescope.formats.perfetto.events import (
     TrackEvents,
 )
 from wavescope.formats.perfetto.packet import Sequence
-from wavescope.formats.perfetto.protobuf import EventType, Interned, text_of
+from wavescope.formats.perfetto.protobuf import (
+    EventType,
+    Interned,
+)
+from wavescope.formats.perfetto.rocprofv3_arguments import NUMBERS as ROCPROFV3_NUMBERS
+from wavescope.formats.perfetto.rocprofv3_arguments import TEXTS as ROCPROFV3_TEXTS
 from wavescope.formats.perfetto.tracks import Tracks
+from wavescope.formats.protobuf_wire import text_of
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, OPS, UNKNOWN, ColumnType
 
@@ -138,6 +144,8 @@ class RowResolver:
                 on_queue = rows["is_queue"][at] != 0
                 at, values = at[on_queue], values[on_queue]
             _column(rows, name)[at] = values
+        elif kind == NUMBER_ARGUMENT and name in ROCPROFV3_NUMBERS:
+            _column(rows, ROCPROFV3_NUMBERS[name])[at] = values
         elif kind == INTERNED_ARGUMENT and name in _STRINGS:
             _column(rows, name)[at] = self._looked_up(
                 sequences, values, strings, self._builder.strings.code
@@ -147,10 +155,14 @@ class RowResolver:
                 _column(rows, f"{name}_{axis}")[at] = self._looked_up(
                     sequences, values, strings, partial(_size, index=index)
                 )
-        elif kind == TEXT_ARGUMENT and name == "args":
+        elif kind == TEXT_ARGUMENT and (name == "args" or name in ROCPROFV3_TEXTS):
             sizes = events["argument_size"][chosen]
-            texts = map(events.text, values.tolist(), sizes.tolist())
-            _column(rows, name)[at] = self._builder.add_texts(list(texts))
+            texts = list(map(events.text, values.tolist(), sizes.tolist()))
+            if name == "args":
+                _column(rows, name)[at] = self._builder.add_texts(texts)
+            else:
+                codes = self._builder.strings.codes(list(map(text_of, texts)))
+                _column(rows, ROCPROFV3_TEXTS[name])[at] = codes
 
 
 def _column(rows: Rows, name: str) -> Array:

@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays import Array
+from wavescope.formats.perfetto.rocprofv3_arguments import CORRELATION
 from wavescope.formats.perfetto.rows import Rows, Slices
 from wavescope.formats.perfetto.tracks import Tracks
+from wavescope.formats.sniff import Deferred
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
     AGENTS,
@@ -33,6 +35,7 @@ from wavescope.model.columns import (
 
 Int64s = npt.NDArray[np.int64]
 
+_rocprofv3_slices = Deferred("rocprofv3.perfetto_slices:Rocprofv3Slices")
 _ALWAYS_DENSE = 1 << 20
 _LARGEST_INT32 = (1 << 31) - 1
 
@@ -119,8 +122,12 @@ class PerfettoTrace:
         self.builder = builder
         self.is_ours = False
         """Whether wavescope wrote the file: its tracks and categories then say what slices are."""
+        self.host_slices = 0
+        """Slices of other producers, of which nothing tells more than that a host was busy."""
         self._base_ns = 0
         self._tracks = tracks
+        self._rocprofv3: Any = None
+        """What gathers slices of rocprofv3, once there are any."""
         self._process_ids: dict[int, int] = {}
         self._pids: dict[int, int] = {}
         self._links = FlowLinks(builder)
@@ -152,7 +159,9 @@ class PerfettoTrace:
         self.builder.notes.add("slices ended before they began: taken as empty", backwards.sum())
         rows["end_ns"] = np.where(backwards, rows["start_ns"], rows["end_ns"])
         if not self.is_ours:
-            self._add_calls(slices, np.arange(len(backwards)), category="category")
+            others = self._add_rocprofv3(rows)
+            self.host_slices += len(others)
+            self._add_calls(slices, others, category="category")
             return
         is_op = rows["is_queue"] != 0
         is_marker = ~is_op & (rows["category"] == self._marker_code)
@@ -166,8 +175,12 @@ class PerfettoTrace:
         if self.is_ours:
             return
         code = self.builder.strings.code
-        for pid in self._process_ids:
-            self.builder.add_row(PROCESSES, pid=pid, name=self._tracks.process_names.get(pid, ""))
+        names = self._tracks.process_names
+        if self._rocprofv3 is not None:
+            self._rocprofv3.finish(tuple(self._process_ids))
+        else:
+            for pid in self._process_ids:
+                self.builder.add_row(PROCESSES, pid=pid, name=names.get(pid, ""))
         for (pid, thread), name in self._tracks.thread_names.items():
             if pid in self._process_ids and name:
                 process = self._process_ids[pid]
@@ -191,6 +204,17 @@ class PerfettoTrace:
             values["process"] = self._process_ids.get(int(values["process"]), UNKNOWN)
         if values:
             self.builder.add_row(table, **values)
+
+    def _add_rocprofv3(self, rows: Rows) -> npt.NDArray[np.intp]:
+        """Take the slices of rocprofv3, which have a correlation id; the rest is given back."""
+        if CORRELATION not in rows:
+            return np.arange(len(rows["start_ns"]))
+        is_theirs = rows[CORRELATION] != UNKNOWN
+        if self._rocprofv3 is None and is_theirs.any():
+            self._rocprofv3 = _rocprofv3_slices(self.builder, self._tracks.process_names)
+        if self._rocprofv3 is not None:
+            self._rocprofv3.add(rows, np.flatnonzero(is_theirs))
+        return np.flatnonzero(~is_theirs)
 
     def _add_ops(self, slices: Slices, chosen: npt.NDArray[np.intp]) -> None:
         if not len(chosen):

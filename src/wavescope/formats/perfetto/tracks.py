@@ -11,6 +11,8 @@ from wavescope.formats.perfetto.protobuf import (
     Process,
     Thread,
     Track,
+)
+from wavescope.formats.protobuf_wire import (
     integers,
     messages,
     signed,

@@ -38,12 +38,14 @@ from wavescope.formats.perfetto.protobuf import (
     Process,
     SequenceFlag,
     Thread,
+)
+from wavescope.formats.perfetto.protobuf import Track as TrackField
+from wavescope.formats.protobuf_wire import (
     double,
     integer,
     message,
     text,
 )
-from wavescope.formats.perfetto.protobuf import Track as TrackField
 from wavescope.formats.registry import ExportOptions
 from wavescope.formats.timeline import (
     EventBody,

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from wavescope.formats.rocprofv3 import plain_kernel_name
+from wavescope.formats.rocprofv3 import shown_kernel_name
 from wavescope.formats.sqlite.lookup import StringCodes, ValueByKey, ValuesByRowid
 from wavescope.formats.sqlite.rows import Field, ForeignSqliteSource, Given, Reading
 from wavescope.formats.sqlite.sqlite_columns import ColumnKind, ColumnRequest, open_cursor
@@ -127,7 +127,7 @@ class Part:
         strings = self.source.strings
         return ValueByKey.of(
             {
-                whole(own_id): strings.code(text(shown) or plain_kernel_name(text(mangled)))
+                whole(own_id): strings.code(shown_kernel_name(text(shown) or text(mangled)))
                 for own_id, shown, mangled in rows
             }
         )

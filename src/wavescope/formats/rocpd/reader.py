@@ -39,7 +39,7 @@ from wavescope.formats.rocpd.regions import (
     read_marks,
     read_ranges,
 )
-from wavescope.formats.rocprofv3 import plain_kernel_name
+from wavescope.formats.rocprofv3 import plain_kernel_name, shown_kernel_name
 from wavescope.formats.sqlite.rows import ForeignSqliteSource, Given, Reading, TableReader
 from wavescope.formats.sqlite.sqlite_open import sqlite_errors
 from wavescope.model.columns import (
@@ -247,7 +247,7 @@ class RocpdSource(ForeignSqliteSource):
                 {
                     "id": whole(own_id) + first_id,
                     "process": part.process_number(pid),
-                    "name": text(shown) or mangled,
+                    "name": shown_kernel_name(text(shown) or mangled),
                     "mangled": mangled,
                     "code_object": code_objects.get(whole(code_object), ""),
                     **dict(zip(_KERNEL_NUMBERS, map(whole, numbers), strict=True)),

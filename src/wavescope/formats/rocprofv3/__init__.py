@@ -8,6 +8,13 @@ from wavescope.formats.rocprofv3.kinds import (
     api_of_kind,
     copy_type,
     plain_kernel_name,
+    shown_kernel_name,
 )
 
-__all__ = ["MARKER_CATEGORY", "api_of_kind", "copy_type", "plain_kernel_name"]
+__all__ = [
+    "MARKER_CATEGORY",
+    "api_of_kind",
+    "copy_type",
+    "plain_kernel_name",
+    "shown_kernel_name",
+]

@@ -25,8 +25,9 @@ from wavescope.formats.rocprofv3.csv_files import (
     group_of_file,
     groups_in_folder,
 )
-from wavescope.formats.rocprofv3.kinds import api_of_kind, copy_type, plain_kernel_name
+from wavescope.formats.rocprofv3.kinds import api_of_kind, copy_type, shown_kernel_name
 from wavescope.formats.rocprofv3.rows import CounterRows, ProcessFacts, Rocprofv3Rows
+from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import METADATA
 from wavescope.model.op_kinds import KERNEL_TYPE
 from wavescope.model.source import TraceSource
@@ -57,7 +58,7 @@ def open_rocprofv3_csv(path: Path) -> TraceSource:
             "there is no CSV file of rocprofv3",
             hint="expected files such as 1234_kernel_trace.csv",
         )
-    rows = Rocprofv3Rows(str(path), FORMAT)
+    rows = Rocprofv3Rows(TraceBuilder(str(path), FORMAT))
     rows.builder.notes.add("CSV files that cannot be opened, left out", unreadable)
     with on_error(rows.builder.close):
         for group in groups:
@@ -187,7 +188,6 @@ class GroupReader:
             "name": names,
             "type": np.full(columns.row_count, self._strings.code(KERNEL_TYPE)),
             "kernel": self._kernel_rows(process, columns, names),
-            "lds_bytes": columns.integers("lds_block_size"),
             "scratch_bytes": columns.integers("scratch_size"),
             "grid_x": columns.integers("grid_size_x", "grid_size"),
             "grid_y": columns.integers("grid_size_y"),
@@ -199,11 +199,14 @@ class GroupReader:
 
     def _kernel_names(self, texts: list[str]) -> Array:
         code = self._strings.code
-        codes = {text: code(plain_kernel_name(text)) for text in dict.fromkeys(texts)}
+        codes = {text: code(shown_kernel_name(text)) for text in dict.fromkeys(texts)}
         return np.array([codes[text] for text in texts], np.int32)
 
     def _kernel_rows(self, process: int, columns: CsvColumns, names: Array) -> Array:
-        """Rows in `kernels`, one for each kernel id and name of a process."""
+        """Rows in `kernels`, one for each kernel id and name of a process.
+
+        The LDS of a CSV row is the kernel's static one, rounded up, and not what the launch took.
+        """
         kernel_ids = columns.integers("kernel_id").tolist()
         keys = [
             (process, kernel, name) for kernel, name in zip(kernel_ids, names.tolist(), strict=True)

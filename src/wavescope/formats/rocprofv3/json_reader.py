@@ -17,8 +17,9 @@ from wavescope.errors import UnreadableInputError
 from wavescope.files import ByteStream
 from wavescope.formats.rocprofv3.json_blocks import CutJsonError, JsonBlocks, JsonError
 from wavescope.formats.rocprofv3.json_records import RecordReader, integers, texts
-from wavescope.formats.rocprofv3.kinds import plain_kernel_name
+from wavescope.formats.rocprofv3.kinds import plain_kernel_name, shown_kernel_name
 from wavescope.formats.rocprofv3.rows import GpuFacts, ProcessFacts, Rocprofv3Rows
+from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, KERNELS, MARKERS, METADATA, OPS, UNKNOWN
 from wavescope.model.source import TraceSource
 
@@ -31,7 +32,7 @@ _RECORDS = ("buffer_records", "callback_records")
 
 def open_rocprofv3_json(path: Path) -> TraceSource:
     """The trace of a rocprofv3 JSON file, gzipped or not."""
-    rows = Rocprofv3Rows(str(path), FORMAT)
+    rows = Rocprofv3Rows(TraceBuilder(str(path), FORMAT))
     with on_error(rows.builder.close):
         return _Walk(path, rows).trace()
 
@@ -265,7 +266,7 @@ class ProcessEntry:
                 continue
             mangled = [plain_kernel_name(name) for name in texts(symbols, "kernel_name")]
             names = [
-                plain_kernel_name(demangled) or plain_kernel_name(formatted) or symbol
+                shown_kernel_name(plain_kernel_name(demangled) or formatted or symbol)
                 for demangled, formatted, symbol in zip(
                     texts(symbols, "demangled_kernel_name"),
                     texts(symbols, "formatted_kernel_name"),

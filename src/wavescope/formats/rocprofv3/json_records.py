@@ -14,7 +14,7 @@ import orjson
 
 from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.json_blocks import JsonBlocks
-from wavescope.formats.rocprofv3.kinds import api_of_kind, copy_type
+from wavescope.formats.rocprofv3.kinds import api_of_kind, copy_gpus, copy_type
 from wavescope.formats.rocprofv3.rows import CounterRows, Rocprofv3Rows, looked_up
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import KERNEL_TYPE
@@ -245,14 +245,17 @@ class RecordReader:
     def _counter_collection(self, records: list[Any]) -> None:
         dispatches = values(records, "dispatch_data")
         columns = self._dispatch_columns(values(dispatches, "dispatch_info"))
-        columns.update(self._common(dispatches), thread=integers(records, "thread_id"))
+        columns.update(
+            self._common(dispatches),
+            thread=integers(records, "thread_id"),
+            stream=integers(records, "stream_id", "handle"),
+        )
         self._counters.add_ops(columns)
         for record, dispatch in zip(records, columns["sequence"].tolist(), strict=True):
             counted = record.get("records")
-            counted = counted if isinstance(counted, list) else []
-            handles = integers(counted, "counter_id", "handle").tolist()
-            names = [self.counter_names.get(handle, f"counter {handle}") for handle in handles]
-            self._counters.add_values(dispatch, names, values(counted, "value"))
+            sums = _summed(counted if isinstance(counted, list) else [])
+            names = [self.counter_names.get(handle, f"counter {handle}") for handle in sums]
+            self._counters.add_values(dispatch, names, list(sums.values()))
 
     def _operations(self, section: str, records: list[Any]) -> list[tuple[str, str]]:
         """Kind and operation of each record as text."""
@@ -276,12 +279,14 @@ class RecordReader:
         return kind_name, operation
 
 
-def copy_gpus(types: list[str], sources: Array, targets: Array) -> Array:
-    """The GPU a copy is counted for: the one written to from the host, else the one read from."""
-    to_device = np.array(["HostToDevice" in name for name in types])
-    first, second = np.where(to_device, (targets, sources), (sources, targets))
-    chosen: Array = np.where(first >= 0, first, second)
-    return chosen
+def _summed(counted: Sequence[Any]) -> dict[int, float]:
+    """The value of each counter: the sum over the hardware instances, which each have a record."""
+    sums: dict[int, float] = {}
+    handles = integers(counted, "counter_id", "handle").tolist()
+    for handle, value in zip(handles, values(counted, "value"), strict=True):
+        if isinstance(value, (int, float)):
+            sums[handle] = sums.get(handle, 0.0) + value
+    return sums
 
 
 def _args(record: dict[str, Any]) -> bytes:

@@ -7,7 +7,12 @@ Names of copies, APIs and kernels are rocprofiler-sdk's, in rocpd files as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from wavescope.arrays import Array
+from wavescope.names.demangle import demangle
 
 MARKER_CATEGORY = "roctx"
 
@@ -44,9 +49,22 @@ def api_of_kind(kind: str) -> str:
     return kind
 
 
+def copy_gpus(types: Sequence[str], sources: Array, targets: Array) -> Array:
+    """The GPU a copy is counted for: the one written to from the host, else the one read from."""
+    to_device = np.array(["HostToDevice" in name for name in types])
+    first, second = np.where(to_device, (targets, sources), (sources, targets))
+    chosen: Array = np.where(first >= 0, first, second)
+    return chosen
+
+
 def plain_kernel_name(name: str) -> str:
-    """A kernel's name without what marks its descriptor: `.kd` or `[clone .kd]`."""
-    return name.removesuffix(".kd").removesuffix(" [clone .kd]").rstrip()
+    """A kernel's name without what marks its descriptor: `.kd`, `(.kd)` or `[clone .kd]`."""
+    return name.removesuffix(".kd").removesuffix(" [clone .kd]").removesuffix(" (.kd)").rstrip()
+
+
+def shown_kernel_name(name: str) -> str:
+    """The one name of a kernel, whether a file spells it demangled, mangled or by descriptor."""
+    return demangle(plain_kernel_name(name))
 
 
 KERNEL_DISPATCH = 11
@@ -133,6 +151,11 @@ _COPY_OPERATIONS = {
     "CopyDeviceToDevice": 4,
 }
 CALL_SECTIONS = (*dict.fromkeys(section for _, section in _SECTION_OF_KIND), HOST_SECTION)
+
+
+def kind_name(number: int) -> str:
+    """What rocprofv3 calls the kind with this number; empty where it has no such kind."""
+    return _KINDS[number][0] if 0 < number < len(_KINDS) else ""
 
 
 class Kinds:

@@ -66,8 +66,8 @@ class GpuFacts:
 class Rocprofv3Rows:
     """Takes blocks of rows; `finished` writes what only the whole input tells, such as links."""
 
-    def __init__(self, path: str, format_name: str) -> None:
-        self.builder = TraceBuilder(path, format_name)
+    def __init__(self, builder: TraceBuilder) -> None:
+        self.builder = builder
         self.processes: list[ProcessFacts] = []
         self._gpus: dict[tuple[str, int | str], int] = {}
         self._queues: dict[tuple[int, int], dict[int, int]] = {}

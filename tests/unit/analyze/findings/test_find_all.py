@@ -64,6 +64,7 @@ CASES: dict[str, tuple[Make, Make]] = {
         lambda: traces.in_a_row([traces.MOE, traces.GEMM, "rms_norm_kernel"], 100_000, 20),
     ),
     "clock-inversion": (traces.inverted, lambda: traces.partly_launched(20)),
+    "copy-clock": (lambda: traces.copied_back(60), lambda: traces.copied_back(50)),
 }
 
 
@@ -312,3 +313,22 @@ def test_ops_without_a_launch_are_told_once(linked: int, told_by: list[str]) -> 
     trace.notes.add(f"ops (of 20) {NO_LAUNCH}", 20 - linked or 1)
 
     assert [each.id for each in findings(trace) if "no launch" in each.title] == told_by
+
+
+def test_copies_that_contradict_their_calls_say_by_how_much() -> None:
+    maker = (
+        traces.copied_back(487_050)
+        .with_copy(90, 100)
+        .with_call("hipMemcpyAsync", 95, 96)
+        .with_link(2, 2)
+        .with_copy(200, 300, type="CopyDeviceToHost")
+        .with_call("hipMemcpyDtoHAsync", 150, 160)
+        .with_link(3, 3)
+        .with_kernel("k", 10, 20)
+        .with_call("hipLaunchKernel", 15, 16)
+        .with_link(4, 4)
+    )
+    (finding,) = found(lambda: maker, "copy-clock")
+
+    assert finding.numbers == {"copies": 2, "linked": 3, "largest_ns": 487_000}
+    assert "by up to 487.0 us, op 1" in finding.evidence

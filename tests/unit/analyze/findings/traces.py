@@ -176,3 +176,9 @@ def products_of(operator: str, data_type: str, length_ns: int) -> TraceMaker:
         matrix = (data_type, (4096, 4096))
         made.operator(operator, matrix, matrix, kernels={"ampere_sgemm_128x64_tn": length_ns})
     return made.maker
+
+
+def copied_back(end_ns: int) -> TraceMaker:
+    """A copy to the host that ends at `end_ns`, though the call that waits for it ends at 50."""
+    maker = a_trace().with_copy(20, end_ns, type="CopyDeviceToHost").with_call("hipMemcpy", 10, 50)
+    return maker.with_link(1, 1)

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from wavescope.arrays import Array
+from wavescope.formats.session.reading.bounded_match import is_quick, matches
 from wavescope.formats.session.reading.facts import Fact, address, integer, text
 from wavescope.formats.session.record_file import Lookup
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import KERNELS, UNKNOWN
+from wavescope.model.notes import Notes
 from wavescope.model.strings import StringTable
 from wavescope.names.demangle import demangle, strip_kernel_suffix
 
@@ -115,6 +117,21 @@ class KernelNames:
         return self._unknown[where]
 
 
+def kernel_filter(
+    pattern: re.Pattern[str] | None, kernels: Sequence[Fact], notes: Notes
+) -> KernelFilter | None:
+    """What keeps the kernels of one process that match; None where all are kept."""
+    if pattern is None:
+        return None
+    names = [kernel_name(fact) for fact in kernels]
+    is_wanted = matches(pattern, [*names, spelled_address(0)])
+    if is_wanted is None:
+        notes.add("the pattern of kernels takes too long to match: all are shown")
+        return None
+    *named, unnamed = is_wanted
+    return KernelFilter(pattern, kernels, named, unnamed_are_wanted=unnamed)
+
+
 class KernelFilter:
     """Whether the kernels of one process match a pattern.
 
@@ -123,11 +140,19 @@ class KernelFilter:
     read, and counted as skipped.
     """
 
-    def __init__(self, pattern: re.Pattern[str], kernels: Sequence[Fact]) -> None:
-        self._pattern = pattern
+    def __init__(
+        self,
+        pattern: re.Pattern[str],
+        kernels: Sequence[Fact],
+        is_wanted: Sequence[bool],
+        *,
+        unnamed_are_wanted: bool,
+    ) -> None:
+        """`is_wanted` is of each kernel; those without a name are all alike to slow patterns."""
+        self._pattern = pattern if is_quick(pattern) else None
+        self._unnamed_are_wanted = unnamed_are_wanted
         self._objects = KernelObjects(kernels)
-        matches = [self._matches(kernel_name(fact)) for fact in kernels]
-        self._is_wanted = np.array(matches, bool)
+        self._is_wanted = np.array(is_wanted, bool)
 
     def wanted(self, objects: Array, starts_ns: Array) -> Array:
         """Which dispatches are of kernels that match."""
@@ -136,4 +161,6 @@ class KernelFilter:
         )
 
     def _matches(self, name: str) -> bool:
+        if self._pattern is None:
+            return self._unnamed_are_wanted
         return self._pattern.search(name) is not None

@@ -17,7 +17,7 @@ from wavescope.formats.session.folder import RECENT_PART, is_running
 from wavescope.formats.session.layout import BASE_NAME, FACTS_SUFFIX, TEXT_SUFFIX, Stream
 from wavescope.formats.session.pending import OpRecords, completed_records, pending_path
 from wavescope.formats.session.reading.facts import Facts, TickClock, integer, read_facts, text
-from wavescope.formats.session.reading.kernels import KernelFilter
+from wavescope.formats.session.reading.kernels import kernel_filter
 from wavescope.formats.session.record_file import DamagedStreamError, RecordFile, Records, Texts
 from wavescope.model.notes import Notes
 from wavescope.model.strings import StringTable
@@ -73,9 +73,7 @@ class ProcessChunks:
         self.window = window
         """The part of it that is wanted; None for all."""
         self.facts: Facts = read_facts(self._path(FACTS_SUFFIX))
-        self.kernel_filter = (
-            None if kernel_pattern is None else KernelFilter(kernel_pattern, self.facts.kernels)
-        )
+        self.kernel_filter = kernel_filter(kernel_pattern, self.facts.kernels, notes)
         """Whose dispatches are rows; None for all."""
         self.texts = Texts(self._path(TEXT_SUFFIX), strings)
         self.is_running = self.facts.end is None and is_running(

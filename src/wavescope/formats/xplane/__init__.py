@@ -1,0 +1,1 @@
+"""xplane.pb, the profiles of JAX and TensorFlow: `reader`, which `registry` names."""
