@@ -8,20 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.compare.effects import (
-    Effect,
-    TestOptions,
-    Verdict,
-    effect_between,
-    pairs_needed,
-    verdict_of,
-)
+from wavescope.analyze.compare.effects import Effect, TestOptions, effect_between, pairs_needed
 from wavescope.analyze.compare.overhead_costs import (
     MetricChange,
     ModeCost,
     OverheadCheck,
     mode_costs,
 )
+from wavescope.analyze.compare.verdicts import Verdict, verdict_of
 from wavescope.errors import UsageError
 from wavescope.model.overhead_runs import BASELINE, WALL, ArmRun, MetricKind, OverheadRuns
 from wavescope.model.result import (

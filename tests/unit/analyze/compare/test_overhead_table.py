@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from wavescope.analyze.compare import OverheadCheck, overhead_result
-from wavescope.analyze.compare.effects import Verdict
 from wavescope.analyze.compare.overhead_costs import mode_costs
+from wavescope.analyze.compare.verdicts import Verdict
 from wavescope.errors import UsageError
 from wavescope.model.overhead_runs import ArmRun, MetricKind, OverheadRuns, TraceFacts
 

@@ -7,7 +7,6 @@ import pytest
 
 from tests.builders import TraceMaker, a_trace
 from wavescope.analyze.compare import may_be_renamed
-from wavescope.analyze.compare.effects import Verdict
 from wavescope.analyze.compare.regression_check import check_regression
 from wavescope.analyze.compare.renames import Rename
 from wavescope.analyze.compare.run_values import (
@@ -19,6 +18,7 @@ from wavescope.analyze.compare.run_values import (
     RunValues,
     run_values,
 )
+from wavescope.analyze.compare.verdicts import Verdict
 from wavescope.errors import UnreadableInputError, UsageError
 
 
