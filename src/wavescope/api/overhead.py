@@ -61,8 +61,10 @@ def overhead(
 
 def costs_too_much(result: Result) -> bool | None:
     """Whether a mode really costs more than the threshold; None where that is unclear."""
-    verdicts = result.table("overhead").column("verdict")
-    return True if "costs" in verdicts else None if "unclear" in verdicts else False
+    verdicts = {str(verdict) for verdict in result.table("overhead").column("verdict")}
+    if "costs" in verdicts:
+        return True
+    return None if verdicts & {"unclear", "nothing recorded"} else False
 
 
 def _trace_facts(path: Path) -> TraceFacts:

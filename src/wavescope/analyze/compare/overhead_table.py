@@ -14,6 +14,7 @@ from wavescope.analyze.compare.overhead_costs import (
     ModeCost,
     OverheadCheck,
     mode_costs,
+    recorded_nothing,
 )
 from wavescope.analyze.compare.verdicts import Verdict, verdict_of
 from wavescope.errors import UsageError
@@ -38,6 +39,7 @@ COST_WORDS = {
     Verdict.INCONCLUSIVE: "unclear",
 }
 """What the verdict on a mode's cost is called; docs/overhead-validation.md explains the words."""
+NOTHING_RECORDED = "nothing recorded"
 
 
 def overhead_result(
@@ -111,18 +113,28 @@ def _bracket(metric: MetricKind) -> str:
 _MODE_COLUMN: ColumnOf[_Measured] = ResultColumn("mode", "Mode", Unit.NAME, "recording mode").of(
     lambda row: row.cost.mode
 )
-_OVERHEAD_COLUMN: ColumnOf[_Measured] = ResultColumn(
-    "overhead_percent", "Overhead %", Unit.PERCENT, "change of the metric from the baseline"
-).of(lambda row: row.change.percent)
-_CHANGE_COLUMNS: tuple[ColumnOf[_Measured], ...] = (
-    _OVERHEAD_COLUMN,
-    ResultColumn("low_percent", "Low %", Unit.PERCENT, "lower end of its interval").of(
-        lambda row: row.change.low_percent
-    ),
-    ResultColumn("high_percent", "High %", Unit.PERCENT, "upper end of its interval").of(
-        lambda row: row.change.high_percent
-    ),
-)
+
+
+def _overhead_column(metric: MetricKind) -> ColumnOf[_Measured]:
+    """Of a rate the change is no overhead: more of it is less."""
+    title = f"{metric.unit or 'Rate'} %" if metric.higher_is_better else "Overhead %"
+    return ResultColumn(
+        "overhead_percent", title, Unit.PERCENT, "change of the metric from the baseline"
+    ).of(lambda row: row.change.percent)
+
+
+def _change_columns(metric: MetricKind) -> tuple[ColumnOf[_Measured], ...]:
+    return (
+        _overhead_column(metric),
+        ResultColumn("low_percent", "Low %", Unit.PERCENT, "lower end of its interval").of(
+            lambda row: row.change.low_percent
+        ),
+        ResultColumn("high_percent", "High %", Unit.PERCENT, "upper end of its interval").of(
+            lambda row: row.change.high_percent
+        ),
+    )
+
+
 _COST_COLUMNS: tuple[ColumnOf[_Measured], ...] = (
     ResultColumn("cost_percent", "Slower %", Unit.PERCENT, "how much longer it takes").of(
         lambda row: row.cost.effect.change_percent
@@ -136,14 +148,21 @@ _COST_COLUMNS: tuple[ColumnOf[_Measured], ...] = (
         Unit.PERCENT,
         "smallest cost that so many rounds find four times out of five",
     ).of(lambda row: row.cost.effect.detectable_percent),
-    ResultColumn("verdict", "Verdict", Unit.NAME, "free, costs, faster or unclear").of(
-        lambda row: COST_WORDS[row.cost.verdict]
+    ResultColumn(
+        "verdict", "Verdict", Unit.NAME, "free, costs, faster, unclear or nothing recorded"
+    ).of(
+        lambda row: NOTHING_RECORDED if row.cost.verdict is None else COST_WORDS[row.cost.verdict]
     ),
 )
 
 
 def _overhead_table(runs: OverheadRuns, costs: Sequence[ModeCost]) -> ResultTable:
-    columns = [_MODE_COLUMN, *_value_columns(runs.metric), *_CHANGE_COLUMNS, *_COST_COLUMNS]
+    columns = [
+        _MODE_COLUMN,
+        *_value_columns(runs.metric),
+        *_change_columns(runs.metric),
+        *_COST_COLUMNS,
+    ]
     rows = [_Measured(cost, runs.metric) for cost in costs]
     return table_of("overhead", "Overhead", columns, rows)
 
@@ -183,7 +202,7 @@ def _mode_table(runs: OverheadRuns, costs: Sequence[ModeCost]) -> ResultTable:
         ResultColumn("size_bytes", "Trace", Unit.BYTES, "size of the trace file").of(
             median("size_bytes")
         ),
-        _OVERHEAD_COLUMN,
+        _overhead_column(runs.metric),
     ]
     rows = [_Measured(cost, runs.metric) for cost in costs if facts[cost.mode]]
     return table_of("modes", "What each mode records", columns, rows)
@@ -216,7 +235,7 @@ def _version_table(
         _VERSION_COLUMN,
         _MODE_COLUMN,
         *_value_columns(runs.metric),
-        *_CHANGE_COLUMNS,
+        *_change_columns(runs.metric),
         *_SINCE_COLUMNS,
     ]
     return table_of("versions", "Versions and modes", columns, rows)
@@ -228,6 +247,8 @@ def _beside(
     """`measured`, of an earlier measurement, with what changed from it to `runs`."""
     mode = measured.cost.mode
     if measurement is runs or mode not in runs.modes:
+        return measured
+    if recorded_nothing(measurement, mode) or recorded_nothing(runs, mode):
         return measured
     effect = _since(measurement, runs, mode, check)
     verdict = verdict_of(effect, check.threshold_percent, check.significance)
@@ -347,21 +368,18 @@ def _span(effect: Effect) -> str:
 
 def _coverage_findings(runs: OverheadRuns, costs: Sequence[ModeCost]) -> list[Finding]:
     """A mode that records nothing is free: the figure must not be read as praise."""
-    found = []
-    for cost in costs:
-        facts = [run.trace for run in runs.of_arm(cost.mode) if run.trace is not None]
-        if facts and not any(fact.op_count for fact in facts):
-            found.append(
-                Finding(
-                    "nothing-recorded",
-                    Severity.PROBLEM,
-                    f"mode {cost.mode} recorded no op in any run",
-                    "what costs nothing because it does nothing is not free",
-                    "`wavescope doctor` says what recording needs here",
-                    cost.mode,
-                )
-            )
-    return found
+    return [
+        Finding(
+            "nothing-recorded",
+            Severity.PROBLEM,
+            f"mode {cost.mode} recorded no op in any run",
+            "what costs nothing because it does nothing is not free",
+            "`wavescope doctor` says what recording needs here",
+            cost.mode,
+        )
+        for cost in costs
+        if recorded_nothing(runs, cost.mode)
+    ]
 
 
 def _command_findings(runs: OverheadRuns, against: Sequence[OverheadRuns]) -> list[Finding]:
