@@ -102,7 +102,7 @@ def test_a_kept_measurement_is_shown_without_running(capfd: pytest.CaptureFixtur
 
     found = document(capfd.readouterr().out)
     assert found["facts"]["command"].startswith(sys.executable)
-    assert table(found, "overhead")[0]["verdict"] == "unclear"
+    assert table(found, "overhead")[0]["verdict"] == "nothing recorded"
 
 
 def kept(path: str, lite: list[float]) -> None:

@@ -127,11 +127,12 @@ def _fact_texts(result: Result) -> list[tuple[str, str]]:
 def overhead_page(result: Result) -> Page:
     """The page: one figure for each mode, the tables, what stands out."""
     rows = result.table("overhead").records()
+    is_rate = bool(result.facts["higher_is_better"])
     cards = [
         Card(
-            f"mode {row['mode']}",
+            " · ".join((*_case_words(row), f"mode {row['mode']}")),
             _slower_or_faster(row["cost_percent"]),
-            f"{row['verdict']}, {_cost_interval(row, is_rate=bool(result.facts['higher_is_better']))}",
+            f"{row['verdict']}, {_cost_interval(row, is_rate=is_rate)}",
             _TONES.get(str(row["verdict"]), ""),
         )
         for row in rows
@@ -149,6 +150,15 @@ def overhead_page(result: Result) -> Page:
         element("p", bounded(f"{result.facts['label']}: {result.facts['command']}", 400)),
     )
     return Page(result.title, header, sections)
+
+
+def _case_words(row: Mapping[str, Value]) -> list[str]:
+    """What was measured, where several things were."""
+    return [
+        bounded(f"{key.removeprefix('case_')} {value}", 60)
+        for key, value in row.items()
+        if key.startswith("case_") and value is not None
+    ]
 
 
 def _slower_or_faster(cost_percent: Value) -> str:
