@@ -265,7 +265,7 @@ def _with_drift(
     steady = drift * means.lever if means.lever > _LEVER_OF_TURNS else 0.0
     allowance = steady + (_STATES_APART if is_few else 0.0)
     apart = replace(plain, allowance=allowance, wander=wander * means.wander)
-    if fit is None or is_few:
+    if fit is None or is_few or not drift:
         return apart
     joined = np.concatenate(values)
     variance = fit.residual_variance(joined)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timezone
 
 import numpy as np
 import numpy.typing as npt
@@ -168,6 +168,8 @@ def recorded_at_ns(trace: Trace) -> int | None:
     """When a trace was recorded, since 1970: as it says, or by its ops where these are dated."""
     try:
         recorded_at = datetime.fromisoformat(trace.metadata.get("recorded_at", ""))
+        if recorded_at.tzinfo is None:
+            recorded_at = recorded_at.replace(tzinfo=timezone.utc)
         return round(recorded_at.timestamp() * 1e9)
     except (ValueError, OverflowError, OSError):
         pass
