@@ -197,6 +197,8 @@ def _text_cell(text: str, kind: str, below: str, hint: str) -> Html:
 
 def breakable(text: str) -> list[Html | str]:
     """The text with places where a line may break: between words, and within endless ones."""
+    if len(text) <= _LONGEST_WORD:
+        return [text]
     words = [
         word[first : first + _LONGEST_WORD]
         for word in _WORDS.findall(text)
