@@ -156,6 +156,7 @@ def _for_people(result: Result, options: wavescope.CheckOptions) -> Result:
         tables=[table for table in result.tables if table.rows],
         facts={
             "verdict": facts["verdict"],
+            "headline": facts["headline"],
             "change": f"{facts['change_percent']:+.1f} %{interval}",
             "runs": f"{facts['base_run_count']} base, {facts['new_run_count']} new, "
             f"{facts['order']} ({facts['order_source']})",

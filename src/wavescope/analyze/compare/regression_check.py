@@ -95,7 +95,8 @@ def check_regression(
             *coverage_findings([run.coverage_percent for run in (*base, *new)]),
         ],
         {
-            **facts(verdict, whole.effect, base, new, options),
+            "verdict": verdict.value,
+            **facts(whole, kernels, base, new, options),
             "order": order.words,
             "order_source": order.source or "assumed",
             "warm_up_steps": warm_up,

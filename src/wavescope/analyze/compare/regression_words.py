@@ -14,6 +14,9 @@ from wavescope.analyze.compare.run_values import CheckOptions, FloatArray, RunVa
 from wavescope.analyze.compare.step_noise import Statistic
 from wavescope.analyze.compare.verdicts import Verdict, detectable_percent
 from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, Value, table_of
+from wavescope.units import duration_text
+
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -137,15 +140,16 @@ def run_table(
 
 
 def facts(
-    verdict: Verdict,
-    effect: Effect,
+    whole: Tested,
+    kernels: Sequence[Tested],
     base: Sequence[RunValues],
     new: Sequence[RunValues],
     options: CheckOptions,
 ) -> dict[str, Value]:
-    """The verdict and what it rests on, as single values."""
+    """What the verdict rests on, as single values."""
+    effect = whole.effect
     return {
-        "verdict": verdict.value,
+        "headline": _headline(whole, kernels, options.threshold_percent),
         "change_percent": effect.change_percent,
         "low_percent": effect.low_percent,
         "high_percent": effect.high_percent,
@@ -165,6 +169,34 @@ def facts(
         "allowance_percent": effect.allowance_percent,
         "trend_percent": effect.trend_percent,
     }
+
+
+def _headline(whole: Tested, kernels: Sequence[Tested], threshold_percent: float) -> str:
+    """One sentence: how much slower or faster, and the kernels that really changed most."""
+    change_percent = whole.effect.change_percent
+    if whole.verdict is Verdict.PASS:
+        words = f"no slow-down of {threshold_percent:g} % or more ({change_percent:+.1f} %)"
+    elif whole.verdict is Verdict.INCONCLUSIVE:
+        words = (
+            f"a slow-down of {threshold_percent:g} % is neither shown nor excluded "
+            f"({change_percent:+.1f} %)"
+        )
+    else:
+        slower = "longer" if change_percent > 0 else "less"
+        words = f"the new version takes {abs(change_percent):.1f} % {slower}"
+    changed = [
+        (row.name, row.effect.new_value - row.effect.base_value)
+        for row in kernels
+        if row.verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT)
+    ]
+    changed.sort(key=lambda each: -abs(each[1]))
+    named = [
+        f"{name} {'+' if delta_ns > 0 else '-'}{duration_text(abs(delta_ns))}"
+        for name, delta_ns in changed[:_MOST_NAMED]
+    ]
+    if not named:
+        return words
+    return f"{words}; kernels that really changed: {', '.join(named)}"
 
 
 def _step_words(base: Sequence[RunValues], new: Sequence[RunValues]) -> str:

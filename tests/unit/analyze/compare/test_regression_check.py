@@ -49,6 +49,7 @@ def test_equal_versions_pass() -> None:
 
     assert verdict is Verdict.PASS
     assert result.facts["verdict"] == "pass"
+    assert str(result.facts["headline"]).startswith("no slow-down of 1 % or more (")
     assert result.table("kernels").column("name") == ["gemm", "norm", "add"]
     assert "regression" not in result.table("kernels").column("verdict")
 
@@ -67,6 +68,9 @@ def test_a_slower_kernel_is_named() -> None:
         == "regression"
     )
     assert [finding.where for finding in result.findings] == ["gemm"]
+    assert str(result.facts["headline"]).startswith(
+        "the new version takes 2.9 % longer; kernels that really changed: gemm +"
+    )
     low, high = result.facts["low_percent"], result.facts["high_percent"]
     assert isinstance(low, float)
     assert isinstance(high, float)
