@@ -78,7 +78,7 @@ def rates(cell: Cell) -> list[float]:
 
 
 def most_by_chance(pairs: int) -> float:
-    """A rate above this is not 5 % by chance in one of a thousand tables of cells."""
+    """A rate that a cell whose true rate is 5 % exceeds once in a thousand times."""
     return SIGNIFICANCE + 3.1 * math.sqrt(SIGNIFICANCE * (1 - SIGNIFICANCE) / pairs)
 
 
