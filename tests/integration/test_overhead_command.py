@@ -102,7 +102,7 @@ def test_a_kept_measurement_is_shown_without_running(capfd: pytest.CaptureFixtur
 
     found = document(capfd.readouterr().out)
     assert found["facts"]["command"].startswith(sys.executable)
-    assert table(found, "overhead")[0]["verdict"] == "unclear"
+    assert table(found, "overhead")[0]["verdict"] == "nothing recorded"
 
 
 def kept(path: str, lite: list[float]) -> None:
@@ -189,3 +189,31 @@ def test_what_goes_wrong_is_said(
     assert overhead(*arguments) == code
 
     assert said in capfd.readouterr().err
+
+
+def test_a_rate_that_rises_is_called_faster_on_the_page() -> None:
+    kept("faster.json", [136.0, 136.2, 135.8])
+
+    assert overhead("--load", "faster.json", "--html", "page.html", "-q") == 0
+
+    page = Path("page.html").read_text()
+    assert "26.5 % faster" in page
+    assert "+36" not in page
+
+
+def test_cases_are_rows_beside_one_another(capfd: pytest.CaptureFixture[str]) -> None:
+    flags = ("--modes", "lite", "--rounds", "1", "--warm-up", "0", *METRIC, "-q")
+    for concurrency in ("1", "64"):
+        case = f"model=R1,tp=8,conc={concurrency}"
+        save = f"conc{concurrency}.json"
+        assert overhead(*flags, "--case", case, "--save", save, "--", *PRINTING) == 0
+    capfd.readouterr()
+
+    assert overhead("--load", "conc1.json", "--load", "conc64.json", "--json") == 0
+
+    rows = table(document(capfd.readouterr().out), "overhead")
+    shown = [[row[f"case_{key}"] for key in ("model", "tp", "conc")] for row in rows]
+    assert shown == [["R1", "8", "1"], ["R1", "8", "64"]]
+    assert overhead("--load", "conc1.json", "--case", "tp=8") == 2
+    assert overhead("--case", "tp", "--", *PRINTING) == 2
+    assert overhead("--case", "tp=8,tp=9", "--", *PRINTING) == 2

@@ -331,6 +331,80 @@ def test_several_traces_are_compared_with_the_first(browser: Browser, tmp_path: 
     view.wait("Number(document.querySelectorAll('.timeline')[1].dataset.boxes) === 2")
 
 
+WORDY = {
+    "old": "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn_of_a_library_with_long_names",
+    "new": "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_cublas",
+}
+CUT = (
+    "[...document.querySelectorAll('.scroll')].filter((s) => s.scrollWidth > s.clientWidth)"
+    ".map((s) => s.getAttribute('aria-label'))"
+)
+LINES = """[...document.querySelectorAll('#changes td.name')].flatMap((cell) => {
+  const found = [];
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode, range = document.createRange();
+    let line = "", top = null;
+    for (let at = 0; at < text.length; at += 1) {
+      range.setStart(text, at); range.setEnd(text, at + 1);
+      const box = range.getBoundingClientRect();
+      if (top !== null && Math.abs(box.top - top) > 4) { if (!/\\s$/.test(line)) found.push(line); line = ""; }
+      top = box.top; line += text.data[at];
+    }
+  }
+  return found;
+})"""
+"""Lines that end within a word: between words a name has an element that lets it break."""
+
+
+def test_a_comparison_cuts_no_column_and_breaks_names_between_words(
+    browser: Browser, tmp_path: Path
+) -> None:
+    paths = []
+    for number, other in enumerate(("old", "new")):
+        maker = a_trace()
+        for step in range(6):
+            at = 10_000 * step
+            maker.with_kernel("embed", at, at + 1_000)
+            maker.with_kernel(WORDY[other], at + 1_000, at + 3_000 + 1_000 * number)
+            maker.with_kernel("Cijk_Alik_Bljk_MT256x128x64_gemm", at + 5_000, at + 6_000)
+        paths.append(write_as(maker, tmp_path / f"a_rather_long_name_of_a_trace_{other}.db"))
+    page = tmp_path / "compared.html"
+    assert main(["report", *map(str, paths), "-o", str(page), "-q"]) == 0
+
+    view = browser.page(page.as_uri())
+    view.size(1400, 900)
+    view.wait("[...document.querySelectorAll('.timeline')].every((t) => t.dataset.ready)")
+
+    assert view.complaints() == []
+    assert view.value(CUT) == []
+    assert view.value("document.documentElement.scrollWidth") <= 1400
+    assert view.value(LINES) == []
+    told = view.value("[...document.querySelectorAll('#changes small')].map((s) => s.textContent)")
+    assert any(words.startswith("renamed, was ampere") for words in told)
+    headline = view.value("document.querySelector('.headline').textContent")
+    assert "about as long as the base (56.00 us): sm90_xmma_gemm" in headline
+    headings = view.value("[...document.querySelectorAll('#trends h3')].map((h) => h.textContent)")
+    assert "Busy +10.7 points" in headings
+
+
+def test_labels_that_tell_cases_are_columns(browser: Browser, tmp_path: Path) -> None:
+    paths = [str(write_as(many_kernels(), tmp_path / f"{number}.db")) for number in range(2)]
+    labels = ("model=R1,tp=8,conc=1", "model=R1,tp=8,conc=64")
+    page = tmp_path / "cases.html"
+    given = [word for label in labels for word in ("--label", label)]
+    assert main(["report", *paths, "-o", str(page), "-q", *given]) == 0
+
+    view = browser.page(page.as_uri())
+    view.wait("document.readyState === 'complete'")
+
+    for section in ("#figures", "#trends"):
+        heads = view.value(
+            f"[...document.querySelectorAll('{section} thead th')].map((h) => h.textContent)"
+        )
+        assert heads[:4] == ["Trace", "Model", "TP", "Conc"]
+
+
 def test_labels_are_one_for_each_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(write_as(many_kernels(), tmp_path / "a.db"))
 

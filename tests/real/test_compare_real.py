@@ -181,3 +181,37 @@ def test_only_what_the_trace_launched(shared_data: Path) -> None:
 
     assert result.table("traces").column("op_count") == [1054, 1198]
     assert result.findings == []
+
+
+def test_template_variants_pair_by_what_they_copy(shared_data: Path) -> None:
+    """140 copies of halves and 72 of floats on MI300X, 136 and 71 on H100: other templates."""
+    rows = compared(shared_data, QWEN, parts=(Part.KERNEL,)).table("kernels").records()
+
+    copies = {
+        (row["name"], row["base_name"]): (row["base_calls"], row["new_calls"])
+        for row in rows
+        if "direct_copy" in str(row["name"])
+    }
+    assert copies == {
+        (
+            "elementwise_kernel (direct_copy) [BFloat16]",
+            "elementwise_kernel (manual_unroll, direct_copy)",
+        ): (140, 136),
+        (
+            "unrolled_elementwise (direct_copy)",
+            "elementwise_kernel (direct_copy) [float]",
+        ): (72, 71),
+    }
+
+
+def test_the_headline_names_what_made_the_difference(shared_data: Path) -> None:
+    assert compared(shared_data, QWEN).facts["headline"] == (
+        "trace 2 takes 49.65 ms, 2.567 ms (5.5 %) longer than the base: aten::mul +3.139 ms, "
+        "aten::contiguous +1.811 ms and aten::add +962.5 us, against aten::linear -3.858 ms and "
+        "aten::scaled_dot_product_attention -2.001 ms"
+    )
+    assert compared(shared_data, BERT).facts["headline"] == (
+        "trace 2 takes 3.908 ms, 411.8 us (11.8 %) longer than the base: idle time +493.2 us, "
+        "against aten::scaled_dot_product_attention -76.25 us; the GPU is busy for 309.4 us, "
+        "390.7 us in the base"
+    )

@@ -23,7 +23,7 @@ def _hear_nothing(run: ArmRun, done: int, total: int) -> None:
 
 
 def overhead(
-    measured: OverheadOptions | PathLike,
+    measured: OverheadOptions | PathLike | Sequence[PathLike],
     *,
     against: Sequence[PathLike] = (),
     threshold_percent: float = 1.0,
@@ -34,6 +34,7 @@ def overhead(
 ) -> Result:
     """What recording costs: a program is run as the options say, or a kept measurement is read.
 
+    Several kept measurements are shown beside one another by their cases: model, ranks, ...
     `against` names kept measurements to compare with, the oldest first. The measurement is kept at
     `save`, and `page` becomes a page of HTML.
     """
@@ -48,12 +49,13 @@ def overhead(
             require_free(Path(output), [], force=force)
     before = [load_runs(Path(path)) for path in against]
     if isinstance(measured, OverheadOptions):
-        runs = measured_arms(measured, os.environ, _trace_facts, hear)
+        runs, *others = [measured_arms(measured, os.environ, _trace_facts, hear)]
     else:
-        runs = load_runs(Path(measured))
+        paths = [measured] if isinstance(measured, str | os.PathLike) else measured
+        runs, *others = [load_runs(Path(path)) for path in paths]
     if save is not None:
         save_runs(runs, Path(save), force=force)
-    result = overhead_result(runs, before, check)
+    result = overhead_result(runs, before, check, others)
     if page is not None:
         _write_page(result, Path(page), force=force)
     return result
@@ -61,8 +63,10 @@ def overhead(
 
 def costs_too_much(result: Result) -> bool | None:
     """Whether a mode really costs more than the threshold; None where that is unclear."""
-    verdicts = result.table("overhead").column("verdict")
-    return True if "costs" in verdicts else None if "unclear" in verdicts else False
+    verdicts = {str(verdict) for verdict in result.table("overhead").column("verdict")}
+    if "costs" in verdicts:
+        return True
+    return None if verdicts & {"unclear", "nothing recorded"} else False
 
 
 def _trace_facts(path: Path) -> TraceFacts:

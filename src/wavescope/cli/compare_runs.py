@@ -51,9 +51,10 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--statistic",
-        choices=("mean", "median"),
-        default="mean",
-        help="value of a run with several steps (default mean)",
+        choices=("auto", "mean", "median"),
+        default="auto",
+        help="value of a run with several steps; auto (the default) takes the mean, or the median "
+        "where single steps are far slower than the others",
     )
     group.add_argument(
         "--threshold",
@@ -86,8 +87,22 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
         "--skip-steps",
         metavar="N",
         type=natural_number,
-        default=0,
-        help="leave out the first N steps of each run",
+        help="leave out the first N steps of each run (default: the steps of a warm-up, if found)",
+    )
+    group.add_argument(
+        "--order",
+        metavar="ORDER",
+        default="auto",
+        help="how the runs were made: base-first, interleaved (base, new, base, new, ...), or a "
+        "letter for each run, such as bnnb; auto (the default) takes the times of recording from "
+        "the traces, and base-first where they have none",
+    )
+    group.add_argument(
+        "--drift",
+        metavar="PERCENT",
+        type=percentage,
+        default=0.2,
+        help="how much faster or slower the machine may become from run to run (default 0.2)",
     )
     group.add_argument(
         "--seed",
@@ -141,8 +156,10 @@ def _for_people(result: Result, options: wavescope.CheckOptions) -> Result:
         tables=[table for table in result.tables if table.rows],
         facts={
             "verdict": facts["verdict"],
+            "headline": facts["headline"],
             "change": f"{facts['change_percent']:+.1f} %{interval}",
-            "runs": f"{facts['base_run_count']} base, {facts['new_run_count']} new",
+            "runs": f"{facts['base_run_count']} base, {facts['new_run_count']} new, "
+            f"{facts['order']} ({facts['order_source']})",
             **{key: facts[key] for key in (*shown, "selection") if facts.get(key) is not None},
         },
     )
@@ -155,8 +172,12 @@ def _check_options(arguments: argparse.Namespace) -> wavescope.CheckOptions:
         gate=wavescope.Gate(arguments.gate),
         per=wavescope.Per(_per(arguments)),
         test=wavescope.TestOptions(
-            arguments.significance, wavescope.Statistic(arguments.statistic), arguments.seed
+            arguments.significance,
+            None if arguments.statistic == "auto" else wavescope.Statistic(arguments.statistic),
+            arguments.seed,
+            arguments.drift,
         ),
+        order=arguments.order,
         runs=wavescope.RunOptions(
             metric=wavescope.Metric(arguments.metric),
             figures=figure_options(arguments),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from wavescope.model.result import Result
 from wavescope.units import duration_text
 
 _MOST_ROUNDS = 1_000
+_MOST_CASE_PARTS = 10
+_CASE_KEY = re.compile(r"[A-Za-z][\w-]{0,31}", re.ASCII)
 _EXIT_CODES = {True: EXIT_CHECK_FAILED, None: EXIT_INCONCLUSIVE, False: EXIT_OK}
 """With --fail, of whether a mode costs too much."""
 
@@ -95,7 +98,9 @@ def _add_result_flags(parser: argparse.ArgumentParser) -> None:
         "--load",
         metavar="FILE",
         type=OVERHEAD_FILE,
-        help="show a saved measurement instead of running CMD",
+        action="append",
+        help="show a saved measurement instead of running CMD; several (repeat the flag) beside "
+        "one another",
     )
     group.add_argument(
         "--against",
@@ -105,6 +110,14 @@ def _add_result_flags(parser: argparse.ArgumentParser) -> None:
         help="saved measurement to compare with, oldest first (may be repeated)",
     )
     group.add_argument("--label", metavar="TEXT", default="", help="name of this measurement")
+    group.add_argument(
+        "--case",
+        metavar="LIST",
+        type=_case,
+        default=(),
+        help="what tells this measurement from others of its version, such as "
+        "model=DeepSeek-R1,tp=8,conc=64: columns of the tables",
+    )
     group.add_argument(
         "--html", metavar="FILE", type=Path, help="also write a page for the browser"
     )
@@ -128,6 +141,8 @@ def _run(arguments: argparse.Namespace) -> int:
     options = _options(arguments) if arguments.load is None else None
     if arguments.load is not None and arguments.command:
         raise UsageError("--load shows a saved measurement and takes no program")
+    if arguments.load is not None and arguments.case:
+        raise UsageError("--case belongs to a new measurement; a saved one has its own")
 
     def say_run(run: ArmRun, done: int, total: int) -> None:
         if options is not None and not arguments.quiet:
@@ -167,6 +182,7 @@ def _options(arguments: argparse.Namespace) -> wavescope.OverheadOptions:
         softgpu=arguments.softgpu,
         seed=arguments.seed,
         label=arguments.label,
+        case=arguments.case,
     )
 
 
@@ -201,6 +217,19 @@ def _modes(text: str) -> tuple[wavescope.RecordMode, ...]:
     return tuple(mode for mode in wavescope.RecordMode if mode.value in names)
 
 
+def _case(text: str) -> tuple[tuple[str, str], ...]:
+    parts = [part.partition("=") for part in text.split(",")]
+    for key, equals, value in parts:
+        if not (_CASE_KEY.fullmatch(key.strip()) and equals and value.strip()):
+            raise argparse.ArgumentTypeError(
+                f"'{text}' is not a list such as model=DeepSeek-R1,tp=8,conc=64"
+            )
+    keys = [key.strip() for key, _, _ in parts]
+    if len(set(keys)) < len(keys) or len(keys) > _MOST_CASE_PARTS:
+        raise argparse.ArgumentTypeError(f"'{text}' names something twice, or too much")
+    return tuple((key.strip(), value.strip()) for key, _, value in parts)
+
+
 def _rounds(text: str) -> int:
     value = natural_number(text)
     if not 1 <= value <= _MOST_ROUNDS:
@@ -232,6 +261,10 @@ COMMAND = Command(
         Example(
             "wavescope overhead --load now.json --html overhead.html",
             "a saved measurement as a page",
+        ),
+        Example(
+            "wavescope overhead --case model=DeepSeek-R1,tp=8,conc=64 --save r1.json -- ./bench.sh",
+            "a row of a table by model, ranks and concurrency: --load r1.json --load ...",
         ),
     ),
     _add_arguments,

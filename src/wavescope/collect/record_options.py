@@ -110,6 +110,8 @@ class OverheadOptions:
     """Run on software GPUs as this text describes them; None for the machine's own."""
     seed: int = 0
     label: str = ""
+    case: tuple[tuple[str, str], ...] = ()
+    """What tells this measurement from others of its version: model, ranks, concurrency."""
 
 
 @dataclass(frozen=True)

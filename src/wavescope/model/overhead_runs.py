@@ -64,6 +64,8 @@ class OverheadRuns:
     wavescope_version: str = ""
     recorded_at: str = ""
     softgpu: str | None = None
+    case: tuple[tuple[str, str], ...] = ()
+    """What tells this measurement from others of its version: model, ranks, concurrency."""
 
     @property
     def modes(self) -> list[str]:

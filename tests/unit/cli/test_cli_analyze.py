@@ -334,3 +334,20 @@ def test_a_partial_workload_is_marked_as_such(run: Run, tmp_path: Path) -> None:
     finding = json.loads(out)["findings"][0]
     assert finding["id"] == "counters.partial"
     assert "pmc_perf_1.csv was left out" in finding["evidence"]
+
+
+def test_percentages_are_compared_in_points(run: Run, tmp_path: Path) -> None:
+    before = made(tmp_path / "before", 500).write()
+    after = made(tmp_path / "after", 600).write()
+
+    out = run("analyze", "-p", before, "-p", after, "--json").out
+
+    names = [found["name"] for found in json.loads(out)["tables"]]
+    rows = [
+        row
+        for name in names
+        for row in table(out, name)
+        if row.get("unit") == "%" and row.get("difference_2") is not None
+    ]
+    assert rows
+    assert {row["percent_2"] for row in rows} == {None}

@@ -186,3 +186,45 @@ def test_rows_are_those_of_parts_and_the_sum_around_them_stays(
     names = [line.split("  ")[0] for line in lines if not line.startswith(("-", " ", "Part"))]
     assert names[0] == "(base)"
     assert names[2:] == ["(2 others)", "(ran at once)", "(idle)", "(new)"]
+
+
+def test_the_order_of_the_runs_is_told_or_assumed(
+    runs: dict[str, list[str]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    arms = ("--base", *runs["base"], "--new", *runs["same"])
+
+    orders = [
+        json_of(capfd, *arms, *flags)[1]["facts"]
+        for flags in ((), ("--order", "interleaved"), ("--order", "nbnbnb"), ("--drift", "0"))
+    ]
+
+    assert [(each["order"], each["order_source"]) for each in orders] == [
+        ("base first", "assumed"),
+        ("interleaved", "--order"),
+        ("interleaved", "--order"),
+        ("base first", "assumed"),
+    ]
+    assert [each["allowance_percent"] > 0.5 for each in orders] == [True, False, False, False]
+    assert orders[3]["allowance_percent"] == 0
+
+
+@pytest.mark.parametrize(
+    ("order", "words"), [("sideways", "no order of runs"), ("bn", "1 base and 1 new")]
+)
+def test_an_order_that_does_not_fit_is_a_wrong_command_line(
+    runs: dict[str, list[str]], capfd: pytest.CaptureFixture[str], order: str, words: str
+) -> None:
+    arms = ("--base", *runs["base"], "--new", *runs["same"])
+
+    assert main(["compare", *arms, "--order", order]) == 2
+    assert words in capfd.readouterr().err
+
+
+def test_two_runs_of_each_refuse_a_small_change_and_say_why(
+    runs: dict[str, list[str]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, found = json_of(capfd, "--base", *runs["base"][:2], "--new", *runs["slow"][:2])
+
+    assert code == 5
+    titles = {finding["id"]: finding["title"] for finding in found["findings"]}
+    assert titles["few-runs"] == "so few runs show no change below 11 %"

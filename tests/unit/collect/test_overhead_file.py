@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,27 @@ def test_any_runs_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, 
     path = tmp_path_factory.mktemp("any") / "any.json"
     found = {"schema": "wavescope.overhead/1", "metric": rows, "runs": rows, "label": rows}
     path.write_text(json.dumps(found))
+
+    with pytest.raises(UnreadableInputError):
+        load_runs(path)
+
+
+def test_what_was_measured_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "case.json"
+    runs = replace(RUNS, case=(("model", "R1"), ("tp", "8")))
+
+    save_runs(runs, path, force=False)
+
+    assert load_runs(path) == runs
+
+
+@pytest.mark.parametrize("case", [[], {"tp": 8}, {str(n): "x" for n in range(30)}])
+def test_a_case_that_is_none(tmp_path: Path, case: object) -> None:
+    path = tmp_path / "case.json"
+    save_runs(RUNS, path, force=False)
+    document = json.loads(path.read_text())
+    document["case"] = case
+    path.write_text(json.dumps(document))
 
     with pytest.raises(UnreadableInputError):
         load_runs(path)

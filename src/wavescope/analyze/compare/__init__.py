@@ -5,7 +5,7 @@ two versions; `overhead_result` judges what recording costs.
 """
 
 from wavescope.analyze.compare.comparison import CompareOptions, Part, compare
-from wavescope.analyze.compare.effects import Statistic, TestOptions
+from wavescope.analyze.compare.effects import TestOptions
 from wavescope.analyze.compare.figures import FigureOptions
 from wavescope.analyze.compare.overhead_costs import OverheadCheck
 from wavescope.analyze.compare.overhead_table import overhead_result
@@ -20,6 +20,7 @@ from wavescope.analyze.compare.run_values import (
     RunValues,
     run_values,
 )
+from wavescope.analyze.compare.step_noise import Statistic
 
 __all__ = [
     "CheckOptions",

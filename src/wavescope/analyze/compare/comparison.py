@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +29,8 @@ from wavescope.analyze.compare.figures import (
     coverage_percent,
     figures_by_phase,
 )
-from wavescope.analyze.compare.renames import chips_of, renames
+from wavescope.analyze.compare.headline import headline
+from wavescope.analyze.compare.renames import chips_of, renames, told_apart
 from wavescope.analyze.compare.run_values import Metric, counted_steps, step_totals
 from wavescope.analyze.operators import OpOperators
 from wavescope.model.result import (
@@ -78,6 +80,12 @@ class _Pair:
     new: TraceFigures
     base_time: GpuTime
     new_time: GpuTime
+    match_renamed: bool
+
+    @cached_property
+    def kernels(self) -> list[Difference]:
+        renamed = renames(self.base, self.new) if self.match_renamed else []
+        return differences(self.base.by_kernel, self.new.by_kernel, renamed)
 
     @property
     def categories(self) -> list[Difference]:
@@ -98,14 +106,29 @@ def compare(traces: Sequence[Trace], options: CompareOptions | None = None) -> R
     parts = options.parts or _known_parts(traces)
     with_phases = Part.PHASE in parts or Part.STEP in parts
     figure_options = replace(options.figures, with_phases=with_phases)
-    figures = [TraceFigures(trace, figure_options) for trace in traces]
+    figures = told_apart([TraceFigures(trace, figure_options) for trace in traces])
     times = [gpu_time(each) for each in figures]
     pairs = [
-        _Pair(number, figures[0], new, times[0], time)
+        _Pair(number, figures[0], new, times[0], time, options.match_renamed)
         for number, (new, time) in enumerate(zip(figures[1:], times[1:], strict=True), 2)
     ]
     tables = [table for part in parts for table in _TABLES[part](pairs, figures, options)]
-    return Result("Comparison", [_trace_table(figures, times), *tables], _findings(figures))
+    return Result(
+        "Comparison",
+        [_trace_table(figures, times), *tables],
+        _findings(figures),
+        {"headline": _headline(pairs, parts)},
+    )
+
+
+def _headline(pairs: Sequence[_Pair], parts: Sequence[Part]) -> str:
+    """One sentence for each trace, by the parts that are known or were asked for."""
+    sentences = []
+    for pair in pairs:
+        operators = pair.operators if Part.OPERATOR in parts else None
+        named = pair.kernels if Part.KERNEL in parts else pair.categories
+        sentences.append(headline(pair.comparison(named if operators is None else operators)))
+    return "; ".join(sentences)
 
 
 def _known_parts(traces: Sequence[Trace]) -> tuple[Part, ...]:
@@ -203,15 +226,12 @@ def _explained(
 
 
 def _kernel_tables(
-    pairs: Sequence[_Pair], figures: Sequence[TraceFigures], options: CompareOptions
+    pairs: Sequence[_Pair], figures: Sequence[TraceFigures], _: CompareOptions
 ) -> list[ResultTable]:
     categories: dict[str, str] = {}
     for each in figures:
         categories |= each.category_of_kernel
-    found = []
-    for pair in pairs:
-        renamed = renames(pair.base, pair.new) if options.match_renamed else []
-        found.append((pair.number, differences(pair.base.by_kernel, pair.new.by_kernel, renamed)))
+    found = [(pair.number, pair.kernels) for pair in pairs]
     tables = [difference_table("kernels", "Kernels", "Kernel", found, categories=categories)]
     return [*tables, _totals_table(figures)] if len(pairs) > 1 else tables
 

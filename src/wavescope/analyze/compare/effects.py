@@ -4,85 +4,53 @@ A run's value is the mean (or median) of its steps; an arm's value the geometric
 The standard error of the difference is the largest of three: Welch's, the pooled one, and the one
 that resampling the steps alone gives. The first two are what a bootstrap over the runs gives, freed
 of its bias for few runs; their degrees of freedom are Satterthwaite's, and the quantiles Student's.
+Where the order of the runs is given, what a drifting machine may add is allowed for.
 docs/compare.md says why, and which false alarm rates this has.
 
-The steps of one run resemble their neighbours (clocks, caches, batch sizes), so they are resampled
-in blocks. Of a mean, the spread over all resamples is known exactly and not drawn; of a median it
-is drawn with a seeded generator. Runs that were made in pairs are compared pair by pair.
+Runs that were made in pairs are compared pair by pair.
 """
 
 from __future__ import annotations
 
-import bisect
-import enum
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from wavescope.arrays.student_t import quantile, two_sided_p
+from wavescope.analyze.compare.power import (
+    POWER,
+    critical_value,
+    detectable_errors,
+    fewest,
+    guarded_p,
+)
+from wavescope.analyze.compare.run_order import (
+    Contrast,
+    RunOrder,
+    following_in_part,
+    means_apart,
+    trend_fit,
+)
+from wavescope.analyze.compare.step_noise import FloatArray, Statistic, standard_error
+from wavescope.analyze.compare.unusual_steps import fitting_statistic
+from wavescope.arrays.student_t import quantile
 
-FloatArray = npt.NDArray[np.float64]
-
-_REPLICATES = 200
-_VALUES_AT_ONCE = 1 << 21
-POWER = 0.8
-GUARD = 0.8
-"""Tests are made at this part of the significance, so that the rate of false alarms stays below it
-also with few runs and noise that is not quite bell-shaped. p-values are larger accordingly."""
-MOST_RUNS_ADVISED = 1_000
-
-
-class Statistic(str, enum.Enum):
-    """What the steps of a run are summed up to."""
-
-    MEAN = "mean"
-    MEDIAN = "median"
-
-    def of(self, values: FloatArray) -> float:
-        """The statistic of at least one value."""
-        return float(values.mean() if self is Statistic.MEAN else np.median(values))
-
-
-def block_length(step_count: int) -> int:
-    """How many neighbouring steps make a block: the cube root of their number, rounded up."""
-    return max(1, math.ceil(round(math.pow(step_count, 1 / 3), 9)))
-
-
-def standard_error(values: FloatArray, statistic: Statistic, seed: int) -> float:
-    """The standard error of `statistic` over the steps of one run; 0 for a single step."""
-    count = len(values)
-    if count < 2:
-        return 0.0
-    length = block_length(count)
-    if statistic is Statistic.MEAN:
-        return _of_mean(values, length)
-    return _of_median(values, length, np.random.default_rng(seed))
-
-
-def _of_mean(values: FloatArray, length: int) -> float:
-    """The standard deviation of the mean over all resamples, freed of its bias."""
-    sums = np.cumsum(np.concatenate(([0.0], values - values.mean())))
-    means = (sums[length:] - sums[:-length]) / length
-    block_count = len(values) / length
-    variance = float(np.mean(np.square(means))) / block_count
-    return math.sqrt(variance * block_count / max(block_count - 1, 0.5))
-
-
-def _of_median(values: FloatArray, length: int, rng: np.random.Generator) -> float:
-    count = len(values)
-    block_count = math.ceil(count / length)
-    offsets = np.arange(length)
-    at_once = max(1, _VALUES_AT_ONCE // (block_count * length))
-    medians: list[FloatArray] = []
-    for first in range(0, _REPLICATES, at_once):
-        rows = min(at_once, _REPLICATES - first)
-        starts = rng.integers(0, count - length + 1, (rows, block_count, 1))
-        drawn = values[(starts + offsets).reshape(rows, -1)[:, :count]]
-        medians.append(np.median(drawn, axis=1))
-    return float(np.concatenate(medians).std(ddof=1))
+FEWEST_RUNS_FOR_TWO_STATES = 6
+"""Of fewer runs in all, those of each version lie in different states of the machine by chance in
+more than one of twenty cases."""
+_STATES_APART = 0.1
+"""How far two states of a machine may lie apart: clocks, placements."""
+_WANDER_BY_DRIFT = 1.5
+"""How far a machine goes at random from run to run, by how far it goes steadily."""
+_PLAIN_TREND = 0.99
+_FEWEST_DEGREES_OF_TREND = 5
+"""With fewer a trend is followed only where it is plain."""
+_LEVER_OF_TURNS = 1.0
+"""Versions recorded in turns lie at most one run apart: what the machine does in between is lost in
+the noise (benchmarks/verdicts)."""
+_MOST_DEGREES = 1e4
+"""Beyond them Student's distribution is the normal one."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +61,12 @@ class TestOptions:
 
     significance: float = 0.05
     """Chance that a difference is called real when there is none."""
-    statistic: Statistic = Statistic.MEAN
+    statistic: Statistic | None = None
+    """Value of a run with several steps; None for the mean, or for the median where single slow
+    steps stand out."""
     seed: int = 0
+    drift_percent: float = 0.2
+    """How much faster or slower the machine may become from run to run."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +76,7 @@ class Effect:
     base_value: float
     new_value: float
     change_percent: float
+    """Freed of the trend of all runs where `trend_percent` says so."""
     low_percent: float | None
     """Lower end of the confidence interval; None when the noise is not known."""
     high_percent: float | None
@@ -117,6 +90,13 @@ class Effect:
     """Standard error of a run's value because it has only so many steps."""
     base_run_count: int
     new_run_count: int
+    statistic: Statistic = Statistic.MEAN
+    allowance_percent: float = 0.0
+    """What drift, or two states of the machine, may make of the change by themselves."""
+    trend_percent: float | None = None
+    """How much slower each run was than the one before, where the change is freed of it."""
+    error_percent: float = 0.0
+    """Standard error of the change."""
 
     @property
     def is_known(self) -> bool:
@@ -125,37 +105,35 @@ class Effect:
 
 
 def effect_between(
-    base: Sequence[FloatArray], new: Sequence[FloatArray], options: TestOptions | None = None
+    base: Sequence[FloatArray],
+    new: Sequence[FloatArray],
+    options: TestOptions | None = None,
+    order: RunOrder | None = None,
 ) -> Effect:
-    """The effect from `base` to `new`: for each run the values of its steps, at least one each."""
+    """The effect from `base` to `new`: for each run the values of its steps, at least one each.
+
+    Without an order the machine is taken to be the same for all runs.
+    """
     options = options or TestOptions()
-    arms = [_Arm.of(runs, options, offset) for offset, runs in enumerate((base, new))]
+    if not base or not new or any(len(run) == 0 for run in (*base, *new)):
+        raise ValueError("an arm needs at least one run, and a run at least one step")
+    statistic = options.statistic or fitting_statistic([*base, *new])
+    arms = [_Arm.of(runs, statistic, options.seed, at) for at, runs in enumerate((base, new))]
     is_relative = all(arm.is_positive for arm in arms)
     scale = 1.0 if is_relative else abs(arms[0].mean) or abs(arms[1].mean) or 1.0
     values = [arm.on_scale(is_relative=is_relative, scale=scale) for arm in arms]
-    difference = float(values[1].mean() - values[0].mean())
-    noise = _noise(values, [arm.step_error(scale, is_relative=is_relative) for arm in arms])
-    bounds: tuple[float, float] | None = None
-    if noise.degrees is not None:
-        reach = critical_value(options.significance, noise.degrees) * noise.error
-        bounds = difference - reach, difference + reach
-
-    def percent(change: float) -> float:
-        return 100 * (math.expm1(min(change, 700.0)) if is_relative else change)
-
-    return Effect(
+    steps = [arm.step_error(scale, is_relative=is_relative) for arm in arms]
+    found = _difference(values, steps)
+    if order is not None and found.degrees is not None:
+        found = _with_drift(found, values, steps, options, order)
+    effect = _effect(found, options.significance, is_relative=is_relative)
+    return replace(
+        effect,
         base_value=arms[0].center(is_relative=is_relative),
         new_value=arms[1].center(is_relative=is_relative),
-        change_percent=percent(difference),
-        low_percent=None if bounds is None else percent(bounds[0]),
-        high_percent=None if bounds is None else percent(bounds[1]),
-        p_value=_p_value(difference, noise),
-        detectable_percent=_detectable(noise, options.significance, percent),
-        degrees=noise.degrees,
-        run_noise_percent=None if noise.run_deviation is None else 100 * noise.run_deviation,
-        step_noise_percent=100 * noise.step_error_of_run,
         base_run_count=len(base),
         new_run_count=len(new),
+        statistic=statistic,
     )
 
 
@@ -173,18 +151,6 @@ def runs_needed(effect: Effect, threshold_percent: float, significance: float) -
     return fewest(detectable_percent, threshold_percent)
 
 
-def fewest(detectable_percent: Callable[[int], float], threshold_percent: float) -> int | None:
-    """The smallest count from 2 on with which so little is detectable; None beyond a thousand.
-
-    What is detectable shrinks as the count grows.
-    """
-    counts = range(2, MOST_RUNS_ADVISED + 1)
-    place = bisect.bisect_left(
-        counts, True, key=lambda count: detectable_percent(count) <= threshold_percent
-    )
-    return counts[place] if place < len(counts) else None
-
-
 @dataclass(frozen=True)
 class _Arm:
     """Value and step error of each run."""
@@ -193,15 +159,12 @@ class _Arm:
     step_errors: FloatArray
 
     @classmethod
-    def of(cls, runs: Sequence[FloatArray], options: TestOptions, offset: int) -> _Arm:
-        if not runs or any(len(run) == 0 for run in runs):
-            raise ValueError("an arm needs at least one run, and a run at least one step")
-        seeds = [options.seed * 1_000_003 + 2 * index + offset for index in range(len(runs))]
+    def of(cls, runs: Sequence[FloatArray], statistic: Statistic, seed: int, offset: int) -> _Arm:
         errors = [
-            standard_error(run, options.statistic, seed)
-            for run, seed in zip(runs, seeds, strict=True)
+            standard_error(run, statistic, seed * 1_000_003 + 2 * index + offset)
+            for index, run in enumerate(runs)
         ]
-        return cls(np.array([options.statistic.of(run) for run in runs]), np.array(errors))
+        return cls(np.array([statistic.of(run) for run in runs]), np.array(errors))
 
     @property
     def is_positive(self) -> bool:
@@ -226,31 +189,49 @@ class _Arm:
 
 
 @dataclass(frozen=True)
-class _Noise:
+class _Difference:
+    """A difference on the scale of relative changes, and what is known of its noise."""
+
+    estimate: float
     error: float
-    """Standard error of the difference."""
+    """Standard error."""
     degrees: float | None
     """None when no arm has two runs."""
     run_deviation: float | None
     step_error_of_run: float
+    allowance: float = 0.0
+    """How far a steady drift, or two states of the machine, may have moved the estimate."""
+    wander: float = 0.0
+    """The variance that a random drift adds."""
+    trend: float | None = None
+
+    def with_wander(self) -> tuple[float, float]:
+        """Error and Satterthwaite's degrees of freedom, with the variance that is not estimated."""
+        assert self.degrees is not None
+        estimated = self.error**2
+        whole = estimated + self.wander
+        if estimated <= 0 or whole <= 0:
+            return math.sqrt(whole), self.degrees
+        return math.sqrt(whole), min(_MOST_DEGREES, self.degrees * (whole / estimated) ** 2)
 
 
-def _noise(values: Sequence[FloatArray], step_errors: Sequence[float]) -> _Noise:
+def _difference(values: Sequence[FloatArray], step_errors: Sequence[float]) -> _Difference:
     counts = [len(arm) for arm in values]
+    estimate = float(values[1].mean() - values[0].mean())
     from_steps = sum(error**2 / count for error, count in zip(step_errors, counts, strict=True))
     of_run = math.sqrt(sum(error**2 for error in step_errors) / 2)
     freedom = sum(counts) - 2
     if freedom < 1:
-        return _Noise(math.sqrt(from_steps), None, None, of_run)
+        return _Difference(estimate, math.sqrt(from_steps), None, None, of_run)
     variances = [float(arm.var(ddof=1)) if len(arm) > 1 else 0.0 for arm in values]
     pooled = (
         sum((count - 1) * variance for count, variance in zip(counts, variances, strict=True))
         / freedom
     )
     parts = [variance / count for count, variance in zip(counts, variances, strict=True)]
-    welch = sum(parts)
-    squared = max(welch, pooled * sum(1 / count for count in counts), from_steps)
-    return _Noise(math.sqrt(squared), _degrees(parts, counts, freedom), math.sqrt(pooled), of_run)
+    squared = max(sum(parts), pooled * sum(1 / count for count in counts), from_steps)
+    degrees = _degrees(parts, counts, freedom)
+    return _Difference(estimate, math.sqrt(squared), degrees, math.sqrt(pooled), of_run)
 
 
 def _degrees(parts: Sequence[float], counts: Sequence[int], freedom: int) -> float:
@@ -263,29 +244,112 @@ def _degrees(parts: Sequence[float], counts: Sequence[int], freedom: int) -> flo
     return min(float(freedom), sum(parts) ** 2 / below)
 
 
-def _p_value(difference: float, noise: _Noise) -> float | None:
-    return None if noise.degrees is None else guarded_p(difference, noise.error, noise.degrees)
+def _with_drift(
+    plain: _Difference,
+    values: Sequence[FloatArray],
+    step_errors: Sequence[float],
+    options: TestOptions,
+    order: RunOrder,
+) -> _Difference:
+    """The difference as a machine that drifts disturbs it least, and what it may add.
+
+    Between the difference of the means and the one beside a trend lie others, which follow the
+    trend in part. The one with which the smallest change can be shown is taken, by one estimate of
+    the noise for all, so that luck has no part in the choice. A trend that is plainly larger than
+    the machine is said to have leaves none.
+    """
+    drift = options.drift_percent / 100
+    wander = (_WANDER_BY_DRIFT * drift) ** 2
+    means, fit = means_apart(order), trend_fit(order)
+    is_few = len(order.base) + len(order.new) < FEWEST_RUNS_FOR_TWO_STATES
+    steady = drift * means.lever if means.lever > _LEVER_OF_TURNS else 0.0
+    allowance = steady + (_STATES_APART if is_few else 0.0)
+    apart = replace(plain, allowance=allowance, wander=wander * means.wander)
+    if fit is None or is_few or not drift:
+        return apart
+    joined = np.concatenate(values)
+    variance = fit.residual_variance(joined)
+    slope = float(fit.slope.weights @ joined)
+    slope_error = math.sqrt(variance * fit.slope.squares)
+    if abs(slope) - quantile(_PLAIN_TREND, fit.degrees) * slope_error > drift:
+        chosen = fit.difference
+    elif not steady or fit.degrees < _FEWEST_DEGREES_OF_TREND:
+        return apart
+    else:
+        errors = critical_value(options.significance, fit.degrees)
+        chosen = min(
+            following_in_part(order),
+            key=lambda part: _needed(part, variance, drift, wander, errors),
+        )
+    if chosen is means:
+        # The choice rests on the noise around the trend: with less it would not have been made.
+        return replace(apart, error=max(apart.error, math.sqrt(variance * means.squares)))
+    error = math.sqrt(max(variance * chosen.squares, _steps_variance(chosen, step_errors, order)))
+    return replace(
+        plain,
+        estimate=float(chosen.weights @ joined),
+        error=error,
+        degrees=float(fit.degrees),
+        allowance=drift * chosen.lever,
+        wander=wander * chosen.wander,
+        trend=slope,
+    )
 
 
-def guarded_p(difference: float, error: float, degrees: float) -> float:
-    """The p-value of a difference with that standard error; see `GUARD`."""
-    if error == 0:
-        return 0.0 if difference else 1.0
-    return min(1.0, two_sided_p(difference / error, degrees) / GUARD)
+def _needed(
+    contrast: Contrast, variance: float, drift: float, wander: float, errors: float
+) -> float:
+    """The change that stands out of noise of this variance with a steady or a random drift."""
+    noise = variance * contrast.squares
+    steady = drift * contrast.lever + errors * math.sqrt(noise)
+    return max(steady, errors * math.sqrt(noise + wander * contrast.wander))
 
 
-def critical_value(significance: float, degrees: float) -> float:
-    """How many standard errors a difference must have to be real; see `GUARD`."""
-    return quantile(1 - GUARD * significance / 2, degrees)
+def _steps_variance(contrast: Contrast, step_errors: Sequence[float], order: RunOrder) -> float:
+    """The variance of the contrast that the steps alone give."""
+    of_arms = np.split(np.square(contrast.weights), [len(order.base)])
+    return sum(
+        error**2 * float(squares.sum()) for error, squares in zip(step_errors, of_arms, strict=True)
+    )
 
 
-def _detectable(
-    noise: _Noise, significance: float, percent: Callable[[float], float]
-) -> float | None:
-    if noise.degrees is None:
-        return None
-    reach = critical_value(significance, noise.degrees) + quantile(POWER, noise.degrees)
-    return percent(reach * noise.error)
+def _effect(found: _Difference, significance: float, *, is_relative: bool) -> Effect:
+    """The effect in percent, with nothing said of the arms yet."""
+
+    def percent(change: float) -> float:
+        return 100 * (math.expm1(min(change, 700.0)) if is_relative else change)
+
+    bounds: tuple[float, float] | None = None
+    p_value = detectable_percent = None
+    if found.degrees is not None:
+        reach = critical_value(significance, found.degrees) * found.error
+        bounds = found.estimate - reach, found.estimate + reach
+        steady = found.error, found.degrees, found.allowance
+        wandering = *found.with_wander(), 0.0
+        p_value = max(guarded_p(found.estimate, *each) for each in (steady, wandering))
+        detectable_percent = percent(
+            max(
+                allowance + detectable_errors(significance, degrees) * error
+                for error, degrees, allowance in (steady, wandering)
+            )
+        )
+    return Effect(
+        base_value=0.0,
+        new_value=0.0,
+        change_percent=percent(found.estimate),
+        low_percent=None if bounds is None else percent(bounds[0]),
+        high_percent=None if bounds is None else percent(bounds[1]),
+        p_value=p_value,
+        detectable_percent=detectable_percent,
+        degrees=found.degrees,
+        run_noise_percent=None if found.run_deviation is None else 100 * found.run_deviation,
+        step_noise_percent=100 * found.step_error_of_run,
+        base_run_count=0,
+        new_run_count=0,
+        allowance_percent=percent(max(found.allowance, 2 * math.sqrt(found.wander))),
+        trend_percent=None if found.trend is None else percent(found.trend),
+        error_percent=100 * found.error,
+    )
 
 
 def paired_effect(
@@ -298,25 +362,20 @@ def paired_effect(
     if not base or len(base) != len(new):
         raise ValueError("there must be at least one pair")
     logs = np.log(np.asarray(new, np.float64)) - np.log(np.asarray(base, np.float64))
-    mean, count = float(logs.mean()), len(logs)
+    count = len(logs)
     known = count > 1
-    deviation = float(logs.std(ddof=1)) if known else 0.0
-    error, degrees = deviation / math.sqrt(count), float(count - 1)
-    reach = critical_value(significance, degrees) * error if known else 0.0
-    detectable = (
-        (critical_value(significance, degrees) + quantile(POWER, degrees)) * error if known else 0.0
+    deviation = float(logs.std(ddof=1)) if known else None
+    found = _Difference(
+        float(logs.mean()),
+        (deviation or 0.0) / math.sqrt(count),
+        float(count - 1) if known else None,
+        deviation,
+        0.0,
     )
-    return Effect(
+    return replace(
+        _effect(found, significance, is_relative=True),
         base_value=math.exp(float(np.log(base).mean())),
         new_value=math.exp(float(np.log(new).mean())),
-        change_percent=100 * math.expm1(mean),
-        low_percent=100 * math.expm1(mean - reach) if known else None,
-        high_percent=100 * math.expm1(mean + reach) if known else None,
-        p_value=guarded_p(mean, error, degrees) if known else None,
-        detectable_percent=100 * math.expm1(detectable) if known else None,
-        degrees=degrees if known else None,
-        run_noise_percent=100 * deviation if known else None,
-        step_noise_percent=0.0,
         base_run_count=count,
         new_run_count=count,
     )
@@ -333,49 +392,3 @@ def pairs_needed(effect: Effect, threshold_percent: float, significance: float) 
         return reach * noise_percent / math.sqrt(count)
 
     return fewest(detectable_percent, threshold_percent)
-
-
-class Verdict(str, enum.Enum):
-    """The conclusion of a comparison of repeated runs; values are lower-case words."""
-
-    PASS = "pass"  # noqa: S105  not a password
-    """No slow-down as large as the threshold."""
-    REGRESSION = "regression"
-    """A real slow-down, by the best estimate as large as the threshold."""
-    IMPROVEMENT = "improvement"
-    """A real speed-up, by the best estimate as large as the threshold."""
-    INCONCLUSIVE = "inconclusive"
-    """The noise allows a slow-down as large as the threshold, and does not show one."""
-
-
-def verdict_of(
-    effect: Effect, threshold_percent: float, significance: float, p_value: float | None = None
-) -> Verdict:
-    """The verdict on an effect whose increase is bad.
-
-    `p_value` is an adjusted one, where the effect is one of many. The four cases: a change is real
-    when its p-value is at most `significance`; a real change of at least the threshold is a
-    regression or an improvement; otherwise the upper end of the interval decides whether a
-    slow-down as large as the threshold is excluded.
-    """
-    p_value = effect.p_value if p_value is None else p_value
-    if p_value is None or effect.high_percent is None:
-        return Verdict.INCONCLUSIVE
-    if p_value <= significance and abs(effect.change_percent) >= threshold_percent:
-        return Verdict.REGRESSION if effect.change_percent > 0 else Verdict.IMPROVEMENT
-    return Verdict.PASS if effect.high_percent < threshold_percent else Verdict.INCONCLUSIVE
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values, in the order given.
-
-    Whatever the tests have to do with one another: when no effect is real, the chance that any
-    adjusted value is at most a is at most a.
-    """
-    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
-    adjusted = [1.0] * len(p_values)
-    largest = 0.0
-    for rank, index in enumerate(order):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = largest
-    return adjusted

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.compare.kernel_roles import UNKNOWN_ROLE, kernel_role, role_types
 from wavescope.analyze.operators import (
     GRAPH_REPLAY,
     NO_OPERATOR,
@@ -97,6 +98,8 @@ class FigureOptions:
     linked_only: bool = False
     """Leave out ops whose launch is not in the trace."""
     rules: CategoryRules | None = None
+    told_by_role: frozenset[str] = frozenset()
+    """Short names of which kernels are listed by the types they work on, too."""
 
 
 class TraceFigures:
@@ -130,12 +133,35 @@ class TraceFigures:
     def _labelled(self) -> tuple[list[str], list[str], Array]:
         """Kernel names, the first full name of each, and for each op the number of its name."""
         labels = op_labels(self.trace, self.ops)
-        shown = [text if self.options.full_names else short_name(text) for text in labels.texts]
+        shown = [self._shown(text) for text in labels.texts]
         names = sorted(set(shown))
         number = {name: index for index, name in enumerate(names)}
         full = dict(zip(reversed(shown), reversed(labels.texts), strict=True))
         of_label = np.array([number[name] for name in shown], index_type(len(names)))
         return names, [full[name] for name in names], labels.for_each_op(of_label)
+
+    def _shown(self, text: str) -> str:
+        if self.options.full_names:
+            return text
+        name = short_name(text)
+        role = kernel_role(text) if name in self.options.told_by_role else UNKNOWN_ROLE
+        return f"{name} [{role_types(role)}]" if role else name
+
+    @cached_property
+    def role_calls(self) -> dict[str, dict[str, int]]:
+        """By kernel name how often each role ran, of names that tell roles."""
+        labels = op_labels(self.trace, self.ops)
+        roles = [kernel_role(text) for text in labels.texts]
+        if not any(roles):
+            return {}
+        numbers = labels.for_each_op(np.arange(len(roles), dtype=index_type(len(roles))))
+        counts = code_counts(numbers, len(roles)).tolist()
+        found: dict[str, dict[str, int]] = {}
+        for text, role, count in zip(labels.texts, roles, counts, strict=True):
+            if role and count:
+                of_name = found.setdefault(self._shown(text), {})
+                of_name[role] = of_name.get(role, 0) + count
+        return found
 
     @property
     def kernel_names(self) -> list[str]:

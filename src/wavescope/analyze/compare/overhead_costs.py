@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from wavescope.analyze.compare.effects import Effect, Verdict, holm, paired_effect, verdict_of
+from wavescope.analyze.compare.effects import Effect, paired_effect
+from wavescope.analyze.compare.verdicts import Verdict, holm, verdict_of
 from wavescope.model.overhead_runs import MetricKind, OverheadRuns
 
 
@@ -41,7 +42,8 @@ class ModeCost:
     baseline: float
     """The metric without recording."""
     traced: float
-    verdict: Verdict
+    verdict: Verdict | None
+    """None where the mode recorded nothing: what does nothing is not free."""
 
     def metric_change(self, metric: MetricKind) -> MetricChange:
         """What the cost is as a change of the metric."""
@@ -74,14 +76,26 @@ def mode_costs(runs: OverheadRuns, check: OverheadCheck | None = None) -> list[M
             before, after = (recorded, alone) if runs.metric.higher_is_better else (alone, recorded)
             effect = paired_effect(before, after, check.significance)
             measured.append((mode, effect, _center(alone), _center(recorded)))
-    known = [effect.p_value for _, effect, _, _ in measured if effect.p_value is not None]
+    known = [
+        effect.p_value
+        for mode, effect, _, _ in measured
+        if effect.p_value is not None and not recorded_nothing(runs, mode)
+    ]
     adjusted = iter(holm(known))
     costs = []
     for mode, effect, alone_center, recorded_center in measured:
-        p_value = next(adjusted) if effect.is_known else None
-        verdict = verdict_of(effect, check.threshold_percent, check.significance, p_value)
+        verdict = None
+        if not recorded_nothing(runs, mode):
+            p_value = next(adjusted) if effect.is_known else None
+            verdict = verdict_of(effect, check.threshold_percent, check.significance, p_value)
         costs.append(ModeCost(mode, effect, alone_center, recorded_center, verdict))
     return costs
+
+
+def recorded_nothing(runs: OverheadRuns, mode: str) -> bool:
+    """Whether all traces of a mode are known to be without any op."""
+    facts = [run.trace for run in runs.of_arm(mode) if run.trace is not None]
+    return bool(facts) and not any(fact.op_count for fact in facts)
 
 
 def _center(values: Sequence[float]) -> float:

@@ -8,29 +8,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.compare.effects import (
-    Effect,
-    TestOptions,
-    Verdict,
-    effect_between,
-    pairs_needed,
-    verdict_of,
-)
+from wavescope.analyze.compare.effects import Effect, TestOptions, effect_between
 from wavescope.analyze.compare.overhead_costs import (
     MetricChange,
     ModeCost,
     OverheadCheck,
     mode_costs,
+    recorded_nothing,
 )
+from wavescope.analyze.compare.overhead_findings import (
+    command_findings,
+    cost_findings,
+    coverage_findings,
+    told_apart,
+)
+from wavescope.analyze.compare.verdicts import Verdict, verdict_of
 from wavescope.errors import UsageError
-from wavescope.model.overhead_runs import BASELINE, WALL, ArmRun, MetricKind, OverheadRuns
+from wavescope.model.overhead_runs import BASELINE, ArmRun, MetricKind, OverheadRuns, TraceFacts
 from wavescope.model.result import (
     ColumnOf,
-    Finding,
     Result,
     ResultColumn,
     ResultTable,
-    Severity,
     Unit,
     Value,
     table_of,
@@ -44,29 +43,63 @@ COST_WORDS = {
     Verdict.INCONCLUSIVE: "unclear",
 }
 """What the verdict on a mode's cost is called; docs/overhead-validation.md explains the words."""
+NOTHING_RECORDED = "nothing recorded"
+_CASE_TITLES = {"model": "Model", "tp": "TP", "conc": "Conc", "concurrency": "Concurrency"}
 
 
 def overhead_result(
     runs: OverheadRuns,
     against: Sequence[OverheadRuns] = (),
     check: OverheadCheck | None = None,
+    other_cases: Sequence[OverheadRuns] = (),
 ) -> Result:
-    """Tables `overhead`, `modes`, with stored measurements `versions`, and `runs`."""
+    """Tables `overhead`, `modes`, with stored measurements `versions`, and `runs`.
+
+    `other_cases` are further measurements of today, of other models or settings.
+    """
     check = check or OverheadCheck()
-    costs = mode_costs(runs, check)
-    if not costs:
+    cases = [_Case(each, mode_costs(each, check)) for each in (runs, *other_cases)]
+    if not all(case.costs for case in cases):
         raise UsageError("no round has both an unrecorded and a recorded run")
-    _require_same_metric(runs, against)
-    tables = [_overhead_table(runs, costs), _mode_table(runs, costs)]
+    _require_same_metric(runs, (*other_cases, *against))
+    tables = [_overhead_table(cases), _mode_table(cases)]
     if against:
-        tables.append(_version_table(runs, against, check))
+        tables.append(_version_table(cases, against, check))
     tables.append(_run_table(runs))
     findings = [
-        *_cost_findings(costs, check, runs.metric),
-        *_coverage_findings(runs, costs),
-        *_command_findings(runs, against),
+        finding
+        for case in cases
+        for finding in (
+            *cost_findings(case.costs, check, runs.metric),
+            *coverage_findings(case.runs, case.costs),
+            *command_findings(case.runs, against),
+        )
     ]
     return Result("Overhead of recording", tables, findings, _facts(runs, check))
+
+
+class _Case(NamedTuple):
+    """One measurement and what its modes cost."""
+
+    runs: OverheadRuns
+    costs: Sequence[ModeCost]
+
+    @property
+    def rows(self) -> list[_Measured]:
+        return [_Measured(cost, self.runs) for cost in self.costs]
+
+
+def _case_columns(measurements: Sequence[OverheadRuns]) -> list[ColumnOf[_Measured]]:
+    """A column for each thing that cases are told by: model, ranks, concurrency."""
+    keys = dict.fromkeys(key for each in measurements for key, _ in each.case)
+    return [_case_column(key) for key in keys]
+
+
+def _case_column(key: str) -> ColumnOf[_Measured]:
+    title = _CASE_TITLES.get(key.lower(), key)
+    return ResultColumn(f"case_{key}", title, Unit.NAME, f"what was measured: {key}").of(
+        lambda row: dict(row.runs.case).get(key)
+    )
 
 
 def _require_same_metric(runs: OverheadRuns, against: Sequence[OverheadRuns]) -> None:
@@ -85,7 +118,7 @@ class _Measured(NamedTuple):
     """The cost of a mode with the metric it was measured by, as a row of several tables."""
 
     cost: ModeCost
-    metric: MetricKind
+    runs: OverheadRuns
     version: str = ""
     since_percent: float | None = None
     """How much slower recording became since that version."""
@@ -93,7 +126,7 @@ class _Measured(NamedTuple):
 
     @property
     def change(self) -> MetricChange:
-        return self.cost.metric_change(self.metric)
+        return self.cost.metric_change(self.runs.metric)
 
 
 def _value_columns(metric: MetricKind) -> tuple[ColumnOf[_Measured], ...]:
@@ -117,18 +150,28 @@ def _bracket(metric: MetricKind) -> str:
 _MODE_COLUMN: ColumnOf[_Measured] = ResultColumn("mode", "Mode", Unit.NAME, "recording mode").of(
     lambda row: row.cost.mode
 )
-_OVERHEAD_COLUMN: ColumnOf[_Measured] = ResultColumn(
-    "overhead_percent", "Overhead %", Unit.PERCENT, "change of the metric from the baseline"
-).of(lambda row: row.change.percent)
-_CHANGE_COLUMNS: tuple[ColumnOf[_Measured], ...] = (
-    _OVERHEAD_COLUMN,
-    ResultColumn("low_percent", "Low %", Unit.PERCENT, "lower end of its interval").of(
-        lambda row: row.change.low_percent
-    ),
-    ResultColumn("high_percent", "High %", Unit.PERCENT, "upper end of its interval").of(
-        lambda row: row.change.high_percent
-    ),
-)
+
+
+def _overhead_column(metric: MetricKind) -> ColumnOf[_Measured]:
+    """Of a rate the change is no overhead: more of it is less."""
+    title = f"{metric.unit or 'Rate'} %" if metric.higher_is_better else "Overhead %"
+    return ResultColumn(
+        "overhead_percent", title, Unit.PERCENT, "change of the metric from the baseline"
+    ).of(lambda row: row.change.percent)
+
+
+def _change_columns(metric: MetricKind) -> tuple[ColumnOf[_Measured], ...]:
+    return (
+        _overhead_column(metric),
+        ResultColumn("low_percent", "Low %", Unit.PERCENT, "lower end of its interval").of(
+            lambda row: row.change.low_percent
+        ),
+        ResultColumn("high_percent", "High %", Unit.PERCENT, "upper end of its interval").of(
+            lambda row: row.change.high_percent
+        ),
+    )
+
+
 _COST_COLUMNS: tuple[ColumnOf[_Measured], ...] = (
     ResultColumn("cost_percent", "Slower %", Unit.PERCENT, "how much longer it takes").of(
         lambda row: row.cost.effect.change_percent
@@ -142,34 +185,41 @@ _COST_COLUMNS: tuple[ColumnOf[_Measured], ...] = (
         Unit.PERCENT,
         "smallest cost that so many rounds find four times out of five",
     ).of(lambda row: row.cost.effect.detectable_percent),
-    ResultColumn("verdict", "Verdict", Unit.NAME, "free, costs, faster or unclear").of(
-        lambda row: COST_WORDS[row.cost.verdict]
+    ResultColumn(
+        "verdict", "Verdict", Unit.NAME, "free, costs, faster, unclear or nothing recorded"
+    ).of(
+        lambda row: NOTHING_RECORDED if row.cost.verdict is None else COST_WORDS[row.cost.verdict]
     ),
 )
 
 
-def _overhead_table(runs: OverheadRuns, costs: Sequence[ModeCost]) -> ResultTable:
-    columns = [_MODE_COLUMN, *_value_columns(runs.metric), *_CHANGE_COLUMNS, *_COST_COLUMNS]
-    rows = [_Measured(cost, runs.metric) for cost in costs]
+def _overhead_table(cases: Sequence[_Case]) -> ResultTable:
+    metric = cases[0].runs.metric
+    columns = [
+        *_case_columns([case.runs for case in cases]),
+        _MODE_COLUMN,
+        *_value_columns(metric),
+        *_change_columns(metric),
+        *_COST_COLUMNS,
+    ]
+    rows = [row for case in cases for row in case.rows]
     return table_of("overhead", "Overhead", columns, rows)
 
 
-def _mode_table(runs: OverheadRuns, costs: Sequence[ModeCost]) -> ResultTable:
-    facts = {
-        cost.mode: [run.trace for run in runs.of_arm(cost.mode) if run.trace is not None]
-        for cost in costs
-    }
+def _mode_table(cases: Sequence[_Case]) -> ResultTable:
+    def facts(row: _Measured) -> list[TraceFacts]:
+        of_mode = row.runs.of_arm(row.cost.mode)
+        return [run.trace for run in of_mode if run.trace is not None]
 
     def median(name: str) -> Callable[[_Measured], int]:
-        return lambda row: statistics.median_high(
-            [getattr(each, name) for each in facts[row.cost.mode]]
-        )
+        return lambda row: statistics.median_high([getattr(each, name) for each in facts(row)])
 
     def coverage_percent(row: _Measured) -> float | None:
-        of_mode = facts[row.cost.mode]
+        of_mode = facts(row)
         return percent_of(sum(each.timed for each in of_mode), sum(each.seen for each in of_mode))
 
     columns = [
+        *_case_columns([case.runs for case in cases]),
         _MODE_COLUMN,
         ResultColumn("op_count", "Ops", Unit.COUNT, "ops in the trace, median of the runs").of(
             median("op_count")
@@ -189,9 +239,9 @@ def _mode_table(runs: OverheadRuns, costs: Sequence[ModeCost]) -> ResultTable:
         ResultColumn("size_bytes", "Trace", Unit.BYTES, "size of the trace file").of(
             median("size_bytes")
         ),
-        _OVERHEAD_COLUMN,
+        _overhead_column(cases[0].runs.metric),
     ]
-    rows = [_Measured(cost, runs.metric) for cost in costs if facts[cost.mode]]
+    rows = [row for case in cases for row in case.rows if facts(row)]
     return table_of("modes", "What each mode records", columns, rows)
 
 
@@ -209,50 +259,38 @@ _SINCE_COLUMNS: tuple[ColumnOf[_Measured], ...] = (
 
 
 def _version_table(
-    runs: OverheadRuns, against: Sequence[OverheadRuns], check: OverheadCheck
+    cases: Sequence[_Case], against: Sequence[OverheadRuns], check: OverheadCheck
 ) -> ResultTable:
-    """Stored measurements in the order given, then this one; all modes of each."""
-    measurements = (*against, runs)
+    """Stored measurements in the order given, then today's; all modes of each."""
+    today = [case.runs for case in cases]
+    measurements = (*against, *today)
     rows = [
-        _beside(runs, _Measured(cost, runs.metric, label), measurement, check)
-        for measurement, label in zip(measurements, _told_apart(measurements), strict=True)
+        _beside(today, _Measured(cost, measurement, label), check)
+        for measurement, label in zip(measurements, told_apart(measurements), strict=True)
         for cost in mode_costs(measurement, check)
     ]
     columns = [
         _VERSION_COLUMN,
+        *_case_columns(measurements),
         _MODE_COLUMN,
-        *_value_columns(runs.metric),
-        *_CHANGE_COLUMNS,
+        *_value_columns(today[0].metric),
+        *_change_columns(today[0].metric),
         *_SINCE_COLUMNS,
     ]
     return table_of("versions", "Versions and modes", columns, rows)
 
 
-def _beside(
-    runs: OverheadRuns, measured: _Measured, measurement: OverheadRuns, check: OverheadCheck
-) -> _Measured:
-    """`measured`, of an earlier measurement, with what changed from it to `runs`."""
-    mode = measured.cost.mode
-    if measurement is runs or mode not in runs.modes:
+def _beside(today: Sequence[OverheadRuns], measured: _Measured, check: OverheadCheck) -> _Measured:
+    """`measured`, of an earlier measurement, with what changed from it to today's of its case."""
+    mode, earlier = measured.cost.mode, measured.runs
+    now = next((runs for runs in today if runs.case == earlier.case), None)
+    if now is None or earlier in today or mode not in now.modes:
         return measured
-    effect = _since(measurement, runs, mode, check)
+    if recorded_nothing(earlier, mode) or recorded_nothing(now, mode):
+        return measured
+    effect = _since(earlier, now, mode, check)
     verdict = verdict_of(effect, check.threshold_percent, check.significance)
     return measured._replace(since_percent=effect.change_percent, since_verdict=verdict.value)
-
-
-def _told_apart(measurements: Sequence[OverheadRuns]) -> list[str]:
-    """Labels; where several measurements share one, with the time of each, then with a number."""
-    labels = [each.label for each in measurements]
-    dated = [
-        f"{each.label} ({each.recorded_at})"
-        if labels.count(each.label) > 1 and each.recorded_at
-        else each.label
-        for each in measurements
-    ]
-    return [
-        f"{label} #{dated[:place].count(label) + 1}" if dated.count(label) > 1 else label
-        for place, label in enumerate(dated)
-    ]
 
 
 def _since(old: OverheadRuns, new: OverheadRuns, mode: str, check: OverheadCheck) -> Effect:
@@ -290,6 +328,7 @@ def _run_table(runs: OverheadRuns) -> ResultTable:
 def _facts(runs: OverheadRuns, check: OverheadCheck) -> dict[str, Value]:
     return {
         "label": runs.label,
+        "case": ", ".join(f"{key} {value}" for key, value in runs.case) or None,
         "command": runs.command,
         "metric": runs.metric.name,
         "higher_is_better": runs.metric.higher_is_better,
@@ -300,91 +339,3 @@ def _facts(runs: OverheadRuns, check: OverheadCheck) -> dict[str, Value]:
         "recorded_at": runs.recorded_at,
         "softgpu": runs.softgpu,
     }
-
-
-def _cost_findings(
-    costs: Sequence[ModeCost], check: OverheadCheck, metric: MetricKind
-) -> list[Finding]:
-    found = [
-        Finding(
-            "recording-costs",
-            Severity.WARNING,
-            f"mode {cost.mode} makes the program {cost.effect.change_percent:.1f} % slower",
-            f"interval {_span(cost.effect)}, p {cost.effect.p_value or 0:.2g}",
-            "use a lighter mode, or record a part: --delay, --duration, --kernel",
-            cost.mode,
-        )
-        for cost in costs
-        if cost.verdict is Verdict.REGRESSION
-    ]
-    unclear = [cost for cost in costs if cost.verdict is Verdict.INCONCLUSIVE]
-    if unclear:
-        found.append(_unclear(unclear, check, metric))
-    return found
-
-
-def _unclear(costs: Sequence[ModeCost], check: OverheadCheck, metric: MetricKind) -> Finding:
-    needed = [
-        pairs_needed(cost.effect, check.threshold_percent, check.significance) for cost in costs
-    ]
-    most = max((count for count in needed if count), default=0)
-    if not all(cost.effect.is_known for cost in costs):
-        advice = "one round says nothing about the noise: --rounds 5"
-    elif most and all(needed):
-        advice = f"--rounds {most}, longer runs or a quieter machine"
-    else:
-        advice = "make the runs longer or the machine quieter"
-        advice += "; --metric cpu is less disturbed" if metric.name == WALL else ""
-    return Finding(
-        "overhead-unclear",
-        Severity.INFO,
-        f"neither shown to be free nor to cost {check.threshold_percent:g} %: "
-        f"{', '.join(cost.mode for cost in costs)}",
-        "; ".join(f"{cost.mode} {_span(cost.effect)}" for cost in costs),
-        advice,
-    )
-
-
-def _span(effect: Effect) -> str:
-    if effect.low_percent is None or effect.high_percent is None:
-        return "unknown"
-    return f"{effect.low_percent:+.1f} % to {effect.high_percent:+.1f} % of time"
-
-
-def _coverage_findings(runs: OverheadRuns, costs: Sequence[ModeCost]) -> list[Finding]:
-    """A mode that records nothing is free: the figure must not be read as praise."""
-    found = []
-    for cost in costs:
-        facts = [run.trace for run in runs.of_arm(cost.mode) if run.trace is not None]
-        if facts and not any(fact.op_count for fact in facts):
-            found.append(
-                Finding(
-                    "nothing-recorded",
-                    Severity.PROBLEM,
-                    f"mode {cost.mode} recorded no op in any run",
-                    "what costs nothing because it does nothing is not free",
-                    "`wavescope doctor` says what recording needs here",
-                    cost.mode,
-                )
-            )
-    return found
-
-
-def _command_findings(runs: OverheadRuns, against: Sequence[OverheadRuns]) -> list[Finding]:
-    labels = _told_apart((*against, runs))
-    others = [
-        f"{label}: {other.command}"
-        for label, other in zip(labels, against, strict=False)
-        if (other.command, other.softgpu) != (runs.command, runs.softgpu)
-    ]
-    if not others:
-        return []
-    return [
-        Finding(
-            "other-program",
-            Severity.WARNING,
-            "the stored measurements are of another program",
-            "; ".join(others),
-            "compare measurements of one command on one machine",
-        )
-    ]

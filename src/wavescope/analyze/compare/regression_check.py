@@ -8,20 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wavescope.analyze.compare.effects import Effect, Verdict, effect_between, holm, verdict_of
+from wavescope.analyze.compare.effects import Effect, effect_between
 from wavescope.analyze.compare.figures import coverage_findings
+from wavescope.analyze.compare.regression_findings import (
+    findings,
+    order_findings,
+    outside_findings,
+    step_findings,
+)
 from wavescope.analyze.compare.regression_words import (
     Tested,
     effect_table,
     facts,
-    findings,
     is_in,
     kernel_runs,
     one_sided_table,
-    outside_findings,
     run_table,
 )
 from wavescope.analyze.compare.renames import Rename
+from wavescope.analyze.compare.run_order import run_order
 from wavescope.analyze.compare.run_values import (
     MOST_OUTSIDE_PERCENT,
     CheckOptions,
@@ -30,6 +35,8 @@ from wavescope.analyze.compare.run_values import (
     Per,
     RunValues,
 )
+from wavescope.analyze.compare.unusual_steps import warm_up_steps
+from wavescope.analyze.compare.verdicts import Verdict, detectable_percent, holm, verdict_of
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
 
@@ -53,13 +60,19 @@ def check_regression(
     options = options or CheckOptions()
     if _is_per_run((*base, *new), options.per):
         base, new = [run.as_one_step() for run in base], [run.as_one_step() for run in new]
+    base, new, warm_up = _without_warm_up(base, new, options)
+    order = run_order(
+        [run.recorded_at_ns for run in base], [run.recorded_at_ns for run in new], options.order
+    )
     base = [_with_new_names(run, {n: r.new for r in renamed for n in r.base}) for run in base]
     new = [_with_new_names(run, {n: r.new for r in renamed for n in r.new}) for run in new]
-    total = effect_between([run.total for run in base], [run.total for run in new], options.test)
+    total = effect_between(
+        [run.total for run in base], [run.total for run in new], options.test, order
+    )
     noted = _noted_kernels(base, new, options.min_share_percent)
     names = [name for name in noted if is_in(base, name) and is_in(new, name)]
     effects = [
-        effect_between(kernel_runs(base, name), kernel_runs(new, name), options.test)
+        effect_between(kernel_runs(base, name), kernel_runs(new, name), options.test, order)
         for name in names
     ]
     whole, kernels = _tested(total, names, effects, options)
@@ -69,15 +82,25 @@ def check_regression(
         [
             effect_table("verdict", "Verdict", [whole]),
             effect_table("kernels", "Kernels of note", sorted(kernels, key=_urgency)),
-            one_sided_table(base, new, [name for name in noted if name not in names], options),
-            run_table(base, new, options),
+            one_sided_table(
+                base, new, [name for name in noted if name not in names], total.statistic
+            ),
+            run_table(base, new, order, total.statistic),
         ],
         [
             *findings(verdict, whole, kernels, options),
+            *order_findings(whole, order, options),
+            *step_findings(base, new, warm_up),
             *outside_findings((*base, *new)),
             *coverage_findings([run.coverage_percent for run in (*base, *new)]),
         ],
-        facts(verdict, whole.effect, base, new, options),
+        {
+            "verdict": verdict.value,
+            **facts(whole, kernels, base, new, options),
+            "order": order.words,
+            "order_source": order.source or "assumed",
+            "warm_up_steps": warm_up,
+        },
     )
     return verdict, result
 
@@ -92,6 +115,22 @@ def _is_per_run(runs: Sequence[RunValues], per: Per) -> bool:
         per is Per.RUN
         or bool(without)
         or (per is Per.AUTO and outside_percent > MOST_OUTSIDE_PERCENT)
+    )
+
+
+def _without_warm_up(
+    base: Sequence[RunValues], new: Sequence[RunValues], options: CheckOptions
+) -> tuple[Sequence[RunValues], Sequence[RunValues], int]:
+    """The runs without the steps of their warm-up, and how many these are."""
+    if options.runs.skip_steps is not None:
+        return base, new, 0
+    count = warm_up_steps([run.total for run in (*base, *new)])
+    if not count:
+        return base, new, 0
+    return (
+        [run.without_first(count) for run in base],
+        [run.without_first(count) for run in new],
+        count,
     )
 
 
@@ -139,12 +178,13 @@ def _tested(
     else:
         whole_p = total.p_value
     significance, threshold = options.test.significance, options.threshold_percent
-    whole = Tested("all", total, whole_p, verdict_of(total, threshold, significance, whole_p))
-    kernels = [
-        Tested(name, effect, p, verdict_of(effect, threshold, significance, p))
-        for name, effect, p in zip(names, effects, adjusted, strict=True)
-    ]
-    return whole, kernels
+
+    def tested(name: str, effect: Effect, p_value: float | None) -> Tested:
+        verdict = verdict_of(effect, threshold, significance, p_value)
+        return Tested(name, effect, p_value, verdict, detectable_percent(effect, threshold))
+
+    kernels = [tested(*each) for each in zip(names, effects, adjusted, strict=True)]
+    return tested("all", total, whole_p), kernels
 
 
 def _urgency(row: Tested) -> int:

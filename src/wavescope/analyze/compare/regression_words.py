@@ -1,4 +1,4 @@
-"""What a regression check says beside its verdict: tables, facts and findings."""
+"""What a regression check says beside its verdict: tables and facts."""
 
 from __future__ import annotations
 
@@ -8,24 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.compare.effects import Effect, Verdict, runs_needed
-from wavescope.analyze.compare.run_values import (
-    FEWEST_RUNS_FOR_ANY_NOISE,
-    MOST_OUTSIDE_PERCENT,
-    CheckOptions,
-    FloatArray,
-    RunValues,
-)
-from wavescope.model.result import (
-    ColumnOf,
-    Finding,
-    ResultColumn,
-    ResultTable,
-    Severity,
-    Unit,
-    Value,
-    table_of,
-)
+from wavescope.analyze.compare.effects import Effect, runs_needed
+from wavescope.analyze.compare.run_order import RunOrder
+from wavescope.analyze.compare.run_values import CheckOptions, FloatArray, RunValues
+from wavescope.analyze.compare.step_noise import Statistic
+from wavescope.analyze.compare.verdicts import Verdict, detectable_percent
+from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, Value, table_of
+from wavescope.units import duration_text
+
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -36,6 +27,8 @@ class Tested:
     effect: Effect
     adjusted_p: float | None
     verdict: Verdict
+    detectable_percent: float | None = None
+    """The smallest slow-down that would be called a regression four times out of five."""
 
 
 _EFFECT_COLUMNS: tuple[ColumnOf[Tested], ...] = (
@@ -65,7 +58,7 @@ _EFFECT_COLUMNS: tuple[ColumnOf[Tested], ...] = (
         "Detectable %",
         Unit.PERCENT,
         "smallest slow-down that runs like these find four times out of five",
-    ).of(lambda row: row.effect.detectable_percent),
+    ).of(lambda row: row.detectable_percent),
     ResultColumn(
         "run_noise_percent", "Run noise %", Unit.PERCENT, "deviation of runs of an arm"
     ).of(lambda row: row.effect.run_noise_percent),
@@ -101,13 +94,13 @@ def one_sided_table(
     base: Sequence[RunValues],
     new: Sequence[RunValues],
     names: Sequence[str],
-    options: CheckOptions,
+    statistic: Statistic,
 ) -> ResultTable:
     """Kernels that one version does not have: nothing to test, but part of the whole."""
     rows = []
     for name in names:
         status, runs = ("gone", base) if is_in(base, name) else ("new", new)
-        values = [options.test.statistic.of(run) for run in kernel_runs(runs, name)]
+        values = [statistic.of(run) for run in kernel_runs(runs, name)]
         rows.append(_OneSided(name, status, sum(values) / len(values)))
     return table_of("one_sided", "Kernels of one version only", _ONE_SIDED_COLUMNS, rows)
 
@@ -116,6 +109,7 @@ class _Run(NamedTuple):
     arm: str
     values: RunValues
     value_ns: float
+    place: int
 
 
 _RUN_COLUMNS: tuple[ColumnOf[_Run], ...] = (
@@ -127,36 +121,40 @@ _RUN_COLUMNS: tuple[ColumnOf[_Run], ...] = (
     ResultColumn("value_ns", "Value", Unit.NS, "the metric of the run, for one step").of(
         lambda row: row.value_ns
     ),
+    ResultColumn("place", "Place", meaning="in the order in which the runs were made").of(
+        lambda row: row.place + 1
+    ),
 )
 
 
 def run_table(
-    base: Sequence[RunValues], new: Sequence[RunValues], options: CheckOptions
+    base: Sequence[RunValues], new: Sequence[RunValues], order: RunOrder, statistic: Statistic
 ) -> ResultTable:
     """The value of every run."""
     rows = [
-        _Run(arm, run, options.test.statistic.of(run.total))
-        for arm, runs in (("base", base), ("new", new))
-        for run in runs
+        _Run(arm, run, statistic.of(run.total), place)
+        for arm, runs, places in (("base", base, order.base), ("new", new, order.new))
+        for run, place in zip(runs, places, strict=True)
     ]
     return table_of("runs", "Runs", _RUN_COLUMNS, rows)
 
 
 def facts(
-    verdict: Verdict,
-    effect: Effect,
+    whole: Tested,
+    kernels: Sequence[Tested],
     base: Sequence[RunValues],
     new: Sequence[RunValues],
     options: CheckOptions,
 ) -> dict[str, Value]:
-    """The verdict and what it rests on, as single values."""
+    """What the verdict rests on, as single values."""
+    effect = whole.effect
     return {
-        "verdict": verdict.value,
+        "headline": _headline(whole, kernels, options.threshold_percent),
         "change_percent": effect.change_percent,
         "low_percent": effect.low_percent,
         "high_percent": effect.high_percent,
         "p_value": effect.p_value,
-        "detectable_percent": effect.detectable_percent,
+        "detectable_percent": detectable_percent(effect, options.threshold_percent),
         "threshold_percent": options.threshold_percent,
         "significance": options.test.significance,
         "gate": options.gate.value,
@@ -167,97 +165,43 @@ def facts(
         "runs_needed": runs_needed(effect, options.threshold_percent, options.test.significance),
         "steps": _step_words(base, new),
         "outside_percent": max(run.outside_percent for run in (*base, *new)),
+        "statistic": effect.statistic.value,
+        "allowance_percent": effect.allowance_percent,
+        "trend_percent": effect.trend_percent,
     }
+
+
+def _headline(whole: Tested, kernels: Sequence[Tested], threshold_percent: float) -> str:
+    """One sentence: how much slower or faster, and the kernels that really changed most."""
+    change_percent = whole.effect.change_percent
+    if whole.verdict is Verdict.PASS:
+        words = f"no slow-down of {threshold_percent:g} % or more ({change_percent:+.1f} %)"
+    elif whole.verdict is Verdict.INCONCLUSIVE:
+        words = (
+            f"a slow-down of {threshold_percent:g} % is neither shown nor excluded "
+            f"({change_percent:+.1f} %)"
+        )
+    else:
+        slower = "longer" if change_percent > 0 else "less"
+        words = f"the new version takes {abs(change_percent):.1f} % {slower}"
+    changed = [
+        (row.name, row.effect.new_value - row.effect.base_value)
+        for row in kernels
+        if row.verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT)
+    ]
+    changed.sort(key=lambda each: -abs(each[1]))
+    named = [
+        f"{name} {'+' if delta_ns > 0 else '-'}{duration_text(abs(delta_ns))}"
+        for name, delta_ns in changed[:_MOST_NAMED]
+    ]
+    if not named:
+        return words
+    return f"{words}; kernels that really changed: {', '.join(named)}"
 
 
 def _step_words(base: Sequence[RunValues], new: Sequence[RunValues]) -> str:
     sources = {run.step_source for run in (*base, *new)}
     return "none: each run is one value" if sources == {""} else ", ".join(sorted(sources))
-
-
-def findings(
-    verdict: Verdict, whole: Tested, kernels: Sequence[Tested], options: CheckOptions
-) -> list[Finding]:
-    """Kernels that regressed, and what makes the verdict doubtful."""
-    found = [
-        Finding(
-            "kernel-regression",
-            Severity.PROBLEM,
-            f"{row.name} takes {row.effect.change_percent:+.1f} %",
-            f"interval {_interval(row.effect)}, adjusted p {row.adjusted_p or 0:.2g}",
-            "look at what changed in this kernel, its shapes or its tuning",
-            row.name,
-        )
-        for row in kernels
-        if row.verdict is Verdict.REGRESSION
-    ]
-    if verdict is Verdict.INCONCLUSIVE:
-        found.append(_inconclusive(whole.effect, options))
-    if whole.effect.run_noise_percent == 0:
-        found.append(
-            Finding(
-                "identical-runs",
-                Severity.WARNING,
-                "the runs of each version are equal to the nanosecond",
-                "real runs differ: copies of one trace are one run",
-                "record every run anew",
-            )
-        )
-    counts = whole.effect.base_run_count, whole.effect.new_run_count
-    if whole.effect.is_known and min(counts) < FEWEST_RUNS_FOR_ANY_NOISE:
-        found.append(
-            Finding(
-                "few-runs",
-                Severity.INFO,
-                "with so few runs the verdict rests on noise that is bell-shaped",
-                f"{counts[0]} base and {counts[1]} new runs; where runs fall into two groups, two "
-                "of each may lie in different groups by chance",
-                "record at least three runs of each",
-            )
-        )
-    return found
-
-
-def outside_findings(runs: Sequence[RunValues]) -> list[Finding]:
-    """What the steps leave out, where that is much."""
-    outside_percent = max(run.outside_percent for run in runs)
-    if outside_percent <= MOST_OUTSIDE_PERCENT:
-        return []
-    return [
-        Finding(
-            "outside-steps",
-            Severity.WARNING,
-            f"up to {outside_percent:.0f} % of the GPU time is outside the steps",
-            "what lies outside them does not count for the verdict",
-            "--per run compares whole runs",
-        )
-    ]
-
-
-def _inconclusive(effect: Effect, options: CheckOptions) -> Finding:
-    needed = runs_needed(effect, options.threshold_percent, options.test.significance)
-    if not effect.is_known:
-        evidence = "one run of each says nothing about how runs differ by themselves"
-        advice = "record several runs of each version"
-    else:
-        assert effect.detectable_percent is not None
-        evidence = (
-            f"interval {_interval(effect)}: a slow-down of {options.threshold_percent:g} % is "
-            f"neither shown nor excluded; {effect.detectable_percent:.1f} % would be found four "
-            f"times out of five"
-        )
-        advice = (
-            f"record {needed} runs of each, or longer ones"
-            if needed
-            else "make the runs quieter: fixed clocks, an idle machine, longer runs"
-        )
-    return Finding("noise-too-large", Severity.WARNING, "the noise hides it", evidence, advice)
-
-
-def _interval(effect: Effect) -> str:
-    if effect.low_percent is None or effect.high_percent is None:
-        return "unknown"
-    return f"{effect.low_percent:+.1f} % to {effect.high_percent:+.1f} %"
 
 
 def is_in(runs: Sequence[RunValues], name: str) -> bool:

@@ -2,16 +2,17 @@
 
 A kernel of the base that is gone and one that is new are the same work when they are of one
 category (where their names tell one) and agree in most of what is known: the kernels before and
-after them, the operators that launched them, the size of their launches (on the same chip), how
-often they ran, their family and the words of their names. Names alone are never enough. What is
-left is matched in groups: several kernels that one operator used to launch became one, or the other
-way round. docs/compare.md has the weights.
+after them, the operators that launched them, the functor and types of PyTorch's templates, the size
+of their launches (on the same chip), how often they ran, their family and the words of their names.
+Words alone are never enough. What is left is matched in groups: several kernels that one operator
+used to launch became one, or the other way round. docs/compare.md has the weights.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -103,6 +104,17 @@ class KernelProfiles:
         return self._shares(row[mine], operators.of_op[mine], operators.names)
 
     @cached_property
+    def roles(self) -> SharesByText:
+        """What each computes, where its name tells that."""
+        found: dict[str, FloatArray] = {}
+        for row, name in enumerate(self.names):
+            calls = self.figures.role_calls.get(name, {})
+            for role, count in calls.items():
+                column = found.setdefault(role, np.zeros(len(self.names)))
+                column[row] = count / sum(calls.values())
+        return found
+
+    @cached_property
     def launch_sizes(self) -> SharesByText:
         """The grids and workgroups they were launched with."""
         ops = self.figures.ops
@@ -154,6 +166,7 @@ def _known(shares: SharesByText, count: int) -> npt.NDArray[np.bool_]:
 WEIGHTS = {
     "position": 0.3,
     "operator": 0.3,
+    "role": 0.3,
     "launch size": 0.15,
     "calls": 0.15,
     "family": 0.05,
@@ -167,7 +180,9 @@ LEAST_CALL_RATIO = 0.8
 """Kernels that ran much more often in one trace are not the same work."""
 LEAST_OPERATOR_SHARE = 0.9
 """How much of its calls an operator must have launched to speak for a kernel of a group."""
-_PROOF = ("position", "operator", "launch size")
+LEAST_COMMON_ROLES = 0.9
+"""Kernels of one short name are the same when so much of their calls does the same work."""
+_PROOF = ("position", "operator", "role", "launch size")
 _MOST_KERNELS = 200
 _LONGEST_COMPARED = 4_096
 _WORD = re.compile(r"[A-Za-z]+|\d+")
@@ -213,6 +228,29 @@ def renames(base: TraceFigures, new: TraceFigures) -> list[Rename]:
     return sorted(found, key=lambda rename: (-rename.score, rename.base, rename.new))
 
 
+def told_apart(figures: Sequence[TraceFigures]) -> list[TraceFigures]:
+    """The same figures, with kernels of one short name apart where they do other work.
+
+    Templates serve other functors and types on other chips and in other versions: a short name
+    that both traces have is then not the same kernel.
+    """
+    first, *others = (each.role_calls for each in figures)
+    names = frozenset(
+        name
+        for other in others
+        for name in first.keys() & other.keys()
+        if _common_roles(first[name], other[name]) < LEAST_COMMON_ROLES
+    )
+    if not names:
+        return list(figures)
+    return [TraceFigures(each.trace, replace(each.options, told_by_role=names)) for each in figures]
+
+
+def _common_roles(one: Mapping[str, int], other: Mapping[str, int]) -> float:
+    sums = sum(one.values()), sum(other.values())
+    return sum(min(one[role] / sums[0], other[role] / sums[1]) for role in one if role in other)
+
+
 def chips_of(trace: Trace) -> list[str]:
     """The chips or products of the trace's GPUs."""
     agents = trace.agents
@@ -242,6 +280,7 @@ class _Candidates:
         self._possible = same_category & (ratio >= LEAST_CALL_RATIO)
         self._agreement = {
             "operator": common_shares(base.operators, new.operators, ratio.shape),
+            "role": common_shares(base.roles, new.roles, ratio.shape),
             "calls": ratio,
             "family": _same_family(base, new),
             "name": self._common_words(),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.compare.effects import TestOptions
 from wavescope.analyze.compare.figures import FigureOptions, TraceFigures, coverage_percent
+from wavescope.analyze.compare.run_order import FROM_FILES
 from wavescope.analyze.steps import Steps
 from wavescope.arrays.coded_columns import distinct
 from wavescope.errors import UnreadableInputError, UsageError
@@ -20,6 +23,9 @@ FloatArray = npt.NDArray[np.float64]
 OUTSIDE = -1
 _MOST_KERNELS = 400
 _MOST_STEPS = 4_096
+_FIRST_DATE_NS, _LAST_DATE_NS = 946_684_800 * 10**9, 4_102_444_800 * 10**9
+"""2000 and 2100: clocks that count from a machine's start do not reach them."""
+_DIGITS = re.compile(r"\d{1,19}", re.ASCII)
 
 
 class Metric(str, enum.Enum):
@@ -41,11 +47,10 @@ class RunOptions:
     figures: FigureOptions = field(default_factory=FigureOptions)
     step: str = ""
     """Markers that are steps; empty for the usual names."""
-    skip_steps: int = 0
-    """Steps at the beginning that are left out as warm-up."""
+    skip_steps: int | None = None
+    """Steps at the beginning that are left out; None for those found to be a warm-up."""
 
 
-FEWEST_RUNS_FOR_ANY_NOISE = 3
 MOST_OUTSIDE_PERCENT = 10.0
 """Steps that nobody asked for must hold all but this share of each run's GPU time."""
 
@@ -80,6 +85,9 @@ class CheckOptions:
     per: Per = Per.AUTO
     test: TestOptions = field(default_factory=TestOptions)
     runs: RunOptions = field(default_factory=RunOptions)
+    order: str = FROM_FILES
+    """The order in which runs were made: `auto` (the traces' times of recording), `base-first`,
+    `interleaved`, or a letter for each run, such as `bnnb`."""
     match_renamed: bool = True
     """Whether kernels that only one version has are looked for under another name."""
 
@@ -101,6 +109,8 @@ class RunValues:
     """How much of the GPU time is outside any step that counts."""
     coverage_percent: float | None = None
     """How much of the dispatches were timed; None when the trace does not say."""
+    recorded_at_ns: int | None = None
+    """When it was recorded, since 1970; None when the trace does not say."""
 
     @property
     def step_count(self) -> int:
@@ -117,6 +127,15 @@ class RunValues:
             outside_percent=0.0,
         )
 
+    def without_first(self, step_count: int) -> RunValues:
+        """The run without its first steps."""
+        # Where many steps were put together, so many groups hold at least these.
+        groups = {
+            name: values[-(-step_count * len(values) // self.step_count) :]
+            for name, values in self.kernels.items()
+        }
+        return replace(self, total=self.total[step_count:], kernels=groups)
+
 
 def run_values(trace: Trace, options: RunOptions) -> RunValues:
     """The values of the run that `trace` recorded."""
@@ -129,7 +148,7 @@ def run_values(trace: Trace, options: RunOptions) -> RunValues:
             f"no marker of {trace.path} that launched ops matches '{options.step}'",
             hint=f"`wavescope info --markers {trace.path}` lists the markers",
         )
-    of_op, walls, source = counted_steps(figures, steps, options.skip_steps)
+    of_op, walls, source = counted_steps(figures, steps, options.skip_steps or 0)
     whole = counted_steps(figures, None, 0)
     inside_ns = int(figures.duration_ns[of_op != OUTSIDE].sum())
     return RunValues(
@@ -141,7 +160,23 @@ def run_values(trace: Trace, options: RunOptions) -> RunValues:
         float(step_totals(figures, whole[0], whole[1], options.metric)[0]),
         100 * (1 - inside_ns / figures.total.total_ns) if figures.total.total_ns else 0.0,
         coverage_percent(trace),
+        recorded_at_ns(trace),
     )
+
+
+def recorded_at_ns(trace: Trace) -> int | None:
+    """When a trace was recorded, since 1970: as it says, or by its ops where these are dated."""
+    try:
+        recorded_at = datetime.fromisoformat(trace.metadata.get("recorded_at", ""))
+        if recorded_at.tzinfo is None:
+            recorded_at = recorded_at.replace(tzinfo=timezone.utc)
+        return round(recorded_at.timestamp() * 1e9)
+    except (ValueError, OverflowError, OSError):
+        pass
+    base = trace.metadata.get("chrome.baseTimeNanoseconds", "0")
+    start_ns = int(trace.ops["start_ns"].min()) if len(trace.ops) else 0
+    start_ns += int(base) if _DIGITS.fullmatch(base) else 0
+    return start_ns if _FIRST_DATE_NS <= start_ns < _LAST_DATE_NS else None
 
 
 def counted_steps(

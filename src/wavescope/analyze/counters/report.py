@@ -186,6 +186,7 @@ def _facts(analysis: Analysis, options: CounterOptions) -> dict[str, Value]:
     return facts
 
 
+_PERCENTAGES = frozenset({"%", "pct", "percent"})
 _COMPARED = ("avg", "value", "median")
 """The statistic of a row that is compared: the first of these that its table has."""
 
@@ -229,7 +230,12 @@ def _columns(count: int, title: str) -> tuple[ResultColumn, ...]:
         columns += [
             ResultColumn(f"run_{run}", f"run {run}"),
             ResultColumn(f"difference_{run}", "difference", Unit.NONE, f"run {run} - baseline"),
-            ResultColumn(f"percent_{run}", "percent", Unit.NONE, "of the baseline"),
+            ResultColumn(
+                f"percent_{run}",
+                "percent",
+                Unit.NONE,
+                "of the baseline; of a percentage the difference is in points, and this is empty",
+            ),
         ]
     columns += [
         ResultColumn("unit", "Unit"),
@@ -247,16 +253,18 @@ def _compared_table(table: MetricTable, others: Sequence[Analysis]) -> ResultTab
     found: list[tuple[Value, ...]] = []
     for row in table.rows:
         base = _compared(row)
+        is_percentage = row.unit.lower() in _PERCENTAGES
         cells: list[Value] = []
         notes = [f"baseline {row.note}"] if row.note and base is None else []
         for run, rows in enumerate(rows_of_others, 2):
             other = rows.get(row.key)
             value = _compared(other) if other else None
-            cells += [value, *difference(base, value)]
+            change, percent = difference(base, value)
+            cells += [value, change, None if is_percentage else percent]
             if value is None:
                 reason = other.note if other else needs_text([row.key])
                 notes.append(f"run {run} {reason}")
-            elif base == 0:
+            elif base == 0 and not is_percentage:
                 notes.append(f"percent {run} N/A: the baseline is 0")
         found.append((row.id, row.name, base, *cells, row.unit, row.key, "; ".join(notes) or None))
     columns = _columns(len(others), "Metric")

@@ -6,6 +6,7 @@ one is more than noise is for `wavescope compare` with repeated runs to say.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,10 @@ from wavescope.units import percent_of
 _MOST_KERNELS = 300
 _LEAST_PERCENT = 0.1
 _PHASES = ("prefill", "decode")
+_CASE_PART = re.compile(r"([A-Za-z][\w-]*)=([^,=]+)", re.ASCII)
+_CASE = re.compile(r"[A-Za-z][\w-]*=[^,=]+(?:,[A-Za-z][\w-]*=[^,=]+)*", re.ASCII)
+_CASE_TITLES = {"model": "Model", "tp": "TP", "conc": "Conc", "concurrency": "Concurrency"}
+_MOST_CASE_KEYS = 6
 
 
 class Metric(NamedTuple):
@@ -125,6 +130,7 @@ def _figure_table(
 ) -> ResultTable:
     columns = (
         ResultColumn("trace", "Trace", Unit.NAME, "label or file name"),
+        *_case_columns(labels),
         ResultColumn("gpu_model", "GPU", Unit.NAME, "product or chip, where the trace says so"),
         ResultColumn("mode", "Mode", Unit.NAME, "how it was recorded"),
         ResultColumn("gpu_count", "GPUs", Unit.COUNT, "GPUs with at least one op"),
@@ -135,6 +141,7 @@ def _figure_table(
     rows: list[tuple[Value, ...]] = [
         (
             label,
+            *_case_cells(labels, label),
             _gpu_models(report),
             _metadata(report).get("mode"),
             report.summary.facts.get("gpu_count"),
@@ -150,7 +157,10 @@ def _figure_table(
 def _regression_table(labels: Sequence[str], metrics: Sequence[Metric]) -> ResultTable:
     """Each trace in order: its times, and their change from the first and from the one before."""
     timed = [metric for metric in metrics if metric.unit is Unit.NS]
-    columns = [ResultColumn("trace", "Trace", Unit.NAME, "label or file name")]
+    columns = [
+        ResultColumn("trace", "Trace", Unit.NAME, "label or file name"),
+        *_case_columns(labels),
+    ]
     for metric in timed:
         columns += [
             ResultColumn(metric.name, metric.title, metric.unit, metric.meaning),
@@ -169,13 +179,33 @@ def _regression_table(labels: Sequence[str], metrics: Sequence[Metric]) -> Resul
         ]
     rows: list[tuple[Value, ...]] = []
     for number, label in enumerate(labels):
-        row: list[Value] = [label]
+        row: list[Value] = [label, *_case_cells(labels, label)]
         for metric in timed:
             value = metric.values[number]
             bases = (metric.values[0], metric.values[number - 1]) if number else (None, None)
             row += [value, *(change_percent(base, value) for base in bases)]
         rows.append(tuple(row))
     return ResultTable("regressions", "From trace to trace", tuple(columns), rows)
+
+
+def _case_keys(labels: Sequence[str]) -> list[str]:
+    """What labels such as `model=R1,tp=8,conc=64` tell; nothing unless all are of this kind."""
+    cases = [dict(_CASE_PART.findall(label)) for label in labels]
+    if any(not _CASE.fullmatch(label) for label in labels):
+        return []
+    return list(dict.fromkeys(key for case in cases for key in case))[:_MOST_CASE_KEYS]
+
+
+def _case_columns(labels: Sequence[str]) -> list[ResultColumn]:
+    return [
+        ResultColumn(f"case_{key}", _CASE_TITLES.get(key.lower(), key), Unit.NAME, "of the label")
+        for key in _case_keys(labels)
+    ]
+
+
+def _case_cells(labels: Sequence[str], label: str) -> list[Value]:
+    case = dict(_CASE_PART.findall(label))
+    return [case.get(key) for key in _case_keys(labels)]
 
 
 def change_percent(base: float | None, value: float | None) -> float | None:

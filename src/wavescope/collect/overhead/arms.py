@@ -66,6 +66,7 @@ def measured_arms(
         __version__,
         datetime.now(timezone.utc).isoformat(timespec="seconds"),
         options.softgpu,
+        options.case,
     )
 
 

@@ -18,11 +18,13 @@ RUNS_SCHEMA = "wavescope.overhead/1"
 LARGEST_FILE_BYTES = 64 << 20
 _MOST_RUNS = 100_000
 _LONGEST_TEXT = 10_000
+_LONGEST_KEY = 40
+_MOST_CASE_PARTS = 20
 
 
 def save_runs(runs: OverheadRuns, path: Path, *, force: bool) -> None:
     """Write a measurement to `path`."""
-    document = {"schema": RUNS_SCHEMA, **asdict(runs)}
+    document = {"schema": RUNS_SCHEMA, **asdict(runs), "case": dict(runs.case)}
     with replaced(path, [], force=force) as temporary:
         temporary.write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
 
@@ -75,7 +77,18 @@ def _runs(document: Mapping[str, Any]) -> OverheadRuns:
         wavescope_version=_text(document, "wavescope_version"),
         recorded_at=_text(document, "recorded_at"),
         softgpu=None if softgpu is None else _text(document, "softgpu"),
+        case=_case(document),
     )
+
+
+def _case(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What tells the measurement from others; none in files of before there were cases."""
+    if "case" not in document:
+        return ()
+    case = _field(document, "case", dict)
+    if len(case) > _MOST_CASE_PARTS:
+        raise _WrongValueError(f"{len(case)} parts are no case")
+    return tuple((key[:_LONGEST_KEY], _text(case, key)) for key in case)
 
 
 def _run(row: object) -> ArmRun:

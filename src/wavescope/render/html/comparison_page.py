@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from wavescope.analyze.page import Metric, TraceReport, Trends, change_percent
-from wavescope.model.result import Result, ResultTable, Unit
+from wavescope.model.result import Result, ResultTable, Unit, Value
 from wavescope.model.strings import StringTable
 from wavescope.render.html.charts import BarRow, WaterfallStep, stacked_bars, trend_lines, waterfall
 from wavescope.render.html.markup import Html, bounded, element, joined
@@ -66,10 +67,17 @@ def comparison_page(
                 element("span", f"compared with {bounded(traces[0].label, 100)}"),
                 class_="facts",
             ),
+            _headline(changed),
         ]
     )
     shown = [section for section in sections if section.body]
     return Page(title, header, shown, data, SCRIPTS)
+
+
+def _headline(changed: Result) -> Html | None:
+    """What changed, in a sentence for each trace."""
+    sentence = changed.facts.get("headline")
+    return element("p", bounded(str(sentence), 1_000), class_="headline") if sentence else None
 
 
 def trends_html(found: Trends) -> Html:
@@ -88,11 +96,16 @@ def _trend(labels: Sequence[str], metric: Metric) -> Html:
 
 
 def _change(metric: Metric) -> Html | None:
-    change = change_percent(metric.values[0], metric.values[-1])
+    first, last = metric.values[0], metric.values[-1]
+    if metric.unit is Unit.PERCENT:
+        # A percentage of percentages is what nobody can read.
+        change, unit = None if first is None or last is None else last - first, "points"
+    else:
+        change, unit = change_percent(first, last), "%"
     if change is None or abs(change) < 0.05:
         return None
     is_better = (change > 0) == metric.is_better_high
-    words = f"{change:+.1f} %"
+    words = f"{change:+.1f} {unit}"
     return element("span", words, class_="down" if is_better else "up")
 
 
@@ -130,8 +143,30 @@ def _changes_html(changed: Result, labels: Sequence[str]) -> Html:
             continue
         if table.name.startswith("waterfall_"):
             shown += _waterfalls(table, labels)
-        shown.append(table_html(table))
+        shown.append(_kernels_html(table) if table.name == "kernels" else table_html(table))
     return element("div", *shown, class_="blocks") if shown else Html("")
+
+
+_FOLDED = ("status", "matched_by", "delta_calls", "base_mean_ns", "new_mean_ns")
+"""What the other columns tell, or the words below a kernel's name."""
+
+
+def _kernels_html(table: ResultTable) -> Html:
+    """The kernels, with what became of each below its name: so all columns have room."""
+    places = {column.name: place for place, column in enumerate(table.columns)}
+    below = places["base_name"]
+    rows = [(*row[:below], _became(row, places), *row[below + 1 :]) for row in table.rows]
+    view = TableView(hidden=frozenset(_FOLDED), below="base_name")
+    return table_html(replace(table, rows=rows), view)
+
+
+def _became(row: Sequence[Value], places: Mapping[str, int]) -> str | None:
+    status, was, matched = (row[places[name]] for name in ("status", "base_name", "matched_by"))
+    if status == "both":
+        return None
+    if was is None:
+        return "only in the base" if status == "gone" else "not in the base"
+    return f"{status}, was {was} (same {matched})"
 
 
 def _waterfalls(table: ResultTable, labels: Sequence[str]) -> list[Html]:

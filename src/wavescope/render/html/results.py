@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from wavescope.model.result import Finding, Result, Severity, Value
@@ -127,11 +127,12 @@ def _fact_texts(result: Result) -> list[tuple[str, str]]:
 def overhead_page(result: Result) -> Page:
     """The page: one figure for each mode, the tables, what stands out."""
     rows = result.table("overhead").records()
+    is_rate = bool(result.facts["higher_is_better"])
     cards = [
         Card(
-            f"mode {row['mode']}",
-            f"{_signed(row['overhead_percent'])} %",
-            f"{row['verdict']}, {_signed(row['low_percent'])} to {_signed(row['high_percent'])} %",
+            " · ".join((*_case_words(row), f"mode {row['mode']}")),
+            _slower_or_faster(row["cost_percent"]),
+            f"{row['verdict']}, {_cost_interval(row, is_rate=is_rate)}",
             _TONES.get(str(row["verdict"]), ""),
         )
         for row in rows
@@ -151,5 +152,30 @@ def overhead_page(result: Result) -> Page:
     return Page(result.title, header, sections)
 
 
-def _signed(value: Value) -> str:
-    return f"{value:+.1f}" if isinstance(value, float) else "?"
+def _case_words(row: Mapping[str, Value]) -> list[str]:
+    """What was measured, where several things were."""
+    return [
+        bounded(f"{key.removeprefix('case_')} {value}", 60)
+        for key, value in row.items()
+        if key.startswith("case_") and value is not None
+    ]
+
+
+def _slower_or_faster(cost_percent: Value) -> str:
+    """A cost in words: signs mean one thing of times and another of rates."""
+    if not isinstance(cost_percent, float):
+        return "?"
+    shown = f"{abs(cost_percent):.1f} %"
+    if shown == "0.0 %":
+        return shown
+    return f"{shown} {'slower' if cost_percent > 0 else 'faster'}"
+
+
+def _cost_interval(row: Mapping[str, Value], *, is_rate: bool) -> str:
+    """The interval of the cost, from that of the metric."""
+    low, high = row["low_percent"], row["high_percent"]
+    if not isinstance(low, float) or not isinstance(high, float):
+        return "interval unknown"
+    if is_rate:
+        low, high = (100 * (100 / (100 + percent) - 1) for percent in (high, low))
+    return f"{_slower_or_faster(low)} to {_slower_or_faster(high)}"

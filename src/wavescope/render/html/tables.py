@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -16,6 +17,10 @@ _LONGEST_CELL = 150
 _SEARCH_FROM_ROWS = 12
 _COLLAPSE_FROM_ROWS = 25
 _ROWS_SHOWN = 20
+_WORDS = re.compile(r"[^_:<,(+/\s-]*[_:<,(+/\s-]+|[^_:<,(+/\s-]+")
+"""Parts of names, each with what ends it."""
+_LONGEST_WORD = 24
+_BREAK = Html("<wbr>")
 _PROSE = frozenset({"note", "meaning", "reason", "value", "direction", "category", "tag", "mode"})
 """Columns of words rather than of names."""
 
@@ -186,9 +191,24 @@ def _change_cell(text: str) -> Html:
 
 
 def _text_cell(whole: str, shown: str, kind: str, below: str, hint: str) -> Html:
-    small = element("small", below) if below else None
+    small = element("small", *breakable(below)) if below else None
     told = hint or (whole if whole != shown else None)
-    return element("td", shown, small, class_=kind, title=told)
+    return element("td", *breakable(shown), small, class_=kind, title=told)
+
+
+def breakable(text: str) -> list[Html | str]:
+    """The text with places where a line may break: between words, and within endless ones."""
+    if len(text) <= _LONGEST_WORD:
+        return [text]
+    words = [
+        word[first : first + _LONGEST_WORD]
+        for word in _WORDS.findall(text)
+        for first in range(0, len(word), _LONGEST_WORD)
+    ]
+    parts: list[Html | str] = []
+    for word in words:
+        parts += [word] if word[-1].isspace() else [word, _BREAK]
+    return parts[:-1] if parts[-1:] == [_BREAK] else parts
 
 
 def share_bar(percent: str) -> Html | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from wavescope.analyze.compare import OverheadCheck, overhead_result
-from wavescope.analyze.compare.effects import Verdict
 from wavescope.analyze.compare.overhead_costs import mode_costs
+from wavescope.analyze.compare.verdicts import Verdict
 from wavescope.errors import UsageError
 from wavescope.model.overhead_runs import ArmRun, MetricKind, OverheadRuns, TraceFacts
 
@@ -189,3 +190,66 @@ def test_measurements_of_other_metrics_or_programs() -> None:
     with pytest.raises(UsageError, match="measured wall"):
         overhead_result(now, [old])
     assert "other-program" in [finding.id for finding in overhead_result(now, [other]).findings]
+
+
+def test_a_rate_that_rises_is_a_speed_up() -> None:
+    runs = measured(baseline=[100, 101, 99], lite=[136, 137.4, 134.6])
+
+    result = overhead_result(runs)
+    (row,) = result.table("overhead").records()
+
+    assert row["cost_percent"] == pytest.approx(-26.5, abs=0.1)
+    assert row["verdict"] == "faster"
+    titles = {column.name: column.title for column in result.table("overhead").columns}
+    assert titles["overhead_percent"] == "tok/s %"
+    assert "Overhead" not in titles["overhead_percent"]
+
+
+def test_a_mode_that_recorded_nothing_gets_no_verdict() -> None:
+    runs = tuple(
+        run
+        for number in (1, 2, 3)
+        for run in (
+            ArmRun("baseline", number, 100.0 + number, 1, 1),
+            ArmRun("lite", number, 50.0 + number, 1, 1, TraceFacts()),
+            ArmRun("full", number, 100.01 + number, 1, 1, TraceFacts(op_count=5)),
+        )
+    )
+    old = OverheadRuns("v1", "./bench", TOKENS, runs)
+
+    result = overhead_result(OverheadRuns("now", "./bench", TOKENS, runs), [old])
+
+    assert result.table("overhead").column("verdict") == ["nothing recorded", "free"]
+    assert "recording-costs" not in [finding.id for finding in result.findings]
+    assert result.table("versions").column("verdict") == [None, "pass", None, None]
+
+
+def a_case(model: str, ranks: int, concurrency: int, label: str, factor: float) -> OverheadRuns:
+    runs = measured(
+        label=label, baseline=[100, 101, 99], lite=[factor * value for value in (100, 101, 99)]
+    )
+    case = (("model", model), ("tp", str(ranks)), ("conc", str(concurrency)))
+    return replace(runs, case=case)
+
+
+def test_rows_by_model_ranks_and_concurrency() -> None:
+    first, *others = (a_case("R1", 8, conc, "v2", 0.95) for conc in (1, 64))
+    old = [a_case("R1", 8, conc, "v1", 1.0) for conc in (1, 64)]
+
+    result = overhead_result(first, old, other_cases=others)
+
+    table = result.table("overhead")
+    assert [column.title for column in table.columns][:4] == ["Model", "TP", "Conc", "Mode"]
+    assert [row[:4] for row in table.rows] == [
+        ("R1", "8", "1", "lite"),
+        ("R1", "8", "64", "lite"),
+    ]
+    versions = result.table("versions")
+    shown = ("version", "case_conc", "verdict")
+    assert list(zip(*(versions.column(name) for name in shown), strict=True)) == [
+        ("v1", "1", "regression"),
+        ("v1", "64", "regression"),
+        ("v2", "1", None),
+        ("v2", "64", None),
+    ]
+    assert not [finding for finding in result.findings if finding.id == "other-program"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.builders import TraceMaker, a_trace
 from wavescope.analyze.compare import may_be_renamed
-from wavescope.analyze.compare.effects import Verdict
+from wavescope.analyze.compare.effects import TestOptions
 from wavescope.analyze.compare.regression_check import check_regression
 from wavescope.analyze.compare.renames import Rename
 from wavescope.analyze.compare.run_values import (
@@ -19,6 +21,7 @@ from wavescope.analyze.compare.run_values import (
     RunValues,
     run_values,
 )
+from wavescope.analyze.compare.verdicts import Verdict
 from wavescope.errors import UnreadableInputError, UsageError
 
 
@@ -46,6 +49,7 @@ def test_equal_versions_pass() -> None:
 
     assert verdict is Verdict.PASS
     assert result.facts["verdict"] == "pass"
+    assert str(result.facts["headline"]).startswith("no slow-down of 1 % or more (")
     assert result.table("kernels").column("name") == ["gemm", "norm", "add"]
     assert "regression" not in result.table("kernels").column("verdict")
 
@@ -64,6 +68,9 @@ def test_a_slower_kernel_is_named() -> None:
         == "regression"
     )
     assert [finding.where for finding in result.findings] == ["gemm"]
+    assert str(result.facts["headline"]).startswith(
+        "the new version takes 2.9 % longer; kernels that really changed: gemm +"
+    )
     low, high = result.facts["low_percent"], result.facts["high_percent"]
     assert isinstance(low, float)
     assert isinstance(high, float)
@@ -339,3 +346,100 @@ def test_many_steps_are_averaged_in_groups_by_kernel() -> None:
 def test_a_trace_without_ops_cannot_be_a_run() -> None:
     with pytest.raises(UnreadableInputError, match="no GPU op"):
         run_values(a_trace().build(), RunOptions())
+
+
+def test_the_times_of_recording_give_the_order() -> None:
+    def at(run: RunValues, time: int) -> RunValues:
+        return replace(run, recorded_at_ns=time)
+
+    base = [at(run, 10 * number) for number, run in enumerate(arm(0, 3))]
+    turns = [at(run, 10 * number + 5) for number, run in enumerate(arm(50, 3))]
+    later = [at(run, 10 * number + 50) for number, run in enumerate(arm(50, 3))]
+
+    facts = [check_regression(base, new)[1].facts for new in (turns, later, arm(50, 3))]
+
+    assert [(each["order"], each["order_source"]) for each in facts] == [
+        ("interleaved", "times of recording"),
+        ("base first", "times of recording"),
+        ("base first", "assumed"),
+    ]
+    places = check_regression(base, turns)[1].table("runs").column("place")
+    assert places == [1, 3, 5, 2, 4, 6]
+
+
+def test_a_change_that_drift_explains_is_refused_and_says_why() -> None:
+    """Each run is 0.25 % slower than the one before: 1.25 % between the versions, and nothing else."""
+    rng = np.random.default_rng(8)
+
+    def drifting(number: int) -> RunValues:
+        value = 1e6 * (1 + 0.0025 * number + 0.0005 * rng.standard_normal())
+        return RunValues("run.db", np.array([value]), {}, {}, "steps")
+
+    base, new = [drifting(n) for n in range(5)], [drifting(n) for n in range(5, 10)]
+
+    verdict, result = check_regression(base, new)
+    trusting = CheckOptions(test=TestOptions(drift_percent=0.0))
+
+    assert verdict is not Verdict.REGRESSION
+    found = {finding.id: finding for finding in result.findings}
+    assert {"order-of-runs", "trend-of-runs"} & found.keys()
+    assert any("base, new, base, new" in finding.suggestion for finding in found.values())
+    assert check_regression(base, new, trusting)[0] is Verdict.REGRESSION
+
+
+def test_warm_up_steps_are_left_out_and_told() -> None:
+    def warming(seed: int) -> RunValues:
+        run = recorded(seed, steps=40)
+        for values in (run.total, *run.kernels.values()):
+            values[:3] *= 3
+        return run
+
+    base, new = [warming(n) for n in range(3)], [warming(50 + n) for n in range(3)]
+
+    _, result = check_regression(base, new)
+    _, with_all = check_regression(base, new, CheckOptions(runs=RunOptions(skip_steps=0)))
+
+    assert result.facts["warm_up_steps"] == 3
+    assert result.table("runs").column("step_count") == [37] * 6
+    assert "warm-up-steps" in [finding.id for finding in result.findings]
+    assert with_all.table("runs").column("step_count") == [40] * 6
+    assert result.table("kernels").column("base_ns")[0] == pytest.approx(60_000, rel=0.02)
+
+
+def test_single_slow_steps_lead_to_the_median_and_are_told() -> None:
+    def stumbling(seed: int, often: int) -> RunValues:
+        run = recorded(seed, steps=100)
+        run.total[7 :: 100 // often] *= 5
+        return run
+
+    alike = [[stumbling(n + first, 1) for n in range(3)] for first in (0, 50)]
+    more = [stumbling(50 + n, 4) for n in range(3)]
+
+    _, result = check_regression(*alike)
+    _, worse = check_regression(alike[0], more)
+
+    found = {finding.id: finding for finding in result.findings}
+    assert result.facts["statistic"] == "median"
+    assert found["slow-steps"].title == "single steps take 5.0 times as long as usual"
+    assert {finding.id: finding.title for finding in worse.findings}["slow-steps"] == (
+        "the versions do not have equally many slow steps"
+    )
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({"recorded_at": "2026-01-01T00:00:00+00:00"}, 1_767_225_600 * 10**9),
+        ({"recorded_at": "2026-01-01T00:00:00"}, 1_767_225_600 * 10**9),
+        ({"chrome.baseTimeNanoseconds": "1767225600000000000"}, 1_767_225_600 * 10**9 + 10),
+        ({"recorded_at": "yesterday"}, None),
+        ({"chrome.baseTimeNanoseconds": "-5"}, None),
+        ({}, None),
+    ],
+)
+def test_when_a_trace_was_recorded(metadata: dict[str, str], expected: int | None) -> None:
+    maker = a_trace().with_kernel("gemm", 10, 20)
+    for tag, value in metadata.items():
+        maker.with_metadata(tag, value)
+
+    assert run_values(maker.build(), RunOptions()).recorded_at_ns == expected
