@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from wavescope.analyze.capture.function_headers import Headers, function_headers
 from wavescope.analyze.capture.instruction_kinds import (
     KINDS,
     Kind,
@@ -38,6 +39,14 @@ class CaptureAnalysis:
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
+        self._headers: dict[str, Headers] = {}
+
+    def headers_of(self, path: str) -> Headers:
+        """Which lines of a kept source file head functions."""
+        if path not in self._headers:
+            source = self.capture.sources.get(path)
+            self._headers[path] = function_headers(source.lines, path) if source else {}
+        return self._headers[path]
 
     @property
     def instructions(self) -> Instructions:

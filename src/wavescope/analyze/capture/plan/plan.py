@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
+from wavescope.analyze.capture.idle_waves import found_no_work, no_work_finding
 from wavescope.analyze.capture.plan.context import Opportunity, PlanContext
 from wavescope.analyze.capture.plan.kernel_counters import KernelCounters
 from wavescope.analyze.capture.plan.patterns import PATTERNS
@@ -84,6 +85,9 @@ def planned_changes(context: PlanContext) -> list[PlannedChange]:
 def plan_result(analysis: CaptureAnalysis, counters: KernelCounters | None = None) -> Result:
     """The table `plan`, a table of before and after for the first changes, and findings."""
     context = PlanContext(analysis, counters)
+    if found_no_work(analysis):
+        nothing = table_of("plan", "Priority order", _PLAN_COLUMNS, [])
+        return Result("Plan", [nothing], [no_work_finding(analysis)], _facts(context))
     is_sampled = analysis.instructions.measure is Measure.SAMPLES
     changes = [] if is_sampled else list(enumerate(planned_changes(context), 1))
     findings = [_finding(number, change) for number, change in changes]
