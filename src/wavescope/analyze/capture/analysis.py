@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from wavescope.analyze.capture.charges import Charges, charges_of
 from wavescope.analyze.capture.function_headers import Headers, function_headers
 from wavescope.analyze.capture.instruction_kinds import (
     KINDS,
@@ -17,11 +18,9 @@ from wavescope.analyze.capture.instruction_kinds import (
 )
 from wavescope.analyze.capture.traced_chip import TracedChip, traced_chip
 from wavescope.analyze.capture.wait_counters import (
-    Charges,
     CounterProgram,
     Dependencies,
     Executed,
-    charges_of,
     counter_program,
     executed_by_waves,
     find_dependencies,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wavescope.analyze.traffic.decisions import Verdict, conclude
+from wavescope.analyze.traffic.decisions import CEILING_PERCENT, Verdict, conclude
 from wavescope.analyze.traffic.kernels import (
     KernelTraffic,
     TrafficOptions,
@@ -16,6 +16,7 @@ from wavescope.analyze.traffic.report import traffic_result
 from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS
 
 __all__ = [
+    "CEILING_PERCENT",
     "TRAFFIC_COUNTERS",
     "KernelTraffic",
     "TrafficOptions",

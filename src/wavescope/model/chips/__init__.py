@@ -3,6 +3,7 @@
 from wavescope.model.chips.chip_table import (
     Accumulators,
     Chip,
+    Product,
     RegisterFile,
     chip_named,
     chips,
@@ -13,6 +14,7 @@ from wavescope.model.chips.chip_table import (
 __all__ = [
     "Accumulators",
     "Chip",
+    "Product",
     "RegisterFile",
     "chip_named",
     "chips",

@@ -84,6 +84,8 @@ def _cards(report: CaptureReport) -> list[Card]:
         measured = found.measured
         remark = f"measured at most {measured.peak}" if measured else "by its resources"
         waves = f"{found.occupancy.waves_per_simd:g} of {found.occupancy.chip.waves_per_simd}"
+        if not found.is_lds_known:
+            remark += "; at most, LDS is unknown"
         cards.append(Card("Waves per SIMD", waves, remark))
     return cards
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.entry_lines import statement_frames
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.kernel_occupancy import TracedOccupancy, traced_occupancy
-from wavescope.analyze.capture.latency_hiding import busy_cycles, exposed_stalls
+from wavescope.analyze.capture.latency_hiding import busy_cycles, exposed_stalls, idle_percent
+from wavescope.analyze.capture.plan.gain_limits import Gain, GainLimits
 from wavescope.analyze.capture.plan.kernel_counters import KernelCounters
 from wavescope.analyze.capture.plan.loops import Loop, find_loops, innermost_loop
+from wavescope.analyze.capture.plan.memory_requests import MemoryRequests, memory_requests
 from wavescope.analyze.capture.plan.stall_pieces import StallPieces, stall_pieces
 from wavescope.analyze.capture.wait_counters import sums_by_row
 from wavescope.model.capture import Flags, Frame, Integers, Rows
@@ -65,14 +67,10 @@ class Opportunity:
     gain_basis: str = ""
     sketch: Sketch = Sketch()
     numbers: Mapping[str, Value] = field(default_factory=dict)
-
-
-class Gain(NamedTuple):
-    """Percent of all waves' time that a change can save at most, and how that is known."""
-
-    percent: float | None
-    """None where nothing is promised."""
-    basis: str
+    needs_idle_simds: bool = True
+    """Whether it saves time in which SIMDs with waves do nothing, and so no more than that."""
+    comes_first: bool = False
+    """Whether it decides what all others are worth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +105,21 @@ class PlanContext:
     def matrix_cycles(self) -> Integers:
         """By row how long it keeps the matrix unit, 0 for all others."""
         return busy_cycles(self.analysis)
+
+    @cached_property
+    def memory(self) -> MemoryRequests | None:
+        """What the kernel asks of memory, where that bounds it."""
+        return memory_requests(self.analysis, self.counters)
+
+    @cached_property
+    def limits(self) -> GainLimits:
+        """What no change can exceed."""
+        memory = self.memory
+        return GainLimits(
+            memory.left_percent if memory else None,
+            f"the kernel {memory.words}" if memory else "",
+            idle_percent(self.analysis) if self.has_waves else None,
+        )
 
     @property
     def exposed(self) -> Rows | Integers:
@@ -220,16 +233,19 @@ class PlanContext:
         return list(found)
 
     def gain(self, opportunity: Opportunity) -> Gain:
-        """What an opportunity is worth at most."""
+        """What an opportunity is worth at most, on its own."""
         if opportunity.gain_cycles is not None:
-            percent = min(self.share(opportunity.gain_cycles), 100.0)
-            return Gain(percent, opportunity.gain_basis)
-        if not len(opportunity.pieces):
+            percent, basis = self.share(opportunity.gain_cycles), opportunity.gain_basis
+        elif len(opportunity.pieces):
+            exposed = int(self.pieces.exposed[opportunity.pieces].sum())
+            words = _REMOVED_STALL if self.has_waves else _REMOVED_ROWS
+            percent = self.share(exposed)
+            basis = words.format(exposed=exposed, lifetime=self.lifetime)
+        else:
             return Gain(None, "")
-        exposed = int(self.pieces.exposed[opportunity.pieces].sum())
-        basis = _REMOVED_STALL if self.has_waves else _REMOVED_ROWS
-        words = basis.format(exposed=exposed, lifetime=self.lifetime)
-        return Gain(min(self.share(exposed), 100.0), words)
+        return self.limits.capped(
+            Gain(min(percent, 100.0), basis), by_idle=opportunity.needs_idle_simds
+        )
 
     def groups(self, chosen: Flags) -> Iterator[Group]:
         """The chosen pieces by the place that caused them, the costliest first.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -67,19 +68,32 @@ def priority_of(gain_percent: float | None) -> Priority:
 
 
 def planned_changes(context: PlanContext) -> list[PlannedChange]:
-    """All opportunities, that with the largest gain first."""
+    """All opportunities: what decides about all others first, then that with the largest gain."""
     free = np.ones(len(context.pieces), np.bool_)
-    found: list[PlannedChange] = []
+    found: list[Opportunity] = []
     for find in PATTERNS:
         for opportunity in find(context, free):
             free[opportunity.pieces] = False
-            found.append(PlannedChange(opportunity, *context.gain(opportunity)))
+            found.append(opportunity)
     worth = [
         each
-        for each in found
+        for each in _with_gains(context, found)
         if each.gain_percent is None or each.gain_percent >= context.LEAST_PERCENT
     ]
-    return sorted(worth, key=lambda each: -(each.gain_percent or 0.0))
+    return sorted(
+        worth, key=lambda each: (not each.opportunity.comes_first, -(each.gain_percent or 0.0))
+    )
+
+
+def _with_gains(context: PlanContext, found: Sequence[Opportunity]) -> list[PlannedChange]:
+    """What each is worth, those that claim stall no more than fits together."""
+    gains = [context.gain(each) for each in found]
+    claiming = [place for place, each in enumerate(found) if len(each.pieces)]
+    for place, gain in zip(
+        claiming, context.limits.shared([gains[place] for place in claiming]), strict=True
+    ):
+        gains[place] = gain
+    return [PlannedChange(each, *gain) for each, gain in zip(found, gains, strict=True)]
 
 
 def plan_result(analysis: CaptureAnalysis, counters: KernelCounters | None = None) -> Result:
@@ -109,13 +123,15 @@ def _facts(context: PlanContext) -> dict[str, Value]:
     return {
         "path": capture.facts.path,
         "kernel": capture.kernel_name,
-        "chip": f"{context.analysis.chip.name or 'unknown'} ({context.analysis.chip.basis})",
+        "chip": context.analysis.chip.words,
         "wave_count": len(capture.waves),
         "wave_cycles": context.lifetime,
         "stall_percent": context.share(int(pieces.stall.sum())),
         "exposed_stall_percent": context.share(int(pieces.exposed.sum()))
         if context.has_waves
         else None,
+        "memory_tb_per_s": round(context.memory.tb_per_s, 3) if context.memory else None,
+        "memory_peak_tb_per_s": context.memory.peak_tb_per_s if context.memory else None,
         "partial": "; ".join(capture.missing) or None,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.plan.context import Opportunity, PlanContext
-from wavescope.analyze.traffic import Verdict, conclude
+from wavescope.analyze.traffic import CEILING_PERCENT, Verdict, conclude
 from wavescope.model.capture import Flags
 
 _MEMORY = (Kind.VMEM_LOAD, Kind.LOAD_TO_LDS, Kind.VMEM_STORE, Kind.ATOMIC)
@@ -20,6 +20,8 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
         return []
     evidence = f"{100 * of_memory / total:.0f} % of all stall is caused by memory accesses"
     traffic = context.counters.traffic if context.counters else None
+    if traffic is None and _is_full(context):
+        return [_full(context, evidence)]
     if traffic is None:
         return [
             Opportunity(
@@ -46,6 +48,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
                 "add bandwidth",
                 where="whole kernel",
                 numbers={"verdict": conclusion.verdict.value},
+                comes_first=_is_full(context),
             )
         ]
     return [
@@ -59,3 +62,29 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
             numbers={"verdict": conclusion.verdict.value},
         )
     ]
+
+
+def _is_full(context: PlanContext) -> bool:
+    """Whether memory is asked for as much as kernels get out of it."""
+    return context.memory is not None and context.memory.share_percent >= CEILING_PERCENT
+
+
+def _full(context: PlanContext, evidence: str) -> Opportunity:
+    memory = context.memory
+    assert memory is not None
+    return Opportunity(
+        pattern="memory-full",
+        title=f"memory is the limit: the kernel {memory.words}",
+        evidence=f"{evidence}; {memory.share_percent:.0f} % of the peak, with all lanes active",
+        cause="the loads and stores of all waves together take what memory gives",
+        fix="move fewer bytes: smaller types, fused kernels, reuse in registers and LDS; hiding "
+        "latency better gains no more than what is left of the peak. Counters (--counters) tell "
+        "how much of it caches serve",
+        where="whole kernel",
+        numbers={
+            "requested_tb_per_s": memory.tb_per_s,
+            "peak_tb_per_s": memory.peak_tb_per_s,
+            "share_percent": memory.share_percent,
+        },
+        comes_first=True,
+    )

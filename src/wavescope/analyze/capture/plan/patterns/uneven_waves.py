@@ -65,6 +65,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
                 "left_early_waves": finish.left_early,
                 "instruction_ratio": more,
             },
+            needs_idle_simds=False,
         )
     ]
 
