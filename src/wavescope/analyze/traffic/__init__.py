@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from wavescope.analyze.traffic.decisions import CEILING_PERCENT, Verdict, conclude
+from wavescope.analyze.traffic.decisions import (
+    CEILING_PERCENT,
+    MemoryUse,
+    Verdict,
+    conclude,
+    memory_use,
+)
 from wavescope.analyze.traffic.kernels import (
     KernelTraffic,
     TrafficOptions,
@@ -19,6 +25,7 @@ __all__ = [
     "CEILING_PERCENT",
     "TRAFFIC_COUNTERS",
     "KernelTraffic",
+    "MemoryUse",
     "TrafficOptions",
     "Verdict",
     "chosen_dispatches",
@@ -27,5 +34,6 @@ __all__ = [
     "kernel_traffic",
     "kernels_of",
     "mean_counters",
+    "memory_use",
     "traffic_result",
 ]
