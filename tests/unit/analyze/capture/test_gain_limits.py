@@ -49,7 +49,7 @@ def test_a_kernel_that_asks_for_all_of_memory_has_nothing_to_gain_in_loads(tmp_p
     assert result.table("plan").column("pattern") == ["memory-full"]
     (finding,) = result.findings
     assert finding.title == (
-        "#1 [LOW] memory is the limit: the kernel requests 8.5 of 8.0 TB/s (MI350X)"
+        "#1 [HIGH] memory is the limit: the kernel requests 8.5 of 8.0 TB/s (MI350X)"
     )
     assert finding.gain_percent is None
     assert result.facts["memory_tb_per_s"] == 8.5

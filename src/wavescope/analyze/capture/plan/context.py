@@ -284,6 +284,12 @@ class PlanContext:
         latency = int(np.median(cycles, overwrite_input=True))
         return hidden, int(np.median(self.matrix_between(cause, event))), latency
 
+    def main_row(self, opportunity: Opportunity) -> int | None:
+        """The instruction that causes most of what an opportunity claims, None for no stall."""
+        if not len(opportunity.pieces):
+            return None
+        return self.group_of(opportunity.pieces).cause_rows[0]
+
     def group_of(self, found: Integers) -> Group:
         """Some pieces as one group, named by the place that costs most."""
         pieces = self.pieces

@@ -56,8 +56,8 @@ class PlannedChange(NamedTuple):
 
     @property
     def priority(self) -> Priority:
-        """By the gain."""
-        return priority_of(self.gain_percent)
+        """By the gain; what decides about all others is as high as they can be."""
+        return Priority.HIGH if self.opportunity.comes_first else priority_of(self.gain_percent)
 
 
 def priority_of(gain_percent: float | None) -> Priority:
@@ -104,7 +104,9 @@ def plan_result(analysis: CaptureAnalysis, counters: KernelCounters | None = Non
         return Result("Plan", [nothing], [no_work_finding(analysis)], _facts(context))
     is_sampled = analysis.instructions.measure is Measure.SAMPLES
     changes = [] if is_sampled else list(enumerate(planned_changes(context), 1))
-    findings = [_finding(number, change) for number, change in changes]
+    findings = [
+        _finding(number, change, context.main_row(change.opportunity)) for number, change in changes
+    ]
     if is_sampled:
         findings.append(_samples_only())
     elif not context.has_waves:
@@ -161,7 +163,7 @@ def _sketch_table(number: int, change: PlannedChange) -> ResultTable:
     return table_of(f"sketch_{number}", title, columns, lines)
 
 
-def _finding(number: int, change: PlannedChange) -> Finding:
+def _finding(number: int, change: PlannedChange, row: int | None) -> Finding:
     opportunity = change.opportunity
     return Finding(
         opportunity.pattern,
@@ -175,6 +177,7 @@ def _finding(number: int, change: PlannedChange) -> Finding:
         numbers=dict(opportunity.numbers)
         | {
             "priority": change.priority.value,
+            "row": row,
             "before": "\n".join(opportunity.sketch.before),
             "after": "\n".join(opportunity.sketch.after),
         },
