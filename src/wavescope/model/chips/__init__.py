@@ -8,16 +8,30 @@ from wavescope.model.chips.chip_table import (
     chip_named,
     chips,
     find_chip,
+)
+from wavescope.model.chips.matrix_table import (
+    MatrixInstruction,
+    OperandWait,
+    ResultWaits,
     matrix_cycles,
+    matrix_instructions,
+    operand_waits,
+    result_waits,
 )
 
 __all__ = [
     "Accumulators",
     "Chip",
+    "MatrixInstruction",
+    "OperandWait",
     "Product",
     "RegisterFile",
+    "ResultWaits",
     "chip_named",
     "chips",
     "find_chip",
     "matrix_cycles",
+    "matrix_instructions",
+    "operand_waits",
+    "result_waits",
 ]

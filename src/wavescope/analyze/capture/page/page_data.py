@@ -114,8 +114,13 @@ def code_view(analysis: CaptureAnalysis, options: CodeViewOptions | None = None)
         max(len(paths) - options.files, 0),
         analysis.instructions.measure.value,
         _hottest_line(analysis, files),
-        max(rows, key=lambda row: row.stall.charged).row if analysis.total_stall else None,
+        _hottest_row(rows),
     )
+
+
+def _hottest_row(rows: list[CodeRow]) -> int | None:
+    hottest = max(rows, key=lambda row: row.stall.charged, default=None)
+    return hottest.row if hottest is not None and hottest.stall.charged else None
 
 
 def _hottest_line(analysis: CaptureAnalysis, files: list[SourceView]) -> str:
