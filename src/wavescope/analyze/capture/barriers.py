@@ -31,6 +31,9 @@ class BarrierGroup(NamedTuple):
     skew: int
     """Cycles from the first to the last arrival."""
     late_wave: int
+    events: tuple[int, ...]
+    """The executions of the barrier, by wave as in `waves`."""
+    late_event: int
 
 
 def barrier_groups(analysis: CaptureAnalysis) -> list[BarrierGroup]:
@@ -102,6 +105,8 @@ def _groups_of(analysis: CaptureAnalysis, events: Integers, wave: Rows) -> list[
                 tuple(int(wave[place]) for place in part),
                 int(arrival.max() - arrival.min()),
                 int(wave[part[late]]),
+                tuple(int(events[place]) for place in part),
+                int(events[part[late]]),
             )
         )
     return found

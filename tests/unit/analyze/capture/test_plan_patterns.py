@@ -198,6 +198,48 @@ def test_waves_that_wait_for_the_last_one(tmp_path: Path) -> None:
     assert found.numbers["median_skew_cycles"] == 290
 
 
+def waves_of_which_one_waits(load_stall: int, idle: int = 0) -> CaptureBuilder:
+    """Three waves come to a barrier at once, a fourth waits for its load first."""
+    capture = a_capture().with_code((LOAD, "/k.py:4"), (WAIT, "/k.py:5"), "s_barrier", "s_endpgm")
+    capture.with_source("/k.py", SOURCE)
+    late = load_stall + idle
+    for simd in range(3):
+        capture.with_wave([step(1), step(2), step(3, stall=late), step(4, issue=40)], simd=simd)
+    capture.with_wave(
+        [step(1), step(2, stall=load_stall), step(3, idle=idle), step(4, issue=40)], simd=3
+    )
+    return capture
+
+
+def test_a_barrier_shows_what_its_last_wave_waited_for(tmp_path: Path) -> None:
+    context = a_context(waves_of_which_one_waits(600), tmp_path)
+
+    assert found_by(barrier_skew.find, context) == []
+    (load,) = found_by(exposed_load.find, context)
+
+    assert exposed_of(context, load) == 4 * 600, "of all waves, not of the last alone"
+    assert load.where == "k.py:4"
+    assert "shows at `s_barrier` (row 3), `s_waitcnt vmcnt(0)` (row 2)" in load.evidence
+
+
+def test_a_wave_that_is_late_for_other_reasons_is_what_the_barrier_waits_for(
+    tmp_path: Path,
+) -> None:
+    context = a_context(waves_of_which_one_waits(200, idle=400), tmp_path)
+
+    (barrier,) = found_by(barrier_skew.find, context)
+
+    assert exposed_of(context, barrier) == 3 * 600
+    (load,) = found_by(exposed_load.find, context)
+    assert exposed_of(context, load) == 200
+
+
+def test_a_barrier_is_no_load_of_a_row(tmp_path: Path) -> None:
+    context = a_context(waves_of_which_one_waits(600), tmp_path)
+
+    assert found_by(back_to_back_loads.find, context) == []
+
+
 def test_waves_that_arrive_together_are_none(tmp_path: Path) -> None:
     context = a_context(waves_at_a_barrier(10, 10, 10, 10), tmp_path)
 

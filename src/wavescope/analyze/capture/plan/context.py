@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
+from wavescope.analyze.capture.barriers import BarrierGroup, barrier_groups
 from wavescope.analyze.capture.entry_lines import statement_frames
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.kernel_occupancy import TracedOccupancy, traced_occupancy
@@ -129,9 +130,14 @@ class PlanContext:
         return exposed_stalls(self.analysis)
 
     @cached_property
+    def meetings(self) -> list[BarrierGroup]:
+        """Waves that met at barriers."""
+        return barrier_groups(self.analysis) if self.has_waves else []
+
+    @cached_property
     def pieces(self) -> StallPieces:
         """All stall by cause."""
-        return stall_pieces(self.analysis, self.exposed)
+        return stall_pieces(self.analysis, self.exposed, self.meetings)
 
     @cached_property
     def lifetime(self) -> int:
@@ -213,7 +219,7 @@ class PlanContext:
         words = [cost, "caused by " + self.quoted(group.cause_rows)]
         causes = set(group.cause_rows)
         shown = tuple(row for row in group.wait_rows if row not in causes)
-        if shown and (group.pieces >= self.pieces.own_count).any():
+        if shown:
             words.append("shows at " + self.quoted(shown))
         return "; ".join(words)
 

@@ -23,7 +23,7 @@ _FIX_IN_LOOP = (
 def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     """Loads that stall themselves as the fourth or later of a run without matrix work or waits."""
     pieces = context.pieces
-    chosen = free & ~pieces.is_wait & context.cause_is(*_LOADS)
+    chosen = free & pieces.is_own & context.cause_is(*_LOADS)
     if not chosen.any():
         return []
     loads = np.flatnonzero(chosen)
