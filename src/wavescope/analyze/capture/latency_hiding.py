@@ -30,32 +30,39 @@ def busy_cycles(analysis: CaptureAnalysis) -> Integers:
     return cycles
 
 
+class SimdTime(NamedTuple):
+    """What SIMDs did while their traced waves stalled."""
+
+    exposed: Rows
+    """For each event of the waves the cycles of its stall in which its SIMD did nothing."""
+    idle_percent: float
+    """Of the time in which SIMDs had traced waves, the part in which none of them did anything."""
+
+
 def exposed_stalls(analysis: CaptureAnalysis) -> Rows:
-    """For each event of the waves the cycles of its stall in which its SIMD did nothing.
+    """By event the exposed part of its stall."""
+    return simd_time(analysis).exposed
+
+
+def simd_time(analysis: CaptureAnalysis) -> SimdTime:
+    """When SIMDs worked beside when their waves stalled.
 
     An instruction keeps its SIMD busy from its issue to its end, a matrix instruction at least for
     its own cycles. Only traced waves are seen: other waves of the SIMD may have hidden more.
     """
-    waves = analysis.waves
+    waves, lived, worked = analysis.waves, 0, 0
     exposed: Rows = np.maximum(waves.stall, 0)
     for simd in _simds(analysis):
         stall = exposed[simd.events].astype(np.int64)
         start = waves.time[simd.events]
         hidden = _covered_before(simd.busy, start + stall) - _covered_before(simd.busy, start)
         exposed[simd.events] = stall - hidden
-    return exposed
-
-
-def idle_percent(analysis: CaptureAnalysis) -> float:
-    """Of the time in which SIMDs had traced waves, the part in which none of them did anything."""
-    waves, lived, worked = analysis.waves, 0, 0
-    for simd in _simds(analysis):
         ends = np.maximum(waves.end[simd.waves], waves.begin[simd.waves])
         alive = Intervals.from_pairs(waves.begin[simd.waves], ends)
         lived += alive.total_ns
         covered = _covered_before(simd.busy, alive.ends) - _covered_before(simd.busy, alive.starts)
         worked += int(covered.sum())
-    return 100 * (lived - worked) / lived if lived else 0.0
+    return SimdTime(exposed, 100 * (lived - worked) / lived if lived else 0.0)
 
 
 class _Simd(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 from tests.capture_folders import CaptureBuilder, a_capture, step
 from tests.counters_builder import counted
 from tests.plan_contexts import a_context, analysis
-from wavescope.analyze.capture.latency_hiding import idle_percent
+from wavescope.analyze.capture.latency_hiding import simd_time
 from wavescope.analyze.capture.plan import KernelCounters, plan_result
 from wavescope.analyze.capture.plan.memory_requests import lane_bytes
 from wavescope.analyze.capture.plan.plan import planned_changes
@@ -136,7 +136,7 @@ def test_idle_is_what_no_traced_wave_of_a_simd_works(tmp_path: Path) -> None:
     capture.with_wave([step(1, stall=80, issue=20)], slot=0)
     capture.with_wave([step(2, issue=30)], slot=1)
 
-    assert idle_percent(analysis(capture, tmp_path)) == 50.0
+    assert simd_time(analysis(capture, tmp_path)).idle_percent == 50.0
 
 
 def test_gains_are_no_more_than_the_time_in_which_simds_did_nothing(tmp_path: Path) -> None:

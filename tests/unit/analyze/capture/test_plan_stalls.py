@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from tests.capture_folders import a_capture, step
-from tests.plan_contexts import a_context
+from tests.plan_contexts import a_context, analysis
 from wavescope.analyze.capture.instruction_kinds import operands_of
+from wavescope.analyze.capture.latency_hiding import exposed_stalls
 from wavescope.analyze.capture.plan.loops import Loop, find_loops, innermost_loop
 
 MFMA = "v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3]"
@@ -19,7 +20,7 @@ def test_a_lone_waves_stall_is_exposed(tmp_path: Path) -> None:
     capture = a_capture().with_code("global_load_dword v1, v[2:3], off", "s_waitcnt vmcnt(0)")
     context = a_context(capture.with_wave([step(1), step(2, stall=100)]), tmp_path)
 
-    assert context.exposed.tolist() == [0, 100]
+    assert exposed_stalls(context.analysis).tolist() == [0, 100]
     assert context.lifetime == 108
 
 
@@ -32,7 +33,7 @@ def test_what_another_wave_of_the_simd_issues_hides_stall(tmp_path: Path) -> Non
         .with_wave([step(2, issue=90)], simd=1)
     )
 
-    assert a_context(capture, tmp_path).exposed.tolist() == [70, 0, 0]
+    assert exposed_stalls(analysis(capture, tmp_path)).tolist() == [70, 0, 0]
 
 
 def test_a_running_matrix_instruction_hides_stall(tmp_path: Path) -> None:
@@ -42,7 +43,9 @@ def test_a_running_matrix_instruction_hides_stall(tmp_path: Path) -> None:
     context = a_context(capture, tmp_path)
 
     assert context.matrix_cycles[1] == 16
-    assert context.exposed.tolist() == [0, 88], "12 of the 16 cycles lie in the stall"
+    assert exposed_stalls(context.analysis).tolist() == [0, 88], (
+        "12 of the 16 cycles lie in the stall"
+    )
 
 
 def test_a_wave_that_only_waits_for_its_stores_hides_nothing(tmp_path: Path) -> None:
@@ -54,7 +57,7 @@ def test_a_wave_that_only_waits_for_its_stores_hides_nothing(tmp_path: Path) -> 
         .with_wave([step(3, issue=90)], slot=2)
     )
 
-    assert a_context(capture, tmp_path).exposed.tolist() == [100, 0, 0]
+    assert exposed_stalls(analysis(capture, tmp_path)).tolist() == [100, 0, 0]
 
 
 def test_pieces_of_waits_belong_to_what_they_waited_for(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from wavescope.analyze.capture.barriers import BarrierGroup, barrier_groups
 from wavescope.analyze.capture.entry_lines import statement_frames
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.kernel_occupancy import TracedOccupancy, traced_occupancy
-from wavescope.analyze.capture.latency_hiding import busy_cycles, exposed_stalls, idle_percent
+from wavescope.analyze.capture.latency_hiding import busy_cycles, simd_time
 from wavescope.analyze.capture.plan.gain_limits import Gain, GainLimits
 from wavescope.analyze.capture.plan.kernel_counters import KernelCounters
 from wavescope.analyze.capture.plan.loops import Loop, find_loops, innermost_loop
@@ -119,25 +119,27 @@ class PlanContext:
         return GainLimits(
             memory.left_percent if memory else None,
             f"the kernel {memory.words}" if memory else "",
-            idle_percent(self.analysis) if self.has_waves else None,
+            self._pieces_and_idle[1],
         )
-
-    @property
-    def exposed(self) -> Rows | Integers:
-        """By event the exposed part of its stall; all of it where there are no wave files."""
-        if not self.has_waves:
-            return np.maximum(self.analysis.executed.stall, 0)
-        return exposed_stalls(self.analysis)
 
     @cached_property
     def meetings(self) -> list[BarrierGroup]:
         """Waves that met at barriers."""
         return barrier_groups(self.analysis) if self.has_waves else []
 
-    @cached_property
+    @property
     def pieces(self) -> StallPieces:
         """All stall by cause."""
-        return stall_pieces(self.analysis, self.exposed, self.meetings)
+        return self._pieces_and_idle[0]
+
+    @cached_property
+    def _pieces_and_idle(self) -> tuple[StallPieces, float | None]:
+        """Found together in one pass over the SIMDs; without wave files all stall is exposed."""
+        if not self.has_waves:
+            stall = np.maximum(self.analysis.executed.stall, 0)
+            return stall_pieces(self.analysis, stall, self.meetings), None
+        time = simd_time(self.analysis)
+        return stall_pieces(self.analysis, time.exposed, self.meetings), time.idle_percent
 
     @cached_property
     def lifetime(self) -> int:
