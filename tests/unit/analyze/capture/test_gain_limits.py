@@ -52,8 +52,8 @@ def test_a_kernel_that_asks_for_all_of_memory_has_nothing_to_gain_in_loads(tmp_p
         "#1 [HIGH] memory is the limit: the kernel requests 8.5 of 8.0 TB/s (MI350X)"
     )
     assert finding.gain_percent is None
-    assert result.facts["memory_tb_per_s"] == 8.5
-    assert result.facts["memory_peak_tb_per_s"] == 8.0
+    assert result.facts["memory"] == "requests 8.5 of 8.0 TB/s (MI350X)"
+    assert finding.numbers["requested_tb_per_s"] == pytest.approx(8.5, abs=0.01)
 
 
 def test_what_memory_leaves_is_all_there_is_to_gain(tmp_path: Path) -> None:

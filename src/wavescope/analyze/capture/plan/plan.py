@@ -132,8 +132,7 @@ def _facts(context: PlanContext) -> dict[str, Value]:
         "exposed_stall_percent": context.share(int(pieces.exposed.sum()))
         if context.has_waves
         else None,
-        "memory_tb_per_s": round(context.memory.tb_per_s, 3) if context.memory else None,
-        "memory_peak_tb_per_s": context.memory.peak_tb_per_s if context.memory else None,
+        "memory": context.memory.words if context.memory else None,
         "partial": "; ".join(capture.missing) or None,
     }
 

@@ -1,4 +1,4 @@
-"""A kernel that memory bounds: clean traffic leaves nothing to gain in loads."""
+"""A kernel whose stall memory causes: clean traffic leaves nothing to gain in loads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
         return [
             Opportunity(
                 pattern="memory-bound-why",
-                title="the kernel is bound by memory; counters would tell why",
+                title="memory causes much of the stall; counters would tell why",
                 evidence=evidence,
                 cause="a thread trace has no cache counters",
                 fix="collect the counters that docs/traffic.md lists, give them with --counters: "
@@ -54,7 +54,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
     return [
         Opportunity(
             pattern="memory-bound",
-            title=f"the kernel is bound by memory, and its traffic is: {conclusion.verdict.value}",
+            title=f"memory causes much of the stall; its traffic is: {conclusion.verdict.value}",
             evidence=f"{evidence}; {words}",
             cause=words or "the counters do not decide",
             fix=conclusion.words,
