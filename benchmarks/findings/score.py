@@ -13,12 +13,12 @@ from wavescope.model.result import Finding
 
 EXPECTED: dict[str, set[str]] = {
     "well_fed": set(),
-    "waits_for_results": {"gpu-idle/sync"},
-    "busy_host": {"gpu-idle/host"},
-    "many_short_launches": {"gpu-idle/host", "launch-bound", "tiny-kernels"},
-    "the_same_as_a_graph": {"gpu-idle/step", "tiny-kernels"},
+    "waits_for_results": {"gpu-idle/before/drained"},
+    "busy_host": {"gpu-idle/before/unrecorded"},
+    "many_short_launches": {"gpu-idle/in_launch/launch", "launch-bound", "tiny-kernels"},
+    "the_same_as_a_graph": {"gpu-idle/after_launch/graph_step", "tiny-kernels"},
     "copies_from_pageable_memory": {"exposed-copies"},
-    "prepares_inputs": {"gpu-idle/copy"},
+    "prepares_inputs": {"gpu-idle/before/unrecorded"},
     "copies_beside_the_work": set(),
     "clears_many_buffers": {"copy-storm"},
     "streams_that_take_turns": {"queue-serialization"},
@@ -26,18 +26,19 @@ EXPECTED: dict[str, set[str]] = {
 }
 CONSEQUENCES: dict[str, set[str]] = {
     "waits_for_results": {"launch-bound"},
-    "copies_from_pageable_memory": {"gpu-idle/copy", "gpu-idle/sync", "gpu-idle/host"},
-    "clears_many_buffers": {"gpu-idle/host", "launch-bound", "tiny-kernels"},
-    "streams_side_by_side": {"gpu-idle/host", "launch-bound"},
+    "copies_from_pageable_memory": {"gpu-idle/in_launch/launch", "gpu-idle/before/launching"},
+    "clears_many_buffers": {"gpu-idle/before/launching", "launch-bound", "tiny-kernels"},
+    "streams_side_by_side": {"gpu-idle/before/launching", "launch-bound"},
 }
 """True of the program as well, though not what it was made for."""
 IGNORED = {"input-repaired", "unknown-launches", "clock-inversion"}
 
 
 def spelled(finding: Finding) -> str:
-    """The finding's id, of idle GPUs with the main cause."""
-    cause = finding.numbers.get("main_cause")
-    return f"{finding.id}/{cause}" if finding.id == "gpu-idle" else finding.id
+    """The finding's id, of idle GPUs with the largest part of the time and what is behind it."""
+    if finding.id != "gpu-idle":
+        return finding.id
+    return "/".join((finding.id, *(str(finding.numbers[key]) for key in ("main_cause", "reason"))))
 
 
 def main() -> None:

@@ -1,12 +1,17 @@
-"""Phases without markers against the truth: precision and recall by GPU time.
+"""Phases and steps against the truth: precision and recall by GPU time, steps counted exactly.
 
-    .venv/bin/python benchmarks/phases/score.py                  # real traces, recorded and generated ones
+    .venv/bin/python benchmarks/phases/score.py                  # labelled cases: real, composed, held out
+    .venv/bin/python benchmarks/phases/score.py --failed         # only those that are not right
+    .venv/bin/python benchmarks/phases/score.py --generated      # recorded and generated traces
     .venv/bin/python benchmarks/phases/score.py --ops 5000000    # also CPU seconds for a large trace
     .venv/bin/python benchmarks/phases/score.py OUT/*.json.gz    # traces of yours that have ranges
     .venv/bin/python benchmarks/phases/score.py --signs structure    # what names say left out
 
-The truth of real traces are their ranges (dropped before they are classified) or what the file is a
-recording of; that of the demo its roctx ranges; that of generated traces what their maker did.
+Labelled cases (tests/phase_cases.py) are looked at as every command does. Composed ones are steps of
+real traces one after another; held-out ones are drawn by seeds that nobody looks at. Where names are
+hashes, unknown is right as well: these are summed up by themselves. The truth of other traces are
+their ranges (dropped before they are classified) or what the file is a recording of; that of the
+demo its roctx ranges; that of generated traces what their maker did.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +32,17 @@ sys.path.insert(0, str(ROOT))
 import numpy as np
 
 import wavescope
+from tests.phase_cases import (
+    HELD_OUT_OTHER_SEEDS,
+    HELD_OUT_SEEDS,
+    Verdict,
+    composed_cases,
+    held_out_cases,
+    held_out_other_cases,
+    labelled_cases,
+    stripped_cases,
+    verdict,
+)
 from tests.phase_score import (
     Score,
     classified,
@@ -72,16 +88,63 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="score phases without markers")
     parser.add_argument("traces", nargs="*", type=Path, help="score these, by their ranges")
     parser.add_argument("--ops", type=int, default=0, help="time a generated trace of so many ops")
+    parser.add_argument("--failed", action="store_true", help="list only cases that are not right")
+    parser.add_argument("--generated", action="store_true", help="score generated traces")
     parser.add_argument("--signs", choices=SIGNS, default="all", help="which signs count")
     arguments = parser.parse_args()
+    if arguments.traces or arguments.generated or arguments.signs != "all":
+        _score_structure(arguments)
+    elif DATA.is_dir():
+        _score_cases(only_failed=arguments.failed)
+    else:
+        print(f"(no real traces: {DATA} is not there)")
+    if arguments.ops:
+        _time(arguments.ops)
+
+
+def _score_cases(*, only_failed: bool) -> None:
+    cases = itertools.chain(
+        labelled_cases(DATA),
+        stripped_cases(DATA),
+        composed_cases(DATA),
+        held_out_cases(DATA, HELD_OUT_SEEDS),
+        held_out_other_cases(DATA, HELD_OUT_OTHER_SEEDS),
+    )
+    sums: dict[tuple[str, bool], list[Verdict]] = {}
+    for case in cases:
+        found = verdict(case.make())
+        sums.setdefault((case.group, case.is_nameless), []).append(found)
+        if not (only_failed and found.is_right(is_nameless=case.is_nameless)):
+            print(
+                f"{case.group:16} {case.name[:84]:84} {found.claimed:6.1%} claimed, "
+                f"{found.right:6.1%} right of {found.true:6.1%}, steps {found.steps} "
+                f"of {'?' if found.true_steps is None else found.true_steps}"
+            )
+    print(f"\n{'cases':34} {'number':>6} {'precision':>9} {'recall':>7} {'steps exact':>12}")
+    for (group, is_nameless), found_of_group in sums.items():
+        print(_sum_text(group + (", hashed names" if is_nameless else ""), found_of_group))
+    named = [each for (_, nameless), found in sums.items() if not nameless for each in found]
+    print(_sum_text("all with names", named))
+
+
+def _sum_text(title: str, found: Sequence[Verdict]) -> str:
+    claimed, right, true = (
+        sum(values) for values in zip(*((v.claimed, v.right, v.true) for v in found), strict=True)
+    )
+    counted = [each for each in found if each.true_steps is not None]
+    exact = sum(each.steps == each.true_steps for each in counted)
+    precision = f"{right / claimed:9.4f}" if claimed else f"{'-':>9}"
+    recall = f"{right / true:7.4f}" if true else f"{'-':>7}"
+    return f"{title:34} {len(found):6} {precision} {recall} {exact:5} of {len(counted)}"
+
+
+def _score_structure(arguments: argparse.Namespace) -> None:
     rules = SIGNS[arguments.signs]()
     print(f"{'trace':58} {'prefill':>15} {'decode':>15} {'unclassified':>13} {'steps':>6}")
     print(f"{'':58} {'prec.   recall':>15} {'prec.   recall':>15}")
     given = (_by_ranges(path, path.name) for path in arguments.traces)
     for row in given if arguments.traces else itertools.chain(_real(), _recorded(), _generated()):
         _print(row, rules)
-    if arguments.ops:
-        _time(arguments.ops)
 
 
 def _by_ranges(path: Path, name: str) -> Row:

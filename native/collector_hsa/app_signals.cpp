@@ -60,7 +60,8 @@ bool AppSignals::adopt_app_signal(hsa_signal_t handle, SlotBlock* block, uint32_
   if (block->kind_of(slot) != SlotKind::kCopy && value_of(signal) != 1) return false;
   Entry* entry = find(handle.handle, true);
   if (entry == nullptr) return false;
-  if (collect_previous_use(entry->owner.load(std::memory_order_acquire), WaitPolicy::kWait) == Harvest::kOpen) return false;
+  if (collect_previous_use(entry->owner.load(std::memory_order_acquire), WaitPolicy::kWait) == Completion::kOpen)
+    return false;
   clear_ticks(signal);
   block->app[slot] = signal;
   block->tag[slot].store(tag_of(block->generation, kPending), std::memory_order_release);
@@ -93,33 +94,33 @@ void AppSignals::release_signal(hsa_signal_t signal, bool destroyed) {
 }
 
 // Of the slot that the signal is to carry times for, if there is one.
-Harvest AppSignals::collect_previous_use(uint64_t owner, WaitPolicy policy) {
-  if (owner == 0 || (owner & kForwardedBit) != 0) return Harvest::kDone;
+Completion AppSignals::collect_previous_use(uint64_t owner, WaitPolicy policy) {
+  if (owner == 0 || (owner & kForwardedBit) != 0) return Completion::kDone;
   SlotBlock* block = pool_.at(block_of(owner));
-  if (block == nullptr || block->generation != generation_of(owner)) return Harvest::kDone;
-  return harvest(block, slot_of(owner), generation_of(owner), policy);
+  if (block == nullptr || block->generation != generation_of(owner)) return Completion::kDone;
+  return take_times(block, slot_of(owner), generation_of(owner), policy);
 }
 
-Harvest AppSignals::harvest(SlotBlock* block, uint32_t slot, uint64_t generation, WaitPolicy policy) {
+Completion AppSignals::take_times(SlotBlock* block, uint32_t slot, uint64_t generation, WaitPolicy policy) {
   std::atomic<uint64_t>& tag = block->tag[slot];
-  if (tag.load(std::memory_order_acquire) == tag_of(generation, kTaken)) return Harvest::kDone;
+  if (tag.load(std::memory_order_acquire) == tag_of(generation, kTaken)) return Completion::kDone;
   uint64_t expected = tag_of(generation, kPending);
   while (!tag.compare_exchange_weak(expected, tag_of(generation, kClaimed), std::memory_order_acquire)) {
     if (expected == tag_of(generation, kPending)) continue;
     // Taken, or the block is in other use, which means the same; a claim of another thread lasts a few instructions.
-    if (expected != tag_of(generation, kClaimed)) return Harvest::kDone;
-    if (policy == WaitPolicy::kTry) return Harvest::kOpen;
+    if (expected != tag_of(generation, kClaimed)) return Completion::kDone;
+    if (policy == WaitPolicy::kTry) return Completion::kOpen;
     _mm_pause();
     expected = tag_of(generation, kPending);
   }
   Ticks ticks{0, 0};
   if (!read_times(block, slot, policy, ticks) && policy != WaitPolicy::kGiveUp) {
     tag.store(tag_of(generation, kPending), std::memory_order_release);
-    return Harvest::kOpen;
+    return Completion::kOpen;
   }
   complete_signal(block->own[slot], ticks);
   tag.store(tag_of(generation, kTaken), std::memory_order_release);
-  return Harvest::kDone;
+  return Completion::kDone;
 }
 
 void AppSignals::abandon(SlotBlock* block, uint32_t slot) {

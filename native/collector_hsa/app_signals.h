@@ -22,7 +22,7 @@
 
 namespace wavescope {
 
-enum class Harvest { kOpen, kDone };
+enum class Completion { kOpen, kDone };
 
 // How hard to look for times. A try does not wait for another thread that is at it. And the runtime complains when it is
 // asked for a copy's times too early, so a try only asks after the signal's value has changed; who is about to use the
@@ -50,7 +50,7 @@ class AppSignals {
   void release_signal(hsa_signal_t signal, bool destroyed);
 
   // Copies the times of a slot in place to its own signal. With kGiveUp an open one is taken without times.
-  Harvest harvest(SlotBlock* block, uint32_t slot, uint64_t generation, WaitPolicy policy);
+  Completion take_times(SlotBlock* block, uint32_t slot, uint64_t generation, WaitPolicy policy);
 
   // Remembers the times of a forwarded slot that is about to be used again.
   void remember(const SlotBlock* block, uint32_t slot, Ticks ticks);
@@ -63,7 +63,7 @@ class AppSignals {
     std::atomic<uint64_t> signal{0};
     std::atomic<uint64_t> owner{0};  // generation << 27 | forwarded << 26 | block << 10 | slot; 0: nobody
   };
-  struct Times {  // of the newest forwarded dispatch, once harvested
+  struct Times {  // of the newest forwarded dispatch, once taken
     std::atomic<uint64_t> start{0};
     std::atomic<uint64_t> end{0};
   };
@@ -74,7 +74,7 @@ class AppSignals {
 
   Entry* find(uint64_t signal, bool insert) const;
   Times& times_of(const Entry* entry) const { return times_[entry - table_]; }
-  Harvest collect_previous_use(uint64_t owner, WaitPolicy policy);
+  Completion collect_previous_use(uint64_t owner, WaitPolicy policy);
   bool read_times(SlotBlock* block, uint32_t slot, WaitPolicy policy, Ticks& ticks) const;
   bool read_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record, Ticks& ticks) const;
 

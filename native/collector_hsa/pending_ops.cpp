@@ -66,8 +66,8 @@ bool PendingOps::sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swe
     __builtin_prefetch(&block->records[(slot + 8) % kSlots], 1);
     __builtin_prefetch(block->own[(slot + 8) % kSlots], 1);
     if (block->done[slot] == 0) {
-      const Harvest harvested = harvest(block, slot, last);
-      if (harvested != Harvest::kOpen) {
+      const Completion state = take_times(block, slot, last);
+      if (state != Completion::kOpen) {
         complete(block->records[slot], swept);
         ++swept.taken;
         // In this order: at any moment a reader finds the times in the signal or in the record.
@@ -90,25 +90,25 @@ bool PendingOps::sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swe
   return go_on;
 }
 
-Harvest PendingOps::harvest(SlotBlock* block, uint32_t slot, bool last) {
+Completion PendingOps::take_times(SlotBlock* block, uint32_t slot, bool last) {
   if (is_in_place(block->kind_of(slot))) {
     const WaitPolicy policy = last ? WaitPolicy::kWait : WaitPolicy::kTry;
-    const Harvest harvested = signals_.harvest(block, slot, block->generation, policy);
-    if (harvested == Harvest::kOpen && (last || !overdue(block, slot))) return harvested;
-    if (harvested == Harvest::kOpen) signals_.harvest(block, slot, block->generation, WaitPolicy::kGiveUp);
+    const Completion state = signals_.take_times(block, slot, block->generation, policy);
+    if (state == Completion::kOpen && (last || !overdue(block, slot))) return state;
+    if (state == Completion::kOpen) signals_.take_times(block, slot, block->generation, WaitPolicy::kGiveUp);
   }
-  return harvest_own(block, slot);
+  return take_own_times(block, slot);
 }
 
-Harvest PendingOps::harvest_own(SlotBlock* block, uint32_t slot) {
+Completion PendingOps::take_own_times(SlotBlock* block, uint32_t slot) {
   const amd_signal_t* own = block->own[slot];
-  if (value_of(own) > 0) return Harvest::kOpen;
+  if (value_of(own) > 0) return Completion::kOpen;
   const Ticks ticks = ticks_of(own);
   WavescopeOpRecord& record = block->records[slot];
   record.start = ticks.start;
   record.end = ticks.end;
   if (block->kind_of(slot) == SlotKind::kForwarded) signals_.remember(block, slot, ticks);
-  return Harvest::kDone;
+  return Completion::kDone;
 }
 
 void PendingOps::free_signal(SlotBlock* block, uint32_t slot) {

@@ -54,8 +54,8 @@ class PendingOps {
 
   bool next_block();
   bool sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swept);
-  Harvest harvest(SlotBlock* block, uint32_t slot, bool last);
-  Harvest harvest_own(SlotBlock* block, uint32_t slot);
+  Completion take_times(SlotBlock* block, uint32_t slot, bool last);
+  Completion take_own_times(SlotBlock* block, uint32_t slot);
   void complete(WavescopeOpRecord& record, Swept& swept);
   static void write(const SlotBlock* block, uint32_t first, uint32_t end, OpLog& log, Swept& swept);
   static void flush(OpLog& log, Swept& swept);

@@ -21,7 +21,7 @@ Worker::Activity SignalWatch::look(void* watch) {
   return open ? Worker::Activity::kBusy : Worker::Activity::kIdle;
 }
 
-// Whether slots in place are open. The block may be in other use at any moment, which harvesting notices.
+// Whether slots in place are open. The block may be in other use at any moment, which taking notices.
 bool SignalWatch::look_at(SlotBlock* block) {
   if (!block->has_in_place.load(std::memory_order_relaxed)) return false;
   const uint64_t generation = block->generation.load(std::memory_order_acquire);
@@ -32,8 +32,8 @@ bool SignalWatch::look_at(SlotBlock* block) {
   const uint32_t head = block->head();
   uint32_t open = 0;
   for (uint32_t slot = block->watched; slot < head && open < kMostOpen; ++slot) {
-    const bool is_open =
-        is_in_place(block->kind_of(slot)) && signals_.harvest(block, slot, generation, WaitPolicy::kTry) == Harvest::kOpen;
+    const bool is_open = is_in_place(block->kind_of(slot)) &&
+                         signals_.take_times(block, slot, generation, WaitPolicy::kTry) == Completion::kOpen;
     if (is_open) ++open;
     else if (open == 0) block->watched = slot + 1;
   }

@@ -39,7 +39,7 @@ struct SlotBlock {
   amd_signal_t* app[kSlots];               // in place: the signal; forwarded: only its address is used
   std::atomic<uint64_t> tag[kSlots];       // generation << 8 | SlotState, for slots in place
   std::atomic<SlotKind> kind[kSlots];
-  uint8_t done[kSlots];                    // worker: harvested and written
+  uint8_t done[kSlots];                    // worker: times taken and written
   uint8_t overdue[kSlots];                 // worker: sweeps that found the signal complete but without times
   std::atomic<uint64_t> generation;        // differs for every use of every block
   uint32_t index;                          // in the pool

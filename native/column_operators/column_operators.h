@@ -1,5 +1,5 @@
-// Passes over whole columns that NumPy has no single pass for: counting, numbering, grouping and sorting by group, and
-// unions of intervals. Nothing here keeps anything between calls but the distinct rows, which are an object.
+// Passes over whole columns that NumPy has no single pass for: counting, numbering, grouping and sorting by group,
+// unions and nesting of intervals. Nothing here keeps anything between calls but the distinct rows, which are an object.
 #ifndef WAVESCOPE_COLUMN_OPERATORS_H
 #define WAVESCOPE_COLUMN_OPERATORS_H
 
@@ -61,6 +61,12 @@ typedef struct WavescopeIntervalRun {
 // runs, so that few of them are best.
 WAVESCOPE_EXPORT int64_t wavescope_union_of_runs(const WavescopeIntervalRun* runs, int32_t run_count, int64_t* firsts,
                                                  int64_t* lasts);
+
+// Ranges [starts[i], ends[i]) in opening order: by lane, then by start, then the longer one first. Stores for each the
+// index of the last range before it in its lane that contains it whole (-1: none), and how many such ancestors it has. An
+// empty range is an instant, which contains nothing. Returns 0, or 1 when memory is short.
+WAVESCOPE_EXPORT int wavescope_nest(const int64_t* starts, const int64_t* ends, const int64_t* lanes, int64_t count,
+                                    int64_t* parents, int64_t* depths);
 
 // How much of the time from the first start to the last end the intervals of one run leave uncovered.
 WAVESCOPE_EXPORT uint64_t wavescope_uncovered_ns(const int64_t* starts, const int64_t* ends, int64_t count);

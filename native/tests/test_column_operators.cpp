@@ -221,6 +221,19 @@ void uncovered_time_is_measured() {
   CHECK(wavescope_uncovered_ns(wide.starts.data(), wide.ends.data(), 2) == std::numeric_limits<uint64_t>::max());
 }
 
+void ranges_are_nested() {
+  // Lane 1: a stack, two crossing ranges and an instant where one ends; lane 2 sees none of them.
+  const std::vector<int64_t> starts{0, 10, 10, 50, 80, 100, 20, kMin, kMax};
+  const std::vector<int64_t> ends{100, 40, 20, 90, 120, 100, 30, kMax, kMax};
+  const std::vector<int64_t> lanes{1, 1, 1, 1, 1, 1, 2, 3, 3};
+  std::vector<int64_t> parents(starts.size());
+  std::vector<int64_t> depths(starts.size());
+  CHECK(wavescope_nest(starts.data(), ends.data(), lanes.data(), 9, parents.data(), depths.data()) == 0);
+  CHECK((parents == std::vector<int64_t>{-1, 0, 1, 0, -1, 4, -1, -1, -1}));
+  CHECK((depths == std::vector<int64_t>{0, 1, 2, 1, 0, 1, 0, 0, 0}));
+  CHECK(wavescope_nest(nullptr, nullptr, nullptr, 0, nullptr, nullptr) == 0);
+}
+
 }  // namespace
 
 int main() {
@@ -230,5 +243,6 @@ int main() {
   distinct_rows_are_numbered_as_they_appear();
   runs_are_united();
   uncovered_time_is_measured();
+  ranges_are_nested();
   return 0;
 }

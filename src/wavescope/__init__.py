@@ -42,6 +42,7 @@ _NAMES = {
     ),
     "wavescope.analyze.counters": ("Aggregation", "CounterOptions", "NormalUnit", "SampleOrder"),
     "wavescope.analyze.counters.roofline": ("MemoryLevel", "PointKind", "RooflineOptions"),
+    "wavescope.analyze.operators": ("OperatorOptions", "OperatorPart"),
     "wavescope.analyze.phases": ("PhaseOptions", "PhaseRules", "PhaseScope", "phases_of"),
     "wavescope.analyze.quick_findings": ("Thresholds",),
     "wavescope.analyze.steps": ("StepOptions", "steps_of"),

@@ -24,6 +24,12 @@ from wavescope.analyze.counters.roofline import (
     PointKind as PointKind,
     RooflineOptions as RooflineOptions,
 )
+from wavescope.analyze.operators import (
+    OperatorOptions as OperatorOptions,
+)
+from wavescope.analyze.operators import (
+    OperatorPart as OperatorPart,
+)
 from wavescope.analyze.phases import (
     PhaseOptions as PhaseOptions,
     PhaseRules as PhaseRules,

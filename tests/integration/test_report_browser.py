@@ -413,3 +413,21 @@ def test_a_part_of_a_trace_has_a_report(
     arguments = ["report", str(trace), "-o", str(tmp_path / "none.html"), "--gpu", "9"]
     assert main(arguments) == 0
     assert "no GPU op passes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("width", [1400, 700])
+def test_opening_the_evidence_keeps_the_layout(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    maker = a_trace()
+    for number in range(40):
+        maker.with_kernel(f"kernel_{'x' * 200}", number * 100_000, number * 100_000 + 1_000)
+    view = opened(browser, report(write_as(maker, tmp_path / "idle.db")), width=width)
+    widest = """Math.max(document.documentElement.scrollWidth,
+        ...[...document.querySelectorAll('.finding')].map((f) => f.getBoundingClientRect().right))"""
+    before = view.value(widest)
+    view.value("document.querySelectorAll('.finding details').forEach((d) => { d.open = true; })")
+
+    assert view.value("document.querySelectorAll('.finding details[open] pre').length") > 0
+    assert view.value(widest) == before
+    assert before <= width

@@ -12,8 +12,8 @@ import pytest
 
 from wavescope.analyze.compare import CompareOptions, Part, compare
 from wavescope.analyze.compare.figures import FigureOptions, TraceFigures
-from wavescope.analyze.compare.operators import NOT_RECORDED
 from wavescope.analyze.compare.renames import renames
+from wavescope.analyze.operators import NOT_RECORDED
 from wavescope.cli.main import main
 from wavescope.formats import open_trace
 from wavescope.model.result import Result, Value

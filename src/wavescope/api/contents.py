@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wavescope.analyze.contents import kernel_list, marker_list, overview
 from wavescope.analyze.ops.coverage import coverage
+from wavescope.analyze.ops.op_labels import unresolved_symbols
 from wavescope.api.opened import opened
 from wavescope.model.paths import PathLike
 from wavescope.model.result import Result, ResultColumn, Unit, table_of
@@ -13,17 +14,18 @@ from wavescope.model.trace import Trace
 def info(trace: Trace | PathLike, *, markers: bool = False, kernels: bool = False) -> Result:
     """What a trace holds; or only its markers by text, or its kernels by whole name."""
     with opened(trace) as whole:
-        found, covered = overview(whole), coverage(whole)
+        found, covered, unresolved = overview(whole), coverage(whole), unresolved_symbols(whole)
         lists = [
             *([marker_list(whole)] if markers else []),
             *([kernel_list(whole)] if kernels else []),
         ]
-        tables = lists or [*found.tables, *covered.tables]
+        tables = lists or [*found.tables, *unresolved.tables, *covered.tables]
         facts = {
             "path": whole.path,
             "format": whole.format,
             "size_bytes": whole.size_bytes,
             **found.facts,
+            **unresolved.facts,
             **covered.facts,
         }
     return Result(found.title, tables, facts=facts)

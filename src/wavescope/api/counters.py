@@ -58,6 +58,9 @@ from wavescope.render.html.page import write_page
 from wavescope.render.results.text import TextStyle
 
 Workloads = PathLike | Sequence[PathLike]
+_MEMORY_CHART = "3.1"
+_OVERVIEW = ("0.1", "2.1", "2.2", _MEMORY_CHART, "4.1", "4.2")
+"""What says in one or two pages where the time goes; the rest is one `-b` away."""
 NO_FACTS: Mapping[str, float] = {}
 
 
@@ -98,6 +101,26 @@ class CounterReport:
     """Digits after the point, in what people read."""
     time_unit: str = ""
     """The unit of times there; without one each has what suits it."""
+
+    def overview(self) -> CounterReport:
+        """The tables to begin with: kernels, speed of light, memory chart and roofline.
+
+        Of the memory chart it keeps the drawing alone: the rows are there, but not listed.
+        """
+        listed = [table for table in self.result.tables if table.name in _OVERVIEW]
+        cut = [table.head(0) if table.name == _MEMORY_CHART else table for table in listed]
+        return replace(self, result=self.result.with_only_tables(cut))
+
+    def panels_beyond(self, shown: CounterReport) -> list[str]:
+        """The names, as `-b` takes them, of panels with a table that `shown` does not list."""
+        listed = {table.name for table in shown.result.tables if table.rows}
+        aliases = self._words().aliases
+        numbers = (
+            int(table.name.partition(".")[0])
+            for table in self.result.tables
+            if table.name not in listed
+        )
+        return list(dict.fromkeys(aliases.get(number, str(number)) for number in numbers))
 
     def write(self, output: PathLike, *, force: bool, as_page: bool = False) -> Path:
         """Write everything to one file: a page (.html), else SQLite."""

@@ -58,7 +58,12 @@ def steps(
     Steps are told by markers where several are named like steps, else by what repeats on queues.
     """
     from wavescope.analyze.phases import phases_of  # noqa: PLC0415
-    from wavescope.analyze.steps import StepOptions, steps_of, steps_result  # noqa: PLC0415
+    from wavescope.analyze.steps import (  # noqa: PLC0415
+        StepOptions,
+        steps_of,
+        steps_result,
+        with_repeating_steps,
+    )
 
     options = options or StepOptions()
     chosen = selection_of(selection, where)
@@ -71,5 +76,5 @@ def steps(
             repeated=None if told.found is None else told.found.steps,
         )
         result = steps_result(found, told.labels, told.codes, most_steps)
-        result = result.with_facts({"op_count": len(part.ops)})
+        result = with_repeating_steps(result, found).with_facts({"op_count": len(part.ops)})
         return concluded(with_notes(result, [part]), [part], chosen, tell)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.analyze.summary import SummaryOptions, summarize
@@ -23,14 +25,23 @@ def summary(
     trace: Trace | PathLike,
     options: SummaryOptions | None = None,
     *,
+    captures: Sequence[Trace | PathLike] = (),
     selection: Selection | None = None,
     tell: Tell = tell_nobody,
     **where: Unpack[Where],
 ) -> Result:
-    """Kernels, utilization, gaps, copies, host calls and findings of a trace."""
-    chosen = selection_of(selection, where)
-    with opened(trace, chosen) as part:
-        return concluded(summarize(part, options), [part], chosen, tell)
+    """Kernels, operators, utilization, gaps, copies, host calls and findings of a trace.
+
+    `captures` are traces in which the graphs that this one replays were captured: their operators
+    are those of the replays.
+    """
+    chosen, options = selection_of(selection, where), options or SummaryOptions()
+    with opened(trace, chosen) as part, ExitStack() as stack:
+        given = (*options.operators.captures, *captures)
+        shown = tuple(stack.enter_context(opened(each)) for each in given)
+        operators = replace(options.operators, captures=shown)
+        result = summarize(part, replace(options, operators=operators))
+        return concluded(result, [part], chosen, tell)
 
 
 def findings_result(

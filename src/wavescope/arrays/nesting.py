@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays.intervals import Times, as_rows, as_times
+from wavescope.native import columns_library
 
 NO_RANGE = -1
 
@@ -96,17 +97,15 @@ class FlatRanges:
 def nest(starts: npt.ArrayLike, ends: npt.ArrayLike, lanes: npt.ArrayLike | None = None) -> Nesting:
     """The parent and depth of every range; without lanes all ranges are in one."""
     opened = _Opened.of(starts, ends, lanes)
-    parent = np.full(opened.rows.size, NO_RANGE, np.int64)
-    depth = np.zeros(opened.rows.size, np.int64)
-    crowd = opened.crowded
-    if crowd.size:
-        crowd_parent, crowd_depth = _nest_in_opening_order(
-            opened.starts[crowd].tolist(), opened.ends[crowd].tolist(), opened.lanes[crowd].tolist()
-        )
-        rows = opened.rows[crowd]
-        depth[rows] = crowd_depth
-        # Position -1 (no parent) picks the last element, hence the NO_RANGE appended there.
-        parent[rows] = np.append(rows, NO_RANGE)[crowd_parent]
+    count = opened.rows.size
+    parent, depth = np.empty((2, count), np.int64)
+    opened_parent, opened_depth = np.empty((2, count), np.int64)
+    columns = (np.ascontiguousarray(part) for part in (opened.starts, opened.ends, opened.lanes))
+    if columns_library().wavescope_nest(*columns, count, opened_parent, opened_depth):
+        raise MemoryError
+    depth[opened.rows] = opened_depth
+    # Position -1 (no parent) picks the last element, hence the NO_RANGE appended there.
+    parent[opened.rows] = np.append(opened.rows, NO_RANGE)[opened_parent]
     return Nesting(parent, depth)
 
 
@@ -210,34 +209,6 @@ def _opening_order(starts: Times, ends: Times, lanes: Rows) -> Rows:
         return np.arange(starts.size)
     # ~end reverses the order of int64 without the overflow that -end has at its lowest value.
     return np.lexsort((~ends, starts, lanes))
-
-
-def _nest_in_opening_order(
-    starts: list[int], ends: list[int], lanes: list[int]
-) -> tuple[list[int], list[int]]:
-    """Parent position and depth per range; the walk keeps the ranges that may still be parents.
-
-    A range that ends before the current one ends can contain no later range either that the current
-    one does not contain: ends on the stack never increase towards its top.
-    """
-    parents: list[int] = []
-    depths: list[int] = []
-    open_positions: list[int] = []
-    open_lane = lanes[0]
-    for position, (start, end, lane) in enumerate(zip(starts, ends, lanes, strict=True)):
-        if lane != open_lane:
-            open_positions.clear()
-            open_lane = lane
-        is_instant = start == end
-        reach = end + 1 if is_instant else end
-        while open_positions and ends[open_positions[-1]] < reach:
-            open_positions.pop()
-        parent = open_positions[-1] if open_positions else NO_RANGE
-        parents.append(parent)
-        depths.append(depths[parent] + 1 if parent != NO_RANGE else 0)
-        if not is_instant:
-            open_positions.append(position)
-    return parents, depths
 
 
 def _cut_in_opening_order(

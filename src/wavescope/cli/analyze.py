@@ -106,6 +106,12 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--json", action="store_true", help="the same as --format json")
     group.add_argument(
+        "--all",
+        action="store_true",
+        default=parser.prog.endswith(" analyze"),
+        help="every panel in text and Markdown, as `analyze` has it (default: what matters)",
+    )
+    group.add_argument(
         "--rows",
         metavar="N",
         type=row_count,
@@ -162,7 +168,9 @@ def _report(arguments: argparse.Namespace) -> CounterReport:
 
 def _print(report: CounterReport, wanted: str, arguments: argparse.Namespace) -> None:
     people = _ROWS_FOR_PEOPLE if arguments.rows is None else arguments.rows
-    for_people = replace(report, result=_cut(report.result, people, arguments.max_stat_num))
+    whole = arguments.all or arguments.block or not report.analyses
+    begun = report if whole else report.overview()
+    for_people = replace(begun, result=_cut(begun.result, people, arguments.max_stat_num))
     if wanted == "json":
         print_json(_cut(report.result, arguments.rows or 0, 0))
     elif wanted == "csv":
@@ -173,6 +181,9 @@ def _print(report: CounterReport, wanted: str, arguments: argparse.Namespace) ->
         for_people.write_markdown(sys.stdout)
     else:
         for_people.write_text(sys.stdout, text_style())
+        if not whole and not arguments.quiet:
+            panels = ", ".join(report.panels_beyond(begun))
+            say(f"more with -b PANEL, or all with --all: {panels}")
 
 
 def _cut(result: Result, rows: int, stats: int) -> Result:
@@ -292,7 +303,8 @@ COMMAND = Command(
     "chip, and findings. docs/metrics.md explains panels, formulas and units; several folders are "
     "compared with the first.",
     (
-        Example("wavescope counters -p workloads/vcopy/MI200", "the full report"),
+        Example("wavescope counters -p workloads/vcopy/MI200", "what matters, on two pages"),
+        Example("wavescope counters -p workloads/vcopy/MI200 --all", "every panel"),
         Example("wavescope counters -p DIR -b sol 17.2 l2_hit_rate", "some panels and metrics"),
         Example("wavescope counters -p DIR --list-stats", "kernels and dispatches with their ids"),
         Example(

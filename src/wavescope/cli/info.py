@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_trace_argument
-from wavescope.cli.options import OutputOptions, add_output_flags, add_quiet_flag
+from wavescope.cli.options import (
+    FOR_PEOPLE,
+    OutputOptions,
+    add_output_flags,
+    add_quiet_flag,
+)
 from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.errors import UsageError
+
+_SHOWN_AS = {"unresolved_symbol_count": "unresolved"}
+"""Facts that a page of text calls by fewer words."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +52,9 @@ def _run(arguments: argparse.Namespace) -> int:
         found = wavescope.info(
             arguments.trace, markers=arguments.markers, kernels=arguments.kernels
         )
+    if options.format in FOR_PEOPLE:
+        facts = {_SHOWN_AS.get(key, key): value for key, value in found.facts.items()}
+        found = replace(found, facts=facts)
     print_result(found, options)
     return 0
 

@@ -9,8 +9,6 @@ from wavescope.cli.options import FOR_PEOPLE, OutputFormat, OutputOptions
 from wavescope.cli.terminal import data_stream, print_json, say, terminal_width, wants_color
 from wavescope.errors import UsageError
 from wavescope.model.result import Result, ResultTable
-from wavescope.render.results.csv_rows import write_csv
-from wavescope.render.results.markdown import write_markdown
 from wavescope.render.results.text import TextStyle, write_text
 
 
@@ -22,6 +20,8 @@ def print_result(result: Result, options: OutputOptions) -> None:
     elif options.format is OutputFormat.CSV:
         _print_csv(shown)
     elif options.format is OutputFormat.MARKDOWN:
+        from wavescope.render.results.markdown import write_markdown  # noqa: PLC0415  seldom asked
+
         write_markdown(shown, sys.stdout)
     else:
         write_text(shown, sys.stdout, text_style())
@@ -71,6 +71,8 @@ def _cut(table: ResultTable, rows: int) -> ResultTable:
 def _print_csv(result: Result) -> None:
     if not result.tables:
         raise UsageError("this result has no table", hint="use --json")
+    from wavescope.render.results.csv_rows import write_csv  # noqa: PLC0415  seldom asked
+
     first, *others = result.tables
     write_csv(first, data_stream())
     if others:

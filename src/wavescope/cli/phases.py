@@ -159,7 +159,8 @@ def _for_people(result: Result, most: int | None) -> Result:
         if row[:width] in by_phase and _has_page(record)
     ]
     facts = {key: result.facts[key] for key in _HEADER_FACTS if key in result.facts}
-    return replace(result, tables=[phases, *pages], facts=facts)
+    insights = [table for table in result.tables if table.name == "phase_insights"]
+    return replace(result, tables=[phases, *pages, *insights], facts=facts)
 
 
 def _largest(phases: ResultTable, most: int | None) -> ResultTable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import wavescope
@@ -22,19 +23,25 @@ from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
+from wavescope.model.result import Result, Value
+from wavescope.units import duration_text
 
 _HEADER_FACTS = {
     "path": "path",
     "format": "format",
     "selection": "selection",
+    "first_timestamp_ns": "first_timestamp_ns",
     "gpu_count": "gpu_count",
     "gpu_span_ns": "gpu_span_ns",
-    "gpu_busy_percent": "gpu_busy_percent",
+    "busy_percent": "busy_percent",
+    "gpus_in_use_percent": "gpus_in_use_percent",
+    "busy_and_idle_of": "busy_and_idle_of",
     "op_count": "op_count",
     "listed_op_count": "kernel_launch_count",
     "name_count": "kernel_name_count",
     "gpu_time_ns": "kernel_time_ns",
     "other_percent": "other_category_percent",
+    "unresolved_symbol_count": "unresolved",
     "marker_count": "marker_count",
     "call_count": "host_call_count",
     "coverage": "coverage",
@@ -42,6 +49,13 @@ _HEADER_FACTS = {
 """What a page of text begins with, and by which words."""
 _DETAIL_TABLES = ("queues", "concurrency", "gap_histogram", "largest_copies", "launch_kernels")
 """Left to --table, --json and --format csv: a page of text has no room for them."""
+_TABLES_OF_PART = {
+    "operator": ("operators",),
+    "module": ("modules", "module_classes"),
+    "shape": ("shapes",),
+    "site": ("sites",),
+}
+"""What --by shows, and which tables need to be asked for."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,8 +63,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("kernels")
     group.add_argument(
         "--by",
-        choices=("short", "full", "rules"),
-        help="group kernels by short name (default), by full name, or as --rules says",
+        choices=("short", "full", "rules", *_TABLES_OF_PART),
+        help="group kernels by short name (default), by full name, or as --rules says; or show "
+        "their time by operator, module, input shape or call site",
     )
     add_rules_flag(
         group,
@@ -66,32 +81,83 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--all-ops", action="store_true", help="list copies and fills among the kernels"
     )
+    group.add_argument(
+        "--capture",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="trace in which graphs were captured that this one replays: replayed kernels get "
+        "their operators from there (may be repeated)",
+    )
     add_filter_flags(parser)
     add_output_flags(parser)
     add_quiet_flag(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    output = OutputOptions.from_arguments(arguments)
-    selection, options = selection_from(arguments), _options(arguments)
+    output = _output(arguments)
+    selection, options = selection_from(arguments), _options(arguments, output)
     with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet) as progress:
         result = wavescope.summary(
-            arguments.trace, options, selection=selection, tell=progress.tell
+            arguments.trace,
+            options,
+            captures=arguments.capture,
+            selection=selection,
+            tell=progress.tell,
         )
     facts = result.facts
+    _require_part(arguments.by, result)
     if output.format in FOR_PEOPLE:
         header = {shown: facts[key] for key, shown in _HEADER_FACTS.items() if key in facts}
         result = replace(result, facts=header)
     result, hidden = without_details(result, output, _DETAIL_TABLES)
     print_result(result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
+    if arguments.capture and not arguments.quiet:
+        say(_joined_text(facts), label="note")
     is_text = output.format is OutputFormat.TEXT and not output.tables
     if is_text and facts["marker_count"] and not arguments.quiet:
         say(f"by marked phase: wavescope phases {shlex.quote(arguments.trace)}")
     return 0
 
 
-def _options(arguments: argparse.Namespace) -> wavescope.SummaryOptions:
+def _output(arguments: argparse.Namespace) -> OutputOptions:
+    """How to print; --by an operator's part shows the tables of that part alone."""
+    output = OutputOptions.from_arguments(arguments)
+    part = _TABLES_OF_PART.get(arguments.by, ())
+    return output if output.tables else replace(output, tables=part)
+
+
+def _require_part(by: str | None, result: Result) -> None:
+    tables = _TABLES_OF_PART.get(by or "", ())
+    if tables and not any(table.name in tables for table in result.tables):
+        raise UsageError(
+            f"the trace does not tell GPU time by {by}: nothing of that kind is recorded in it",
+            hint="record with torch.profiler.profile(record_shapes=True, with_stack=True)",
+        )
+
+
+def _joined_text(facts: Mapping[str, Value]) -> str:
+    """How much of the time of graph replays the captures explain."""
+    if "replayed_ns" not in facts:
+        return "no kernel of this trace was launched by a graph: the captures say nothing of it"
+    joined, replayed = (
+        duration_text(int(facts[name] or 0)) for name in ("joined_graph_replay_ns", "replayed_ns")
+    )
+    return f"{joined} of {replayed} of graph replays fit a capture by order and kernel names"
+
+
+def _parts(by: str, tables: Collection[str]) -> tuple[wavescope.OperatorPart, ...]:
+    """What operators' time is added up by: what --by or --table asks for, and by operator."""
+    asked = [
+        part
+        for part, names in _TABLES_OF_PART.items()
+        if part in ("operator", by) or not set(names).isdisjoint(tables)
+    ]
+    return tuple(map(wavescope.OperatorPart, asked))
+
+
+def _options(arguments: argparse.Namespace, output: OutputOptions) -> wavescope.SummaryOptions:
     by = arguments.by or ("rules" if arguments.rules else "short")
     if (by == "rules") != bool(arguments.rules):
         raise UsageError(
@@ -106,7 +172,8 @@ def _options(arguments: argparse.Namespace) -> wavescope.SummaryOptions:
         ops=wavescope.OpChoice("all" if arguments.all_ops else "kernels"),
         rules=_rules(arguments.rules),
     )
-    return wavescope.SummaryOptions(kernels)
+    operators = wavescope.OperatorOptions(_parts(by, output.tables))
+    return wavescope.SummaryOptions(kernels, operators=operators)
 
 
 def _rules(path: str | None) -> wavescope.NameRules | None:
@@ -122,6 +189,11 @@ COMMAND = Command(
         Example("wavescope summary trace.db", "the whole picture"),
         Example("wavescope summary trace.json.gz --marker decode -n 10", "top kernels of decode"),
         Example("wavescope summary trace.db --per gpu --by full", "for each GPU, by full names"),
+        Example("wavescope summary trace.json.gz --by module", "GPU time of each nn.Module"),
+        Example(
+            "wavescope summary decode.json.gz --by shape --capture capture.json.gz",
+            "operators and shapes of replayed graphs",
+        ),
         Example("wavescope summary trace.db --rules groups.toml", "kernels grouped as you say"),
         Example("wavescope summary trace.db --table kernels --format csv", "all kernels as CSV"),
     ),

@@ -59,7 +59,7 @@ _KIND_PATTERNS = (
 )
 _COLLECTIVE = re.compile(
     r"nccl|rccl|cross_device_reduce|(?<!sm)all_?reduce|(?<!sm)all_?gather|reduce_?scatter|all_?to_?all|"
-    r"one_shot_all|two_shot_all",
+    r"one_shot_all|two_shot_all|msccl|nvshmem|userbuffers_|ep(?:dispatch|combine)int|deep_ep::|moe_?a2a|\bcomm::\w+::",
     re.IGNORECASE,
 )
 _NAME_LIMIT = 4096

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from wavescope.model.html import MOST_ROWS, findings_html, rows_html, titled_html
 from wavescope.units import value_text
 
 RESULT_SCHEMA = "wavescope.result/1"
@@ -103,6 +102,8 @@ class ResultTable:
         return pandas.DataFrame(self.rows, columns=[column.name for column in self.columns])
 
     def _repr_html_(self) -> str:
+        from wavescope.model.html import MOST_ROWS, rows_html  # noqa: PLC0415  only for notebooks
+
         cells = [
             [_html_cell(column, value) for column, value in zip(self.columns, row, strict=True)]
             for row in self.rows[:MOST_ROWS]
@@ -210,6 +211,8 @@ class Result:
         return f"<Result {self.title}: {rows or 'no tables'}; {len(self.findings)} findings>"
 
     def _repr_html_(self) -> str:
+        from wavescope.model.html import findings_html, titled_html  # noqa: PLC0415  for notebooks
+
         tables = "".join(table._repr_html_() for table in self.tables if table.rows)
         told = [(each.title, each.evidence, each.suggestion) for each in self.findings]
         return titled_html(self.title, tables + findings_html(told))

@@ -29,7 +29,7 @@ from wavescope.model.columns import (
 from wavescope.model.notes import Notes
 from wavescope.model.source import BATCH_ROWS, Batch, TraceSource
 from wavescope.model.strings import StringTable
-from wavescope.model.trace import Trace, TraceTable
+from wavescope.model.trace import Surroundings, Trace, TraceTable
 from wavescope.units import parse_offset_ns
 
 
@@ -93,7 +93,24 @@ def select(trace: Trace, selection: Selection) -> Trace:
         inside |= _host_mask(starts, window, None) & _matching(trace.markers, selection.marker)
     markers = trace.markers.take(inside & _process_mask(trace.markers, processes))
     kept = np.isin(trace.links["op"], ops["id"]) & np.isin(trace.links["call"], calls["id"])
-    return trace.with_tables((ops, calls, markers, trace.links.take(kept)))
+    hides_ops = bool(selection.kernel) or processes is not None
+    if trace.part_of is not None:
+        hides_ops |= trace.part_of.hides_ops
+    part_of = Surroundings(trace.whole, _window_of(trace, window, ranges), hides_ops)
+    return trace.with_tables((ops, calls, markers, trace.links.take(kept)), part_of)
+
+
+def _window_of(trace: Trace, window: tuple[int, int], ranges: Intervals | None) -> Intervals | None:
+    """The times that a selection is about; None where it leaves none out."""
+    low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    chosen = ranges
+    if window != (low, high):
+        times = Intervals.from_pairs([window[0]], [window[1]])
+        chosen = times if ranges is None else ranges.intersect(times)
+    earlier = None if trace.part_of is None else trace.part_of.window
+    if chosen is None or earlier is None:
+        return earlier if chosen is None else chosen
+    return chosen.intersect(earlier)
 
 
 def op_mask(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import CodeCounts, counted_codes
-from wavescope.arrays.intervals import lengths_ns
+from wavescope.arrays.intervals import Intervals, lengths_ns
 from wavescope.closing import Closing
 from wavescope.model import columns as declared
 from wavescope.model.columns import ColumnType, Table
@@ -181,11 +182,29 @@ class TraceTable:
         return f"<{self.spec.name}: {len(self):,} rows>"
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """The trace that another is a part of, and the times that the part is about."""
+
+    whole: Trace
+    window: Intervals | None
+    """None: no time is left out."""
+    hides_ops: bool
+    """Whether ops that ran on the same GPUs at these times are left out."""
+
+
 class Trace(Closing):
     """Tables of one trace; `select` gives a trace of fewer rows."""
 
-    def __init__(self, source: TraceSource, tables: dict[str, TraceTable] | None = None) -> None:
+    def __init__(
+        self,
+        source: TraceSource,
+        tables: dict[str, TraceTable] | None = None,
+        part_of: Surroundings | None = None,
+    ) -> None:
         self.source = source
+        self.part_of = part_of
+        """What this trace was selected from; None for a whole one."""
         self._tables = tables or {}
         self._derived: dict[Callable[[Trace], Any], Any] = {}
 
@@ -296,9 +315,17 @@ class Trace(Closing):
         part: _Part = self._derived[derive]
         return part
 
-    def with_tables(self, tables: Iterable[TraceTable]) -> Trace:
-        """This trace with some tables replaced."""
-        return Trace(self.source, {**self._tables, **{t.spec.name: t for t in tables}})
+    @property
+    def whole(self) -> Trace:
+        """The trace that this one was selected from, itself where it was not."""
+        return self if self.part_of is None else self.part_of.whole
+
+    def with_tables(
+        self, tables: Iterable[TraceTable], part_of: Surroundings | None = None
+    ) -> Trace:
+        """This trace with some tables replaced; a part stays one, of `part_of` if given."""
+        replaced = {**self._tables, **{t.spec.name: t for t in tables}}
+        return Trace(self.source, replaced, part_of or self.part_of)
 
     def close(self) -> None:
         """Release the file; columns already loaded stay usable."""

@@ -7,6 +7,8 @@ not know bfloat16, so that it fails on most of today's AMD kernels.
 
 from __future__ import annotations
 
+import re
+
 from wavescope.names.itanium_symbol import Known, NotMangledError, Type
 from wavescope.names.itanium_types import Name, TypeReader
 
@@ -39,6 +41,31 @@ def demangle(name: str) -> str:
         return _SymbolReader(symbol).symbol()
     except (NotMangledError, IndexError, RecursionError):
         return symbol
+
+
+_ADDRESS = re.compile(r"(?i)(?:\w+[ @])?0x[0-9a-f]+|(?=[a-f]*\d)[0-9a-f]{8,16}")
+_NUMBER = re.compile(r"(?i)(?:kernel(?: id)?[ #]+)?\d+")
+_UNKNOWN = re.compile(
+    r"(?i)[(<\[]*(?:unknown|unnamed|unresolved|no name|null|n/a|\?+)\b.{0,40}|\?+"
+)
+
+
+def why_unresolved(name: str) -> str:
+    """Say why a kernel's name tells nobody which kernel it is; nothing where it does.
+
+    A profiler that could not look a kernel up writes its address, its number or that it is unknown;
+    a symbol that stays mangled was cut off or follows no rule of the C++ ABI.
+    """
+    symbol = strip_kernel_suffix(name.strip())
+    if not symbol:
+        return "no name"
+    if _ADDRESS.fullmatch(symbol):
+        return "address"
+    if _NUMBER.fullmatch(symbol):
+        return "number"
+    if _UNKNOWN.fullmatch(symbol):
+        return "unknown"
+    return "mangled" if demangle(symbol).startswith("_Z") else ""
 
 
 class _SymbolReader(TypeReader):

@@ -19,6 +19,7 @@ from wavescope.model.op_kinds import is_collective
 from wavescope.model.toml_files import RulesDocument, packaged_toml
 from wavescope.names.cpp_name import LONGEST_NAME
 from wavescope.names.demangle import demangle
+from wavescope.names.kernel_words import LONGEST_WORDS, NameWords, words_of_name
 from wavescope.names.template_names import TemplateNames, TemplateTables
 
 # A pattern sees at most so much of a name, which bounds its time on hostile ones.
@@ -121,7 +122,10 @@ def _cut(name: str) -> str:
         return name
     mark = f"…{zlib.crc32(name.encode(errors='replace')) & 0xFFFF:04x}…"
     room = LONGEST_SHORT - len(mark)
-    return name[: room - room // 3] + mark + name[-(room // 3) :]
+    head, tail = name[: room - room // 3], name[-(room // 3) :]
+    # Whole words only, unless they are endless: half of a word is another word.
+    head = head[: head.rfind("_", len(head) // 2) + 1] or head
+    return head + mark + tail[max(tail.find("_", 0, len(tail) // 2), 0) :]
 
 
 def _readable_name(full: str) -> str:
@@ -175,9 +179,12 @@ def _rule(entry: object, where: str) -> NameRule:
 
 
 GEMM = "GEMM"
+CONVOLUTION = "convolution"
 ATTENTION = "attention"
 MOE = "MoE"
 NORMALIZATION = "normalization"
+SOFTMAX = "softmax"
+EMBEDDING = "embedding"
 ELEMENTWISE = "elementwise"
 REDUCTION = "reduction"
 QUANTIZATION = "quantization"
@@ -188,9 +195,12 @@ OTHER = "other"
 
 CATEGORIES = (
     GEMM,
+    CONVOLUTION,
     ATTENTION,
     MOE,
     NORMALIZATION,
+    SOFTMAX,
+    EMBEDDING,
     ELEMENTWISE,
     REDUCTION,
     QUANTIZATION,
@@ -238,6 +248,22 @@ class _MeaningRule(NamedTuple):
         if found is None:
             return None
         return KernelMeaning(self.category, self.family, expanded_note(self.note, found))
+
+
+class _WordRule(NamedTuple):
+    """A rule on whole words, see `kernel_words`."""
+
+    words: str
+    category: str
+    note: str
+    anywhere: bool
+    """Whether words of namespaces count as much as those of the kernel's own name."""
+
+    def apply(self, words: str) -> KernelMeaning | None:
+        found = _compiled(f" (?:{self.words}) ").search(words, 0, LONGEST_WORDS)
+        if found is None:
+            return None
+        return KernelMeaning(self.category, "", expanded_note(self.note, found))
 
 
 def expanded_note(template: str, found: re.Match[str]) -> str:
@@ -292,13 +318,30 @@ class CategoryRules:
 
 def _meaning(full_name: str) -> KernelMeaning:
     demangled, short = demangle(full_name), readable_name(full_name)
-    rules, collective_rules, _ = _built_in_meanings()
-    communicates = is_collective(full_name)
-    for rule in collective_rules if communicates else rules:
+    found = _ruled_meaning(demangled, short, is_collective(full_name))
+    return found if found.family else found._replace(family=_family(demangled))
+
+
+def _ruled_meaning(demangled: str, short: str, communicates: bool) -> KernelMeaning:
+    built_in = _built_in_meanings()
+    for rule in built_in.collective_rules if communicates else built_in.rules:
         found = rule.apply(demangled, short)
         if found is not None:
-            return found if found.family else found._replace(family=_family(demangled))
-    return KernelMeaning(COMMUNICATION if communicates else OTHER, _family(demangled), "")
+            return found
+    if communicates:
+        return KernelMeaning(COMMUNICATION, "", "")
+    components = _built_in_names()[1].components(demangled)
+    return _meaning_of_words(words_of_name(components, short)) or KernelMeaning(OTHER, "", "")
+
+
+def _meaning_of_words(words: NameWords) -> KernelMeaning | None:
+    rules = _built_in_meanings().word_rules
+    for part in words:
+        for rule in rules:
+            found = rule.apply(words.own + words.namespaces if rule.anywhere else part)
+            if found is not None:
+                return found
+    return None
 
 
 _remembered_meaning = functools.lru_cache(maxsize=4_096)(_meaning)
@@ -316,6 +359,7 @@ class _BuiltIn(NamedTuple):
 
     rules: tuple[_MeaningRule, ...]
     collective_rules: tuple[_MeaningRule, ...]
+    word_rules: tuple[_WordRule, ...]
     families: tuple[tuple[str, str], ...]
 
 
@@ -332,9 +376,12 @@ def _built_in_meanings() -> _BuiltIn:
         )
         for rule in document["rule"]
     )
-    families = document["families"].items()
     return _BuiltIn(
         tuple(rule for rule in rules if rule.category != COMMUNICATION),
         tuple(rule for rule in rules if rule.category == COMMUNICATION),
-        tuple(families),
+        tuple(
+            _WordRule(rule["words"], rule["category"], rule["note"], rule.get("anywhere", False))
+            for rule in document["word"]
+        ),
+        tuple(document["families"].items()),
     )

@@ -15,6 +15,8 @@ _INNER_ENUMERATOR = re.compile(r"\((?:\w+::)*(\w+)\)([1-9]\d*)")
 _FUNCTOR = re.compile(r"\w*(?:Functor|functor|Ops|Op|SoftMax\w*Epilogue)(?:_\w+)?$")
 _TILE = re.compile(r"cute::tuple<cute::C<(\d+)>, ?cute::C<(\d+)>, ?cute::C<(\d+)> ?>")
 _GRIDWISE = re.compile(r"^Gridwise\w*?_([A-Z]\w+)$")
+# A class that names the chip a Composable Kernel was built for.
+_CHIP = re.compile(r"gfx\w+_t")
 # What a reader can still take in; the full name is never far.
 MOST_DETAILS = 3
 LONGEST_DETAIL = 80
@@ -77,21 +79,33 @@ class TemplateNames:
     def short(self, demangled: str) -> str:
         """Return the short name, or the text itself when it is no C++ signature."""
         name = CppName(demangled)
-        return self.short_of(name, name.whole(), 0) or demangled
+        path = self.kernel_path(name, name.whole(), 0)
+        return self.short_of(name, path) if path else demangled
 
-    def short_of(self, name: CppName, span: Span, depth: int) -> str:
+    def components(self, demangled: str) -> list[str]:
+        """Return the names of the kernel and of the namespaces around it, the kernel's last."""
+        name = CppName(demangled)
+        return [part.name for part in self.kernel_path(name, name.whole(), 0)]
+
+    def kernel_path(self, name: CppName, span: Span, depth: int) -> list[Part]:
+        """Return the qualified name of the kernel that a span names, inside its wrappers."""
         path = name.path(span)
-        if not path:
-            return ""
+        if not path or path[-1].name not in self.tables.kernel_wrappers or depth >= _DEEPEST:
+            return path
+        arguments = path[-1].arguments
+        for argument in name.arguments(arguments) if arguments else []:
+            inner = name.path(argument)
+            if not inner or _CHIP.fullmatch(inner[-1].name):
+                continue
+            if inner[-1].arguments or inner[-1].name[0].isalpha():
+                wrapped = self.kernel_path(name, argument, depth + 1)
+                if wrapped and not wrapped[-1].name[0].isdecimal():
+                    return wrapped
+        return path
+
+    def short_of(self, name: CppName, path: list[Part]) -> str:
         kernel = path[-1]
         arguments = name.arguments(kernel.arguments) if kernel.arguments else []
-        if kernel.name in self.tables.kernel_wrappers and depth < _DEEPEST:
-            for argument in arguments:
-                inner = name.path(argument)
-                if inner and (inner[-1].arguments or inner[-1].name[0].isalpha()):
-                    wrapped = self.short_of(name, argument, depth + 1)
-                    if wrapped and not wrapped[0].isdecimal():
-                        return wrapped
         text = "::".join(self.readable_path(path))
         details = list(dict.fromkeys(self.details(name, kernel, arguments)))[:MOST_DETAILS]
         # A number belongs to the detail before it: `(GemmSpatial #1)`.

@@ -67,6 +67,29 @@ def test_the_page_has_panels_with_ids(run: Run, workload: Path) -> None:
     assert all(len(line) <= 100 for line in lines)
 
 
+def test_counters_show_what_matters_and_name_the_rest(run: Run, workload: Path) -> None:
+    shown = run("counters", workload)
+    titles = {line for line in shown.out.splitlines() if line[:1].isdigit() and "." in line[:3]}
+
+    assert {line.split()[0] for line in titles if line.split()[0].count(".") == 1} == {
+        "0.1",
+        "2.1",
+        "2.2",
+        "3.1",
+        "4.1",
+        "4.2",
+    }
+    assert "(55 rows: -b 3.1)" in shown.out
+    assert "more with -b PANEL, or all with --all: topstats, sysinfo, memchart" in shown.err
+    assert "l2_per_channel" in shown.err
+    assert len(shown.out.splitlines()) < 200
+    assert run("counters", workload, "--all", "-q").out == run("analyze", workload, "-q").out
+    names = [
+        table["name"] for table in json.loads(run("counters", workload, "--json").out)["tables"]
+    ]
+    assert "17.2" in names
+
+
 def test_json_has_full_precision_and_reasons(run: Run, workload: Path) -> None:
     ran = run("analyze", "-p", workload, "--json", "-b", "2.1", "-n", "per_wave")
 

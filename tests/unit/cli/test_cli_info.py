@@ -28,6 +28,7 @@ def test_the_page_shows_counts_gpus_processes_and_coverage(
         "copies           1",
         "markers          2",
         "calls            1",
+        "unresolved       0",
         "coverage         3 of 10 dispatches timed (30.0 %), 7 skipped",
         "  0    2  gfx942      0",
         "      0   42     0  server  test.db",

@@ -37,6 +37,7 @@ def test_the_page_tells_kernels_utilization_coverage_and_findings(
         "gpus             2",
         "kernel launches  2",
         "kernel time      4.000 us",
+        "unresolved       0",
         "coverage         3 of 10 dispatches timed (30.0 %), 7 skipped",
         "Kernels",
         "Categories",

@@ -94,7 +94,7 @@ def test_counter_folders_are_compared_with_the_first(
 
     ran = run("compare", counter_folder, tmp_path / "after")
 
-    assert (ran.code, ran.out) == (0, run("analyze", "-p", counter_folder, tmp_path / "after").out)
+    assert (ran.code, ran.out) == (0, run("counters", "-p", counter_folder, tmp_path / "after").out)
 
 
 @pytest.mark.parametrize(

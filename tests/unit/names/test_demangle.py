@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.names.demangle import LONGEST_RESULT, demangle
+from wavescope.names.demangle import LONGEST_RESULT, demangle, why_unresolved
 
 FAR_TOO_LONG_S = 20
 """Of CPU, where some milliseconds are right: what grows with the square takes minutes."""
@@ -163,3 +163,37 @@ LETTERS = st.sampled_from(
 @given(st.lists(LETTERS, max_size=40).map("".join))
 def test_any_symbol_gives_a_bounded_text(rest: str) -> None:
     assert 0 < len(demangle("_Z" + rest)) <= LONGEST_RESULT + 64
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("", "no name"),
+        (" ", "no name"),
+        ("0x7f3a00001000", "address"),
+        ("kernel@0x7f3a00001000", "address"),
+        ("7f3a00001000", "address"),
+        ("12", "number"),
+        ("kernel 12", "number"),
+        ("(unknown kernel)", "unknown"),
+        ("unknown kernel 7", "unknown"),
+        ("???", "unknown"),
+        ("_ZN5aiter37dynamic_per_group", "mangled"),
+        ("_ZN5aiter37dynamic_per_group.kd", "mangled"),
+        ("_Z3addv", ""),
+        ("_Z3addv.kd", ""),
+        ("gemm", ""),
+        ("kernel_1", ""),
+        ("deadbeef", ""),
+        ("unknown_pose_estimator", ""),
+        ("triton_poi_fused_0", ""),
+        ("main_kernel", ""),
+    ],
+)
+def test_names_that_say_nothing_are_told_with_the_reason(name: str, reason: str) -> None:
+    assert why_unresolved(name) == reason
+
+
+@given(st.text(max_size=200))
+def test_any_name_is_resolved_or_not(name: str) -> None:
+    assert isinstance(why_unresolved(name), str)

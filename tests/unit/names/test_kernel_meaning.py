@@ -90,7 +90,7 @@ _MEANINGS = [
     ),
     (
         "void soft_max_f32<true, 0, 0, __half>(float const*, __half const*, float*)",
-        "reduction",
+        "softmax",
         "llama.cpp",
         "llama.cpp softmax",
     ),
@@ -165,9 +165,42 @@ _MEANINGS = [
     ("kn_get_mla_metadata_v1_2", "attention", "AITER", None),
     ("_fused_qk_rope_reshape_and_cache", "attention", "", "rotary position embedding"),
     ("_fused_dynamic_mxfp4_quant_moe_sort", "quantization", "", "quantization for MoE"),
-    ("_masked_embedding_kernel", "copy/fill", "", None),
+    ("_masked_embedding_kernel", "embedding", "", None),
     ("elementwise_kernel (manual_unroll)", "elementwise", "PyTorch", "PyTorch elementwise"),
     ("triton_red (RMSNorm reduce)", "normalization", "TorchInductor", None),
+    ("void fbgemm_gpu::permute_2D_lengths_kernel<int>(int)", "embedding", "FBGEMM", None),
+    ("void at::native::upsample_nearest2d_out_frame<float>(int)", "copy/fill", "PyTorch", None),
+    (
+        "bmm_E2m1_E2m1E2m1_Fp32_bA16_bB16_bC16_t128x8x512u2_s5_clmp_swiGlu_dynBatch_sm100f",
+        "GEMM",
+        "TensorRT-LLM",
+        "TensorRT-LLM GEMM, tile 128x8x512",
+    ),
+    ("nvjet_tst_128x24_64x11_2x1_v_bz_TNT", "GEMM", "cuBLAS", "cuBLAS GEMM, tile 128x24x64"),
+    (
+        "sm80_xmma_wgrad_implicit_gemm_indexed_f16f16_f16f32",
+        "convolution",
+        "cuDNN",
+        "cuDNN convolution wgrad",
+    ),
+    ("void deep_ep::internode_ll::dispatch<true>(int)", "communication", "DeepEP", None),
+    ("void deep_gemm::sm100_paged_mqa_logits<1u>(int)", "attention", "", "attention"),
+    ("void deep_gemm::sm100_mega_mhc_impl<5120u>(int)", "other", "", ""),
+    ("void marlin_moe_wna16::Marlin<256>(int)", "MoE", "", "MoE"),
+    ("void tinygemm_m16n8k16_chunk_kernel<int>(int)", "GEMM", "", "matrix product"),
+    (
+        "void cutlass::device_kernel<cutlass::gemm::kernel::MoeFCGemm<int> >(int)",
+        "MoE",
+        "CUTLASS",
+        None,
+    ),
+    ("void mori::moe::EpDispatchIntraNodeKernel<__half>(int)", "communication", "", None),
+    (
+        "void cutlass::Kernel2<vllm::enable_sm89_to_sm90<cutlass::gemm::kernel::DefaultGemm<int> > >(int)",
+        "GEMM",
+        "CUTLASS",
+        None,
+    ),
     ("prefill", "other", "", ""),
     ("", "other", "", ""),
 ]
@@ -195,10 +228,18 @@ def test_built_in_rules_are_sound() -> None:
         assert set(rule) <= {"match", "short", "category", "family", "note"}
         assert ("match" in rule) != ("short" in rule)
         assert rule["category"] in CATEGORIES
-        pattern = re.compile((rule.get("match") or rule["short"]) + "\n|")
-        found = pattern.match("")
-        if found is not None:
-            expanded_note(rule["note"], found)
+        check_note(rule.get("match") or rule["short"], rule["note"])
+    for rule in document["word"]:
+        assert set(rule) <= {"words", "category", "note", "anywhere"}
+        assert rule["category"] in CATEGORIES
+        assert rule["words"] == rule["words"].lower()
+        check_note(rule["words"], rule["note"])
+
+
+def check_note(pattern: str, note: str) -> None:
+    found = re.compile(f"{pattern}\n|").match("")
+    assert found is not None
+    expanded_note(note, found)
 
 
 def test_users_rules_come_first_and_may_leave_the_name_alone(tmp_path: Path) -> None:

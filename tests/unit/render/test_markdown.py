@@ -59,3 +59,17 @@ def test_long_evidence_is_kept_whole() -> None:
     write_markdown(Result("", findings=[finding]), stream)
 
     assert f": {' '.join(['word'] * 60)}\n" in stream.getvalue()
+
+
+def test_long_names_of_a_table_stay_different() -> None:
+    names = [f"k<{'int, ' * 40}{tile}, {'float, ' * 40}1>" for tile in ("128x64", "128x32")]
+    columns = (ResultColumn("name", "Kernel", Unit.NAME),)
+    stream = io.StringIO()
+
+    write_markdown(
+        Result("", [ResultTable("k", "K", columns, [(name,) for name in names])]), stream
+    )
+
+    first, second = stream.getvalue().splitlines()[-2:]
+    assert "128x64" in first
+    assert "128x32" in second

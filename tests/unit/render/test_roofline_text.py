@@ -89,6 +89,13 @@ def test_rates_that_are_near_have_one_label_and_one_unit() -> None:
     ]
 
 
+def test_a_plot_without_points_says_why_above_itself() -> None:
+    run = plotted(0, 0)._replace(not_drawn="no point is drawn: 1 kernel without a duration")
+    spec = roofline_spec([("a", run)], interactive=True)
+
+    assert spec["title"]["subtitle"][1] == "no point is drawn: 1 kernel without a duration"
+
+
 def test_a_picture_names_kernels_by_their_numbers() -> None:
     spec = roofline_spec([("a", plotted(10, 1_000))], interactive=False)
 

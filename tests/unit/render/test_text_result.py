@@ -82,7 +82,7 @@ def test_a_narrow_terminal_splits_titles_then_shortens_names_then_drops_columns(
         "                                ms",
         "--------------------  -----  -----  ----",
         "gemm                  1,200  4.500  90.0",
-        "evil\\n\\x1b[31…>|name      1  0.500  10.0",
+        "evil\\n\\x1b[31m…name       1  0.500  10.0",
         "(no room for: Mean duration; a wider",
         "terminal, --json or --format csv show",
         "them)",
@@ -117,6 +117,31 @@ def test_colours_are_ours_alone() -> None:
 
     assert text.startswith("\x1b[1mSummary\x1b[0m\n")
     assert text.count("\x1b") == 4
+
+
+def test_points_in_time_are_counted_from_the_first_event() -> None:
+    columns = (
+        ResultColumn("gpu", "GPU"),
+        ResultColumn("start_ns", "Start", Unit.TIME),
+        ResultColumn("end_ns", "End", Unit.TIME),
+    )
+    first_ns = 2_211_714_152_915_534
+    rows: list[tuple[Value, ...]] = [
+        (0, first_ns + 1_500_000, first_ns + 2_250_000),
+        (1, first_ns, None),
+    ]
+    result = Result("Gaps", [ResultTable("gaps", "Gaps", columns, rows)])
+
+    told = rendered(result.with_facts({"first_timestamp_ns": first_ns})).splitlines()
+    assert told[1] == "first timestamp  2211714152915534 ns"
+    assert [line.split() for line in told[4:]] == [
+        ["GPU", "Start", "End"],
+        ["ms", "ms"],
+        ["---", "-----", "-----"],
+        ["0", "1.500", "2.250"],
+        ["1", "0.000", "-"],
+    ]
+    assert str(first_ns) in rendered(result)
 
 
 def test_an_empty_table_and_a_cut_one_say_so() -> None:
@@ -184,3 +209,18 @@ def test_what_names_a_row_is_cut_less_than_other_texts_and_numbers_go_first() ->
     assert "\nglobal_load_dword v3, v[0:1], off  1,264,020  aaaaaaaaaaaaa…aaaaaa  bbb" in wide
     assert wide.splitlines()[-1].endswith("  5,364")
     assert "(no room for: Idle; " in narrow
+
+
+def test_kernels_of_one_table_never_look_the_same() -> None:
+    options = "HHS_BH_Bias_HAS_SAV_UserArgs"
+    names = [
+        f"Cijk_Ailk_Bljk_{options}_MT{tile}_MI16x16x1_SN" for tile in ("256x16x64", "256x16x384")
+    ]
+    result = kernel_result([(name, 1, 1_000, 50.0, 1_000.0) for name in names])
+
+    lines = rendered(result, 60).splitlines()
+
+    assert [line.split()[0] for line in lines[-2:]] == [
+        "Cijk_Ailk_Bljk_…MT256x16x64…SN",
+        "Cijk_Ailk_Bljk…MT256x16x384…SN",
+    ]

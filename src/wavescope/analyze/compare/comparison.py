@@ -28,9 +28,9 @@ from wavescope.analyze.compare.figures import (
     coverage_percent,
     figures_by_phase,
 )
-from wavescope.analyze.compare.operators import OpOperators
 from wavescope.analyze.compare.renames import chips_of, renames
 from wavescope.analyze.compare.run_values import Metric, counted_steps, step_totals
+from wavescope.analyze.operators import OpOperators
 from wavescope.model.result import (
     ColumnOf,
     Finding,

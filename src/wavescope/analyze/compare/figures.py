@@ -10,13 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.compare.operators import (
+from wavescope.analyze.operators import (
+    GRAPH_REPLAY,
     NO_OPERATOR,
     NOT_RECORDED,
     OpOperators,
-    OpSequence,
     op_operators,
-    op_sequence,
 )
 from wavescope.analyze.ops.op_labels import op_categories, op_labels
 from wavescope.analyze.phases import PhaseAssignment, phases_of
@@ -169,16 +168,11 @@ class TraceFigures:
         return found.labels, codes
 
     @cached_property
-    def sequence(self) -> OpSequence:
-        """The ops with their neighbours on the queue."""
-        return op_sequence(self.ops, self.kernel_of_op, len(self.kernel_names))
-
-    @cached_property
     def operators(self) -> OpOperators | None:
         """The operators that launched the ops; None when the trace knows none."""
         if not len(self.trace.calls) or not len(self.trace.links):
             return None
-        return op_operators(self.trace, lambda: self.sequence, self.rows)
+        return op_operators(self.trace, self.rows)
 
     @cached_property
     def phases(self) -> PhaseAssignment:
@@ -206,7 +200,7 @@ class TraceFigures:
         names = list(operators.names)
         of_op = operators.of_op.copy()
         for place, name in enumerate(names):
-            if name in (NO_OPERATOR, NOT_RECORDED):
+            if name in (NO_OPERATOR, NOT_RECORDED, GRAPH_REPLAY):
                 mine = operators.of_op == place
                 of_op[mine] = self.category_of_op[mine] + len(names)
         names += [f"({category}, no operator)" for category in self.category_names]

@@ -13,7 +13,7 @@ from wavescope.analyze.findings.copy_storm import copy_storm
 from wavescope.analyze.findings.duration_drift import duration_drift
 from wavescope.analyze.findings.duration_outliers import duration_outliers
 from wavescope.analyze.findings.exposed_copies import exposed_copies
-from wavescope.analyze.findings.idle_causes import idle_with_causes
+from wavescope.analyze.findings.idle_gpus import idle_gpus, idle_table
 from wavescope.analyze.findings.launch_bound import launch_bound
 from wavescope.analyze.findings.low_coverage import low_coverage
 from wavescope.analyze.findings.queue_serialization import queue_serialization
@@ -61,7 +61,7 @@ def _clock_inversion(context: FindingContext) -> list[Finding]:
 FINDERS: tuple[Finder, ...] = (
     low_coverage,
     launch_bound,
-    idle_with_causes,
+    idle_gpus,
     _exposed_communication,
     exposed_copies,
     copy_storm,
@@ -98,9 +98,12 @@ _ORDER = {Severity.PROBLEM: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 def findings(trace: Trace, thresholds: Thresholds | None = None) -> list[Finding]:
     """All findings of `trace`: the gravest first, then those with more to gain."""
-    context = FindingContext(trace, thresholds or DEFAULT_THRESHOLDS)
-    if not len(trace.ops):
-        return input_repaired(trace)
+    return _found(FindingContext(trace, thresholds or DEFAULT_THRESHOLDS))
+
+
+def _found(context: FindingContext) -> list[Finding]:
+    if not len(context.trace.ops):
+        return input_repaired(context.trace)
     found = [finding for finder in FINDERS for finding in _over_gpus(finder(context))]
     if any(finding.id == UNKNOWN_LAUNCHES for finding in found):
         found = [finding for finding in found if NO_LAUNCH not in finding.title]
@@ -117,7 +120,7 @@ def _over_gpus(findings: list[Finding]) -> list[Finding]:
     if len(of_gpus) < 2:
         return findings
     worst, *others = sorted(of_gpus, key=_rank)
-    shares = ", ".join(f"GPU {each.numbers['gpu']} {each.gain_percent:.1f} %" for each in others)
+    shares = ", ".join(f"GPU {each.numbers['gpu']}{_share(each)}" for each in others)
     gpus = ",".join(str(each.numbers["gpu"]) for each in of_gpus)
     told = worst._replace(
         evidence=f"{worst.evidence}; likewise {shares}",
@@ -125,6 +128,11 @@ def _over_gpus(findings: list[Finding]) -> list[Finding]:
         numbers={**worst.numbers, "gpus": gpus},
     )
     return [told, *(each for each in findings if "gpu" not in each.numbers)]
+
+
+def _share(finding: Finding) -> str:
+    share = finding.numbers.get("idle_percent", finding.gain_percent)
+    return f" {share:.1f} %" if isinstance(share, float) else ""
 
 
 _COLUMNS: tuple[ColumnOf[Finding], ...] = (
@@ -152,17 +160,21 @@ def findings_result(
     thresholds: Thresholds | None = None,
     only: Sequence[str] = (),
 ) -> Result:
-    """Table `findings` and the findings themselves, all or only those with some ids."""
+    """Tables `findings` and `idle`, and the findings themselves, all or only some."""
     for identifier in only:
         if identifier not in FINDING_IDS:
             raise UsageError(
                 f"there is no finding '{identifier}'", hint=f"there are: {', '.join(FINDING_IDS)}"
             )
-    found = [each for each in findings(trace, thresholds) if not only or each.id in only]
+    context = FindingContext(trace, thresholds or DEFAULT_THRESHOLDS)
+    found = [each for each in _found(context) if not only or each.id in only]
+    tables = [table_of("findings", "Findings", _COLUMNS, found), idle_table(context)]
     facts: dict[str, Value] = {
         "path": trace.path,
         "op_count": len(trace.ops),
         "finding_count": len(found),
         "coverage": coverage(trace).facts["coverage"],
     }
-    return Result("Findings", [table_of("findings", "Findings", _COLUMNS, found)], found, facts)
+    if trace.part_of is not None:
+        facts["busy_and_idle_of"] = "the whole GPU, over the selected time"
+    return Result("Findings", tables, found, facts)

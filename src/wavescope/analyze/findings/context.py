@@ -10,9 +10,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.ops.gaps import IdleGaps, idle_gaps
+from wavescope.analyze.idle.gap_parts import GapParts, gap_parts
+from wavescope.analyze.ops.busy_timelines import busy_timelines
+from wavescope.analyze.ops.gaps import IdleGaps, gaps_before_selected, idle_gaps
 from wavescope.analyze.ops.gpu_timelines import GpuTimeline, gpu_timelines
-from wavescope.analyze.ops.op_labels import OpLabels, op_labels
+from wavescope.analyze.ops.op_labels import OpLabels, op_labels, short_op_name
 from wavescope.analyze.ops.op_links import OpLinks, op_links
 from wavescope.analyze.ops.utilization import GpuUtilization, gpu_utilizations
 from wavescope.analyze.phases import PhaseAssignment, phases_of
@@ -41,7 +43,8 @@ class FindingContext:
 
     @property
     def timelines(self) -> Sequence[GpuTimeline]:
-        return self.trace.derived(gpu_timelines)
+        """What ran on each GPU, also ops that the trace is selected without."""
+        return self.trace.derived(busy_timelines)
 
     @cached_property
     def utilizations(self) -> list[GpuUtilization]:
@@ -50,7 +53,33 @@ class FindingContext:
     @cached_property
     def gaps(self) -> list[IdleGaps]:
         """Of each GPU the gaps that are more than the GPU's own step from op to op."""
-        return idle_gaps(self.trace, self.timelines, int(self.thresholds.back_to_back_ns))
+        least_ns = int(self.thresholds.back_to_back_ns)
+        if self.trace.part_of is None:
+            return idle_gaps(self.trace, self.timelines, least_ns)
+        return gaps_before_selected(self.trace, least_ns)
+
+    @property
+    def hides_ops(self) -> bool:
+        """Whether a filter hides ops that ran between those of the trace."""
+        return self.trace.part_of is not None and self.trace.part_of.hides_ops
+
+    @property
+    def gap_parts(self) -> list[GapParts]:
+        """All gaps of each GPU with the launches that ended them."""
+        return self.trace.derived(gap_parts)
+
+    def first_step_ns(self, gpu: int) -> int | None:
+        """When the first op of any phase began on a GPU, if most of its ops come after that."""
+        if self.trace.part_of is not None:
+            return None
+        ops = self.trace.ops
+        here = ops["gpu"] == gpu
+        starts = ops["start_ns"][here]
+        inside = self.phases.path_of_op[here] >= 0
+        if not inside.any():
+            return None
+        first_ns = int(starts[inside].min())
+        return first_ns if 2 * int(np.count_nonzero(starts >= first_ns)) >= len(starts) else None
 
     @property
     def phases(self) -> PhaseAssignment:
@@ -101,7 +130,13 @@ class FindingContext:
     @cached_property
     def duration_sum_ns(self) -> int:
         """The summed durations of all ops that do work."""
-        return sum(timeline.duration_sum_ns for timeline in self.timelines)
+        return sum(timeline.duration_sum_ns for timeline in self.trace.derived(gpu_timelines))
+
+    def is_little_work(self, work_ns: int) -> bool:
+        """Whether work is hardly any of the time: where a GPU idles, it matters little how it
+        works."""
+        span_ns = sum(gpu.time.span_ns for gpu in self.utilizations)
+        return 100 * work_ns < self.thresholds.little_work_percent * span_ns
 
     def summed_ns(self, chosen: npt.NDArray[np.bool_]) -> int:
         """The summed durations of some ops."""
@@ -115,6 +150,16 @@ class FindingContext:
     def op_name(self, row: int) -> str:
         """What people call the op in a row."""
         return short_name(self.labels.texts[int(self.label_of_op[row])])
+
+    @staticmethod
+    def name_of_op(trace: Trace, row: int) -> str:
+        """What people call an op of a trace, which may be the one that this was selected from."""
+        return short_op_name(trace, row) or "an op without a name"
+
+    @staticmethod
+    def id_of_op(trace: Trace, row: int) -> int:
+        """The id of an op of such a trace."""
+        return int(trace.ops["id"][row])
 
     def op_ids(self, rows: npt.NDArray[np.integer]) -> str:
         """The ids of some ops as text: 17, 42, 99."""

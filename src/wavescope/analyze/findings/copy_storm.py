@@ -6,6 +6,8 @@ import enum
 import re
 from typing import NamedTuple
 
+import numpy as np
+
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.ops.op_labels import meaning_of_label
 from wavescope.analyze.quick_findings import evidence_sql
@@ -55,11 +57,14 @@ class _Copies(NamedTuple):
 def copy_storm(context: FindingContext) -> list[Finding]:
     """A finding for each kind of small copies that take much time by their number."""
     limits, whole_ns = context.thresholds, context.duration_sum_ns
+    op_count = int(np.count_nonzero(context.working))
+    fewest = max(limits.storm_count, limits.storm_count_percent * op_count / 100)
     found = []
     for kind, members in _small_copies(context).items():
         calls = sum(each.calls for each in members)
         total_ns = sum(each.total_ns for each in members)
-        if calls >= limits.storm_count and 100 * total_ns >= limits.storm_percent * whole_ns:
+        is_much = 100 * total_ns >= limits.storm_percent * whole_ns
+        if calls >= fewest and is_much and not context.is_little_work(total_ns):
             found.append(_finding(kind, members, 100 * total_ns / whole_ns if whole_ns else 0.0))
     return found
 
@@ -96,7 +101,7 @@ def _finding(kind: _Kind, members: list[_Copies], share: float) -> Finding:
         _ADVICE[kind],
         "trace",
         gain_percent=share,
-        gain_basis="none of these copies or fills left",
+        gain_basis="of the time of all ops, none of these copies or fills left",
         sql=evidence_sql.labelled_ops_sql([each.text for each in members[:_MOST_NAMES]]),
         numbers={
             "kind": kind.value,

@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext, nearest_rank_median
+from wavescope.analyze.idle.first_launches import launch_calls
 from wavescope.analyze.quick_findings.evidence_sql import gaps_sql
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import code_counts, looked_up
 from wavescope.arrays.groups import group_sums
+from wavescope.arrays.intervals import Times
 from wavescope.model.result import Finding, Severity
 from wavescope.units import counted, duration_text
 
@@ -29,7 +31,7 @@ class _PhaseGaps(NamedTuple):
     gap_count: int
     gap_ns: int
     stall_ns: int
-    """Gaps before its ops that are too long to be the cost of a launch."""
+    """Gaps before its ops that are no cost of a launch: too long, or the GPU's own steps."""
 
     @property
     def whole_ns(self) -> int:
@@ -50,7 +52,12 @@ class _PhaseOps(NamedTuple):
 
 
 def launch_bound(context: FindingContext) -> list[Finding]:
-    """A finding for each phase (without markers: for the whole trace) bound by launches."""
+    """A finding for each phase (without markers: for the whole trace) bound by launches.
+
+    None where a filter hides ops of the phases: their time lines are then not known.
+    """
+    if context.hides_ops:
+        return []
     phases = _phase_gaps(context)
     whole_ns = sum(each.whole_ns for each in phases if _is_outermost(context, each.path))
     ops_of = {
@@ -111,9 +118,13 @@ def _phase_gaps(context: FindingContext) -> list[_PhaseGaps]:
 def _gap_sums(context: FindingContext, path_of_op: Array, count: int) -> tuple[list[int], ...]:
     """For each path the gaps that launches may explain, their sum, and that of longer ones."""
     totals: tuple[list[int], ...] = tuple([0] * count for _ in range(3))
+    launched_until = _launched_until_ns(context)
     for gaps in context.gaps:
         paths, lengths = path_of_op[gaps.after], gaps.lengths_ns
         told = lengths <= context.thresholds.launch_gap_ns
+        if launched_until is not None:
+            gap_starts = context.trace.ops["start_ns"][gaps.after] - lengths.astype(np.int64)
+            told &= launched_until[gaps.after] > gap_starts
         sums = (
             code_counts(paths[told], count).tolist(),
             group_sums(paths[told], lengths[told], count),
@@ -122,6 +133,24 @@ def _gap_sums(context: FindingContext, path_of_op: Array, count: int) -> tuple[l
         for total, own in zip(totals, sums, strict=True):
             total[:] = map(add, total, own)
     return totals
+
+
+def _launched_until_ns(context: FindingContext) -> Times | None:
+    """For each op when its launch was over; None where no launches are recorded.
+
+    A gap that began after that is the GPU's step from op to op and no cost of a launch. So is one
+    before an op that follows another of the same launch, a node of a graph; an op without a
+    recorded launch may have cost one.
+    """
+    links, trace = context.links, context.trace
+    if links is None:
+        return None
+    always, never = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+    until = np.full(len(trace.ops), always, np.int64)
+    first_ns = trace.derived(launch_calls).first_start_ns[links.call_rows]
+    is_later = trace.ops["start_ns"][links.op_rows] > first_ns
+    until[links.op_rows] = np.where(is_later, never, trace.calls["end_ns"][links.call_rows])
+    return until
 
 
 def _ops_of(context: FindingContext, each: _PhaseGaps) -> _PhaseOps:
@@ -149,6 +178,8 @@ def _finding(context: FindingContext, each: _PhaseGaps, ops: _PhaseOps) -> Findi
     if not is_phase and phases.tree.paths:
         subject = f"Work {phases.outside_label.strip('()')}"
     mean_gap_ns = each.gap_ns / each.gap_count if each.gap_count else 0
+    step_ns = int(context.thresholds.back_to_back_ns)
+    left_ns = each.gap_ns - each.gap_count * step_ns
     return Finding(
         ID,
         Severity.WARNING,
@@ -161,8 +192,9 @@ def _finding(context: FindingContext, each: _PhaseGaps, ops: _PhaseOps) -> Findi
         "launch them as one graph (hipGraph, CUDA graph, torch.compile with reduce-overhead), or "
         "fuse them; a larger batch hides launches too",
         f"phase {name}" if is_phase else "trace",
-        gain_percent=each.gap_percent,
-        gain_basis="none of these gaps left",
+        gain_percent=100 * left_ns / each.whole_ns,
+        gain_basis=f"{duration_text(step_ns)} left of each of these gaps, as within a graph; the "
+        "same ops as long as now",
         sql=gaps_sql(
             ops.gpu,
             least_ns=int(context.thresholds.back_to_back_ns) - 1,

@@ -67,7 +67,7 @@ def _finding(
     timeline: GpuTimeline, queues: list[QueueTimeline], sum_ns: int, overlap: float
 ) -> Finding:
     largest_ns = queues[0].ops.union_ns
-    span_ns = int(timeline.busy.ends[-1]) - int(timeline.busy.starts[0])
+    span_ns = timeline.span_ns
     gain = 100 * (sum_ns - largest_ns) / span_ns if span_ns else 0.0
     shown = ", ".join(f"queue {q.queue} {duration_text(q.ops.union_ns)}" for q in queues[:4])
     return Finding(

@@ -12,6 +12,7 @@ from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.arrays.coded_columns import code_counts, paired
 from wavescope.arrays.groups import grouped_rows
+from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Finding, Severity
 from wavescope.names.kernel_names import short_name
 from wavescope.units import count_text, duration_text
@@ -34,14 +35,9 @@ class _Pair(NamedTuple):
 def tiny_kernels(context: FindingContext) -> list[Finding]:
     """One finding for the trace, or none."""
     limits = context.thresholds
-    is_kernel = context.compute_kernels
+    is_kernel = context.trace.op_kind == OpKind.KERNEL
     kernel_count = int(np.count_nonzero(is_kernel))
     tiny = is_kernel & (context.durations_ns <= limits.tiny_kernel_ns)
-    runtimes_own = [
-        label for label, text in enumerate(context.labels.texts) if _RUNTIMES_OWN.search(text[:99])
-    ]
-    if runtimes_own:
-        tiny &= ~np.isin(context.label_of_op, runtimes_own)
     tiny_count = int(np.count_nonzero(tiny))
     if (
         tiny_count < limits.tiny_count
@@ -64,12 +60,14 @@ def _finding(
     limit_ns = int(context.thresholds.tiny_kernel_ns)
     tiny_count = int(np.count_nonzero(tiny))
     texts = context.labels.texts
-    counts = code_counts(context.label_of_op[tiny], len(texts))
+    fusible = _fusible(context, tiny)
+    counts = code_counts(context.label_of_op[fusible], len(texts))
     most = [
         label for label in np.argsort(-counts, kind="stable")[:_SHOWN].tolist() if counts[label]
     ]
     named = ", ".join(f"{short_name(texts[label])} ({counts[label]:,})" for label in most)
-    pair = _most_frequent_pair(context, tiny)
+    named = f": {named}" if named else ""
+    pair = None if context.hides_ops else _most_frequent_pair(context, fusible)
     following = ""
     if pair is not None:
         following = (
@@ -79,16 +77,17 @@ def _finding(
     share = 100 * tiny_ns / kernel_ns
     return Finding(
         ID,
-        Severity.WARNING,
+        Severity.INFO if context.is_little_work(tiny_ns) else Severity.WARNING,
         f"{100 * tiny_count / kernel_count:.0f} % of the kernels run for "
         f"{duration_text(limit_ns)} or less and take {share:.1f} % of kernel time",
         f"{count_text(tiny_count)} of {count_text(kernel_count)} kernels, "
-        f"{duration_text(tiny_ns / tiny_count)} each: {named}{following}",
+        f"{duration_text(tiny_ns / tiny_count)} each{named}{following}",
         "fuse neighbours (torch.compile, a fused norm or activation kernel), and replay what "
         "remains as a graph: so short a kernel is mostly its fixed cost",
         "trace",
         gain_percent=share,
-        gain_basis="all of them fused into their neighbours, their time gone; gaps not counted",
+        gain_basis="of kernel time, all of them fused into neighbours that then take no longer; "
+        "gaps not counted",
         sql=evidence_sql.short_kernels_sql(limit_ns),
         numbers={
             "tiny_count": tiny_count,
@@ -100,6 +99,14 @@ def _finding(
             "pair_count": pair.times if pair else None,
         },
     )
+
+
+def _fusible(context: FindingContext, tiny: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """The tiny kernels that a program could fuse: those that it launches itself."""
+    runtimes_own = [
+        label for label, text in enumerate(context.labels.texts) if _RUNTIMES_OWN.search(text[:99])
+    ]
+    return tiny & ~np.isin(context.label_of_op, runtimes_own) if runtimes_own else tiny
 
 
 def _most_frequent_pair(context: FindingContext, tiny: npt.NDArray[np.bool_]) -> _Pair | None:

@@ -30,8 +30,8 @@ def unknown_launches(context: FindingContext) -> list[Finding]:
             f"{share:.1f} % of the ops have no launch in the trace",
             f"{count:,} of {whole:,} ops, the first of them op {context.op_id(first)} "
             f"({context.op_name(first)}); usually they were launched before recording began",
-            "phases and causes of gaps go by time for them; tools that drop such ops report less "
-            "GPU time than there was",
+            "what the host did before them cannot be told (their gaps are called unlinked), and "
+            "their phases go by time; tools that drop such ops report less GPU time than there was",
             "trace",
             sql=evidence_sql.unlinked_sql(),
             numbers={

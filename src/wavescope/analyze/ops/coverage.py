@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from wavescope.arrays import Array
+from wavescope.arrays.coded_columns import DistinctRows
+from wavescope.model.columns import OPS
+from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace
 from wavescope.units import count_text
@@ -67,6 +72,61 @@ def _sentence(seen: int, timed: int, skipped: int, lost: int) -> str:
     if unexplained > 0:
         parts.append(f"{unexplained:,} unaccounted for")
     return ", ".join(parts)
+
+
+def missing_ops_sentence(trace: Trace, complete_percent: float) -> str:
+    """That more ops are missing than a complete trace lacks, where it shows that; else nothing."""
+    told = trace.coverage
+    if len(told):
+        told.load("seen", "timed")
+        seen, timed = (_known_sum(told[name]) for name in ("seen", "timed"))
+        if 100 * timed < complete_percent * seen:
+            return f"only {100 * timed / seen:.1f} % of the dispatches are in the trace"
+    if "selection" in trace.metadata:
+        return f"the file holds only what was selected ({trace.metadata['selection'][:80]})"
+    numbered = trace.derived(dispatch_numbers)
+    if numbered is not None and 100 * numbered.present < complete_percent * numbered.numbered:
+        return (
+            f"{count_text(numbered.numbered - numbered.present)} of "
+            f"{count_text(numbered.numbered)} dispatch numbers are missing from the trace"
+        )
+    return ""
+
+
+class DispatchNumbers(NamedTuple):
+    """How many dispatches have numbers between the first and the last, and how many are there."""
+
+    numbered: int
+    present: int
+
+
+def dispatch_numbers(trace: Trace) -> DispatchNumbers | None:
+    """What the numbers of dispatches say of missing ones; None where there are no such numbers.
+
+    Recorders count the dispatches of a process, or of a queue. Where numbers repeat, they are no
+    count.
+    """
+    first_rows = next(iter(trace.source.batches(OPS, ("sequence",))), None)
+    if first_rows is None or not first_rows["sequence"].any():
+        # Most formats have no numbers: that is seen without reading the whole column.
+        return None
+    ops = trace.ops
+    ops.load("sequence", "process", "gpu", "queue")
+    kernels = np.flatnonzero((ops["sequence"] > 0) & (trace.op_kind == OpKind.KERNEL))
+    if not len(kernels) or 2 * len(kernels) < np.count_nonzero(trace.op_kind == OpKind.KERNEL):
+        return None
+    numbers = ops["sequence"][kernels]
+    for columns in (("process",), ("process", "gpu", "queue")):
+        groups, _ = DistinctRows(len(columns)).number([ops[name][kernels] for name in columns])
+        order = np.lexsort((numbers, groups))
+        groups, sorted_numbers = groups[order], numbers[order]
+        new_group = groups[1:] != groups[:-1]
+        steps = sorted_numbers[1:] - sorted_numbers[:-1]
+        if np.any((steps == 0) & ~new_group):
+            continue
+        missing = int((steps[~new_group] - 1).sum())
+        return DispatchNumbers(len(kernels) + missing, len(kernels))
+    return None
 
 
 def coverage_sentence(trace: Trace) -> str:

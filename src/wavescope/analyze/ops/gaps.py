@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.ops.busy_timelines import busy_timelines
 from wavescope.analyze.ops.gpu_timelines import GpuTimeline
+from wavescope.analyze.ops.op_links import rows_of_ids
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import blocks
 from wavescope.arrays.intervals import Times, elapsed_ns, is_sorted, lengths_ns
@@ -65,13 +68,16 @@ class GapBin(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """One gap; `before` and `after` are rows in the trace's `ops`."""
+    """One gap; `before` and `after` are rows in the trace's `ops`.
+
+    They are None where a selection cuts the gap: then no op ended or began there.
+    """
 
     gpu: int
     start_ns: int
     end_ns: int
-    before: int
-    after: int
+    before: int | None
+    after: int | None
 
     @property
     def duration_ns(self) -> int:
@@ -91,28 +97,17 @@ class GpuGaps(NamedTuple):
     bins: tuple[GapBin, ...]
 
 
-class _RawGaps(NamedTuple):
-    """The gaps of one GPU in order of time."""
-
-    starts: Times
-    ends: Times
-
-    @classmethod
-    def of(cls, timeline: GpuTimeline) -> _RawGaps:
-        return cls(timeline.busy.ends[:-1], timeline.busy.starts[1:])
-
-
 def gpu_gaps(timelines: Sequence[GpuTimeline], small_ns: int) -> list[GpuGaps]:
     """Counts, sums and histogram for each GPU; gaps under `small_ns` are counted apart."""
-    return [_measured(timeline, _RawGaps.of(timeline), small_ns) for timeline in timelines]
+    return [_measured(timeline, small_ns) for timeline in timelines]
 
 
-def _measured(timeline: GpuTimeline, raw: _RawGaps, small_ns: int) -> GpuGaps:
-    lengths = elapsed_ns(raw.starts, raw.ends)
+def _measured(timeline: GpuTimeline, small_ns: int) -> GpuGaps:
+    lengths = elapsed_ns(*timeline.gaps)
     small = lengths[lengths < np.uint64(small_ns)]
     return GpuGaps(
         gpu=timeline.gpu,
-        span_ns=int(timeline.busy.ends[-1]) - int(timeline.busy.starts[0]),
+        span_ns=timeline.span_ns,
         gap_count=int(lengths.size),
         total_ns=int(lengths.sum()),
         longest_ns=int(lengths.max(initial=0)),
@@ -137,11 +132,11 @@ def largest_gaps(trace: Trace, timelines: Sequence[GpuTimeline], count: int) -> 
     """The `count` longest gaps of all GPUs, longest first; equal ones by GPU and time."""
     candidates = []
     for timeline in timelines:
-        raw = _RawGaps.of(timeline)
-        lengths = elapsed_ns(raw.starts, raw.ends)
-        longest = _largest(lengths, count)
+        starts, ends = timeline.gaps
+        lengths = elapsed_ns(starts, ends)
+        longest = longest_of(lengths, count)
         candidates += [
-            (-int(lengths[index]), timeline.gpu, int(raw.starts[index]), int(raw.ends[index]))
+            (-int(lengths[index]), timeline.gpu, int(starts[index]), int(ends[index]))
             for index in longest
         ]
     neighbours = _Neighbours(trace)
@@ -151,7 +146,7 @@ def largest_gaps(trace: Trace, timelines: Sequence[GpuTimeline], count: int) -> 
     ]
 
 
-def _largest(lengths: Lengths, count: int) -> list[int]:
+def longest_of(lengths: Lengths, count: int) -> list[int]:
     """Positions of the `count` largest, of equal ones the first."""
     if count <= 0 or not lengths.size:
         return []
@@ -173,19 +168,51 @@ class _Neighbours:
         self._by_start = trace.derived(_rows_by_start)
         self._by_end = RowsByTime(trace.ops["end_ns"])
 
-    def of_gap(self, gpu: int, start_ns: int, end_ns: int) -> tuple[int, int]:
+    def of_gap(self, gpu: int, start_ns: int, end_ns: int) -> tuple[int | None, int | None]:
         """Rows of the op that ended as the gap began and of the one that ended it."""
         return (
             self._first_of(gpu, self._by_end.at(start_ns)),
             self._first_of(gpu, self._by_start.at(end_ns)),
         )
 
-    def _first_of(self, gpu: int, rows: Iterator[int]) -> int:
+    def _first_of(self, gpu: int, rows: Iterator[int]) -> int | None:
         gpus, kinds = self._trace.ops["gpu"], self._trace.op_kind
-        return next(row for row in rows if gpus[row] == gpu and kinds[row] != OpKind.BARRIER)
+        found = (row for row in rows if gpus[row] == gpu and kinds[row] != OpKind.BARRIER)
+        return next(found, None)
 
 
 _FEW_GAPS = 2_000
+
+
+@dataclass(frozen=True)
+class GpuIdle:
+    """All gaps of one GPU in the order of time."""
+
+    trace: Trace
+    """The whole trace, of which `after` are rows."""
+    gpu: int
+    starts: Times
+    ends: Times
+    is_cut: bool
+    """Whether a selection cut gaps, so that not every one ends with an op."""
+
+    @cached_property
+    def after(self) -> Array:
+        """The row of the op that began as the gap ended, or where it was cut, of the next."""
+        if not self.is_cut:
+            return _rows_after_all(self.trace, self.gpu)
+        rows, starts = _rows_by_start_on(self.trace, self.gpu)
+        places = np.searchsorted(starts, self.ends)
+        return rows[np.minimum(places, len(rows) - 1)]
+
+
+def every_gap(trace: Trace) -> list[GpuIdle]:
+    """The gaps of every GPU, however short."""
+    is_cut = trace.part_of is not None
+    return [
+        GpuIdle(trace.whole, timeline.gpu, *timeline.gaps, is_cut)
+        for timeline in trace.derived(busy_timelines)
+    ]
 
 
 @dataclass(frozen=True)
@@ -202,44 +229,29 @@ class IdleGaps:
         return len(self.after)
 
 
-class LongGaps(NamedTuple):
-    """Some gaps of one GPU."""
-
-    gpu: int
-    starts: Times
-    ends: Times
-    after: Array
-
-    @property
-    def lengths_ns(self) -> Times:
-        lengths: Times = self.ends - self.starts
-        return lengths
-
-
-def longest_gaps(trace: Trace, gaps: IdleGaps, count: int) -> LongGaps:
-    """The longest gaps, the longest of all first; of equal ones the earlier first."""
-    lengths = gaps.lengths_ns
-    candidates: npt.NDArray[np.intp] = np.arange(len(gaps))
-    if count < len(gaps):
-        # Sorted, for a partition of few different lengths takes many times as long.
-        candidates = np.flatnonzero(lengths >= np.sort(lengths)[-count])
-    chosen_lengths = lengths[candidates].astype(np.int64)
-    order = np.argsort(-chosen_lengths, kind="stable")[:count]
-    after = gaps.after[candidates[order]]
-    ends = trace.ops["start_ns"][after]
-    return LongGaps(gaps.gpu, ends - chosen_lengths[order], ends, after)
-
-
 def idle_gaps(trace: Trace, timelines: Sequence[GpuTimeline], least_ns: int) -> list[IdleGaps]:
     """The gaps of at least `least_ns` of every GPU."""
     by_start = trace.derived(_rows_by_start)
     return [_gaps_of_gpu(trace, by_start, timeline, least_ns) for timeline in timelines]
 
 
+def gaps_before_selected(trace: Trace, least_ns: int) -> list[IdleGaps]:
+    """Of a selected trace the gaps of at least `least_ns` that end with one of its ops."""
+    ids, whole_ids = trace.ops["id"], trace.whole.ops["id"]
+    found = []
+    for idle in trace.derived(every_gap):
+        lengths = elapsed_ns(idle.starts, idle.ends)
+        rows, is_selected = rows_of_ids(ids, whole_ids[idle.after])
+        is_selected &= trace.whole.ops["start_ns"][idle.after] == idle.ends
+        chosen = is_selected & (lengths >= np.uint64(least_ns))
+        found.append(IdleGaps(idle.gpu, rows[chosen], lengths[chosen].astype(np.int64)))
+    return found
+
+
 def _gaps_of_gpu(
     trace: Trace, by_start: RowsByTime, timeline: GpuTimeline, least_ns: int
 ) -> IdleGaps:
-    starts, ends = timeline.busy.ends[:-1], timeline.busy.starts[1:]
+    starts, ends = timeline.gaps
     chosen = ends - starts >= least_ns
     if np.count_nonzero(chosen) <= _FEW_GAPS:
         starts, ends = starts[chosen], ends[chosen]
@@ -272,12 +284,18 @@ def _rows_after_all(trace: Trace, gpu: int) -> Array:
 
     That is an op which starts when all that started before it have ended.
     """
+    rows, starts = _rows_by_start_on(trace, gpu)
+    busy_until = np.maximum.accumulate(trace.ops["end_ns"][rows])
+    after: Array = rows[1:][starts[1:] > busy_until[:-1]]
+    return after
+
+
+def _rows_by_start_on(trace: Trace, gpu: int) -> tuple[Array, Times]:
+    """The rows of all ops of a GPU but barriers in order of their starts, and these."""
     rows = np.flatnonzero((trace.ops["gpu"] == gpu) & (trace.op_kind != OpKind.BARRIER))
     rows = rows.astype(np.int32 if len(trace.ops) < 1 << 31 else np.int64)
     starts = trace.ops["start_ns"][rows]
     if not is_sorted(starts):
         order = np.argsort(starts, kind="stable")
         rows, starts = rows[order], starts[order]
-    busy_until = np.maximum.accumulate(trace.ops["end_ns"][rows])
-    after: Array = rows[1:][starts[1:] > busy_until[:-1]]
-    return after
+    return rows, starts

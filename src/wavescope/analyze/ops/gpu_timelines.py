@@ -17,7 +17,7 @@ import numpy.typing as npt
 from wavescope.arrays import Array
 from wavescope.arrays.groups import grouped_rows
 from wavescope.arrays.interval_union import covered_ns, stretches_of_runs
-from wavescope.arrays.intervals import Times, sorted_times, sum_of_lengths_ns
+from wavescope.arrays.intervals import Intervals, Times, sorted_times, sum_of_lengths_ns
 from wavescope.model.op_kinds import OpClass, OpKind, kind_of_type
 from wavescope.model.trace import Trace
 
@@ -94,6 +94,35 @@ class GpuTimeline:
     busy: SortedOps
     """Gapless stretches of any work on any queue: between two of them lies an idle gap."""
     class_times: ClassTimes
+    window: Intervals | None = None
+    """The times that the timeline is about; None: from its first op to its last."""
+
+    @property
+    def gaps(self) -> tuple[Times, Times]:
+        """Where gaps begin and end."""
+        if self.window is None:
+            return self.busy.ends[:-1], self.busy.starts[1:]
+        idle = self.window.subtract(Intervals.from_pairs(self.busy.starts, self.busy.ends))
+        return idle.starts, idle.ends
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The first start and the last end."""
+        if self.window is not None and self.window.span is not None:
+            return self.window.span
+        return int(self.busy.starts[0]), int(self.busy.ends[-1])
+
+    def left_out_ns(self, start_ns: int, end_ns: int) -> int:
+        """How much of [start, end) the timeline is not about."""
+        if self.window is None:
+            return 0
+        return end_ns - start_ns - self.window.clip(start_ns, end_ns).total_ns
+
+    @property
+    def span_ns(self) -> int:
+        """From the first start to the last end, less what the timeline is not about."""
+        start_ns, end_ns = self.span
+        return end_ns - start_ns - self.left_out_ns(start_ns, end_ns)
 
     @property
     def op_count(self) -> int:
@@ -121,6 +150,13 @@ def gpu_timelines(trace: Trace) -> list[GpuTimeline]:
     if working is not None:
         gpus, queues, classes = gpus[working], queues[working], classes[working]
         starts, ends = starts[working], ends[working]
+    return timelines_of(gpus, queues, starts, ends, classes)
+
+
+def timelines_of(
+    gpus: Array, queues: Array, starts: Times, ends: Times, classes: Array
+) -> list[GpuTimeline]:
+    """The timelines of ops that work, in order of GPU number."""
     if not len(classes) or classes.min() == classes.max():
         groups = grouped_rows(gpus, queues, (starts, ends))
         starts, ends = groups.columns  # and the classes are equal in any order

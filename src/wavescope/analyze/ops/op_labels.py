@@ -1,4 +1,5 @@
-"""What ops are called, what kind of work each does, and GPU time by such categories.
+"""What ops are called, what kind of work each does, and GPU time by such categories; which kernels
+have names that say nothing.
 
 An op is called by its name, or by its type where it has none. The category of a kernel follows
 from its name (`names/kernel_meaning`), communication from the class of the op, copies and fills
@@ -19,6 +20,7 @@ from wavescope.arrays.groups import group_sums
 from wavescope.model.op_kinds import OpKind, kind_of_type
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace, TraceTable
+from wavescope.names.demangle import why_unresolved
 from wavescope.names.kernel_names import (
     CATEGORIES,
     COPY_FILL,
@@ -182,4 +184,40 @@ def categories(trace: Trace, rules: CategoryRules | None = None) -> Result:
         "Categories",
         [ResultTable("categories", "Categories", _COLUMNS, [rows[index] for index in order])],
         facts={"other_percent": percent_of(other, whole)},
+    )
+
+
+_UNRESOLVED_COLUMNS = (
+    ResultColumn("symbol", "Symbol", Unit.NAME, "the kernel's name as recorded"),
+    ResultColumn("reason", "Reason", Unit.NAME, "no name, address, number, unknown or mangled"),
+    ResultColumn("launches", "Launches", Unit.COUNT, "kernels of that name"),
+    ResultColumn("total_ns", "Total", Unit.NS, "sum of durations"),
+)
+
+
+def unresolved_symbols(trace: Trace) -> Result:
+    """How many kernel names stayed unresolved or mangled, as a fact, and which, as a table."""
+    trace.ops.load("name", "type")
+    used = trace.ops.code_counts("name").codes
+    reasons = {code: why_unresolved(trace.strings[code]) for code in used.tolist()}
+    # With a last entry for code -1; copies have no name either.
+    is_suspect = np.ones(int(used.max(initial=-1)) + 2, np.bool_)
+    is_suspect[used] = [bool(reason) for reason in reasons.values()]
+    is_unresolved = looked_up(is_suspect, trace.ops["name"])
+    rows = np.flatnonzero(is_unresolved & (trace.op_kind == OpKind.KERNEL))
+    codes, of_row = distinct(trace.ops["name"][rows])
+    totals = group_sums(of_row, trace.op_length_ns[rows], len(codes))
+    counts = np.bincount(of_row, minlength=len(codes)).tolist()
+    found: list[tuple[Value, ...]] = [
+        (trace.strings[code] or NO_NAME, reasons.get(code, "no name"), count, total)
+        if code >= 0
+        else (NO_NAME, "no name", count, total)
+        for code, count, total in zip(codes, counts, totals, strict=True)
+    ]
+    found.sort(key=lambda row: -int(row[3] or 0))
+    table = ResultTable("unresolved_symbols", "Unresolved symbols", _UNRESOLVED_COLUMNS, found)
+    return Result(
+        "Symbols",
+        [table] if found else [],
+        facts={"unresolved_symbol_count": len(found)},
     )

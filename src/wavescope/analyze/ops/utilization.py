@@ -22,10 +22,12 @@ class BusyTime(NamedTuple):
     end_ns: int
     busy_ns: int
     duration_sum_ns: int
+    left_out_ns: int = 0
+    """Time between start and end that is not meant: outside the selected ranges."""
 
     @property
     def span_ns(self) -> int:
-        return self.end_ns - self.start_ns
+        return self.end_ns - self.start_ns - self.left_out_ns
 
     @property
     def idle_ns(self) -> int:
@@ -89,14 +91,16 @@ def gpu_utilizations(
 def _gpu_utilization(timeline: GpuTimeline, concurrency: bool) -> GpuUtilization:
     busy_ns = timeline.busy.union_ns
     by_class = timeline.class_times
+    start_ns, end_ns = timeline.span
     return GpuUtilization(
         gpu=timeline.gpu,
         time=BusyTime(
             op_count=timeline.op_count,
-            start_ns=int(timeline.busy.starts[0]),
-            end_ns=int(timeline.busy.ends[-1]),
+            start_ns=start_ns,
+            end_ns=end_ns,
             busy_ns=busy_ns,
             duration_sum_ns=timeline.duration_sum_ns,
+            left_out_ns=timeline.left_out_ns(start_ns, end_ns),
         ),
         compute_ns=by_class.compute_ns,
         communication_ns=by_class.communication_ns,
@@ -105,7 +109,7 @@ def _gpu_utilization(timeline: GpuTimeline, concurrency: bool) -> GpuUtilization
         exposed_communication_ns=by_class.compute_or_communication_ns - by_class.compute_ns,
         exposed_copy_ns=busy_ns - by_class.compute_or_communication_ns,
         depth_ns=_depth_ns(timeline) if concurrency else (),
-        queues=tuple(_queue_utilization(queue) for queue in timeline.queues),
+        queues=tuple(_queue_utilization(timeline, queue) for queue in timeline.queues),
     )
 
 
@@ -114,13 +118,15 @@ def _depth_ns(timeline: GpuTimeline) -> tuple[int, ...]:
     return tuple(busy_at_depth_of_sorted(ops.starts, ops.ends))
 
 
-def _queue_utilization(timeline: QueueTimeline) -> QueueUtilization:
-    ops = timeline.ops
+def _queue_utilization(timeline: GpuTimeline, queue: QueueTimeline) -> QueueUtilization:
+    ops = queue.ops
+    start_ns, end_ns = int(ops.starts[0]), int(ops.ends[-1])
     time = BusyTime(
         op_count=len(ops),
-        start_ns=int(ops.starts[0]),
-        end_ns=int(ops.ends[-1]),
+        start_ns=start_ns,
+        end_ns=end_ns,
         busy_ns=ops.union_ns,
         duration_sum_ns=ops.duration_sum_ns,
+        left_out_ns=timeline.left_out_ns(start_ns, end_ns),
     )
-    return QueueUtilization(timeline.gpu, timeline.queue, time)
+    return QueueUtilization(queue.gpu, queue.queue, time)

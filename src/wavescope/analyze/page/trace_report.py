@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.contents import overview
-from wavescope.analyze.findings import findings
+from wavescope.analyze.findings import findings_result
+from wavescope.analyze.operators import OperatorOptions, OperatorPart
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.analyze.ops.op_labels import NamedOps, named_ops, op_categories
 from wavescope.analyze.page.time_shares import (
@@ -31,7 +32,7 @@ from wavescope.analyze.summary import (
 from wavescope.analyze.timeline import Colouring, OpNames, Timeline, TimelineOptions, timeline
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import BLOCK_ROWS, blocks, looked_up
-from wavescope.model.result import Finding, Result
+from wavescope.model.result import Finding, Result, ResultTable
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import ATTENTION
 
@@ -85,7 +86,11 @@ def _bins(durations_ns: Array) -> npt.NDArray[np.int64]:
     return bins
 
 
-_SUMMARY = SummaryOptions(KernelSummaryOptions(ops=OpChoice.ALL), GapOptions(largest=25))
+_SUMMARY = SummaryOptions(
+    KernelSummaryOptions(ops=OpChoice.ALL),
+    GapOptions(largest=25),
+    OperatorOptions((OperatorPart.OPERATOR, OperatorPart.SHAPE, OperatorPart.MODULE)),
+)
 """Copies and fills are listed among the kernels, and more of the gaps than on a screen."""
 
 
@@ -134,6 +139,8 @@ class TraceReport:
     """Steps of a language model, where there is one."""
     durations: KernelDurations
     findings: list[Finding]
+    idle: ResultTable
+    """The idle time of every GPU over what the host did during it."""
 
     @property
     def decode_step_ns(self) -> float | None:
@@ -155,7 +162,7 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
     categories = Colouring.of_used("category", "Category", found.labels, found.codes)
     with trace.ops.borrowed():
         phases, steps = _phases_and_steps(trace, ATTENTION in categories.labels)
-    told = findings(trace)
+    told = findings_result(trace)
     summary = summarize(trace, options.summary)
     colourings = [categories, *([phases] if phases else [])]
     drawn = timeline(trace, trace.derived(gpu_timelines), colourings, options.timeline)
@@ -169,7 +176,8 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
         hot_kernels(phases or _everything(trace), named, durations_ns, options.hot_kernels),
         steps,
         _kernel_durations(summary, named, durations_ns, options.histograms),
-        told,
+        list(told.findings),
+        told.table("idle"),
     )
 
 

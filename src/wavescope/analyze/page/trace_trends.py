@@ -70,8 +70,8 @@ def _metrics(reports: Sequence[TraceReport]) -> list[Metric]:
             "busy_percent",
             "Busy %",
             Unit.PERCENT,
-            "time with any op running, mean of GPUs",
-            fact("gpu_busy_percent"),
+            "time with any op running / span of each GPU",
+            fact("busy_percent"),
             is_better_high=True,
         ),
     ]

@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.markers import has_markers
+from wavescope.analyze.phases.annotations import MOST_DISAGREEMENT, agreement
 from wavescope.analyze.phases.found import (
     FoundPhase,
     FoundPhases,
     found_phases,
-    may_be_language_model,
 )
+from wavescope.analyze.phases.language_model import Evidence, language_model_evidence
 from wavescope.analyze.phases.marked import OP_COLUMNS, MarkedPhases, marked_phases
 from wavescope.analyze.phases.name_signs import PhaseRules
 from wavescope.analyze.phases.paths import NO_PATH, Path, PathTree, PhaseScope
@@ -116,8 +117,13 @@ def phases_of(
     told = None if marked is None else _phases_told_apart(marked, lengths_ns)
     if marked is not None and told is not None:
         return _by_markers(marked, *told)
-    found = found_phases(trace, rules) if may_be_language_model(trace, rules) else None
+    evidence = language_model_evidence(trace, rules)
+    found = None if evidence is Evidence.NONE else found_phases(trace, rules, evidence)
     found_share = 0.0 if found is None else _share_told(found, lengths_ns)
+    if found is not None and marked is not None:
+        alike = agreement(marked, found.phase_codes, lengths_ns)
+        if alike is not None and alike < 1 - MOST_DISAGREEMENT:
+            return _by_markers(marked, *_phases_at(marked, 0), found)
     if found is not None and found_share >= LEAST_HELD:
         return _by_structure(found, marked)
     if marked is not None and np.any(marked.path_of_op != NO_PATH):
@@ -179,7 +185,7 @@ def _share_told(found: FoundPhases, lengths_ns: Array) -> float:
 
 
 def _by_structure(found: FoundPhases, marked: MarkedPhases | None) -> PhaseAssignment:
-    """Prefill, decode and shared as phases without anything nested in them."""
+    """Prefill, decode and mixed as phases without anything nested in them."""
     labels = tuple(phase.label for phase in _FOUND)
     tree = PathTree()
     place = np.full(len(FoundPhase), NO_PATH, np.int32)

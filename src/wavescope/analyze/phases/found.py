@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.ops.op_labels import op_labels
 from wavescope.analyze.phases.kind_scores import (
+    REPEATED_RUN,
     KindOps,
     KindScores,
     Numbers,
@@ -19,59 +19,15 @@ from wavescope.analyze.phases.kind_scores import (
     kind_scores,
     step_kinds,
 )
+from wavescope.analyze.phases.language_model import Evidence, language_model_evidence
+from wavescope.analyze.phases.launches import launch_sizes, load_launch_sizes, workgroup_counts
 from wavescope.analyze.phases.name_signs import LabelSigns, PhaseRules, built_in_rules, label_signs
 from wavescope.analyze.steps import LaneSteps, RepeatedSteps, repeated_steps
-from wavescope.arrays import Array
 from wavescope.model.op_kinds import OpClass
-from wavescope.model.source import Batch
 from wavescope.model.trace import Trace
-
-_GRID_COLUMNS = ("grid_x", "grid_y", "grid_z")
-_GROUP_COLUMNS = ("workgroup_x", "workgroup_y", "workgroup_z")
-_LAUNCH_COLUMNS = (*_GRID_COLUMNS, *_GROUP_COLUMNS)
-_WORK_ITEMS = "log2_work_items"
-_GROUP_ITEMS = "log2_workgroup_items"
-
-
-def load_launch_sizes(trace: Trace, *also: str) -> None:
-    """Read what the functions below need and the columns `also` of ops, in one pass."""
-    if trace.ops.has(_WORK_ITEMS):
-        trace.ops.load(*also)
-    else:
-        trace.ops.derive(_LAUNCH_COLUMNS, _derived, also)
-
-
-def launch_sizes(trace: Trace, rows: Numbers) -> Reals:
-    """log2 of the work-items of each op, NaN where the trace does not know."""
-    sizes: Reals = trace.ops[_WORK_ITEMS][rows].astype(np.float64)
-    return sizes
-
-
-def workgroup_counts(trace: Trace, rows: Numbers) -> Reals:
-    """log2 of the workgroups of each op, NaN where the trace does not know."""
-    return launch_sizes(trace, rows) - trace.ops[_GROUP_ITEMS][rows]
-
-
-def _derived(batch: Batch) -> Batch:
-    return {
-        _WORK_ITEMS: _log2_product([batch[name] for name in _GRID_COLUMNS]),
-        _GROUP_ITEMS: _log2_product([batch[name] for name in _GROUP_COLUMNS]),
-    }
-
-
-def _log2_product(sizes: list[Array]) -> npt.NDArray[np.float32]:
-    first, *others = sizes
-    product = first.astype(np.float64)
-    for size in others:
-        product *= np.maximum(size, 1)
-    product[first <= 0] = np.nan
-    logarithm: npt.NDArray[np.float32] = np.log2(product).astype(np.float32)
-    return logarithm
-
 
 Codes = npt.NDArray[np.int8]
 
-MOST_LABELS = 8_192
 LEAST_SCORE = 1.2
 """Odds of about 3 to 1; below that a step stays unclassified."""
 
@@ -83,13 +39,13 @@ class FoundPhase(enum.IntEnum):
     PREFILL = 1
     DECODE = 2
     SHARED = 3
-    """Serves prompts and single tokens at once, or lies between steps of different phases."""
+    """Serves prompts and single tokens at once."""
     COMMUNICATION = 4
 
     @property
     def label(self) -> str:
         """What the phase is called."""
-        return self.name.lower()
+        return "mixed" if self is FoundPhase.SHARED else self.name.lower()
 
 
 PHASE_LABELS = tuple(phase.label for phase in FoundPhase)
@@ -129,18 +85,16 @@ class FoundPhases:
     step_confidence: tuple[Reals, ...]
 
 
-def may_be_language_model(trace: Trace, rules: PhaseRules | None = None) -> bool:
-    """Whether any kernel is one of a language model: without any, nothing is prefill or decode."""
-    texts = trace.derived(op_labels).texts
-    if len(texts) > MOST_LABELS:
-        return True  # too many names to look at each of them twice
-    wanted = np.ones(len(texts), np.bool_)
-    return bool(label_signs(texts, wanted, rules or built_in_rules()).language_model.any())
+def found_phases(
+    trace: Trace, rules: PhaseRules | None = None, evidence: Evidence | None = None
+) -> FoundPhases:
+    """The phase of every op of `trace`, told from names and structure.
 
-
-def found_phases(trace: Trace, rules: PhaseRules | None = None) -> FoundPhases:
-    """The phase of every op of `trace`, told from names and structure."""
+    Nothing is prefill or decode in traces without evidence of a language model, which is looked for
+    where it is not given.
+    """
     rules = rules or built_in_rules()
+    evidence = language_model_evidence(trace, rules) if evidence is None else evidence
     load_launch_sizes(trace, *RepeatedSteps.COLUMNS)
     steps = repeated_steps(trace)
     signs = label_signs(steps.lanes.texts, steps.lanes.is_frequent, rules)
@@ -148,9 +102,10 @@ def found_phases(trace: Trace, rules: PhaseRules | None = None) -> FoundPhases:
     segments: list[PhaseSegment] = []
     phases: list[Codes] = []
     confidences: list[Reals] = []
-    for lane_steps, judged in zip(
-        steps.of_lane, _judged_lanes(trace, steps, signs, rules), strict=True
-    ):
+    judged_lanes = tuple(_judged_lanes(trace, steps, signs, rules))
+    if not _serves_language_model(evidence, judged_lanes):
+        judged_lanes = tuple(judged.without_phases() for judged in judged_lanes)
+    for lane_steps, judged in zip(steps.of_lane, judged_lanes, strict=True):
         phases.append(judged.phases)
         confidences.append(judged.confidence)
         segments += _segments(lane_steps, judged)
@@ -179,6 +134,23 @@ class _Judged:
     of_step: Numbers
     scores: KindScores
 
+    @property
+    def has_certain_decode(self) -> bool:
+        """Whether steps in a row are decode by the tokens of each and by scale."""
+        certain = self.scores.few_tokens & (self.scores.signs["scale"] < 0)
+        is_decode = certain[self.of_step] & (self.phases == FoundPhase.DECODE)
+        others = np.flatnonzero(~np.concatenate(([False], is_decode, [False])))
+        return bool(np.diff(others).max() > REPEATED_RUN)
+
+    def without_phases(self) -> _Judged:
+        """The same steps, of which nothing is claimed."""
+        return _Judged(
+            np.full_like(self.phases, FoundPhase.UNCLASSIFIED),
+            np.zeros_like(self.confidence),
+            self.of_step,
+            self.scores,
+        )
+
 
 def _judged_lanes(
     trace: Trace, steps: RepeatedSteps, signs: LabelSigns, rules: PhaseRules
@@ -198,6 +170,15 @@ def _judged_lanes(
     for of_lane in kinds:
         yield _judged(of_lane.of_step, scores.part(slice(first, first + len(of_lane))))
         first += len(of_lane)
+
+
+def _serves_language_model(evidence: Evidence, lanes: Sequence[_Judged]) -> bool:
+    """Whether there is evidence enough, that of decode steps among it: steps of few tokens that
+    follow one another, beside larger steps of the same kernels."""
+    if evidence is not Evidence.IF_DECODING:
+        return evidence is Evidence.SURE
+    has_prefill = any((lane.phases == FoundPhase.PREFILL).any() for lane in lanes)
+    return has_prefill and any(lane.has_certain_decode for lane in lanes)
 
 
 def _judged(of_step: Numbers, scores: KindScores) -> _Judged:
@@ -233,8 +214,8 @@ def _inherit(phases: Codes, confidence: Reals, serving: npt.NDArray[np.bool_]) -
     before = known[np.maximum(after - 1, 0)]
     following = known[np.minimum(after, known.size - 1)]
     same = phases[before] == phases[following]
-    phases[unknown] = np.where(same, phases[before], FoundPhase.SHARED)
-    confidence[unknown] = np.minimum(confidence[before], confidence[following])
+    phases[unknown] = np.where(same, phases[before], FoundPhase.UNCLASSIFIED)
+    confidence[unknown] = np.where(same, np.minimum(confidence[before], confidence[following]), 0.0)
 
 
 def _tell_mixed_apart(codes: Codes, judged: _Judged, steps: LaneSteps, signs: LabelSigns) -> None:

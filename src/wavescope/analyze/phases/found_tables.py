@@ -13,8 +13,10 @@ from wavescope.analyze.phases.assignment import (
     PhaseOptions,
 )
 from wavescope.analyze.phases.found import FoundPhase, FoundPhases, PhaseSegment, found_phases
+from wavescope.analyze.phases.insights import insight_tables
 from wavescope.analyze.phases.kernels import (
     KERNEL_COLUMNS,
+    PhaseKernels,
     kernels_of_phase,
     phase_kernels,
 )
@@ -46,9 +48,17 @@ def found_result(trace: Trace, phases: PhaseAssignment, options: PhaseOptions) -
     table = _found_table(trace, found)
     shares = dict(zip(table.column("path"), table.column("gpu_percent"), strict=True))
     unclassified = float(shares.get(UNCLASSIFIED) or 0.0)
+    kernels = phase_kernels(
+        trace, phases.tree, phases.path_of_op, options.rules, full_names=options.full_names
+    )
     return Result(
         "Phases without markers",
-        [table, _found_kernel_table(trace, phases, options), _segment_table(found.segments)],
+        [
+            table,
+            _found_kernel_table(kernels, phases, options),
+            _segment_table(found.segments),
+            *insight_tables(kernels, phases.tree),
+        ],
         _unclassified_findings(unclassified),
         {
             "op_count": len(trace.ops),
@@ -70,7 +80,7 @@ class _FoundRow(NamedTuple):
 
 
 _FOUND_COLUMNS: tuple[ColumnOf[_FoundRow], ...] = (
-    ResultColumn("path", "Phase", Unit.NAME, "prefill, decode, shared or unclassified").of(
+    ResultColumn("path", "Phase", Unit.NAME, "prefill, decode, mixed or unclassified").of(
         lambda row: row.phase.label
     ),
     ResultColumn("steps", "Steps", Unit.COUNT, "steps of the phase on all queues").of(
@@ -129,13 +139,9 @@ def _confidence_percent(segments: tuple[PhaseSegment, ...], phase: FoundPhase) -
 
 
 def _found_kernel_table(
-    trace: Trace, phases: PhaseAssignment, options: PhaseOptions
+    kernels: PhaseKernels, phases: PhaseAssignment, options: PhaseOptions
 ) -> ResultTable:
-    tree = phases.tree
-    kernels = phase_kernels(
-        trace, tree, phases.path_of_op, options.rules, full_names=options.full_names
-    )
-    labels = [*(path.name for path in tree.paths), UNCLASSIFIED]
+    labels = [*(path.name for path in phases.tree.paths), UNCLASSIFIED]
     rows = [
         row
         for number, label in enumerate(labels)

@@ -89,6 +89,8 @@ NAMED_SHARE = 0.01
 TILED_SHARE = 0.05
 LOG2_TOKENS = 7.3
 """160 tokens: decode steps seldom have more, prefill steps seldom fewer."""
+SINGLE_TOKENS = -0.6
+"""Of the sign of tokens: up to 70 rows, fewer than an image or a text of one piece has."""
 LEAST_SCALE_GAP = 1.5
 SURE_SCALE_GAP = 4.0
 """In powers of two: launches of one kernel in two kinds of steps differ by at least so much."""
@@ -101,6 +103,7 @@ UNEVEN = 3.0
 UNEVEN_SHARE = 0.02
 """So many at either end do not count."""
 TRAINING_SHARE = 0.01
+GRAPHS_OF_A_STEP = 4
 REPEATED_RUN = 4
 
 
@@ -116,6 +119,8 @@ class KindScores:
     training: npt.NDArray[np.bool_]
     serving: npt.NDArray[np.bool_]
     """Whether the kind holds a kernel of a language model."""
+    few_tokens: npt.NDArray[np.bool_]
+    """Whether normalizations work on so few rows that they are single tokens."""
 
     @property
     def total(self) -> Reals:
@@ -130,6 +135,7 @@ class KindScores:
             self.uneven[kinds],
             self.training[kinds],
             self.serving[kinds],
+            self.few_tokens[kinds],
         )
 
 
@@ -144,7 +150,8 @@ class KindOps:
     duration_ns: Numbers
     sizes: Reals
     groups: Reals
-    in_graph: npt.NDArray[np.bool_]
+    launched_together: Numbers
+    """How many ops in a row the launch of each caused: more than one for graphs."""
 
     @classmethod
     def of(
@@ -152,8 +159,9 @@ class KindOps:
     ) -> KindOps:
         """`sizes` are of all ops of the lane, `groups` of those looked at."""
         lane, ops = steps.lane, kinds.ops
-        together = np.concatenate(([False], launches[1:] == launches[:-1], [False]))
-        in_graph = together[:-1] | together[1:]
+        launch_firsts = np.concatenate(([0], np.flatnonzero(np.diff(launches)) + 1))
+        lengths = np.diff(np.append(launch_firsts, launches.size))
+        launch_of_op = np.searchsorted(launch_firsts, ops, side="right") - 1
         durations = lane.ends[ops] - lane.starts[ops]
         return cls(
             kinds.kind_of_op,
@@ -163,7 +171,7 @@ class KindOps:
             durations,
             sizes[ops],
             groups,
-            in_graph[ops],
+            lengths[launch_of_op],
         )
 
     @classmethod
@@ -179,7 +187,7 @@ class KindOps:
             np.concatenate([part.duration_ns for part in parts]),
             np.concatenate([part.sizes for part in parts]),
             np.concatenate([part.groups for part in parts]),
-            np.concatenate([part.in_graph for part in parts]),
+            np.concatenate([part.launched_together for part in parts]),
         )
 
     def __len__(self) -> int:
@@ -208,20 +216,28 @@ def kind_scores(ops: KindOps, signs: LabelSigns, strengths: Strengths) -> KindSc
     attention = signs.attention[labels]
     prefill_attention = ops.summed(attention & (signs.prefill[labels] > 0))
     decode_attention = ops.summed(attention & (signs.decode[labels] > 0))
+    names = _balance(prefill, decode, total, NAMED_SHARE)
+    tiles = _balance(many, few, total, TILED_SHARE)
+    tokens, scale = _tokens_sign(ops, signs), _scale_sign(ops)
+    # Prompts one after another repeat as well.
+    may_be_decode = (names <= 0) & (tiles <= 0) & (tokens <= 0)
     return KindScores(
         signs={
-            "names": strengths.names * _balance(prefill, decode, total, NAMED_SHARE),
-            "tiles": strengths.tiles * _balance(many, few, total, TILED_SHARE),
-            "tokens": strengths.tokens * _tokens_sign(ops, signs),
-            "scale": strengths.scale * _scale_sign(ops),
-            "graph": strengths.graph * _graph_sign(ops),
-            "repeats": _signs(-strengths.repeats, ops.longest_run >= REPEATED_RUN),
+            "names": strengths.names * names,
+            "tiles": strengths.tiles * tiles,
+            "tokens": strengths.tokens * tokens,
+            "scale": strengths.scale * scale,
+            "graph": strengths.graph * _graph_sign(ops, scale),
+            "repeats": _signs(
+                -strengths.repeats, (ops.longest_run >= REPEATED_RUN) & may_be_decode
+            ),
         },
         mixed=np.minimum(prefill_attention, decode_attention)
         >= np.maximum(MIXED_SHARE * (prefill_attention + decode_attention), 1),
         uneven=_is_uneven(ops, signs) | ((prefill_attention > 0) & (decode_attention > 0)),
         training=_training(ops, ops.summed(duration * signs.training[labels]) / total),
         serving=ops.summed(signs.language_model[labels]) > 0,
+        few_tokens=tokens <= SINGLE_TOKENS,
     )
 
 
@@ -262,20 +278,34 @@ def _training(ops: KindOps, share: Reals) -> npt.NDArray[np.bool_]:
     return training | mostly
 
 
-def _graph_sign(ops: KindOps) -> Reals:
-    """Replays of graphs are decode; where they are most of the steps, the others are prefill."""
-    replayed = 2 * ops.summed(ops.in_graph) > ops.op_counts
+def _graph_sign(ops: KindOps, scale: Reals) -> Reals:
+    """Replays of graphs are decode; where they are most of the steps, the others are prefill.
+
+    A step is a replay if most of it is one launch or a few: graphs of single layers serve prompts
+    as well. Where large and small steps are replayed alike, their size says more.
+    """
+    in_large_graph = (ops.launched_together > 1) & (
+        GRAPHS_OF_A_STEP * ops.launched_together >= ops.op_counts[ops.kind_of_op]
+    )
+    replayed = 2 * ops.summed(in_large_graph) > ops.op_counts
     replayed_steps = int(ops.step_counts[replayed].sum())
     mostly = 2 * replayed_steps > int(ops.step_counts.sum())
-    return np.where(replayed, -1.0, float(mostly))
+    return np.where(replayed, np.where(scale > 0, 0.0, -1.0), float(mostly))
 
 
 def _tokens_sign(ops: KindOps, signs: LabelSigns) -> Reals:
-    """How many rows normalizations work on.
+    """How many rows normalizations work on, or lookups of embeddings where there are none.
 
     The upper quartile counts: of a prompt, engines normalize its last token alone before the head.
     """
-    usable = signs.row_per_group[ops.labels] & ~np.isnan(ops.groups)
+    normalized = _rows_sign(ops, signs.row_per_group[ops.labels])
+    # A lookup of few rows may be that of the last tokens of prompts.
+    looked_up = np.maximum(_rows_sign(ops, signs.row_lookup[ops.labels]), 0.0)
+    return np.where(normalized != 0, normalized, looked_up)
+
+
+def _rows_sign(ops: KindOps, chosen: npt.NDArray[np.bool_]) -> Reals:
+    usable = chosen & ~np.isnan(ops.groups)
     rows = _quantiles(ops.groups[usable], ops.kind_of_op[usable], len(ops), 0.75)
     sign: Reals = np.where(ops.summed(usable) > 0, np.clip((rows - LOG2_TOKENS) / 2, -1, 1), 0.0)
     return sign

@@ -144,6 +144,7 @@ _LANGUAGE_MODEL = re.compile(
     r"(?i)(?:layer|rms)_?norm|softmax|rotary|rope|kv_?cache|embedding|index_?select"
 )
 
+ROW_LOOKUP = "vectorized_gather_kernel"
 _NOTHING = NameSays(NamedPhase.NOTHING, 0.0, None)
 
 
@@ -159,6 +160,8 @@ class LabelSigns:
     many_tokens: Flags
     row_per_group: Flags
     """Normalization: one workgroup for each token."""
+    row_lookup: Flags
+    """PyTorch's lookup of rows: one workgroup for each."""
     attention: Flags
     language_model: Flags
     """Kernels that language models have and few others."""
@@ -189,6 +192,7 @@ def label_signs(
         few_tokens=np.array([_is_for_few(s, rules) for s in said], np.bool_),
         many_tokens=np.array([_is_for_many(s, rules) for s in said], np.bool_),
         row_per_group=_are(categories, kernel_meaning.NORMALIZATION),
+        row_lookup=np.array([ROW_LOOKUP in text for text in texts], np.bool_),
         attention=attention,
         language_model=attention | np.array(by_name, np.bool_) | (prefill > 0) | (decode > 0),
         communication=_are(categories, kernel_meaning.COMMUNICATION)

@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from wavescope.analyze.markers import Basis, has_markers
+from wavescope.analyze.phases.annotations import MOST_DISAGREEMENT, agreement, batch_tokens
 from wavescope.analyze.phases.assignment import (
     OUTSIDE,
+    PhaseAssignment,
     PhaseOptions,
     PhaseSource,
     phases_of,
 )
 from wavescope.analyze.phases.found_tables import found_result
+from wavescope.analyze.phases.insights import insight_tables
 from wavescope.analyze.phases.kernels import (
     KERNEL_COLUMNS,
     PhaseKernel,
+    PhaseKernels,
     kernels_of_phase,
     phase_kernels,
 )
@@ -24,10 +28,13 @@ from wavescope.analyze.phases.paths import NOWHERE, Path, PhasePlace, PhaseScope
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.result import (
     ColumnOf,
+    Finding,
     Result,
     ResultColumn,
     ResultTable,
+    Severity,
     Unit,
+    Value,
     table_of,
 )
 from wavescope.model.selection import compiled
@@ -46,19 +53,64 @@ def phases_result(trace: Trace, options: PhaseOptions | None = None) -> Result:
     phases = phases_of(trace, use_markers=options.use_markers, rules=options.phase_rules)
     range_count = 0 if phases.marked is None else len(phases.marked.found.host)
     if phases.marked is not None and range_count and phases.source is not PhaseSource.STRUCTURE:
-        return _marked_result(phases.marked, options)
+        result = _marked_result(phases.marked, options)
+        return result.with_facts(_annotation_facts(trace, phases)).with_findings(
+            _disagreement_findings(trace, phases)
+        )
     result = found_result(trace, phases, options)
-    return result.with_facts({"range_count": range_count}) if options.use_markers else result
+    if not options.use_markers:
+        return result
+    return result.with_facts({"range_count": range_count, **_annotation_facts(trace, phases)})
+
+
+def _annotation_facts(trace: Trace, phases: PhaseAssignment) -> dict[str, Value]:
+    """What engines wrote of their batches, and how far markers agree with structure."""
+    if phases.marked is None:
+        return {}
+    facts: dict[str, Value] = {}
+    tokens = batch_tokens(trace.strings[code] for code in phases.marked.found.host.names.tolist())
+    if tokens.prompt_percent is not None:
+        facts["annotated_prompt_tokens"] = tokens.prompt
+        facts["annotated_decode_tokens"] = tokens.decode
+        facts["annotated_prompt_percent"] = tokens.prompt_percent
+    if phases.found is not None:
+        alike = agreement(phases.marked, phases.found.phase_codes, trace.op_length_ns)
+        if alike is not None:
+            facts["marker_agreement_percent"] = 100 * alike
+    return facts
+
+
+def _disagreement_findings(trace: Trace, phases: PhaseAssignment) -> list[Finding]:
+    """Where markers and structure tell different phases, markers are shown, and that is said."""
+    if phases.marked is None or phases.found is None:
+        return []
+    alike = agreement(phases.marked, phases.found.phase_codes, trace.op_length_ns)
+    if alike is None or alike >= 1 - MOST_DISAGREEMENT:
+        return []
+    return [
+        Finding(
+            "phases-disagree",
+            Severity.INFO,
+            f"markers and the structure of steps agree on {100 * alike:.0f} % of the GPU time",
+            "of what both tell to be prefill or decode; the markers are shown",
+            "`--without-markers` shows what structure tells, and why (`--table phase_segments`)",
+            numbers={"agreement_percent": 100 * alike},
+        )
+    ]
 
 
 def _marked_result(phases: MarkedPhases, options: PhaseOptions) -> Result:
     shown = [number for number in _listed(phases) if _matches(phases, number, options.marker)]
     counts = phases.basis_counts
+    kernels = phase_kernels(
+        phases.trace, phases.tree, phases.path_of_op, options.rules, full_names=options.full_names
+    )
     return Result(
         "Phases",
         [
             _marked_table(phases, shown, with_outside=not options.marker),
-            _marked_kernel_table(phases, shown, options),
+            _marked_kernel_table(phases, kernels, shown, options),
+            *([] if options.marker else insight_tables(kernels, phases.tree)),
         ],
         facts={
             "op_count": sum(counts.values()),
@@ -207,15 +259,8 @@ def _marked_table(phases: MarkedPhases, shown: Sequence[int], *, with_outside: b
 
 
 def _marked_kernel_table(
-    phases: MarkedPhases, shown: Sequence[int], options: PhaseOptions
+    phases: MarkedPhases, kernels: PhaseKernels, shown: Sequence[int], options: PhaseOptions
 ) -> ResultTable:
-    kernels = phase_kernels(
-        phases.trace,
-        phases.tree,
-        phases.path_of_op,
-        options.rules,
-        full_names=options.full_names,
-    )
     places = _places(phases)
     listed = [(places[number], phases.tree.text(number), number) for number in shown]
     if not options.marker:

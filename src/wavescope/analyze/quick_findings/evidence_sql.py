@@ -110,6 +110,14 @@ def coverage_sql() -> str:
     )
 
 
+def numbered_sql() -> str:
+    """How many dispatches there are, and between which numbers."""
+    return (
+        "SELECT count(*) AS dispatches, min(sequenceId) AS first_number, max(sequenceId) AS "
+        "last_number FROM rocpd_op WHERE sequenceId > 0 AND gpuId IS NOT -1"
+    )
+
+
 def unlinked_sql() -> str:
     """How many ops have a call that launched them."""
     return (

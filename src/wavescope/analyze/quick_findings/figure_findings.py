@@ -22,30 +22,36 @@ def idle_share_percent(gpu: GpuUtilization) -> float:
 
 
 def gpu_idle(
-    gpus: Sequence[GpuUtilization], thresholds: Thresholds = DEFAULT_THRESHOLDS
+    gpus: Sequence[GpuUtilization],
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
+    *,
+    is_part: bool = False,
 ) -> list[Finding]:
-    """A finding for each GPU that idles much, from its busy time alone."""
+    """A finding for each GPU that idles much, from its busy time alone; `is_part` of a trace."""
     return [
-        idle_finding(gpu, thresholds)
+        idle_finding(gpu, thresholds, is_part=is_part)
         for gpu in gpus
         if idle_share_percent(gpu) >= thresholds.idle_percent
     ]
 
 
-def idle_finding(gpu: GpuUtilization, thresholds: Thresholds) -> Finding:
-    """The finding for one GPU, from its busy time alone."""
+def idle_finding(gpu: GpuUtilization, thresholds: Thresholds, *, is_part: bool) -> Finding:
+    """The finding for one GPU, from its busy time alone; `is_part` of a trace."""
     share = idle_share_percent(gpu)
     is_problem = share >= thresholds.idle_problem_percent
+    is_few = gpu.time.op_count < thresholds.few_ops
     return Finding(
         "gpu-idle",
-        Severity.PROBLEM if is_problem else Severity.WARNING,
-        f"GPU {gpu.gpu} was idle for {share:.1f} % of its span",
+        Severity.INFO if is_few else Severity.PROBLEM if is_problem else Severity.WARNING,
+        f"GPU {gpu.gpu} was idle for {share:.1f} % of "
+        + ("the selected time" if is_part else "its span"),
         f"{duration_text(gpu.time.idle_ns)} of {duration_text(gpu.time.span_ns)} "
-        f"between its first and last op had no op running",
+        + ("that were selected" if is_part else "between its first and last op")
+        + " had no op running",
         "`wavescope findings` tells likely causes; look at the largest gaps",
         f"gpu {gpu.gpu}",
-        gain_percent=share,
-        gain_basis="no idle time left",
+        gain_percent=None if is_few else share,
+        gain_basis="" if is_few else "no idle time left, the same ops as long as now",
         sql=gaps_sql(gpu.gpu),
         numbers={
             "gpu": gpu.gpu,

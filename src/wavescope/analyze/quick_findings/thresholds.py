@@ -29,15 +29,18 @@ class Thresholds:
     idle_problem_percent: float = _limit(
         50, "% of the span", "gpu-idle", "from here on it is a problem, not a warning"
     )
+    few_ops: float = _limit(
+        30, "ops", "gpu-idle", "a GPU with fewer is mentioned only, without a gain"
+    )
     queued_latency_ns: float = _limit(
         20_000,
         "ns",
         "gpu-idle",
-        "a gap before an op launched in time: up to here launch latency, beyond a dependency",
+        "an idle GPU begins a launched op within this time; beyond it the op waits for something",
     )
     small_gap_ns: float = _limit(10_000, "ns", "small-gaps", "gaps shorter than this are small")
     small_gap_percent: float = _limit(10, "% of the span", "small-gaps", "least time in small gaps")
-    launch_op_count: float = _limit(100, "ops", "launch-bound", "fewest ops of the phase")
+    launch_op_count: float = _limit(30, "ops", "launch-bound", "fewest ops of the phase")
     launch_op_ns: float = _limit(
         30_000, "ns", "launch-bound", "largest median and mean: longer ops hide their launch"
     )
@@ -59,18 +62,27 @@ class Thresholds:
     exposed_copy_percent: float = _limit(
         5, "% of the span", "exposed-copies", "least time in copies with nothing else running"
     )
-    storm_count: float = _limit(500, "ops", "copy-storm", "fewest copies or fills of one name")
+    storm_count: float = _limit(30, "ops", "copy-storm", "fewest copies or fills of one kind")
+    storm_count_percent: float = _limit(
+        5, "% of ops", "copy-storm", "least share of copies or fills of one kind"
+    )
     storm_mean_ns: float = _limit(20_000, "ns", "copy-storm", "largest mean duration")
     storm_percent: float = _limit(
         2, "% of summed durations", "copy-storm", "least share of the time of all ops"
     )
     tiny_kernel_ns: float = _limit(5_000, "ns", "tiny-kernels", "kernels this short are tiny")
-    tiny_count: float = _limit(500, "kernels", "tiny-kernels", "fewest tiny kernels")
+    tiny_count: float = _limit(30, "kernels", "tiny-kernels", "fewest tiny kernels")
     tiny_count_percent: float = _limit(
         50, "% of kernels", "tiny-kernels", "least share of tiny ones"
     )
     tiny_time_percent: float = _limit(
         10, "% of kernel time", "tiny-kernels", "least share of their time"
+    )
+    little_work_percent: float = _limit(
+        2,
+        "% of the span",
+        "tiny-kernels",
+        "tiny kernels that take less of it are mentioned only, small copies are not told",
     )
     straggler_percent: float = _limit(
         5, "%", "slow-gpu", "least excess over the median of the other GPUs"

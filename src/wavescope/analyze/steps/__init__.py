@@ -1,5 +1,6 @@
 """Steps: the iterations of a program, told by markers or by what repeats, and their times."""
 
+from wavescope.analyze.steps.compared_steps import with_repeating_steps
 from wavescope.analyze.steps.lane_steps import LaneSteps
 from wavescope.analyze.steps.step_tables import steps_result
 from wavescope.analyze.steps.trace_steps import (
@@ -18,4 +19,5 @@ __all__ = [
     "repeated_steps",
     "steps_of",
     "steps_result",
+    "with_repeating_steps",
 ]

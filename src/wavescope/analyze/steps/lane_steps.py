@@ -9,12 +9,18 @@ are looked at again by themselves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.steps.lanes import FEWEST_OPS, Lane
+from wavescope.analyze.steps.passes import (
+    holds_one_pass,
+    named_passes,
+    passes_by_beginning,
+    without_drafts,
+)
 from wavescope.analyze.steps.repetition import (
     LabelPositions,
     Positions,
@@ -26,6 +32,7 @@ from wavescope.analyze.steps.step_level import (
     LaneIndex,
     StepLevel,
     StepRole,
+    roles_in,
     sampled_periods,
     stands_out,
     step_level,
@@ -59,6 +66,8 @@ class LaneSteps:
     """Whether a neighbouring step holds the same."""
     is_marked: bool = False
     """Whether the program said where its steps are."""
+    is_named: bool = False
+    """Whether kernels begin or end the steps by name."""
 
     def __len__(self) -> int:
         return int(self.firsts.size) - 1
@@ -70,7 +79,7 @@ class LaneSteps:
     @property
     def has_steps(self) -> bool:
         """Whether the lane has steps at all, rather than being one stretch of work."""
-        return self.is_marked or bool(self.repeats.any())
+        return self.is_marked or self.is_named or bool(self.repeats.any())
 
     @property
     def start_ns(self) -> Positions:
@@ -105,10 +114,23 @@ class LaneSteps:
         return found
 
 
-def lane_steps(lane: Lane, roles: npt.NDArray[np.int8], launches: Positions) -> LaneSteps:
-    """The steps of `lane`; a lane in which nothing repeats is one step."""
-    cuts = _cuts(lane, roles, launches, _Place(0, len(lane)), depth=0)
-    return divided(lane, np.unique(np.concatenate(([0, len(lane)], cuts))))
+def lane_steps(
+    lane: Lane,
+    roles: npt.NDArray[np.int8],
+    launches: Positions,
+    attention: npt.NDArray[np.int16],
+) -> LaneSteps:
+    """The steps of `lane`; a lane in which nothing repeats is one step.
+
+    `roles` say of every label its place in steps, `attention` which attention kernel it is, or -1.
+    """
+    here = roles_in(roles, lane.labels)
+    cuts = _cuts(lane, here, launches, _Place(0, len(lane)), depth=0)
+    firsts = np.unique(np.concatenate(([0, len(lane)], cuts)))
+    firsts = without_drafts(firsts, attention[lane.labels])
+    of_op = here[lane.labels]
+    is_named = bool(of_op.any()) if firsts.size > 2 else holds_one_pass(of_op)
+    return replace(divided(lane, firsts), is_named=is_named)
 
 
 def divided(lane: Lane, firsts: Positions, *, is_marked: bool = False) -> LaneSteps:
@@ -142,9 +164,18 @@ def _cuts(
     least_period = FEWEST_OPS if depth else 2
     level = step_level(index, least_period)
     if level is None:
-        return place.first + _ends_by_name(index)
+        return place.first + _named_firsts(index, named_passes(index))
+    begun = passes_by_beginning(index, more_than=level.where.size)
+    if begun.size:
+        return place.first + _named_firsts(index, begun)
     firsts = _without_small_parts(_step_firsts(index, level), level.period)
     return place.first + _with_inner_cuts(index, level, firsts, depth)
+
+
+def _named_firsts(index: LaneIndex, cuts: Positions) -> Positions:
+    """Where steps begin, given where passes begin by name, if there are several."""
+    firsts = np.unique(np.concatenate(([0], cuts, [len(index.lane)])))
+    return _without_small_parts(firsts, int(np.median(np.diff(firsts)))) if cuts.size else cuts
 
 
 def _step_firsts(index: LaneIndex, level: StepLevel) -> Positions:
@@ -178,18 +209,6 @@ def _begins_by_name(index: LaneIndex, level: StepLevel, firsts: Positions) -> Po
     too_long = np.append(np.diff(firsts) > TOO_LONG * level.period, False)
     missing: Positions = begins[too_long[np.searchsorted(firsts, begins, side="right") - 1]]
     return missing
-
-
-def _ends_by_name(index: LaneIndex) -> Positions:
-    """Where steps end by name, for steps of which no two hold the same."""
-    ending = np.flatnonzero((index.roles == StepRole.END)[: index.positions.counts.size])
-    counts = index.positions.counts[ending]
-    ending, counts = ending[counts > 1], counts[counts > 1]
-    if not ending.size:
-        return np.empty(0, np.int64)
-    where = index.positions.of_label(int(ending[int(np.argmin(counts))]))
-    far_apart = np.median(np.diff(where)) >= FEWEST_OPS
-    return where + 1 if far_apart else np.empty(0, np.int64)
 
 
 def _offset(index: LaneIndex, level: StepLevel) -> int:

@@ -29,6 +29,7 @@ from wavescope.analyze.steps.repetition import (
     repetitions,
     running_signatures,
 )
+from wavescope.arrays import Array
 from wavescope.model.toml_files import packaged_toml
 from wavescope.names.demangle import demangle
 from wavescope.names.kernel_names import LONGEST_MATCHED
@@ -40,6 +41,12 @@ class StepRole(enum.IntEnum):
     NONE = 0
     BEGIN = 1
     END = 2
+    BEGIN_IF_RARE = 3
+    """A lookup that embeds tokens, unless it runs in every layer."""
+
+
+RARE = 8
+"""A kernel is rare in a lane whose most frequent one runs so many times as often."""
 
 
 class _RoleRule(NamedTuple):
@@ -64,6 +71,19 @@ def step_roles(texts: Sequence[str], wanted: npt.NDArray[np.bool_]) -> npt.NDArr
     return roles
 
 
+def roles_in(roles: npt.NDArray[np.int8], labels: Array) -> npt.NDArray[np.int8]:
+    """The roles that names have among these labels of a lane: begin, end or none."""
+    if not (roles == StepRole.BEGIN_IF_RARE).any():
+        return roles
+    counts = np.bincount(labels, minlength=roles.size)
+    is_rare = RARE * counts <= counts.max(initial=0)
+    begins = np.where(is_rare, StepRole.BEGIN, StepRole.NONE)
+    found: npt.NDArray[np.int8] = np.where(roles == StepRole.BEGIN_IF_RARE, begins, roles).astype(
+        np.int8
+    )
+    return found
+
+
 def _role(text: str) -> StepRole:
     name = demangle(text)[:LONGEST_MATCHED]
     for rule in _rules():
@@ -74,6 +94,10 @@ def _role(text: str) -> StepRole:
 
 LEAST_COVERED_SHARE = 0.5
 """Repetitions that cover less than this share of what the largest one covers are parts of it."""
+LEAST_UNSIGNED_SHARE = 0.5
+"""Without any sign, what repeats is taken for steps only if it is so much of the lane."""
+EVEN_SHARE = 0.7
+"""So many of the runs between interruptions are equally long where these are evenly spread."""
 GAP_CONTRAST = 4.0
 """A gap this many times the usual one, in every period, is the host between two steps."""
 LEAST_GAP_NS = 2_000
@@ -95,7 +119,10 @@ class StepLevel:
     where: Positions
     """One op of each step, whether or not the step is like the others."""
     has_role: bool
+    """Whether a kernel that begins or ends steps runs once in it."""
     signs: int
+    ends: bool = False
+    """Whether that kernel ends steps: one that begins them may begin prompts alone."""
 
 
 @dataclass(frozen=True)
@@ -120,21 +147,28 @@ def step_level(index: LaneIndex, least_period: int) -> StepLevel | None:
     """The repetition that is a step, None when no step repeats."""
     found = repetitions(index.positions, index.sums)
     levels = _largest([_level(index, r) for r in found[: 4 * _MOST_CANDIDATES]], least_period)
-    if not any(level.has_role for level in levels) and (by_name := _level_by_name(index)):
+    if not any(level.ends for level in levels) and (by_name := _level_by_name(index)):
         return by_name
     if levels and not any(level.has_role for level in levels):
         inner = max(levels, key=lambda level: (level.covered_ops, -level.period))
         levels = _largest([*levels, *_levels_of_stretches(index, inner)], least_period)
     if not levels:
         return None
-    best = max(levels, key=lambda level: (level.signs, -level.period))
+    best = max(levels, key=lambda level: (level.has_role, level.signs, -level.period))
     if best.signs:
-        return best
+        is_unsure = (
+            _is_within_named_steps(index, best)
+            or _may_be_layers(index, best, levels)
+            or _is_evenly_interrupted(index, best)
+        )
+        return None if is_unsure else best
     smallest = levels[0]
     larger = [level for level in levels if level.period >= 2 * smallest.period]
-    if larger:
-        return larger[0]
-    return None if _is_within_a_step(index, smallest) else smallest
+    chosen = larger[0] if larger else smallest
+    is_little = chosen.covered_ops < LEAST_UNSIGNED_SHARE * len(index.lane)
+    if is_little or _is_evenly_interrupted(index, chosen):
+        return None
+    return None if not larger and _is_within_a_step(index, smallest) else chosen
 
 
 def _largest(levels: list[StepLevel], least_period: int) -> list[StepLevel]:
@@ -153,7 +187,7 @@ def _level(index: LaneIndex, repetition: Repetition) -> StepLevel:
     signature = np.uint64(repetition.signature)
     signs = 2 * ends + begins + _signs_of_time(index, signature, repetition.period, where)
     return StepLevel(
-        signature, repetition.period, repetition.covered_ops, where, ends or begins, signs
+        signature, repetition.period, repetition.covered_ops, where, ends or begins, signs, ends
     )
 
 
@@ -172,7 +206,7 @@ def _level_by_name(index: LaneIndex) -> StepLevel | None:
             contents = index.sums[where[1:]] - index.sums[where[:-1]]
             length = int(lengths[usual])
             return StepLevel(
-                contents[usual], length, len(index.lane), where, has_role=True, signs=2
+                contents[usual], length, len(index.lane), where, has_role=True, signs=2, ends=True
             )
     return None
 
@@ -202,9 +236,41 @@ def _signs_of_time(index: LaneIndex, signature: np.uint64, period: int, where: P
     )
 
 
+def _is_within_named_steps(index: LaneIndex, level: StepLevel) -> bool:
+    """Whether what repeats has no kernel that begins or ends steps, but fewer others have: layers
+    that the host launches one by one, or graphs of a few layers each."""
+    if level.has_role:
+        return False
+    counts = index.positions.counts
+    named = counts[(index.roles[: counts.size] != StepRole.NONE) & (counts > 0)]
+    return bool(named.size) and 2 * int(named.min()) <= level.where.size
+
+
+def _may_be_layers(index: LaneIndex, level: StepLevel, levels: Sequence[StepLevel]) -> bool:
+    """Whether something larger repeats as much, and no name tells which of both are the steps:
+    layers that the host launches one by one look like steps of equally long requests."""
+    least = LEAST_UNSIGNED_SHARE * len(index.lane)
+    larger = (each for each in levels if each.period >= 2 * level.period)
+    return not level.has_role and any(each.covered_ops >= least for each in larger)
+
+
+def _is_evenly_interrupted(index: LaneIndex, level: StepLevel) -> bool:
+    """Whether what repeats does so equally often between interruptions, and no name tells steps:
+    all passes of a model have as many layers, while answers differ in length."""
+    counts = index.positions.counts
+    if (index.roles[: counts.size][counts > 0] != StepRole.NONE).any():
+        return False
+    contents = index.sums[level.where[1:]] - index.sums[level.where[:-1]]
+    runs = np.diff(np.flatnonzero(contents != level.signature)) - 1
+    runs = runs[runs > 0]
+    if runs.size < FEWEST_REPEATS:
+        return False
+    return bool(np.bincount(runs).max() >= EVEN_SHARE * runs.size)
+
+
 def _is_within_a_step(index: LaneIndex, level: StepLevel) -> bool:
-    """Whether what repeats are layers: a step begins or ends outside of them by name, or several
-    of them were launched together as one graph."""
+    """Whether what repeats are layers: a step begins or ends outside of them by name, other kernels
+    precede and follow them (an embedding, a head), or several were launched as one graph."""
     firsts = index.whole_periods(level.signature, level.where)
     firsts = firsts[firsts + level.period < len(index.lane)]
     if not firsts.size:
@@ -213,6 +279,11 @@ def _is_within_a_step(index: LaneIndex, level: StepLevel) -> bool:
     roles_inside = set(index.roles[inside].tolist())
     roles_anywhere = set(index.roles[index.positions.counts.nonzero()[0]].tolist())
     if roles_anywhere - roles_inside - {StepRole.NONE}:
+        return True
+    is_inside = np.zeros(index.roles.size, np.bool_)
+    is_inside[inside] = True
+    is_other = ~is_inside[index.lane.labels]
+    if is_other[: firsts[0]].any() and is_other[firsts[-1] + level.period :].any():
         return True
     return bool(np.mean(index.launches[firsts] == index.launches[firsts + level.period]) > 0.5)
 

@@ -23,9 +23,18 @@ from wavescope.analyze.steps.repetition import Positions
 from wavescope.analyze.steps.step_level import step_roles
 from wavescope.model.selection import compiled
 from wavescope.model.trace import Trace
+from wavescope.names.kernel_names import ATTENTION, meaning_of
 
-STEP_NAMES = r"(?i)^(profilerstep#\d+|(\w+[ ._:/-])?(step|iteration|iter)([ ._:#-]*\d+)?)$"
+ENGINE_STEP_NAMES = (
+    r"execute(_\d+)?_(context|new)_\d+.*|(step\[)?(DECODE|EXTEND|MIXED|IDLE|PREFILL)\b.*bs=\d+.*"
+)
+"""What serving engines write around each step."""
+STEP_NAMES = (
+    r"(?i)^(profilerstep#\d+|(\w+[ ._:/-])?(step|iteration|iter)([ ._:#-]*\d+)?|"
+    rf"{ENGINE_STEP_NAMES})$"
+)
 """Markers that are steps when nobody says which are."""
+_ENGINE_STEP = re.compile(f"(?i)^({ENGINE_STEP_NAMES})$")
 OUTSIDE = -1
 
 
@@ -78,6 +87,12 @@ class Steps:
             is_regular=self.is_regular[self.is_regular],
         )
 
+    @property
+    def is_named(self) -> bool:
+        """Whether markers, or kernels by their names, tell where steps begin or end."""
+        lanes = () if self.repeated is None else self.repeated.with_steps
+        return self.source is StepSource.MARKERS or any(steps.is_named for steps in lanes)
+
     @cached_property
     def of_lane(self) -> tuple[LaneSteps, ...]:
         """The steps as each queue that carries the work of its GPU saw them."""
@@ -107,7 +122,16 @@ def steps_of(
     if options.marker or len(by_markers) > 1:
         return by_markers
     repeating = _repeating_steps(trace, repeated)
-    return repeating if len(repeating) else by_markers
+    if not len(repeating) or (_holds_most(by_markers) and not repeating.is_named):
+        return by_markers
+    return repeating
+
+
+def _holds_most(steps: Steps) -> bool:
+    """Whether steps hold at least half of the GPU time."""
+    lengths_ns = steps.trace.op_length_ns
+    held_ns = int(lengths_ns[steps.of_op != OUTSIDE].sum())
+    return len(steps) > 0 and 2 * held_ns >= int(lengths_ns.sum())
 
 
 def _no_steps(trace: Trace) -> Steps:
@@ -161,13 +185,15 @@ def _step_of_range(trace: Trace, ranges: MarkerRanges, expression: re.Pattern[st
     if not step:
         return step
     names = ranges.names.tolist()
-    matches = {code: bool(expression.search(trace.strings[code])) for code in set(names)}
+    texts = {code: trace.strings[code] for code in set(names)}
+    matches = {code: bool(expression.search(text)) for code, text in texts.items()}
+    is_engine = {code: bool(_ENGINE_STEP.search(text)) for code, text in texts.items()}
     parents = ranges.nesting.parent.tolist()
     for row in np.argsort(ranges.nesting.depth, kind="stable").tolist():
-        if matches[names[row]]:
-            step[row] = row
-        elif parents[row] >= 0:
-            step[row] = step[parents[row]]
+        outer = step[parents[row]] if parents[row] >= 0 else OUTSIDE
+        # An engine may write two ranges around one step.
+        is_same = outer >= 0 and is_engine[names[row]] and is_engine[names[outer]]
+        step[row] = row if matches[names[row]] and not is_same else outer
     return step
 
 
@@ -239,12 +265,26 @@ def repeated_steps(trace: Trace) -> RepeatedSteps:
     trace.ops.load(*RepeatedSteps.COLUMNS)
     lanes = lanes_of(trace)
     roles = step_roles(lanes.texts, lanes.is_frequent)
+    attention = _attention_kernels(lanes)
     launches = tuple(_launches(trace, lane) for lane in lanes.main_lanes)
     steps = tuple(
-        lane_steps(lane, roles, launched)
+        lane_steps(lane, roles, launched, attention)
         for lane, launched in zip(lanes.main_lanes, launches, strict=True)
     )
     return RepeatedSteps(trace, lanes, steps, launches)
+
+
+def _attention_kernels(lanes: Lanes) -> npt.NDArray[np.int16]:
+    """For each label which attention kernel it is (0, 1, ...), -1 for others."""
+    is_attention = np.array(
+        [
+            bool(wanted) and meaning_of(text).category == ATTENTION
+            for text, wanted in zip(lanes.texts, lanes.is_frequent, strict=True)
+        ],
+        np.bool_,
+    )
+    numbers = np.where(is_attention, np.cumsum(is_attention) - 1, OUTSIDE)
+    return numbers.astype(np.int16)
 
 
 def _launches(trace: Trace, lane: Lane) -> Positions:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from wavescope.analyze.ops.busy_timelines import busy_timelines
 from wavescope.analyze.ops.gaps import Gap, GapBin, GpuGaps, gpu_gaps, largest_gaps
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.analyze.ops.op_labels import short_op_name
@@ -43,7 +44,7 @@ class UtilizationOptions:
 def utilization(trace: Trace, options: UtilizationOptions | None = None) -> Result:
     """Tables `gpus`, `queues` and, if asked for, `concurrency`; findings; sums as facts."""
     options = options or UtilizationOptions()
-    gpus = gpu_utilizations(trace.derived(gpu_timelines), concurrency=options.concurrency)
+    gpus = gpu_utilizations(trace.derived(busy_timelines), concurrency=options.concurrency)
     queues = [(gpu, queue) for gpu in gpus for queue in gpu.queues]
     tables = [
         table_of("gpus", "GPU utilization", _GPU_COLUMNS, gpus),
@@ -52,13 +53,12 @@ def utilization(trace: Trace, options: UtilizationOptions | None = None) -> Resu
     if options.concurrency:
         depths = [(gpu, *row) for gpu in gpus for row in enumerate(gpu.depth_ns)]
         tables.append(table_of("concurrency", "Ops running at once", _CONCURRENCY_COLUMNS, depths))
-    barrier_count = len(trace.ops) - sum(gpu.time.op_count for gpu in gpus)
-    return Result(
-        "GPU utilization",
-        tables,
-        [*gpu_idle(gpus), *exposed_communication(gpus)],
-        _facts(gpus, barrier_count),
-    )
+    working = sum(timeline.op_count for timeline in trace.derived(gpu_timelines))
+    facts, is_part = _facts(gpus, len(trace.ops) - working), trace.part_of is not None
+    if is_part:
+        facts["busy_and_idle_of"] = "the whole GPU, over the selected time"
+    found = [*gpu_idle(gpus, is_part=is_part), *exposed_communication(gpus)]
+    return Result("GPU utilization", tables, found, facts)
 
 
 def _facts(gpus: Sequence[GpuUtilization], barrier_count: int) -> dict[str, Value]:
@@ -66,14 +66,19 @@ def _facts(gpus: Sequence[GpuUtilization], barrier_count: int) -> dict[str, Valu
         return {"gpu_count": 0, "barrier_count": barrier_count}
     trace_span_ns = max(g.time.end_ns for g in gpus) - min(g.time.start_ns for g in gpus)
     busy_ns = sum(gpu.time.busy_ns for gpu in gpus)
-    return {
+    own_span_ns = sum(gpu.time.span_ns for gpu in gpus)
+    facts: dict[str, Value] = {
         "gpu_count": len(gpus),
         "queue_count": sum(len(gpu.queues) for gpu in gpus),
         "barrier_count": barrier_count,
         "gpu_span_ns": trace_span_ns,
         "gpu_busy_ns": busy_ns,
         "gpu_busy_percent": percent_of(busy_ns, trace_span_ns * len(gpus)),
+        "busy_percent": percent_of(busy_ns, own_span_ns),
     }
+    if len(gpus) > 1:
+        facts["gpus_in_use_percent"] = percent_of(own_span_ns, trace_span_ns * len(gpus))
+    return facts
 
 
 _GPU = ResultColumn("gpu", "GPU", meaning="GPU number in the trace")
@@ -165,7 +170,7 @@ class GapOptions:
 def gaps(trace: Trace, options: GapOptions | None = None) -> Result:
     """Tables `gaps` (per GPU), `gap_histogram` and `largest_gaps`, and findings."""
     options = options or GapOptions()
-    measured = gpu_gaps(trace.derived(gpu_timelines), options.small_ns)
+    measured = gpu_gaps(trace.derived(busy_timelines), options.small_ns)
     tables = [
         _gap_table(measured, options.small_ns),
         table_of("gap_histogram", "Gaps by length", _HISTOGRAM_COLUMNS, _filled_bins(measured)),
@@ -238,11 +243,15 @@ def _largest_table(trace: Trace, count: int, gap_count: int) -> ResultTable:
             lambda gap: gap.duration_ns
         ),
         ResultColumn("before", "Op before", Unit.NAME, "op that ended as the gap began").of(
-            lambda gap: short_op_name(trace, gap.before)
+            lambda gap: _name_of(trace.whole, gap.before)
         ),
         ResultColumn("after", "Op after", Unit.NAME, "op that ended the gap").of(
-            lambda gap: short_op_name(trace, gap.after)
+            lambda gap: _name_of(trace.whole, gap.after)
         ),
     )
-    largest = largest_gaps(trace, trace.derived(gpu_timelines), count)
+    largest = largest_gaps(trace.whole, trace.derived(busy_timelines), count)
     return table_of("largest_gaps", "Largest gaps", columns, largest, gap_count)
+
+
+def _name_of(trace: Trace, row: int | None) -> str | None:
+    return None if row is None else short_op_name(trace, row)

@@ -168,19 +168,24 @@ def _categories(
     return found
 
 
-def _listed_ops(trace: Trace, options: KernelSummaryOptions) -> _Ops:
-    trace.ops.load("start_ns", "end_ns", "name", "type", "gpu")
+def listed_rows(trace: Trace, choice: OpChoice) -> Array | None:
+    """The rows of the ops that are listed; None when all are."""
     kinds = trace.op_kind
     is_listed = {
         OpChoice.KERNELS: np.equal(kinds, OpKind.KERNEL),
         OpChoice.ALL: np.not_equal(kinds, OpKind.BARRIER),
     }
-    listed = is_listed[options.ops]
-    are_all = bool(listed.all())
-    table = trace.ops if are_all else trace.ops.take(listed)
+    listed = is_listed[choice]
+    return None if listed.all() else np.flatnonzero(listed)
+
+
+def _listed_ops(trace: Trace, options: KernelSummaryOptions) -> _Ops:
+    trace.ops.load("start_ns", "end_ns", "name", "type", "gpu")
+    rows = listed_rows(trace, options.ops)
+    table = trace.ops if rows is None else trace.ops.take(rows)
     return _Ops(
-        trace.op_length_ns if are_all else trace.op_length_ns[listed],
-        trace.derived(op_labels) if are_all else op_labels(trace, table),
+        trace.op_length_ns if rows is None else trace.op_length_ns[rows],
+        trace.derived(op_labels) if rows is None else op_labels(trace, table),
         scope_index(trace, table, options.scope),
     )
 

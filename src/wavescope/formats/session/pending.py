@@ -71,13 +71,13 @@ def _completed(block: np.void, written: int) -> Records:
     filled = min(int(block["filled"]), len(block["records"]))
     records = block["records"][:filled].copy()
     places, signals = block["places"][:filled], block["signals"][:filled]
-    harvested = (places != 0) & (places != NOWHERE)
+    announced = (places != 0) & (places != NOWHERE)
     fresh = (places == 0) & (signals["value"] <= 0)
     records["start"][fresh] = signals["start"][fresh]
     records["end"][fresh] = signals["end"][fresh]
     untimed = fresh & ((records["start"] == 0) | (records["end"] < records["start"]))
     records["flags"][untimed] |= np.uint8(OpFlag.TIMES_LOST)
-    wanted = fresh | (harvested & (places > written))
+    wanted = fresh | (announced & (places > written))
     chosen: Records = records[wanted & (records["kind"] != EMPTY)]
     return chosen
 

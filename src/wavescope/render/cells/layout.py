@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from wavescope.render.cells.columns import FormattedColumn
-from wavescope.render.cells.escape import cell_width, padded, shortened
+from wavescope.render.cells.escape import cell_width, padded, shortened, shortened_texts
 
 _GAP = "  "
 _NARROWEST_TEXT = 12
@@ -52,8 +52,12 @@ class TableLayout(NamedTuple):
         return _GAP.join(parts).rstrip()
 
     def body(self) -> list[str]:
-        """All rows."""
-        return [self.line(row) for row in zip(*(c.cells for c in self.columns), strict=True)]
+        """All rows; texts of a column that differ stay different if they have to be cut."""
+        cells = [
+            column.cells if column.is_number else shortened_texts(column.cells, width)
+            for column, width in zip(self.columns, self.widths, strict=True)
+        ]
+        return [self.line(row) for row in zip(*cells, strict=True)]
 
 
 def layout_table(columns: Sequence[FormattedColumn], width: int) -> TableLayout:

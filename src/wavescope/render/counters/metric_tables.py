@@ -181,7 +181,8 @@ def _times(column: ResultColumn, values: Sequence[Value], numbers: NumberStyle) 
 
 def _table_text(table: ResultTable, style: TextStyle, numbers: NumberStyle) -> str:
     if not table.rows:
-        return "(no rows)"
+        rest = table.total_rows
+        return f"({count_text(rest)} rows: -b {table.name})" if rest else "(no rows)"
     if reason := common_reason(table):
         return f"{visible(reason)} (all {count_text(len(table.rows))} rows)"
     layout = layout_table(spelled_metrics(table, numbers), style.width)

@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from wavescope.model.result import ResultTable, Unit, Value
 from wavescope.render.cells.columns import FormattedColumn, counterpart_of, format_column
+from wavescope.render.cells.escape import shortened_texts
 from wavescope.render.html.markup import Html, bounded, element
 from wavescope.units import ABSENT, count_text
 
@@ -167,9 +168,11 @@ def _cells(column: TableColumn, below: Sequence[str]) -> list[Html]:
     if spelled.is_number:
         return [element("td", text, class_="number") for text in spelled.cells]
     words = below[: len(spelled.cells)] if column.is_name else ()
+    whole = [bounded(text) for text in spelled.cells]
+    shown = shortened_texts(whole, _LONGEST_CELL)
     return [
-        _text_cell(text, column.kind, small, hint)
-        for text, small, hint in zip_longest(spelled.cells, words, column.hints, fillvalue="")
+        _text_cell(full, cut, column.kind, small, hint)
+        for full, cut, small, hint in zip_longest(whole, shown, words, column.hints, fillvalue="")
     ]
 
 
@@ -182,9 +185,7 @@ def _change_cell(text: str) -> Html:
     return element("td", f"+{text}", class_="number up")
 
 
-def _text_cell(text: str, kind: str, below: str, hint: str) -> Html:
-    whole = bounded(text)
-    shown = bounded(text, _LONGEST_CELL)
+def _text_cell(whole: str, shown: str, kind: str, below: str, hint: str) -> Html:
     small = element("small", below) if below else None
     told = hint or (whole if whole != shown else None)
     return element("td", shown, small, class_=kind, title=told)

@@ -37,12 +37,14 @@ def report_page(report: TraceReport, trace: Trace, title: str) -> Page:
         Section("phases", _phase_title(report.phases), phases_html(report.phases), "Hot kernels"),
         Section("steps", "Steps", steps_html(report.steps, drawn.grid.origin_ns)),
         Section("kernels", "Kernels", kernels_html(summary, report.durations)),
+        Section("operators", "Operators", tables_html(summary, _OPERATORS)),
         Section(
             "durations", "Kernel durations", durations_html(summary, report.durations), "Durations"
         ),
         Section("gpus", "GPUs and queues", tables_html(summary, ("gpus", "queues")), "GPUs"),
-        Section("gaps", "Idle gaps", gaps_html(summary, drawn.grid.origin_ns), "Gaps"),
+        Section("gaps", "Idle gaps", gaps_html(report, drawn.grid.origin_ns), "Gaps"),
         Section("copies", "Copies", tables_html(summary, ("copies", "largest_copies"))),
+        Section("collectives", "Collectives", tables_html(summary, ("collectives",))),
         Section("host", "Host calls and launch latency", tables_html(summary, _HOST), "Host"),
         Section("coverage", "Coverage", coverage_html(summary)),
         Section("environment", "Environment", tables_html(report.overview, _ENVIRONMENT)),
@@ -59,6 +61,7 @@ def _findings(report: TraceReport) -> Html:
     return findings_html(report.findings)
 
 
+_OPERATORS = ("operators", "shapes", "module_classes")
 _HOST = ("calls", "launch_gpus", "launch_kernels")
 
 
@@ -194,8 +197,9 @@ def merged_bins(
     return edges, [sum(counts[place : place + together]) for place in starts]
 
 
-def gaps_html(summary: Result, origin_ns: int) -> Html:
-    """Idle time by length of gap, the tables, and the largest gaps' places on the timeline."""
+def gaps_html(report: TraceReport, origin_ns: int) -> Html:
+    """Idle time by length of gap and by what the host did, and the largest gaps' places."""
+    summary = report.summary
     if not summary.table("gaps").rows:
         return Html("")
     largest = _with_short_names(summary.table("largest_gaps"), ("before", "after"))
@@ -210,6 +214,7 @@ def gaps_html(summary: Result, origin_ns: int) -> Html:
     return element(
         "div",
         _gap_bars(summary.table("gap_histogram")),
+        table_html(report.idle) if report.idle.rows else None,
         table_html(summary.table("gaps")),
         table_html(largest, view) if largest.rows else None,
         class_="blocks",
@@ -290,6 +295,7 @@ def _real(value: Value) -> float:
 
 _BUSY_GOOD_PERCENT = 80.0
 _BUSY_LOW_PERCENT = 50.0
+_ALWAYS_IN_USE_PERCENT = 95.0
 _LEAST_PERCENT = 0.5
 """Exposed work below this is no figure to begin with."""
 
@@ -298,11 +304,12 @@ def report_cards(report: TraceReport) -> list[Card]:
     """How long, how busy, how many, how much was hidden or idle, and how much was seen."""
     facts, summary = report.overview.facts, report.summary
     span_ns = _number(summary.facts.get("gpu_span_ns"))
-    busy = summary.facts.get("gpu_busy_percent")
+    busy = summary.facts.get("busy_percent")
     gpus = int(_number(summary.facts.get("gpu_count")))
     cards = [
         Card("GPU span", duration_text(span_ns), f"on {counted(gpus, 'GPU')}"),
-        _busy_card(busy),
+        _busy_card(busy, summary.facts.get("busy_and_idle_of")),
+        *_in_use_cards(summary.facts.get("gpus_in_use_percent")),
         Card(
             "Ops",
             count_text(int(_number(facts.get("op_count")))),
@@ -322,11 +329,19 @@ def report_cards(report: TraceReport) -> list[Card]:
     return cards
 
 
-def _busy_card(busy: Value) -> Card:
+def _busy_card(busy: Value, of_what: Value) -> Card:
     if not isinstance(busy, int | float):
         return Card("GPU busy", "-", "no ops")
     tone = "good" if busy >= _BUSY_GOOD_PERCENT else "warning" if busy < _BUSY_LOW_PERCENT else ""
-    return Card("GPU busy", f"{busy:.1f} %", "mean of the GPUs", tone)
+    remark = of_what if isinstance(of_what, str) else "of the time from first to last op"
+    return Card("GPU busy", f"{busy:.1f} %", remark, tone)
+
+
+def _in_use_cards(in_use: Value) -> list[Card]:
+    """Where GPUs have ops at different times: how much of the whole time each has any."""
+    if not isinstance(in_use, int | float) or in_use >= _ALWAYS_IN_USE_PERCENT:
+        return []
+    return [Card("GPUs in use", f"{in_use:.1f} %", "first to last op of each, of the span of all")]
 
 
 def _exposed_cards(summary: Result) -> list[Card]:

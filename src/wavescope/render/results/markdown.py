@@ -14,7 +14,8 @@ from wavescope.render.cells.columns import (
     format_columns,
     gain_text,
 )
-from wavescope.render.cells.escape import shortened, visible
+from wavescope.render.cells.escape import shortened, shortened_texts, visible
+from wavescope.render.results.relative_times import counted_from_start
 from wavescope.units import count_text
 
 _LONGEST_CELL = 120
@@ -24,6 +25,7 @@ _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 def write_markdown(result: Result, stream: TextIO) -> None:
     """Write all of `result` to `stream`."""
+    result = counted_from_start(result)
     sections = [f"## {escaped(result.title)}"] if result.title else []
     if result.facts:
         sections.append(
@@ -69,7 +71,11 @@ def _row(cells: list[str]) -> str:
 def _table_markdown(table: ResultTable) -> str:
     columns = format_columns(table)
     lines = [f"### {escaped(table.title)}", "", *table_head(columns)]
-    lines += [table_row(cells) for cells in zip(*(c.cells for c in columns), strict=True)]
+    cells = [
+        column.cells if column.is_number else shortened_texts(column.cells, _LONGEST_CELL)
+        for column in columns
+    ]
+    lines += [table_row(row) for row in zip(*cells, strict=True)]
     total = len(table.rows) if table.total_rows is None else table.total_rows
     if total > len(table.rows):
         lines += ["", f"{count_text(len(table.rows))} of {count_text(total)} rows"]

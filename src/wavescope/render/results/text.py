@@ -10,6 +10,7 @@ from wavescope.model.result import Finding, Result, ResultTable, Severity, Value
 from wavescope.render.cells.columns import fact_label, fact_text, format_columns, gain_text
 from wavescope.render.cells.escape import cell_width, padded, visible
 from wavescope.render.cells.layout import TableLayout, layout_table
+from wavescope.render.results.relative_times import counted_from_start
 from wavescope.units import count_text
 
 _COLOR_OF = {Severity.INFO: "36", Severity.WARNING: "33", Severity.PROBLEM: "31"}
@@ -32,6 +33,7 @@ class TextStyle(NamedTuple):
 
 def write_text(result: Result, stream: TextIO, style: TextStyle) -> None:
     """Write all of `result` to `stream`."""
+    result = counted_from_start(result)
     sections = [_facts_text(result.title, result.facts, style)]
     sections += [_table_text(table, style) for table in result.tables]
     if result.findings:

@@ -16,6 +16,7 @@ from wavescope.analyze.counters.roofline import (
     PointKind,
     RooflineOptions,
     roofline,
+    roofline_result,
     roofline_tables,
 )
 from wavescope.formats.counters import read_workload
@@ -140,8 +141,25 @@ def test_what_cannot_be_placed_says_why(tmp_path: Path) -> None:
 
     assert result.points == ()
     assert result.notes[0].startswith("kernels cannot be placed: N/A: needs SQ_INSTS_VALU_ADD_F16")
+    assert result.not_drawn == result.notes[0]
     maker = a_workload(tmp_path).with_system(gpu_arch="gfx908").with_dispatch("k", 10)
     assert "does not count floating-point" in roofline(values_of(maker)).notes[0]
+
+
+def test_kernels_without_a_place_in_the_plot_say_why(tmp_path: Path) -> None:
+    maker = a_workload(tmp_path).with_dispatch("moves", 1_000, **(NO_WORK | MEMORY))
+    moving = values_of(maker)
+    result = roofline(moving)
+
+    assert result.not_drawn == "no point is drawn: 1 kernel without floating-point operations"
+    assert str(roofline_result(moving, result).facts["notes"]).startswith(result.not_drawn)
+    working = NO_WORK | MEMORY | {"SQ_INSTS_VALU_MFMA_MOPS_F16": 2_000}
+    maker = maker.with_dispatch("works", 1_000, **working).with_dispatch("timeless", 0, **working)
+    told = roofline(values_of(maker), RooflineOptions(kind=PointKind.DISPATCHES)).not_drawn
+    assert told == (
+        "2 of 3 are not drawn: 1 dispatch without a duration, "
+        "1 dispatch without floating-point operations"
+    )
 
 
 def test_tables_of_the_roofline(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_trace
+from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.ops import gaps as idle_gaps_module
-from wavescope.analyze.ops.gaps import IdleGaps, idle_gaps, longest_gaps
+from wavescope.analyze.ops.gaps import IdleGaps, idle_gaps, longest_of
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 
 TYPES = ("KernelExecution", "CopyHostToDevice", "Barrier")
@@ -63,14 +64,21 @@ def _told(gaps: IdleGaps) -> tuple[int, list[int], list[int]]:
 def test_the_longest_gaps_come_first_and_of_equal_ones_the_earlier(
     count: int, rows: list[int]
 ) -> None:
+    assert longest_of(np.array([5, 9, 1, 5], np.uint64), count) == rows
+
+
+@pytest.mark.parametrize("few_gaps", [2_000, 0])
+def test_gaps_of_each_gpu_find_their_own_ops_and_no_barriers(
+    few_gaps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(idle_gaps_module, "_FEW_GAPS", few_gaps)
     maker = a_trace()
-    for start_ns in (5, 19, 31, 45):
-        maker.with_op("", start_ns, start_ns + 1)
-    lengths_ns = [5, 9, 1, 5]
-    gaps = IdleGaps(0, np.arange(4, dtype=np.int32), np.array(lengths_ns, np.uint32))
+    for gpu in (3, 7):
+        maker.with_kernel("a", 0, 10_000, gpu=gpu)
+    maker.with_op("", 50_000, 60_000, type="Barrier", gpu=3)
+    maker.with_kernel("b", 50_000, 60_000, gpu=7).with_kernel("c", 50_000, 70_000, gpu=3)
+    maker.with_kernel("d", 50_000, 70_000, gpu=3)
+    context = FindingContext(maker.build())
 
-    longest = longest_gaps(maker.build(), gaps, count)
-
-    assert longest.after.tolist() == rows
-    assert longest.lengths_ns.tolist() == [lengths_ns[row] for row in rows]
-    assert longest.ends.tolist() == [(5, 19, 31, 45)[row] for row in rows]
+    assert [gaps.gpu for gaps in context.gaps] == [3, 7]
+    assert [gaps.after.tolist() for gaps in context.gaps] == [[4], [3]]

@@ -55,10 +55,10 @@ def exposed_copy(compute_end_ns: int = 50) -> TraceMaker:
     return maker.with_copy(50, 90, queue=1).with_kernel(GEMM, 90, 100)
 
 
-def many_fills(count: int = 600) -> TraceMaker:
-    """`count` fills of 4 us among GEMMs of 100 us."""
+def many_fills(count: int = 600, among: int = 0) -> TraceMaker:
+    """`count` fills of 4 us among as many GEMMs of 100 us, or among `among`."""
     maker = a_trace()
-    for index in range(max(count, 1)):
+    for index in range(max(count, among, 1)):
         start = index * 104 * US
         maker.with_kernel(GEMM, start, start + 100 * US)
         if index < count:

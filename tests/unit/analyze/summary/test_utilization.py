@@ -80,6 +80,8 @@ def test_gpus_are_measured_apart_each_within_its_own_span() -> None:
     assert facts["gpu_span_ns"] == 160
     assert facts["gpu_busy_ns"] == 60
     assert facts["gpu_busy_percent"] == 100 * 60 / 320
+    assert facts["busy_percent"] == 100 * 60 / 160
+    assert facts["gpus_in_use_percent"] == 100 * 160 / 320
 
 
 def test_without_communication_there_is_no_overlap_percent() -> None:

@@ -232,3 +232,15 @@ def test_a_share_that_is_none_has_no_bar() -> None:
     table = ResultTable("t", "T", (ResultColumn("p", "%", Unit.PERCENT),), [(None,), (50.0,)])
 
     assert table_html(table).count("<rect") == 1
+
+
+def test_long_names_of_a_table_stay_different() -> None:
+    names = [f"k<{'int, ' * 40}{tile}, {'float, ' * 40}1>" for tile in ("128x64", "128x32")]
+    columns = (ResultColumn("name", "Kernel", Unit.NAME),)
+
+    page = table_html(ResultTable("k", "K", columns, [(name,) for name in names]))
+
+    shown = re.findall(r"<td[^>]*>([^<]*)", page)
+    assert len(set(shown)) == 2
+    assert "128x64" in shown[0]
+    assert "128x32" in shown[1]

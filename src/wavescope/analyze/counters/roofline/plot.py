@@ -82,6 +82,8 @@ class Roofline(NamedTuple):
     ceilings: tuple[Ceiling, ...]
     points: tuple[RoofPoint, ...]
     notes: tuple[str, ...]
+    not_drawn: str = ""
+    """Why some of the kernels or dispatches, or all, have no place in the plot."""
 
     def rate_lines(self) -> list[Ceiling]:
         """The rates, those of equal value as one line: 'MFMA FP16, MFMA BF16'."""
@@ -121,11 +123,41 @@ def roofline(values: MetricValues, options: RooflineOptions = DEFAULT_PLOT) -> R
     """The roofline of the chosen dispatches."""
     measured = values.measured
     ceilings = list(_ceilings(values, options.levels, options.data_types))
-    points, notes = _points(measured, options.levels, options.kind, options.most_points)
+    points, notes, placeable = _points(measured, options)
     if not any(ceiling.measured for ceiling in ceilings):
         notes.append("no roofline.csv: ceilings are computed from the chip's clocks")
     device = int(measured.table.measured_peaks.get("device", 0))
-    return Roofline(measured.table.chip, device, tuple(ceilings), tuple(points), tuple(notes))
+    return Roofline(
+        measured.table.chip,
+        device,
+        tuple(ceilings),
+        tuple(points),
+        tuple(notes),
+        _not_drawn(measured, points, options) if placeable else notes[0],
+    )
+
+
+def _not_drawn(measured: Measured, points: Sequence[RoofPoint], options: RooflineOptions) -> str:
+    """Which of the kernels or dispatches that were looked at have no place, by reason."""
+    of_kernels = options.kind is PointKind.KERNELS
+    count = len(measured.table.kernel_names) if of_kernels else measured.table.count
+    count = min(count, options.most_points)
+    working = [point for point in points if point.performance > 0]
+    moving = [point for point in working if any(each > 0 for each in point.intensity.values())]
+    lost = (
+        (count - len(points), "without a duration"),
+        (len(points) - len(working), "without floating-point operations"),
+        (len(working) - len(moving), "without bytes at these levels"),
+    )
+    told = [f"{number} {_noun(options.kind, number)} {words}" for number, words in lost if number]
+    if not told:
+        return ""
+    head = f"{count - len(moving)} of {count} are not drawn" if moving else "no point is drawn"
+    return f"{head}: {', '.join(told)}"
+
+
+def _noun(kind: PointKind, number: int) -> str:
+    return kind.value if number > 1 else {"kernels": "kernel", "dispatches": "dispatch"}[kind.value]
 
 
 def _ceilings(
@@ -158,12 +190,14 @@ def _limit(
 
 
 def _points(
-    measured: Measured, levels: Sequence[MemoryLevel], kind: PointKind, most: int
-) -> tuple[list[RoofPoint], list[str]]:
+    measured: Measured, options: RooflineOptions
+) -> tuple[list[RoofPoint], list[str], bool]:
+    """The points, what could not be had, and whether there are the counters to place any."""
+    kind = options.kind
     catalogue = measured.catalogue
     operations = catalogue.metrics["flops_total"].value
     if "flops_total" not in catalogue.shown_metrics:
-        return [], [f"N/A: {catalogue.chip} does not count floating-point operations"]
+        return [], [f"N/A: {catalogue.chip} does not count floating-point operations"], False
     notes = []
     facts = definitions("roofline.toml")
     later = facts["later_operations"]
@@ -174,9 +208,9 @@ def _points(
         notes.append(f"without matrix operations on {types} ({needs_text(uncounted)})")
     missing = measured.missing(f"({operations}) / duration")
     if missing:
-        return [], [f"kernels cannot be placed: {needs_text(missing)}"]
+        return [], [f"kernels cannot be placed: {needs_text(missing)}"], False
     usable = {}
-    for level in levels:
+    for level in options.levels:
         formula = facts["level"][level.value]["bytes"]
         lacking = measured.missing(formula)
         if lacking:
@@ -190,7 +224,8 @@ def _points(
             level: _column(measured, formula, scope, kind) for level, formula in usable.items()
         }
         spans = _column(measured, "duration", scope, kind) * 1e9
-    return _top_points(measured, kind, most, _Amounts(done, moved, spans)), notes
+    points = _top_points(measured, kind, options.most_points, _Amounts(done, moved, spans))
+    return points, notes, True
 
 
 def _column(measured: Measured, formula: str, scope: Scope, kind: PointKind) -> Array:
@@ -276,8 +311,9 @@ def roofline_result(
         "chip": table.chip,
         "dispatch_count": table.count,
     }
-    if plotted.notes:
-        facts["notes"] = "; ".join(plotted.notes)
+    notes = dict.fromkeys(filter(None, (plotted.not_drawn, *plotted.notes)))
+    if notes:
+        facts["notes"] = "; ".join(notes)
     return Result("Roofline", roofline_tables(values, options), facts=facts)
 
 

@@ -114,7 +114,8 @@ def _subtitle(name: str, run: Roofline, *, named: bool) -> list[str]:
         for place, point in enumerate(run.points[:_MOST_NAMES])
         if point.performance > 0
     ]
-    return [f"{visible(name)} ({run.chip})", *(kernels if named else ())]
+    reason = [visible(run.not_drawn)] if run.not_drawn else []
+    return [f"{visible(name)} ({run.chip})", *reason, *(kernels if named else ())]
 
 
 def _ends(intensities: Sequence[float]) -> tuple[float, float]:

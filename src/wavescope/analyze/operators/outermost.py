@@ -9,21 +9,17 @@ between the same neighbours elsewhere, if it was always one; docs/compare.md has
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.ops.op_links import op_links
 from wavescope.arrays import Array
-from wavescope.arrays.coded_columns import distinct
+from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.model.trace import Trace, TraceTable
 
 Numbers = npt.NDArray[np.int64]
 
-OPERATOR_CATEGORY = "cpu_op"
-NOT_RECORDED = "(launch not recorded)"
 NO_OPERATOR = "(outside any operator)"
 _UNKNOWN = -1
 _WRAPPER = re.compile(
@@ -33,14 +29,8 @@ _WRAPPER = re.compile(
 """Calls that only hold other operators."""
 
 
-@dataclass(frozen=True)
-class OpOperators:
-    """For each op the number of its operator among `names`."""
-
-    names: list[str]
-    of_op: Numbers
-    linked_count: int
-    inferred_count: int
+OPERATOR_CATEGORIES = ("cpu_op", "Operator")
+"""How PyTorch's profiler calls operators: since 1.13, and before."""
 
 
 @dataclass(frozen=True)
@@ -70,47 +60,29 @@ def op_sequence(ops: TraceTable, label: Array, label_count: int) -> OpSequence:
     return OpSequence(label.astype(np.int64), before, after, label_count)
 
 
-def op_operators(
-    trace: Trace, sequence: Callable[[], OpSequence], rows: Array | None
-) -> OpOperators | None:
-    """The operators of the ops at `rows` (None: all), or None when the trace has no operators.
+def inferred(of_op: Numbers, sequence: OpSequence, unknown: int) -> Numbers:
+    """`of_op` with unknown ones set to what launched the same kernel elsewhere, if always one.
 
-    `sequence` gives the neighbours of these ops; it is asked only when launches are missing.
+    Between the same neighbours first, then anywhere.
     """
-    outer = _outermost_operators(trace)
-    if outer is None:
-        return None
-    links = op_links(trace)
-    calls = trace.calls
-    found = outer.at(calls, links.call_rows)
-    names = [trace.strings[code] for code in outer.codes] + [NO_OPERATOR, NOT_RECORDED]
-    no_operator, not_recorded = len(names) - 2, len(names) - 1
-    of_op = np.full(len(trace.ops), not_recorded, np.int64)
-    of_op[links.op_rows] = np.where(found < 0, no_operator, found)
-    if rows is not None:
-        of_op = of_op[rows]
-    unlinked_count = int(np.count_nonzero(of_op == not_recorded))
-    if unlinked_count:
-        neighbours = sequence()
-        for key in (neighbours.triples(), neighbours.label):
-            of_op = _inferred(of_op, key, not_recorded)
-    left = int(np.count_nonzero(of_op == not_recorded))
-    return OpOperators(names, of_op, len(of_op) - unlinked_count, unlinked_count - left)
+    for key in (sequence.triples(), sequence.label):
+        of_op = _agreed(of_op, key, unknown)
+    return of_op
 
 
 @dataclass(frozen=True)
-class _OuterCalls:
+class OuterOperators:
     """The outermost operators of each thread, in order of thread and time."""
 
-    codes: list[int]
-    operator: Numbers
+    rows: Numbers
+    """Their rows among the calls."""
     lanes: Numbers
     starts: Numbers
     ends: Numbers
 
-    def at(self, calls: TraceTable, rows: Numbers) -> Numbers:
-        """The number of the operator around each call, -1 where there is none."""
-        lanes = _lanes(calls)[rows]
+    def around(self, calls: TraceTable, rows: Numbers) -> Numbers:
+        """The place among these of the operator around each call, -1 where there is none."""
+        lanes = call_lanes(calls)[rows]
         times = calls["start_ns"][rows]
         found = np.full(len(rows), _UNKNOWN, np.int64)
         for lane in np.unique(lanes).tolist():
@@ -120,37 +92,79 @@ class _OuterCalls:
                 continue
             place = first + np.searchsorted(self.starts[first:stop], times[mine], "right") - 1
             inside = (place >= first) & (times[mine] < self.ends[np.maximum(place, first)])
-            found[mine] = np.where(inside, self.operator[np.maximum(place, first)], _UNKNOWN)
+            found[mine] = np.where(inside, place, _UNKNOWN)
         return found
 
 
-def _outermost_operators(trace: Trace) -> _OuterCalls | None:
+def outermost_operators(trace: Trace) -> OuterOperators | None:
+    """The operators that lie in no other; None when the trace has none."""
+    return trace.derived(_outermost_operators)
+
+
+def working_operators(trace: Trace) -> Numbers:
+    """The rows of the operators that do not only hold others."""
     calls = trace.calls
-    calls.load("start_ns", "end_ns", "name", "category", "process", "thread", "id")
     if not len(calls):
-        return None
-    categories = [
-        code
-        for code in calls.code_counts("category").codes.tolist()
-        if trace.strings[code] == OPERATOR_CATEGORY
-    ]
+        return np.empty(0, np.int64)
     wrappers = [
         code
         for code in calls.code_counts("name").codes.tolist()
         if _WRAPPER.match(trace.strings[code])
     ]
-    rows = np.flatnonzero(
-        np.isin(calls["category"], categories) & ~np.isin(calls["name"], wrappers)
-    )
+    rows = operator_rows(trace)
+    return rows[~np.isin(calls["name"][rows], wrappers)]
+
+
+def operator_rows(trace: Trace) -> Numbers:
+    """The rows of the calls that are operators."""
+    return trace.derived(_operator_rows)
+
+
+def calls_of_categories(trace: Trace, categories: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+    """For each call whether its category is one of these."""
+    calls = trace.calls
+    wanted = [
+        code
+        for code in calls.code_counts("category").codes.tolist()
+        if code >= 0 and trace.strings[code] in categories
+    ]
+    return np.isin(calls["category"], wanted)
+
+
+def with_all_calls(trace: Trace) -> Trace:
+    """The ops of `trace` with all calls of the trace it is a part of.
+
+    What encloses a launch may have begun long before the part that was chosen.
+    """
+    return trace if trace.whole is trace else trace.derived(_with_all_calls)
+
+
+def _with_all_calls(part: Trace) -> Trace:
+    return part.whole.with_tables((part.ops,), part.part_of)
+
+
+def call_lanes(calls: TraceTable) -> Numbers:
+    """A number for each process and thread."""
+    numbers, _ = DistinctRows(2).number((calls["process"], calls["thread"]))
+    return numbers.astype(np.int64)
+
+
+def _operator_rows(trace: Trace) -> Numbers:
+    return np.flatnonzero(calls_of_categories(trace, OPERATOR_CATEGORIES))
+
+
+def _outermost_operators(trace: Trace) -> OuterOperators | None:
+    calls = trace.calls
+    calls.load("start_ns", "end_ns", "name", "category", "process", "thread", "id")
+    rows = working_operators(trace)
     if not len(rows):
         return None
-    lanes = _lanes(calls)[rows]
+    lanes = call_lanes(calls)[rows]
     starts, ends = calls["start_ns"][rows], calls["end_ns"][rows]
     order = np.lexsort((~ends, starts, lanes))
     lanes, starts, ends, rows = lanes[order], starts[order], ends[order], rows[order]
     outer = starts >= _ends_before(lanes, ends)
-    codes, operator = distinct(calls["name"][rows[outer]])
-    return _OuterCalls(codes, operator.astype(np.int64), lanes[outer], starts[outer], ends[outer])
+    return OuterOperators(rows[outer], lanes[outer], starts[outer], ends[outer])
 
 
 def _ends_before(lanes: Numbers, ends: Numbers) -> Numbers:
@@ -163,13 +177,7 @@ def _ends_before(lanes: Numbers, ends: Numbers) -> Numbers:
     return latest
 
 
-def _lanes(calls: TraceTable) -> Numbers:
-    """A number for each process and thread."""
-    threads, thread_of_row = distinct(calls["thread"])
-    return calls["process"].astype(np.int64) * len(threads) + thread_of_row
-
-
-def _inferred(of_op: Numbers, keys: Numbers, unknown: int) -> Numbers:
+def _agreed(of_op: Numbers, keys: Numbers, unknown: int) -> Numbers:
     """`of_op` with the unknown ones set where all known ops of the same key agree."""
     known = of_op != unknown
     if not known.any() or known.all():

@@ -1,0 +1,79 @@
+"""Which operator of the framework each op was launched by, and what that operator was given.
+
+`launching_operators` and `parent_calls` tell where a launch lies in the calls of its thread,
+`recorded_inputs` what a call was given, `op_operators` what the model asked for;
+`operators_result` adds up GPU time by operator, module, input shapes and call site.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wavescope.analyze.operators.attribution import GRAPH_REPLAY, NOT_RECORDED
+    from wavescope.analyze.operators.call_inputs import (
+        RecordedInputs,
+        call_arguments,
+        recorded_inputs,
+    )
+    from wavescope.analyze.operators.call_tree import (
+        launching_operators,
+        nearest_calls,
+        parent_calls,
+    )
+    from wavescope.analyze.operators.operator_time import (
+        OperatorOptions,
+        OperatorPart,
+        OpOperators,
+        op_operators,
+        operators_result,
+    )
+    from wavescope.analyze.operators.outermost import (
+        NO_OPERATOR,
+        op_sequence,
+        with_all_calls,
+    )
+
+_NAMES = {
+    "attribution": ("GRAPH_REPLAY", "NOT_RECORDED"),
+    "call_tree": ("launching_operators", "nearest_calls", "parent_calls"),
+    "operator_time": (
+        "OpOperators",
+        "OperatorOptions",
+        "OperatorPart",
+        "op_operators",
+        "operators_result",
+    ),
+    "outermost": (
+        "NO_OPERATOR",
+        "op_sequence",
+        "with_all_calls",
+    ),
+    "call_inputs": ("RecordedInputs", "call_arguments", "recorded_inputs"),
+}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
+
+__all__ = [
+    "GRAPH_REPLAY",
+    "NOT_RECORDED",
+    "NO_OPERATOR",
+    "OpOperators",
+    "OperatorOptions",
+    "OperatorPart",
+    "RecordedInputs",
+    "call_arguments",
+    "launching_operators",
+    "nearest_calls",
+    "op_operators",
+    "op_sequence",
+    "operators_result",
+    "parent_calls",
+    "recorded_inputs",
+    "with_all_calls",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """What is behind the front door, when it is first asked for: a summary needs little of it."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

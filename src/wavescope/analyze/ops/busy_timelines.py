@@ -1,0 +1,68 @@
+"""What kept each GPU busy: all of its ops, also those that a selection leaves out.
+
+A filter chooses what is listed, it does not make a GPU idle. Of a selected part of a trace busy and
+idle time are therefore those of the whole GPU, over the time that the selection is about: from the
+first to the last of its ops, and where markers or times select, only inside these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.ops.gpu_timelines import GpuTimeline, gpu_timelines, timelines_of
+from wavescope.arrays.intervals import Intervals, Times
+from wavescope.model.op_kinds import OpKind
+from wavescope.model.trace import Surroundings, Trace
+
+Rows = npt.NDArray[np.intp]
+
+
+def busy_timelines(trace: Trace) -> list[GpuTimeline]:
+    """The timelines of the GPUs that ran any of the trace's ops, in order of GPU number."""
+    if trace.part_of is None:
+        return trace.derived(gpu_timelines)
+    return [_whole_gpu(trace.part_of, own) for own in trace.derived(gpu_timelines)]
+
+
+def _whole_gpu(part_of: Surroundings, own: GpuTimeline) -> GpuTimeline:
+    window = _window(own, part_of.window)
+    if window.span is None:
+        return own
+    whole = part_of.whole
+    rows = np.flatnonzero((whole.ops["gpu"] == own.gpu) & (whole.op_kind != OpKind.BARRIER))
+    starts, ends, places = clipped(whole.ops["start_ns"][rows], whole.ops["end_ns"][rows], window)
+    rows = rows[places]
+    gpus, queues, classes = whole.ops["gpu"][rows], whole.ops["queue"][rows], whole.op_class[rows]
+    (timeline,) = timelines_of(gpus, queues, starts, ends, classes)
+    return replace(timeline, window=window)
+
+
+def _window(own: GpuTimeline, chosen: Intervals | None) -> Intervals:
+    """The time that the ops of a GPU are about: between them, or what was chosen of that."""
+    first, last = int(own.busy.starts[0]), int(own.busy.ends[-1])
+    if chosen is None:
+        return Intervals.from_pairs([first], [last])
+    inside = chosen.clip(first, last)
+    return Intervals.from_pairs(
+        np.concatenate((inside.starts, own.busy.starts)),
+        np.concatenate((inside.ends, own.busy.ends)),
+    )
+
+
+def clipped(starts: Times, ends: Times, window: Intervals) -> tuple[Times, Times, Rows]:
+    """The pieces of [start, end) that lie in the window, each with the place it came from."""
+    first = np.searchsorted(window.ends, starts, side="right")
+    stop = np.searchsorted(window.starts, ends, side="left")
+    counts = np.maximum(stop - first, 0)
+    places = np.repeat(np.arange(len(starts)), counts)
+    # Within each row the pieces count up from its first.
+    pieces = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+    pieces += np.repeat(first, counts)
+    return (
+        np.maximum(starts[places], window.starts[pieces]),
+        np.minimum(ends[places], window.ends[pieces]),
+        places,
+    )
