@@ -97,7 +97,7 @@ _NAMES = {
         "write_tiny_model",
     ),
     "wavescope.api.merging": ("merge",),
-    "wavescope.api.occupancy": ("chips", "occupancy"),
+    "wavescope.api.occupancy": ("chips", "matrix_instructions", "occupancy"),
     "wavescope.api.opened": ("open", "select"),
     "wavescope.api.overhead": ("overhead",),
     "wavescope.api.phases": ("phases", "steps"),

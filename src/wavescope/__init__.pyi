@@ -88,7 +88,11 @@ from wavescope.api.machine import (
     write_tiny_model as write_tiny_model,
 )
 from wavescope.api.merging import merge as merge
-from wavescope.api.occupancy import chips as chips, occupancy as occupancy
+from wavescope.api.occupancy import (
+    chips as chips,
+    matrix_instructions as matrix_instructions,
+    occupancy as occupancy,
+)
 from wavescope.api.opened import open as open, select as select
 from wavescope.api.overhead import overhead as overhead
 from wavescope.api.phases import phases as phases, steps as steps

@@ -95,6 +95,65 @@ def test_a_wait_shows_what_it_waited_for(browser: Browser, written: Path) -> Non
     assert told.startswith("waits for row 1, 4,000 cycles: buffer_load_dwordx4")
 
 
+IS_SEEN = """(() => {{
+  const row = document.querySelector({0});
+  const place = row.getBoundingClientRect(), listing = row.closest(".listing").getBoundingClientRect();
+  return place.top >= listing.top && place.bottom <= listing.bottom;
+}})()"""
+
+
+@pytest.fixture(scope="module")
+def long_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A kernel of 400 lines whose line 300 waits, after 300 lines that wait for nothing."""
+    source = "\n".join(
+        ["@kernel", "def k():", *(f"    x{line} = work()" for line in range(3, 401))]
+    )
+    capture = a_capture(demangled="long(float*)").with_source("/k.py", source)
+    capture.with_code(*(("v_add_f32 v0, v1, v2", f"/k.py:{line}") for line in range(3, 300)))
+    capture.with_code(
+        ("global_load_dword v1, v[2:3], off", "/k.py:300"),
+        ("s_waitcnt vmcnt(0)", "/k.py:1"),
+        *(("v_add_f32 v0, v1, v2", f"/k.py:{line}") for line in range(301, 401)),
+    )
+    steps = [step(row, stall=5_000 if row == 299 else 0) for row in range(1, 400)]
+    return page(capture.with_wave(steps), tmp_path_factory.mktemp("long"))
+
+
+def test_it_opens_at_the_hottest_line(browser: Browser, long_page: Path) -> None:
+    view = opened(browser, long_page)
+
+    assert view.value(CHOSEN.format(".source", "chosen")) == ["0:300"], "not the decorator"
+    assert view.value(IS_SEEN.format("'.source tr[data-line=\"0:300\"]'")) is True
+    assert view.value(IS_SEEN.format("'.isa tr[data-row=\"298\"]'")) is True
+    assert view.value("scrollY") == 0, "the plan is what is seen first"
+
+
+def test_a_plan_item_leads_to_its_code(browser: Browser, long_page: Path) -> None:
+    view = opened(browser, long_page)
+    view.value("document.querySelectorAll('.listing').forEach((each) => { each.scrollTop = 0; })")
+
+    view.click(".findings .finding .where a")
+
+    view.becomes("location.hash", "#row-298")
+    view.becomes(CHOSEN.format(".isa", "chosen"), ["298"])
+    view.wait(IS_SEEN.format("'.isa tr[data-row=\"298\"]'"))
+    view.wait(IS_SEEN.format("'.source tr[data-line=\"0:300\"]'"))
+
+
+def test_an_address_with_a_line_opens_there(browser: Browser, long_page: Path) -> None:
+    view = browser.page(long_page.as_uri() + "#line-0-200")
+    view.wait(READY)
+
+    assert view.value(CHOSEN.format(".source", "chosen")) == ["0:200"]
+
+
+def test_links_lead_to_places_of_the_page(written: Path) -> None:
+    text = written.read_text()
+
+    for target in re.findall(r'href="#(row-\d+|line-\d+-\d+)"', text):
+        assert f'id="{target}"' in text
+
+
 def test_the_hottest_rows_are_the_warmest(browser: Browser, written: Path) -> None:
     view = opened(browser, written)
 

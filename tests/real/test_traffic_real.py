@@ -7,8 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.analyze.traffic import TRAFFIC_COUNTERS, TrafficOptions, kernel_traffic
+from wavescope.analyze.counters import NormalUnit
+from wavescope.analyze.counters.bound_findings import bound_findings
+from wavescope.analyze.counters.catalogue import catalogue_for
+from wavescope.analyze.counters.measured import Measured
+from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.analyze.traffic import (
+    TRAFFIC_COUNTERS,
+    TrafficOptions,
+    kernel_traffic,
+    traffic_result,
+)
 from wavescope.analyze.traffic.kernels import each_dispatch
+from wavescope.formats.counters import read_workload
 from wavescope.formats.counters.counter_files import read_counter_file
 from wavescope.model.chips import chip_named
 
@@ -89,3 +100,25 @@ def test_rdna_counters_of_llama_cpp(shared_data: Path) -> None:
     assert slowest.kernel.startswith("void mul_mat_vec")
     assert slowest.read_gb_per_s is not None
     assert 0 < slowest.read_gb_per_s < 256
+
+
+WORKLOADS = [
+    *((soc, name) for soc in ("MI100", "MI200") for name in ("vcopy", "no_roof", "kernel")),
+    ("MI300X_A1", "no_roof"),
+    ("MI300X_A1", "kernel"),
+]
+
+
+@pytest.mark.parametrize(("soc", "name"), WORKLOADS)
+def test_analyze_and_traffic_agree_on_what_bounds_a_kernel(
+    shared_data: Path, soc: str, name: str
+) -> None:
+    table = read_workload(shared_data / "compute-workloads" / soc / name)
+    values = MetricValues(Measured(table, catalogue_for(table.chip)), NormalUnit.PER_KERNEL)
+
+    (bound,) = bound_findings(values)
+    (traffic,) = traffic_result([table], TrafficOptions()).table("kernels").records()
+
+    assert (bound.id == "counters.bound.hbm") == (traffic["verdict"] == "clean")
+    published = bound.numbers.get("HBM_of_published_percent", bound.numbers["HBM_percent"])
+    assert traffic["peak_percent"] == pytest.approx(published, rel=0.02)

@@ -54,3 +54,10 @@ def occupancy(
 def chips() -> Result:
     """The table of chips: what limits occupancy, and published peaks."""
     return Result("Chips", [chips_table(list(all_chips().values()))])
+
+
+def matrix_instructions(chip: str) -> Result:
+    """The matrix instructions of a chip: cycles, and what must lie between them and their use."""
+    from wavescope.analyze.matrix_instructions import matrix_result  # noqa: PLC0415  seldom asked
+
+    return matrix_result(chip_named(chip))

@@ -12,6 +12,7 @@ from wavescope.cli.inputs import add_metrics_flag
 from wavescope.cli.options import FOR_PEOPLE, OutputFormat, OutputOptions, add_output_flags
 from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import terminal_width
+from wavescope.errors import UsageError
 from wavescope.model.result import ResultTable
 from wavescope.model.workload_layout import COUNTED_CHIPS
 from wavescope.render.cells.escape import visible
@@ -33,12 +34,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="gfx942",
         help="chip whose metrics are listed (default gfx942)",
     )
+    parser.add_argument(
+        "--mfma",
+        metavar="CHIP",
+        help="list the chip's matrix instructions instead: cycles, and how many independent "
+        "instructions must lie between one and what needs its result",
+    )
     add_metrics_flag(parser, "TOML file with your own metrics; their formulas are checked")
     add_output_flags(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     search = " ".join(arguments.search)
+    if arguments.mfma:
+        return _print_matrix_instructions(arguments, search)
     result = wavescope.metrics(search, chip=arguments.arch, own_metrics=arguments.metrics)
     output = OutputOptions.from_arguments(arguments)
     if output.format is OutputFormat.CSV and not output.tables:
@@ -54,6 +63,27 @@ def _run(arguments: argparse.Namespace) -> int:
         shown = in_short(found) if len(found.rows) > _FEW else found
         tables = [shown] if search else [result.table("panels"), shown]
         result = result.with_only_tables(tables)
+    print_result(result, output)
+    return 0
+
+
+def _print_matrix_instructions(arguments: argparse.Namespace, search: str) -> int:
+    """The instructions in whose name every word of the search occurs."""
+    result = wavescope.matrix_instructions(arguments.mfma)
+    table = result.table("instructions")
+    words = search.casefold().split()
+    rows = [row for row in table.rows if all(word in str(row[0]) for word in words)]
+    if not rows:
+        raise UsageError(
+            f"no matrix instruction of {arguments.mfma} matches '{search}'",
+            hint="try a shorter word",
+        )
+    result = result.with_only_tables([replace(table, rows=rows), result.table("operand_waits")])
+    output = OutputOptions.from_arguments(arguments)
+    if output.format is OutputFormat.CSV and not output.tables:
+        output = replace(output, tables=("instructions",))
+    if output.format in FOR_PEOPLE and arguments.rows is None:
+        output = replace(output, rows=0)
     print_result(result, output)
     return 0
 
@@ -86,6 +116,7 @@ COMMAND = Command(
         Example("wavescope metrics l2 hit", "what L2 hit rates there are"),
         Example("wavescope metrics 17.2", "one table"),
         Example("wavescope metrics TCC_BUBBLE", "what needs a counter"),
+        Example("wavescope metrics --mfma gfx942", "cycles and waits of matrix instructions"),
         Example("wavescope metrics --metrics mine.toml own", "check and list your own metrics"),
     ),
     _add_arguments,

@@ -123,6 +123,20 @@ class CounterTable:
     """What was repaired, left out or could not be read."""
 
     @property
+    def measured_peaks(self) -> Mapping[str, float]:
+        """Measured peaks of the GPU that most dispatches ran on, else of the first; none if none.
+
+        A GPU id that no row has is one of the driver's numbers, not the place of the GPU.
+        """
+        if not self.ceilings:
+            return {}
+        ids, counts = np.unique(self.gpu_ids, return_counts=True)
+        busiest = int(ids[counts.argmax()]) if len(ids) else 0
+        return next(
+            (row for row in self.ceilings if row.get("device") == busiest), self.ceilings[0]
+        )
+
+    @property
     def chip(self) -> str:
         """The chip's name, such as gfx942, or nothing."""
         return self.system.get("gpu_arch", "").strip().lower()

@@ -50,3 +50,33 @@ def test_own_metrics_are_checked(run: Run, tmp_path: Path) -> None:
 
     assert ran.code == 1
     assert "'SQ_WAVES' is in a plain number, its unit is GB/s" in ran.err
+
+
+def test_matrix_instructions_of_a_chip(run: Run) -> None:
+    ran = run("metrics", "--mfma", "gfx942")
+
+    assert ran.code == 0
+    (line,) = [each for each in ran.out.splitlines() if each.startswith("v_mfma_f32_16x16x16_f16 ")]
+    assert line.split()[1:10] == ["XDL", "1", "4", "16", "0", "5", "7", "7", "7"]
+    assert "writes EXEC" in ran.out
+
+
+def test_matrix_instructions_as_json_and_csv(run: Run) -> None:
+    document = json.loads(run("metrics", "--mfma", "gfx950", "scale", "--json").out)
+    csv = run("metrics", "--mfma", "gfx950", "f64", "--format", "csv").out.splitlines()
+
+    instructions, before = document["tables"]
+    names = [column["name"] for column in instructions["columns"]]
+    cycles = [row[names.index("cycles")] for row in instructions["rows"]]
+    assert cycles == [64, 32, 32, 16]
+    assert len(before["rows"]) == 3
+    assert csv[0].endswith("cycles,same_c,other_c,ab,valu,memory,peak_tflop_per_s")
+    assert csv[1].split(",")[-2] == "", "what is not known is empty"
+
+
+def test_chips_without_matrix_instructions_and_words_that_fit_none(run: Run) -> None:
+    ran = run("metrics", "--mfma", "gfx1030")
+    assert (ran.code, "gfx942" in ran.err) == (2, True)
+
+    assert run("metrics", "--mfma", "gfx942", "xyzzy").code == 2
+    assert run("metrics", "--mfma", "gfx9999").code == 2

@@ -8,6 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from wavescope.analyze.capture.charges import Charges, charges_of
+from wavescope.analyze.capture.function_headers import Headers, function_headers
 from wavescope.analyze.capture.instruction_kinds import (
     KINDS,
     Kind,
@@ -16,11 +18,9 @@ from wavescope.analyze.capture.instruction_kinds import (
 )
 from wavescope.analyze.capture.traced_chip import TracedChip, traced_chip
 from wavescope.analyze.capture.wait_counters import (
-    Charges,
     CounterProgram,
     Dependencies,
     Executed,
-    charges_of,
     counter_program,
     executed_by_waves,
     find_dependencies,
@@ -38,6 +38,14 @@ class CaptureAnalysis:
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
+        self._headers: dict[str, Headers] = {}
+
+    def headers_of(self, path: str) -> Headers:
+        """Which lines of a kept source file head functions."""
+        if path not in self._headers:
+            source = self.capture.sources.get(path)
+            self._headers[path] = function_headers(source.lines, path) if source else {}
+        return self._headers[path]
 
     @property
     def instructions(self) -> Instructions:

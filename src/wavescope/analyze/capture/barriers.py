@@ -8,7 +8,6 @@ before 2026 do not say which waves form a workgroup; where files do, no other wa
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +30,9 @@ class BarrierGroup(NamedTuple):
     skew: int
     """Cycles from the first to the last arrival."""
     late_wave: int
+    events: tuple[int, ...]
+    """The executions of the barrier, by wave as in `waves`."""
+    late_event: int
 
 
 def barrier_groups(analysis: CaptureAnalysis) -> list[BarrierGroup]:
@@ -57,9 +59,12 @@ def barrier_groups(analysis: CaptureAnalysis) -> list[BarrierGroup]:
             | (release[1:] - release[:-1] > RELEASE_CYCLES),
         ]
     )
-    bounds = [*np.flatnonzero(is_new).tolist(), len(events)]
+    bounds = np.append(np.flatnonzero(is_new), len(events))
+    is_meeting = np.diff(bounds) > 1
     groups: list[BarrierGroup] = []
-    for first, last in pairwise(bounds):
+    for first, last in zip(
+        bounds[:-1][is_meeting].tolist(), bounds[1:][is_meeting].tolist(), strict=True
+    ):
         groups += _groups_of(analysis, events[first:last], wave[first:last])
     return groups
 
@@ -102,6 +107,8 @@ def _groups_of(analysis: CaptureAnalysis, events: Integers, wave: Rows) -> list[
                 tuple(int(wave[place]) for place in part),
                 int(arrival.max() - arrival.min()),
                 int(wave[part[late]]),
+                tuple(int(events[place]) for place in part),
+                int(events[part[late]]),
             )
         )
     return found

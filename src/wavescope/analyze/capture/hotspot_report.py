@@ -9,15 +9,15 @@ import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows
 from wavescope.analyze.capture.coverage import capture_coverage
+from wavescope.analyze.capture.entry_lines import EntryLine, entry_lines
+from wavescope.analyze.capture.idle_waves import found_no_work, no_work_finding
 from wavescope.analyze.capture.source_lines import (
     NO_SOURCE,
     ContextSize,
-    EntryLine,
     FrameChoice,
     LineMap,
     chain_label,
     context_tables,
-    entry_lines,
     frame_label,
     line_heat,
     line_map,
@@ -313,6 +313,8 @@ def _wait_table(analysis: CaptureAnalysis) -> ResultTable:
 
 
 def _findings(analysis: CaptureAnalysis, entries: list[EntryLine]) -> list[Finding]:
+    if found_no_work(analysis):
+        return [no_work_finding(analysis)]
     findings: list[Finding] = []
     total = analysis.total_stall
     if entries and total:

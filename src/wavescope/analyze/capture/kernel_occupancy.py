@@ -37,6 +37,10 @@ from wavescope.model.result import (
 
 _SINGLE = {kind: re.compile(rf"\b{kind}(\d{{1,3}})\b", re.ASCII) for kind in "va"}
 _RANGE_END = {kind: re.compile(rf"\b{kind}\[\d{{1,3}}:(\d{{1,3}})\]", re.ASCII) for kind in "va"}
+_LDS_ACCESS = re.compile(
+    r"ds_(?!bpermute|permute|swizzle|nop|gws)|(buffer|global)_load_\w*lds|buffer_load_.*\blds\b",
+    re.ASCII,
+)
 Reals = npt.NDArray[np.float64]
 _PIECES = 20
 _BAR_CELLS = 20
@@ -51,6 +55,17 @@ class TracedOccupancy:
     chip_origin: str
     register_origin: str
     notes: tuple[str, ...]
+    is_chip_certain: bool = True
+
+    @property
+    def is_lds_known(self) -> bool:
+        """Whether anybody says how much LDS a workgroup takes."""
+        return self.occupancy.resources.lds_bytes is not None
+
+    @property
+    def chip_words(self) -> str:
+        """The chip's name, called a guess where it is one."""
+        return self.occupancy.chip.name + ("" if self.is_chip_certain else " (a guess)")
 
 
 def traced_occupancy(
@@ -70,15 +85,14 @@ def traced_occupancy(
     if workgroup is None:
         workgroup = KernelResources.workgroup_size
         notes.append(f"workgroups of {workgroup} are assumed: --workgroup states their size")
-    if facts is None and stated.lds_bytes is None:
-        notes.append(
-            "LDS is not known: --lds states it, or keep kernel_trace.csv beside the folder"
-        )
+    lds_bytes = _lds_bytes(capture, stated)
+    if lds_bytes is None:
+        notes.append(_why_lds_is_unknown(facts))
     resources = KernelResources(
         vgprs=counts.vgprs if stated.vgprs is None else stated.vgprs,
         agprs=counts.agprs if stated.agprs is None else stated.agprs,
         sgprs=_first(stated.sgprs, facts.sgpr_count if facts else None),
-        lds_bytes=_first(stated.lds_bytes, facts.lds_bytes if facts else None),
+        lds_bytes=lds_bytes,
         workgroup_size=workgroup,
         wave_size=stated.wave_size or _wave_size(capture, evidence.chip),
         cu_mode=stated.cu_mode,
@@ -92,6 +106,31 @@ def traced_occupancy(
         evidence.origin,
         "as asked" if stated.vgprs is not None else counts.origin,
         tuple(notes),
+        evidence.is_certain,
+    )
+
+
+def _lds_bytes(capture: Capture, stated: StatedResources) -> int | None:
+    """LDS of a workgroup, None where nobody says.
+
+    A kernel trace counts static LDS only: 0 of a kernel that uses LDS is not what it takes.
+    """
+    if stated.lds_bytes is not None:
+        return max(stated.lds_bytes, 0)
+    found = capture.kernel_facts.lds_bytes if capture.kernel_facts else None
+    return None if found == 0 and _uses_lds(capture) else found
+
+
+def _uses_lds(capture: Capture) -> bool:
+    return any(_LDS_ACCESS.match(text) for text in capture.instructions.text)
+
+
+def _why_lds_is_unknown(facts: KernelFacts | None) -> str:
+    if facts is None or facts.lds_bytes is None:
+        return "LDS is not known: --lds states it, or keep kernel_trace.csv beside the folder"
+    return (
+        f"LDS is not known: {facts.origin} says 0 bytes, which is static LDS only, and the kernel "
+        "accesses LDS: --lds states it"
     )
 
 
@@ -105,7 +144,7 @@ def traced_occupancy_result(capture: Capture, stated: StatedResources) -> Result
         "path": capture.facts.path,
         "kernel": capture.kernel_name,
         **theory.facts,
-        "chip_known_by": found.chip_origin,
+        "chip_known_by": found.chip_origin + ("" if found.is_chip_certain else " (a guess)"),
         "registers_known_by": found.register_origin,
         **measured_facts(found),
     }
@@ -169,7 +208,9 @@ def _within(chip: Chip, resources: KernelResources) -> KernelResources:
         resources,
         vgprs=min(resources.vgprs, most),
         agprs=min(agprs, chip.addressable_vgprs),
-        lds_bytes=min(resources.lds_bytes, chip.lds_limit_bytes),
+        lds_bytes=None
+        if resources.lds_bytes is None
+        else min(resources.lds_bytes, chip.lds_limit_bytes),
         workgroup_size=min(resources.workgroup_size, 1024),
     )
 

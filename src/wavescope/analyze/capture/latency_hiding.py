@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.source_lines import chain_label
 from wavescope.arrays.intervals import Intervals
-from wavescope.model.capture import Integers, Rows, Waves
+from wavescope.model.capture import Integers, Rows
 from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit
 from wavescope.units import percent_of
 
@@ -29,40 +30,69 @@ def busy_cycles(analysis: CaptureAnalysis) -> Integers:
     return cycles
 
 
+class SimdTime(NamedTuple):
+    """What SIMDs did while their traced waves stalled."""
+
+    exposed: Rows
+    """For each event of the waves the cycles of its stall in which its SIMD did nothing."""
+    idle_percent: float
+    """Of the time in which SIMDs had traced waves, the part in which none of them did anything."""
+
+
 def exposed_stalls(analysis: CaptureAnalysis) -> Rows:
-    """For each event of the waves the cycles of its stall in which its SIMD did nothing.
+    """By event the exposed part of its stall."""
+    return simd_time(analysis).exposed
+
+
+def simd_time(analysis: CaptureAnalysis) -> SimdTime:
+    """When SIMDs worked beside when their waves stalled.
 
     An instruction keeps its SIMD busy from its issue to its end, a matrix instruction at least for
     its own cycles. Only traced waves are seen: other waves of the SIMD may have hidden more.
     """
-    waves = analysis.waves
+    waves, lived, worked = analysis.waves, 0, 0
     exposed: Rows = np.maximum(waves.stall, 0)
+    for simd in _simds(analysis):
+        stall = exposed[simd.events].astype(np.int64)
+        start = waves.time[simd.events]
+        hidden = _covered_before(simd.busy, start + stall) - _covered_before(simd.busy, start)
+        exposed[simd.events] = stall - hidden
+        ends = np.maximum(waves.end[simd.waves], waves.begin[simd.waves])
+        alive = Intervals.from_pairs(waves.begin[simd.waves], ends)
+        lived += alive.total_ns
+        covered = _covered_before(simd.busy, alive.ends) - _covered_before(simd.busy, alive.starts)
+        worked += int(covered.sum())
+    return SimdTime(exposed, 100 * (lived - worked) / lived if lived else 0.0)
+
+
+class _Simd(NamedTuple):
+    """The traced waves of one SIMD, their events, and when any of them did something."""
+
+    waves: Integers
+    events: Integers
+    busy: Intervals
+
+
+def _simds(analysis: CaptureAnalysis) -> Iterator[_Simd]:
+    waves = analysis.waves
     cycles = np.append(busy_cycles(analysis), 0)  # row -1, which no instruction is, takes the last
     rests = np.append(analysis.is_of(*_NO_WORK), False)
-    for events in _events_of_simds(waves):
-        stall = exposed[events].astype(np.int64)
-        start = waves.time[events]
-        issued = start + stall
-        rows = waves.row[events]
-        end = np.maximum(start + np.maximum(waves.duration[events], stall), issued + cycles[rows])
-        end = np.where(rests[rows], issued, end)
-        busy = Intervals.from_pairs(issued, end)
-        hidden = _covered_before(busy, issued) - _covered_before(busy, start)
-        exposed[events] = stall - hidden
-    return exposed
-
-
-def _events_of_simds(waves: Waves) -> Iterator[Integers]:
-    """The events of the waves of each SIMD."""
     places = np.stack([waves.shader_engine, waves.cu, waves.simd], axis=1)
     _, simd_of_wave = np.unique(places, axis=0, return_inverse=True)
     order = np.argsort(simd_of_wave.reshape(-1), kind="stable")
     bounds = np.flatnonzero(np.diff(simd_of_wave.reshape(-1)[order])) + 1
     for members in np.split(order, bounds):
-        if len(members):
-            yield np.concatenate(
-                [np.arange(*waves.event_offsets[[wave, wave + 1]]) for wave in members.tolist()]
-            )
+        if not len(members):
+            continue
+        events = np.concatenate(
+            [np.arange(*waves.event_offsets[[wave, wave + 1]]) for wave in members.tolist()]
+        )
+        stall = np.maximum(waves.stall[events], 0).astype(np.int64)
+        issued = waves.time[events] + stall
+        rows = waves.row[events]
+        ended = waves.time[events] + np.maximum(waves.duration[events], stall)
+        end = np.where(rests[rows], issued, np.maximum(ended, issued + cycles[rows]))
+        yield _Simd(members, events, Intervals.from_pairs(issued, end))
 
 
 def _covered_before(busy: Intervals, times: Integers) -> Integers:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from wavescope.model.capture import Capture
@@ -29,20 +28,31 @@ def _sign(chip: str, words: str, *beginnings: str) -> _Sign:
     return _Sign(re.compile("|".join(beginnings), re.ASCII), chip, words)
 
 
+_GFX950 = _sign(
+    "gfx950",
+    "instructions that only gfx950 has",
+    r"v_mfma_scale_",
+    r"v_mfma_ld_scale_",
+    r"v_mfma_f32_(16x16x128|32x32x64)_f8f6f4",
+    r"v_mfma_f32_(16x16x32|32x32x16)_b?f16",
+    r"v_mfma_i32_(16x16x64|32x32x32)_i8",
+    r"v_smfmac_f32_(16x16x64|32x32x32)_b?f16",
+    r"v_smfmac_i32_(16x16x128|32x32x64)_i8",
+    r"v_smfmac_f32_(16x16x128|32x32x64)_(fp8|bf8)",
+    r"ds_read_b(64|96)_tr_",
+    r"v_permlane(16|32)_swap",
+    r"v_cvt_scalef32_",
+    r"v_cvt_pk_bf16_f32",
+    r"v_bitop3_",
+    r"v_prng_b32",
+    r"v_ashr_pk_",
+    r"v_(maximum|minimum)3_f32",
+    r"v_pk_(maximum|minimum)3_f16",
+    r"global_load_lds_dwordx[34]",
+)
+"""Chips after gfx9 have some of them, too: the family decides between those."""
+_WIDE_TO_LDS = re.compile(r"buffer_load_dwordx[34]\s.*\blds\b", re.ASCII)
 _SIGNS = (
-    _sign(
-        "gfx950",
-        "instructions that only gfx950 has",
-        r"v_mfma_scale_",
-        r"v_mfma_f32_(16x16x128|32x32x64)_f8f6f4",
-        r"v_mfma_f32_(16x16x32|32x32x16)_b?f16",
-        r"v_mfma_i32_(16x16x64|32x32x32)_i8",
-        r"ds_read_b(64|96)_tr_",
-        r"v_permlane(16|32)_swap",
-        r"v_cvt_scalef32_",
-        r"v_bitop3_",
-        r"v_(maximum|minimum)3_f32",
-    ),
     _sign(
         "gfx942",
         "matrix instructions of gfx94x",
@@ -76,29 +86,43 @@ _FAMILY_CHIP = {9: "gfx942", 10: "gfx1030", 11: "gfx1100", 12: "gfx1201"}
 
 
 def chip_evidence(capture: Capture, asked: Chip | None = None) -> ChipEvidence | None:
-    """The chip of a trace; None where neither files nor instructions tell anything."""
+    """The chip of a trace; None where neither files nor instructions tell anything.
+
+    Instructions that only gfx950 has decide against what a file says: files are copied, and name
+    the machine that they are on.
+    """
     if asked is not None:
         return ChipEvidence(asked, "as asked", True)
     stated = find_chip(capture.facts.chip) if capture.facts.chip else None
+    if _is_gfx950(capture, stated):
+        return _evidence(_GFX950, is_certain=True)
     if stated is not None:
         return ChipEvidence(stated, capture.facts.chip_origin or "capture", True)
-    by_instructions = _by_instructions(capture.instructions.mnemonics)
-    if by_instructions is not None:
-        return by_instructions
+    for sign in _SIGNS:
+        if _has(capture, sign):
+            return _evidence(sign, is_certain=False)
     family = find_chip(_FAMILY_CHIP.get(capture.facts.gfxip or 0, ""))
     if family is None:
         return None
     return ChipEvidence(family, f"instruction set gfx{capture.facts.gfxip}", False)
 
 
-def _by_instructions(mnemonics: Iterable[str]) -> ChipEvidence | None:
-    words = list(mnemonics)
-    for sign in _SIGNS:
-        if any(sign.pattern.match(word) for word in words):
-            chip = find_chip(sign.chip)
-            assert chip is not None
-            return ChipEvidence(chip, sign.words, sign.chip == "gfx950")
-    return None
+def _is_gfx950(capture: Capture, stated: Chip | None) -> bool:
+    if capture.facts.gfxip not in {None, 9} or (
+        stated is not None and family_of_chip(stated.name) is not IsaFamily.GFX9
+    ):
+        return False
+    return _has(capture, _GFX950) or any(map(_WIDE_TO_LDS.match, capture.instructions.text))
+
+
+def _has(capture: Capture, sign: _Sign) -> bool:
+    return any(map(sign.pattern.match, capture.instructions.mnemonics))
+
+
+def _evidence(sign: _Sign, *, is_certain: bool) -> ChipEvidence:
+    chip = find_chip(sign.chip)
+    assert chip is not None
+    return ChipEvidence(chip, sign.words, is_certain)
 
 
 class IsaFamily(enum.IntEnum):
@@ -118,6 +142,12 @@ class TracedChip(NamedTuple):
     family: IsaFamily
     basis: str
     is_certain: bool
+
+    @property
+    def words(self) -> str:
+        """The chip and what says so; a guess is called one."""
+        name = self.name or f"an unknown chip of the gfx{int(self.family)} family"
+        return f"{name} ({self.basis}{'' if self.is_certain else ': a guess'})"
 
 
 def traced_chip(capture: Capture) -> TracedChip:

@@ -1,4 +1,4 @@
-"""Finds what every wait waited for, and charges its stall to that.
+"""Finds what every wait waited for.
 
 The counters of outstanding operations are run over what each wave executed.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -46,17 +45,23 @@ _SCALAR_BEGINNINGS = (
 
 @dataclass(frozen=True, eq=False)
 class Executed:
-    """Events in order: rows with their stalls; `is_measured` is False for an estimate."""
+    """Events in order: rows with their stalls and times."""
 
     row: Rows
     stall: Rows | Integers
     offsets: Integers
-    is_measured: bool
+    time: Integers | None = None
+    """None for an estimate, which follows the program and no wave."""
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether waves executed the events."""
+        return self.time is not None
 
 
 def executed_by_waves(waves: Waves) -> Executed:
     """What the wave files say."""
-    return Executed(waves.row, waves.stall, waves.event_offsets, is_measured=True)
+    return Executed(waves.row, waves.stall, waves.event_offsets, waves.time)
 
 
 def in_program_order(instructions: Instructions) -> Executed:
@@ -70,7 +75,7 @@ def in_program_order(instructions: Instructions) -> Executed:
         is_executed &= (instructions.hits > 0) | (instructions.latency > 0)
     rows = np.flatnonzero(is_executed).astype(np.int32)
     offsets = np.array([0, len(rows)], np.int64)
-    return Executed(rows, instructions.stall[rows], offsets, is_measured=False)
+    return Executed(rows, instructions.stall[rows], offsets)
 
 
 def sums_by_row(row: Rows, values: Rows | None, row_count: int) -> Integers:
@@ -236,143 +241,3 @@ def _capacities(program: CounterProgram, row: Rows) -> tuple[int, int]:
     hits = sums_by_row(row, None, len(program.action_of_row))
     lists, producers = (hits @ table[program.action_of_row]).tolist()
     return lists + 1, producers + 1
-
-
-@dataclass(frozen=True, eq=False)
-class Charges:
-    """Stall moved from waits to producers.
-
-    `list_stall` has one element per dependency list: its part of the wait's stall. The pairs are
-    distinct (wait row, producer row) with the stall that moved between them.
-    """
-
-    list_stall: Integers
-    wait_row: Rows
-    producer_row: Rows
-    stall: Integers
-    count: Integers
-    """How many times a wait of this row waited for this producer last."""
-    given: Integers
-    """By row: stall that went from it to others."""
-    received: Integers
-    """By row: stall that came to it from waits."""
-    charged: Integers
-    """By row: its stall without what it gave, with what it received; adds up to all stall."""
-    is_measured: bool
-    """False where no wave files are there and program order was followed instead."""
-
-
-def charges_of(
-    instructions: Instructions, executed: Executed, dependencies: Dependencies
-) -> Charges:
-    """Who is to blame for the waits' stall."""
-    rows = len(instructions)
-    list_stall = _list_stalls(executed, dependencies)
-    keys, stall, counts = _pairs(executed, dependencies, list_stall, max(rows, 1))
-    waits, producers = keys // max(rows, 1), keys % max(rows, 1)
-    stall = _within_rows(instructions, executed, waits, stall)
-    given, received = _summed(waits, stall, rows), _summed(producers, stall, rows)
-    return Charges(
-        list_stall=list_stall,
-        wait_row=waits.astype(np.int32),
-        producer_row=producers.astype(np.int32),
-        stall=stall,
-        count=counts,
-        given=given,
-        received=received,
-        charged=instructions.stall - given + received,
-        is_measured=executed.is_measured,
-    )
-
-
-def _list_stalls(executed: Executed, dependencies: Dependencies) -> Integers:
-    """Each list's part of its wait's stall; the first lists of a wait take the odd cycles."""
-    events = dependencies.wait_event
-    stall = executed.stall[events].astype(np.int64)
-    is_shared = np.zeros(len(events), np.bool_)
-    is_same = events[1:] == events[:-1]
-    is_shared[1:] |= is_same
-    is_shared[:-1] |= is_same
-    shared = np.flatnonzero(is_shared)
-    for piece in _cuts(events[shared]):
-        places = shared[piece]
-        stall[places] = _parts(events[places], stall[places])
-    return stall
-
-
-def _cuts(events: Integers) -> list[slice]:
-    """Pieces of equal events that never part the lists of one wait."""
-    bounds = [0]
-    while bounds[-1] < len(events):
-        end = min(bounds[-1] + _PIECE, len(events))
-        while end < len(events) and events[end] == events[end - 1]:
-            end += 1
-        bounds.append(end)
-    return [slice(first, last) for first, last in pairwise(bounds)]
-
-
-def _parts(events: Integers, stall: Integers) -> Integers:
-    """`stall` divided among the lists of the same wait."""
-    is_first = np.concatenate([[True], events[1:] != events[:-1]])
-    firsts = np.flatnonzero(is_first)
-    wait = np.cumsum(is_first) - 1
-    parts = np.diff(np.append(firsts, len(events)))[wait]
-    place = np.arange(len(events)) - firsts[wait]
-    return np.asarray(stall // parts + (place < stall % parts), np.int64)
-
-
-def _pairs(
-    executed: Executed, dependencies: Dependencies, list_stall: Integers, rows: int
-) -> tuple[Integers, Integers, Integers]:
-    """Distinct wait row x `rows` + producer row, with the stall and the number of their lists.
-
-    A piece at a time: sorting all lists of a large trace at once would take more memory than they.
-    """
-    parts = []
-    for first in range(0, len(dependencies), _PIECE):
-        piece = slice(first, first + _PIECE)
-        wait_row = executed.row[dependencies.wait_event[piece]].astype(np.int64)
-        producer_row = executed.row[
-            dependencies.producer_event[dependencies.producer_offsets[1:][piece] - 1]
-        ]
-        ones = np.ones(len(wait_row), np.int64)
-        parts.append(_distinct(wait_row * rows + producer_row, list_stall[piece], ones))
-    if not parts:
-        nothing = np.empty(0, np.int64)
-        return nothing, nothing, nothing
-    keys, stall, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return _distinct(keys, stall, counts)
-
-
-def _distinct(
-    keys: Integers, stall: Integers, counts: Integers
-) -> tuple[Integers, Integers, Integers]:
-    """Each key once, in order, with its sums."""
-    distinct, place = np.unique(keys, return_inverse=True)
-    return distinct, _summed(place, stall, len(distinct)), _summed(place, counts, len(distinct))
-
-
-def _summed(places: Integers, values: Integers, count: int) -> Integers:
-    """Exact sums of `values` by place."""
-    sums = np.zeros(count, np.int64)
-    np.add.at(sums, places, values)
-    return sums
-
-
-def _within_rows(
-    instructions: Instructions, executed: Executed, waits: Integers, stall: Integers
-) -> Integers:
-    """`stall` such that no row gives more than code.json says it has.
-
-    Both agree in every capture that is whole; where wave files belong to another run, or a row of
-    code.json was lost, the parts are scaled down.
-    """
-    if not executed.is_measured or not len(waits):
-        return stall
-    given = _summed(waits, stall, len(instructions))
-    has = instructions.stall
-    too_much = given > has
-    if not too_much.any():
-        return stall
-    factor = np.where(too_much, has / np.maximum(given, 1), 1.0)
-    return np.where(too_much[waits], np.floor(stall * factor[waits]).astype(np.int64), stall)

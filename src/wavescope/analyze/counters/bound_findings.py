@@ -9,8 +9,8 @@ import numpy as np
 
 from wavescope.analyze.counters.catalogue import Metric, definitions
 from wavescope.analyze.counters.choice import kernels_by_time
-from wavescope.analyze.counters.measured import measured_peaks
 from wavescope.analyze.counters.metric_values import MetricValues
+from wavescope.analyze.traffic import MemoryUse, memory_use
 from wavescope.model.counters import Floats
 from wavescope.model.result import Finding, Severity, Value
 
@@ -18,7 +18,9 @@ MOST_KERNELS = 3
 LEAST_SHARE_PERCENT = 10.0
 """Kernels below this share of the time get no finding."""
 BOUND_PERCENT = 60.0
-"""A unit that reaches this share of its peak bounds the kernel."""
+"""A unit that reaches this share of its published peak bounds the kernel."""
+NEAR_PERCENT = 5.0
+"""So close to it, below or above, the share does not decide alone: both are said."""
 SHORT_KERNEL_NS = 20_000.0
 """Below this, launching and filling the GPU decide, unless a unit is near its peak."""
 WAITING_PERCENT = 50.0
@@ -36,6 +38,7 @@ class _Limit(NamedTuple):
 
 _WAITING = "SQ_WAIT_ANY / SQ_WAVE_CYCLES"
 _MEASURED_HBM = "HBMBw"
+_HBM = "HBM"
 _HIDE_LATENCY = (
     "have more work in flight: more waves (registers, LDS: panels 6 and 7), loads issued earlier, "
     "several independent chains in each wave"
@@ -63,7 +66,8 @@ def bound_findings(values: MetricValues) -> list[Finding]:
     if total <= 0:
         return []
     limits = [limit for limit in _limits() if not _is_lacking(values, limit)]
-    shares = {limit.name: _shares(values, limit) for limit in limits}
+    shares = {limit.name: _percent(values, limit.formula) for limit in limits}
+    of_measured = _of_measured_peak(values)
     waiting = _percent(values, _WAITING)
     calls = np.bincount(table.kernel_codes, minlength=len(table.kernel_names))
     findings = []
@@ -83,6 +87,7 @@ def bound_findings(values: MetricValues) -> list[Finding]:
             reached,
             [limit.name for limit in limits if limit.name not in reached],
             float(waiting[code]),
+            float(of_measured[code]) if of_measured is not None else float("nan"),
         )
         found = _finding(kernel)
         if found is not None:
@@ -98,53 +103,113 @@ class _Kernel(NamedTuple):
     unknown: list[str]
     """Units of which it is not known how much was reached."""
     waiting: float
+    hbm_of_measured: float
+    """HBM in percent of the peak that was measured on the machine, NaN where none was."""
+
+    @property
+    def highest(self) -> tuple[str, float]:
+        """The unit that is closest to its peak, of HBM the measured one where there is one."""
+        return max(self._deciding.items(), key=lambda item: item[1])
+
+    @property
+    def _deciding(self) -> dict[str, float]:
+        if _HBM in self.reached and np.isfinite(self.hbm_of_measured):
+            return self.reached | {_HBM: self.hbm_of_measured}
+        return self.reached
+
+    @property
+    def evidence(self) -> str:
+        """One sentence for published peaks, another for what was measured."""
+        ranked = sorted(self.reached.items(), key=lambda item: -item[1])[:4]
+        listed = ", ".join(f"{unit} {share:.1f} %" for unit, share in ranked)
+        words = f"{self.share:.1f} % of the time; of their published peaks: {listed}"
+        if np.isfinite(self.hbm_of_measured):
+            words += f". Of the peak measured on this machine: HBM {self.hbm_of_measured:.1f} %"
+        return words
+
+    @property
+    def numbers(self) -> dict[str, Value]:
+        """What the finding says, by name."""
+        numbers: dict[str, Value] = {"mean_ns": self.mean_ns, "time_percent": self.share}
+        for unit, share in self._deciding.items():
+            numbers[f"{unit.replace(' ', '_')}_percent"] = round(share, 3)
+        if self._deciding is not self.reached:
+            numbers["HBM_of_published_percent"] = round(self.reached[_HBM], 3)
+        if np.isfinite(self.waiting):
+            numbers["waiting_percent"] = self.waiting
+        return numbers
 
 
 def _finding(kernel: _Kernel) -> Finding | None:
     if not kernel.reached:
         return None
-    name, highest = max(kernel.reached.items(), key=lambda item: item[1])
-    numbers: dict[str, Value] = {"mean_ns": kernel.mean_ns, "time_percent": kernel.share}
-    for unit, share in kernel.reached.items():
-        numbers[f"{unit.replace(' ', '_')}_percent"] = round(share, 3)
-    if np.isfinite(kernel.waiting):
-        numbers["waiting_percent"] = kernel.waiting
-    listed = ", ".join(
-        f"{unit} {share:.1f} %"
-        for unit, share in sorted(kernel.reached.items(), key=lambda item: -item[1])[:4]
-    )
-    evidence = f"{kernel.share:.1f} % of the time; of their peaks: {listed}"
-    if highest >= BOUND_PERCENT:
-        limit = next(limit for limit in _limits() if limit.name == name)
+    name, share = kernel.highest
+    limit = next(limit for limit in _limits() if limit.name == name)
+    use = _use(kernel, limit, share)
+    if use is MemoryUse.FULL:
         return Finding(
             f"counters.bound.{limit.id}",
             Severity.INFO,
             f"bound by {limit.name}",
-            evidence,
+            kernel.evidence,
             limit.suggestion,
             kernel.name,
-            numbers=numbers,
+            numbers=kernel.numbers,
         )
+    other = _without_a_full_unit(kernel)
+    return other if use is MemoryUse.SPARE else _both(kernel, limit, share, other)
+
+
+def _use(kernel: _Kernel, limit: _Limit, share: float) -> MemoryUse:
+    """Whether a unit bounds a kernel; of memory as `wavescope traffic` decides it."""
+    if limit.name == _HBM:
+        measured = kernel.hbm_of_measured
+        return memory_use(kernel.reached[_HBM], measured if np.isfinite(measured) else None)
+    if share < BOUND_PERCENT - NEAR_PERCENT:
+        return MemoryUse.SPARE
+    return MemoryUse.NEAR if share < BOUND_PERCENT + NEAR_PERCENT else MemoryUse.FULL
+
+
+def _both(kernel: _Kernel, limit: _Limit, share: float, other: Finding) -> Finding:
+    """Near the threshold: the unit, or what would bound the kernel without it."""
+    second = other.title.partition(":")[0].removeprefix("bound by ")
+    if other.id.endswith("unknown"):
+        second = "something that was not measured"
+    kind = "published" if share == kernel.reached[limit.name] else "measured"
+    return Finding(
+        f"counters.bound.{limit.id}",
+        Severity.INFO,
+        f"bound by {limit.name} or by {second}: {limit.name} is at {share:.0f} % of its {kind} "
+        "peak",
+        f"{other.evidence}. From about {BOUND_PERCENT:.0f} % on a unit is what limits",
+        f"{limit.suggestion}; for {second}: {other.suggestion}",
+        kernel.name,
+        numbers=kernel.numbers | {"or": other.id},
+    )
+
+
+def _without_a_full_unit(kernel: _Kernel) -> Finding:
+    """What is said where no unit is near its peak."""
     if kernel.unknown:
         return Finding(
             "counters.bound.unknown",
             Severity.INFO,
             "what bounds the kernel is not known: nothing that was measured is near its peak",
-            f"{evidence}; not known: {', '.join(kernel.unknown)}",
+            f"{kernel.evidence}; not known: {', '.join(kernel.unknown)}",
             "collect panel 2 (-b sol); clocks that are missing can be given with "
             "--specs-correction",
             kernel.name,
-            numbers=numbers,
+            numbers=kernel.numbers,
         )
     if kernel.mean_ns < SHORT_KERNEL_NS:
         return Finding(
             "counters.bound.launch",
             Severity.WARNING,
             "bound by launch: the kernel is too short to fill the GPU",
-            f"{evidence}; {kernel.mean_ns / 1000:.1f} us each",
+            f"{kernel.evidence}; {kernel.mean_ns / 1000:.1f} us each",
             "do more work in a launch: larger batches, fused kernels, a graph instead of launches",
             kernel.name,
-            numbers=numbers,
+            numbers=kernel.numbers,
         )
     waits = f"; waves wait {kernel.waiting:.0f} % of their cycles" if kernel.waiting > 0 else ""
     latency = kernel.waiting >= WAITING_PERCENT
@@ -153,10 +218,10 @@ def _finding(kernel: _Kernel) -> Finding | None:
         Severity.WARNING,
         f"bound by latency: no unit reaches {BOUND_PERCENT:.0f} % of its peak"
         + ("" if latency else ", and waves hardly wait"),
-        evidence + waits,
+        kernel.evidence + waits,
         _HIDE_LATENCY if latency else _FIND_IMBALANCE,
         kernel.name,
-        numbers=numbers,
+        numbers=kernel.numbers,
     )
 
 
@@ -166,15 +231,13 @@ def _is_lacking(values: MetricValues, limit: _Limit) -> bool:
     return bool(values.measured.catalogue.lacked(missing))
 
 
-def _shares(values: MetricValues, limit: _Limit) -> Floats:
-    """Percent of the peak that each kernel reaches; HBM of the measured peak where there is one."""
-    measured = measured_peaks(values.measured.table).get(_MEASURED_HBM)
-    if limit.id == "hbm" and measured:
-        traffic = Metric(
-            "traffic", "GB/s", "(fabric_read_bytes + fabric_write_bytes) / duration", ""
-        )
-        return 100 * values.of_kernels(traffic) / measured
-    return _percent(values, limit.formula)
+def _of_measured_peak(values: MetricValues) -> Floats | None:
+    """HBM traffic of each kernel in percent of roofline.csv's peak; None where there is none."""
+    measured = values.measured.table.measured_peaks.get(_MEASURED_HBM)
+    if not measured:
+        return None
+    traffic = Metric("traffic", "GB/s", "(fabric_read_bytes + fabric_write_bytes) / duration", "")
+    return 100 * values.of_kernels(traffic) / measured
 
 
 def _percent(values: MetricValues, formula: str) -> Floats:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -293,15 +292,3 @@ def deviation_of(values: Floats) -> float:
     """The sample standard deviation; NaN for fewer than two values."""
     known = values[np.isfinite(values)]
     return float(known.std(ddof=1)) if len(known) > 1 else float("nan")
-
-
-def measured_peaks(table: CounterTable) -> Mapping[str, float]:
-    """The measured peaks of the GPU that most dispatches ran on, else of the first; none if none.
-
-    A GPU id that no row has is one of the driver's numbers, not the place of the GPU.
-    """
-    if not table.ceilings:
-        return {}
-    ids, counts = np.unique(table.gpu_ids, return_counts=True)
-    busiest = int(ids[counts.argmax()]) if len(ids) else 0
-    return next((row for row in table.ceilings if row.get("device") == busiest), table.ceilings[0])

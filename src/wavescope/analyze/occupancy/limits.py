@@ -39,6 +39,8 @@ class Limit(NamedTuple):
     counts: bool = True
     is_beyond_slots: bool = False
     """Whether it would allow more than the slots do, which `workgroups` does not say."""
+    is_known: bool = True
+    """False where nobody says how much is used; it then limits nothing here."""
 
 
 class Occupancy(NamedTuple):
@@ -65,6 +67,11 @@ class Occupancy(NamedTuple):
     def waves_words(self) -> str:
         """Waves per SIMD in words: '1.5 waves'."""
         return waves_words(self.waves_per_simd)
+
+    @property
+    def unknown(self) -> tuple[Limiter, ...]:
+        """Resources that may limit, too: nobody says how much of them is used."""
+        return tuple(limit.limiter for limit in self.limits if not limit.is_known)
 
     @property
     def next_step(self) -> NextStep:
@@ -156,12 +163,13 @@ def _lds_limit(chip: Chip, resources: KernelResources, unit: ComputeUnit) -> Lim
     fitting = unit.lds_bytes // allocated if allocated else unit.wave_slots
     return Limit(
         Limiter.LDS,
-        resources.lds_bytes,
+        resources.lds_bytes or 0,
         allocated,
         chip.lds_granule_bytes,
         unit.lds_bytes,
         min(fitting, unit.wave_slots),
         is_beyond_slots=not allocated or fitting > unit.wave_slots,
+        is_known=resources.lds_bytes is not None,
     )
 
 

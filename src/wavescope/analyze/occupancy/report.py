@@ -40,6 +40,7 @@ def occupancy_result(occupancy: Occupancy) -> Result:
             "occupancy_percent": 100 * occupancy.waves / occupancy.unit.wave_slots,
             "limited_by": _limited_by(occupancy),
             "one_more_wave": step.words(),
+            "unknown": ", ".join(limiter.value for limiter in occupancy.unknown) or None,
         },
     )
 
@@ -105,6 +106,8 @@ def _limits_table(occupancy: Occupancy, step: NextStep) -> ResultTable:
     bound_by = occupancy.bound_by
 
     def verdict(limit: Limit) -> str:
+        if not limit.is_known:
+            return "unknown"
         if not limit.counts:
             return "part of the sum"
         return "limits" if limit.limiter in bound_by else ""
@@ -114,10 +117,10 @@ def _limits_table(occupancy: Occupancy, step: NextStep) -> ResultTable:
             lambda limit: limit.limiter.value
         ),
         ResultColumn("used", "Used", Unit.COUNT, "by a wave (registers), else by a workgroup").of(
-            lambda limit: limit.used
+            lambda limit: limit.used if limit.is_known else None
         ),
         ResultColumn("allocated", "Allocated", Unit.COUNT, "rounded up to the granule").of(
-            lambda limit: limit.allocated
+            lambda limit: limit.allocated if limit.is_known else None
         ),
         ResultColumn("granule", "Granule", Unit.COUNT, "the step in which it is given out").of(
             lambda limit: limit.granule
@@ -127,9 +130,9 @@ def _limits_table(occupancy: Occupancy, step: NextStep) -> ResultTable:
         ).of(lambda limit: limit.available),
         ResultColumn(
             "workgroups", "Workgroups", Unit.COUNT, "per CU or WGP, if only this counted"
-        ).of(lambda limit: limit.workgroups),
+        ).of(lambda limit: limit.workgroups if limit.is_known else None),
         ResultColumn("waves_per_simd", "Waves/SIMD", Unit.NONE, "if only this counted").of(
-            occupancy.waves_per_simd_of
+            lambda limit: occupancy.waves_per_simd_of(limit) if limit.is_known else None
         ),
         ResultColumn("limits", "Limits", meaning="whether nothing else allows fewer").of(verdict),
         ResultColumn("for_next_step", "For more waves", meaning="what the next level takes").of(
@@ -177,11 +180,14 @@ def _finding(occupancy: Occupancy, step: NextStep) -> Finding:
             step.words(),
         )
     reached = occupancy.waves_words
+    unknown = ", ".join(limiter.value for limiter in occupancy.unknown)
+    caution = f" ({unknown} is unknown and may allow fewer)" if unknown else ""
+    limits = _limited_by(occupancy) + caution
     severity = Severity.WARNING if occupancy.waves_per_simd < 2 else Severity.INFO
     return Finding(
         "occupancy",
         severity,
-        f"{reached} per SIMD of {chip.waves_per_simd}, limited by {_limited_by(occupancy)}",
+        f"{reached} per SIMD of {chip.waves_per_simd}, limited by {limits}",
         f"{occupancy.unit.name} of {occupancy.unit.simds} SIMDs: {occupancy.workgroups} "
         f"workgroup(s) of {occupancy.waves_per_workgroup} wave(s)",
         f"for more waves: {step.words()}",

@@ -18,7 +18,8 @@ class KernelResources:
     vgprs: int
     agprs: int = 0
     sgprs: int = 0
-    lds_bytes: int = 0
+    lds_bytes: int | None = 0
+    """None where it is not known: what fits is then an upper bound."""
     workgroup_size: int = 256
     wave_size: int = 0
     cu_mode: bool = False
@@ -120,8 +121,8 @@ def allocated_sgprs(chip: Chip, resources: KernelResources) -> int:
 
 
 def allocated_lds_bytes(chip: Chip, resources: KernelResources) -> int:
-    """LDS that one workgroup takes."""
-    return _rounded_up(resources.lds_bytes, chip.lds_granule_bytes)
+    """LDS that one workgroup takes, 0 where that is not known."""
+    return _rounded_up(resources.lds_bytes or 0, chip.lds_granule_bytes)
 
 
 def check_resources(chip: Chip, resources: KernelResources) -> None:
@@ -135,7 +136,7 @@ def check_resources(chip: Chip, resources: KernelResources) -> None:
     for label, value, most in (
         ("VGPRs", resources.vgprs, _addressable_together(chip)),
         ("AGPRs", resources.agprs, largest),
-        ("LDS bytes", resources.lds_bytes, chip.lds_limit_bytes),
+        ("LDS bytes", resources.lds_bytes or 0, chip.lds_limit_bytes),
         ("work-items of a workgroup", resources.workgroup_size, _LARGEST_WORKGROUP),
     ):
         if not 0 <= value <= most:

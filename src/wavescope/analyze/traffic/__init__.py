@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from wavescope.analyze.traffic.decisions import Verdict, conclude
+from wavescope.analyze.traffic.decisions import (
+    CEILING_PERCENT,
+    MemoryUse,
+    Verdict,
+    conclude,
+    memory_use,
+)
 from wavescope.analyze.traffic.kernels import (
     KernelTraffic,
     TrafficOptions,
@@ -16,8 +22,10 @@ from wavescope.analyze.traffic.report import traffic_result
 from wavescope.analyze.traffic.requests import TRAFFIC_COUNTERS
 
 __all__ = [
+    "CEILING_PERCENT",
     "TRAFFIC_COUNTERS",
     "KernelTraffic",
+    "MemoryUse",
     "TrafficOptions",
     "Verdict",
     "chosen_dispatches",
@@ -26,5 +34,6 @@ __all__ = [
     "kernel_traffic",
     "kernels_of",
     "mean_counters",
+    "memory_use",
     "traffic_result",
 ]

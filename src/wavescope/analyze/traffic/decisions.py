@@ -19,6 +19,29 @@ CLEAN_OVER_FETCH = 1.1
 HIGH_OVER_FETCH = 1.5
 CEILING_PERCENT = 70.0
 NORMAL_PERCENT = 45.0
+"""Of the published peak: clean streaming reaches 50 to 60 %, so that memory may limit from here."""
+NEAR_MEASURED_PERCENT = 55.0
+"""The same of the peak that was measured on the machine, which is what memory really gives."""
+FULL_PERCENT = 65.0
+"""Of either: from here on memory limits, whatever else does."""
+
+
+class MemoryUse(str, enum.Enum):
+    """Whether memory limits a kernel."""
+
+    SPARE = "spare"
+    NEAR = "near"
+    """Memory or latency: the share alone does not decide."""
+    FULL = "full"
+
+
+def memory_use(published_percent: float, measured_percent: float | None = None) -> MemoryUse:
+    """The one answer for all reports: by the measured peak where there is one."""
+    is_measured = measured_percent is not None
+    share = published_percent if measured_percent is None else measured_percent
+    if share < (NEAR_MEASURED_PERCENT if is_measured else NORMAL_PERCENT):
+        return MemoryUse.SPARE
+    return MemoryUse.NEAR if share < FULL_PERCENT else MemoryUse.FULL
 
 
 class Verdict(str, enum.Enum):
@@ -65,9 +88,16 @@ def conclude(traffic: KernelTraffic) -> Conclusion:
         if answer is not None
     )
     verdict = _verdict(traffic, answers)
-    return Conclusion(answers, verdict, _CONCLUSIONS[verdict])
+    words = _CONCLUSIONS[verdict]
+    if verdict is Verdict.CLEAN and _use(traffic) is MemoryUse.NEAR:
+        words += _OR_LATENCY
+    return Conclusion(answers, verdict, words)
 
 
+_OR_LATENCY = (
+    " Its bandwidth is what clean streaming reaches: either memory or latency limits it, and more "
+    "loads in flight would show which."
+)
 _CONCLUSIONS = {
     Verdict.CLEAN: (
         "The memory subsystem is clean: there is nothing left to gain in how this kernel loads. "
@@ -160,17 +190,33 @@ def _bandwidth(traffic: KernelTraffic) -> Answer | None:
         words = f"{share:.0f} % of the peak: normal for streaming and gathers (50 to 60 %)"
     else:
         words = f"{share:.0f} % of the peak: below what clean streaming reaches"
+    if traffic.measured_percent is not None:
+        words += f"; {traffic.measured_percent:.0f} % of what was measured on this machine"
     return Answer(question, words)
+
+
+def _may_be_twice_as_much(traffic: KernelTraffic, share: float) -> bool:
+    """Whether wide reads that were counted as narrow ones would be more than is to spare."""
+    is_lower_bound = traffic.read is not None and traffic.read.is_lower_bound
+    return is_lower_bound and memory_use(2 * share) is not MemoryUse.SPARE
+
+
+def _use(traffic: KernelTraffic) -> MemoryUse | None:
+    if traffic.peak_percent is None:
+        return None
+    return memory_use(traffic.peak_percent, traffic.measured_percent)
 
 
 def _verdict(traffic: KernelTraffic, answers: tuple[Answer, ...]) -> Verdict:
     if any(answer.is_fault for answer in answers):
         return Verdict.WASTEFUL
     hit, share = traffic.hit_percent, traffic.peak_percent
-    is_low = share is not None and share < NORMAL_PERCENT
+    is_low = _use(traffic) is MemoryUse.SPARE
     if hit is not None and hit >= REUSING_HIT_PERCENT and (share is None or is_low):
         return Verdict.L2_SERVED
     if share is None:
+        return Verdict.UNDECIDED
+    if is_low and _may_be_twice_as_much(traffic, share):
         return Verdict.UNDECIDED
     if is_low:
         return Verdict.BANDWIDTH_TO_SPARE

@@ -27,6 +27,7 @@ from wavescope.model.counters import (
 )
 from wavescope.model.selection import compiled
 from wavescope.model.trace import Trace
+from wavescope.names.kernel_names import kernel_key
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class TrafficOptions:
     """What a dispatch must read at least, in GB (10^9 bytes)."""
     ea_channels: int | None = None
     """Use the channel model instead of the vendor's formula."""
+    measured_gb_per_s: float | None = None
+    """The bandwidth that a benchmark reached on the machine."""
 
 
 class KernelTraffic(NamedTuple):
@@ -58,6 +61,8 @@ class KernelTraffic(NamedTuple):
     total_duration_ns: float
     uneven_counts: bool
     """Counters come from different numbers of dispatches: means may not fit together."""
+    measured_percent: float | None = None
+    """Of the bandwidth that was measured on the machine."""
 
     @property
     def small_read_percent(self) -> float | None:
@@ -108,9 +113,12 @@ class _Sums:
 def kernel_traffic(tables: Iterable[CounterTable], options: TrafficOptions) -> list[KernelTraffic]:
     """Every kernel, that with the most time first (the most bytes where no time is known)."""
     sums: dict[str, _Sums] = {}
+    first_spelling: dict[str, str] = {}
     for table in tables:
+        keys = {name: kernel_key(name) for name in table.kernel_names}
         for kernel, values, duration_ns in _dispatches(table):
-            sums.setdefault(kernel, _Sums()).add(values, duration_ns)
+            name = first_spelling.setdefault(keys[kernel], kernel)
+            sums.setdefault(name, _Sums()).add(values, duration_ns)
     found = [_traffic(kernel, each, options) for kernel, each in sums.items()]
     return sorted(found, key=lambda each: (-each.total_duration_ns, -_bytes(each.read)))
 
@@ -159,10 +167,11 @@ def _traffic(kernel: str, sums: _Sums, options: TrafficOptions) -> KernelTraffic
         write=write,
         read_gb_per_s=read_rate,
         write_gb_per_s=write_rate,
-        peak_percent=_peak_percent(read_rate, write_rate, options),
+        peak_percent=_percent(read_rate, write_rate, _published(options)),
         over_fetch=_over_fetch(read, options),
         total_duration_ns=(duration or 0.0) * dispatches,
         uneven_counts=len(set(sums.counts.values())) > 1,
+        measured_percent=_percent(read_rate, write_rate, options.measured_gb_per_s),
     )
 
 
@@ -177,12 +186,14 @@ def _rate(transfer: Transfer | None, duration_ns: float | None) -> float | None:
     return transfer.size_bytes / duration_ns if transfer and duration_ns else None
 
 
-def _peak_percent(
-    read_rate: float | None, write_rate: float | None, options: TrafficOptions
-) -> float | None:
+def _published(options: TrafficOptions) -> float | None:
     peak = options.peak_gb_per_s
     if peak is None and options.chip is not None:
         peak = options.chip.product.memory_gb_per_s
+    return peak
+
+
+def _percent(read_rate: float | None, write_rate: float | None, peak: float | None) -> float | None:
     if read_rate is None or not peak:
         return None
     return 100 * (read_rate + (write_rate or 0.0)) / peak
@@ -203,6 +214,7 @@ def _counts_reads(name: str) -> bool:
 
 
 _LISTED = 5
+_HBM = "HBMBw"
 
 
 def chosen_dispatches(
@@ -227,6 +239,8 @@ def kernels_of(tables: Sequence[CounterTable]) -> list[str]:
 
 def completed_options(options: TrafficOptions, tables: Sequence[CounterTable]) -> TrafficOptions:
     """The options with the chip, and the peak of the product, that the first of the files names."""
+    measured = next((peak for table in tables if (peak := table.measured_peaks.get(_HBM))), None)
+    options = replace(options, measured_gb_per_s=options.measured_gb_per_s or measured)
     if options.chip is not None:
         return options
     named = next((table for table in tables if table.chip), None)

@@ -29,6 +29,8 @@ class Transfer(NamedTuple):
     size_bytes: float
     formula: Formula
     caveat: str = ""
+    is_lower_bound: bool = False
+    """Whether reads of 128 bytes may have been counted as reads of 64."""
 
 
 class ReadMix(NamedTuple):
@@ -144,9 +146,9 @@ def _by_total(values: Values, prefix: str, chip: Chip | None) -> Transfer:
     large = min(values.get(counter, 0.0), total - small)
     size = large * 128 + (total - large - small) * 64 + small * 32
     if counter not in values:
-        return Transfer(size, Formula.PLAIN, _NO_LARGE.format(f"{counter}_sum"))
+        return Transfer(size, Formula.PLAIN, _NO_LARGE.format(f"{counter}_sum"), True)
     if chip is None and counter == "TCC_BUBBLE" and not large:
-        caveat = _NO_BUBBLES
+        return Transfer(size, Formula.LARGE_APART, _NO_BUBBLES, True)
     return Transfer(size, Formula.LARGE_APART, caveat)
 
 

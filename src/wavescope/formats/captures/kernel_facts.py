@@ -21,11 +21,12 @@ from wavescope.formats.captures.file_tree import FolderTree, integer, parsed
 from wavescope.formats.captures.locations import CaptureLocation, neighbours
 from wavescope.formats.sqlite.sqlite_open import SQLITE_MAGIC, ReadOnlyDatabase
 from wavescope.model.capture import AgentFacts, CaptureNotes, KernelFacts
+from wavescope.names.kernel_names import kernel_key
 
 KERNEL_CSV = re.compile(r"kernel_trace.*\.csv\Z", re.IGNORECASE)
 AGENT_CSV = re.compile(r"agent_info.*\.csv\Z", re.IGNORECASE)
 _MOST_CSV_BYTES = 512 << 20
-_NAME_ENDING = re.compile(r"\s*(\[clone [^\]]*\]|\.kd)\s*\Z")
+_CLONE = re.compile(r"\s*\[clone [^\]]*\]\s*\Z")
 
 Row = Mapping[str, str]
 _DATABASE = re.compile(r"\.(db|rocpd|sqlite)\Z", re.IGNORECASE)
@@ -158,16 +159,18 @@ def same_kernel(stated: str, traced: str) -> bool:
     if not stated or not traced:
         return False
     first, second = _plain(stated), _plain(traced)
-    if "".join(first.split()) == "".join(second.split()):
+    if first == second:
         return True
     return _base(first) == _base(second) and "" in {_arguments(first), _arguments(second)}
 
 
 def _plain(name: str) -> str:
+    """The name without quotes and what compilers add to it: `[clone .kd]`, `[clone .intern.1]`."""
+    key = kernel_key(name.strip().strip('"'))
     previous = ""
-    while previous != name:
-        previous, name = name, _NAME_ENDING.sub("", name)
-    return name.strip().strip('"')
+    while previous != key:
+        previous, key = key, kernel_key(_CLONE.sub("", key))
+    return key
 
 
 def _base(name: str) -> str:

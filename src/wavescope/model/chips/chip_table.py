@@ -1,4 +1,4 @@
-"""Chips and matrix instructions as their tables state them, read once into typed values."""
+"""Chips as their table states them, read once into typed values."""
 
 from __future__ import annotations
 
@@ -14,10 +14,6 @@ from wavescope.errors import UsageError
 from wavescope.model.toml_files import packaged_toml
 
 _FEATURES = re.compile(r"(gfx[0-9a-f]+)(?::.*)?", re.ASCII)
-_MNEMONIC = re.compile(r"\s*([a-z0-9_]+)", re.ASCII)
-_FORMAT = re.compile(r"\b(cbsz|blgp):(\d)", re.ASCII)
-_EIGHT_BIT_FORMATS = (0, 1)
-_LONGEST_TEXT = 512
 
 
 class Accumulators(str, enum.Enum):
@@ -146,41 +142,4 @@ def _chip(name: str, row: dict[str, Any]) -> Chip:
             "registers": MappingProxyType(registers),
             "products": tuple(Product(**product) for product in row["products"]),
         }
-    )
-
-
-class _Row(NamedTuple):
-    chips: frozenset[str]
-    mnemonic: re.Pattern[str]
-    cycles: int
-    cycles_fp8: int | None
-
-
-def matrix_cycles(chip_name: str, text: str) -> int | None:
-    """Cycles of the matrix instruction `text` on a chip; None where the table does not say."""
-    found = _MNEMONIC.match(text)
-    if found is None:
-        return None
-    for row in _rows():
-        if chip_name in row.chips and row.mnemonic.fullmatch(found.group(1)):
-            has_fp8 = row.cycles_fp8 is not None and _reads_eight_bits(text)
-            return row.cycles_fp8 if has_fp8 else row.cycles
-    return None
-
-
-def _reads_eight_bits(text: str) -> bool:
-    formats = {key: int(value) for key, value in _FORMAT.findall(text[:_LONGEST_TEXT])}
-    return any(formats.get(key, 0) in _EIGHT_BIT_FORMATS for key in ("cbsz", "blgp"))
-
-
-@functools.cache
-def _rows() -> tuple[_Row, ...]:
-    return tuple(
-        _Row(
-            frozenset(row["chips"]),
-            re.compile(row["mnemonic"], re.ASCII),
-            row["cycles"],
-            row.get("cycles_fp8"),
-        )
-        for row in table("matrix_cycles.toml")["instruction"]
     )

@@ -35,7 +35,7 @@ def capture_page(report: CaptureReport, title: str) -> Page:
     timeline, data = _timeline(report)
     sections = [
         Section("figures", "", cards_html(_cards(report)), is_bare=True),
-        Section("plan", "Plan", _plan(report.plan)),
+        Section("plan", "Plan", _plan(report)),
         Section("code", "Source and instructions", code_html(report.code), "Code"),
         Section("waves", "Waves over time", timeline, "Waves"),
         Section("occupancy", "Occupancy", _occupancy(report)),
@@ -84,6 +84,8 @@ def _cards(report: CaptureReport) -> list[Card]:
         measured = found.measured
         remark = f"measured at most {measured.peak}" if measured else "by its resources"
         waves = f"{found.occupancy.waves_per_simd:g} of {found.occupancy.chip.waves_per_simd}"
+        if not found.is_lds_known:
+            remark += "; at most, LDS is unknown"
         cards.append(Card("Waves per SIMD", waves, remark))
     return cards
 
@@ -92,15 +94,21 @@ def _percent(value: Value) -> str:
     return f"{value:.1f} %" if isinstance(value, int | float) else "unknown"
 
 
-def _plan(plan: Result) -> Html:
+def _plan(report: CaptureReport) -> Html:
+    plan, shown = report.plan, {row.row for row in report.code.rows}
+
+    def link_of(finding: Finding) -> str | None:
+        row = finding.numbers.get("row")
+        return f"#row-{row}" if row in shown else None
+
     sketches = [
-        _sketch(finding)
+        _sketch(finding, link_of(finding))
         for finding in plan.findings[:_MOST_SKETCHES]
         if finding.numbers.get("before")
     ]
     return joined(
         [
-            findings_html([_without_sketch(finding) for finding in plan.findings]),
+            findings_html([_without_sketch(finding) for finding in plan.findings], link_of=link_of),
             element("div", *sketches, class_="sketches") if sketches else None,
         ]
     )
@@ -113,7 +121,7 @@ def _without_sketch(finding: Finding) -> Finding:
     return finding._replace(numbers=numbers)
 
 
-def _sketch(finding: Finding) -> Html:
+def _sketch(finding: Finding, link: str | None) -> Html:
     parts = [
         element(
             "figure",
@@ -122,7 +130,9 @@ def _sketch(finding: Finding) -> Html:
         )
         for label, key in (("Before", "before"), ("After", "after"))
     ]
-    return element("div", element("h3", bounded(finding.title, 200)), *parts, class_="sketch")
+    title = bounded(finding.title, 200)
+    heading = element("h3", element("a", title, href=link) if link else title)
+    return element("div", heading, *parts, class_="sketch")
 
 
 def _code_lines(value: Value) -> list[str]:
@@ -216,7 +226,8 @@ def code_html(view: CodeView) -> Html:
         element(
             "p",
             "Choose a line to see its instructions, an instruction to see its line, a wait to see "
-            f"what it waits for.{left_out}",
+            f"what it waits for.{left_out} ",
+            _hottest(view),
             class_="note",
         ),
         element(
@@ -233,8 +244,23 @@ def code_html(view: CodeView) -> Html:
             ),
             class_="code",
             data_unit=view.unit,
+            data_line=view.hottest_line or None,
+            data_row=None if view.hottest_row is None else str(view.hottest_row),
         ),
     )
+
+
+def _hottest(view: CodeView) -> Html | None:
+    """Leads there where scripts do not run, too."""
+    if view.hottest_line:
+        return element("a", "The hottest line", href=f"#{_line_id(view.hottest_line)}")
+    if view.hottest_row is not None:
+        return element("a", "The hottest instruction", href=f"#row-{view.hottest_row}")
+    return None
+
+
+def _line_id(key: str) -> str:
+    return f"line-{key.replace(':', '-')}"
 
 
 def _file(file: SourceView, unit: str) -> Html:
@@ -265,6 +291,7 @@ def _line(line: SourceLine, unit: str) -> Html:
         element("td", element("button", str(line.number), type="button"), class_="number"),
         *_shares(line.stall, unit),
         element("td", bounded(line.text.expandtabs(4), _LONGEST_CODE), class_="text"),
+        id=_line_id(line.key),
         data_line=line.key,
     )
 
@@ -281,6 +308,7 @@ def _instruction(row: CodeRow, unit: str) -> Html:
             class_="text",
             title=f"{row.kind}, {count_text(row.hits)} executions",
         ),
+        id=f"row-{row.row}",
         data_row=str(row.row),
         data_line=row.line or None,
         data_producers=waited or None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from wavescope.model.result import Finding, Result, Severity, Value
@@ -19,12 +19,19 @@ _NOTHING_STOOD_OUT = "No findings: nothing stood out by the published thresholds
 _TONES = {"free": "good", "faster": "good", "costs": "warning"}
 
 
-def findings_html(findings: Sequence[Finding], none: str = _NOTHING_STOOD_OUT) -> Html:
-    """The findings, the largest gain of the gravest kind first; `none` where there are none."""
+def findings_html(
+    findings: Sequence[Finding],
+    none: str = _NOTHING_STOOD_OUT,
+    link_of: Callable[[Finding], str | None] | None = None,
+) -> Html:
+    """The findings, the largest gain of the gravest kind first; `none` where there are none.
+
+    `link_of` gives the place in the page that a finding is about.
+    """
     if not findings:
         return element("p", none, class_="none")
     ordered = sorted(findings, key=lambda f: (_ORDER[f.severity], -(f.gain_percent or 0.0)))
-    items = [_finding(finding) for finding in ordered]
+    items = [_finding(finding, link_of(finding) if link_of else None) for finding in ordered]
     first = element("ul", *items[:_AT_ONCE], class_="findings")
     if len(items) <= _AT_ONCE + 1:
         return element("ul", *items, class_="findings")
@@ -33,7 +40,7 @@ def findings_html(findings: Sequence[Finding], none: str = _NOTHING_STOOD_OUT) -
     return joined([first, element("details", more, rest)])
 
 
-def _finding(finding: Finding) -> Html:
+def _finding(finding: Finding, link: str | None) -> Html:
     severity = finding.severity
     return element(
         "li",
@@ -42,7 +49,7 @@ def _finding(finding: Finding) -> Html:
             element("span", _SIGN[severity], class_="sign", aria_hidden="true"),
             element("span", f"{severity.value}: ", class_="unseen"),
             element("strong", bounded(finding.title)),
-            element("span", bounded(finding.where, 60), class_="where") if finding.where else None,
+            _where(finding, link),
             _gain(finding),
             class_="head",
         ),
@@ -51,6 +58,13 @@ def _finding(finding: Finding) -> Html:
         _details(finding),
         class_=f"finding {severity.value}",
     )
+
+
+def _where(finding: Finding, link: str | None) -> Html | None:
+    if not finding.where:
+        return None
+    text = bounded(finding.where, 60)
+    return element("span", element("a", text, href=link) if link else text, class_="where")
 
 
 def _words(text: str) -> Html:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.capture_analyses import traced
-from tests.capture_folders import CaptureBuilder, a_capture, step
+from tests.capture_folders import CaptureBuilder, Step, a_capture, step
 from wavescope.analyze.capture import CaptureAnalysis
 
 LOAD = "global_load_dword v0, v[0:1], off"
@@ -36,6 +36,65 @@ def test_a_mixed_wait_is_split_among_its_counters() -> None:
     assert charged(analysis) == [0, 50, 51, 0, 0]
     assert analysis.charges.wait_row.tolist() == [4, 4]
     assert analysis.charges.count.tolist() == [1, 1]
+
+
+def mixed_after(*seen: Step, waiting: int) -> CaptureBuilder:
+    """Waits on one counter each first, then a load, a read and a wait on both of them."""
+    builder = a_capture().with_code(
+        LOAD, READ, "s_waitcnt vmcnt(0)", "s_waitcnt lgkmcnt(0)", "s_waitcnt vmcnt(0) lgkmcnt(0)"
+    )
+    return builder.with_wave([*seen, step(1), step(2), step(5, stall=waiting)])
+
+
+def test_a_mixed_wait_is_split_by_latencies_seen_at_waits_on_one_counter() -> None:
+    load = [step(1), step(3, stall=600)]
+    read = [step(2), step(4, stall=100)]
+
+    analysis = traced(mixed_after(*load, *read, waiting=596))
+
+    assert received(analysis, wait=5) == {1: 546, 2: 50}, (
+        "the read takes 100 cycles more, which pass for both; the load takes all 596"
+    )
+
+
+def received(analysis: CaptureAnalysis, wait: int) -> dict[int, int]:
+    """By producer the stall that came to it from a wait."""
+    charges = analysis.charges
+    of_wait = charges.wait_row == wait
+    producers, stalls = charges.producer_row[of_wait], charges.stall[of_wait]
+    return dict(zip(producers.tolist(), stalls.tolist(), strict=True))
+
+
+def test_latencies_of_the_same_instruction_elsewhere_are_used() -> None:
+    builder = a_capture().with_code(
+        LOAD, READ, "s_waitcnt vmcnt(0)", "s_waitcnt lgkmcnt(0)", LOAD, READ,
+        "s_waitcnt vmcnt(0) lgkmcnt(0)",
+    )  # fmt: skip
+    seen = [step(1), step(3, stall=600), step(2), step(4, stall=100)]
+    builder.with_wave([*seen, step(5), step(6), step(7, stall=596)])
+
+    assert received(traced(builder), wait=7) == {5: 546, 6: 50}
+
+
+def test_operations_that_were_done_before_the_wait_are_charged_nothing() -> None:
+    builder = mixed_after(step(1), step(3, stall=600), step(2), step(4, stall=100), waiting=0)
+    builder.waves[0].steps[-3:] = [step(2), step(1, idle=200), step(5, stall=590)]
+
+    assert received(traced(builder), wait=5) == {1: 590, 2: 0}
+
+
+def test_latencies_seen_for_one_counter_alone_leave_equal_parts() -> None:
+    analysis = traced(mixed_after(step(1), step(3, stall=600), waiting=301))
+
+    assert received(analysis, wait=5) == {1: 150, 2: 151}
+
+
+def test_stall_beyond_all_latencies_goes_to_the_slowest() -> None:
+    seen = [step(1), step(3, stall=600), step(2), step(4, stall=100)]
+
+    analysis = traced(mixed_after(*seen, waiting=2_000))
+
+    assert received(analysis, wait=5) == {1: 1_950, 2: 50}
 
 
 def test_a_mixed_wait_with_one_producer_goes_there_whole() -> None:

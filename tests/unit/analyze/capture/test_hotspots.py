@@ -7,8 +7,9 @@ import pytest
 from tests.capture_analyses import traced
 from tests.capture_folders import CaptureBuilder, a_capture, step
 from wavescope.analyze.capture import HotspotOptions, hotspots
+from wavescope.analyze.capture.entry_lines import entry_lines
 from wavescope.analyze.capture.hotspot_report import Mode, View
-from wavescope.analyze.capture.source_lines import FrameChoice, bar, entry_lines, line_map
+from wavescope.analyze.capture.source_lines import FrameChoice, bar, line_map
 from wavescope.model.capture import Frame
 from wavescope.model.result import Result
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.capture_folders import CaptureBuilder, a_capture, step
+from wavescope.analyze.capture import CaptureAnalysis, hotspots
 from wavescope.analyze.capture.kernel_occupancy import (
     RegisterCounts,
     measured_occupancy,
@@ -15,6 +16,7 @@ from wavescope.analyze.capture.kernel_occupancy import (
     traced_occupancy,
     traced_occupancy_result,
 )
+from wavescope.analyze.capture.plan import plan_result
 from wavescope.analyze.capture.traced_chip import chip_evidence
 from wavescope.analyze.occupancy import StatedResources
 from wavescope.errors import UsageError
@@ -37,6 +39,12 @@ def facts(vgprs: int, accumulated: int = 0) -> KernelFacts:
         ("v_mfma_scale_f32_16x16x128_f8f6f4 v[0:3], v[4:11], v[12:19], 0", 9, "gfx950"),
         ("v_mfma_f32_16x16x32_bf16 v[0:3], v[4:7], v[8:11], 0", 9, "gfx950"),
         ("ds_read_b64_tr_b16 v[0:1], v2", 9, "gfx950"),
+        ("v_cvt_pk_bf16_f32 v0, v1, v2", 9, "gfx950"),
+        ("v_permlane32_swap_b32_e32 v0, v1", 9, "gfx950"),
+        ("v_smfmac_f32_16x16x64_f16 v[0:3], v[4:7], v[8:15], v16", 9, "gfx950"),
+        ("buffer_load_dwordx4 v1, s[0:3], 0 offen lds", 9, "gfx950"),
+        ("global_load_lds_dwordx4 v[0:1], off", 9, "gfx950"),
+        ("v_bitop3_b32 v0, v1, v2, v3 bitop3:0x40", 12, "gfx1201"),
         ("v_mfma_f32_16x16x32_fp8_fp8 v[0:3], v[4:5], v[6:7], 0", 9, "gfx942"),
         ("v_mfma_f32_32x32x8_f16 v[0:15], v[4:5], v[6:7], 0", 9, "gfx942"),
         ("v_mfma_f32_32x32x8bf16_1k a[0:15], v[0:1], v[2:3], 0", 9, "gfx90a"),
@@ -70,6 +78,71 @@ def test_what_files_state_comes_first(tmp_path: Path) -> None:
     asked = chip_evidence(capture, chip_named("gfx950"))
     assert asked is not None
     assert asked.chip.name == "gfx950"
+
+
+def test_instructions_decide_gfx950_against_a_file_of_another_machine(tmp_path: Path) -> None:
+    builder = a_capture().with_code("ds_read_b64_tr_b16 v[0:1], v2").with_wave([step(1)])
+    capture = loaded(builder.with_agent(Name="gfx942", Gfx_Target_Version=90402), tmp_path)
+
+    found = chip_evidence(capture)
+
+    assert found is not None
+    assert (found.chip.name, found.is_certain) == ("gfx950", True)
+    assert CaptureAnalysis(capture).chip.name == "gfx950"
+
+
+def test_a_guessed_chip_is_called_a_guess(tmp_path: Path) -> None:
+    builder = a_capture().with_code("v_add_f32 v0, v1, v2", "s_endpgm").with_wave([step(1)])
+    capture = loaded(builder, tmp_path)
+    analysis = CaptureAnalysis(capture)
+
+    assert plan_result(analysis).facts["chip"] == "gfx942 (instruction set gfx9: a guess)"
+    assert hotspots(analysis).facts["chip_basis"] == "instruction set gfx9 (a guess)"
+    occupancy = traced_occupancy_result(capture, StatedResources())
+    assert occupancy.facts["chip_known_by"] == "instruction set gfx9 (a guess)"
+
+
+def an_lds_kernel(text: str = "ds_read_b32 v0, v1") -> CaptureBuilder:
+    builder = a_capture().with_code(text, "s_endpgm").with_wave([step(1), step(2)])
+    return builder.with_agent(Name="gfx942", Gfx_Target_Version=90402)
+
+
+def test_lds_that_nobody_states_is_unknown(tmp_path: Path) -> None:
+    result = traced_occupancy_result(loaded(an_lds_kernel(), tmp_path), StatedResources())
+
+    (lds,) = [row for row in result.table("limits").records() if row["resource"] == "LDS"]
+    assert (lds["used"], lds["allocated"], lds["workgroups"]) == (None, None, None)
+    assert lds["limits"] == "unknown"
+    assert result.facts["unknown"] == "LDS"
+    assert "LDS is unknown and may allow fewer" in result.findings[0].title
+
+
+def test_static_lds_of_0_says_nothing_of_a_kernel_that_uses_lds(tmp_path: Path) -> None:
+    dynamic = loaded(an_lds_kernel().with_kernel_row(LDS_Block_Size=0), tmp_path / "dynamic")
+    none = loaded(
+        an_lds_kernel("ds_bpermute_b32 v0, v1, v2").with_kernel_row(LDS_Block_Size=0),
+        tmp_path / "none",
+    )
+
+    found = traced_occupancy(dynamic)
+    assert found is not None
+    assert found.occupancy.resources.lds_bytes is None
+    assert any("static LDS only" in note for note in found.notes)
+    found = traced_occupancy(none)
+    assert found is not None
+    assert found.occupancy.resources.lds_bytes == 0
+
+
+@pytest.mark.parametrize("name", ["axpy(float*) (.kd)", "axpy(float*) [clone .kd]", "_Z4axpyPf.kd"])
+def test_lds_is_read_from_the_kernel_trace_however_it_spells_the_kernel(
+    tmp_path: Path, name: str
+) -> None:
+    builder = an_lds_kernel().with_kernel_row(Kernel_Name=name, LDS_Block_Size=16_384)
+
+    found = traced_occupancy(loaded(builder, tmp_path))
+
+    assert found is not None
+    assert found.occupancy.resources.lds_bytes == 16_384
 
 
 def test_registers_are_counted_to_the_end_of_ranges() -> None:

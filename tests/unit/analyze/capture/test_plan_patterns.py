@@ -22,7 +22,6 @@ from wavescope.analyze.capture.plan.patterns import (
     scalar_entry,
     scale_load,
     spills,
-    uneven_waves,
 )
 from wavescope.analyze.traffic import TrafficOptions, kernel_traffic
 from wavescope.model.chips import chip_named
@@ -199,6 +198,48 @@ def test_waves_that_wait_for_the_last_one(tmp_path: Path) -> None:
     assert found.numbers["median_skew_cycles"] == 290
 
 
+def waves_of_which_one_waits(load_stall: int, idle: int = 0) -> CaptureBuilder:
+    """Three waves come to a barrier at once, a fourth waits for its load first."""
+    capture = a_capture().with_code((LOAD, "/k.py:4"), (WAIT, "/k.py:5"), "s_barrier", "s_endpgm")
+    capture.with_source("/k.py", SOURCE)
+    late = load_stall + idle
+    for simd in range(3):
+        capture.with_wave([step(1), step(2), step(3, stall=late), step(4, issue=40)], simd=simd)
+    capture.with_wave(
+        [step(1), step(2, stall=load_stall), step(3, idle=idle), step(4, issue=40)], simd=3
+    )
+    return capture
+
+
+def test_a_barrier_shows_what_its_last_wave_waited_for(tmp_path: Path) -> None:
+    context = a_context(waves_of_which_one_waits(600), tmp_path)
+
+    assert found_by(barrier_skew.find, context) == []
+    (load,) = found_by(exposed_load.find, context)
+
+    assert exposed_of(context, load) == 4 * 600, "of all waves, not of the last alone"
+    assert load.where == "k.py:4"
+    assert "shows at `s_barrier` (row 3), `s_waitcnt vmcnt(0)` (row 2)" in load.evidence
+
+
+def test_a_wave_that_is_late_for_other_reasons_is_what_the_barrier_waits_for(
+    tmp_path: Path,
+) -> None:
+    context = a_context(waves_of_which_one_waits(200, idle=400), tmp_path)
+
+    (barrier,) = found_by(barrier_skew.find, context)
+
+    assert exposed_of(context, barrier) == 3 * 600
+    (load,) = found_by(exposed_load.find, context)
+    assert exposed_of(context, load) == 200
+
+
+def test_a_barrier_is_no_load_of_a_row(tmp_path: Path) -> None:
+    context = a_context(waves_of_which_one_waits(600), tmp_path)
+
+    assert found_by(back_to_back_loads.find, context) == []
+
+
 def test_waves_that_arrive_together_are_none(tmp_path: Path) -> None:
     context = a_context(waves_at_a_barrier(10, 10, 10, 10), tmp_path)
 
@@ -371,45 +412,6 @@ def test_a_kernel_that_computes_is_not_memory_bound(tmp_path: Path) -> None:
     capture = a_capture().with_code(MFMA, MFMA).with_wave([step(1), step(2, stall=60)])
 
     assert found_by(memory_bound.find, a_context(capture, tmp_path)) == []
-
-
-def waves_of(*lives: int) -> CaptureBuilder:
-    capture = a_capture().with_code("v_add_f32 v0, v1, v2")
-    for simd, life in enumerate(lives):
-        capture.with_wave([step(1, issue=life)], simd=simd % 4, slot=simd // 4)
-    return capture
-
-
-def test_uneven_waves(tmp_path: Path) -> None:
-    context = a_context(waves_of(100, 100, 100, 500), tmp_path)
-
-    (found,) = found_by(uneven_waves.find, context)
-
-    assert found.gain_cycles == round(800 * (500 - 200) / 500)
-    assert "SE0 SIMD3 slot 0 wave 0 lives 500 cycles, the median wave 100" in found.evidence
-    assert "it waits longer" in found.cause
-
-
-def test_uneven_waves_with_uneven_work(tmp_path: Path) -> None:
-    capture = waves_of(100, 100, 100)
-    capture.with_wave([step(1, issue=100)] * 5, simd=3)
-
-    (found,) = found_by(uneven_waves.find, a_context(capture, tmp_path))
-
-    assert "5.0 times the instructions" in found.cause
-
-
-def test_even_waves_are_none(tmp_path: Path) -> None:
-    assert found_by(uneven_waves.find, a_context(waves_of(100, 100, 105, 100), tmp_path)) == []
-
-
-def test_waves_are_uneven_from_a_fifth_above_the_mean(tmp_path: Path) -> None:
-    above = a_context(waves_of(95, 95, 95, 95, 122), tmp_path / "above")
-    exactly = a_context(waves_of(100, 100, 80, 120), tmp_path / "exactly")
-
-    (found,) = found_by(uneven_waves.find, above)
-    assert found.gain_cycles == round(502 * (122 - 502 / 5) / 122)
-    assert found_by(uneven_waves.find, exactly) == []
 
 
 WMMA = "v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[12:15], v[0:7]"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.capture_folders import CaptureBuilder, Step, a_capture
 from tests.plan_contexts import a_context
+from wavescope.analyze.capture.latency_hiding import exposed_stalls
 from wavescope.analyze.capture.plan.plan import planned_changes
 
 CODE = (
@@ -52,7 +53,7 @@ def test_pieces_and_gains_add_up(waves: list[tuple[list[Step], int, int]]) -> No
         assert int(pieces.stall.sum()) == sum(step.stall for steps, _, _ in waves for step in steps)
         assert (pieces.exposed >= 0).all()
         assert (pieces.exposed <= pieces.stall).all()
-        assert (context.exposed >= 0).all()
+        assert (exposed_stalls(context.analysis) >= 0).all()
         changes = planned_changes(context)
         claimed = [place for change in changes for place in change.opportunity.pieces.tolist()]
         assert len(claimed) == len(set(claimed)), "no piece of stall counts for two patterns"
@@ -67,14 +68,15 @@ def test_more_waves_of_a_simd_never_expose_more(waves: list[tuple[list[Step], in
     with tempfile.TemporaryDirectory() as folder:
         alone = a_context(captured(waves[:1]), Path(folder) / "alone")
         together = a_context(captured(waves), Path(folder) / "together")
-        count = len(alone.exposed)
+        count = len(exposed_stalls(alone.analysis))
         first = [
-            int(together.exposed[place])
+            int(exposed_stalls(together.analysis)[place])
             for place in range(together.analysis.waves.event_count)
             if together.analysis.waves.slot[together.analysis.waves.wave_of_event[place]] == 0
         ]
 
         assert len(first) == count
         assert all(
-            after <= before for after, before in zip(first, alone.exposed.tolist(), strict=True)
+            after <= before
+            for after, before in zip(first, exposed_stalls(alone.analysis).tolist(), strict=True)
         )

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from tests.capture_folders import a_capture, step
-from tests.plan_contexts import a_context
+from tests.plan_contexts import a_context, analysis
 from wavescope.analyze.capture.instruction_kinds import operands_of
-from wavescope.analyze.capture.plan.context import Loop, find_loops, innermost_loop
+from wavescope.analyze.capture.latency_hiding import exposed_stalls
+from wavescope.analyze.capture.plan.loops import Loop, find_loops, innermost_loop
 
 MFMA = "v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3]"
 
@@ -19,7 +20,7 @@ def test_a_lone_waves_stall_is_exposed(tmp_path: Path) -> None:
     capture = a_capture().with_code("global_load_dword v1, v[2:3], off", "s_waitcnt vmcnt(0)")
     context = a_context(capture.with_wave([step(1), step(2, stall=100)]), tmp_path)
 
-    assert context.exposed.tolist() == [0, 100]
+    assert exposed_stalls(context.analysis).tolist() == [0, 100]
     assert context.lifetime == 108
 
 
@@ -32,7 +33,7 @@ def test_what_another_wave_of_the_simd_issues_hides_stall(tmp_path: Path) -> Non
         .with_wave([step(2, issue=90)], simd=1)
     )
 
-    assert a_context(capture, tmp_path).exposed.tolist() == [70, 0, 0]
+    assert exposed_stalls(analysis(capture, tmp_path)).tolist() == [70, 0, 0]
 
 
 def test_a_running_matrix_instruction_hides_stall(tmp_path: Path) -> None:
@@ -42,7 +43,9 @@ def test_a_running_matrix_instruction_hides_stall(tmp_path: Path) -> None:
     context = a_context(capture, tmp_path)
 
     assert context.matrix_cycles[1] == 16
-    assert context.exposed.tolist() == [0, 88], "12 of the 16 cycles lie in the stall"
+    assert exposed_stalls(context.analysis).tolist() == [0, 88], (
+        "12 of the 16 cycles lie in the stall"
+    )
 
 
 def test_a_wave_that_only_waits_for_its_stores_hides_nothing(tmp_path: Path) -> None:
@@ -54,7 +57,7 @@ def test_a_wave_that_only_waits_for_its_stores_hides_nothing(tmp_path: Path) -> 
         .with_wave([step(3, issue=90)], slot=2)
     )
 
-    assert a_context(capture, tmp_path).exposed.tolist() == [100, 0, 0]
+    assert exposed_stalls(analysis(capture, tmp_path)).tolist() == [100, 0, 0]
 
 
 def test_pieces_of_waits_belong_to_what_they_waited_for(tmp_path: Path) -> None:
@@ -87,10 +90,26 @@ def test_loops_are_where_waves_jumped_back(tmp_path: Path) -> None:
     capture.with_wave([step(row) for row in (1, 2, 3, 4, 2, 3, 4, 5)])
     context = a_context(capture, tmp_path)
 
-    loops = find_loops(context.analysis.waves)
+    loops = find_loops(context.analysis)
 
     assert loops == [Loop(3, 3, 1), Loop(2, 4, 2)]
     assert innermost_loop(loops, 7).tolist() == [-1, -1, 1, 0, 1, -1, -1]
+
+
+def test_a_block_that_lies_before_its_jump_is_no_loop(tmp_path: Path) -> None:
+    capture = a_capture().with_code("s_nop 0", "s_nop 1", "s_branch 65530", "s_endpgm")
+    capture.with_wave([step(1), step(3), step(2), step(4)])
+
+    assert a_context(capture, tmp_path).loops == []
+
+
+def test_a_function_called_twice_is_no_loop(tmp_path: Path) -> None:
+    function = ("v_add_f32 v0, v1, v2", "s_setpc_b64 s[30:31]")
+    call = "s_swappc_b64 s[30:31], s[4:5]"
+    capture = a_capture().with_code(*function, call, call, "s_endpgm")
+    capture.with_wave([step(row) for row in (3, 1, 2, 4, 1, 2, 5)])
+
+    assert a_context(capture, tmp_path).loops == []
 
 
 def test_straight_code_has_no_loops(tmp_path: Path) -> None:

@@ -77,6 +77,42 @@ def test_hbm_is_compared_with_its_measured_peak(tmp_path: Path) -> None:
 
     assert found.id == "counters.bound.hbm"
     assert found.numbers["HBM_percent"] == pytest.approx(64.0)
+    published = found.numbers["HBM_of_published_percent"]
+    assert isinstance(published, float)
+    assert f"of their published peaks: HBM {published:.1f} %" in found.evidence
+    assert "Of the peak measured on this machine: HBM 64.0 %" in found.evidence
+
+
+def test_near_the_threshold_both_are_said(tmp_path: Path) -> None:
+    maker = a_workload(tmp_path).with_dispatch(
+        "k", 100_000, **(QUIET | {"SQ_LDS_IDX_ACTIVE": 5_800_000, "SQ_WAIT_ANY": 800})
+    )
+
+    (found,) = bound_findings(values_of(maker))
+
+    assert found.title == "bound by LDS or by latency: LDS is at 58 % of its published peak"
+    assert found.numbers["or"] == "counters.bound.latency"
+    assert found.suggestion.startswith("remove bank conflicts")
+    assert "for latency: have more work in flight" in found.suggestion
+
+
+@pytest.mark.parametrize(
+    ("active", "id_", "has_both"),
+    [
+        (5_400_000, "latency", False),
+        (5_500_000, "lds", True),
+        (6_400_000, "lds", True),
+        (6_500_000, "lds", False),
+    ],
+)
+def test_where_the_threshold_is_near(tmp_path: Path, active: int, id_: str, has_both: bool) -> None:
+    counters = QUIET | {"SQ_LDS_IDX_ACTIVE": active, "SQ_WAIT_ANY": 800}
+    maker = a_workload(tmp_path).with_dispatch("k", 100_000, **counters)
+
+    (found,) = bound_findings(values_of(maker))
+
+    assert found.id == f"counters.bound.{id_}"
+    assert (" or by " in found.title) is has_both
 
 
 def test_nothing_is_concluded_while_a_unit_was_not_measured(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.counters_builder import WorkloadMaker, a_workload
 from wavescope.analyze.counters import NormalUnit
 from wavescope.analyze.counters.catalogue import CHIPS, catalogue_for
-from wavescope.analyze.counters.measured import Measured, measured_peaks
+from wavescope.analyze.counters.measured import Measured
 from wavescope.analyze.counters.metric_values import MetricValues
 from wavescope.analyze.counters.roofline import (
     MemoryLevel,
@@ -120,9 +120,9 @@ def test_the_measured_peaks_are_those_of_the_gpu_that_ran(tmp_path: Path) -> Non
     (tmp_path / "roofline.csv").write_text("device,HBMBw\n0,100\n1,200\n")
     table = read_workload(tmp_path)
 
-    assert measured_peaks(table)["HBMBw"] == 200
+    assert table.measured_peaks["HBMBw"] == 200
     table.gpu_ids[:] = 51_545
-    assert measured_peaks(table)["HBMBw"] == 100
+    assert table.measured_peaks["HBMBw"] == 100
 
 
 def test_the_nearest_roof_is_memory(tmp_path: Path) -> None:

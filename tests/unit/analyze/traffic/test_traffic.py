@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.builders import a_trace
 from tests.counters_builder import counted
 from wavescope.analyze.traffic import (
     KernelTraffic,
+    MemoryUse,
     TrafficOptions,
     Verdict,
     conclude,
     counters_of_trace,
     kernel_traffic,
+    memory_use,
     traffic_result,
 )
 from wavescope.analyze.traffic.requests import (
@@ -198,6 +202,59 @@ def test_more_than_the_peak_is_explained_by_a_cache_behind_l2() -> None:
     answers = conclude(traffic_of(clean(), duration_ns=300)).answers
 
     assert "Infinity Cache" in answers[-1].words
+
+
+def test_one_kernel_in_several_spellings_is_one() -> None:
+    names = ("axpy(float*)", "axpy(float*) [clone .kd]", "axpy(float*) (.kd)", "_Z4axpyPf.kd")
+
+    found = kernel_traffic([counted(*((name, 10, clean()) for name in names))], TrafficOptions())
+
+    assert [(each.kernel, each.dispatches) for each in found] == [("axpy(float*)", 4)]
+
+
+@pytest.mark.parametrize(
+    ("published", "measured", "use"),
+    [
+        (44.9, None, MemoryUse.SPARE),
+        (45.0, None, MemoryUse.NEAR),
+        (64.9, None, MemoryUse.NEAR),
+        (65.0, None, MemoryUse.FULL),
+        (50.0, 54.9, MemoryUse.SPARE),
+        (50.0, 62.0, MemoryUse.NEAR),
+        (58.0, 65.0, MemoryUse.FULL),
+    ],
+)
+def test_whether_memory_limits(published: float, measured: float | None, use: MemoryUse) -> None:
+    assert memory_use(published, measured) is use
+
+
+def test_near_the_threshold_clean_traffic_leaves_latency_open() -> None:
+    near = traffic_of(clean(), duration_ns=1_000)._replace(peak_percent=58.0)
+    full = near._replace(peak_percent=80.0)
+
+    assert "either memory or latency limits it" in conclude(near).words
+    assert "latency" not in conclude(full).words
+
+
+def test_the_measured_peak_of_the_folder_is_said_apart() -> None:
+    table = replace(counted(("k", 1_000, clean())), ceilings=({"device": 0.0, "HBMBw": 4_000.0},))
+
+    (finding, *_) = traffic_result([table], TrafficOptions(chip_named("gfx942"))).findings
+
+    assert "% of the peak" in finding.evidence
+    assert "% of what was measured on this machine" in finding.evidence
+
+
+def test_a_lower_bound_is_not_bandwidth_to_spare() -> None:
+    """gfx950 without the counter of 128 B reads: the bytes may be twice as many."""
+    counters = {"TCC_EA0_RDREQ": 1_000.0, "TCC_EA0_RDREQ_32B": 0.0}
+    options = TrafficOptions(chip_named("gfx950"))
+    (low,) = kernel_traffic([counted(("k", 100, counters))], options)
+
+    assert low.read is not None
+    assert low.read.is_lower_bound
+    assert conclude(low._replace(peak_percent=20.0)).verdict is Verdict.BANDWIDTH_TO_SPARE
+    assert conclude(low._replace(peak_percent=30.0)).verdict is Verdict.UNDECIDED
 
 
 def test_kernels_are_ordered_by_their_time() -> None:

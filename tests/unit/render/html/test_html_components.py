@@ -239,6 +239,7 @@ def test_long_names_of_a_table_stay_different() -> None:
     columns = (ResultColumn("name", "Kernel", Unit.NAME),)
 
     page = table_html(ResultTable("k", "K", columns, [(name,) for name in names]))
+    page = page.replace("<wbr>", "")
 
     shown = re.findall(r"<td[^>]*>([^<]*)", page)
     assert len(set(shown)) == 2

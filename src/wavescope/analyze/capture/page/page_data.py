@@ -89,6 +89,10 @@ class CodeView(NamedTuple):
     left_out_files: int
     unit: str = "cycles"
     """`samples` where the capture holds such."""
+    hottest_line: str = ""
+    """The key of the statement with the most charged stall, '' where no source is kept."""
+    hottest_row: int | None = None
+    """The instruction with the most charged stall."""
 
 
 def code_view(analysis: CaptureAnalysis, options: CodeViewOptions | None = None) -> CodeView:
@@ -102,13 +106,32 @@ def code_view(analysis: CaptureAnalysis, options: CodeViewOptions | None = None)
         for path in paths[: options.files]
     ]
     total = int((~analysis.instructions.is_label).sum())
+    rows = _code_rows(analysis, shown, keys)
     return CodeView(
-        _code_rows(analysis, shown, keys),
+        rows,
         files,
         total - len(shown),
         max(len(paths) - options.files, 0),
         analysis.instructions.measure.value,
+        _hottest_line(analysis, files),
+        _hottest_row(rows),
     )
+
+
+def _hottest_row(rows: list[CodeRow]) -> int | None:
+    hottest = max(rows, key=lambda row: row.stall.charged, default=None)
+    return hottest.row if hottest is not None and hottest.stall.charged else None
+
+
+def _hottest_line(analysis: CaptureAnalysis, files: list[SourceView]) -> str:
+    """Heads of functions collect what belongs to other lines: nobody wants to see them first."""
+    statements = [
+        line
+        for file in files
+        for line in file.lines
+        if line.stall.charged and line.number not in analysis.headers_of(file.path)
+    ]
+    return max(statements, key=lambda line: line.stall.charged).key if statements else ""
 
 
 def _line_keys(analysis: CaptureAnalysis) -> tuple[list[str], dict[str, int]]:

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
+from wavescope.analyze.capture.barriers import BarrierGroup, barrier_groups
+from wavescope.analyze.capture.entry_lines import statement_frames
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.kernel_occupancy import TracedOccupancy, traced_occupancy
-from wavescope.analyze.capture.latency_hiding import busy_cycles, exposed_stalls
+from wavescope.analyze.capture.latency_hiding import busy_cycles, simd_time
+from wavescope.analyze.capture.plan.gain_limits import Gain, GainLimits
 from wavescope.analyze.capture.plan.kernel_counters import KernelCounters
+from wavescope.analyze.capture.plan.loops import Loop, find_loops, innermost_loop
+from wavescope.analyze.capture.plan.memory_requests import MemoryRequests, memory_requests
 from wavescope.analyze.capture.plan.stall_pieces import StallPieces, stall_pieces
 from wavescope.analyze.capture.wait_counters import sums_by_row
-from wavescope.model.capture import Flags, Integers, Rows, Waves
+from wavescope.model.capture import Flags, Frame, Integers, Rows
 from wavescope.model.result import Value
 
-_MOST_LOOPS = 1_000
 _SHOWN = 3
 _TOGETHER_PERCENT = 3.0
 """What many places that are worth little each must be worth together."""
@@ -64,25 +68,10 @@ class Opportunity:
     gain_basis: str = ""
     sketch: Sketch = Sketch()
     numbers: Mapping[str, Value] = field(default_factory=dict)
-
-
-class Gain(NamedTuple):
-    """Percent of all waves' time that a change can save at most, and how that is known."""
-
-    percent: float | None
-    """None where nothing is promised."""
-    basis: str
-
-
-class Loop(NamedTuple):
-    """Rows `first` to `last`, both of them in the loop, and how often waves went round."""
-
-    first: int
-    last: int
-    rounds: int
-
-    def __contains__(self, row: object) -> bool:
-        return isinstance(row, int) and self.first <= row <= self.last
+    needs_idle_simds: bool = True
+    """Whether it saves time in which SIMDs with waves do nothing, and so no more than that."""
+    comes_first: bool = False
+    """Whether it decides what all others are worth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,17 +107,39 @@ class PlanContext:
         """By row how long it keeps the matrix unit, 0 for all others."""
         return busy_cycles(self.analysis)
 
-    @property
-    def exposed(self) -> Rows | Integers:
-        """By event the exposed part of its stall; all of it where there are no wave files."""
-        if not self.has_waves:
-            return np.maximum(self.analysis.executed.stall, 0)
-        return exposed_stalls(self.analysis)
+    @cached_property
+    def memory(self) -> MemoryRequests | None:
+        """What the kernel asks of memory, where that bounds it."""
+        return memory_requests(self.analysis, self.counters)
 
     @cached_property
+    def limits(self) -> GainLimits:
+        """What no change can exceed."""
+        memory = self.memory
+        return GainLimits(
+            memory.left_percent if memory else None,
+            f"the kernel {memory.words}" if memory else "",
+            self._pieces_and_idle[1],
+        )
+
+    @cached_property
+    def meetings(self) -> list[BarrierGroup]:
+        """Waves that met at barriers."""
+        return barrier_groups(self.analysis) if self.has_waves else []
+
+    @property
     def pieces(self) -> StallPieces:
         """All stall by cause."""
-        return stall_pieces(self.analysis, self.exposed)
+        return self._pieces_and_idle[0]
+
+    @cached_property
+    def _pieces_and_idle(self) -> tuple[StallPieces, float | None]:
+        """Found together in one pass over the SIMDs; without wave files all stall is exposed."""
+        if not self.has_waves:
+            stall = np.maximum(self.analysis.executed.stall, 0)
+            return stall_pieces(self.analysis, stall, self.meetings), None
+        time = simd_time(self.analysis)
+        return stall_pieces(self.analysis, time.exposed, self.meetings), time.idle_percent
 
     @cached_property
     def lifetime(self) -> int:
@@ -138,12 +149,16 @@ class PlanContext:
     @cached_property
     def loops(self) -> list[Loop]:
         """The loops that waves repeated, the shortest first."""
-        return find_loops(self.analysis.waves)
+        return find_loops(self.analysis)
 
     @cached_property
     def loop_of_row(self) -> Rows:
         """By row the index of the innermost loop, -1 outside."""
         return innermost_loop(self.loops, len(self.analysis.instructions))
+
+    def is_repeated(self, row: int) -> bool:
+        """Whether a wave went round a loop that has this row."""
+        return bool(self.loop_of_row[row] >= 0)
 
     @cached_property
     def in_matrix_loop(self) -> Flags:
@@ -171,18 +186,23 @@ class PlanContext:
         return self.analysis.is_of(*kinds)[self.pieces.cause_row]
 
     def place(self, row: int) -> str:
-        """`file.py:10` of the innermost frame, or the row itself where there is no source."""
-        frames = self.analysis.instructions.frames_of(row)
-        return frames[0].label if frames else f"row {row}"
+        """`file.py:10` of the statement a row belongs to, or the row itself where none is known."""
+        frame = self.statement(row)
+        return frame.label if frame else f"row {row}"
+
+    def statement(self, row: int) -> Frame | None:
+        """The innermost frame of a row that is a statement, not the head of a function."""
+        return self._statements[int(self.analysis.instructions.source_code[row])]
+
+    @cached_property
+    def _statements(self) -> list[Frame | None]:
+        return statement_frames(self.analysis)
 
     def line_text(self, row: int) -> str:
-        """The source line of a row, or its instruction where the source is not kept."""
-        capture = self.analysis.capture
-        for frame in capture.instructions.frames_of(row):
-            text = capture.source_line(frame)
-            if text and text.strip():
-                return text.strip()
-        return self.instruction(row)
+        """The statement that a row belongs to, or its instruction where that is not known."""
+        frame = self.statement(row)
+        text = self.analysis.capture.source_line(frame) if frame else None
+        return text.strip() if text else self.instruction(row)
 
     def instruction(self, row: int) -> str:
         """The instruction of a row."""
@@ -201,7 +221,7 @@ class PlanContext:
         words = [cost, "caused by " + self.quoted(group.cause_rows)]
         causes = set(group.cause_rows)
         shown = tuple(row for row in group.wait_rows if row not in causes)
-        if shown and (group.pieces >= self.pieces.own_count).any():
+        if shown:
             words.append("shows at " + self.quoted(shown))
         return "; ".join(words)
 
@@ -221,16 +241,19 @@ class PlanContext:
         return list(found)
 
     def gain(self, opportunity: Opportunity) -> Gain:
-        """What an opportunity is worth at most."""
+        """What an opportunity is worth at most, on its own."""
         if opportunity.gain_cycles is not None:
-            percent = min(self.share(opportunity.gain_cycles), 100.0)
-            return Gain(percent, opportunity.gain_basis)
-        if not len(opportunity.pieces):
+            percent, basis = self.share(opportunity.gain_cycles), opportunity.gain_basis
+        elif len(opportunity.pieces):
+            exposed = int(self.pieces.exposed[opportunity.pieces].sum())
+            words = _REMOVED_STALL if self.has_waves else _REMOVED_ROWS
+            percent = self.share(exposed)
+            basis = words.format(exposed=exposed, lifetime=self.lifetime)
+        else:
             return Gain(None, "")
-        exposed = int(self.pieces.exposed[opportunity.pieces].sum())
-        basis = _REMOVED_STALL if self.has_waves else _REMOVED_ROWS
-        words = basis.format(exposed=exposed, lifetime=self.lifetime)
-        return Gain(min(self.share(exposed), 100.0), words)
+        return self.limits.capped(
+            Gain(min(percent, 100.0), basis), by_idle=opportunity.needs_idle_simds
+        )
 
     def groups(self, chosen: Flags) -> Iterator[Group]:
         """The chosen pieces by the place that caused them, the costliest first.
@@ -269,6 +292,12 @@ class PlanContext:
         latency = int(np.median(cycles, overwrite_input=True))
         return hidden, int(np.median(self.matrix_between(cause, event))), latency
 
+    def main_row(self, opportunity: Opportunity) -> int | None:
+        """The instruction that causes most of what an opportunity claims, None for no stall."""
+        if not len(opportunity.pieces):
+            return None
+        return self.group_of(opportunity.pieces).cause_rows[0]
+
     def group_of(self, found: Integers) -> Group:
         """Some pieces as one group, named by the place that costs most."""
         pieces = self.pieces
@@ -300,43 +329,10 @@ class PlanContext:
         instructions = self.analysis.instructions
         numbers: dict[str, int] = {}
         of_source = [
-            numbers.setdefault(frames[0].label, len(numbers)) if frames else -1
-            for frames in instructions.frames
+            numbers.setdefault(frame.label, len(numbers)) if frame else -1
+            for frame in self._statements
         ]
         codes = np.array([*of_source, -1], np.int32)[instructions.source_code]
         alone = np.flatnonzero(codes < 0)
         codes[alone] = len(numbers) + np.arange(len(alone))
         return codes
-
-
-def find_loops(waves: Waves) -> list[Loop]:
-    """Every loop that a wave repeated, the shortest first."""
-    if waves.event_count < 2:
-        return []
-    rows = waves.row
-    jumps = (rows[1:] <= rows[:-1]) & (rows[1:] >= 0)
-    jumps[waves.event_offsets[1:-1][_inside(waves)] - 1] = False
-    back = np.flatnonzero(jumps)
-    edges, counts = np.unique(
-        np.stack([rows[back + 1], rows[back]], axis=1), axis=0, return_counts=True
-    )
-    found = [
-        Loop(int(first), int(last), int(count))
-        for (first, last), count in zip(edges.tolist(), counts.tolist(), strict=True)
-    ]
-    return sorted(found, key=lambda loop: loop.last - loop.first)[:_MOST_LOOPS]
-
-
-def _inside(waves: Waves) -> Flags:
-    """Which boundaries between waves have an event on both sides."""
-    bounds = waves.event_offsets[1:-1]
-    inside: Flags = (bounds > 0) & (bounds < waves.event_count)
-    return inside
-
-
-def innermost_loop(loops: list[Loop], row_count: int) -> Rows:
-    """For each row the index of the shortest loop around it, -1 outside of all."""
-    inside = np.full(row_count, -1, np.int32)
-    for index in range(len(loops) - 1, -1, -1):
-        inside[loops[index].first : loops[index].last + 1] = index
-    return inside

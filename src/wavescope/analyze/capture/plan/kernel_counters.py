@@ -18,7 +18,7 @@ from wavescope.analyze.traffic import (
 from wavescope.errors import UsageError
 from wavescope.model.chips import Chip, find_chip
 from wavescope.model.counters import CounterTable
-from wavescope.names.kernel_names import short_name
+from wavescope.names.kernel_names import kernel_key, short_name
 
 _LISTED = 5
 
@@ -65,8 +65,9 @@ def _as_one_kernel(table: CounterTable, names: set[str], kernel: str) -> Counter
 
 
 def _same_kernel(names: list[str], kernel: str) -> set[str]:
-    """Names that are the kernel's: the same, else the same when shortened."""
-    if kernel in names:
-        return {kernel}
+    """Names that are the kernel's: however they are spelled, else the same when shortened."""
+    key = kernel_key(kernel)
+    if same := {name for name in names if kernel_key(name) == key}:
+        return same
     wanted = short_name(kernel)
     return {name for name in names if wanted and short_name(name) == wanted}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
+from wavescope.analyze.capture.idle_waves import found_no_work, no_work_finding
 from wavescope.analyze.capture.plan.context import Opportunity, PlanContext
 from wavescope.analyze.capture.plan.kernel_counters import KernelCounters
 from wavescope.analyze.capture.plan.patterns import PATTERNS
@@ -54,8 +56,8 @@ class PlannedChange(NamedTuple):
 
     @property
     def priority(self) -> Priority:
-        """By the gain."""
-        return priority_of(self.gain_percent)
+        """By the gain; what decides about all others is as high as they can be."""
+        return Priority.HIGH if self.opportunity.comes_first else priority_of(self.gain_percent)
 
 
 def priority_of(gain_percent: float | None) -> Priority:
@@ -66,27 +68,45 @@ def priority_of(gain_percent: float | None) -> Priority:
 
 
 def planned_changes(context: PlanContext) -> list[PlannedChange]:
-    """All opportunities, that with the largest gain first."""
+    """All opportunities: what decides about all others first, then that with the largest gain."""
     free = np.ones(len(context.pieces), np.bool_)
-    found: list[PlannedChange] = []
+    found: list[Opportunity] = []
     for find in PATTERNS:
         for opportunity in find(context, free):
             free[opportunity.pieces] = False
-            found.append(PlannedChange(opportunity, *context.gain(opportunity)))
+            found.append(opportunity)
     worth = [
         each
-        for each in found
+        for each in _with_gains(context, found)
         if each.gain_percent is None or each.gain_percent >= context.LEAST_PERCENT
     ]
-    return sorted(worth, key=lambda each: -(each.gain_percent or 0.0))
+    return sorted(
+        worth, key=lambda each: (not each.opportunity.comes_first, -(each.gain_percent or 0.0))
+    )
+
+
+def _with_gains(context: PlanContext, found: Sequence[Opportunity]) -> list[PlannedChange]:
+    """What each is worth, those that claim stall no more than fits together."""
+    gains = [context.gain(each) for each in found]
+    claiming = [place for place, each in enumerate(found) if len(each.pieces)]
+    for place, gain in zip(
+        claiming, context.limits.shared([gains[place] for place in claiming]), strict=True
+    ):
+        gains[place] = gain
+    return [PlannedChange(each, *gain) for each, gain in zip(found, gains, strict=True)]
 
 
 def plan_result(analysis: CaptureAnalysis, counters: KernelCounters | None = None) -> Result:
     """The table `plan`, a table of before and after for the first changes, and findings."""
     context = PlanContext(analysis, counters)
+    if found_no_work(analysis):
+        nothing = table_of("plan", "Priority order", _PLAN_COLUMNS, [])
+        return Result("Plan", [nothing], [no_work_finding(analysis)], _facts(context))
     is_sampled = analysis.instructions.measure is Measure.SAMPLES
     changes = [] if is_sampled else list(enumerate(planned_changes(context), 1))
-    findings = [_finding(number, change) for number, change in changes]
+    findings = [
+        _finding(number, change, context.main_row(change.opportunity)) for number, change in changes
+    ]
     if is_sampled:
         findings.append(_samples_only())
     elif not context.has_waves:
@@ -105,13 +125,14 @@ def _facts(context: PlanContext) -> dict[str, Value]:
     return {
         "path": capture.facts.path,
         "kernel": capture.kernel_name,
-        "chip": f"{context.analysis.chip.name or 'unknown'} ({context.analysis.chip.basis})",
+        "chip": context.analysis.chip.words,
         "wave_count": len(capture.waves),
         "wave_cycles": context.lifetime,
         "stall_percent": context.share(int(pieces.stall.sum())),
         "exposed_stall_percent": context.share(int(pieces.exposed.sum()))
         if context.has_waves
         else None,
+        "memory": context.memory.words if context.memory else None,
         "partial": "; ".join(capture.missing) or None,
     }
 
@@ -141,7 +162,7 @@ def _sketch_table(number: int, change: PlannedChange) -> ResultTable:
     return table_of(f"sketch_{number}", title, columns, lines)
 
 
-def _finding(number: int, change: PlannedChange) -> Finding:
+def _finding(number: int, change: PlannedChange, row: int | None) -> Finding:
     opportunity = change.opportunity
     return Finding(
         opportunity.pattern,
@@ -155,6 +176,7 @@ def _finding(number: int, change: PlannedChange) -> Finding:
         numbers=dict(opportunity.numbers)
         | {
             "priority": change.priority.value,
+            "row": row,
             "before": "\n".join(opportunity.sketch.before),
             "after": "\n".join(opportunity.sketch.after),
         },

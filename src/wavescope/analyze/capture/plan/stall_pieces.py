@@ -1,7 +1,8 @@
 """All stall of a kernel in pieces, each with the instruction that caused it.
 
-A wait's stall belongs to the operations it waited for; every other stall to the instruction itself.
-The pieces add up to the stall of all events.
+A wait's stall belongs to the operations it waited for, a barrier's to what the last wave waited for
+while the others stood there; every other stall to the instruction itself. The pieces add up to the
+stall of all events.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
+from wavescope.analyze.capture.barriers import BarrierGroup
+from wavescope.analyze.capture.plan.late_arrivals import late_arrivals
 from wavescope.analyze.capture.wait_counters import Executed
 from wavescope.model.capture import Flags, Integers, Rows
 
@@ -21,7 +24,7 @@ _PIECE = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class StallPieces:
-    """Instructions that stall themselves first, then waits with the operation they waited for.
+    """Instructions that stall themselves and barriers first, then waits with what they waited for.
 
     A large trace has millions of pieces: what follows from the executed events is not kept again.
     """
@@ -50,6 +53,13 @@ class StallPieces:
         return waits
 
     @property
+    def is_own(self) -> Flags:
+        """Pieces of instructions that are themselves to blame."""
+        own: Flags = self.cause_row == self.executed.row[self.event]
+        own[self.own_count :] = False
+        return own
+
+    @property
     def stall(self) -> Rows:
         """The stall of all pieces."""
         own = _small(self.executed.stall[self.event[: self.own_count]])
@@ -71,8 +81,10 @@ class StallPieces:
         return self.event[waits], self.wait_cause[waits - self.own_count]
 
 
-def stall_pieces(analysis: CaptureAnalysis, exposed: Rows | Integers) -> StallPieces:
-    """The pieces of all stalled events; `exposed` is by event."""
+def stall_pieces(
+    analysis: CaptureAnalysis, exposed: Rows | Integers, meetings: list[BarrierGroup]
+) -> StallPieces:
+    """The pieces of all stalled events; `exposed` is by event, `meetings` are those at barriers."""
     executed = analysis.executed
     waits, causes, parts = _charged(analysis)
     is_own = executed.stall > 0
@@ -88,6 +100,10 @@ def stall_pieces(analysis: CaptureAnalysis, exposed: Rows | Integers) -> StallPi
         event[into], cause_row[into] = found, executed.row[found]
         exposed_parts[into] = _small(exposed[found])
         filled += len(found)
+    late = late_arrivals(analysis, meetings, waits, causes, parts)
+    places = np.searchsorted(event[:own_count], late.event)
+    is_there = np.isin(late.event, event[:own_count])
+    cause_row[places[is_there]] = late.cause_row[is_there]
     for first in range(0, len(waits), _PIECE):
         piece = slice(first, first + _PIECE)
         into = slice(own_count + first, own_count + first + len(waits[piece]))

@@ -17,7 +17,7 @@ import numpy as np
 from wavescope.analyze.counters.catalogue import Catalogue, Metric, definitions
 from wavescope.analyze.counters.expression import expression_text, parsed, without_terms
 from wavescope.analyze.counters.expression_value import Array, Scope, evaluated
-from wavescope.analyze.counters.measured import KernelScope, Measured, measured_peaks
+from wavescope.analyze.counters.measured import KernelScope, Measured
 from wavescope.analyze.counters.metric_values import MetricValues, needs_text
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 
@@ -126,7 +126,7 @@ def roofline(values: MetricValues, options: RooflineOptions = DEFAULT_PLOT) -> R
     points, notes, placeable = _points(measured, options)
     if not any(ceiling.measured for ceiling in ceilings):
         notes.append("no roofline.csv: ceilings are computed from the chip's clocks")
-    device = int(measured_peaks(measured.table).get("device", 0))
+    device = int(measured.table.measured_peaks.get("device", 0))
     return Roofline(
         measured.table.chip,
         device,
@@ -163,7 +163,7 @@ def _noun(kind: PointKind, number: int) -> str:
 def _ceilings(
     values: MetricValues, levels: Iterable[MemoryLevel], data_types: Sequence[str]
 ) -> Iterable[Ceiling]:
-    peaks, catalogue = measured_peaks(values.measured.table), values.measured.catalogue
+    peaks, catalogue = values.measured.table.measured_peaks, values.measured.catalogue
     facts = definitions("roofline.toml")
     for level in levels:
         value, measured = _limit(values, peaks, facts["level"][level.value])

@@ -55,11 +55,36 @@
     told.textContent = words.length ? `waits for ${words.join("; ")}` : row.querySelector(".text").textContent;
   };
 
+  // A link of the plan, or of another page, names an instruction or a line.
+  const showNamed = () => {
+    const row = document.getElementById(location.hash.slice(1));
+    if (!row || !code.contains(row)) return false;
+    if (row.dataset.row) showRow(row);
+    else showLine(row.dataset.line);
+    reveal(row);
+    return true;
+  };
+
+  const showHottest = () => {
+    const line = lineOf.get(code.dataset.line);
+    const row = rowOf.get(code.dataset.row);
+    if (line) showLine(code.dataset.line);
+    else if (row) showRow(row);
+    reveal(line);
+    reveal(row);
+  };
+
   code.addEventListener("click", (event) => {
     const row = event.target.closest("tr");
     if (!row || !code.contains(row)) return;
     if (row.dataset.row) showRow(row);
     else if (row.dataset.line) showLine(row.dataset.line);
   });
+  // The address stays the same when a link is followed again.
+  document.addEventListener("click", (event) => {
+    if (location.hash && event.target.closest("a")?.hash === location.hash) showNamed();
+  });
+  addEventListener("hashchange", showNamed);
+  if (!showNamed()) showHottest();
   code.dataset.ready = "true";
 })();

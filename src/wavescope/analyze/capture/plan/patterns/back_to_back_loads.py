@@ -13,10 +13,17 @@ _LONG_RUN = 4
 _STALLED_PERCENT = 50
 
 
+_FIX = "put work between the loads, or use fewer and wider loads"
+_FIX_IN_LOOP = (
+    "interleave: load the next tile between the matrix instructions of this one (double "
+    "buffering), or use fewer and wider loads"
+)
+
+
 def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     """Loads that stall themselves as the fourth or later of a run without matrix work or waits."""
     pieces = context.pieces
-    chosen = free & ~pieces.is_wait & context.cause_is(*_LOADS)
+    chosen = free & pieces.is_own & context.cause_is(*_LOADS)
     if not chosen.any():
         return []
     loads = np.flatnonzero(chosen)
@@ -52,17 +59,24 @@ def _stall_rate(context: PlanContext, group: Group) -> float:
 def _opportunity(context: PlanContext, group: Group, longest: int) -> Opportunity:
     rate = _stall_rate(context, group)
     load = context.distinct_lines(group.cause_rows, 1)[0]
+    is_repeated = context.is_repeated(group.cause_rows[0])
     return Opportunity(
         pattern="back-to-back-loads",
         title="loads are issued back to back until the memory queue is full",
         evidence=f"{context.stall_evidence(group)}; runs of up to {longest} loads without any "
         f"matrix instruction between them, {rate:.0f} % of these loads' time is stall",
         cause="the queue to memory takes no more loads, and the wave has nothing else to do",
-        fix="interleave: load the next tile between the matrix instructions of this one (double "
-        "buffering), or use fewer and wider loads",
+        fix=_FIX_IN_LOOP if is_repeated else _FIX,
         where=group.where,
         pieces=group.pieces,
-        sketch=Sketch(
+        sketch=_sketch(load, longest, is_repeated=is_repeated),
+        numbers={"longest_run": longest, "stall_percent": rate},
+    )
+
+
+def _sketch(load: str, longest: int, *, is_repeated: bool) -> Sketch:
+    if is_repeated:
+        return Sketch(
             (
                 "for each tile:",
                 f"    {load}  # x {longest}, then stalls",
@@ -74,6 +88,8 @@ def _opportunity(context: PlanContext, group: Group, longest: int) -> Opportunit
                 f"    {load}  # of the next tile, between the steps below",
                 "    <compute on this tile>",
             ),
-        ),
-        numbers={"longest_run": longest, "stall_percent": rate},
+        )
+    return Sketch(
+        (f"{load}  # x {longest}, then stalls", "<compute>"),
+        (f"{load}  # what is needed first", "<compute on it, with the other loads in between>"),
     )

@@ -6,7 +6,6 @@ from collections import Counter
 from statistics import median
 from typing import NamedTuple
 
-from wavescope.analyze.capture.barriers import barrier_groups
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.plan.context import Group, Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags
@@ -63,7 +62,7 @@ def _opportunity(context: PlanContext, group: Group) -> Opportunity:
 
 def _meetings(context: PlanContext, rows: tuple[int, ...]) -> _Meeting | None:
     """What the meetings at some barriers had in common."""
-    groups = [group for group in barrier_groups(context.analysis) if group.row in rows]
+    groups = [group for group in context.meetings if group.row in rows]
     if not groups:
         return None
     late, times = Counter(group.late_wave for group in groups).most_common(1)[0]

@@ -6,6 +6,15 @@ from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.plan.context import Group, Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags
 
+_FIX = (
+    "have more under way: issue all loads before the first use, load wider, give each wave more "
+    "elements, or run more waves"
+)
+_FIX_IN_LOOP = (
+    "have more under way: issue all loads of an iteration before the first use, unroll so that one "
+    "iteration's loads overlap another's work, load wider, or run more waves"
+)
+
 
 def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     """What is left of the exposed stall that loads and atomics cause."""
@@ -26,17 +35,25 @@ def _opportunity(context: PlanContext, group: Group) -> Opportunity:
         title="a load has nothing to hide behind",
         evidence=context.stall_evidence(group) + timing,
         cause="the wave issues the load, then waits for it with no other work to do",
-        fix="have more under way: issue all loads of an iteration before the first use, unroll so "
-        "that one iteration's loads overlap another's work, load wider, or run more waves",
+        fix=_FIX_IN_LOOP if context.is_repeated(group.cause_rows[0]) else _FIX,
         where=group.where,
         pieces=group.pieces,
-        sketch=Sketch(
+        sketch=_sketch(load, is_repeated=context.is_repeated(group.cause_rows[0])),
+        numbers={"hidden_cycles": hidden, "latency_cycles": latency},
+    )
+
+
+def _sketch(load: str, *, is_repeated: bool) -> Sketch:
+    if is_repeated:
+        return Sketch(
             ("for each element:", f"    {load}", "    <use it>  # waits"),
             (
                 "for each group of elements:",
                 f"    {load}  # for all of the group",
                 "    <use them in the same order>",
             ),
-        ),
-        numbers={"hidden_cycles": hidden, "latency_cycles": latency},
+        )
+    return Sketch(
+        (load, "<use it>  # waits"),
+        (f"{load}  # with all other loads, before any use", "<other work>", "<use it>"),
     )

@@ -48,10 +48,7 @@ def _opportunity(context: PlanContext, group: Group) -> Opportunity:
         "the next step during this one",
         where=group.where,
         pieces=group.pieces,
-        sketch=Sketch(
-            ("for each step:", f"    {read}", f"    {use}  # waits for the read above"),
-            ("for each step:", f"    {read}  # all reads first", "for each step:", f"    {use}"),
-        ),
+        sketch=_sketch(read, use, is_repeated=context.is_repeated(group.wait_rows[0])),
         numbers={"hidden_cycles": hidden, "latency_cycles": latency, "matrix_between": matrix},
     )
 
@@ -60,3 +57,15 @@ def _next_matrix_row(context: PlanContext, row: int) -> int:
     later = np.flatnonzero(context.analysis.is_of(Kind.MATRIX))
     later = later[later > row]
     return int(later[0]) if len(later) else row
+
+
+def _sketch(read: str, use: str, *, is_repeated: bool) -> Sketch:
+    if is_repeated:
+        return Sketch(
+            ("for each step:", f"    {read}", f"    {use}  # waits for the read above"),
+            ("for each step:", f"    {read}  # all reads first", "for each step:", f"    {use}"),
+        )
+    return Sketch(
+        (read, f"{use}  # waits for the read above"),
+        ("<the other reads>", f"{read}  # all reads first", "<other work>", use),
+    )

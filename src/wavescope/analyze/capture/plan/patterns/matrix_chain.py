@@ -23,7 +23,7 @@ _LOOK_BACK = 8
 def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     """Stalled instructions that read what a matrix instruction of the last few wrote."""
     pieces = context.pieces
-    chosen = free & ~pieces.is_wait & context.cause_is(*_READERS)
+    chosen = free & pieces.is_own & context.cause_is(*_READERS)
     is_matrix = context.analysis.is_of(Kind.MATRIX)
     producers = {
         row: producer
