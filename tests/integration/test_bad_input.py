@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "summary": ("summary", "IN"),
     "phases": ("phases", "IN"),
     "steps": ("steps", "IN"),
+    "work": ("work", "IN"),
     "analyze-trace": ("analyze-trace", "IN"),
     "compare": ("compare", "IN", "GOOD"),
     "compared with": ("compare", "GOOD", "IN"),

@@ -291,6 +291,11 @@ class Trace(Closing):
         """Whether the file itself was trimmed to some kernels or processes: others ran, too."""
         return bool(_TRIMMED_OPS.search(self.metadata.get("selection", "")))
 
+    @property
+    def hides_ops(self) -> bool:
+        """Whether a filter, of now or of the file, leaves out ops that ran at the same times."""
+        return self.lacks_ops or (self.part_of is not None and self.part_of.hides_ops)
+
     @cached_property
     def op_kind(self) -> npt.NDArray[np.int8]:
         """The `OpKind` of each op."""

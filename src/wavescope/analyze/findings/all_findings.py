@@ -111,14 +111,8 @@ FINDING_IDS = (
 )
 """The ids of all findings, in the order of `FINDERS`; the last one tells what no other does."""
 
-_NEED_ALL_OPS = (
-    launch_bound,
-    idle_gpus,
-    _exposed_communication,
-    exposed_copies,
-    queue_serialization,
-)
-"""Silent where a file was trimmed to some kernels: what ran beside them is not known."""
+_OF_ALL_OPS = (launch_bound, _exposed_communication, exposed_copies, queue_serialization)
+"""Silent where a filter hides ops: they would be about these, too."""
 
 _ORDER = {Severity.PROBLEM: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
@@ -131,7 +125,8 @@ def findings(trace: Trace, thresholds: Thresholds | None = None) -> list[Finding
 def _found(context: FindingContext) -> list[Finding]:
     if not len(context.trace.ops):
         return input_repaired(context.trace)
-    finders = [each for each in FINDERS if each not in _NEED_ALL_OPS or not context.trace.lacks_ops]
+    silent = _OF_ALL_OPS if context.hides_ops else ()
+    finders = [finder for finder in FINDERS if finder not in silent]
     found = [finding for finder in finders for finding in _over_gpus(finder(context))]
     found = _without_repeats(found)
     found += dominant_work(context, found)

@@ -55,9 +55,9 @@ def utilization(trace: Trace, options: UtilizationOptions | None = None) -> Resu
         tables.append(table_of("concurrency", "Ops running at once", _CONCURRENCY_COLUMNS, depths))
     working = sum(timeline.op_count for timeline in trace.derived(gpu_timelines))
     facts = {**_facts(gpus, len(trace.ops) - working), **busy_basis(trace)}
-    found = [*gpu_idle(gpus, is_part=trace.part_of is not None), *exposed_communication(gpus)]
-    if trace.lacks_ops:
-        found = []
+    found = [] if trace.lacks_ops else gpu_idle(gpus, is_part=trace.part_of is not None)
+    if not trace.hides_ops:
+        found += exposed_communication(gpus)
     return Result("GPU utilization", tables, found, facts)
 
 
