@@ -52,6 +52,7 @@ READING = (
     "summary",
     "phases",
     "steps",
+    "work",
     "analyze-trace",
     "compare",
     "compared with",
