@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.analyze.work import work_result
-from wavescope.api.opened import Where, concluded, opened, selection_of
+from wavescope.api.opened import Where, concluded, opened, selection_of, with_notes
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Result
@@ -29,4 +29,5 @@ def work(
     # An operator's rate is that of all its kernels: a kernel's name chooses operators, not ops.
     kernel = compiled(chosen.kernel) if chosen.kernel else None
     with opened(trace, replace(chosen, kernel="")) as part:
-        return concluded(work_result(part, kernel), [part], chosen, tell)
+        result = with_notes(work_result(part, kernel), [part])
+        return concluded(result, [part], chosen, tell)
