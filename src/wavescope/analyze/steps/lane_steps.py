@@ -17,6 +17,7 @@ import numpy.typing as npt
 from wavescope.analyze.steps.lanes import FEWEST_OPS, Lane
 from wavescope.analyze.steps.passes import (
     holds_one_pass,
+    holds_two_models,
     named_passes,
     passes_by_beginning,
     without_drafts,
@@ -43,8 +44,13 @@ SMALLEST_PART = 0.25
 """Ops between two cuts that are fewer than this part of a period belong to the step before."""
 ALIKE_COUNTS = 0.7
 """A kernel that begins steps does so if it runs this often at least for each step, or once."""
+WRAPPED_PART = 0.125
+"""By so much of a period at most the first and the last part of a lane, which are one step together,
+differ from it."""
 TOO_LONG = 1.5
 """A step of so many periods' ops lacks a cut, if a kernel within it begins a step."""
+MOST_HIDDEN = 0.1
+"""Where no name tells steps, at most this share of the ops lies in such long steps between others."""
 LONG_STRETCH = 2.5
 """A step with this many periods' ops is looked at again by itself."""
 _DEEPEST = 4
@@ -129,8 +135,19 @@ def lane_steps(
     firsts = np.unique(np.concatenate(([0, len(lane)], cuts)))
     firsts = without_drafts(firsts, attention[lane.labels])
     of_op = here[lane.labels]
+    if not of_op.any() and _hides_steps(firsts):
+        firsts = firsts[[0, -1]]
     is_named = bool(of_op.any()) if firsts.size > 2 else holds_one_pass(of_op)
     return replace(divided(lane, firsts), is_named=is_named)
+
+
+def _hides_steps(firsts: Positions) -> bool:
+    """Whether much lies between steps in stretches of several, which nothing divides: there may be
+    two steps in them, or ten. What precedes the first step and follows the last is no step."""
+    lengths = np.diff(firsts)
+    between = lengths[1:-1]
+    hidden = between[between >= TOO_LONG * np.median(lengths)]
+    return bool(hidden.sum() > MOST_HIDDEN * firsts[-1])
 
 
 def divided(lane: Lane, firsts: Positions, *, is_marked: bool = False) -> LaneSteps:
@@ -166,9 +183,10 @@ def _cuts(
     if level is None:
         return place.first + _named_firsts(index, named_passes(index))
     begun = passes_by_beginning(index, more_than=level.where.size)
-    if begun.size:
+    if begun.size and not holds_two_models(index, level):
         return place.first + _named_firsts(index, begun)
     firsts = _without_small_parts(_step_firsts(index, level), level.period)
+    firsts = _unwrapped(index, level, firsts)
     return place.first + _with_inner_cuts(index, level, firsts, depth)
 
 
@@ -268,6 +286,21 @@ def _first_of_cluster(places: Positions, period: int) -> int:
     last = _last_of_cluster(places, period)
     after = places[places > last]
     return int(after[0] if after.size else places[0])
+
+
+def _unwrapped(index: LaneIndex, level: StepLevel, firsts: Positions) -> Positions:
+    """The cuts moved to the lane's ends where what precedes the first and what follows the last are
+    one step together: the largest gap may lie within a step, and recordings begin with steps."""
+    lengths = np.diff(firsts)
+    ends = lengths[[0, -1]]
+    contents = index.sums[firsts[2:-1]] - index.sums[firsts[1:-2]]
+    is_wrapped = (
+        contents.size > 0
+        and ends.max() < level.period
+        and abs(int(ends.sum()) - level.period) <= WRAPPED_PART * level.period
+        and (contents == level.signature).all()
+    )
+    return np.concatenate(([0], firsts[1:-1] + ends[1])) if is_wrapped else firsts
 
 
 def _without_small_parts(firsts: Positions, period: int) -> Positions:
