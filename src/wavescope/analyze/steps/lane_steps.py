@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.steps.lanes import FEWEST_OPS, Lane
+from wavescope.analyze.steps.named_beginnings import TOO_LONG, begins_by_name
 from wavescope.analyze.steps.passes import (
     holds_one_pass,
     holds_two_models,
@@ -42,13 +43,9 @@ from wavescope.analyze.steps.step_level import (
 
 SMALLEST_PART = 0.25
 """Ops between two cuts that are fewer than this part of a period belong to the step before."""
-ALIKE_COUNTS = 0.7
-"""A kernel that begins steps does so if it runs this often at least for each step, or once."""
 WRAPPED_PART = 0.125
 """By so much of a period at most the first and the last part of a lane, which are one step together,
 differ from it."""
-TOO_LONG = 1.5
-"""A step of so many periods' ops lacks a cut, if a kernel within it begins a step."""
 MOST_HIDDEN = 0.1
 """Where no name tells steps, at most this share of the ops lies in such long steps between others."""
 LONG_STRETCH = 2.5
@@ -207,26 +204,7 @@ def _step_firsts(index: LaneIndex, level: StepLevel) -> Positions:
     ends = firsts[1:][np.diff(firsts) > period]
     precedes = ends[index.sums[ends] - index.sums[ends - period] == level.signature] - period
     firsts = np.unique(np.concatenate((firsts, follows, precedes)))
-    return np.unique(np.concatenate((firsts, _begins_by_name(index, level, firsts))))
-
-
-def _begins_by_name(index: LaneIndex, level: StepLevel, firsts: Positions) -> Positions:
-    """Where steps begin by name within those that are far too long: their anchor was not recorded.
-
-    Only labels that begin about as many steps as there are count.
-    """
-    counts = index.positions.counts
-    steps = level.where.size
-    beginning = np.flatnonzero(
-        (index.roles[: counts.size] == StepRole.BEGIN)
-        & (counts >= ALIKE_COUNTS * steps)
-        & (counts <= steps / ALIKE_COUNTS)
-    )
-    where = [index.positions.of_label(label) for label in beginning.tolist()]
-    begins = np.concatenate([np.empty(0, np.int64), *where])
-    too_long = np.append(np.diff(firsts) > TOO_LONG * level.period, False)
-    missing: Positions = begins[too_long[np.searchsorted(firsts, begins, side="right") - 1]]
-    return missing
+    return np.unique(np.concatenate((firsts, begins_by_name(index, level, firsts))))
 
 
 def _offset(index: LaneIndex, level: StepLevel) -> int:

@@ -104,9 +104,13 @@ def _lookups(index: LaneIndex) -> Positions:
 
 def _all_lookups(index: LaneIndex) -> Positions:
     counts = index.positions.counts
-    beginning = np.flatnonzero((index.roles == StepRole.BEGIN)[: counts.size])
-    parts = [index.positions.of_label(int(each)) for each in beginning]
-    return np.sort(np.concatenate([np.empty(0, np.int64), *parts]))
+    return positions_of(index, np.flatnonzero((index.roles == StepRole.BEGIN)[: counts.size]))
+
+
+def positions_of(index: LaneIndex, labels: Positions) -> Positions:
+    """Where any of the labels occurs, in ascending order."""
+    where = [index.positions.of_label(label) for label in labels.tolist()]
+    return np.sort(np.concatenate([np.empty(0, np.int64), *where]))
 
 
 def _first_of_clusters(where: Positions) -> Positions:
