@@ -46,8 +46,6 @@ SMALLEST_PART = 0.25
 WRAPPED_PART = 0.125
 """By so much of a period at most the first and the last part of a lane, which are one step together,
 differ from it."""
-MOST_HIDDEN = 0.1
-"""Where no name tells steps, at most this share of the ops lies in such long steps between others."""
 LONG_STRETCH = 2.5
 """A step with this many periods' ops is looked at again by itself."""
 _DEEPEST = 4
@@ -139,12 +137,10 @@ def lane_steps(
 
 
 def _hides_steps(firsts: Positions) -> bool:
-    """Whether much lies between steps in stretches of several, which nothing divides: there may be
-    two steps in them, or ten. What precedes the first step and follows the last is no step."""
+    """Whether stretches of several steps that nothing divides lie between others: there may be two
+    steps in them, or ten. What precedes the first step and follows the last is no step."""
     lengths = np.diff(firsts)
-    between = lengths[1:-1]
-    hidden = between[between >= TOO_LONG * np.median(lengths)]
-    return bool(hidden.sum() > MOST_HIDDEN * firsts[-1])
+    return bool((lengths[1:-1] >= TOO_LONG * np.median(lengths)).any())
 
 
 def divided(lane: Lane, firsts: Positions, *, is_marked: bool = False) -> LaneSteps:

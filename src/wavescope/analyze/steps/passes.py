@@ -140,8 +140,10 @@ def without_drafts(firsts: Positions, attention: npt.NDArray[np.int16]) -> Posit
     if is_draft.all() or not is_draft.any() or _are_alike(lengths[is_draft], lengths[~is_draft]):
         return firsts
     verified = int(np.count_nonzero(is_draft[:-1] & ~is_draft[1:]))
+    # The larger passes are those of one model, too.
+    alike = int(np.bincount(layers[~is_draft]).max())
     passes = int(np.count_nonzero(~is_draft))
-    if verified < FEWEST_DRAFTS or verified < VERIFIED_SHARE * passes:
+    if verified < FEWEST_DRAFTS or min(verified, alike) < VERIFIED_SHARE * passes:
         return firsts
     # A step begins where the pass before it is no draft.
     merged: Positions = firsts[np.concatenate(([True], ~is_draft[:-1], [True]))]
