@@ -9,7 +9,7 @@ from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.kernel_time import WHERE, in_words, is_too_small, span_ns
 from wavescope.analyze.findings.unfused_attention import product_calls
 from wavescope.analyze.quick_findings import evidence_sql
-from wavescope.analyze.work import Bound, GemmSizes, OperatorUse, WorkKind, uses_of_operators
+from wavescope.analyze.work import Bound, GemmSizes, OperatorUse, WorkKind, uses_on_known_boards
 from wavescope.model.result import Finding, Severity
 from wavescope.names.kernel_names import short_name
 from wavescope.units import counted, duration_text
@@ -63,11 +63,14 @@ def _slow_uses(context: FindingContext) -> list[OperatorUse]:
     attention that should be one kernel.
     """
     limits = context.thresholds
+    uses = uses_on_known_boards(context.trace)
+    if not uses:
+        return []
     parts = context.trace.derived(attention_parts)
     of_attention = product_calls(context, parts)
     slow = [
         use
-        for use in context.trace.derived(uses_of_operators).uses
+        for use in uses
         if use.limit is not None
         and use.above_roofline_ns is not None
         and use.limit.time_ns >= limits.above_roofline_least_ns

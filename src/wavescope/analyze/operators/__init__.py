@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from wavescope.analyze.operators.call_inputs import (
         RecordedInputs,
         call_arguments,
+        call_records,
         recorded_inputs,
     )
     from wavescope.analyze.operators.call_tree import (
@@ -49,7 +50,7 @@ _NAMES = {
         "op_sequence",
         "with_all_calls",
     ),
-    "call_inputs": ("RecordedInputs", "call_arguments", "recorded_inputs"),
+    "call_inputs": ("RecordedInputs", "call_arguments", "call_records", "recorded_inputs"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -62,6 +63,7 @@ __all__ = [
     "OperatorPart",
     "RecordedInputs",
     "call_arguments",
+    "call_records",
     "launching_operators",
     "nearest_calls",
     "nearest_marked",

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from wavescope.analyze.operators import launching_operators, nearest_marked, parent_calls
 from wavescope.analyze.ops.op_links import op_links
 from wavescope.analyze.work.formulas import FORMULAS, MATRIX_OPERATORS
+from wavescope.arrays.coded_columns import different_rows
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 
@@ -45,7 +46,9 @@ def served_calls(trace: Trace) -> ServedCalls:
     call_rows = nearest_marked(parent, has_formula, launched_by[op_rows])
     found = call_rows >= 0
     op_rows, call_rows = op_rows[found], call_rows[found]
-    around = _calls_around_others(trace, parent, has_formula, np.unique(call_rows))
+    around = _calls_around_others(
+        trace, parent, has_formula, different_rows(call_rows, len(parent))
+    )
     kept = ~np.isin(call_rows, around)
     return ServedCalls(op_rows[kept], call_rows[kept])
 

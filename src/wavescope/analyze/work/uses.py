@@ -27,6 +27,7 @@ from wavescope.analyze.work.roofline import (
     Limit,
     shortest_time,
 )
+from wavescope.arrays.coded_columns import DistinctRows, different_rows
 from wavescope.arrays.groups import group_sums
 from wavescope.model.chips import Board, find_board
 from wavescope.model.op_kinds import OpKind
@@ -146,6 +147,13 @@ def uses_of_operators(trace: Trace) -> OperatorUses:
     return OperatorUses(sorted(uses, key=lambda use: -use.gpu_time_ns), kernel_time_ns)
 
 
+def uses_on_known_boards(trace: Trace) -> list[OperatorUse]:
+    """The uses whose board is known; without one the calls need not be looked at."""
+    if not any(gpu_boards(trace).values()):
+        return []
+    return [use for use in trace.derived(uses_of_operators).uses if use.board is not None]
+
+
 def _uses(trace: Trace, served: ServedCalls) -> list[OperatorUse]:
     calls, call_of_kernel = np.unique(served.call_rows, return_inverse=True)
     kinds, kind_of_call = _call_kinds(trace, calls)
@@ -178,21 +186,26 @@ class _CallKind(NamedTuple):
 
 def _call_kinds(trace: Trace, calls: Rows) -> tuple[list[_CallKind], Rows]:
     """The different operators with their work and role, and which of them each call is."""
-    inputs = operators.recorded_inputs(trace, calls)
-    names = trace.calls["name"][calls].tolist()
-    # Equal arguments are one object, so that its identity tells them apart.
-    known: dict[tuple[int, int], OperatorWork | None] = {}
-    for name, given in zip(names, inputs, strict=True):
-        if (name, id(given)) not in known:
-            known[name, id(given)] = _work(trace.strings[name], given)
-    works = [known[name, id(given)] for name, given in zip(names, inputs, strict=True)]
-    roles = call_roles(trace, calls, works)
-    kinds: dict[_CallKind, int] = {}
-    of_call = [
-        kinds.setdefault(_CallKind(trace.strings[name], work, roles.get(row, "")), len(kinds))
-        for name, work, row in zip(names, works, calls.tolist(), strict=True)
+    names = trace.calls["name"][calls]
+    records, record_of_call = operators.call_records(trace, calls)
+    use_of_call, firsts = DistinctRows(2).number((names, record_of_call))
+    name_of_use = [trace.strings[name] for name in names[firsts].tolist()]
+    work_of_use = [
+        _work(name, records[number].inputs)
+        for name, number in zip(name_of_use, record_of_call[firsts].tolist(), strict=True)
     ]
-    return list(kinds), np.array(of_call, np.int64)
+    roles = call_roles(trace, calls, work_of_use, use_of_call)
+    known: dict[tuple[int, str], int] = {}
+    number_of_call = [
+        known.setdefault((use, roles.get(row, "")), len(known))
+        for use, row in zip(use_of_call.tolist(), calls.tolist(), strict=True)
+    ]
+    kinds: dict[_CallKind, int] = {}
+    kind_of_number = [
+        kinds.setdefault(_CallKind(name_of_use[use], work_of_use[use], role), len(kinds))
+        for use, role in known
+    ]
+    return list(kinds), np.array(kind_of_number, np.int64)[number_of_call]
 
 
 def _work(operator: str, inputs: operators.RecordedInputs) -> OperatorWork | None:
@@ -214,7 +227,7 @@ def _use(
     return OperatorUse(
         kind.operator,
         kind.work,
-        tuple(np.unique(served.call_rows).tolist()),
+        tuple(different_rows(served.call_rows, len(trace.calls)).tolist()),
         time_ns,
         len(op_rows),
         in_order,
