@@ -44,8 +44,8 @@ from wavescope.analyze.steps.step_level import (
 SMALLEST_PART = 0.25
 """Ops between two cuts that are fewer than this part of a period belong to the step before."""
 WRAPPED_PART = 0.125
-"""By so much of a period at most the first and the last part of a lane, which are one step together,
-differ from it."""
+"""The first and the last part of a lane are one step if together they differ from a period by no
+more than this part of it."""
 LONG_STRETCH = 2.5
 """A step with this many periods' ops is looked at again by itself."""
 _DEEPEST = 4
