@@ -22,7 +22,10 @@ from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.model.result import ResultTable
 
-_NO_STEPS = "nothing repeats at least three times in a row on any queue: no steps to measure"
+_NO_STEPS = (
+    "the number of steps is unknown: nothing repeats at least three times in a row on any queue, "
+    "or what repeats may be a part of a step; ranges around steps would tell (--step)"
+)
 _DETAIL_TABLES = ("steps",)
 """Left to --table, --json and --format csv: one row for every step."""
 

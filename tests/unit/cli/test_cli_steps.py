@@ -80,6 +80,7 @@ def test_a_trace_without_repetition_says_so(run: Run, trace_file: Path) -> None:
 
     assert ran.code == 0
     assert "nothing repeats" in ran.err
+    assert "the number of steps is unknown" in ran.err
 
 
 @pytest.mark.parametrize("command", ["steps", "phases", "analyze-trace", "summary"])

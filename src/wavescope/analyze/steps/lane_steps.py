@@ -44,8 +44,8 @@ from wavescope.analyze.steps.step_level import (
 SMALLEST_PART = 0.25
 """Ops between two cuts that are fewer than this part of a period belong to the step before."""
 WRAPPED_PART = 0.125
-"""By so much of a period at most the first and the last part of a lane, together one step, differ
-from it."""
+"""The first and the last part of a lane are one step if together they differ from a period by no
+more than this part of it."""
 LONG_STRETCH = 2.5
 """A step with this many periods' ops is looked at again by itself."""
 _DEEPEST = 4
@@ -79,8 +79,17 @@ class LaneSteps:
 
     @property
     def has_steps(self) -> bool:
-        """Whether the lane has steps at all, rather than being one stretch of work."""
-        return self.is_marked or self.is_named or bool(self.repeats.any())
+        """Whether the lane has steps, and all are known, rather than being one stretch of work."""
+        if self.is_marked:
+            return True
+        return (self.is_named or bool(self.repeats.any())) and not self._hides_steps
+
+    @property
+    def _hides_steps(self) -> bool:
+        """Whether stretches of several steps that nothing divides lie between others: there may be
+        two in them, or ten. What precedes the first step and follows the last may be no step."""
+        lengths = self.op_counts
+        return bool((lengths[1:-1] >= TOO_LONG * np.median(lengths)).any())
 
     @property
     def start_ns(self) -> Positions:
@@ -130,17 +139,8 @@ def lane_steps(
     firsts = np.unique(np.concatenate(([0, len(lane)], cuts)))
     firsts = without_drafts(firsts, attention[lane.labels])
     of_op = here[lane.labels]
-    if not of_op.any() and _hides_steps(firsts):
-        firsts = firsts[[0, -1]]
     is_named = bool(of_op.any()) if firsts.size > 2 else holds_one_pass(of_op)
     return replace(divided(lane, firsts), is_named=is_named)
-
-
-def _hides_steps(firsts: Positions) -> bool:
-    """Whether stretches of several steps that nothing divides lie between others: there may be two
-    steps in them, or ten. What precedes the first step and follows the last is no step."""
-    lengths = np.diff(firsts)
-    return bool((lengths[1:-1] >= TOO_LONG * np.median(lengths)).any())
 
 
 def divided(lane: Lane, firsts: Positions, *, is_marked: bool = False) -> LaneSteps:

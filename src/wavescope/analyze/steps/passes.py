@@ -16,6 +16,7 @@ from wavescope.analyze.steps.step_level import LaneIndex, StepLevel, StepRole, s
 
 ALIKE_PASSES = 1.25
 """Passes of one model hold about as many ops: prompts and single tokens go through its layers."""
+MANY_PASSES = 20
 DRAFT_LAYERS = 0.5
 """A draft has at most so many of the layers of the model that verifies it."""
 MOST_LOOKUPS = 2
@@ -31,7 +32,7 @@ def named_passes(index: LaneIndex) -> Positions:
     Kernels that begin passes count where they show more of them than those that end passes: not
     every prompt's pass chooses a token.
     """
-    by_end, by_beginning = _passes_by_end(index), passes_by_beginning(index)
+    by_end, by_beginning = _passes_by_end(index), passes_by_beginning(index, lost_percent=5)
     return by_beginning if by_beginning.size > by_end.size else by_end
 
 
@@ -43,11 +44,13 @@ def _passes_by_end(index: LaneIndex) -> Positions:
         return np.empty(0, np.int64)
     where = index.positions.of_label(int(ending[int(np.argmin(counts[ending]))]))
     far_apart = np.median(np.diff(where)) >= FEWEST_OPS
-    return where + 1 if far_apart else np.empty(0, np.int64)
+    cuts: Positions = where[where + 1 < len(index.lane)] + 1
+    return cuts if far_apart else np.empty(0, np.int64)
 
 
-def passes_by_beginning(index: LaneIndex, more_than: int = 1) -> Positions:
-    """Near each kernel that begins passes, at the usual gap, if passes are about as long.
+def passes_by_beginning(index: LaneIndex, more_than: int = 1, lost_percent: int = 0) -> Positions:
+    """Near each kernel that begins passes, at the usual gap, if passes are about as long; of many
+    passes so many percent may be of any length, their lookups being lost.
 
     Such a lookup may also end a pass, of its last tokens: of two or three the lane must be whole
     passes, what precedes the first and what follows the last together being one.
@@ -60,7 +63,9 @@ def passes_by_beginning(index: LaneIndex, more_than: int = 1) -> Positions:
     before, after = int(where[0]), len(index.lane) - int(where[-1])
     if where.size <= FEWEST_REPEATS:
         lengths = np.append(lengths, before + after)
-    if lengths.max() > ALIKE_PASSES * lengths.min():
+    spared = lost_percent if lengths.size >= MANY_PASSES else 0
+    low, high = np.percentile(lengths, (spared, 100 - spared))
+    if high > ALIKE_PASSES * low:
         return nothing
     found: Positions = where + _offset_of_beginning(
         index, where, max(1, int(np.median(lengths)) // 8)

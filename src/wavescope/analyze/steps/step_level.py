@@ -95,7 +95,7 @@ def _role(text: str) -> StepRole:
 LEAST_COVERED_SHARE = 0.5
 """Repetitions that cover less than this share of what the largest one covers are parts of it."""
 LEAST_UNNAMED_SHARE = 0.5
-"""Without a name that tells steps, what repeats is taken for them only if it is half a lane."""
+"""Without a name that tells steps, what repeats must be so much of the lane to be taken for one."""
 EVEN_SHARE = 0.7
 """So many of the runs between interruptions are equally long where these are evenly spread."""
 GAP_CONTRAST = 4.0
