@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.arrays.coded_columns import code_counts, counted_codes, looked_up
+from wavescope.arrays.coded_columns import (
+    code_counts,
+    counted_codes,
+    different_rows,
+    looked_up,
+)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 65_536, 200_001])
@@ -43,3 +48,8 @@ def test_used_codes_and_how_often(codes: list[int]) -> None:
     assert list(zip(*(column.tolist() for column in found), strict=True)) == sorted(
         Counter(codes).items()
     )
+
+
+def test_different_rows_are_each_given_once_in_order() -> None:
+    assert different_rows(np.array([4, 1, 4, 0]), 6).tolist() == [0, 1, 4]
+    assert different_rows(np.empty(0, np.int64), 6).tolist() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ def unfused_elementwise(context: FindingContext) -> list[Finding]:
         return []
     fusible = _fusible(context.trace)
     least_ns = context.thresholds.unfused_elementwise_percent * span_ns(context) / 100
-    if context.trace.op_length_ns[fusible].sum(dtype=np.int64) < least_ns:
+    if context.summed_ns(fusible) < least_ns:
         return []
     attentions = context.trace.derived(attention_parts)
     if attentions.count:
@@ -89,23 +90,28 @@ def _runs(trace: Trace, fusible: Marks) -> _Runs:
     marked = np.where(fusible, trace.op_length_ns, np.int64(_NOT_IN_A_RUN))
     grouped = grouped_rows(trace.ops["gpu"], trace.ops["queue"], (marked,))
     (times,) = grouped.columns
+    of_queues = [
+        _runs_of_queue(times[first:stop]) for first, stop in pairwise(grouped.bounds.tolist())
+    ]
+    return _Runs(*map(sum, zip(*of_queues, strict=True)))
+
+
+def _runs_of_queue(times: npt.NDArray[np.int64]) -> _Runs:
     is_first = times != _NOT_IN_A_RUN
-    is_second = is_first[1:] & is_first[:-1]
-    is_second[grouped.bounds[1:-1] - 1] = False
-    is_first[1:] &= ~is_second
+    is_later = is_first[1:] & is_first[:-1]
+    is_first[1:] &= ~is_later
     firsts = np.flatnonzero(is_first)
     if not len(firsts):
         return _Runs(0, 0, 0)
     # What is between runs counts nothing: each run reaches to the next one's first kernel.
     spent = np.maximum(times, 0)
-    saved = np.add.reduceat(spent, firsts) - np.maximum.reduceat(spent, firsts)
-    later_count = int(np.count_nonzero(is_second))
-    run_count = int(np.count_nonzero(is_first[:-1] & is_second))
-    return _Runs(run_count, run_count + later_count, int(saved.sum()))
+    saved_ns = int(spent.sum()) - int(np.maximum.reduceat(spent, firsts).sum())
+    run_count = int(np.count_nonzero(is_first[:-1] & is_later))
+    return _Runs(run_count, run_count + int(np.count_nonzero(is_later)), saved_ns)
 
 
 def _finding(context: FindingContext, fusible: Marks, runs: _Runs) -> Finding:
-    total_ns = int(context.trace.op_length_ns[fusible].sum(dtype=np.int64))
+    total_ns = context.summed_ns(fusible)
     share = percent_of_gpu_time(context, total_ns)
     leading = leading_kernels(context, np.flatnonzero(fusible))
     return Finding(

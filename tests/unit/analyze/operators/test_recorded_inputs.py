@@ -75,3 +75,31 @@ def test_rows_may_repeat_in_any_order() -> None:
 )
 def test_hostile_arguments_are_nothing(text: str, expected: RecordedInputs) -> None:
     assert inputs_of(text) == [expected]
+
+
+def test_values_that_look_like_ids_within_a_text_are_told_apart() -> None:
+    texts = [
+        json.dumps({"Ev Idx": value, "Concrete Inputs": [f'{{"Ev Idx": {value}}}', str(value)]})
+        for value in (1, 2)
+    ]
+    texts.append('{"Ev Idx": 01, "Concrete Inputs": ["3"]}')
+    texts.append('{"Ev Idx": 1, "Concrete Inputs": ["3"]}')
+
+    assert [each.scalars for each in inputs_of(*texts)] == [
+        ('{"Ev Idx": 1}', "1"),
+        ('{"Ev Idx": 2}', "2"),
+        (),
+        ("3",),
+    ]
+
+
+def test_what_is_asked_for_again_is_the_same_object() -> None:
+    maker = a_trace()
+    for start in range(3):
+        args = json.dumps({"Ev Idx": start, "Input Dims": [[4]]})
+        maker.with_call("aten::mm", start, start + 1, category="cpu_op", args=args)
+    trace = maker.build()
+
+    (first,) = recorded_inputs(trace, [1])
+
+    assert all(each is first for each in recorded_inputs(trace, [2, 0, 1]))
