@@ -55,7 +55,7 @@ def module_tables(launches: OpLaunches, ops: ListedOps) -> list[ResultTable]:
     ]
 
 
-def modules(trace: Trace, rows: Numbers) -> Described:
+def modules(trace: Trace, rows: Numbers) -> Described[Label]:
     """The path of modules around each call."""
     if not len(trace.calls):
         return Described.nothing(len(rows))
@@ -67,7 +67,7 @@ def modules(trace: Trace, rows: Numbers) -> Described:
     return hierarchy if hierarchy.labels else _annotations(trace, rows)
 
 
-def _module_calls(trace: Trace, rows: Numbers, codes: list[int]) -> Described:
+def _module_calls(trace: Trace, rows: Numbers, codes: list[int]) -> Described[Label]:
     calls, parent = trace.calls, parent_calls(trace)
     is_module = np.isin(calls["name"], codes)
     found = nearest_or_forward(trace, rows, is_module)
@@ -92,10 +92,10 @@ def _module_calls(trace: Trace, rows: Numbers, codes: list[int]) -> Described:
             paths[each] = (*paths[outer_of[each]], name_of[int(names[each])])
         return paths[chain[0] if chain else row]
 
-    return Described.by_text([path(row) or None for row in found.tolist()], found)
+    return Described.by_label([path(row) or None for row in found.tolist()], found)
 
 
-def _recorded_hierarchy(trace: Trace, rows: Numbers) -> Described:
+def _recorded_hierarchy(trace: Trace, rows: Numbers) -> Described[Label]:
     """The modules that the innermost operator around each call is recorded with."""
     is_operator = np.zeros(len(trace.calls), np.bool_)
     is_operator[operator_rows(trace)] = True
@@ -104,7 +104,7 @@ def _recorded_hierarchy(trace: Trace, rows: Numbers) -> Described:
     paths = iter([_hierarchy_path(documents[index].get(_HIERARCHY)) for index in place])
     labels = [next(paths) if row >= 0 else None for row in found.tolist()]
     has_path = np.array([label is not None for label in labels], np.bool_)
-    return Described.by_text(labels, np.where(has_path, found, NO_CALL))
+    return Described.by_label(labels, np.where(has_path, found, NO_CALL))
 
 
 def _hierarchy_path(text: object) -> Label | None:
@@ -114,7 +114,7 @@ def _hierarchy_path(text: object) -> Label | None:
     return tuple(f"{name}({kind})" for name, kind in _HIERARCHY_PART.findall(text)) or None
 
 
-def _annotations(trace: Trace, rows: Numbers) -> Described:
+def _annotations(trace: Trace, rows: Numbers) -> Described[Label]:
     """The annotations around each call."""
     ranges = trace_ranges(trace).host
     if not len(ranges):
@@ -130,10 +130,10 @@ def _annotations(trace: Trace, rows: Numbers) -> Described:
             chain.append(trace.strings[int(ranges.names[row])])
             row = int(parent[row])
         paths[each] = tuple(name for name in reversed(chain) if not _STEP.match(name)) or None
-    return Described.by_text([paths[row] for row in found.tolist()], found)
+    return Described.by_label([paths[row] for row in found.tolist()], found)
 
 
-def _by_class(found: Attributed) -> Attributed:
+def _by_class(found: Attributed[Label]) -> Attributed[Label]:
     """The same by paths without the numbers of instances."""
     numbers: dict[Label, int] = {}
     number_of = [
@@ -143,7 +143,7 @@ def _by_class(found: Attributed) -> Attributed:
     return Attributed(list(numbers), np.array(number_of, np.int64)[found.code], found.call)
 
 
-def _module_table(name: str, title: str, found: Attributed, ops: ListedOps) -> ResultTable:
+def _module_table(name: str, title: str, found: Attributed[Label], ops: ListedOps) -> ResultTable:
     own = dict(time_by_label(found, ops))
     nested_ns: dict[Label, int] = {}
     for label, values in own.items():

@@ -50,7 +50,7 @@ def shape_tables(launches: OpLaunches, ops: ListedOps) -> list[ResultTable]:
     return [time_table("shapes", "Operators by input shapes", _COLUMNS, found, ops)]
 
 
-def operators_with_inputs(trace: Trace, rows: Numbers) -> Described:
+def operators_with_inputs(trace: Trace, rows: Numbers) -> Described[Label]:
     """The innermost operator around each call that has recorded inputs, else the innermost."""
     launches, place = np.unique(rows, return_inverse=True)
     operators = _innermost_with_inputs(trace, launches)
@@ -60,7 +60,7 @@ def operators_with_inputs(trace: Trace, rows: Numbers) -> Described:
         None if operator < 0 else (trace.strings[int(names[operator])], *input_texts(given))
         for operator, given in zip(operators.tolist(), inputs, strict=True)
     ]
-    found = Described.by_text(labels, operators)
+    found = Described.by_label(labels, operators)
     return Described(found.labels, found.code[place], found.call[place])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from wavescope.analyze.work.uses import OperatorUse, OperatorUses, uses_of_operators
 from wavescope.model.result import (
@@ -104,12 +104,15 @@ def work_table(found: OperatorUses, uses: Iterable[OperatorUse]) -> ResultTable:
     )
 
 
-def work_result(trace: Trace, kernel: re.Pattern[str] | None = None) -> Result:
+def work_result(
+    trace: Trace, kernel: re.Pattern[str] | None = None, captures: Sequence[Trace] = ()
+) -> Result:
     """Table `work` of a trace, with how much of its kernels' time has figures.
 
-    `kernel` keeps the uses with a kernel that it matches: their time stays whole.
+    `kernel` keeps the uses with a kernel that it matches: their time stays whole. `captures` are
+    traces in which graphs were captured that this one replays.
     """
-    found = trace.derived(uses_of_operators)
+    found = uses_of_operators(trace, captures) if captures else trace.derived(uses_of_operators)
     uses = [use for use in found.uses if kernel is None or any(map(kernel.search, use.kernels))]
     boards = sorted({use.board.name for use in found.uses if use.board is not None})
     facts: dict[str, Value] = {
@@ -119,4 +122,7 @@ def work_result(trace: Trace, kernel: re.Pattern[str] | None = None) -> Result:
         "modelled_time_ns": found.modelled_time_ns,
         "modelled_percent": percent_of(found.modelled_time_ns, found.kernel_time_ns),
     }
+    if found.replayed_time_ns:
+        facts["replayed_ns"] = found.replayed_time_ns
+        facts["joined_graph_replay_ns"] = found.joined_time_ns
     return Result("Work", [work_table(found, uses)], facts=facts)
