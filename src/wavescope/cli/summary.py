@@ -9,8 +9,12 @@ from dataclasses import replace
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.graph_captures import add_capture_flag, joined_text
-from wavescope.cli.inputs import add_rules_flag, add_trace_argument
+from wavescope.cli.inputs import (
+    add_capture_flag,
+    add_rules_flag,
+    add_trace_argument,
+    joined_text,
+)
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputFormat,

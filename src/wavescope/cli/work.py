@@ -6,8 +6,7 @@ import argparse
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.graph_captures import add_capture_flag, joined_text
-from wavescope.cli.inputs import add_trace_argument
+from wavescope.cli.inputs import add_capture_flag, add_trace_argument, joined_text
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Described,
         OpLaunches,
         attributed,
+        joined_launches,
     )
     from wavescope.analyze.operators.call_inputs import (
         RecordedInputs,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         nearest_marked,
         parent_calls,
     )
-    from wavescope.analyze.operators.launches import joined_launches
     from wavescope.analyze.operators.operator_time import (
         OperatorOptions,
         OperatorPart,
@@ -44,9 +44,15 @@ if TYPE_CHECKING:
     )
 
 _NAMES = {
-    "attribution": ("Described", "GRAPH_REPLAY", "NOT_RECORDED", "OpLaunches", "attributed"),
+    "attribution": (
+        "Described",
+        "GRAPH_REPLAY",
+        "NOT_RECORDED",
+        "OpLaunches",
+        "attributed",
+        "joined_launches",
+    ),
     "call_tree": ("launching_operators", "nearest_calls", "nearest_marked", "parent_calls"),
-    "launches": ("joined_launches",),
     "operator_time": (
         "OpOperators",
         "OperatorOptions",

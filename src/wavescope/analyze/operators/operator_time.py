@@ -17,9 +17,9 @@ from wavescope.analyze.operators.attribution import (
     Numbers,
     OpLaunches,
     attributed,
+    joined_launches,
     time_table,
 )
-from wavescope.analyze.operators.launches import joined_launches
 from wavescope.analyze.operators.outermost import (
     NO_OPERATOR,
     inferred,
