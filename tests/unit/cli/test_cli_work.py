@@ -62,6 +62,17 @@ def test_people_see_rates_and_the_roofline(run: Run, product_file: Path) -> None
     assert "MI300X" in ran.out
 
 
+def test_a_narrow_terminal_keeps_the_roofline(
+    run: Run, product_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = run("work", product_file)
+
+    assert "52.6" in ran.out  # % of peak
+    assert "94.88" in ran.out  # us above the roofline
+    assert "no room for: Calls, TB/s" in ran.out
+
+
 def test_summary_has_the_same_table_when_asked(run: Run, product_file: Path) -> None:
     alone = run("work", product_file, "--json").out
     within = run("summary", product_file, "--table", "work", "--json").out

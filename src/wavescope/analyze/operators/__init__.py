@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         Described,
         OpLaunches,
         attributed,
-        joined_launches,
     )
     from wavescope.analyze.operators.call_inputs import (
         RecordedInputs,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
         OperatorOptions,
         OperatorPart,
         OpOperators,
+        joined_launches,
         op_operators,
         operators_result,
     )
@@ -50,13 +50,13 @@ _NAMES = {
         "NOT_RECORDED",
         "OpLaunches",
         "attributed",
-        "joined_launches",
     ),
     "call_tree": ("launching_operators", "nearest_calls", "nearest_marked", "parent_calls"),
     "operator_time": (
         "OpOperators",
         "OperatorOptions",
         "OperatorPart",
+        "joined_launches",
         "op_operators",
         "operators_result",
     ),

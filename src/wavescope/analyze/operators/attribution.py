@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.op_labels import OpLabels, op_labels
-from wavescope.analyze.ops.op_links import op_links, rows_of_ids
+from wavescope.analyze.ops.op_links import op_links
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import DistinctRows, code_counts
 from wavescope.arrays.groups import group_sums
@@ -136,33 +136,6 @@ def op_launches(trace: Trace) -> OpLaunches:
     return OpLaunches(
         (own,), is_linked, is_replayed, np.zeros_like(is_linked), np.full_like(call_of_op, NOTHING)
     )
-
-
-def joined_launches(trace: Trace, captures: Sequence[Trace] = ()) -> OpLaunches:
-    """The launches of all ops, those of graph replays where their graph was captured.
-
-    Graphs were captured in the trace itself, which has all its calls, or in `captures`.
-    """
-    launches = op_launches(trace)
-    if not launches.is_replayed.any():
-        return launches
-    # A part of a replay fits no capture: whole replays are joined, then the part is taken.
-    whole = trace.whole
-    joined = _joined_to(whole, captures) if captures else whole.derived(_joined_to)
-    if whole is trace:
-        return joined
-    rows, _ = rows_of_ids(whole.ops["id"], trace.ops["id"])
-    return joined.of_ops(rows)
-
-
-def _joined_to(trace: Trace, captures: Sequence[Trace] = ()) -> OpLaunches:
-    # Few traces replay graphs: what joins them is imported for these only.
-    from wavescope.analyze.operators.graph_captures import captured_launches  # noqa: PLC0415
-    from wavescope.analyze.operators.graph_nodes import launches_of_nodes  # noqa: PLC0415
-
-    launches = op_launches(trace)
-    launches = launches.with_captured(launches_of_nodes(trace, launches, captures))
-    return launches.with_captured(captured_launches(trace, launches, captures))
 
 
 def graph_launch_names(trace: Trace) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from wavescope.analyze.operators.attribution import (
     Numbers,
     OpLaunches,
     attributed,
-    joined_launches,
+    op_launches,
     time_table,
 )
 from wavescope.analyze.operators.outermost import (
@@ -28,6 +29,7 @@ from wavescope.analyze.operators.outermost import (
     with_all_calls,
 )
 from wavescope.analyze.ops.op_labels import op_labels
+from wavescope.analyze.ops.op_links import rows_of_ids
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import distinct
 from wavescope.model.op_kinds import OpKind
@@ -111,6 +113,33 @@ def op_operators(trace: Trace, rows: Array | None = None) -> OpOperators | None:
 
 
 _COLUMNS = (ResultColumn("name", "Operator", Unit.NAME, "outermost operator around the launch"),)
+
+
+def joined_launches(trace: Trace, captures: Sequence[Trace] = ()) -> OpLaunches:
+    """The launches of all ops, those of graph replays where their graph was captured.
+
+    Graphs were captured in the trace itself, which has all its calls, or in `captures`.
+    """
+    launches = op_launches(trace)
+    if not launches.is_replayed.any():
+        return launches
+    # A part of a replay fits no capture: whole replays are joined, then the part is taken.
+    whole = trace.whole
+    joined = _joined_to(whole, captures) if captures else whole.derived(_joined_to)
+    if whole is trace:
+        return joined
+    rows, _ = rows_of_ids(whole.ops["id"], trace.ops["id"])
+    return joined.of_ops(rows)
+
+
+def _joined_to(trace: Trace, captures: Sequence[Trace] = ()) -> OpLaunches:
+    # Few traces replay graphs: what joins them is imported for these only.
+    from wavescope.analyze.operators.graph_captures import captured_launches  # noqa: PLC0415
+    from wavescope.analyze.operators.graph_nodes import launches_of_nodes  # noqa: PLC0415
+
+    launches = op_launches(trace)
+    launches = launches.with_captured(launches_of_nodes(trace, launches, captures))
+    return launches.with_captured(captured_launches(trace, launches, captures))
 
 
 def _part_tables(part: OperatorPart, launches: OpLaunches, ops: ListedOps) -> list[ResultTable]:

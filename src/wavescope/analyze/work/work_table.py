@@ -42,6 +42,7 @@ def _rounded(rate: float | None) -> float | None:
 
 
 def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
+    # Where there is no room, a table of text leaves out its last columns first.
     return (
         ResultColumn("operator", "Operator", Unit.NAME, "framework operator").of(
             lambda use: use.operator
@@ -55,14 +56,8 @@ def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
         ResultColumn("data_type", "Type", Unit.NONE, "data type of the arithmetic").of(
             lambda use: use.data_type or None
         ),
-        ResultColumn("calls", "Calls", Unit.COUNT, "calls that launched kernels").of(
-            lambda use: use.calls
-        ),
         ResultColumn("gpu_time_ns", "GPU time", Unit.NS, "of the kernels that they launched").of(
             lambda use: use.gpu_time_ns
-        ),
-        ResultColumn("percent", "Share", Unit.PERCENT, "of the time of all kernels").of(
-            lambda use: percent_of(use.gpu_time_ns, kernel_time_ns)
         ),
         ResultColumn("bound", "Bound", Unit.NONE, "what the roofline says limits it").of(
             lambda use: use.bound.value if use.bound else None
@@ -75,6 +70,12 @@ def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
         ).of(lambda use: use.above_roofline_ns),
         ResultColumn("tflops_per_s", "TFLOP/s", Unit.NONE, "operations by GPU time").of(
             lambda use: _rounded(use.tflops_per_s)
+        ),
+        ResultColumn("calls", "Calls", Unit.COUNT, "calls that launched kernels").of(
+            lambda use: use.calls
+        ),
+        ResultColumn("percent", "Share", Unit.PERCENT, "of the time of all kernels").of(
+            lambda use: percent_of(use.gpu_time_ns, kernel_time_ns)
         ),
         ResultColumn("tb_per_s", "TB/s", Unit.NONE, "bytes by GPU time").of(
             lambda use: _rounded(use.tb_per_s)

@@ -264,7 +264,7 @@ class Reading:
                 # Few files are of that kind.
                 from wavescope.formats.chrome.xla_events import XlaEvents  # noqa: PLC0415
 
-                self.xla = XlaEvents(self)
+                self.xla = XlaEvents(self.tables, self.names.threads, self.builder)
         new = self.tables.keys[len(self._gpus) - 1 :]
         if new:
             self._gpus = _inserted(self._gpus, list(map(self.names.gpu, new)))

@@ -6,13 +6,13 @@ same work by module, operator or step. Numbers are texts in args.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays import Array
-from wavescope.formats.chrome.event_batch import EventRows, json_object
+from wavescope.formats.chrome.event_batch import EventRows, EventTables, json_object
 from wavescope.formats.xla_streams import (
     CORRELATION,
     OP_NUMBERS,
@@ -23,22 +23,24 @@ from wavescope.formats.xla_streams import (
     op_type,
     whole_number,
 )
-
-if TYPE_CHECKING:
-    from wavescope.formats.chrome.processes import Reading
+from wavescope.model.builder import TraceBuilder
 
 _INT64_LIMIT = 1 << 63
 
 
 class XlaEvents:
-    """What events of one file tell."""
+    """What events of one file tell; `lanes` are the names of its threads and streams, by key."""
 
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
+    def __init__(
+        self, tables: EventTables, lanes: Mapping[tuple[str, str], str], builder: TraceBuilder
+    ) -> None:
+        self._tables = tables
+        self._lanes = lanes
+        self._builder = builder
 
     def on_repeated_lanes(self, rows: EventRows) -> npt.NDArray[np.bool_]:
         """For each row whether its lane shows work of streams another way."""
-        keys, lanes = self._reading.tables.keys, self._reading.names.threads
+        keys, lanes = self._tables.keys, self._lanes
         codes = np.stack((rows["process"], rows["thread"]))
         pairs, place = np.unique(codes, axis=1, return_inverse=True)
         is_repeated = [
@@ -49,7 +51,7 @@ class XlaEvents:
 
     def op_columns(self, rows: EventRows, names: Array) -> dict[str, Array]:
         """Type, correlation, sizes and grid (in work-items) of what ran on streams."""
-        strings, stats = self._reading.builder.strings, self._stats(rows)
+        strings, stats = self._builder.strings, self._stats(rows)
         types = [
             op_type(name, each) for name, each in zip(strings.decode(names), stats, strict=True)
         ]
@@ -73,5 +75,5 @@ class XlaEvents:
                 for name, value in json_object(text).items()
                 if isinstance(value, str) or (isinstance(value, int) and abs(value) < _INT64_LIMIT)
             }
-            for text in self._reading.builder.texts(rows.args)
+            for text in self._builder.texts(rows.args)
         ]
