@@ -1,5 +1,6 @@
 // Kernels with the names that a GPT-2 like model shows on AMD Instinct: hipBLASLt GEMMs, the kernels that sum what a
-// split GEMM left, layer norm and gelu. They are empty: on the software GPU they take the times of a table.
+// split GEMM left, attention, layer norm, gelu, the lookup of tokens and their choice. They are empty: on the software
+// GPU they take the times of a table.
 //
 //   HIP_PLATFORM=amd hipcc --genco --offload-arch=gfx90a -o hip_stand_in.hsaco hip_stand_in.hip
 #include <hip/hip_runtime.h>
@@ -18,6 +19,8 @@ EMPTY(Cijk_Ailk_Bljk_HHS_BH_Bias_HAS_SAV_UserArgs_MT64x16x128_MI16x16x1_SN)
 EMPTY(Cijk_SB_Bias_AS_ScaleAlphaVec_PostGSU8_VW1)
 EMPTY(Cijk_SB_Bias_AS_ScaleAlphaVec_PostGSU8_VW4)
 EMPTY(needless_copy)
+// Both.
+EMPTY(attn_fwd)
 
 namespace at {
 namespace native {
@@ -28,5 +31,12 @@ template __global__ void vectorized_elementwise_kernel<4, gelu>();
 template <typename scalar, typename accumulator>
 __global__ void vectorized_layer_norm_kernel() {}
 template __global__ void vectorized_layer_norm_kernel<_Float16, float>();
+template <typename scalar, typename index>
+__global__ void indexSelectSmallIndex() {}
+template __global__ void indexSelectSmallIndex<_Float16, long>();
+struct ArgMaxOps;
+template <int threads, typename operation>
+__global__ void reduce_kernel() {}
+template __global__ void reduce_kernel<512, ArgMaxOps>();
 }  // namespace native
 }  // namespace at

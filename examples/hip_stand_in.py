@@ -17,12 +17,15 @@ GEMM = "Cijk_Ailk_Bljk_HHS_BH_Bias_HAS_SAV_UserArgs_MT{}_MI16x16x1_SN"
 SUM = "Cijk_SB_Bias_AS_ScaleAlphaVec_PostGSU8{}"
 NORM = "_ZN2at6native28vectorized_layer_norm_kernelIDF16_fEEvv"
 GELU = "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_4geluEEEvv"
+LOOKUP = "_ZN2at6native21indexSelectSmallIndexIDF16_lEEvv"
+CHOICE = "_ZN2at6native13reduce_kernelILi512ENS0_9ArgMaxOpsEEEvv"
 
-PREFILL_LAYER = (NORM, GEMM.format("64x64x256"), GEMM.format("64x128x128"), GELU,
+PREFILL_LAYER = (NORM, GEMM.format("64x64x256"), "attn_fwd", GEMM.format("64x128x128"), GELU,
                  GEMM.format("64x16x512"), SUM.format(""))  # fmt: skip
 PREFILL_END = (NORM, GEMM.format("64x16x512"))
-DECODE_LAYER = (NORM, GEMM.format("256x16x384"), SUM.format("_VW1"), GEMM.format("256x16x384"),
-                SUM.format("_VW1"), GELU, GEMM.format("64x16x128"), SUM.format("_VW4"))  # fmt: skip
+DECODE_LAYER = (NORM, GEMM.format("256x16x384"), SUM.format("_VW1"), "attn_fwd",
+                GEMM.format("256x16x384"), SUM.format("_VW1"), GELU, GEMM.format("64x16x128"),
+                SUM.format("_VW4"))  # fmt: skip
 DECODE_END = (NORM, GEMM.format("256x16x384"), SUM.format("_VW1"))
 
 
@@ -52,14 +55,17 @@ class HipStandIn:
         self._check(self._hip.hipModuleLoad(ctypes.byref(self._module), bytes(code)))
 
     def prefill(self, prompt_tokens: int) -> None:
+        self._launch((LOOKUP,), groups=prompt_tokens)
         for _ in range(self._layers):
             self._launch(PREFILL_LAYER, groups=prompt_tokens)
         self._launch(PREFILL_END, groups=prompt_tokens)
+        self._launch((CHOICE,), groups=1)
 
     def decode_step(self) -> None:
+        self._launch((LOOKUP,), groups=1)
         for _ in range(self._layers):
             self._launch(self._decode_layer, groups=1)
-        self._launch(DECODE_END, groups=1)
+        self._launch((*DECODE_END, CHOICE), groups=1)
 
     def synchronize(self) -> None:
         self._check(self._hip.hipDeviceSynchronize())

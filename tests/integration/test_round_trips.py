@@ -176,8 +176,14 @@ def test_a_trimmed_trace_has_the_summary_of_the_part(
         found = wavescope.summary(trace)
         assert 0 < len(trace.ops) < 36
         assert trace.metadata["selection"] == str(selection)
-    for name in ("kernels", "gpus", "gaps", "copies", "calls", "launch_gpus"):
+    # Of a selection busy and idle are those of the whole GPU, which a file of some kernels lacks.
+    about_gpus = () if selection.kernel else ("gpus", "gaps")
+    for name in ("kernels", *about_gpus, "copies", "calls", "launch_gpus"):
         assert found.table(name).rows == expected.table(name).rows, name
+    if selection.kernel:
+        assert found.facts["busy_and_idle_of"] == "the ops that a filter left in the file"
+        assert not {"gpu-idle", "small-gaps"} & {finding.id for finding in found.findings}
+        assert not {"gpu-idle", "launch-bound"} & {each.id for each in wavescope.findings(part)}
 
 
 def test_trimming_twice_is_trimming_by_both(original: Path, tmp_path: Path) -> None:

@@ -93,10 +93,14 @@ def test_a_comparison_of_chips(shared_data: Path, capfd: pytest.CaptureFixture[s
     assert cells_without_reason(report["tables"]) == []
     table = next(table for table in report["tables"] if table["name"] == "2.1")
     names = [column["name"] for column in table["columns"]]
-    row = next(row for row in table["rows"] if row[names.index("key")] == "l2_hit_rate")
-    values = dict(zip(names, row, strict=True))
-    assert values["difference_3"] == pytest.approx(values["run_3"] - values["baseline"])
-    assert values["percent_3"] == pytest.approx(100 * values["difference_3"] / values["baseline"])
+    rows = [dict(zip(names, row, strict=True)) for row in table["rows"]]
+    values = {row["key"]: row for row in rows}
+    hits, rate = values["l2_hit_rate"], values["l2_bandwidth"]
+    for row in (hits, rate):
+        assert row["difference_3"] == pytest.approx(row["run_3"] - row["baseline"])
+    assert rate["percent_3"] == pytest.approx(100 * rate["difference_3"] / rate["baseline"])
+    assert hits["percent_3"] is None
+    assert "percent 3 N/A: of a percentage the difference is in points" in hits["note"]
 
 
 def test_folders_are_never_written_to(shared_data: Path, tmp_path: Path) -> None:

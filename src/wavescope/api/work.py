@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.analyze.work import work_result
-from wavescope.api.opened import Where, concluded, opened, selection_of
+from wavescope.api.opened import Where, concluded, opened, selection_of, with_notes
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Result
@@ -37,4 +37,5 @@ def work(
     kernel = compiled(chosen.kernel) if chosen.kernel else None
     with opened(trace, replace(chosen, kernel="")) as part, ExitStack() as stack:
         shown = [stack.enter_context(opened(each)) for each in captures]
-        return concluded(work_result(part, kernel, shown), [part], chosen, tell)
+        result = with_notes(work_result(part, kernel, shown), [part])
+        return concluded(result, [part], chosen, tell)

@@ -20,13 +20,6 @@ def significance(text: str) -> float:
     return value
 
 
-def natural_number(text: str) -> int:
-    """A whole number from 0 on, of up to nine digits."""
-    if not (text.isascii() and text.isdecimal()) or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 0 on")
-    return int(text)
-
-
 def _between(text: str, low: float, high: float, what: str) -> float:
     try:
         value = float(text)

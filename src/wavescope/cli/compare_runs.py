@@ -6,9 +6,9 @@ import argparse
 from dataclasses import replace
 
 import wavescope
-from wavescope.cli.argument_numbers import natural_number, percentage, significance
+from wavescope.cli.argument_numbers import percentage, significance
 from wavescope.cli.inputs import TRACE, category_rules
-from wavescope.cli.options import FOR_PEOPLE, OutputOptions
+from wavescope.cli.options import FOR_PEOPLE, OutputOptions, natural_number
 from wavescope.cli.outputs import print_result
 from wavescope.cli.progress import Progress
 from wavescope.errors import EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE, EXIT_OK, UsageError

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import wavescope
-from wavescope.cli.argument_numbers import natural_number
 from wavescope.errors import UsageError
 from wavescope.units import parse_offset_ns
 
@@ -47,6 +46,13 @@ class OutputOptions:
         asked = getattr(arguments, "rows", None)
         rows = asked if asked is not None else DEFAULT_ROWS if wanted in FOR_PEOPLE else 0
         return cls(wanted, rows, tuple(getattr(arguments, "table", None) or ()))
+
+
+def natural_number(text: str) -> int:
+    """A whole number from 0 on, of up to nine digits."""
+    if not (text.isascii() and text.isdecimal()) or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 0 on")
+    return int(text)
 
 
 def output_format(arguments: argparse.Namespace) -> OutputFormat:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import wavescope
 from wavescope.api.overhead import costs_too_much
-from wavescope.cli.argument_numbers import natural_number, percentage
+from wavescope.cli.argument_numbers import percentage
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import OVERHEAD_FILE
 from wavescope.cli.options import (
@@ -18,6 +18,7 @@ from wavescope.cli.options import (
     add_force_flag,
     add_output_flags,
     add_quiet_flag,
+    natural_number,
 )
 from wavescope.cli.outputs import print_result
 from wavescope.cli.program_options import add_softgpu_option, program_command

@@ -9,6 +9,7 @@ trace.ops.to_pandas()
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -182,6 +183,9 @@ class TraceTable:
         return f"<{self.spec.name}: {len(self):,} rows>"
 
 
+_TRIMMED_OPS = re.compile(r"(?:^|; )(?:kernel|pid|rank) ")
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """The trace that another is a part of, and the times that the part is about."""
@@ -281,6 +285,16 @@ class Trace(Closing):
     def metadata(self) -> dict[str, str]:
         """Facts of the run by tag."""
         return read_metadata(self.source)
+
+    @property
+    def lacks_ops(self) -> bool:
+        """Whether the file itself was trimmed to some kernels or processes: others ran, too."""
+        return bool(_TRIMMED_OPS.search(self.metadata.get("selection", "")))
+
+    @property
+    def hides_ops(self) -> bool:
+        """Whether a filter, of now or of the file, leaves out ops that ran at the same times."""
+        return self.lacks_ops or (self.part_of is not None and self.part_of.hides_ops)
 
     @cached_property
     def op_kind(self) -> npt.NDArray[np.int8]:

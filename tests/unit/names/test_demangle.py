@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.names.demangle import LONGEST_RESULT, demangle, why_unresolved
+from wavescope.names.demangle import demangle, why_unresolved
+from wavescope.names.itanium_functions import LONGEST_RESULT
 
 FAR_TOO_LONG_S = 20
 """Of CPU, where some milliseconds are right: what grows with the square takes minutes."""

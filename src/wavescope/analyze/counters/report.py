@@ -264,7 +264,9 @@ def _compared_table(table: MetricTable, others: Sequence[Analysis]) -> ResultTab
             if value is None:
                 reason = other.note if other else needs_text([row.key])
                 notes.append(f"run {run} {reason}")
-            elif base == 0 and not is_percentage:
+            elif is_percentage:
+                notes.append(f"percent {run} N/A: of a percentage the difference is in points")
+            elif base == 0:
                 notes.append(f"percent {run} N/A: the baseline is 0")
         found.append((row.id, row.name, base, *cells, row.unit, row.key, "; ".join(notes) or None))
     columns = _columns(len(others), "Metric")

@@ -8,7 +8,14 @@ from wavescope.analyze.findings.attention_parts import attention_parts
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.kernel_time import WHERE, in_words, is_too_small, span_ns
 from wavescope.analyze.quick_findings import evidence_sql
-from wavescope.analyze.work import Bound, GemmSizes, OperatorUse, WorkKind, uses_of_operators
+from wavescope.analyze.work import (
+    Bound,
+    GemmSizes,
+    OperatorUse,
+    WorkKind,
+    uses_of_operators,
+    uses_on_known_boards,
+)
 from wavescope.model.result import Finding, Severity
 from wavescope.names.kernel_names import short_name
 from wavescope.units import counted, duration_text
@@ -62,6 +69,8 @@ def _slow_uses(context: FindingContext) -> list[OperatorUse]:
     attention that should be one kernel.
     """
     limits = context.thresholds
+    if not uses_on_known_boards(context.trace):
+        return []
     parts = context.trace.derived(attention_parts)
     found = context.trace.derived(uses_of_operators)
     of_attention = set(found.use_of_op[parts.product_rows].tolist())

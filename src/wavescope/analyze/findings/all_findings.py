@@ -27,6 +27,7 @@ from wavescope.analyze.findings.unfused_attention import unfused_attention
 from wavescope.analyze.findings.unfused_elementwise import unfused_elementwise
 from wavescope.analyze.findings.unknown_launches import ID as UNKNOWN_LAUNCHES
 from wavescope.analyze.findings.unknown_launches import unknown_launches
+from wavescope.analyze.ops.busy_timelines import busy_basis
 from wavescope.analyze.ops.coverage import coverage
 from wavescope.analyze.quick_findings import (
     DEFAULT_THRESHOLDS,
@@ -110,6 +111,9 @@ FINDING_IDS = (
 )
 """The ids of all findings, in the order of `FINDERS`; the last one tells what no other does."""
 
+_OF_ALL_OPS = (launch_bound, _exposed_communication, exposed_copies, queue_serialization)
+"""Silent where a filter hides ops: they would be about these, too."""
+
 _ORDER = {Severity.PROBLEM: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
@@ -121,7 +125,9 @@ def findings(trace: Trace, thresholds: Thresholds | None = None) -> list[Finding
 def _found(context: FindingContext) -> list[Finding]:
     if not len(context.trace.ops):
         return input_repaired(context.trace)
-    found = [finding for finder in FINDERS for finding in _over_gpus(finder(context))]
+    silent = _OF_ALL_OPS if context.hides_ops else ()
+    finders = [finder for finder in FINDERS if finder not in silent]
+    found = [finding for finder in finders for finding in _over_gpus(finder(context))]
     found = _without_repeats(found)
     found += dominant_work(context, found)
     if any(finding.id == UNKNOWN_LAUNCHES for finding in found):
@@ -207,7 +213,6 @@ def findings_result(
         "op_count": len(trace.ops),
         "finding_count": len(found),
         "coverage": coverage(trace).facts["coverage"],
+        **busy_basis(trace),
     }
-    if trace.part_of is not None:
-        facts["busy_and_idle_of"] = "the whole GPU, over the selected time"
     return Result("Findings", tables, found, facts)

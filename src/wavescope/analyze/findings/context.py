@@ -61,7 +61,7 @@ class FindingContext:
     @property
     def hides_ops(self) -> bool:
         """Whether a filter hides ops that ran between those of the trace."""
-        return self.trace.part_of is not None and self.trace.part_of.hides_ops
+        return self.trace.hides_ops
 
     @property
     def gap_parts(self) -> list[GapParts]:

@@ -12,7 +12,7 @@ from wavescope.analyze.findings.kernel_time import (
     span_ns,
 )
 from wavescope.analyze.quick_findings import evidence_sql
-from wavescope.analyze.work import OperatorUse, uses_of_operators
+from wavescope.analyze.work import OperatorUse, uses_on_known_boards
 from wavescope.model.chips import Board
 from wavescope.model.result import Finding, Severity
 from wavescope.names.kernel_names import short_name
@@ -32,7 +32,7 @@ def full_precision(context: FindingContext) -> list[Finding]:
         return []
     uses = [
         use
-        for use in context.trace.derived(uses_of_operators).uses
+        for use in uses_on_known_boards(context.trace)
         if use.data_type == _FULL
         and use.work is not None
         and use.work.kind.is_matrix

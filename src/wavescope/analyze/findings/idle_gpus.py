@@ -32,6 +32,8 @@ _WORTH_TELLING = 0.05
 
 def idle_gpus(context: FindingContext) -> list[Finding]:
     """A finding for each GPU that idles much, with what the host did meanwhile."""
+    if context.trace.lacks_ops:
+        return []
     return [
         _told(context, gpu, parts)
         for gpu, parts in zip(context.utilizations, context.gap_parts, strict=True)

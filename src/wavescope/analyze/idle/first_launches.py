@@ -57,7 +57,8 @@ def launch_calls(trace: Trace) -> LaunchCalls:
 def _first_rows(trace: Trace) -> npt.NDArray[np.int64]:
     """For each code of a name the row of the op that began first."""
     names = trace.ops["name"]
-    first = np.full(int(names.max(initial=-1)) + 1, -1, np.int64)
+    # One more than codes, for ops without a name: their code is -1, the last place.
+    first = np.full(int(names.max(initial=-1)) + 2, -1, np.int64)
     # Written backwards, so that of several ops the earliest stays.
     starts = trace.ops["start_ns"]
     order = np.arange(len(names)) if is_sorted(starts) else np.argsort(starts, kind="stable")

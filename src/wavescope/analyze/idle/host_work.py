@@ -15,6 +15,7 @@ import numpy.typing as npt
 from wavescope.analyze.idle.gap_parts import Flags, GapParts, host_threads
 from wavescope.analyze.idle.readable_calls import is_one_time, readable_call, says_what
 from wavescope.arrays.lane_cover import LaneCover
+from wavescope.model.columns import UNKNOWN
 
 _MOST = 0.5
 """From this share of the time on a call is what the host did."""
@@ -92,7 +93,7 @@ def host_work(parts: GapParts, chosen: Flags | slice = slice(None)) -> HostWork:
         return HostWork(0, (), None, 0)
     starts, ends, lanes = calls["start_ns"], calls["end_ns"], threads.lane_of_call
     near = (starts < parts.launch_starts[chosen].max()) & (ends > parts.starts[chosen].min())
-    rows = np.flatnonzero(near)
+    rows = np.flatnonzero(near & (calls["name"] != UNKNOWN))
     covered = before.between_ns(starts[rows], ends[rows], lanes[rows])
     rows, covered = rows[covered > 0], covered[covered > 0]
     codes = calls["name"][rows]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wavescope.analyze.operators.call_inputs import (
         RecordedInputs,
         call_arguments,
+        call_records,
         recorded_inputs,
     )
     from wavescope.analyze.operators.call_tree import (
@@ -65,7 +66,7 @@ _NAMES = {
         "op_sequence",
         "with_all_calls",
     ),
-    "call_inputs": ("RecordedInputs", "call_arguments", "recorded_inputs"),
+    "call_inputs": ("RecordedInputs", "call_arguments", "call_records", "recorded_inputs"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -81,6 +82,7 @@ __all__ = [
     "RecordedInputs",
     "attributed",
     "call_arguments",
+    "call_records",
     "joined_launches",
     "launching_operators",
     "nearest_calls",

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
+from wavescope.arrays.coded_columns import different_rows
 from wavescope.model.trace import Trace
 
 Dims = tuple[int, ...]
 """The sizes of a tensor along its axes; empty for a number or nothing."""
 
 _PARTS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
+_HIERARCHY = "Module Hierarchy"
 _LARGEST = 1 << 62
+_WHOLE_NUMBER = re.compile(r'": ?(?:0|[1-9][0-9]{0,18})')
+"""A member of an object that is a number, as ids are and inputs never; where no text is escaped."""
+_READ_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -32,15 +38,63 @@ class RecordedInputs:
     """The values of numbers and lists of numbers as text."""
 
 
-NOTHING_RECORDED = RecordedInputs()
+class CallRecord(NamedTuple):
+    """What is recorded with a call beside its ids."""
+
+    inputs: RecordedInputs
+    module_hierarchy: str
 
 
 def recorded_inputs(trace: Trace, call_rows: npt.ArrayLike) -> list[RecordedInputs]:
     """The arguments of the calls in these rows; equal ones are one object."""
-    known: dict[bytes, RecordedInputs] = {}
-    documents, place = call_arguments(trace, call_rows)
-    found = [_inputs_of(document, known) for document in documents]
-    return [found[index] for index in place]
+    records, place = call_records(trace, call_rows)
+    return [records[number].inputs for number in place.tolist()]
+
+
+def call_records(
+    trace: Trace, call_rows: npt.ArrayLike
+) -> tuple[Sequence[CallRecord], npt.NDArray[np.int32]]:
+    """The different records of calls that were asked for so far, and for each row its place."""
+    known = trace.derived(_KnownRecords)
+    return known.records, known.places(np.asarray(call_rows, np.int64))
+
+
+class _KnownRecords:
+    """What is recorded with calls, read when it is first asked for: several analyses ask."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.records: list[CallRecord] = []
+        self._calls = trace.calls
+        self._place_of_call = np.full(len(trace.calls), -1, np.int32)
+        self._place_of_text: dict[str, int] = {}
+        self._place_of_record: dict[CallRecord, int] = {}
+        self._inputs: dict[RecordedInputs, RecordedInputs] = {}
+
+    def places(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """The places among the records of these calls."""
+        unread = rows[self._place_of_call[rows] < 0]
+        unread = different_rows(unread, len(self._place_of_call))
+        for first in range(0, len(unread), _READ_AT_ONCE):
+            part = unread[first : first + _READ_AT_ONCE]
+            texts = self._calls.take(part).strings("args")
+            self._place_of_call[part] = [self._place(text) for text in texts]
+        return self._place_of_call[rows]
+
+    def _place(self, text: str) -> int:
+        # Ids of the call aside, few calls differ: each combination is looked at once.
+        without_ids = text if "\\" in text else _WHOLE_NUMBER.sub("", text)
+        place = self._place_of_text.get(without_ids)
+        if place is None:
+            record = self._record(_json_object(text))
+            place = self._place_of_record.setdefault(record, len(self.records))
+            self._place_of_text[without_ids] = place
+            if place == len(self.records):
+                self.records.append(record)
+        return place
+
+    def _record(self, document: dict[str, Any]) -> CallRecord:
+        inputs = _inputs_of(document)
+        return CallRecord(self._inputs.setdefault(inputs, inputs), _text(document.get(_HIERARCHY)))
 
 
 def call_arguments(
@@ -66,21 +120,15 @@ def _json_object(text: str) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _inputs_of(document: dict[str, Any], known: dict[bytes, RecordedInputs]) -> RecordedInputs:
+def _inputs_of(document: dict[str, Any]) -> RecordedInputs:
     parts = [document.get(name) for name in _PARTS]
-    if parts == [None] * len(_PARTS):
-        return NOTHING_RECORDED
-    # Ids of the call aside, few calls differ: each combination is looked at once.
-    key = orjson.dumps(parts)
-    if key not in known:
-        dims, types, strides, scalars = (part if isinstance(part, list) else [] for part in parts)
-        known[key] = RecordedInputs(
-            tuple(map(_dims, dims)),
-            tuple(map(_text, types)),
-            tuple(map(_dims, strides)),
-            tuple(map(_text, scalars)),
-        )
-    return known[key]
+    dims, types, strides, scalars = (part if isinstance(part, list) else [] for part in parts)
+    return RecordedInputs(
+        tuple(map(_dims, dims)),
+        tuple(map(_text, types)),
+        tuple(map(_dims, strides)),
+        tuple(map(_text, scalars)),
+    )
 
 
 def _dims(value: object) -> Dims | tuple[Dims, ...]:

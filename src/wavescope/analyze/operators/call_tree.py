@@ -8,6 +8,7 @@ import numpy.typing as npt
 from wavescope.analyze.operators.outermost import call_lanes, operator_rows
 from wavescope.analyze.ops.op_links import op_links
 from wavescope.arrays import Array
+from wavescope.arrays.coded_columns import different_rows
 from wavescope.arrays.nesting import nest
 from wavescope.model.trace import Trace, TraceTable
 
@@ -60,11 +61,12 @@ def _launching_operators(trace: Trace) -> Rows:
 def _nearest(calls: TraceTable, operators: Rows, launches: Rows) -> Rows:
     """The innermost of `operators` around each launch; a launch that is one is its own."""
     # Python functions, which are most calls of a trace with stacks, need not be walked through.
-    rows = np.union1d(operators, launches)
+    is_operator = np.zeros(len(calls), np.bool_)
+    is_operator[operators] = True
+    rows = different_rows(np.concatenate((operators, launches)), len(calls))
     lanes = call_lanes(calls)[rows]
     parent = nest(calls["start_ns"][rows], calls["end_ns"][rows], lanes).parent
-    is_operator = np.isin(rows, operators, assume_unique=True)
-    place = nearest_marked(parent, is_operator, np.searchsorted(rows, launches))
+    place = nearest_marked(parent, is_operator[rows], np.searchsorted(rows, launches))
     return np.where(place < 0, NO_CALL, rows[np.maximum(place, 0)])
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from wavescope.analyze.markers import trace_ranges
 from wavescope.analyze.operators.attribution import (
+    NOTHING,
     TIME_COLUMNS,
     Attributed,
     Described,
@@ -23,10 +24,11 @@ from wavescope.analyze.operators.attribution import (
     attributed,
     time_by_label,
 )
-from wavescope.analyze.operators.call_inputs import call_arguments
+from wavescope.analyze.operators.call_inputs import call_records
 from wavescope.analyze.operators.call_tree import NO_CALL, nearest_marked, parent_calls
 from wavescope.analyze.operators.forward_calls import nearest_or_forward
 from wavescope.analyze.operators.outermost import operator_rows
+from wavescope.arrays.coded_columns import distinct
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace
 
@@ -35,7 +37,6 @@ _PREFIX = "nn.Module: "
 _SEPARATOR = " > "
 _INSTANCE = re.compile(r"_\d+$")
 _STEP = re.compile(r"^ProfilerStep")
-_HIERARCHY = "Module Hierarchy"
 _HIERARCHY_PART = re.compile(r"(\w+)\((\w*)\)::\w+")
 _COLUMNS = (
     ResultColumn("module", "Module", Unit.NAME, "modules around the launch, the outermost first"),
@@ -100,17 +101,18 @@ def _recorded_hierarchy(trace: Trace, rows: Numbers) -> Described[Label]:
     is_operator = np.zeros(len(trace.calls), np.bool_)
     is_operator[operator_rows(trace)] = True
     found = nearest_marked(parent_calls(trace), is_operator, rows)
-    documents, place = call_arguments(trace, found[found >= 0])
-    paths = iter([_hierarchy_path(documents[index].get(_HIERARCHY)) for index in place])
-    labels = [next(paths) if row >= 0 else None for row in found.tolist()]
-    has_path = np.array([label is not None for label in labels], np.bool_)
-    return Described.by_label(labels, np.where(has_path, found, NO_CALL))
+    inside = found >= 0
+    records, record_of_call = call_records(trace, found[inside])
+    used, use_of_call = distinct(record_of_call)
+    labels = [_hierarchy_path(records[number].module_hierarchy) for number in used]
+    of_uses = Described.by_label(labels, np.array(used, np.int64))
+    code = np.full(len(found), NOTHING, np.int64)
+    code[inside] = of_uses.code[use_of_call]
+    return Described(of_uses.labels, code, np.where(code >= 0, found, NO_CALL))
 
 
-def _hierarchy_path(text: object) -> Label | None:
+def _hierarchy_path(text: str) -> Label | None:
     """The modules of `top(Net)::forward.layer(Linear)::forward`."""
-    if not isinstance(text, str):
-        return None
     return tuple(f"{name}({kind})" for name, kind in _HIERARCHY_PART.findall(text)) or None
 
 

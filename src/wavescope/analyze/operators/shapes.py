@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavescope.analyze.operators.attribution import (
+    NOTHING,
     Described,
     Label,
     ListedOps,
@@ -13,9 +14,10 @@ from wavescope.analyze.operators.attribution import (
     attributed,
     time_table,
 )
-from wavescope.analyze.operators.call_inputs import Dims, RecordedInputs, recorded_inputs
+from wavescope.analyze.operators.call_inputs import Dims, RecordedInputs, call_records
 from wavescope.analyze.operators.call_tree import nearest_marked, parent_calls
 from wavescope.analyze.operators.outermost import NO_OPERATOR, working_operators
+from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.model.result import ResultColumn, ResultTable, Unit
 from wavescope.model.trace import Trace
 
@@ -54,14 +56,17 @@ def operators_with_inputs(trace: Trace, rows: Numbers) -> Described[Label]:
     """The innermost operator around each call that has recorded inputs, else the innermost."""
     launches, place = np.unique(rows, return_inverse=True)
     operators = _innermost_with_inputs(trace, launches)
-    names = trace.calls["name"]
-    inputs = recorded_inputs(trace, np.maximum(operators, 0)) if len(trace.calls) else []
-    labels = [
-        None if operator < 0 else (trace.strings[int(names[operator])], *input_texts(given))
-        for operator, given in zip(operators.tolist(), inputs, strict=True)
-    ]
-    found = Described.by_label(labels, operators)
-    return Described(found.labels, found.code[place], found.call[place])
+    inside = operators >= 0
+    calls = operators[inside]
+    names = trace.calls["name"][calls]
+    records, record_of_call = call_records(trace, calls)
+    use_of_call, firsts = DistinctRows(2).number((names, record_of_call))
+    uses = zip(names[firsts].tolist(), record_of_call[firsts].tolist(), strict=True)
+    labels = [(trace.strings[name], *input_texts(records[number].inputs)) for name, number in uses]
+    of_uses = Described.by_label(labels, calls[firsts])
+    code = np.full(len(operators), NOTHING, np.int64)
+    code[inside] = of_uses.code[use_of_call]
+    return Described(of_uses.labels, code[place], operators[place])
 
 
 def _innermost_with_inputs(trace: Trace, rows: Numbers) -> Numbers:
@@ -72,8 +77,9 @@ def _innermost_with_inputs(trace: Trace, rows: Numbers) -> Numbers:
     found = innermost.copy()
     open_ = np.flatnonzero(found >= 0)
     while len(open_):
-        given = recorded_inputs(trace, found[open_])
-        open_ = open_[[not has_tensors(each) for each in given]]
+        records, record_of_call = call_records(trace, found[open_])
+        has_none = np.array([not has_tensors(record.inputs) for record in records], np.bool_)
+        open_ = open_[has_none[record_of_call]]
         found[open_] = nearest_marked(parent, is_operator, parent[found[open_]])
         open_ = open_[found[open_] >= 0]
     return np.where(found >= 0, found, innermost)

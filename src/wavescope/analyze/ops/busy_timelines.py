@@ -15,6 +15,7 @@ import numpy.typing as npt
 from wavescope.analyze.ops.gpu_timelines import GpuTimeline, gpu_timelines, timelines_of
 from wavescope.arrays.intervals import Intervals, Times
 from wavescope.model.op_kinds import OpKind
+from wavescope.model.result import Value
 from wavescope.model.trace import Surroundings, Trace
 
 Rows = npt.NDArray[np.intp]
@@ -25,6 +26,15 @@ def busy_timelines(trace: Trace) -> list[GpuTimeline]:
     if trace.part_of is None:
         return trace.derived(gpu_timelines)
     return [_whole_gpu(trace.part_of, own) for own in trace.derived(gpu_timelines)]
+
+
+def busy_basis(trace: Trace) -> dict[str, Value]:
+    """The fact that says what busy and idle times are of, where it is not simply the GPU."""
+    if trace.lacks_ops:
+        return {"busy_and_idle_of": "the ops that a filter left in the file"}
+    if trace.part_of is not None:
+        return {"busy_and_idle_of": "the whole GPU, over the selected time"}
+    return {}
 
 
 def _whole_gpu(part_of: Surroundings, own: GpuTimeline) -> GpuTimeline:

@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.steps.lanes import FEWEST_OPS, Lane
+from wavescope.analyze.steps.named_beginnings import TOO_LONG, begins_by_name
 from wavescope.analyze.steps.passes import (
     holds_one_pass,
+    holds_two_models,
     named_passes,
     passes_by_beginning,
     without_drafts,
@@ -41,10 +43,9 @@ from wavescope.analyze.steps.step_level import (
 
 SMALLEST_PART = 0.25
 """Ops between two cuts that are fewer than this part of a period belong to the step before."""
-ALIKE_COUNTS = 0.7
-"""A kernel that begins steps does so if it runs this often at least for each step, or once."""
-TOO_LONG = 1.5
-"""A step of so many periods' ops lacks a cut, if a kernel within it begins a step."""
+WRAPPED_PART = 0.125
+"""By so much of a period at most the first and the last part of a lane, together one step, differ
+from it."""
 LONG_STRETCH = 2.5
 """A step with this many periods' ops is looked at again by itself."""
 _DEEPEST = 4
@@ -129,8 +130,17 @@ def lane_steps(
     firsts = np.unique(np.concatenate(([0, len(lane)], cuts)))
     firsts = without_drafts(firsts, attention[lane.labels])
     of_op = here[lane.labels]
+    if not of_op.any() and _hides_steps(firsts):
+        firsts = firsts[[0, -1]]
     is_named = bool(of_op.any()) if firsts.size > 2 else holds_one_pass(of_op)
     return replace(divided(lane, firsts), is_named=is_named)
+
+
+def _hides_steps(firsts: Positions) -> bool:
+    """Whether stretches of several steps that nothing divides lie between others: there may be two
+    steps in them, or ten. What precedes the first step and follows the last is no step."""
+    lengths = np.diff(firsts)
+    return bool((lengths[1:-1] >= TOO_LONG * np.median(lengths)).any())
 
 
 def divided(lane: Lane, firsts: Positions, *, is_marked: bool = False) -> LaneSteps:
@@ -166,9 +176,10 @@ def _cuts(
     if level is None:
         return place.first + _named_firsts(index, named_passes(index))
     begun = passes_by_beginning(index, more_than=level.where.size)
-    if begun.size:
+    if begun.size and not holds_two_models(index, level):
         return place.first + _named_firsts(index, begun)
     firsts = _without_small_parts(_step_firsts(index, level), level.period)
+    firsts = _unwrapped(index, level, firsts)
     return place.first + _with_inner_cuts(index, level, firsts, depth)
 
 
@@ -189,26 +200,7 @@ def _step_firsts(index: LaneIndex, level: StepLevel) -> Positions:
     ends = firsts[1:][np.diff(firsts) > period]
     precedes = ends[index.sums[ends] - index.sums[ends - period] == level.signature] - period
     firsts = np.unique(np.concatenate((firsts, follows, precedes)))
-    return np.unique(np.concatenate((firsts, _begins_by_name(index, level, firsts))))
-
-
-def _begins_by_name(index: LaneIndex, level: StepLevel, firsts: Positions) -> Positions:
-    """Where steps begin by name within those that are far too long: their anchor was not recorded.
-
-    Only labels that begin about as many steps as there are count.
-    """
-    counts = index.positions.counts
-    steps = level.where.size
-    beginning = np.flatnonzero(
-        (index.roles[: counts.size] == StepRole.BEGIN)
-        & (counts >= ALIKE_COUNTS * steps)
-        & (counts <= steps / ALIKE_COUNTS)
-    )
-    where = [index.positions.of_label(label) for label in beginning.tolist()]
-    begins = np.concatenate([np.empty(0, np.int64), *where])
-    too_long = np.append(np.diff(firsts) > TOO_LONG * level.period, False)
-    missing: Positions = begins[too_long[np.searchsorted(firsts, begins, side="right") - 1]]
-    return missing
+    return np.unique(np.concatenate((firsts, begins_by_name(index, level, firsts))))
 
 
 def _offset(index: LaneIndex, level: StepLevel) -> int:
@@ -268,6 +260,21 @@ def _first_of_cluster(places: Positions, period: int) -> int:
     last = _last_of_cluster(places, period)
     after = places[places > last]
     return int(after[0] if after.size else places[0])
+
+
+def _unwrapped(index: LaneIndex, level: StepLevel, firsts: Positions) -> Positions:
+    """The cuts moved to the lane's ends where what precedes the first and what follows the last are
+    one step together: the largest gap may lie within a step, and recordings begin with steps."""
+    lengths = np.diff(firsts)
+    ends = lengths[[0, -1]]
+    contents = index.sums[firsts[2:-1]] - index.sums[firsts[1:-2]]
+    is_wrapped = (
+        contents.size > 0
+        and ends.max() < level.period
+        and abs(int(ends.sum()) - level.period) <= WRAPPED_PART * level.period
+        and (contents == level.signature).all()
+    )
+    return np.concatenate(([0], firsts[1:-1] + ends[1])) if is_wrapped else firsts
 
 
 def _without_small_parts(firsts: Positions, period: int) -> Positions:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.steps.lanes import FEWEST_OPS
 from wavescope.analyze.steps.repetition import FEWEST_REPEATS, Positions
-from wavescope.analyze.steps.step_level import LaneIndex, StepRole
+from wavescope.analyze.steps.step_level import LaneIndex, StepLevel, StepRole, sampled_periods
 
 ALIKE_PASSES = 1.25
 """Passes of one model hold about as many ops: prompts and single tokens go through its layers."""
@@ -83,12 +83,34 @@ def _offset_of_beginning(index: LaneIndex, where: Positions, room: int) -> int:
     return int(largest[int(np.argmin(np.abs(largest)))])
 
 
+def holds_two_models(index: LaneIndex, level: StepLevel) -> bool:
+    """Whether each step that ends by name holds passes of different models: one model's passes look
+    up equally often, in prompts and in single tokens; texts and images do not."""
+    if not level.ends:
+        return False
+    lookups = _all_lookups(index)
+    firsts = _first_of_clusters(lookups)
+    sizes = np.diff(np.append(np.searchsorted(lookups, firsts), lookups.size))
+    whole = sampled_periods(index.whole_periods(level.signature, level.where), level.period)
+    bounds = np.searchsorted(firsts, np.stack((whole, whole + level.period), axis=1)).tolist()
+    differs = [np.unique(sizes[first:stop]).size > 1 for first, stop in bounds]
+    return 2 * sum(differs) > len(differs)
+
+
 def _lookups(index: LaneIndex) -> Positions:
     """The first of each cluster of kernels that begin passes."""
+    return _first_of_clusters(_all_lookups(index))
+
+
+def _all_lookups(index: LaneIndex) -> Positions:
     counts = index.positions.counts
-    beginning = np.flatnonzero((index.roles == StepRole.BEGIN)[: counts.size])
-    parts = [index.positions.of_label(int(each)) for each in beginning]
-    return _first_of_clusters(np.sort(np.concatenate([np.empty(0, np.int64), *parts])))
+    return positions_of(index, np.flatnonzero((index.roles == StepRole.BEGIN)[: counts.size]))
+
+
+def positions_of(index: LaneIndex, labels: Positions) -> Positions:
+    """Where any of the labels occurs, in ascending order."""
+    where = [index.positions.of_label(label) for label in labels.tolist()]
+    return np.sort(np.concatenate([np.empty(0, np.int64), *where]))
 
 
 def _first_of_clusters(where: Positions) -> Positions:
@@ -106,20 +128,31 @@ def holds_one_pass(roles_of_ops: npt.NDArray[np.int8]) -> bool:
 def without_drafts(firsts: Positions, attention: npt.NDArray[np.int16]) -> Positions:
     """The beginnings of steps, drafts counted to the pass that verifies them.
 
-    Drafts are passes of a model with far fewer layers, each followed by one of the larger model.
+    Drafts are passes of a model with far fewer layers, and so of fewer ops, each followed by one of
+    the larger model.
     `attention` says of every op which attention kernel it is (0, 1, ...), -1 for others.
     """
     if firsts.size <= 2 * FEWEST_DRAFTS:
         return firsts
     layers = _layer_counts(firsts, attention)
     is_draft = (layers > 0) & (layers <= DRAFT_LAYERS * layers.max())
+    lengths = np.diff(firsts)
+    if is_draft.all() or not is_draft.any() or _are_alike(lengths[is_draft], lengths[~is_draft]):
+        return firsts
     verified = int(np.count_nonzero(is_draft[:-1] & ~is_draft[1:]))
+    # The larger passes are those of one model, too.
+    alike = int(np.bincount(layers[~is_draft]).max())
     passes = int(np.count_nonzero(~is_draft))
-    if verified < FEWEST_DRAFTS or verified < VERIFIED_SHARE * passes:
+    if verified < FEWEST_DRAFTS or min(verified, alike) < VERIFIED_SHARE * passes:
         return firsts
     # A step begins where the pass before it is no draft.
     merged: Positions = firsts[np.concatenate(([True], ~is_draft[:-1], [True]))]
     return merged
+
+
+def _are_alike(drafts: Positions, passes: Positions) -> bool:
+    """Whether passes of both kinds hold about as many ops."""
+    return bool(np.median(passes) <= ALIKE_PASSES * np.median(drafts))
 
 
 def _layer_counts(firsts: Positions, attention: npt.NDArray[np.int16]) -> Positions:

@@ -94,8 +94,8 @@ def _role(text: str) -> StepRole:
 
 LEAST_COVERED_SHARE = 0.5
 """Repetitions that cover less than this share of what the largest one covers are parts of it."""
-LEAST_UNSIGNED_SHARE = 0.5
-"""Without any sign, what repeats is taken for steps only if it is so much of the lane."""
+LEAST_UNNAMED_SHARE = 0.5
+"""Without a name that tells steps, what repeats is taken for them only if it is half a lane."""
 EVEN_SHARE = 0.7
 """So many of the runs between interruptions are equally long where these are evenly spread."""
 GAP_CONTRAST = 4.0
@@ -155,9 +155,12 @@ def step_level(index: LaneIndex, least_period: int) -> StepLevel | None:
     if not levels:
         return None
     best = max(levels, key=lambda level: (level.has_role, level.signs, -level.period))
+    least = LEAST_UNNAMED_SHARE * len(index.lane)
     if best.signs:
         is_unsure = (
-            _is_within_named_steps(index, best)
+            (not best.has_role and best.covered_ops < least)
+            or (not best.has_role and not _holds_layers(best, found) and _is_enclosed(index, best))
+            or _is_within_named_steps(index, best)
             or _may_be_layers(index, best, levels)
             or _is_evenly_interrupted(index, best)
         )
@@ -165,17 +168,22 @@ def step_level(index: LaneIndex, least_period: int) -> StepLevel | None:
     smallest = levels[0]
     larger = [level for level in levels if level.period >= 2 * smallest.period]
     chosen = larger[0] if larger else smallest
-    is_little = chosen.covered_ops < LEAST_UNSIGNED_SHARE * len(index.lane)
-    if is_little or _is_evenly_interrupted(index, chosen):
+    is_little = chosen.covered_ops < least or chosen.period < FEWEST_OPS
+    if is_little or _holds_steps(chosen, found) or _is_evenly_interrupted(index, chosen):
         return None
     return None if not larger and _is_within_a_step(index, smallest) else chosen
 
 
 def _largest(levels: list[StepLevel], least_period: int) -> list[StepLevel]:
-    """Those that cover much, the one with the shortest period first."""
+    """Those that cover much, the one with the shortest period first.
+
+    A few ops that repeat within something larger are a part of it, whatever they are called: the
+    tables of a recommender are looked up one by one.
+    """
     large = [level for level in levels if level.period >= least_period]
     most = max((level.covered_ops for level in large), default=0)
     kept = [level for level in large if level.covered_ops >= LEAST_COVERED_SHARE * most]
+    kept = [level for level in kept if level.period >= FEWEST_OPS] or kept
     kept.sort(key=lambda level: -level.covered_ops)
     return sorted(kept[:_MOST_CANDIDATES], key=lambda level: level.period)
 
@@ -236,6 +244,21 @@ def _signs_of_time(index: LaneIndex, signature: np.uint64, period: int, where: P
     )
 
 
+def _holds_layers(level: StepLevel, found: Sequence[Repetition]) -> bool:
+    """Whether something smaller repeats in most of what repeats, as layers do within steps."""
+    least = LEAST_COVERED_SHARE * level.covered_ops
+    return any(
+        FEWEST_REPEATS * each.period <= level.period and each.covered_ops >= least for each in found
+    )
+
+
+def _holds_steps(level: StepLevel, found: Sequence[Repetition]) -> bool:
+    """Whether two sizes repeat within what repeats, one within the other: layers within steps
+    within requests. Nothing tells then which of the larger two is the step."""
+    inner = [each.period for each in found if FEWEST_OPS <= each.period <= level.period // 2]
+    return bool(inner) and max(inner) >= FEWEST_REPEATS * min(inner)
+
+
 def _is_within_named_steps(index: LaneIndex, level: StepLevel) -> bool:
     """Whether what repeats has no kernel that begins or ends steps, but fewer others have: layers
     that the host launches one by one, or graphs of a few layers each."""
@@ -249,7 +272,7 @@ def _is_within_named_steps(index: LaneIndex, level: StepLevel) -> bool:
 def _may_be_layers(index: LaneIndex, level: StepLevel, levels: Sequence[StepLevel]) -> bool:
     """Whether something larger repeats as much, and no name tells which of both are the steps:
     layers that the host launches one by one look like steps of equally long requests."""
-    least = LEAST_UNSIGNED_SHARE * len(index.lane)
+    least = LEAST_UNNAMED_SHARE * len(index.lane)
     larger = (each for each in levels if each.period >= 2 * level.period)
     return not level.has_role and any(each.covered_ops >= least for each in larger)
 
@@ -280,12 +303,21 @@ def _is_within_a_step(index: LaneIndex, level: StepLevel) -> bool:
     roles_anywhere = set(index.roles[index.positions.counts.nonzero()[0]].tolist())
     if roles_anywhere - roles_inside - {StepRole.NONE}:
         return True
-    is_inside = np.zeros(index.roles.size, np.bool_)
-    is_inside[inside] = True
-    is_other = ~is_inside[index.lane.labels]
-    if is_other[: firsts[0]].any() and is_other[firsts[-1] + level.period :].any():
+    if _is_enclosed(index, level):
         return True
     return bool(np.mean(index.launches[firsts] == index.launches[firsts + level.period]) > 0.5)
+
+
+def _is_enclosed(index: LaneIndex, level: StepLevel) -> bool:
+    """Whether kernels that are not in what repeats precede and follow it: an embedding, a head."""
+    firsts = index.whole_periods(level.signature, level.where)
+    firsts = firsts[firsts + level.period <= len(index.lane)]
+    if not firsts.size:
+        return True
+    is_inside = np.zeros(index.roles.size, np.bool_)
+    is_inside[index.lane.labels[firsts[0] : firsts[0] + level.period]] = True
+    is_other = ~is_inside[index.lane.labels]
+    return bool(is_other[: firsts[0]].any() and is_other[firsts[-1] + level.period :].any())
 
 
 def _best_anchor(index: LaneIndex, repetition: Repetition) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from wavescope.analyze.ops.busy_timelines import busy_timelines
+from wavescope.analyze.ops.busy_timelines import busy_basis, busy_timelines
 from wavescope.analyze.ops.gaps import Gap, GapBin, GpuGaps, gpu_gaps, largest_gaps
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.analyze.ops.op_labels import short_op_name
@@ -54,10 +54,10 @@ def utilization(trace: Trace, options: UtilizationOptions | None = None) -> Resu
         depths = [(gpu, *row) for gpu in gpus for row in enumerate(gpu.depth_ns)]
         tables.append(table_of("concurrency", "Ops running at once", _CONCURRENCY_COLUMNS, depths))
     working = sum(timeline.op_count for timeline in trace.derived(gpu_timelines))
-    facts, is_part = _facts(gpus, len(trace.ops) - working), trace.part_of is not None
-    if is_part:
-        facts["busy_and_idle_of"] = "the whole GPU, over the selected time"
-    found = [*gpu_idle(gpus, is_part=is_part), *exposed_communication(gpus)]
+    facts = {**_facts(gpus, len(trace.ops) - working), **busy_basis(trace)}
+    found = [] if trace.lacks_ops else gpu_idle(gpus, is_part=trace.part_of is not None)
+    if not trace.hides_ops:
+        found += exposed_communication(gpus)
     return Result("GPU utilization", tables, found, facts)
 
 
@@ -176,7 +176,9 @@ def gaps(trace: Trace, options: GapOptions | None = None) -> Result:
         table_of("gap_histogram", "Gaps by length", _HISTOGRAM_COLUMNS, _filled_bins(measured)),
         _largest_table(trace, options.largest, sum(gpu.gap_count for gpu in measured)),
     ]
-    return Result("Idle gaps", tables, small_gaps(measured, options.small_ns))
+    return Result(
+        "Idle gaps", tables, [] if trace.lacks_ops else small_gaps(measured, options.small_ns)
+    )
 
 
 def _gap_table(measured: Sequence[GpuGaps], small_ns: int) -> ResultTable:

@@ -84,7 +84,8 @@ class _Pieces(NamedTuple):
 
 def _pieces(grid: TimeGrid, starts: Times, ends: Times) -> _Pieces:
     offsets = starts - grid.origin_ns
-    first_bin = offsets >> grid.shift
+    # What takes no time may lie at the very end, where the last bin is over.
+    first_bin = np.minimum(offsets >> grid.shift, grid.bin_count - 1)
     last_bin = (ends - (grid.origin_ns + 1)) >> grid.shift
     crossing = np.flatnonzero(last_bin > first_bin)
     first_ns = ends - starts

@@ -5,7 +5,12 @@ FLOPs and bytes follow from the recorded arguments by published formulas (docs/w
 
 from wavescope.analyze.work.operator_work import GemmSizes, WorkKind
 from wavescope.analyze.work.roofline import Bound
-from wavescope.analyze.work.uses import OperatorUse, OperatorUses, uses_of_operators
+from wavescope.analyze.work.uses import (
+    OperatorUse,
+    OperatorUses,
+    uses_of_operators,
+    uses_on_known_boards,
+)
 from wavescope.analyze.work.work_table import work_result
 
 __all__ = [
@@ -15,5 +20,6 @@ __all__ = [
     "OperatorUses",
     "WorkKind",
     "uses_of_operators",
+    "uses_on_known_boards",
     "work_result",
 ]

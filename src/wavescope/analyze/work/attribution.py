@@ -18,6 +18,7 @@ from wavescope.analyze.operators import (
 )
 from wavescope.analyze.work.call_kinds import CallKind, call_kinds
 from wavescope.analyze.work.formulas import FORMULAS, MATRIX_OPERATORS
+from wavescope.arrays.coded_columns import different_rows
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 
@@ -64,15 +65,17 @@ def _served_kinds(trace: Trace, rows: Rows) -> Described[CallKind]:
     if not has_formula.any():
         return Described.nothing(len(rows))
     parent = parent_calls(trace)
-    launches, place = np.unique(rows, return_inverse=True)
+    launches = different_rows(rows, len(parent))
     served = nearest_marked(parent, has_formula, launches)
-    calls = np.unique(served[served >= 0])
+    calls = different_rows(served[served >= 0], len(parent))
     calls = calls[~np.isin(calls, _calls_around_others(trace, parent, has_formula, calls))]
     kinds, kind_of_call = call_kinds(trace, calls)
-    kind = np.full(len(launches), NOTHING, np.int64)
-    is_served = np.isin(served, calls)
-    kind[is_served] = kind_of_call[np.searchsorted(calls, served[is_served])]
-    return Described(kinds, kind[place], np.where(is_served, served, NOTHING)[place])
+    kind = np.full(len(parent), NOTHING, np.int64)
+    kind[calls] = kind_of_call
+    serving = np.full(len(parent), NOTHING, np.int64)
+    serving[launches] = np.where((served >= 0) & (kind[served] >= 0), served, NOTHING)
+    call = serving[rows]
+    return Described(kinds, np.where(call >= 0, kind[call], NOTHING), call)
 
 
 def _calls_with_formula(trace: Trace) -> Marks:

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.operators import RecordedInputs, recorded_inputs
+from wavescope.analyze.operators import RecordedInputs, call_records
 from wavescope.analyze.work.arguments import Arguments
 from wavescope.analyze.work.call_roles import call_roles
 from wavescope.analyze.work.formulas import FORMULAS
 from wavescope.analyze.work.operator_work import OperatorWork
+from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.model.trace import Trace
 
 Rows = npt.NDArray[np.int64]
@@ -27,21 +28,26 @@ class CallKind(NamedTuple):
 
 def call_kinds(trace: Trace, calls: Rows) -> tuple[list[CallKind], Rows]:
     """The different kinds of these calls, all with a formula, and which of them each call is."""
-    inputs = recorded_inputs(trace, calls)
-    names = trace.calls["name"][calls].tolist()
-    # Equal arguments are one object, so that its identity tells them apart.
-    known: dict[tuple[int, int], OperatorWork | None] = {}
-    for name, given in zip(names, inputs, strict=True):
-        if (name, id(given)) not in known:
-            known[name, id(given)] = _work(trace.strings[name], given)
-    works = [known[name, id(given)] for name, given in zip(names, inputs, strict=True)]
-    roles = call_roles(trace, calls, works)
-    kinds: dict[CallKind, int] = {}
-    of_call = [
-        kinds.setdefault(CallKind(trace.strings[name], work, roles.get(row, "")), len(kinds))
-        for name, work, row in zip(names, works, calls.tolist(), strict=True)
+    names = trace.calls["name"][calls]
+    records, record_of_call = call_records(trace, calls)
+    use_of_call, firsts = DistinctRows(2).number((names, record_of_call))
+    name_of_use = [trace.strings[name] for name in names[firsts].tolist()]
+    work_of_use = [
+        _work(name, records[number].inputs)
+        for name, number in zip(name_of_use, record_of_call[firsts].tolist(), strict=True)
     ]
-    return list(kinds), np.array(of_call, np.int64)
+    roles = call_roles(trace, calls, work_of_use, use_of_call)
+    known: dict[tuple[int, str], int] = {}
+    number_of_call = [
+        known.setdefault((use, roles.get(row, "")), len(known))
+        for use, row in zip(use_of_call.tolist(), calls.tolist(), strict=True)
+    ]
+    kinds: dict[CallKind, int] = {}
+    kind_of_number = [
+        kinds.setdefault(CallKind(name_of_use[use], work_of_use[use], role), len(kinds))
+        for use, role in known
+    ]
+    return list(kinds), np.array(kind_of_number, np.int64)[number_of_call]
 
 
 def _work(operator: str, inputs: RecordedInputs) -> OperatorWork | None:

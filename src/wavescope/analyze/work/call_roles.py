@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.operators import nearest_marked, parent_calls
 from wavescope.analyze.work.operator_work import OperatorWork
-from wavescope.analyze.work.roles import MatrixCall, Module, roles_of
+from wavescope.analyze.work.roles import MatrixCall, Module, roles_of, tells_roles
 from wavescope.arrays.coded_columns import distinct
 from wavescope.model.trace import Trace
 
@@ -20,39 +20,55 @@ _MODULE = re.compile(r"nn\.Module: (\w{1,200}?)(?:_\d+)?", re.ASCII)
 _MOST_LEVELS = 8
 
 
-def call_roles(trace: Trace, rows: Rows, works: Sequence[OperatorWork | None]) -> dict[int, str]:
-    """The roles of those calls that have one, by row; `works` says what each call does."""
-    wanted = [
-        (row, work)
-        for row, work in zip(rows.tolist(), works, strict=True)
+def call_roles(
+    trace: Trace,
+    rows: Rows,
+    works: Sequence[OperatorWork | None],
+    work_of_row: npt.NDArray[np.integer],
+) -> dict[int, str]:
+    """The roles of those calls that have one, by row; `work_of_row` says what each call does."""
+    of_matrices = {
+        number: work
+        for number, work in enumerate(works)
         if work is not None and work.kind.is_matrix
-    ]
-    if not wanted:
+    }
+    names = _module_names(trace)
+    if not names and not any(map(tells_roles, of_matrices.values())):
         return {}
-    chosen = np.array([row for row, _ in wanted], np.int64)
-    modules = _modules(trace, chosen)
+    is_matrix = np.isin(work_of_row, list(of_matrices))
+    chosen = rows[is_matrix]
+    modules = _modules(trace, chosen, names)
     calls = trace.calls
     _, thread = distinct(calls["thread"][chosen])
     lanes = thread.astype(np.int64) + (len(chosen) + 1) * calls["process"][chosen].astype(np.int64)
     starts = calls["start_ns"][chosen].tolist()
     return roles_of(
         [
-            MatrixCall(row, lane, start_ns, work, tuple(around))
-            for (row, work), lane, start_ns, around in zip(
-                wanted, lanes.tolist(), starts, modules, strict=True
+            MatrixCall(row, lane, start_ns, of_matrices[number], tuple(around))
+            for row, number, lane, start_ns, around in zip(
+                chosen.tolist(),
+                work_of_row[is_matrix].tolist(),
+                lanes.tolist(),
+                starts,
+                modules,
+                strict=True,
             )
         ]
     )
 
 
-def _modules(trace: Trace, rows: Rows) -> list[list[Module]]:
-    """For each call the modules around it, the innermost first."""
-    calls = trace.calls
-    names = {
+def _module_names(trace: Trace) -> dict[int, str]:
+    """The classes of modules by the codes of the calls that are named for them."""
+    return {
         code: found.group(1)
-        for code in calls.code_counts("name").codes.tolist()
+        for code in trace.calls.code_counts("name").codes.tolist()
         if code >= 0 and (found := _MODULE.fullmatch(trace.strings[code]))
     }
+
+
+def _modules(trace: Trace, rows: Rows, names: dict[int, str]) -> list[list[Module]]:
+    """For each call the modules around it, the innermost first."""
+    calls = trace.calls
     around: list[list[Module]] = [[] for _ in rows]
     if not names:
         return around

@@ -65,6 +65,11 @@ def roles_of(calls: Sequence[MatrixCall]) -> dict[int, str]:
     return {**by_order, **by_module, **mixtures}
 
 
+def tells_roles(work: OperatorWork) -> bool:
+    """Whether a call may have a role by this work alone, its own or that of one near it."""
+    return work.heads is not None or work.kind is WorkKind.MOE
+
+
 class _ModuleContents(NamedTuple):
     """By the row of a module's call: when its first core began, and its products' sizes."""
 

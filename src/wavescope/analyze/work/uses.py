@@ -169,6 +169,13 @@ def uses_of_operators(trace: Trace, captures: Sequence[Trace] = ()) -> OperatorU
     )
 
 
+def uses_on_known_boards(trace: Trace) -> list[OperatorUse]:
+    """The uses whose board is known; without one the calls need not be looked at."""
+    if not any(gpu_boards(trace).values()):
+        return []
+    return [use for use in trace.derived(uses_of_operators).uses if use.board is not None]
+
+
 def _sum_ns(trace: Trace, mask: npt.NDArray[np.bool_]) -> int:
     return int(trace.op_length_ns[mask].sum(dtype=np.int64))
 

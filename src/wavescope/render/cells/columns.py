@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from wavescope.model.result import Finding, ResultColumn, ResultTable, Unit, Value
+from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.render.cells.escape import visible
 from wavescope.units import NS_PER, fixed_text, value_text
 
@@ -33,6 +33,37 @@ class FormattedColumn:
     cells: list[str]
     is_number: bool
     is_share: bool = False
+
+
+_ORIGIN = "first_timestamp_ns"
+"""The fact that times are counted from; without it timestamps stay as they are."""
+
+
+def counted_from_start(result: Result) -> Result:
+    """The result with timestamps as people read them: as times since the trace's first event."""
+    origin_ns = result.facts.get(_ORIGIN)
+    if not isinstance(origin_ns, int):
+        return result
+    return result.with_only_tables(_relative(table, origin_ns) for table in result.tables)
+
+
+def _relative(table: ResultTable, origin_ns: int) -> ResultTable:
+    is_time = [column.unit is Unit.TIME for column in table.columns]
+    if not any(is_time):
+        return table
+
+    def since(value: Value) -> Value:
+        return value - origin_ns if isinstance(value, int) else value
+
+    columns = tuple(
+        column._replace(unit=Unit.NS) if column.unit is Unit.TIME else column
+        for column in table.columns
+    )
+    rows = [
+        tuple(since(value) if timed else value for value, timed in zip(row, is_time, strict=True))
+        for row in table.rows
+    ]
+    return replace(table, columns=columns, rows=rows)
 
 
 def format_columns(table: ResultTable) -> list[FormattedColumn]:

@@ -101,7 +101,7 @@ def phases_html(phases: Sequence[HotKernels]) -> Html:
 
 
 def _phase_title(phases: Sequence[HotKernels]) -> str:
-    names = [bounded(phase.phase, 40).capitalize() for phase in phases]
+    names = [_headed(phase.phase, 40) for phase in phases]
     return f"Hot kernels: {' and '.join(names)}" if 1 < len(names) <= 3 else "Hot kernels"
 
 
@@ -109,9 +109,13 @@ def _phase_head(phase: HotKernels) -> Html:
     words = f"{counted(phase.op_count, 'op')} · {duration_text(phase.compute_ns)} compute"
     if phase.communication_ns:
         words += f" (excl. {duration_text(phase.communication_ns)} communication)"
-    return joined(
-        [element("h3", bounded(phase.phase, 80).capitalize()), element("p", words, class_="note")]
-    )
+    return joined([element("h3", _headed(phase.phase, 80)), element("p", words, class_="note")])
+
+
+def _headed(name: str, most: int) -> str:
+    """A phase's name as a heading; the program's own spelling of it stays."""
+    text = bounded(name, most)
+    return text[:1].upper() + text[1:]
 
 
 def _phase_table(phase: HotKernels) -> Html:

@@ -9,13 +9,13 @@ from typing import TextIO
 from wavescope.model.result import Finding, Result, ResultTable
 from wavescope.render.cells.columns import (
     FormattedColumn,
+    counted_from_start,
     fact_label,
     fact_text,
     format_columns,
     gain_text,
 )
 from wavescope.render.cells.escape import shortened, shortened_texts, visible
-from wavescope.render.results.relative_times import counted_from_start
 from wavescope.units import count_text
 
 _LONGEST_CELL = 120

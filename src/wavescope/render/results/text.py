@@ -7,10 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TextIO
 
 from wavescope.model.result import Finding, Result, ResultTable, Severity, Value
-from wavescope.render.cells.columns import fact_label, fact_text, format_columns, gain_text
+from wavescope.render.cells.columns import (
+    counted_from_start,
+    fact_label,
+    fact_text,
+    format_columns,
+    gain_text,
+)
 from wavescope.render.cells.escape import cell_width, padded, visible
 from wavescope.render.cells.layout import TableLayout, layout_table
-from wavescope.render.results.relative_times import counted_from_start
 from wavescope.units import count_text
 
 _COLOR_OF = {Severity.INFO: "36", Severity.WARNING: "33", Severity.PROBLEM: "31"}

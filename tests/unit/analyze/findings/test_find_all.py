@@ -20,6 +20,7 @@ from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.columns import MONITORS
 from wavescope.model.notes import NO_LAUNCH
 from wavescope.model.result import Finding, Result, Severity
+from wavescope.model.selection import Selection, select
 
 Make = Callable[[], TraceMaker]
 
@@ -229,6 +230,15 @@ def test_the_gravest_comes_first() -> None:
 
     assert severities == sorted(severities, key=list(reversed(Severity)).index)
     assert severities[0] is Severity.PROBLEM
+
+
+def test_a_filter_that_hides_copies_tells_nothing_of_them() -> None:
+    trace = traces.exposed_copy().build()
+
+    assert "exposed-copies" in {finding.id for finding in findings(trace)}
+    part = select(trace, Selection(kernel="Cijk"))
+    assert len(part.ops) == 2
+    assert "exposed-copies" not in {finding.id for finding in findings(part)}
 
 
 def test_thresholds_decide() -> None:

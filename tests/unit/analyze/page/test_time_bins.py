@@ -36,6 +36,14 @@ def test_every_nanosecond_is_in_its_bin(
     assert times.tolist() == expected.tolist()
 
 
+def test_what_takes_no_time_may_lie_at_the_very_end() -> None:
+    starts, ends, classes = columns([(0, 64, 0), (64, 0, 1)], 0)
+
+    times = time_in_bins(TimeGrid.over(0, 64, 16), starts, ends, [classes], [2])[0]
+
+    assert times.tolist() == [[4.0] * 16, [0.0] * 16]
+
+
 def test_two_classifications_of_the_same_rows() -> None:
     starts, ends, classes = columns([(0, 10, 0), (10, 6, 1)], 0)
     grid = TimeGrid(0, 3, 2)
