@@ -490,3 +490,18 @@ def test_damaged_bytes_give_a_trace_or_a_clear_error(
     except UnreadableInputError:
         return
     assert len(trace.ops) <= 4
+
+
+def test_return_codes_are_numbers_or_objects_by_type(tmp_path: Path) -> None:
+    returned: list[object] = [
+        2, {"uint64_t_retval": 0}, {"hipError_t_retval": 98}, {"uint64_t_retval": 94046300063056},
+        {}, {"uint64_t_retval": "0"}, None,
+    ]  # fmt: skip
+    calls = [
+        record(3, 0, 10 * place, 10 * place + 5, correlation=place, retval=each)
+        for place, each in enumerate(returned, start=1)
+    ]
+    trace = opened(tmp_path, document(entry(hip_api=calls)))
+
+    # An address, as of a registered binary, is no code.
+    assert trace.calls["return_code"].tolist() == [2, 0, 98, -1, -1, -1, -1]

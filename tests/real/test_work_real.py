@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,22 @@ def test_attention_over_pages_counts_the_sequences_not_the_cache(shared_data: Pa
     pairs = 15 * 32 * 1024 * 1025 // 2
     assert row["flops"] == 36 * 2 * pairs * 256
     assert row["bytes"] == 36 * 15_360 * 2 * (32 + 8) * 128 * 2
+
+
+def test_a_replay_does_the_work_of_the_captured_pass(shared_data: Path) -> None:
+    """The one replay of the capture; its eager products are counted as they ran."""
+    path = kineto(shared_data, "truth/flux_capture_mi300x.json.gz")
+    with gzip.open(path) as file:
+        events = json.load(file)["traceEvents"]
+    sizes = [event["args"]["Input Dims"][:2] for event in events if event["name"] == "aten::mm"]
+    result = wavescope.work(path)
+    products = [row for row in result.table("work").records() if row["operator"] == "aten::mm"]
+
+    assert sum(int(row["calls"] or 0) for row in products) == len(sizes) == 427 + 171
+    assert sum(int(row["flops"] or 0) for row in products) == sum(
+        2 * rows * depth * columns for (rows, depth), (_, columns) in sizes
+    )
+    assert result.facts["joined_graph_replay_ns"] == result.facts["replayed_ns"] == 35_504_808
 
 
 @pytest.mark.parametrize("name", WITH_SHAPES)

@@ -42,19 +42,20 @@ def summary(
         operators = replace(options.operators, captures=shown)
         result = summarize(part, replace(options, operators=operators))
         if options.work:
-            result = result.with_tables(*_work_tables(trace, part, chosen))
+            result = result.with_tables(*_work_tables(trace, part, chosen, shown))
         return concluded(result, [part], chosen, tell)
 
 
 def _work_tables(
-    trace: Trace | PathLike, part: Trace, selection: Selection
+    trace: Trace | PathLike, part: Trace, selection: Selection, captures: Sequence[Trace]
 ) -> Sequence[ResultTable]:
     # Few summaries ask for it, and it imports every formula.
     from wavescope.api.work import work  # noqa: PLC0415
 
     # A kernel's name chooses operators, whose other kernels count, too: `part` has them no more.
-    found = work(trace, selection=selection) if selection.kernel else work(part)
-    return found.tables
+    if selection.kernel:
+        return work(trace, captures=captures, selection=selection).tables
+    return work(part, captures=captures).tables
 
 
 def findings_result(

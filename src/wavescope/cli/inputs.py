@@ -9,13 +9,15 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import wavescope
 from wavescope.cli.options import Arguments
 from wavescope.errors import UnreadableInputError
+from wavescope.model.result import Value
+from wavescope.units import duration_text
 
 
 @dataclass(frozen=True)
@@ -150,3 +152,26 @@ def add_metrics_flag(group: Arguments, meaning: str) -> None:
 def category_rules(path: str | None) -> wavescope.CategoryRules | None:
     """The categories of the file of --rules, where one is given."""
     return wavescope.CategoryRules.from_document(wavescope.read_rules(path)) if path else None
+
+
+def add_capture_flag(parser: Arguments) -> None:
+    """`--capture FILE`, which may be repeated."""
+    parser.add_argument(
+        "--capture",
+        metavar="FILE",
+        type=TRACE,
+        action="append",
+        default=[],
+        help="trace in which graphs were captured that this one replays: replayed kernels get "
+        "their operators from there (may be repeated)",
+    )
+
+
+def joined_text(facts: Mapping[str, Value]) -> str:
+    """How much of the time of graph replays the given captures explain."""
+    if "replayed_ns" not in facts:
+        return "no kernel of this trace was launched by a graph: the captures say nothing of it"
+    joined, replayed = (
+        duration_text(int(facts[name] or 0)) for name in ("joined_graph_replay_ns", "replayed_ns")
+    )
+    return f"{joined} of {replayed} of graph replays fit a capture by order and kernel names"

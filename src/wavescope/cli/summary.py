@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_rules_flag, add_trace_argument
+from wavescope.cli.inputs import (
+    add_capture_flag,
+    add_rules_flag,
+    add_trace_argument,
+    joined_text,
+)
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputFormat,
@@ -23,8 +28,7 @@ from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
-from wavescope.model.result import Result, Value
-from wavescope.units import duration_text
+from wavescope.model.result import Result
 
 _HEADER_FACTS = {
     "path": "path",
@@ -83,14 +87,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--all-ops", action="store_true", help="list copies and fills among the kernels"
     )
-    group.add_argument(
-        "--capture",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="trace in which graphs were captured that this one replays: replayed kernels get "
-        "their operators from there (may be repeated)",
-    )
+    add_capture_flag(group)
     add_filter_flags(parser)
     add_output_flags(parser)
     add_quiet_flag(parser)
@@ -116,7 +113,7 @@ def _run(arguments: argparse.Namespace) -> int:
     print_result(result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
     if arguments.capture and not arguments.quiet:
-        say(_joined_text(facts), label="note")
+        say(joined_text(facts), label="note")
     is_text = output.format is OutputFormat.TEXT and not output.tables
     if is_text and facts["marker_count"] and not arguments.quiet:
         say(f"by marked phase: wavescope phases {shlex.quote(arguments.trace)}")
@@ -137,16 +134,6 @@ def _require_part(by: str | None, result: Result) -> None:
             f"the trace does not tell GPU time by {by}: nothing of that kind is recorded in it",
             hint="record with torch.profiler.profile(record_shapes=True, with_stack=True)",
         )
-
-
-def _joined_text(facts: Mapping[str, Value]) -> str:
-    """How much of the time of graph replays the captures explain."""
-    if "replayed_ns" not in facts:
-        return "no kernel of this trace was launched by a graph: the captures say nothing of it"
-    joined, replayed = (
-        duration_text(int(facts[name] or 0)) for name in ("joined_graph_replay_ns", "replayed_ns")
-    )
-    return f"{joined} of {replayed} of graph replays fit a capture by order and kernel names"
 
 
 def _parts(by: str, tables: Collection[str]) -> tuple[wavescope.OperatorPart, ...]:

@@ -6,7 +6,7 @@ import argparse
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_trace_argument
+from wavescope.cli.inputs import add_capture_flag, add_trace_argument, joined_text
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -30,6 +30,7 @@ _FOR_PROGRAMS = frozenset({"flops_per_byte", "flops", "bytes", "kernel"})
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_trace_argument(parser)
+    add_capture_flag(parser)
     add_filter_flags(parser)
     add_output_flags(parser)
     add_quiet_flag(parser)
@@ -39,13 +40,18 @@ def _run(arguments: argparse.Namespace) -> int:
     output = OutputOptions.from_arguments(arguments)
     with Progress(f"analysing {arguments.trace}", quiet=arguments.quiet) as progress:
         result = wavescope.work(
-            arguments.trace, selection=selection_from(arguments), tell=progress.tell
+            arguments.trace,
+            captures=arguments.capture,
+            selection=selection_from(arguments),
+            tell=progress.tell,
         )
     table = result.table("work")
     if not arguments.quiet and not table.rows:
         say(_NO_OPERATORS, label="note")
     elif not arguments.quiet and not result.facts["modelled_time_ns"]:
         say(_NO_SHAPES, label="note")
+    if arguments.capture and not arguments.quiet:
+        say(joined_text(result.facts), label="note")
     if output.format in FOR_PEOPLE:
         shown = [column.name for column in table.columns if column.name not in _FOR_PROGRAMS]
         result = result.with_only_tables([table.with_only_columns(shown)])
@@ -61,6 +67,10 @@ COMMAND = Command(
     (
         Example("wavescope work trace.json.gz", "the operators with most GPU time"),
         Example("wavescope work trace.json.gz --marker prefill -n 0", "all of prefill"),
+        Example(
+            "wavescope work decode.json.gz --capture capture.json.gz",
+            "operators of replayed graphs",
+        ),
         Example("wavescope work trace.json.gz --json", "with FLOPs, bytes and kernels"),
     ),
     _add_arguments,

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import a_trace
+from tests.unit.analyze.work.graph_traces import captured, replayed
 from tests.unit.analyze.work.inputs import BF16
 from tests.unit.analyze.work.traces import MI300X, US, OperatorTrace
 from tests.unit.cli.conftest import Run
@@ -24,6 +25,15 @@ def product_file(tmp_path: Path) -> Path:
     path = tmp_path / "trace.db"
     write_trace([made.maker.builder], path)
     return path
+
+
+@pytest.fixture
+def graph_files(tmp_path: Path) -> tuple[Path, Path]:
+    """A trace of two graph replays, and one in which the graph was captured."""
+    replay, capture = tmp_path / "replay.db", tmp_path / "capture.db"
+    write_trace([replayed(OperatorTrace(**MI300X), 2).maker.builder], replay)
+    write_trace([captured(OperatorTrace()).maker.builder], capture)
+    return replay, capture
 
 
 def records(out: str) -> list[dict[str, object]]:
@@ -50,6 +60,17 @@ def test_people_see_rates_and_the_roofline(run: Run, product_file: Path) -> None
     assert "compute" in ran.out
     assert "52.6" in ran.out  # % of peak
     assert "MI300X" in ran.out
+
+
+def test_a_narrow_terminal_keeps_the_roofline(
+    run: Run, product_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = run("work", product_file)
+
+    assert "52.6" in ran.out  # % of peak
+    assert "94.88" in ran.out  # us above the roofline
+    assert "no room for: Calls, TB/s" in ran.out
 
 
 def test_summary_has_the_same_table_when_asked(run: Run, product_file: Path) -> None:
@@ -91,3 +112,18 @@ def test_the_report_has_a_section_where_there_are_figures(
     assert "4096x4096x4096" in page
     assert "peaks of: MI300X" in page
     assert "Work of operators" not in without.read_text(encoding="utf-8")
+
+
+def test_captures_tell_the_work_of_replays(run: Run, graph_files: tuple[Path, Path]) -> None:
+    replay, capture = graph_files
+    ran = run("work", replay, "--capture", capture, "--json")
+    within = run("summary", replay, "--table", "work", "--capture", capture, "--json")
+
+    product, _ = records(ran.out)
+    assert (product["operator"], product["calls"]) == ("aten::mm", 2)
+    assert (product["gpu_time_ns"], product["flops"]) == (400 * US, 4 * 4096**3)
+    assert records(within.out) == records(ran.out)
+    assert ran.err == (
+        "note: 500.0 us of 500.0 us of graph replays fit a capture by order and kernel names\n"
+    )
+    assert records(run("work", replay, "--json").out) == []

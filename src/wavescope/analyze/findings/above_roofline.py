@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from wavescope.analyze.findings.attention_parts import attention_parts
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.kernel_time import WHERE, in_words, is_too_small, span_ns
-from wavescope.analyze.findings.unfused_attention import product_calls
 from wavescope.analyze.quick_findings import evidence_sql
-from wavescope.analyze.work import Bound, GemmSizes, OperatorUse, WorkKind, uses_on_known_boards
+from wavescope.analyze.work import (
+    Bound,
+    GemmSizes,
+    OperatorUse,
+    WorkKind,
+    uses_of_operators,
+    uses_on_known_boards,
+)
 from wavescope.model.result import Finding, Severity
 from wavescope.names.kernel_names import short_name
 from wavescope.units import counted, duration_text
@@ -63,19 +69,19 @@ def _slow_uses(context: FindingContext) -> list[OperatorUse]:
     attention that should be one kernel.
     """
     limits = context.thresholds
-    uses = uses_on_known_boards(context.trace)
-    if not uses:
+    if not uses_on_known_boards(context.trace):
         return []
     parts = context.trace.derived(attention_parts)
-    of_attention = product_calls(context, parts)
+    found = context.trace.derived(uses_of_operators)
+    of_attention = set(found.use_of_op[parts.product_rows].tolist())
     slow = [
         use
-        for use in uses
+        for place, use in enumerate(found.uses)
         if use.limit is not None
         and use.above_roofline_ns is not None
         and use.limit.time_ns >= limits.above_roofline_least_ns
         and (use.percent_of_peak or 0) <= limits.above_roofline_peak_percent
-        and of_attention.isdisjoint(use.call_rows)
+        and place not in of_attention
         and not (parts.count and use.work and use.work.kind is WorkKind.SOFTMAX)
     ]
     return sorted(slow, key=lambda use: -(use.above_roofline_ns or 0))

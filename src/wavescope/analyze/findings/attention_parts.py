@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.findings.kernel_order import KernelOrder, kernel_order
-from wavescope.analyze.operators import launching_operators
+from wavescope.analyze.work import uses_of_operators
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import ATTENTION, COPY_FILL, ELEMENTWISE, GEMM, MOE, SAMPLING
 
@@ -99,16 +99,9 @@ def _products_around(trace: Trace, order: KernelOrder, is_softmax: Marks) -> tup
 
 
 def _is_unbatched(trace: Trace, rows: Rows) -> Marks:
-    if not len(trace.calls) or not len(trace.links):
-        return np.zeros(len(rows), np.bool_)
-    codes = [
-        code
-        for code in trace.calls.code_counts("name").codes.tolist()
-        if code >= 0 and trace.strings[code] in _UNBATCHED
-    ]
-    launched_by = launching_operators(trace)[rows]
-    names = trace.calls["name"][np.maximum(launched_by, 0)]
-    return (launched_by >= 0) & np.isin(names, codes)
+    found = trace.derived(uses_of_operators)
+    unbatched = [place for place, use in enumerate(found.uses) if use.operator in _UNBATCHED]
+    return np.isin(found.use_of_op[rows], unbatched)
 
 
 def _covered(count: int, first: Rows, last: Rows) -> Marks:

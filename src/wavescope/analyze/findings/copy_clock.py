@@ -24,7 +24,7 @@ _CORRECTED_BY = {"rocprofv3 CSV", "rocprofv3 JSON", "rocpd", "Perfetto"}
 
 
 def copy_clock(context: FindingContext) -> list[Finding]:
-    """One finding if any copy began before its call, or ended after the call that waited for it."""
+    """One finding if a copy began long before its call, or ended long after one that waited."""
     links, trace = context.links, context.trace
     if links is None:
         return []
@@ -38,11 +38,11 @@ def copy_clock(context: FindingContext) -> list[Finding]:
     names = trace.strings.decode(trace.calls["name"][calls])
     is_awaited = to_host & np.array([_WAITING_COPY.match(name) is not None for name in names])
     shift_ns = np.maximum(early_ns, np.where(is_awaited, late_ns, 0))
-    moved = int((shift_ns > 0).sum())
-    if not moved:
-        return []
     worst = int(np.argmax(shift_ns))
     largest_ns = int(shift_ns[worst])
+    if largest_ns < max(1, context.thresholds.copy_clock_ns):
+        return []
+    moved = int((shift_ns > 0).sum())
     by = "rocprofv3's own clock correction" if trace.format in _CORRECTED_BY else "another clock"
     return [
         Finding(

@@ -16,8 +16,7 @@ from wavescope.analyze.findings.kernel_time import (
     percent_of_gpu_time,
     span_ns,
 )
-from wavescope.analyze.operators import launching_operators
-from wavescope.analyze.work import OperatorUse, uses_of_operators
+from wavescope.analyze.work import uses_of_operators
 from wavescope.model.result import Finding, Severity
 from wavescope.units import count_text, duration_text
 
@@ -43,30 +42,18 @@ def unfused_attention(context: FindingContext) -> list[Finding]:
 
 def _fused_at_best_ns(context: FindingContext, parts: AttentionParts) -> float | None:
     """What both products of all attentions take at the peak; None where that is not known."""
-    calls = product_calls(context, parts)
-    uses = [_of_parts(use, calls) for use in context.trace.derived(uses_of_operators).uses]
-    products = [(use, count) for use, count in uses if count]
-    if sum(count for _, count in products) != len(calls) or len(calls) == 0:
+    found = context.trace.derived(uses_of_operators)
+    calls, firsts = np.unique(found.call_of_op[parts.product_rows], return_index=True)
+    if not len(calls) or calls[0] < 0:
         return None
     total_ns = 0.0
-    for use, count in products:
+    for place in found.use_of_op[parts.product_rows[firsts]].tolist():
+        use = found.uses[place]
         peak = use.board.tflops.get(use.data_type) if use.board else None
         if use.work is None or peak is None:
             return None
-        total_ns += count * use.work.flops / (peak * 1e3)
+        total_ns += use.work.flops / (peak * 1e3)
     return total_ns
-
-
-def product_calls(context: FindingContext, parts: AttentionParts) -> frozenset[int]:
-    """The rows of the calls that launched the products."""
-    if not len(context.trace.calls) or not len(context.trace.links):
-        return frozenset()
-    launched_by = launching_operators(context.trace)[parts.product_rows]
-    return frozenset(np.unique(launched_by[launched_by >= 0]).tolist())
-
-
-def _of_parts(use: OperatorUse, calls: frozenset[int]) -> tuple[OperatorUse, int]:
-    return use, len(calls.intersection(use.call_rows))
 
 
 def _finding(context: FindingContext, parts: AttentionParts, gain: float, basis: str) -> Finding:

@@ -2,6 +2,8 @@
 
 `launching_operators` and `parent_calls` tell where a launch lies in the calls of its thread,
 `recorded_inputs` what a call was given, `op_operators` what the model asked for;
+`joined_launches` tells where ops were launched, those of graph replays where the graph was
+captured, and `attributed` what each op is part of by its launch;
 `operators_result` adds up GPU time by operator, module, input shapes and call site.
 """
 
@@ -9,7 +11,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wavescope.analyze.operators.attribution import GRAPH_REPLAY, NOT_RECORDED
+    from wavescope.analyze.operators.attribution import (
+        GRAPH_REPLAY,
+        NOT_RECORDED,
+        Described,
+        OpLaunches,
+        attributed,
+    )
     from wavescope.analyze.operators.call_inputs import (
         RecordedInputs,
         call_arguments,
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
         OperatorOptions,
         OperatorPart,
         OpOperators,
+        joined_launches,
         op_operators,
         operators_result,
     )
@@ -36,12 +45,19 @@ if TYPE_CHECKING:
     )
 
 _NAMES = {
-    "attribution": ("GRAPH_REPLAY", "NOT_RECORDED"),
+    "attribution": (
+        "Described",
+        "GRAPH_REPLAY",
+        "NOT_RECORDED",
+        "OpLaunches",
+        "attributed",
+    ),
     "call_tree": ("launching_operators", "nearest_calls", "nearest_marked", "parent_calls"),
     "operator_time": (
         "OpOperators",
         "OperatorOptions",
         "OperatorPart",
+        "joined_launches",
         "op_operators",
         "operators_result",
     ),
@@ -58,12 +74,16 @@ __all__ = [
     "GRAPH_REPLAY",
     "NOT_RECORDED",
     "NO_OPERATOR",
+    "Described",
+    "OpLaunches",
     "OpOperators",
     "OperatorOptions",
     "OperatorPart",
     "RecordedInputs",
+    "attributed",
     "call_arguments",
     "call_records",
+    "joined_launches",
     "launching_operators",
     "nearest_calls",
     "nearest_marked",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,33 +34,35 @@ SEVERAL = "(several captures fit)"
 _GRAPH_LAUNCH = re.compile(r"^(hip|cuda|cu)GraphLaunch")
 
 Label = tuple[str, ...]
+LabelT = TypeVar("LabelT", bound=tuple[object, ...])
 
 
 @dataclass(frozen=True)
-class Described:
+class Described(Generic[LabelT]):
     """What some calls are part of: for each the number of its label and of the call that has it."""
 
-    labels: list[Label]
+    labels: list[LabelT]
     code: Numbers
     """-1 where there is none."""
     call: Numbers
 
     @classmethod
-    def nothing(cls, count: int) -> Described:
+    def nothing(cls, count: int) -> Described[LabelT]:
         """Calls that are part of nothing."""
         return cls([], np.full(count, NOTHING, np.int64), np.full(count, NOTHING, np.int64))
 
     @classmethod
-    def by_text(cls, texts: Sequence[Label | None], call: Numbers) -> Described:
+    def by_label(cls, labels: Sequence[LabelT | None], call: Numbers) -> Described[LabelT]:
         """Calls that have these labels, None where there is none."""
-        numbers: dict[Label, int] = {}
+        numbers: dict[LabelT, int] = {}
         code = [
-            NOTHING if text is None else numbers.setdefault(text, len(numbers)) for text in texts
+            NOTHING if label is None else numbers.setdefault(label, len(numbers))
+            for label in labels
         ]
         return cls(list(numbers), np.array(code, np.int64), call)
 
 
-Describe = Callable[[Trace, Numbers], Described]
+Describe = Callable[[Trace, Numbers], Described[LabelT]]
 """What each of these calls, which launch work, is part of."""
 
 
@@ -99,12 +102,22 @@ class OpLaunches:
             np.where(joined, own.call_of_op, self.graph_launch),
         )
 
+    def of_ops(self, rows: Numbers) -> OpLaunches:
+        """The launches of the ops at `rows` alone."""
+        return OpLaunches(
+            tuple(LaunchSource(each.trace, each.call_of_op[rows]) for each in self.sources),
+            self.is_linked[rows],
+            self.is_replayed[rows],
+            self.is_joined[rows],
+            self.graph_launch[rows],
+        )
+
 
 @dataclass(frozen=True)
-class Attributed:
+class Attributed(Generic[LabelT]):
     """For each op the number of its label, or of one of the reasons why it has none."""
 
-    labels: list[Label]
+    labels: list[LabelT | Label]
     code: Numbers
     call: Numbers
     """A number for the call that the label is of, -1 where it is not known."""
@@ -131,9 +144,11 @@ def graph_launch_names(trace: Trace) -> list[int]:
     return [code for code in codes if _GRAPH_LAUNCH.match(trace.strings[code])]
 
 
-def attributed(launches: OpLaunches, describe: Describe, outside: str) -> Attributed:
+def attributed(
+    launches: OpLaunches, describe: Describe[LabelT], outside: str
+) -> Attributed[LabelT]:
     """What each op is part of; `outside` is the reason of ops launched outside of all of it."""
-    numbers: dict[Label, int] = {}
+    numbers: dict[LabelT | Label, int] = {}
     code, call = np.full((2, len(launches.is_linked)), NOTHING, np.int64)
     first_call = 0
     for source in launches.sources:
@@ -160,7 +175,7 @@ def attributed(launches: OpLaunches, describe: Describe, outside: str) -> Attrib
     return Attributed(list(numbers), code, call)
 
 
-def _renumbered(found: Described, numbers: dict[Label, int]) -> Numbers:
+def _renumbered(found: Described[LabelT], numbers: dict[LabelT | Label, int]) -> Numbers:
     """The codes of `found` as those of all labels so far."""
     number_of = [numbers.setdefault(label, len(numbers)) for label in found.labels]
     return np.array([*number_of, NOTHING], np.int64)[found.code]
@@ -209,7 +224,7 @@ TIME_COLUMNS = (
 
 
 def time_table(
-    name: str, title: str, columns: Sequence[ResultColumn], found: Attributed, ops: ListedOps
+    name: str, title: str, columns: Sequence[ResultColumn], found: Attributed[Label], ops: ListedOps
 ) -> ResultTable:
     """A row for each label, the longest first; `columns` are those of the labels."""
     rows: list[tuple[Value, ...]] = [
@@ -221,7 +236,9 @@ def time_table(
     return ResultTable(name, title, (*columns, *TIME_COLUMNS), rows)
 
 
-def time_by_label(found: Attributed, ops: ListedOps) -> list[tuple[Label, tuple[Value, ...]]]:
+def time_by_label(
+    found: Attributed[Label], ops: ListedOps
+) -> list[tuple[Label, tuple[Value, ...]]]:
     """For each label that an op has the values of `TIME_COLUMNS`."""
     code = ops.taken(found.code)
     count = len(found.labels)

@@ -45,7 +45,7 @@ def site_tables(launches: OpLaunches, ops: ListedOps) -> list[ResultTable]:
     return [time_table("sites", "Call sites", _COLUMNS, found, ops)]
 
 
-def sites(trace: Trace, rows: Numbers) -> Described:
+def sites(trace: Trace, rows: Numbers) -> Described[Label]:
     """The call site of each call; in a backward pass that of the forward call."""
     is_site = np.isin(trace.calls["name"], _site_codes(trace))
     is_site &= calls_of_categories(trace, (PYTHON_CATEGORY,))

@@ -56,7 +56,7 @@ def module_tables(launches: OpLaunches, ops: ListedOps) -> list[ResultTable]:
     ]
 
 
-def modules(trace: Trace, rows: Numbers) -> Described:
+def modules(trace: Trace, rows: Numbers) -> Described[Label]:
     """The path of modules around each call."""
     if not len(trace.calls):
         return Described.nothing(len(rows))
@@ -68,7 +68,7 @@ def modules(trace: Trace, rows: Numbers) -> Described:
     return hierarchy if hierarchy.labels else _annotations(trace, rows)
 
 
-def _module_calls(trace: Trace, rows: Numbers, codes: list[int]) -> Described:
+def _module_calls(trace: Trace, rows: Numbers, codes: list[int]) -> Described[Label]:
     calls, parent = trace.calls, parent_calls(trace)
     is_module = np.isin(calls["name"], codes)
     found = nearest_or_forward(trace, rows, is_module)
@@ -93,10 +93,10 @@ def _module_calls(trace: Trace, rows: Numbers, codes: list[int]) -> Described:
             paths[each] = (*paths[outer_of[each]], name_of[int(names[each])])
         return paths[chain[0] if chain else row]
 
-    return Described.by_text([path(row) or None for row in found.tolist()], found)
+    return Described.by_label([path(row) or None for row in found.tolist()], found)
 
 
-def _recorded_hierarchy(trace: Trace, rows: Numbers) -> Described:
+def _recorded_hierarchy(trace: Trace, rows: Numbers) -> Described[Label]:
     """The modules that the innermost operator around each call is recorded with."""
     is_operator = np.zeros(len(trace.calls), np.bool_)
     is_operator[operator_rows(trace)] = True
@@ -105,7 +105,7 @@ def _recorded_hierarchy(trace: Trace, rows: Numbers) -> Described:
     records, record_of_call = call_records(trace, found[inside])
     used, use_of_call = distinct(record_of_call)
     labels = [_hierarchy_path(records[number].module_hierarchy) for number in used]
-    of_uses = Described.by_text(labels, np.array(used, np.int64))
+    of_uses = Described.by_label(labels, np.array(used, np.int64))
     code = np.full(len(found), NOTHING, np.int64)
     code[inside] = of_uses.code[use_of_call]
     return Described(of_uses.labels, code, np.where(code >= 0, found, NO_CALL))
@@ -116,7 +116,7 @@ def _hierarchy_path(text: str) -> Label | None:
     return tuple(f"{name}({kind})" for name, kind in _HIERARCHY_PART.findall(text)) or None
 
 
-def _annotations(trace: Trace, rows: Numbers) -> Described:
+def _annotations(trace: Trace, rows: Numbers) -> Described[Label]:
     """The annotations around each call."""
     ranges = trace_ranges(trace).host
     if not len(ranges):
@@ -132,10 +132,10 @@ def _annotations(trace: Trace, rows: Numbers) -> Described:
             chain.append(trace.strings[int(ranges.names[row])])
             row = int(parent[row])
         paths[each] = tuple(name for name in reversed(chain) if not _STEP.match(name)) or None
-    return Described.by_text([paths[row] for row in found.tolist()], found)
+    return Described.by_label([paths[row] for row in found.tolist()], found)
 
 
-def _by_class(found: Attributed) -> Attributed:
+def _by_class(found: Attributed[Label]) -> Attributed[Label]:
     """The same by paths without the numbers of instances."""
     numbers: dict[Label, int] = {}
     number_of = [
@@ -145,7 +145,7 @@ def _by_class(found: Attributed) -> Attributed:
     return Attributed(list(numbers), np.array(number_of, np.int64)[found.code], found.call)
 
 
-def _module_table(name: str, title: str, found: Attributed, ops: ListedOps) -> ResultTable:
+def _module_table(name: str, title: str, found: Attributed[Label], ops: ListedOps) -> ResultTable:
     own = dict(time_by_label(found, ops))
     nested_ns: dict[Label, int] = {}
     for label, values in own.items():

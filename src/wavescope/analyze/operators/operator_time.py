@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from wavescope.analyze.operators.attribution import (
     NOT_RECORDED,
     Attributed,
     Described,
+    Label,
     ListedOps,
     Numbers,
     OpLaunches,
@@ -27,6 +29,7 @@ from wavescope.analyze.operators.outermost import (
     with_all_calls,
 )
 from wavescope.analyze.ops.op_labels import op_labels
+from wavescope.analyze.ops.op_links import rows_of_ids
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import distinct
 from wavescope.model.op_kinds import OpKind
@@ -67,7 +70,7 @@ def operators_result(
     options, trace = options or OperatorOptions(), with_all_calls(trace)
     if outermost_operators(trace) is None and not options.captures:
         return Result("Operators")
-    launches = _launches(trace, options.captures)
+    launches = joined_launches(trace, options.captures)
     ops = ListedOps.of(trace, listed)
     operators = attributed(launches, _outermost, NO_OPERATOR)
     tables: list[ResultTable] = []
@@ -97,7 +100,7 @@ def op_operators(trace: Trace, rows: Array | None = None) -> OpOperators | None:
     trace = with_all_calls(trace)
     if outermost_operators(trace) is None:
         return None
-    found = attributed(_launches(trace, ()), _outermost, NO_OPERATOR)
+    found = attributed(joined_launches(trace), _outermost, NO_OPERATOR)
     chosen = slice(None) if rows is None else rows
     linked, known = found.code[chosen], _with_inferred(trace, found).code[chosen]
     unknown = found.labels.index((NOT_RECORDED,))
@@ -112,14 +115,29 @@ def op_operators(trace: Trace, rows: Array | None = None) -> OpOperators | None:
 _COLUMNS = (ResultColumn("name", "Operator", Unit.NAME, "outermost operator around the launch"),)
 
 
-def _launches(trace: Trace, captures: tuple[Trace, ...]) -> OpLaunches:
+def joined_launches(trace: Trace, captures: Sequence[Trace] = ()) -> OpLaunches:
+    """The launches of all ops, those of graph replays where their graph was captured.
+
+    Graphs were captured in the trace itself, which has all its calls, or in `captures`.
+    """
     launches = op_launches(trace)
     if not launches.is_replayed.any():
         return launches
+    # A part of a replay fits no capture: whole replays are joined, then the part is taken.
+    whole = trace.whole
+    joined = _joined_to(whole, captures) if captures else whole.derived(_joined_to)
+    if whole is trace:
+        return joined
+    rows, _ = rows_of_ids(whole.ops["id"], trace.ops["id"])
+    return joined.of_ops(rows)
+
+
+def _joined_to(trace: Trace, captures: Sequence[Trace] = ()) -> OpLaunches:
     # Few traces replay graphs: what joins them is imported for these only.
     from wavescope.analyze.operators.graph_captures import captured_launches  # noqa: PLC0415
     from wavescope.analyze.operators.graph_nodes import launches_of_nodes  # noqa: PLC0415
 
+    launches = op_launches(trace)
     launches = launches.with_captured(launches_of_nodes(trace, launches, captures))
     return launches.with_captured(captured_launches(trace, launches, captures))
 
@@ -139,7 +157,7 @@ def _part_tables(part: OperatorPart, launches: OpLaunches, ops: ListedOps) -> li
     return site_tables(launches, ops)
 
 
-def _outermost(trace: Trace, rows: Numbers) -> Described:
+def _outermost(trace: Trace, rows: Numbers) -> Described[Label]:
     """The outermost operator around each call."""
     outer = outermost_operators(trace)
     if outer is None:
@@ -155,7 +173,7 @@ def _outermost(trace: Trace, rows: Numbers) -> Described:
     )
 
 
-def _facts(found: Attributed, launches: OpLaunches, ops: ListedOps) -> dict[str, Value]:
+def _facts(found: Attributed[Label], launches: OpLaunches, ops: ListedOps) -> dict[str, Value]:
     """How the time of the listed ops divides: the four parts add up to all of it."""
     of_reason = {
         name: ops.sum_ns(found.code == found.labels.index((reason,)))
@@ -173,7 +191,7 @@ def _facts(found: Attributed, launches: OpLaunches, ops: ListedOps) -> dict[str,
     return facts
 
 
-def _with_inferred(trace: Trace, found: Attributed) -> Attributed:
+def _with_inferred(trace: Trace, found: Attributed[Label]) -> Attributed[Label]:
     """`found` with the operators that launched the same kernels elsewhere."""
     unknown = found.labels.index((NOT_RECORDED,))
     working = np.flatnonzero(trace.op_kind != OpKind.BARRIER)

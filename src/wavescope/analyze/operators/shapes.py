@@ -52,7 +52,7 @@ def shape_tables(launches: OpLaunches, ops: ListedOps) -> list[ResultTable]:
     return [time_table("shapes", "Operators by input shapes", _COLUMNS, found, ops)]
 
 
-def operators_with_inputs(trace: Trace, rows: Numbers) -> Described:
+def operators_with_inputs(trace: Trace, rows: Numbers) -> Described[Label]:
     """The innermost operator around each call that has recorded inputs, else the innermost."""
     launches, place = np.unique(rows, return_inverse=True)
     operators = _innermost_with_inputs(trace, launches)
@@ -63,7 +63,7 @@ def operators_with_inputs(trace: Trace, rows: Numbers) -> Described:
     use_of_call, firsts = DistinctRows(2).number((names, record_of_call))
     uses = zip(names[firsts].tolist(), record_of_call[firsts].tolist(), strict=True)
     labels = [(trace.strings[name], *input_texts(records[number].inputs)) for name, number in uses]
-    of_uses = Described.by_text(labels, calls[firsts])
+    of_uses = Described.by_label(labels, calls[firsts])
     code = np.full(len(operators), NOTHING, np.int64)
     code[inside] = of_uses.code[use_of_call]
     return Described(of_uses.labels, code[place], operators[place])

@@ -131,6 +131,10 @@ class Thresholds:
         "largest median time from the end of one queue's op to the start of the other's",
     )
 
+    copy_clock_ns: float = _limit(
+        10_000, "ns", "copy-clock", "smallest contradiction; less is the noise of two clocks"
+    )
+
     work_kernel_count: float = _limit(
         50, "kernels", "all on GPU time", "fewer are too few to conclude from"
     )

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.operators import launching_operators, nearest_marked, parent_calls
-from wavescope.analyze.ops.op_links import op_links
+from wavescope.analyze.operators import (
+    NO_OPERATOR,
+    Described,
+    OpLaunches,
+    attributed,
+    nearest_marked,
+    parent_calls,
+)
+from wavescope.analyze.work.call_kinds import CallKind, call_kinds
 from wavescope.analyze.work.formulas import FORMULAS, MATRIX_OPERATORS
 from wavescope.arrays.coded_columns import different_rows
 from wavescope.model.op_kinds import OpKind
@@ -17,54 +25,57 @@ from wavescope.model.trace import Trace
 Rows = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.bool_]
 
-_GRAPH_LAUNCH = "GraphLaunch"
-_NO_CALL = -1
+NOTHING = -1
 
 
 @dataclass(frozen=True)
 class ServedCalls:
-    """The rows of the kernels that an operator with a formula launched, and of its call."""
+    """Kernels that an operator with a formula launched, and what each of them serves."""
 
     op_rows: Rows
-    call_rows: Rows
+    call: Rows
+    """A number for each call; each replay of a captured call is one of its own."""
+    kind: Rows
+    """The place of the call's kind in `kinds`."""
+    kinds: Sequence[CallKind]
 
 
-def served_calls(trace: Trace) -> ServedCalls:
+def served_calls(trace: Trace, launches: OpLaunches) -> ServedCalls:
     """Kernels and the calls that they serve.
 
     A call around another one that does its work, as `vllm::unified_attention` is around a
     library's attention, would count that work again: it serves for nothing, and so do the kernels
-    that it launched itself. What a graph replays is not what the calls around the replay ask for.
+    that it launched itself. What a graph replays is what was asked for when it was captured, where
+    that is known, and never what the calls around the replay ask for.
     """
-    launched_by = launching_operators(trace)
-    is_served = (launched_by >= 0) & (trace.op_kind == OpKind.KERNEL) & ~_replayed(trace)
-    op_rows = np.flatnonzero(is_served)
+    is_known = launches.is_linked & (~launches.is_replayed | launches.is_joined)
+    op_rows = np.flatnonzero(is_known & (trace.op_kind == OpKind.KERNEL))
+    found = attributed(launches.of_ops(op_rows), _served_kinds, NO_OPERATOR)
+    kinds = [label for label in found.labels if isinstance(label, CallKind)]
+    number_of_kind: dict[object, int] = {kind: number for number, kind in enumerate(kinds)}
+    number = np.array([number_of_kind.get(label, NOTHING) for label in found.labels], np.int64)
+    kind = number[found.code]
+    kept = kind >= 0
+    return ServedCalls(op_rows[kept], found.call[kept], kind[kept], kinds)
+
+
+def _served_kinds(trace: Trace, rows: Rows) -> Described[CallKind]:
+    """For launches the innermost call with a formula around each, and of which kind it is."""
     has_formula = _calls_with_formula(trace)
-    if not len(op_rows) or not has_formula.any():
-        return ServedCalls(op_rows[:0], op_rows[:0])
+    if not has_formula.any():
+        return Described.nothing(len(rows))
     parent = parent_calls(trace)
-    call_rows = nearest_marked(parent, has_formula, launched_by[op_rows])
-    found = call_rows >= 0
-    op_rows, call_rows = op_rows[found], call_rows[found]
-    around = _calls_around_others(
-        trace, parent, has_formula, different_rows(call_rows, len(parent))
-    )
-    kept = ~np.isin(call_rows, around)
-    return ServedCalls(op_rows[kept], call_rows[kept])
-
-
-def _replayed(trace: Trace) -> Marks:
-    """For each op whether it was launched with a whole graph."""
-    links = trace.derived(op_links)
-    calls = trace.calls
-    codes = [
-        code
-        for code in calls.code_counts("name").codes.tolist()
-        if code >= 0 and _GRAPH_LAUNCH in trace.strings[code]
-    ]
-    replayed = np.zeros(len(trace.ops), np.bool_)
-    replayed[links.op_rows] = np.isin(calls["name"][links.call_rows], codes)
-    return replayed
+    launches = different_rows(rows, len(parent))
+    served = nearest_marked(parent, has_formula, launches)
+    calls = different_rows(served[served >= 0], len(parent))
+    calls = calls[~np.isin(calls, _calls_around_others(trace, parent, has_formula, calls))]
+    kinds, kind_of_call = call_kinds(trace, calls)
+    kind = np.full(len(parent), NOTHING, np.int64)
+    kind[calls] = kind_of_call
+    serving = np.full(len(parent), NOTHING, np.int64)
+    serving[launches] = np.where((served >= 0) & (kind[served] >= 0), served, NOTHING)
+    call = serving[rows]
+    return Described(kinds, np.where(call >= 0, kind[call], NOTHING), call)
 
 
 def _calls_with_formula(trace: Trace) -> Marks:

@@ -10,16 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze import operators
-from wavescope.analyze.work.arguments import FP32, Arguments
+from wavescope.analyze.work.arguments import FP32
 from wavescope.analyze.work.attribution import ServedCalls, served_calls
-from wavescope.analyze.work.call_roles import call_roles
-from wavescope.analyze.work.formulas import FORMULAS
+from wavescope.analyze.work.call_kinds import CallKind
 from wavescope.analyze.work.operator_work import OperatorWork
 from wavescope.analyze.work.roofline import (
     HIGHEST_BELIEVED_PERCENT,
@@ -27,7 +25,6 @@ from wavescope.analyze.work.roofline import (
     Limit,
     shortest_time,
 )
-from wavescope.arrays.coded_columns import DistinctRows, different_rows
 from wavescope.arrays.groups import group_sums
 from wavescope.model.chips import Board, find_board
 from wavescope.model.op_kinds import OpKind
@@ -47,7 +44,7 @@ class OperatorUse:
 
     operator: str
     work: OperatorWork | None
-    call_rows: tuple[int, ...]
+    calls: int
     gpu_time_ns: int
     kernel_count: int
     kernels: tuple[str, ...]
@@ -55,10 +52,6 @@ class OperatorUse:
     data_type: str
     board: Board | None
     role: str = ""
-
-    @property
-    def calls(self) -> int:
-        return len(self.call_rows)
 
     @property
     def flops(self) -> int | None:
@@ -121,6 +114,14 @@ class OperatorUses:
     uses: Sequence[OperatorUse]
     kernel_time_ns: int
     """Of all kernels."""
+    use_of_op: Rows
+    """For each op the place of its use in `uses`, -1 where it has none."""
+    call_of_op: Rows
+    """For each op a number for the call that it serves, -1 where it serves none."""
+    replayed_time_ns: int = 0
+    """Of the kernels that graphs launched."""
+    joined_time_ns: int = 0
+    """Of those of them whose launch was found in a capture."""
 
     @property
     def modelled(self) -> list[OperatorUse]:
@@ -132,19 +133,40 @@ class OperatorUses:
         return sum(use.gpu_time_ns for use in self.modelled)
 
 
-def uses_of_operators(trace: Trace) -> OperatorUses:
-    """All uses of operators that have a formula, roles left open."""
+def uses_of_operators(trace: Trace, captures: Sequence[Trace] = ()) -> OperatorUses:
+    """All uses of operators that have a formula.
+
+    What a graph replays is the use of the operators under which it was captured, in this trace or
+    in `captures`.
+    """
+    trace = operators.with_all_calls(trace)
     ops = trace.ops
     ops.load("gpu", "name", "start_ns", "end_ns")
     is_kernel = trace.op_kind == OpKind.KERNEL
-    kernel_time_ns = int(trace.op_length_ns[is_kernel].sum(dtype=np.int64))
+    nothing = np.full(len(ops), -1, np.int64)
     if not len(trace.calls) or not len(trace.links):
-        return OperatorUses([], kernel_time_ns)
-    served = served_calls(trace)
-    if not len(served.op_rows):
-        return OperatorUses([], kernel_time_ns)
-    uses = _uses(trace, served)
-    return OperatorUses(sorted(uses, key=lambda use: -use.gpu_time_ns), kernel_time_ns)
+        return OperatorUses([], _sum_ns(trace, is_kernel), nothing, nothing)
+    launches = operators.joined_launches(trace, captures)
+    served = served_calls(trace, launches)
+    groups, group_of_kernel = _groups(trace, served)
+    in_groups = np.argsort(group_of_kernel, kind="stable")
+    firsts = np.searchsorted(group_of_kernel[in_groups], np.arange(1, len(groups)))
+    uses = [
+        _use(trace, served, kernels, kind, board)
+        for (kind, board), kernels in zip(groups, np.split(in_groups, firsts), strict=False)
+    ]
+    order = sorted(range(len(uses)), key=lambda number: -uses[number].gpu_time_ns)
+    use_of_op, call_of_op = nothing.copy(), nothing.copy()
+    use_of_op[served.op_rows] = np.argsort(np.array(order, np.int64))[group_of_kernel]
+    call_of_op[served.op_rows] = served.call
+    return OperatorUses(
+        [uses[number] for number in order],
+        _sum_ns(trace, is_kernel),
+        use_of_op,
+        call_of_op,
+        _sum_ns(trace, is_kernel & launches.is_replayed),
+        _sum_ns(trace, is_kernel & launches.is_joined),
+    )
 
 
 def uses_on_known_boards(trace: Trace) -> list[OperatorUse]:
@@ -154,82 +176,37 @@ def uses_on_known_boards(trace: Trace) -> list[OperatorUse]:
     return [use for use in trace.derived(uses_of_operators).uses if use.board is not None]
 
 
-def _uses(trace: Trace, served: ServedCalls) -> list[OperatorUse]:
-    calls, call_of_kernel = np.unique(served.call_rows, return_inverse=True)
-    kinds, kind_of_call = _call_kinds(trace, calls)
+def _sum_ns(trace: Trace, mask: npt.NDArray[np.bool_]) -> int:
+    return int(trace.op_length_ns[mask].sum(dtype=np.int64))
+
+
+def _groups(trace: Trace, served: ServedCalls) -> tuple[list[tuple[CallKind, Board | None]], Rows]:
+    """The different kinds of calls on each board, and which of them each kernel is of."""
     boards, board_of_kernel = _boards(trace, served.op_rows)
-    group = kind_of_call[call_of_kernel] * len(boards) + board_of_kernel
-    groups, group_of_kernel = np.unique(group, return_inverse=True)
-    times = group_sums(group_of_kernel, trace.op_length_ns[served.op_rows], len(groups))
-    order = np.argsort(group_of_kernel, kind="stable")
-    bounds = np.searchsorted(group_of_kernel[order], np.arange(len(groups) + 1)).tolist()
-    found = []
-    for number, key in enumerate(groups.tolist()):
-        kernels = order[bounds[number] : bounds[number + 1]]
-        found.append(
-            _use(
-                trace,
-                kinds[key // len(boards)],
-                boards[key % len(boards)],
-                ServedCalls(served.op_rows[kernels], served.call_rows[kernels]),
-                times[number],
-            )
-        )
-    return found
-
-
-class _CallKind(NamedTuple):
-    operator: str
-    work: OperatorWork | None
-    role: str
-
-
-def _call_kinds(trace: Trace, calls: Rows) -> tuple[list[_CallKind], Rows]:
-    """The different operators with their work and role, and which of them each call is."""
-    names = trace.calls["name"][calls]
-    records, record_of_call = operators.call_records(trace, calls)
-    use_of_call, firsts = DistinctRows(2).number((names, record_of_call))
-    name_of_use = [trace.strings[name] for name in names[firsts].tolist()]
-    work_of_use = [
-        _work(name, records[number].inputs)
-        for name, number in zip(name_of_use, record_of_call[firsts].tolist(), strict=True)
+    keys, group_of_kernel = np.unique(
+        served.kind * max(1, len(boards)) + board_of_kernel, return_inverse=True
+    )
+    groups = [
+        (served.kinds[key // len(boards)], boards[key % len(boards)]) for key in keys.tolist()
     ]
-    roles = call_roles(trace, calls, work_of_use, use_of_call)
-    known: dict[tuple[int, str], int] = {}
-    number_of_call = [
-        known.setdefault((use, roles.get(row, "")), len(known))
-        for use, row in zip(use_of_call.tolist(), calls.tolist(), strict=True)
-    ]
-    kinds: dict[_CallKind, int] = {}
-    kind_of_number = [
-        kinds.setdefault(_CallKind(name_of_use[use], work_of_use[use], role), len(kinds))
-        for use, role in known
-    ]
-    return list(kinds), np.array(kind_of_number, np.int64)[number_of_call]
-
-
-def _work(operator: str, inputs: operators.RecordedInputs) -> OperatorWork | None:
-    return FORMULAS[operator](Arguments(inputs)) if inputs.types else None
+    return groups, group_of_kernel
 
 
 def _use(
-    trace: Trace,
-    kind: _CallKind,
-    board: Board | None,
-    served: ServedCalls,
-    time_ns: int,
+    trace: Trace, served: ServedCalls, chosen: Rows, kind: CallKind, board: Board | None
 ) -> OperatorUse:
-    op_rows = served.op_rows
-    names, place = np.unique(trace.ops["name"][op_rows], return_inverse=True)
-    by_name = group_sums(place, trace.op_length_ns[op_rows], len(names))
+    """The use that the `chosen` of the kernels are of."""
+    lengths_ns = trace.op_length_ns[served.op_rows[chosen]]
+    names, place = np.unique(trace.ops["name"][served.op_rows[chosen]], return_inverse=True)
+    by_name = group_sums(place, lengths_ns, len(names))
     texts = [trace.strings[code] if code >= 0 else "" for code in names.tolist()]
     in_order = tuple(texts[place] for place in np.argsort(by_name)[::-1].tolist())
     return OperatorUse(
         kind.operator,
         kind.work,
-        tuple(different_rows(served.call_rows, len(trace.calls)).tolist()),
-        time_ns,
-        len(op_rows),
+        len(np.unique(served.call[chosen])),
+        sum(by_name),
+        len(chosen),
         in_order,
         _data_type(kind.work, texts),
         board,

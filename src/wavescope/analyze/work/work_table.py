@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from wavescope.analyze.work.uses import OperatorUse, OperatorUses, uses_of_operators
 from wavescope.model.result import (
@@ -42,6 +42,7 @@ def _rounded(rate: float | None) -> float | None:
 
 
 def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
+    # Where there is no room, a table of text leaves out its last columns first.
     return (
         ResultColumn("operator", "Operator", Unit.NAME, "framework operator").of(
             lambda use: use.operator
@@ -55,14 +56,8 @@ def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
         ResultColumn("data_type", "Type", Unit.NONE, "data type of the arithmetic").of(
             lambda use: use.data_type or None
         ),
-        ResultColumn("calls", "Calls", Unit.COUNT, "calls that launched kernels").of(
-            lambda use: use.calls
-        ),
         ResultColumn("gpu_time_ns", "GPU time", Unit.NS, "of the kernels that they launched").of(
             lambda use: use.gpu_time_ns
-        ),
-        ResultColumn("percent", "Share", Unit.PERCENT, "of the time of all kernels").of(
-            lambda use: percent_of(use.gpu_time_ns, kernel_time_ns)
         ),
         ResultColumn("bound", "Bound", Unit.NONE, "what the roofline says limits it").of(
             lambda use: use.bound.value if use.bound else None
@@ -75,6 +70,12 @@ def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
         ).of(lambda use: use.above_roofline_ns),
         ResultColumn("tflops_per_s", "TFLOP/s", Unit.NONE, "operations by GPU time").of(
             lambda use: _rounded(use.tflops_per_s)
+        ),
+        ResultColumn("calls", "Calls", Unit.COUNT, "calls that launched kernels").of(
+            lambda use: use.calls
+        ),
+        ResultColumn("percent", "Share", Unit.PERCENT, "of the time of all kernels").of(
+            lambda use: percent_of(use.gpu_time_ns, kernel_time_ns)
         ),
         ResultColumn("tb_per_s", "TB/s", Unit.NONE, "bytes by GPU time").of(
             lambda use: _rounded(use.tb_per_s)
@@ -104,12 +105,15 @@ def work_table(found: OperatorUses, uses: Iterable[OperatorUse]) -> ResultTable:
     )
 
 
-def work_result(trace: Trace, kernel: re.Pattern[str] | None = None) -> Result:
+def work_result(
+    trace: Trace, kernel: re.Pattern[str] | None = None, captures: Sequence[Trace] = ()
+) -> Result:
     """Table `work` of a trace, with how much of its kernels' time has figures.
 
-    `kernel` keeps the uses with a kernel that it matches: their time stays whole.
+    `kernel` keeps the uses with a kernel that it matches: their time stays whole. `captures` are
+    traces in which graphs were captured that this one replays.
     """
-    found = trace.derived(uses_of_operators)
+    found = uses_of_operators(trace, captures) if captures else trace.derived(uses_of_operators)
     uses = [use for use in found.uses if kernel is None or any(map(kernel.search, use.kernels))]
     boards = sorted({use.board.name for use in found.uses if use.board is not None})
     facts: dict[str, Value] = {
@@ -119,4 +123,7 @@ def work_result(trace: Trace, kernel: re.Pattern[str] | None = None) -> Result:
         "modelled_time_ns": found.modelled_time_ns,
         "modelled_percent": percent_of(found.modelled_time_ns, found.kernel_time_ns),
     }
+    if found.replayed_time_ns:
+        facts["replayed_ns"] = found.replayed_time_ns
+        facts["joined_graph_replay_ns"] = found.joined_time_ns
     return Result("Work", [work_table(found, uses)], facts=facts)

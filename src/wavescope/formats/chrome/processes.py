@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,13 @@ from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.notes import Notes
 
+if TYPE_CHECKING:
+    from wavescope.formats.chrome.xla_events import XlaEvents
+
 METADATA_PHASE = ord("M")
 
-_GPU_NAME = re.compile(r"GPU ?(\d{1,6})\b", re.IGNORECASE)
+_GPU_NAME = re.compile(r"GPU ?(\d{1,6})\b|/device:GPU:(\d{1,6})$", re.IGNORECASE)
+_XLA_GPU = "/device:GPU:"
 _FIRST_INVENTED = -(1 << 40)
 _INT64_LIMIT = 1 << 63
 _UNNUMBERED = -2
@@ -117,6 +121,11 @@ class MetadataNames:
         elif event == "thread_name":
             self.threads[process, thread] = str(args.get("name", ""))
 
+    @property
+    def has_xla_gpus(self) -> bool:
+        """Whether a process is named as JAX and TensorFlow name GPUs."""
+        return any(name.startswith(_XLA_GPU) for name in self.processes.values())
+
     def gpu(self, process: str) -> int:
         """The GPU that a process key is named after, UNKNOWN for host processes."""
         if process not in self._gpus:
@@ -127,7 +136,7 @@ class MetadataNames:
         for names in (self.processes, self.labels):
             match = _GPU_NAME.match(names.get(process, ""))
             if match:
-                number = int(match[1])
+                number = int(match[1] or match[2])
                 # Two processes of one name are two GPUs: of different hosts, for example.
                 while number in self._taken:
                     number = self._next_gpu
@@ -226,6 +235,8 @@ class Reading:
         self.processes = Processes(self.names)
         self.base_ns = 0
         """To be added to the times of our own exports, which are relative to their first event."""
+        self.xla: XlaEvents | None = None
+        """What JAX and TensorFlow write in a way of their own, if the file is one of theirs."""
         self._numbers = KeyNumbers()
         self._gpus: npt.NDArray[np.int64] = np.array([UNKNOWN], np.int64)
 
@@ -249,6 +260,11 @@ class Reading:
         if not self.names.is_complete and self.writer is not Writer.WAVESCOPE:
             # In other files than our own, names may come after the events they explain.
             self.names.read_all(self.path)
+            if self.writer is Writer.OTHER and self.names.has_xla_gpus:
+                # Few files are of that kind.
+                from wavescope.formats.chrome.xla_events import XlaEvents  # noqa: PLC0415
+
+                self.xla = XlaEvents(self.tables, self.names.threads, self.builder)
         new = self.tables.keys[len(self._gpus) - 1 :]
         if new:
             self._gpus = _inserted(self._gpus, list(map(self.names.gpu, new)))

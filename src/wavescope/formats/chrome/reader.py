@@ -7,7 +7,8 @@ What becomes what:
   (an annotation, or without a category) and zero-length calls otherwise;
 - begin and end events are paired per thread, then read like complete ones;
 - in files of other tools an event is an op when its category is an op type or its process is named
-  as a GPU, else a call;
+  as a GPU, else a call; JAX and TensorFlow write kinds, sizes and correlation ids as texts in args,
+  and repeat the work of streams on further lanes, which are passed over;
 - counters and asynchronous events are counted in the notes, not imported; the profiler's own span,
   which only says when it was on, is passed over.
 
@@ -172,7 +173,12 @@ class _Import(Closing):
                 self._note_skipped(rows["category"][on_gpu])
             else:
                 is_op |= on_gpu
+        xla = self.reading.xla
+        if xla is not None:
+            is_op &= ~xla.on_repeated_lanes(rows)
         ops, calls = rows.where(is_op), rows.where(is_call)
+        if xla is not None:
+            calls = self.host.add_steps(calls, xla.step_numbers(calls))
         op_ids, call_ids = self.ops.add(ops, roles[is_op]), self.host.add_calls(calls)
         self.host.add_markers(rows.where(_is_marker(roles)), flags=0)
         return _Slices(calls.places, call_ids, ops.places, op_ids)

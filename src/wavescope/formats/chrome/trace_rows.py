@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -76,10 +77,15 @@ class OpRows:
             "thread": numbers[rows["thread"]],
             **_launch_columns(rows),
         }
+        in_work_items = (rows["flags"] & GRID_IS_TEXT) != 0
+        if reading.xla is not None:
+            columns |= reading.xla.op_columns(rows, names)
+            columns["stream"] = columns["queue"]
+            in_work_items[:] = True
         columns["start_ns"], columns["end_ns"] = reading.times(rows)
         ids = self.waiting.add(OPS, columns)
         self._links.add_ops(columns["correlation"], np.arange(ids.start, ids.stop))
-        self._in_work_items.append((rows["flags"] & GRID_IS_TEXT) != 0)
+        self._in_work_items.append(in_work_items)
         return ids
 
     def _stated_types(self, args: npt.NDArray[np.int64], names: Array) -> npt.NDArray[np.int32]:
@@ -230,6 +236,9 @@ class HostRows:
         reading, texts = self._reading, self._reading.texts
         category, numbers = rows["category"], reading.numbers
         launching = texts.roles[category] == Role.LAUNCH_CALL
+        correlation = rows["correlation"]
+        if reading.xla is not None:
+            correlation = reading.xla.correlations(rows)
         start_ns, end_ns = reading.times(rows)
         columns: dict[str, Array] = {
             "pid": numbers[rows["process"]],
@@ -241,7 +250,7 @@ class HostRows:
             "domain": np.where(launching, texts.domains[rows["name"]], UNKNOWN),
             "args": rows.args,
             "process": reading.processes.ids(reading.tables.keys, rows["process"]),
-            "correlation": rows["correlation"],
+            "correlation": correlation,
             "stream": rows["stream"],
         }
         if reading.writer is Writer.WAVESCOPE:
@@ -249,7 +258,7 @@ class HostRows:
         ids = reading.builder.add(CALLS, columns)
         numbered = np.arange(ids.start, ids.stop, dtype=np.int32)
         causes = OpCauses(numbered, *(rows[name] for name in ("name", "process", "thread")))
-        self._links.add_calls(rows["correlation"], texts.preferences[category], causes)
+        self._links.add_calls(correlation, texts.preferences[category], causes)
         return ids
 
     def _as_before_export(
@@ -271,8 +280,19 @@ class HostRows:
             "args": builder.add_texts(texts),
         }
 
-    def add_markers(self, rows: EventRows, flags: int) -> None:
-        """Events as markers, all with the given flags."""
+    def add_steps(self, rows: EventRows, numbers: Sequence[str]) -> EventRows:
+        """Those rows that have the number of a step as markers; the other rows."""
+        is_step = np.array(list(map(bool, numbers)), np.bool_)
+        steps, strings = rows.where(is_step), self._reading.builder.strings
+        names = strings.decode(self._reading.texts.strings[steps["name"]])
+        numbered = zip(names, filter(None, numbers), strict=True)
+        self.add_markers(steps, 0, strings.codes([" ".join(each) for each in numbered]))
+        return rows.where(~is_step)
+
+    def add_markers(
+        self, rows: EventRows, flags: int, names: npt.NDArray[np.int32] | None = None
+    ) -> None:
+        """Events as markers, all with the given flags, by their own names or by others."""
         if not len(rows):
             return
         reading, texts = self._reading, self._reading.texts
@@ -284,7 +304,7 @@ class HostRows:
         columns: dict[str, Array] = {
             "start_ns": start_ns,
             "end_ns": end_ns,
-            "name": texts.strings[rows["name"]],
+            "name": texts.strings[rows["name"]] if names is None else names,
             "type": np.full(len(rows), reading.builder.strings.code(MARKER_TYPE), np.int32),
             "category": texts.strings[rows["category"]],
             "process": np.where(on_gpu, 0, process),

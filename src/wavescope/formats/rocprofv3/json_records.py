@@ -45,6 +45,7 @@ _COMMON_FIELDS = frozenset(
         "retval",
     }
 )
+_LARGEST_CODE = (1 << 31) - 1
 _MARK = "roctxMarkA"
 _PLAIN_ARGUMENT = "text"
 """The only argument of calls whose arguments are plain text, as wavescope exports them."""
@@ -88,6 +89,19 @@ def _integer(item: Any) -> int:
     if type(item) is int and -(1 << 63) <= item < 1 << 63:
         return item
     return UNKNOWN
+
+
+def _return_codes(records: Sequence[Any]) -> npt.NDArray[np.int64]:
+    """What calls returned: a number, or in an object under the name of its type.
+
+    What does not fit a code, such as the address of a registered binary, is none.
+    """
+    returned = values(records, "retval")
+    found = [
+        next(iter(each.values()), None) if isinstance(each, dict) else each for each in returned
+    ]
+    codes = np.fromiter(map(_integer, found), np.int64, len(found))
+    return np.where(abs(codes) <= _LARGEST_CODE, codes, UNKNOWN)
 
 
 class RecordReader:
@@ -235,7 +249,7 @@ class RecordReader:
             "category": self._strings.codes(kinds),
             "domain": self._strings.codes([api_of_kind(kind) for kind in kinds]),
             "stream": integers(records, "stream_id", "handle"),
-            "return_code": integers(records, "retval"),
+            "return_code": _return_codes(records),
         }
         if not _COMMON_FIELDS.issuperset(set().union(*records)):
             columns["args"] = self._rows.builder.add_texts([_args(record) for record in records])

@@ -8,7 +8,6 @@ correlation id.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -20,12 +19,21 @@ from wavescope.arrays import Array
 from wavescope.errors import UnreadableInputError
 from wavescope.files import ByteStream
 from wavescope.formats.protobuf_wire import DamagedMessageError
-from wavescope.formats.xplane.device_events import OP_NUMBERS, launch_numbers, op_type
+from wavescope.formats.xla_streams import (
+    CORRELATION,
+    GPU_NAME,
+    OP_NUMBERS,
+    REPEATED_LINES,
+    STEP,
+    STREAM_NAME,
+    StatValue,
+    launch_numbers,
+    op_type,
+)
 from wavescope.formats.xplane.space import (
     EventMetadata,
     Line,
     Plane,
-    StatValue,
     event_of,
     line_of,
     plane_of,
@@ -49,8 +57,6 @@ from wavescope.names.demangle import demangle
 
 FORMAT = "xplane"
 _BLOCK_BYTES = 16 << 20
-_GPU = re.compile(r"/device:GPU:(\d{1,4})", re.ASCII)
-_STREAM = re.compile(r"Stream #(\d{1,9})", re.ASCII)
 _HOST_PLANES = {
     "/host:CPU": "host",
     "/host:CUPTI": "cuda_driver",
@@ -58,14 +64,6 @@ _HOST_PLANES = {
     "/host:python-tracer": "python_function",
 }
 """Planes of threads, and the category of their calls."""
-_REPEATED_LINES = frozenset(
-    (
-        "Steps", "XLA Modules", "XLA Ops", "Async XLA Ops", "Framework Ops", "Framework Name Scope",
-        "TensorFlow Ops", "TensorFlow Name Scope", "Launch Stats", "Source code", "XLA TraceMe",
-    )
-)  # fmt: skip
-"""Lines that profilers add to a GPU's streams: the same work seen another way."""
-_STEP, _CORRELATION = "step_num", "correlation_id"
 _PS_PER_NS = 1000
 _LATEST_NS = 1 << 62
 
@@ -118,7 +116,7 @@ class _Reader:
         except DamagedMessageError:
             self.builder.notes.add("damaged planes were skipped")
             return
-        gpu = _GPU.fullmatch(plane.name)
+        gpu = GPU_NAME.fullmatch(plane.name)
         if gpu is not None:
             self._add_gpu(int(gpu[1]), plane)
         elif plane.name in _HOST_PLANES:
@@ -147,11 +145,11 @@ class _Reader:
             memory_bytes=_whole(facts.get("memory_size")),
         )
         for line in filter(None, map(self._line, plane.lines)):
-            if line.name not in _REPEATED_LINES:
+            if line.name not in REPEATED_LINES:
                 self._add_stream(gpu, plane, line)
 
     def _add_stream(self, gpu: int, plane: Plane, line: Line) -> None:
-        found = _STREAM.match(line.name)
+        found = STREAM_NAME.match(line.name)
         stream = int(found[1]) if found else line.number
         events = list(self._timed(plane, line))
         if not events:
@@ -173,13 +171,13 @@ class _Reader:
             if line.name and line.number not in self._threads:
                 self._threads.add(line.number)
                 self.builder.add_row(THREADS, process=0, thread=line.number, name=line.name)
-            self._add_calls(category, line, [each for each in events if _STEP not in each.stats])
-            self._add_steps(line, [each for each in events if _STEP in each.stats])
+            self._add_calls(category, line, [each for each in events if STEP not in each.stats])
+            self._add_steps(line, [each for each in events if STEP in each.stats])
 
     def _add_calls(self, category: str, line: Line, events: list[_TimedEvent]) -> None:
         if not events:
             return
-        correlations = [_whole(event.stats.get(_CORRELATION)) for event in events]
+        correlations = [_whole(event.stats.get(CORRELATION)) for event in events]
         columns = self._host_columns(line, events, category)
         columns["name"] = self._strings.codes([event.name for event in events])
         columns["correlation"] = np.array(correlations, np.int64)
@@ -191,7 +189,7 @@ class _Reader:
     def _add_steps(self, line: Line, events: list[_TimedEvent]) -> None:
         if not events:
             return
-        names = [f"{event.name} {event.stats[_STEP]}" for event in events]
+        names = [f"{event.name} {event.stats[STEP]}" for event in events]
         columns = self._host_columns(line, events, "step")
         columns["name"] = self._strings.codes(names)
         columns["type"] = np.full(len(events), self._strings.code(MARKER_TYPE))
@@ -260,7 +258,7 @@ def _arguments(stats: dict[str, StatValue]) -> bytes:
     shown = {
         name: value
         for name, value in stats.items()
-        if not name.startswith("_") and name != _CORRELATION
+        if not name.startswith("_") and name != CORRELATION
     }
     return orjson.dumps(shown) if shown else b""
 

@@ -20,6 +20,7 @@ from wavescope.formats.protobuf_wire import (
     text_of,
     varint_at,
 )
+from wavescope.formats.xla_streams import StatValue
 
 _PLANES: Final = 1
 _HOSTNAMES: Final = 4
@@ -32,8 +33,6 @@ _STAT_ID, _STAT_DOUBLE, _STAT_UNSIGNED, _STAT_SIGNED, _STAT_TEXT, _STAT_REFERENC
 _PLANE_PREFIXES = ("/host:", "/device:", "#Chip", "Task Environment", "Host CPUs", "Syscalls")
 
 _MOST_KNOWN = 1 << 16
-
-StatValue = int | float | str
 
 
 def begins_with_plane(head: bytes) -> bool:

@@ -1,7 +1,8 @@
 """Spells the values of result columns and facts for people.
 
 A column of times or sizes gets one unit for all its rows, so that numbers can be compared by eye;
-so do two columns that are there to be compared, as base and new.
+so do two columns that are there to be compared, as base and new. Plain fractions get one number of
+decimals, unless a value would then show as zero.
 """
 
 from __future__ import annotations
@@ -103,6 +104,10 @@ def format_column(
         unit = "" if column.title.endswith("GB/s") else "GB/s"
         cells = [_number(value, 1) for value in values]
         return FormattedColumn(visible(column.title), unit, cells, True)
+    common = _common_decimals(column.unit, compared)
+    if common is not None:
+        cells = [_number(value, common) for value in values]
+        return FormattedColumn(visible(column.title), "", cells, True)
     cells = [_plain(column.unit, value) for value in values]
     is_number = column.unit in {Unit.COUNT, Unit.TIME} or _all_numbers(values)
     return FormattedColumn(
@@ -161,7 +166,27 @@ def _decimals(values: Sequence[Value], divisor: int) -> int:
     if divisor == 1:
         return 0
     largest = max((abs(value) for value in values if _is_number(value)), default=0) / divisor
+    return _decimals_beside(largest)
+
+
+def _decimals_beside(largest: float) -> int:
+    """How many decimals suit a column whose largest value is this."""
     return 3 if largest < 10 else 2 if largest < 1000 else 1
+
+
+def _common_decimals(unit: Unit, values: Sequence[Value]) -> int | None:
+    """The decimals of a column of plain fractions; None where one number does not suit them all.
+
+    That is where a value would show as zero, or where values are whole.
+    """
+    sizes = [abs(value) for value in values if isinstance(value, float) and math.isfinite(value)]
+    if unit is not Unit.NONE or not sizes or not _all_numbers(values):
+        return None
+    if any(isinstance(value, int) for value in values) or all(map(float.is_integer, sizes)):
+        return None
+    decimals = _decimals_beside(max(sizes))
+    smallest = min(filter(None, sizes))
+    return decimals if round(smallest, decimals) else None
 
 
 def _scaled(value: Value, divisor: int, decimals: int) -> str:

@@ -1,4 +1,7 @@
-"""Events on the streams of a GPU's plane: what ran, and how it was launched."""
+"""What the profilers of JAX and TensorFlow record of a GPU: its streams, what ran, and how.
+
+The same in both files that they write, xplane.pb and Chrome JSON.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,22 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from wavescope.formats.xplane.space import StatValue
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import FILL_TYPE, KERNEL_TYPE
+
+StatValue = int | float | str
+"""What a profiler notes of an event."""
+
+GPU_NAME = re.compile(r"/device:GPU:(\d{1,4})", re.ASCII)
+STREAM_NAME = re.compile(r"Stream #(\d{1,9})", re.ASCII)
+REPEATED_LINES = frozenset(
+    (
+        "Steps", "XLA Modules", "XLA Ops", "Async XLA Ops", "Framework Ops", "Framework Name Scope",
+        "TensorFlow Ops", "TensorFlow Name Scope", "Launch Stats", "Source code", "XLA TraceMe",
+    )
+)  # fmt: skip
+"""Lines that profilers add to a GPU's streams: the same work seen another way."""
+STEP, CORRELATION = "step_num", "correlation_id"
 
 _COPY = re.compile(r"Memcpy\s*(?:(H|D|P)(?:2|to)(H|D|P)|Other)?\b", re.IGNORECASE)
 _ENDS = {"H": "Host", "D": "Device", "P": "Peer"}
@@ -36,7 +52,7 @@ def op_type(name: str, stats: Mapping[str, StatValue]) -> str:
 def launch_numbers(stats: Mapping[str, StatValue]) -> list[int]:
     """The values of `OP_NUMBERS`; a grid is counted in blocks there, and in work-items here."""
     copy = stats.get("memcpy_details", stats.get("Memset_details", ""))
-    return [_number(stats.get("correlation_id")), *_sizes(stats.get("kernel_details", ""), copy)]
+    return [whole_number(stats.get(CORRELATION)), *_sizes(stats.get("kernel_details", ""), copy)]
 
 
 @lru_cache(maxsize=1 << 14)
@@ -47,10 +63,10 @@ def _sizes(kernel_details: StatValue, copy_details: StatValue) -> list[int]:
         blocks * size if blocks > 0 and size > 0 else UNKNOWN
         for blocks, size in zip(grid, block, strict=True)
     ]
-    shared = [_number(kernel.get(name)) for name in ("static_shared", "dynamic_shared")]
+    shared = [whole_number(kernel.get(name)) for name in ("static_shared", "dynamic_shared")]
     return [
         sum(shared) if min(shared) >= 0 else UNKNOWN,
-        _number(moved.get("size")),
+        whole_number(moved.get("size", moved.get("num_bytes"))),
         *items,
         *block,
     ]
@@ -70,7 +86,7 @@ def _three(text: str | None) -> list[int]:
     return [size if size <= _LARGEST_INT32 else UNKNOWN for size in sizes]
 
 
-def _number(value: StatValue | None) -> int:
+def whole_number(value: StatValue | None) -> int:
     """A number that a column can hold, -1 for anything else."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 19:
         return int(value)
