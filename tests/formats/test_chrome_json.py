@@ -471,6 +471,13 @@ def test_a_cut_file_gives_its_events_and_says_so(files: Files) -> None:
     assert notes(trace)["file is cut short: the events up to there were read"] == 1
 
 
+def test_a_file_cut_before_its_events_gets_a_hint(files: Files) -> None:
+    with pytest.raises(UnreadableInputError, match="it ends before events") as caught:
+        files.open('{"traceEvents":')
+
+    assert caught.value.hint == "was it copied completely, and had the program ended?"
+
+
 def test_an_empty_list_is_a_trace_without_ops(files: Files) -> None:
     trace = files.open('{"traceEvents": []}')
 

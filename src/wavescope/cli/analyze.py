@@ -16,6 +16,7 @@ from wavescope.cli.options import (
     add_kernel_flag,
     add_output_path,
     add_quiet_flag,
+    natural_number,
     row_count,
 )
 from wavescope.cli.outputs import text_style
@@ -62,7 +63,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "-t", "--time-unit", choices=("s", "ms", "us", "ns"), help="unit of times in text"
     )
     group.add_argument(
-        "--decimal", metavar="N", type=row_count, default=2, help="digits in text (default 2)"
+        "--decimal", metavar="N", type=natural_number, default=2, help="digits in text (default 2)"
     )
     group.add_argument(
         "--list-stats", action="store_true", help="only list kernels and dispatches with their ids"

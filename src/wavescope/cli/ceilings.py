@@ -12,7 +12,7 @@ from wavescope.cli.options import (
     add_force_flag,
     add_output_flags,
     add_quiet_flag,
-    row_count,
+    natural_number,
     size_bytes,
 )
 from wavescope.cli.outputs import print_result
@@ -22,13 +22,17 @@ from wavescope.cli.terminal import say
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--device", metavar="N", type=row_count, default=0, help="number of the GPU (default 0)"
+        "--device",
+        metavar="N",
+        type=natural_number,
+        default=0,
+        help="number of the GPU (default 0)",
     )
     parser.add_argument(
         "--only", metavar="NAMES", help="measure only these, separated by commas: HBM,L2,FP32"
     )
     parser.add_argument(
-        "--samples", metavar="N", type=row_count, default=30, help="runs of each (default 30)"
+        "--samples", metavar="N", type=natural_number, default=30, help="runs of each (default 30)"
     )
     parser.add_argument(
         "--memory",

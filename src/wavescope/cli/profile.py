@@ -18,7 +18,7 @@ from wavescope.cli.options import (
     add_kernel_flag,
     add_limit_flag,
     add_quiet_flag,
-    row_count,
+    natural_number,
 )
 from wavescope.cli.outputs import print_result
 from wavescope.cli.terminal import say
@@ -77,7 +77,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="launches of each kernel, from 1: 1 3:5",
     )
     what.add_argument(
-        "--device", metavar="N", type=row_count, default=0, help="GPU of the ceilings"
+        "--device", metavar="N", type=natural_number, default=0, help="GPU of the ceilings"
     )
     what.add_argument("--arch", choices=COUNTED_CHIPS, help="chip, where no GPU tells it")
     _add_ways(parser)
@@ -147,21 +147,21 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--pc-sampling-interval",
         metavar="N",
-        type=row_count,
+        type=natural_number,
         default=0,
         help="of -b 21: cycles (stochastic, 1048576), or microseconds (host_trap, 512)",
     )
     how.add_argument(
         "--attach-pid",
         metavar="PID",
-        type=row_count,
+        type=natural_number,
         default=0,
         help="count in a program that runs already (started with ROCP_TOOL_ATTACH=1): one pass",
     )
     how.add_argument(
         "--attach-duration-msec",
         metavar="N",
-        type=row_count,
+        type=natural_number,
         default=0,
         help="for so many milliseconds (default: until Enter is pressed)",
     )

@@ -6,6 +6,7 @@ import argparse
 
 import pytest
 
+from tests.unit.cli.conftest import Run
 from wavescope.cli.commands import COMMANDS, CommandEntry, command_of, entry_for
 from wavescope.cli.options import (
     OutputFormat,
@@ -142,3 +143,19 @@ def test_options_of_other_tools_keep_their_spelling(
 def test_a_pattern_is_refused_while_the_command_line_is_read() -> None:
     with pytest.raises(UsageError, match=r"'a\(\(' is not a regular expression"):
         parsed("--marker", "a((")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("profile", "--attach-pid", "abc"),
+        ("profile", "--attach-duration-msec", "-1"),
+        ("ceilings", "--device", "first"),
+        ("counters", "DIR", "--decimal", "two"),
+    ],
+)
+def test_what_is_no_number_of_rows_is_not_called_one(run: Run, line: tuple[str, ...]) -> None:
+    ran = run(*line)
+
+    assert ran.code == 2
+    assert f"'{line[-1]}' is not a number from 0 on" in ran.err

@@ -27,9 +27,12 @@ def gpu_idle(
     *,
     is_part: bool = False,
 ) -> list[Finding]:
-    """A finding for each GPU that idles much, from its busy time alone; `is_part` of a trace."""
+    """A finding for each GPU that idles much, from its busy time alone; `is_part` of a trace.
+
+    It promises no gain: how much of the idle time can go is told by what caused it.
+    """
     return [
-        idle_finding(gpu, thresholds, is_part=is_part)
+        idle_finding(gpu, thresholds, is_part=is_part)._replace(gain_percent=None, gain_basis="")
         for gpu in gpus
         if idle_share_percent(gpu) >= thresholds.idle_percent
     ]

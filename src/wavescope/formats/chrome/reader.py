@@ -202,8 +202,10 @@ class _Import(Closing):
     def _finish(self) -> None:
         counts = self.file.tables.counts
         if not counts.has_events:
-            reason = "it ends before" if counts.truncated else 'it has no "traceEvents" list with'
-            raise UnreadableInputError(self.path, f"{reason} events")
+            if counts.truncated:
+                hint = "was it copied completely, and had the program ended?"
+                raise UnreadableInputError(self.path, "it ends before events", hint=hint)
+            raise UnreadableInputError(self.path, 'it has no "traceEvents" list with events')
         open_slices = self.slices.close_all()
         if open_slices:
             self.notes.add("events never ended: their end is the last time seen", len(open_slices))

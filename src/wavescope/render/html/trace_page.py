@@ -11,10 +11,11 @@ from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import short_name
 from wavescope.render.html.charts import BarRow, histogram, sparkline, stacked_bars
 from wavescope.render.html.markup import Html, bounded, element, joined
-from wavescope.render.html.page import Card, Page, Section, cards_html
+from wavescope.render.html.page import Page, Section, cards_html
 from wavescope.render.html.results import findings_html
 from wavescope.render.html.tables import TableView, table_html
 from wavescope.render.html.timelines import timeline_data, timeline_html
+from wavescope.render.html.trace_cards import report_cards
 from wavescope.units import count_text, counted, duration_text
 
 SCRIPTS = ("page", "tables", "timeline_data", "timeline_drawing", "timeline")
@@ -317,88 +318,3 @@ def tables_html(result: Result, names: Sequence[str]) -> Html:
 def _real(value: Value) -> float:
     assert isinstance(value, int | float)
     return value
-
-
-_BUSY_GOOD_PERCENT = 80.0
-_BUSY_LOW_PERCENT = 50.0
-_ALWAYS_IN_USE_PERCENT = 95.0
-_LEAST_PERCENT = 0.5
-"""Exposed work below this is no figure to begin with."""
-
-
-def report_cards(report: TraceReport) -> list[Card]:
-    """How long, how busy, how many, how much was hidden or idle, and how much was seen."""
-    facts, summary = report.overview.facts, report.summary
-    span_ns = _number(summary.facts.get("gpu_span_ns"))
-    busy = summary.facts.get("busy_percent")
-    gpus = int(_number(summary.facts.get("gpu_count")))
-    cards = [
-        Card("GPU span", duration_text(span_ns), f"on {counted(gpus, 'GPU')}"),
-        _busy_card(busy, summary.facts.get("busy_and_idle_of")),
-        *_in_use_cards(summary.facts.get("gpus_in_use_percent")),
-        Card(
-            "Ops",
-            count_text(int(_number(facts.get("op_count")))),
-            f"{count_text(int(_number(facts.get('kernel_name_count'))))} kernel names",
-        ),
-        Card(
-            "GPU time",
-            duration_text(_number(summary.facts.get("gpu_time_ns"))),
-            "durations added up",
-        ),
-    ]
-    if report.decode_step_ns is not None:
-        step = duration_text(report.decode_step_ns)
-        cards.append(Card("Decode step", step, "median, start to start"))
-    cards += _exposed_cards(summary)
-    cards.append(_coverage_card(summary))
-    return cards
-
-
-def _busy_card(busy: Value, of_what: Value) -> Card:
-    if not isinstance(busy, int | float):
-        return Card("GPU busy", "-", "no ops")
-    tone = "good" if busy >= _BUSY_GOOD_PERCENT else "warning" if busy < _BUSY_LOW_PERCENT else ""
-    remark = of_what if isinstance(of_what, str) else "of the time from first to last op"
-    return Card("GPU busy", f"{busy:.1f} %", remark, tone)
-
-
-def _in_use_cards(in_use: Value) -> list[Card]:
-    """Where GPUs have ops at different times: how much of the whole time each has any."""
-    if not isinstance(in_use, int | float) or in_use >= _ALWAYS_IN_USE_PERCENT:
-        return []
-    return [Card("GPUs in use", f"{in_use:.1f} %", "first to last op of each, of the span of all")]
-
-
-def _exposed_cards(summary: Result) -> list[Card]:
-    """Communication and copies that no compute hid, and idle time, as shares of the spans."""
-    records = summary.table("gpus").records()
-    spans = sum(_number(row["span_ns"]) for row in records)
-    found = []
-    for key, title in (
-        ("exposed_communication_ns", "Exposed comm."),
-        ("exposed_copy_ns", "Exposed copies"),
-        ("idle_ns", "Idle in between"),
-    ):
-        total = sum(_number(row[key]) for row in records)
-        share = 100 * total / spans if spans else 0.0
-        if spans and (share >= _LEAST_PERCENT or key == "idle_ns"):
-            remark = f"{duration_text(total)} of {duration_text(spans)}, first to last op"
-            found.append(Card(title, f"{share:.1f} %", remark))
-    return found
-
-
-def _coverage_card(summary: Result) -> Card:
-    table = next((table for table in summary.tables if table.name == "coverage"), None)
-    if table is None:
-        return Card("Coverage", "unknown", "the trace does not say what was skipped")
-    seen, timed = (sum(_number(value) for value in table.column(key)) for key in ("seen", "timed"))
-    if not seen:
-        return Card("Coverage", "-", "no dispatches were seen")
-    share = 100 * timed / seen
-    tone = "good" if timed == seen else "problem" if share < 90 else "warning"
-    return Card("Coverage", f"{share:.1f} %", f"{count_text(int(timed))} dispatches timed", tone)
-
-
-def _number(value: Value) -> float:
-    return value if isinstance(value, int | float) else 0

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -149,6 +150,17 @@ def test_tables_carry_the_numbers() -> None:
     assert result.table("queues").column("gpu_span_percent") == [25.0, 25.0]
     assert result.table("concurrency").rows == [(0, 0, 20, 50.0), (0, 1, 20, 50.0)]
     assert [table.name for table in utilization(trace).tables] == ["gpus", "queues"]
+
+
+def test_idle_time_of_unknown_cause_promises_no_gain() -> None:
+    maker = a_trace()
+    for index in range(40):
+        maker.with_kernel("a", 100 * index, 100 * index + 10)
+
+    (idle,) = utilization(maker.build()).findings
+
+    assert idle.numbers["idle_percent"] == pytest.approx(100 * 3_510 / 3_910)
+    assert (idle.gain_percent, idle.gain_basis) == (None, "")
 
 
 def test_idle_and_exposed_communication_become_findings() -> None:

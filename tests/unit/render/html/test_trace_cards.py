@@ -6,7 +6,8 @@ from tests.builders import TraceMaker, a_trace
 from wavescope.analyze.page import report_of
 from wavescope.model.selection import Selection, select
 from wavescope.render.html.page import Card
-from wavescope.render.html.trace_page import gaps_html, report_cards
+from wavescope.render.html.trace_cards import report_cards
+from wavescope.render.html.trace_page import gaps_html
 
 
 def cards(maker: TraceMaker, selection: Selection | None = None) -> dict[str, Card]:
