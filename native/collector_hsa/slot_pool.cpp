@@ -84,7 +84,8 @@ bool SlotPool::keep_signals(SlotBlock* block) {
   std::vector<hsa_agent_t> agents;
   for (const Gpu& gpu : agents_.gpus()) agents.push_back(gpu.agent);
   void* seen_by_gpus = nullptr;
-  if (api_.memory_lock(block->pending->signals, sizeof block->pending->signals, agents.data(),
+  if (!agents_.driver().is_there() ||  // looked for once more: the file took its time, and the program may close everything
+      api_.memory_lock(block->pending->signals, sizeof block->pending->signals, agents.data(),
                        static_cast<int>(agents.size()), &seen_by_gpus) != HSA_STATUS_SUCCESS) {
     return false;
   }
@@ -106,7 +107,8 @@ bool SlotPool::make_signals(SlotBlock* block) {
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
     hsa_signal_t signal{};
     // Without consumers and for the GPU only: no event, so completion raises no interrupt.
-    if (api_.signal_create(1, 0, nullptr, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &signal) != HSA_STATUS_SUCCESS) {
+    if (!agents_.driver().is_there() ||
+        api_.signal_create(1, 0, nullptr, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &signal) != HSA_STATUS_SUCCESS) {
       for (uint32_t made = 0; made < slot; ++made) api_.signal_destroy(hsa_signal_t{block->handle[made]});
       std::free(block->pending);
       return false;

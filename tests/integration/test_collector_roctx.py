@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from tests.recorded import (
     NVTX,
     OPEN,
     OTHER_THREAD,
+    PATIENCE_S,
     PROGRAMS,
     RANGE,
     START_STOP,
@@ -330,3 +332,19 @@ lib.roctxRangeStop(ctypes.c_uint64(lib.roctxRangeStartA(b"s")))
     assert session.exists() == records
     if records:
         assert only_process(session).marker_texts() == ["m", "p", "s"]
+
+
+def test_threads_that_fork_while_others_mark(tmp_path: Path) -> None:
+    if shutil.which("gcc") is None:
+        pytest.skip("no C compiler to build a program with threads that fork")
+    program, session = tmp_path / "forking_threads", tmp_path / "session"
+    source = PROGRAMS / "forking_threads.c"
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", program, source, "-ldl"], check=True)
+
+    done = subprocess.run(
+        [str(program)], env=recording_environment(session), timeout=PATIENCE_S, check=False
+    )
+
+    assert done.returncode == 0
+    left = [process.marker_texts() for process in processes(session)]
+    assert sorted(left, key=len) == [["child"] * 11] * 20 + [["parent"] * 1000]
