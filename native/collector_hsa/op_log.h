@@ -15,7 +15,7 @@ namespace wavescope {
 
 class OpLog {
  public:
-  explicit OpLog(Session& session) : log_(session.create_ops_log()) {}
+  explicit OpLog(Session& session) : log_(session.create_ops_log(sizeof(WavescopeOpRecord))) {}
 
   bool is_full() const { return run_count_ == kMostRuns; }
 

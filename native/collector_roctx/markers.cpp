@@ -38,23 +38,28 @@ Session* recording_session() {
 }
 
 // A record with everything but its times and kind; null when it is lost.
-WavescopeMarkerRecord* new_marker(Session& session, const char* text, uint8_t flags) {
-  const uint64_t text_id = session.texts().intern(view_of(text));
+WavescopeMarkerRecord* new_marker(Session& session, const Marker& marker) {
+  const uint64_t text_id = session.texts().intern(view_of(marker.text));
+  const uint32_t domain = marker.domain == nullptr ? 0 : marker.domain->text_in(session);
   WavescopeMarkerRecord* record = session.new_marker();
   if (record == nullptr) return nullptr;
   const ThreadState& thread = thread_state();
-  record->flags = flags;
+  record->flags = marker.flags;
   record->depth = static_cast<uint16_t>(std::min<uint32_t>(thread_ranges().depth(), UINT16_MAX));
   record->thread = thread.thread_id;
   record->id = session.next_marker_id();
   record->parent = thread.marker;
   record->text = text_id;
   record->correlation = thread.correlation;
+  record->domain = domain;
+  record->category = marker.category;
+  record->payload_kind = marker.payload_kind;
+  record->payload = marker.payload;
   return record;
 }
 
-WavescopeMarkerRecord* open_range(Session& session, const char* text, uint8_t flags) {
-  WavescopeMarkerRecord* record = new_marker(session, text, flags);
+WavescopeMarkerRecord* open_range(Session& session, const Marker& marker) {
+  WavescopeMarkerRecord* record = new_marker(session, marker);
   if (record == nullptr) return nullptr;
   record->start = boottime_ns();
   publish(record, WAVESCOPE_MARKER_OPEN);
@@ -66,44 +71,48 @@ void close_range(WavescopeMarkerRecord* record) {
   publish(record, WAVESCOPE_MARKER_RANGE);
 }
 
+uint32_t number_of(const NvtxDomain* domain) { return domain == nullptr ? 0 : domain->number(); }
+
 }  // namespace
 
-void mark(const char* text, uint8_t flags) {
+void mark(const Marker& marker) {
   Session* session = recording_session();
   if (session == nullptr) return;
   const uint64_t now_ns = boottime_ns();
-  WavescopeMarkerRecord* record = new_marker(*session, text, flags);
+  WavescopeMarkerRecord* record = new_marker(*session, marker);
   if (record == nullptr) return;
   record->start = record->end = now_ns;
   publish(record, WAVESCOPE_MARKER_MARK);
 }
 
-int push_range(const char* text, uint8_t flags) {
+int push_range(const Marker& marker) {
   RangeStack& ranges = thread_ranges();
-  const uint32_t level = ranges.depth();
-  OpenRange range{nullptr, ranges.innermost()};
+  const uint32_t domain = number_of(marker.domain);
+  const uint32_t level = ranges.depth_of(domain);
+  OpenRange range{nullptr, ranges.innermost(), domain};
   Session* session = recording_session();
-  if (session != nullptr && ranges.has_room()) range.record = open_range(*session, text, flags);
+  if (session != nullptr && ranges.has_room()) range.record = open_range(*session, marker);
   if (range.record != nullptr) range.marker = range.record->id;
   ranges.push(range);
   thread_state().marker = range.marker;
   return static_cast<int>(level);
 }
 
-int pop_range() {
+int pop_range(const NvtxDomain* domain) {
   RangeStack& ranges = thread_ranges();
-  if (ranges.depth() == 0) return -1;
-  const OpenRange range = ranges.pop();
+  const uint32_t number = number_of(domain);
+  if (ranges.depth_of(number) == 0) return -1;
+  const OpenRange range = ranges.pop(number);
   if (range.record != nullptr) close_range(range.record);
   thread_state().marker = ranges.innermost();
-  return static_cast<int>(ranges.depth());
+  return static_cast<int>(ranges.depth_of(number));
 }
 
-uint64_t start_range(const char* text, uint8_t flags, uint64_t id_of_next) {
+uint64_t start_range(const Marker& marker, uint64_t id_of_next) {
   StartedRange range{nullptr, id_of_next};
-  Session* session = recording_session();
-  if (session != nullptr)
-    range.record = open_range(*session, text, static_cast<uint8_t>(flags | WAVESCOPE_MARKER_START_STOP));
+  Marker started = marker;
+  started.flags |= WAVESCOPE_MARKER_START_STOP;
+  if (Session* session = recording_session()) range.record = open_range(*session, started);
   // Ids that have no record are told apart by their upper half.
   const uint64_t id = range.record != nullptr
                           ? range.record->id

@@ -8,6 +8,24 @@
 
 namespace wavescope::roctx {
 
+// While a call is passed on to the real libnvToolsExt, which may call back into us as the tool that is injected into it:
+// what it tells of then is recorded already.
+class PassingOn {
+ public:
+  PassingOn() { ++depth(); }
+  ~PassingOn() { --depth(); }
+  PassingOn(const PassingOn&) = delete;
+  PassingOn& operator=(const PassingOn&) = delete;
+
+  static bool is_under_way() { return depth() != 0; }
+
+ private:
+  static int& depth() {
+    static thread_local int of_thread = 0;
+    return of_thread;
+  }
+};
+
 // Looked for at the first call, once: a failing search is far more expensive than a marker.
 template <typename Function>
 class NextFunction {

@@ -25,10 +25,28 @@ std::string utf8_of(const wchar_t* text) {
   return out;
 }
 
-std::string text_in(const EventAttributes* event) {
-  if (!has_message(event)) return "";
-  if (event->message_type == MessageType::kAscii) return static_cast<const char*>(event->message);
-  return event->message_type == MessageType::kUnicode ? utf8_of(static_cast<const wchar_t*>(event->message)) : "";
+EventMarker::EventMarker(const EventAttributes* event, const NvtxDomain* domain, Handles handles) : marker_(nullptr, kNvtx) {
+  marker_.domain = domain;
+  if (!is_readable(event)) return;
+  if (event->category <= UINT16_MAX) marker_.category = static_cast<uint16_t>(event->category);
+  if (event->payload_type > WAVESCOPE_PAYLOAD_NONE && event->payload_type <= WAVESCOPE_PAYLOAD_FLOAT) {
+    const bool is_short = event->payload_type >= WAVESCOPE_PAYLOAD_UINT32;  // what follows it is not set
+    marker_.payload_kind = static_cast<uint8_t>(event->payload_type);
+    marker_.payload = is_short ? static_cast<uint32_t>(event->payload) : event->payload;
+  }
+  if (event->message != nullptr) marker_.text = text_of(*event, handles);
+}
+
+const char* EventMarker::text_of(const EventAttributes& event, Handles handles) {
+  if (event.message_type == MessageType::kAscii) return static_cast<const char*>(event.message);
+  if (event.message_type == MessageType::kUnicode) {
+    converted_ = utf8_of(static_cast<const wchar_t*>(event.message));
+    return converted_.c_str();
+  }
+  if (event.message_type != MessageType::kRegistered) return nullptr;
+  const auto* text =
+      handles == Handles::kOurs ? static_cast<const std::string*>(event.message) : nvtx_text_of(event.message);
+  return text == nullptr ? nullptr : text->c_str();
 }
 
 }  // namespace wavescope::roctx

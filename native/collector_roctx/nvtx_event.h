@@ -1,9 +1,11 @@
-// The events of NVTX, as far as their text.
+// The events of NVTX: text, category and payload.
 #ifndef WAVESCOPE_COLLECTOR_ROCTX_NVTX_EVENT_H
 #define WAVESCOPE_COLLECTOR_ROCTX_NVTX_EVENT_H
 
 #include <cstdint>
 #include <string>
+
+#include "collector_roctx/markers.h"
 
 namespace wavescope::roctx {
 
@@ -25,13 +27,27 @@ struct EventAttributes {
 
 std::string utf8_of(const wchar_t* text);
 
-// Whether the event has a message at all.
-inline bool has_message(const EventAttributes* event) {
-  return event != nullptr && event->bytes >= sizeof(EventAttributes) && event->message != nullptr;
-}
+// Whether the event is whole, as far as it is read here.
+inline bool is_readable(const EventAttributes* event) { return event != nullptr && event->bytes >= sizeof(EventAttributes); }
 
-// The text of an event that holds it itself; empty when it does not.
-std::string text_in(const EventAttributes* event);
+// An event with its text for as long as this lives.
+class EventMarker {
+ public:
+  // Registered texts are handles that we gave out, if the event came through NVTX's tables. Else they may be anything.
+  enum class Handles { kOurs, kAnybodys };
+
+  EventMarker(const EventAttributes* event, const NvtxDomain* domain, Handles handles);
+  EventMarker(const EventMarker&) = delete;
+  EventMarker& operator=(const EventMarker&) = delete;
+
+  const Marker& marker() const { return marker_; }
+
+ private:
+  const char* text_of(const EventAttributes& event, Handles handles);
+
+  std::string converted_;
+  Marker marker_;
+};
 
 }  // namespace wavescope::roctx
 

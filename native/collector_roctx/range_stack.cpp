@@ -18,10 +18,35 @@ void end_thread(void* stack) { static_cast<RangeStack*>(stack)->abandon(boottime
 
 }  // namespace
 
-OpenRange RangeStack::pop() {
-  if (depth_ == 0) return OpenRange{};
+uint32_t RangeStack::depth_of(uint32_t domain) const {
+  if (other_domains_ == 0 && domain == 0) return depth_;
+  const uint32_t kept = std::min(depth_, capacity_);
+  const auto is_of_domain = [domain](const OpenRange& range) { return range.domain == domain; };
+  return depth_ - kept + static_cast<uint32_t>(std::count_if(ranges_, ranges_ + kept, is_of_domain));
+}
+
+OpenRange RangeStack::pop(uint32_t domain) {
+  if (depth_ > capacity_) {
+    --depth_;
+    return OpenRange{};
+  }
+  for (uint32_t level = depth_; level > 0; --level) {
+    if (ranges_[level - 1].domain == domain) return take(level - 1);
+  }
+  return OpenRange{};
+}
+
+// What lies above it moves down. What is not recorded there is from now on inside of the range around it.
+OpenRange RangeStack::take(uint32_t level) {
+  const OpenRange taken = ranges_[level];
+  const uint32_t around = level == 0 ? 0 : ranges_[level - 1].marker;
+  for (uint32_t above = level + 1; above < depth_; ++above) {
+    ranges_[above - 1] = ranges_[above];
+    if (ranges_[above - 1].marker == taken.marker) ranges_[above - 1].marker = around;
+  }
   --depth_;
-  return depth_ < capacity_ ? ranges_[depth_] : OpenRange{};
+  if (taken.domain != 0) --other_domains_;
+  return taken;
 }
 
 uint32_t RangeStack::innermost() const {
@@ -29,7 +54,10 @@ uint32_t RangeStack::innermost() const {
   return kept == 0 ? 0 : ranges_[kept - 1].marker;
 }
 
-void RangeStack::forget_records() { std::fill_n(ranges_, std::min(depth_, capacity_), OpenRange{}); }
+void RangeStack::forget_records() {
+  for (uint32_t level = 0; level < std::min(depth_, capacity_); ++level)
+    ranges_[level] = {nullptr, 0, ranges_[level].domain};
+}
 
 void RangeStack::abandon(uint64_t end_ns) {
   for (uint32_t level = 0; level < std::min(depth_, capacity_); ++level) {
@@ -37,7 +65,7 @@ void RangeStack::abandon(uint64_t end_ns) {
   }
   std::free(ranges_);
   ranges_ = nullptr;
-  depth_ = capacity_ = 0;
+  depth_ = capacity_ = other_domains_ = 0;
 }
 
 bool RangeStack::grow() {

@@ -11,6 +11,7 @@ namespace wavescope::roctx {
 struct OpenRange {
   WavescopeMarkerRecord* record;  // null when it is not recorded
   uint32_t marker;                // what a dispatch inside carries: this range, or the recorded one around it
+  uint32_t domain;                // number of its NVTX domain; 0 for the default one and roctx
 };
 
 // Plain data, zero at first, so that it can live in thread storage. Levels above the most that are kept are only counted.
@@ -19,15 +20,20 @@ class RangeStack {
   static constexpr uint32_t kMostKept = 1u << 20;
 
   uint32_t depth() const { return depth_; }
+  // Ranges of one domain; those that could not be kept count for each.
+  uint32_t depth_of(uint32_t domain) const;
 
   // Whether the next range can be kept.
   bool has_room() { return depth_ < capacity_ || grow(); }
   void push(const OpenRange& range) {
-    if (has_room()) ranges_[depth_] = range;
+    if (has_room()) {
+      ranges_[depth_] = range;
+      if (range.domain != 0) ++other_domains_;
+    }
     ++depth_;
   }
-  // The innermost range, taken off; not recorded when the stack is empty or could not keep it.
-  OpenRange pop();
+  // The innermost range of the domain, taken off; not recorded when there is none or it could not be kept.
+  OpenRange pop(uint32_t domain);
   // The marker of the innermost range that is left; 0 for none.
   uint32_t innermost() const;
 
@@ -38,10 +44,12 @@ class RangeStack {
 
  private:
   bool grow();
+  OpenRange take(uint32_t level);
 
   OpenRange* ranges_;
   uint32_t depth_;
   uint32_t capacity_;
+  uint32_t other_domains_;  // kept ranges that are not of the default domain
 };
 
 // The stack of the calling thread; released when the thread ends.

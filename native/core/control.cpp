@@ -25,4 +25,9 @@ Control::Control(const std::string& path, const Settings& settings, uint64_t sta
   *page_ = own_;
 }
 
+void Control::watch(void (*changed)(void* context), void* context) {
+  watcher_.store(context, std::memory_order_relaxed);
+  changed_.store(changed, std::memory_order_release);
+}
+
 }  // namespace wavescope

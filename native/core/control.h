@@ -3,6 +3,7 @@
 #ifndef WAVESCOPE_CORE_CONTROL_H
 #define WAVESCOPE_CORE_CONTROL_H
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -26,12 +27,16 @@ class Control {
   void pause() { set_recording(0); }
   void resume() { set_recording(1); }
 
+  // Has `changed(context)` called on the thread that pauses or resumes, after each time. One at a time.
+  void watch(void (*changed)(void* context), void* context);
+
   bool in_window(uint64_t now_ns) const { return now_ns >= first_ns_ && now_ns < last_ns_; }
 
  private:
   void set_recording(uint32_t recording) {
     __atomic_store_n(&own_.recording, recording, __ATOMIC_RELAXED);
     __atomic_store_n(&page_->recording, recording, __ATOMIC_RELAXED);
+    if (const auto changed = changed_.load(std::memory_order_acquire)) changed(watcher_.load(std::memory_order_relaxed));
   }
 
   WavescopeControlPage own_{};  // where there is no file, or when somebody cuts it off
@@ -39,6 +44,8 @@ class Control {
   uint64_t first_ns_;
   uint64_t last_ns_;
   bool windowed_;
+  std::atomic<void (*)(void*)> changed_{nullptr};
+  std::atomic<void*> watcher_{nullptr};
 };
 
 }  // namespace wavescope

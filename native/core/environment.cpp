@@ -29,6 +29,12 @@ uint64_t milliseconds_to_ns(uint64_t milliseconds, uint64_t fallback) {
   return milliseconds > UINT64_MAX / 1000000u ? fallback : milliseconds * 1000000u;
 }
 
+// A time that cannot be 0.
+uint64_t period_or(const char* milliseconds, uint64_t fallback_ns) {
+  const uint64_t read_ns = milliseconds_to_ns(number_or(milliseconds, 0), 0);
+  return read_ns == 0 ? fallback_ns : read_ns;
+}
+
 }  // namespace
 
 const char* name_of(Mode mode) {
@@ -53,6 +59,12 @@ Settings read_settings(Lookup lookup) {
   const char* signals = lookup("WAVESCOPE_SIGNALS");
   read.keeps_signals = signals == nullptr || std::strcmp(signals, "runtime") != 0;
   read.verbose = is_on(lookup("WAVESCOPE_VERBOSE"));
+  const char* cupti = lookup("WAVESCOPE_CUPTI");
+  if (cupti != nullptr) read.cupti = cupti;
+  const uint64_t usual_slice_ms = read.slice_ns / 1000000u;
+  read.slice_ns = milliseconds_to_ns(number_or(lookup("WAVESCOPE_SLICE_MS"), usual_slice_ms), read.slice_ns);
+  read.slice_period_ns = period_or(lookup("WAVESCOPE_SLICE_PERIOD_MS"), read.slice_period_ns);
+  read.flush_ns = period_or(lookup("WAVESCOPE_FLUSH_MS"), read.flush_ns);
   return read;
 }
 

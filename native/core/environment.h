@@ -7,7 +7,14 @@
 //   WAVESCOPE_DELAY_MS     record from so long after the start of the process
 //   WAVESCOPE_DURATION_MS  record for so long
 //   WAVESCOPE_SIGNALS      runtime: completion signals of the HSA runtime, instead of ones in memory that outlives the
-//   process WAVESCOPE_VERBOSE      1: say on stderr what is done
+//                          process
+//   WAVESCOPE_VERBOSE      1: say on stderr what is done
+// Of CUDA programs:
+//   WAVESCOPE_CUPTI            path of the libcupti to open where the process has none yet
+//   WAVESCOPE_SLICE_MS         lite mode records kernels that are launched in so long a slice (20); 0: no slices, but all
+//                              kernels that are not of graphs, and graphs as a whole
+//   WAVESCOPE_SLICE_PERIOD_MS  from the beginning of one slice to that of the next, on average (400)
+//   WAVESCOPE_FLUSH_MS         records are asked for so often (250): what a kill loses is at most so old
 #ifndef WAVESCOPE_CORE_ENVIRONMENT_H
 #define WAVESCOPE_CORE_ENVIRONMENT_H
 
@@ -27,6 +34,10 @@ struct Settings {
   uint64_t duration_ns = UINT64_MAX;
   bool keeps_signals = true;
   bool verbose = false;
+  std::string cupti;
+  uint64_t slice_ns = 20000000;
+  uint64_t slice_period_ns = 400000000;
+  uint64_t flush_ns = 250000000;
 
   bool enabled() const { return !output.empty(); }
 };

@@ -150,11 +150,11 @@ WavescopeCounterRecord* Session::new_counter() {
   return new_record<WavescopeCounterRecord>(counters_, counter_cursor_);
 }
 
-RecordLog* Session::create_ops_log() {
+RecordLog* Session::create_ops_log(uint32_t record_bytes) {
   auto* log = new (std::nothrow) RecordLog(path_of("ops"), budget_);
   if (log == nullptr) return nullptr;
   char page[WAVESCOPE_PAGE_BYTES] = {};
-  const WavescopeStreamHeader header = header_of(WAVESCOPE_STREAM_OPS, sizeof(WavescopeOpRecord));
+  const WavescopeStreamHeader header = header_of(WAVESCOPE_STREAM_OPS, record_bytes);
   std::memcpy(page, &header, sizeof header);
   const iovec piece{page, sizeof page};
   if (log->append(&piece, 1)) return log;

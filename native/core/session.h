@@ -52,9 +52,9 @@ class Session {
   // A record of the counters stream, to be updated in place; null when there is no room.
   WavescopeCounterRecord* new_counter();
 
-  // The file of op records without a mapping: they have one writer, which appends many at a time. Null when it cannot be
-  // made. The caller owns it; ask once.
-  RecordLog* create_ops_log();
+  // The file of op records, each of so many bytes, without a mapping: they have one writer, which appends many at a time.
+  // Null when it cannot be made. The caller owns it; ask once.
+  RecordLog* create_ops_log(uint32_t record_bytes);
 
   uint32_t next_marker_id() { return last_marker_.fetch_add(1, std::memory_order_relaxed) + 1; }
   uint64_t next_correlation() { return last_correlation_.fetch_add(1, std::memory_order_relaxed) + 1; }

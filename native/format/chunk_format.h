@@ -4,8 +4,9 @@
 // base = "<pid>-<start>" (start: CLOCK_BOOTTIME ns in decimal when the collector was loaded), so that a forked child or a
 // reused pid never meets an older file. A collector never opens a database in somebody else's process.
 //
-//   <base>.ops       OpRecord       dispatches and copies, written when they are known to be complete
-//   <base>.calls     CallRecord     HIP API calls
+//   <base>.ops       OpRecord       dispatches and copies, written when they are known to be complete; of CUDA programs
+//                                   GraphOpRecord, which is longer
+//   <base>.calls     CallRecord     HIP or CUDA API calls
 //   <base>.markers   MarkerRecord   roctx and NVTX ranges and marks
 //   <base>.counters  CounterRecord  what was seen, timed, skipped and lost per queue, updated in place
 //   <base>.text      TextEntry...   strings, each once, named by their id elsewhere
@@ -35,8 +36,8 @@
 //   process   pid, ppid, command, hostname, cpu_count, mode, collector_version, start_ns, environment (names only),
 //             rank, world_size (from the launcher's variables)
 //   agent     gpu, name (gfx90a), product, uuid, cu_count, clock_mhz, wave_size, memory_clock_mhz, memory_width_bits,
-//             driver_node, bdf, memory_bytes
-//   queue     queue, gpu, address (hsa_queue_t*), size
+//             driver_node, bdf, memory_bytes; of NVIDIA name is sm_90, cu_count the multiprocessors, wave_size the warp
+//   queue     queue, gpu, address (hsa_queue_t*), size; of CUDA instead stream (CUPTI's number), context, name ("stream 7")
 //   kernel    object (kernel_object), name (mangled, without .kd), ns (known from then on: an object that is given out again
 //             has another fact), vgprs, agprs, sgprs (as allocated), lds_bytes, scratch_bytes, kernarg_bytes, code_object
 //             (URI)
@@ -44,13 +45,19 @@
 //   other),
 //             arguments (names of CallRecord::arguments with what they hold after a colon: "bytes" is a number, -1 being
 //             2^64-1; "dst:address" a pointer or handle; "kernel:text" an id of the text stream, 0 when not known;
-//             "block:xyz" three sizes of 21 bits each, x lowest). Written before the function's first record.
+//             "block:xyz" three sizes of 21 bits each, x lowest). Written before the function's first record. domain (CUDA)
+//             and category (cuda_runtime, cuda_driver) where it is not one of HIP.
 //   thread    thread, name
+//   category  domain (of NVTX; absent for the default one), category, name
 //   label     what (hip_device, hip_stream, hsa_agent), id, name   (how the program calls one of its things)
 //   clock     gpu, ticks, ns   (often at first, then a few times a second while there are ops); the first, of before the
 //   first
 //             op, with ticks_per_second
-//   runtime   name (hsa, hip), version, path; of hsa also extension, library, rocm, limits (a list of texts)
+//   runtime   name (hsa, hip, cuda, cupti), version, path; of hsa also extension, library, rocm, limits (a list of texts);
+//   of
+//             cupti also driver
+//   slice     start_ns, end_ns   every kernel that began in it was recorded; lite mode of CUDA records such slices only.
+//             Written when it is over and its records are in
 //   note      text, count   (something was not recorded, and why)
 //   cost      worker_cpu_ns, sweeps, bytes   (the collector's own; one for each time that the runtime was loaded)
 //   end       ns, reason (exit, unload, signal)   absent when the process was killed
@@ -85,6 +92,7 @@ enum WavescopeOpKind {
   WAVESCOPE_OP_COPY = 2,
   WAVESCOPE_OP_FILL = 3,
   WAVESCOPE_OP_BARRIER = 4,
+  WAVESCOPE_OP_GRAPH_RUN = 5,  // a graph from its first node to its last, where its nodes are not recorded one by one
 };
 
 enum WavescopeOpFlags {
@@ -92,6 +100,7 @@ enum WavescopeOpFlags {
   WAVESCOPE_OP_APP_SIGNAL = 2,  // the application's own signal carried the times
   WAVESCOPE_OP_TIMES_LOST = 4,  // it ran, but its times are not known: start and end are 0
   WAVESCOPE_OP_GRAPH = 8,  // came in a batch of packets, as graph replays do
+  WAVESCOPE_OP_BLOCKS = 16,  // the grid counts workgroups, not work-items
 };
 
 typedef struct WavescopeOpRecord {
@@ -108,6 +117,13 @@ typedef struct WavescopeOpRecord {
   uint16_t queue;  // index in the facts; copies: 0xffff
   uint32_t marker;  // id of the innermost open range of the submitting thread; 0 for none
 } WavescopeOpRecord;
+
+// The records of the ops stream of CUDA programs, as the header's record_bytes tells.
+typedef struct WavescopeGraphOpRecord {
+  WavescopeOpRecord op;  // its queue is that of a copy, too
+  uint64_t graph_node;  // 0: not of a graph
+  uint64_t graph;
+} WavescopeGraphOpRecord;
 
 // What the packet processor of a GPU knows as amd_signal_t.
 typedef struct WavescopePendingSignal {
@@ -163,6 +179,16 @@ enum WavescopeMarkerFlags {
   WAVESCOPE_MARKER_NVTX = 4,
 };
 
+enum WavescopePayloadKind {  // of the number that an NVTX marker carries
+  WAVESCOPE_PAYLOAD_NONE = 0,
+  WAVESCOPE_PAYLOAD_UINT64 = 1,
+  WAVESCOPE_PAYLOAD_INT64 = 2,
+  WAVESCOPE_PAYLOAD_DOUBLE = 3,
+  WAVESCOPE_PAYLOAD_UINT32 = 4,
+  WAVESCOPE_PAYLOAD_INT32 = 5,
+  WAVESCOPE_PAYLOAD_FLOAT = 6,
+};
+
 typedef struct WavescopeMarkerRecord {
   uint8_t kind;  // WavescopeMarkerKind
   uint8_t flags;  // WavescopeMarkerFlags
@@ -174,6 +200,11 @@ typedef struct WavescopeMarkerRecord {
   uint32_t parent;  // id of the range around it on its thread; 0 for none
   uint64_t text;  // id in the text stream
   uint64_t correlation;
+  uint32_t domain;  // id in the text stream of the name of its NVTX domain; 0 for the default one
+  uint8_t payload_kind;  // WavescopePayloadKind
+  uint8_t spare;
+  uint16_t category;  // NVTX's number, within the domain; 0 for none
+  uint64_t payload;  // the number's bits, in the lowest bytes
 } WavescopeMarkerRecord;
 
 enum WavescopeSkipReason {
@@ -182,6 +213,7 @@ enum WavescopeSkipReason {
   WAVESCOPE_SKIP_PAUSED = 2,
   WAVESCOPE_SKIP_FILTER = 3,  // the kernel name does not match --kernel; counted by who reads the records
   WAVESCOPE_SKIP_NOT_INTERCEPTED = 4,
+  WAVESCOPE_SKIP_OUTSIDE_SLICES = 5,  // of lite mode of CUDA
   WAVESCOPE_SKIP_REASONS = 6,
 };
 
@@ -195,7 +227,11 @@ enum WavescopeLossReason {
   WAVESCOPE_LOSS_REASONS = 6,
 };
 
-// One per queue, updated in place by its only writer; one per GPU with queue 0xffff counts copies instead.
+#define WAVESCOPE_COPY_QUEUE 0xffff
+#define WAVESCOPE_ALL_QUEUES 0xfffe
+
+// One per queue, updated in place by its only writer; one per GPU with queue COPY_QUEUE counts copies instead. Of CUDA
+// programs one per GPU with ALL_QUEUES counts kernels, those of graphs too, and is updated by atomic additions.
 typedef struct WavescopeCounterRecord {
   uint8_t kind;  // 1
   uint8_t spare;
@@ -222,8 +258,9 @@ typedef struct WavescopeControlPage {  // mapped by the collector, written by `w
 #ifdef __cplusplus
 static_assert(sizeof(WavescopeStreamHeader) == 32, "header");
 static_assert(sizeof(WavescopeOpRecord) == 64, "op");
+static_assert(sizeof(WavescopeGraphOpRecord) == 80, "graph op");
 static_assert(sizeof(WavescopeCallRecord) == 96, "call");
-static_assert(sizeof(WavescopeMarkerRecord) == 48, "marker");
+static_assert(sizeof(WavescopeMarkerRecord) == 64, "marker");
 static_assert(sizeof(WavescopeCounterRecord) == 128, "counter");
 static_assert(sizeof(WavescopeTextEntry) == 16, "text");
 static_assert(sizeof(WavescopePendingSignal) == 64, "signal");

@@ -9,13 +9,18 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "check.h"
 #include "format/chunk_format.h"
+
+template <typename Record>
+uint8_t kind_of(const Record& record) {
+  return record.kind;
+}
+inline uint8_t kind_of(const WavescopeGraphOpRecord& record) { return record.op.kind; }
 
 // Must be made before anything is recorded: settings are read once.
 class RecordedSession {
@@ -39,7 +44,7 @@ class RecordedSession {
     for (std::size_t at = WAVESCOPE_PAGE_BYTES; at + sizeof(Record) <= bytes.size(); at += sizeof(Record)) {
       Record record;
       std::memcpy(&record, bytes.data() + at, sizeof record);
-      if (record.kind != 0) found.push_back(record);
+      if (kind_of(record) != 0) found.push_back(record);
     }
     return found;
   }
@@ -57,6 +62,25 @@ class RecordedSession {
     return found;
   }
 
+  WavescopeStreamHeader header(const char* suffix, int pid = getpid()) const {
+    const std::string bytes = content(suffix, pid);
+    CHECK(bytes.size() >= WAVESCOPE_PAGE_BYTES);
+    WavescopeStreamHeader header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    return header;
+  }
+
+  // The lines of the facts that contain `part`, in their order.
+  std::vector<std::string> facts(const std::string& part, int pid = getpid()) const {
+    const std::string bytes = content("facts", pid);
+    std::vector<std::string> found;
+    for (std::size_t at = 0, end; (end = bytes.find('\n', at)) != std::string::npos; at = end + 1) {
+      std::string line = bytes.substr(at, end + 1 - at);
+      if (line.find(part) != std::string::npos) found.push_back(std::move(line));
+    }
+    return found;
+  }
+
  private:
   std::string content(const char* suffix, int pid) const {
     const std::string begin = std::to_string(pid) + "-", end = std::string(".") + suffix;
@@ -64,7 +88,10 @@ class RecordedSession {
       const std::string name = entry.path().filename();
       if (name.rfind(begin, 0) != 0 || entry.path().extension() != end) continue;
       std::ifstream file(entry.path(), std::ios::binary);
-      return {std::istreambuf_iterator<char>(file), {}};
+      std::string bytes(entry.file_size(), '\0');
+      file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      bytes.resize(static_cast<std::size_t>(file.gcount()));
+      return bytes;
     }
     return {};
   }

@@ -117,11 +117,20 @@ void settings_come_from_variables() {
   CHECK(read.output == "/somewhere" && read.mode == Mode::kFull && read.max_bytes == 1000);
   CHECK(read.delay_ns == 5000000 && read.duration_ns == 20000000 && read.start_paused && !read.verbose);
   CHECK(read.keeps_signals);
-  variables = {{"WAVESCOPE_OUTPUT", "x"},
-               {"WAVESCOPE_MODE", "nonsense"},
-               {"WAVESCOPE_MAX_BYTES", "12 GB"},
-               {"WAVESCOPE_SIGNALS", "runtime"}};
+  CHECK(read.cupti.empty() && read.slice_ns == 20000000 && read.slice_period_ns == 400000000 && read.flush_ns == 250000000);
+  variables = {{"WAVESCOPE_CUPTI", "/cuda/libcupti.so"},
+               {"WAVESCOPE_SLICE_MS", "7"},
+               {"WAVESCOPE_SLICE_PERIOD_MS", "70"},
+               {"WAVESCOPE_FLUSH_MS", "1000"}};
+  const Settings cuda = read_settings(variable);
+  CHECK(cuda.cupti == "/cuda/libcupti.so" && cuda.slice_ns == 7000000);
+  CHECK(cuda.slice_period_ns == 70000000 && cuda.flush_ns == 1000000000);
+  variables = {{"WAVESCOPE_OUTPUT", "x"},   {"WAVESCOPE_MODE", "nonsense"}, {"WAVESCOPE_MAX_BYTES", "12 GB"},
+               {"WAVESCOPE_FLUSH_MS", "0"}, {"WAVESCOPE_SLICE_MS", "-1"},   {"WAVESCOPE_SIGNALS", "runtime"}};
   const Settings odd = read_settings(variable);
+  CHECK(odd.flush_ns == 250000000 && odd.slice_ns == 20000000 && odd.slice_period_ns == 400000000);
+  variables = {{"WAVESCOPE_SLICE_MS", "0"}};
+  CHECK(read_settings(variable).slice_ns == 0);
   CHECK(!odd.keeps_signals);
   CHECK(odd.mode == Mode::kStandard && odd.max_bytes == UINT64_MAX && odd.duration_ns == UINT64_MAX);
 }
@@ -130,8 +139,11 @@ void recording_follows_the_page_and_the_window() {
   Settings settings;
   Control always(path_of("control"), settings, 1000);
   CHECK(always.recording());
+  int changes = 0;
+  always.watch([](void* count) { ++*static_cast<int*>(count); }, &changes);
   always.pause();
   CHECK(!always.recording());
+  CHECK(changes == 1);
   CHECK(content_of(path_of("control"))[12] == 0);
   always.resume();
   CHECK(content_of(path_of("control"))[12] == 1);

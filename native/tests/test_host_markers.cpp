@@ -30,14 +30,14 @@ using wavescope::roctx::RangeStack;
 void deep_stacks_keep_their_levels() {
   static RangeStack stack;
   constexpr uint32_t kExtra = 10;
-  for (uint32_t level = 0; level < RangeStack::kMostKept + kExtra; ++level) stack.push(OpenRange{nullptr, level + 1});
+  for (uint32_t level = 0; level < RangeStack::kMostKept + kExtra; ++level) stack.push(OpenRange{nullptr, level + 1, 0});
   CHECK(stack.depth() == RangeStack::kMostKept + kExtra);
   CHECK(stack.innermost() == RangeStack::kMostKept);
-  for (uint32_t extra = 0; extra < kExtra; ++extra) CHECK(stack.pop().marker == 0);
-  CHECK(stack.pop().marker == RangeStack::kMostKept);
+  for (uint32_t extra = 0; extra < kExtra; ++extra) CHECK(stack.pop(0).marker == 0);
+  CHECK(stack.pop(0).marker == RangeStack::kMostKept);
   CHECK(stack.innermost() == RangeStack::kMostKept - 1);
   stack.abandon(0);
-  CHECK(stack.depth() == 0 && stack.pop().record == nullptr && stack.innermost() == 0);
+  CHECK(stack.depth() == 0 && stack.pop(0).record == nullptr && stack.innermost() == 0);
 }
 
 void ranges_name_what_is_around_them() {
