@@ -6,7 +6,10 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 RUNTIMES ?= 6.1 6.4
 
-.PHONY: help demo test test-all explore test-torch test-runtimes lint native-test native-test-threads bench docs picture clean setup
+# Where it is set, every process of the tests would compile its modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads bench docs picture clean setup
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
@@ -39,6 +42,9 @@ test-torch: setup ## the tests with PyTorch, which is installed first
 	$(BIN)/pip install --quiet $(TORCH)
 	$(BIN)/pytest -m torch
 
+test-gpu: setup ## the tests on a real NVIDIA GPU; TORCH_PYTHON names an interpreter with PyTorch
+	$(BIN)/pytest -m gpu tests/gpu
+
 test-runtimes: setup ## the tests of recording on each of RUNTIMES, which are fetched first
 	tools/test_runtimes $(BIN) $(RUNTIMES)
 
@@ -49,16 +55,21 @@ lint: setup ## ruff, mypy, import layers, the format of native code
 	PYTHONPATH=. $(BIN)/lint-imports
 	@$(BIN)/clang-format --dry-run --Werror $(shell find native -name '*.h' -o -name '*.cpp')
 
-native-test: setup ## the native tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	cmake -S native -B build/native-test -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_WARNINGS_AS_ERRORS=ON -DWAVESCOPE_SANITIZE=ON >/dev/null
+CUPTI_HEADERS := build/cupti-headers
+$(CUPTI_HEADERS)/.fetched: tools/fetch_cupti_headers | setup
+	tools/fetch_cupti_headers $(BIN) $(CUPTI_HEADERS)
+	touch $@
+
+native-test: setup $(CUPTI_HEADERS)/.fetched ## the native tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	cmake -S native -B build/native-test -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_WARNINGS_AS_ERRORS=ON -DWAVESCOPE_SANITIZE=ON "-DWAVESCOPE_CUPTI_INCLUDES=$(CUPTI_HEADERS)/12;$(CUPTI_HEADERS)/13" >/dev/null
 	cmake --build build/native-test
-	ctest --test-dir build/native-test --output-on-failure --timeout 900
+	ctest --test-dir build/native-test --output-on-failure --timeout 180 --parallel 2
 
 # What threads share: ring buffers, chunk writers, string tables, the collector's queues.
 native-test-threads: setup ## the collector's parts under ThreadSanitizer
 	cmake -S native -B build/native-test-threads -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_WARNINGS_AS_ERRORS=ON -DWAVESCOPE_SANITIZE_THREADS=ON >/dev/null
 	cmake --build build/native-test-threads --target thread_tests
-	ctest --test-dir build/native-test-threads --output-on-failure --timeout 900 -L threads
+	ctest --test-dir build/native-test-threads --output-on-failure --timeout 180 -L threads
 
 bench: setup ## throughput benchmarks: CPU seconds, memory, ratios
 	$(BIN)/python benchmarks/throughput/run.py

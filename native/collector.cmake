@@ -1,6 +1,6 @@
-# What is injected into a recorded program, by HSA_TOOLS_LIB and LD_PRELOAD alike: libwavescope_collector.so, or for --mode hip
-# libwavescope_collector_hip.so, which has the functions of HIP on top. They need the headers of HSA at build time for GPU
-# operations, and no library of ROCm at all.
+# What is injected into a recorded program, by HSA_TOOLS_LIB, CUDA_INJECTION64_PATH and LD_PRELOAD alike:
+# libwavescope_collector.so, or for --mode hip libwavescope_collector_hip.so, which has the functions of HIP on top. They need
+# the headers of HSA at build time for GPU operations, and no library of ROCm or CUDA at all.
 find_path(WAVESCOPE_HSA_INCLUDE hsa/hsa_api_trace.h PATHS /opt/rocm/include)
 
 file(GLOB collector_core_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/core/*.cpp)
@@ -20,7 +20,11 @@ set(collector_dlsym_source ${CMAKE_CURRENT_SOURCE_DIR}/collector_hip/dlsym.cpp)
 list(REMOVE_ITEM collector_calls_sources ${collector_dlsym_source})
 add_library(wavescope_collector_calls OBJECT ${collector_calls_sources})
 target_include_directories(wavescope_collector_calls PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-set(collector_objects $<TARGET_OBJECTS:wavescope_collector_roctx> $<TARGET_OBJECTS:wavescope_collector_core>)
+file(GLOB collector_cupti_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/collector_cupti/*.cpp)
+add_library(wavescope_collector_cupti OBJECT ${collector_cupti_sources})
+target_include_directories(wavescope_collector_cupti PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+set(collector_objects $<TARGET_OBJECTS:wavescope_collector_roctx> $<TARGET_OBJECTS:wavescope_collector_cupti>
+    $<TARGET_OBJECTS:wavescope_collector_core>)
 if(WAVESCOPE_HSA_INCLUDE)
   file(GLOB collector_hsa_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/collector_hsa/*.cpp)
   add_library(wavescope_collector_hsa OBJECT ${collector_hsa_sources})
