@@ -13,7 +13,9 @@ from hypothesis import HealthCheck, settings
 from wavescope.cli import progress
 
 # What these modules assert is told in full, as what tests assert is.
-pytest.register_assert_rewrite("tests.executed", "tests.program_builds", "tests.recorded")
+pytest.register_assert_rewrite(
+    "tests.executed", "tests.played_runs", "tests.program_builds", "tests.recorded"
+)
 
 # Ctrl-C is ignored in what a shell runs in the background; programs that tests start inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

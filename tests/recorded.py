@@ -33,6 +33,7 @@ def _record(fields: str) -> np.dtype[Any]:
 
 _MARKER = _record(
     "kind:u1 flags:u1 depth:<u2 thread:<u4 start:<u8 end:<u8 id:<u4 parent:<u4 text:<u8 correlation:<u8"
+    " domain:<u4 payload_kind:u1 spare:u1 category:<u2 payload:<u8"
 )
 _CALL = _record(
     "kind:u1 flags:u1 function:<u2 thread:<u4 start:<u8 end:<u8 correlation:<u8 stream:<u8"

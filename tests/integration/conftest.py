@@ -1,4 +1,4 @@
-"""What tests of whole commands share: one browser per file, with no page left from the test before."""
+"""What tests of whole commands share: one browser per file, with no page left from the test before, and played CUDA."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.browser import Browser
+from tests.played_cuda import PlayedCuda, build_played_cuda
 
 
 @pytest.fixture(scope="module")
@@ -19,3 +20,8 @@ def running() -> Iterator[Browser]:
 def browser(running: Browser) -> Iterator[Browser]:
     yield running
     running.close_pages()
+
+
+@pytest.fixture(scope="session")
+def played(tmp_path_factory: pytest.TempPathFactory) -> PlayedCuda:
+    return build_played_cuda(tmp_path_factory)
