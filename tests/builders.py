@@ -18,6 +18,7 @@ from wavescope.model.columns import (
     METADATA,
     OPS,
     PROCESSES,
+    SLICES,
     Table,
 )
 from wavescope.model.op_kinds import KERNEL_TYPE, MARKER_TYPE
@@ -72,6 +73,9 @@ class TraceMaker:
 
     def with_coverage(self, seen: int, timed: int, **values: int | str) -> TraceMaker:
         return self._row(COVERAGE, {"seen": seen, "timed": timed, **values})
+
+    def with_slice(self, start_ns: int, end_ns: int, process: int = 0) -> TraceMaker:
+        return self._row(SLICES, {"process": process, "start_ns": start_ns, "end_ns": end_ns})
 
     def with_counter(self, op: int, name: str, value: float) -> TraceMaker:
         self.builder.add_row(COUNTERS, op=op, name=name, value=value)

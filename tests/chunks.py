@@ -33,6 +33,12 @@ class ProcessMaker:
         self.records: dict[str, list[bytes]] = {}
         self.facts: list[dict[str, Any] | bytes] = []
         self.texts: list[bytes] = []
+        self.record_bytes = dict(RECORD_BYTES)
+
+    def with_records(self, stream: str, record_bytes: int) -> ProcessMaker:
+        """Records of `stream` take so many bytes: 80 for the ops of CUDA programs."""
+        self.record_bytes[stream] = record_bytes
+        return self
 
     def with_fact(self, fact: str, **members: Any) -> ProcessMaker:
         self.facts.append({"fact": fact, **members})
@@ -56,9 +62,13 @@ class ProcessMaker:
         workgroup: tuple[int, int, int] = (64, 1, 1),
         queue: int = 0,
         marker: int = 0,
+        graph_node: int = 0,
+        graph: int = 0,
     ) -> ProcessMaker:
+        """`graph` and its node are only in records that have room for them."""
         values = (kind, flags, gpu, thread, start, end, correlation, kernel)
-        return self._record("ops", OP.pack(*values, *grid, *workgroup, queue, marker))
+        op = OP.pack(*values, *grid, *workgroup, queue, marker)
+        return self._record("ops", op + struct.pack("<QQ", graph_node, graph))
 
     def with_copy(
         self, start: int, end: int, size: int, source: int, target: int, **values: Any
@@ -70,8 +80,7 @@ class ProcessMaker:
             kind=2,
             kernel=size,
             grid=(source, target, engine),
-            queue=0xFFFF,
-            **values,
+            **{"queue": 0xFFFF, **values},
         )
 
     def with_call(
@@ -105,10 +114,17 @@ class ProcessMaker:
         depth: int = 0,
         thread: int = 5,
         parent: int = 0,
+        domain: str = "",
+        payload: bytes = b"",
+        payload_kind: int = 0,
+        category: int = 0,
     ) -> ProcessMaker:
+        """What of NVTX follows `parent` is only in records that have room for it."""
         text = self.text_id(name)
         values = (kind, flags, depth, thread, start, end, id, parent, text, 0)
-        return self._record("markers", MARKER.pack(*values))
+        of_nvtx = (self.text_id(domain) if domain else 0, payload_kind, category)
+        appended = struct.pack("<IBxH8s", *of_nvtx, payload.ljust(8, b"\xff"))
+        return self._record("markers", MARKER.pack(*values) + appended)
 
     def with_counter(
         self,
@@ -130,8 +146,11 @@ class ProcessMaker:
     def with_empty(self, stream: str, count: int = 1) -> ProcessMaker:
         """Records that were never completed."""
         for _ in range(count):
-            self._record(stream, bytes(RECORD_BYTES[stream]))
+            self._record(stream, b"")
         return self
+
+    def with_slice(self, start_ns: object, end_ns: object) -> ProcessMaker:
+        return self.with_fact("slice", start_ns=start_ns, end_ns=end_ns)
 
     def text_id(self, text: str) -> int:
         encoded = text.encode()
@@ -140,7 +159,8 @@ class ProcessMaker:
         return self.texts.index(encoded) + 1
 
     def _record(self, stream: str, record: bytes) -> ProcessMaker:
-        self.records.setdefault(stream, []).append(record)
+        size = self.record_bytes[stream]
+        self.records.setdefault(stream, []).append(record[:size].ljust(size, b"\0"))
         return self
 
     def path(self, suffix: str) -> Path:
@@ -148,7 +168,7 @@ class ProcessMaker:
 
     def stream_bytes(self, stream: str) -> bytes:
         number = STREAM_NUMBERS[stream]
-        size = RECORD_BYTES[stream]
+        size = self.record_bytes[stream]
         header = HEADER.pack(b"WAVESCP1", 1, number, size, self.pid, self.start_ns)
         return header.ljust(PAGE, b"\0") + b"".join(self.records[stream])
 
@@ -188,3 +208,49 @@ RECORD_BYTES = {
 def a_process(folder: Path, pid: int = 7, start_ns: int = 1000) -> ProcessMaker:
     """A process without records."""
     return ProcessMaker(folder, pid, start_ns)
+
+
+def a_cuda_process(folder: Path, op_bytes: int = 80, **values: int) -> ProcessMaker:
+    """A process on one GPU of NVIDIA with two streams and one kernel."""
+    return (
+        a_process(folder, **values)
+        .with_records("ops", op_bytes)
+        .with_agent(0, name="sm_90", product="NVIDIA H200", uuid="GPU-1", cu_count=132)
+        .with_fact("queue", queue=0, gpu=0, stream=7, context=1, name="stream 7")
+        .with_fact("queue", queue=1, gpu=0, stream=13, context=1, name="stream 13")
+        .with_fact(
+            "kernel", object=1, name="_Z4gemmPfi", vgprs=128, lds_bytes=49152, scratch_bytes=16
+        )
+    )
+
+
+def with_cuda_calls(process: ProcessMaker) -> ProcessMaker:
+    """Launches of three epochs, each of which counts anew, and an op of a fourth."""
+    launch: dict[str, Any] = {"kind": "launch", "arguments": []}
+    return (
+        process.with_fact(
+            "function",
+            function=0,
+            name="cudaLaunchKernel",
+            domain="CUDA",
+            category="cuda_runtime",
+            **launch,
+        )
+        .with_fact(
+            "function",
+            function=2,
+            name="cuLaunchKernel",
+            domain="CUDA",
+            category="cuda_driver",
+            **launch,
+        )
+        .with_fact("function", function=3, name="hipLaunchKernel", **launch)
+        .with_call(0, 10, 20, correlation=5, stream=0x50)
+        .with_call(2, 30, 40, correlation=1 << 32 | 5, stream=0x60)
+        .with_call(3, 50, 60, correlation=2 << 32 | 1, stream=0x70)
+        .with_call(1, 70, 80)
+        .with_op(start=100, end=110, kernel=1, correlation=5)
+        .with_op(start=200, end=210, kernel=1, correlation=1 << 32 | 5)
+        .with_op(start=300, end=310, kernel=1, correlation=2 << 32 | 1)
+        .with_op(start=400, end=410, kernel=1, correlation=3 << 32 | 5)
+    )

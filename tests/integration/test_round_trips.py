@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import wavescope
+from tests.builders import a_trace
 from tests.formats.test_rtl import make_file as make_rtl
 from tests.formats.test_rtl import marker, op
 from tests.sample_files import FIRST_NS, rich_trace, write_as
 from wavescope.cli.main import main
 from wavescope.model.columns import CALLS, COVERAGE, MARKERS, OPS, Table
+from wavescope.model.op_kinds import GRAPH_RUN_TYPE, OpKind
 from wavescope.model.selection import Selection, select
 from wavescope.model.trace import Trace
 
@@ -94,6 +96,17 @@ def test_coverage_and_metadata_survive_in_the_trace_file(original: Path, tmp_pat
         assert rows(trace, COVERAGE, "seen", "timed", "skipped") == [(40, 36, 4)]
         assert trace.coverage.strings("reason") == ["graph replay"]
         assert trace.metadata["command"] == "python3 serve.py"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_of_graphs_stay_what_they_are(tmp_path: Path, name: str) -> None:
+    maker = a_trace().with_process(7).with_kernel("gemm", 10, 20)
+    maker.with_op("graph 12", 30, 90, type=GRAPH_RUN_TYPE)
+    target = wavescope.convert(write_as(maker, tmp_path / "trace.db"), tmp_path / name)
+
+    with wavescope.open(target) as trace:
+        assert trace.ops.strings("name") == ["gemm", "graph 12"]
+        assert trace.op_kind.tolist() == [OpKind.KERNEL, OpKind.GRAPH_RUN]
 
 
 def kineto(path: Path) -> Path:

@@ -8,6 +8,7 @@ that a trace can say how much there was.
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import time
 from collections import Counter, deque
@@ -20,7 +21,7 @@ import numpy as np
 import orjson
 
 from wavescope.formats.session.folder import RECENT_PART, RECENT_PART_DRAFT, process_bases
-from wavescope.formats.session.layout import OPS, OpRecordKind
+from wavescope.formats.session.layout import OPS, PAGE_BYTES, OpRecordKind
 from wavescope.formats.session.record_file import queue_keys
 from wavescope.formats.session.spent_records import forget_finished, forget_ops, opened_stream
 
@@ -83,8 +84,9 @@ class RecentPart:
         first = self._forgotten.get(base, 0)
         if end_place is None or end_place <= first:
             return
-        per_page = 4096 // ops.record_bytes
-        end_place = end_place // per_page * per_page
+        # Whole pages hold whole records only together.
+        together = PAGE_BYTES // math.gcd(PAGE_BYTES, ops.record_bytes)
+        end_place = end_place // together * together
         fallen = self._fallen_out.setdefault(base, Counter())
         for start in range(first, end_place, 1 << 16):
             records = ops.records_at(np.arange(start, min(end_place, start + (1 << 16))))

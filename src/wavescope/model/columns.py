@@ -100,7 +100,7 @@ _I64, _I32, _REAL, _STRING, _TEXT = (
 
 OPS = Table(
     "ops",
-    "GPU work: kernels, copies, fills and barriers, one row each.",
+    "GPU work: kernels, copies, fills, barriers and runs of whole graphs, one row each.",
     _columns(
         "rocpd_op",
         ("id", "id", _I64, "", "row id, increasing"),
@@ -161,6 +161,9 @@ MARKERS = Table(
         ("thread", "tid", _I64, "", "thread that opened the range"),
         ("category", "category_id", _STRING, "", "roctx, nvtx, user_annotation, ..."),
         ("flags", "flags", _I32, "", "1 instant mark, 2 still open when recording ended"),
+        ("domain", "domain_id", _STRING, "", "NVTX domain it was set in"),
+        ("subcategory", "subcategory_id", _STRING, "", "NVTX category, by its name or number"),
+        ("payload", "payload", _REAL, "", "number that the program gave with it"),
     ),
     (("rocpd_op", "id"), ("wavescope_marker", "op_id")),
 )
@@ -320,7 +323,7 @@ KERNELS = Table(
         ("vgprs", "vgprCount", _I64, "registers", "vector registers per work-item"),
         ("agprs", "agprCount", _I64, "registers", "accumulation registers per work-item"),
         ("sgprs", "sgprCount", _I64, "registers", "scalar registers per wave"),
-        ("lds_bytes", "ldsBytes", _I64, "bytes", "static LDS"),
+        ("lds_bytes", "ldsBytes", _I64, "bytes", "static LDS; of CUDA all shared memory"),
         ("scratch_bytes", "scratchBytes", _I64, "bytes", "scratch per work-item"),
         ("kernarg_bytes", "kernargBytes", _I64, "bytes", "kernel argument segment"),
         ("code_object", "codeObject_id", _STRING, "", "where the code came from"),
@@ -373,6 +376,18 @@ COVERAGE = Table(
     (("wavescope_coverage", "id"),),
 )
 
+SLICES = Table(
+    "slices",
+    "Times at which every kernel was recorded, where a recording was of such times only.",
+    _columns(
+        "wavescope_slice",
+        ("process", "process_id", _I32, "", "process that was recorded in slices"),
+        ("start_ns", "start", _I64, "ns", "every kernel that began from then on was recorded"),
+        ("end_ns", "end", _I64, "ns", "until then; kernels may run on beyond it"),
+    ),
+    (("wavescope_slice", "id"),),
+)
+
 METADATA = Table(
     "metadata",
     "What is known of the run: command, versions, clocks, and the schema version.",
@@ -399,6 +414,7 @@ TABLES = (
     COUNTERS,
     MONITORS,
     COVERAGE,
+    SLICES,
     METADATA,
 )
 TABLE_BY_NAME = {table.name: table for table in TABLES}

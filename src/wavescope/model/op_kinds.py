@@ -2,7 +2,8 @@
 
 The kind follows the op's type, as the recorder stated it. The class decides the compute,
 communication and copy split: a kernel whose name is a collective's is communication, a copy is a
-copy, everything else (fills included) is compute. docs/definitions.md publishes this.
+copy, everything else (fills and runs of graphs included) is compute. docs/definitions.md publishes
+this.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class OpKind(enum.IntEnum):
     FILL = 2
     BARRIER = 3
     OTHER = 4
+    GRAPH_RUN = 5
+    """A whole graph, where its kernels were not recorded one by one."""
 
 
 class OpClass(enum.IntEnum):
@@ -49,6 +52,7 @@ COPY_TYPES = (
 )
 FILL_TYPE = "FillMemory"
 BARRIER_TYPE = "Barrier"
+GRAPH_RUN_TYPE = "GraphExecution"
 MARKER_TYPE = "UserMarker"
 
 _KIND_PATTERNS = (
@@ -56,6 +60,7 @@ _KIND_PATTERNS = (
     (OpKind.COPY, re.compile(r"copy|memcpy", re.IGNORECASE)),
     (OpKind.FILL, re.compile(r"fill|memset", re.IGNORECASE)),
     (OpKind.BARRIER, re.compile(r"barrier|marker", re.IGNORECASE)),
+    (OpKind.GRAPH_RUN, re.compile(rf"^{GRAPH_RUN_TYPE}$", re.IGNORECASE)),
 )
 _COLLECTIVE = re.compile(
     r"nccl|rccl|cross_device_reduce|(?<!sm)all_?reduce|(?<!sm)all_?gather|reduce_?scatter|all_?to_?all|"

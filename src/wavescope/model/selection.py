@@ -23,6 +23,7 @@ from wavescope.model.columns import (
     MARKERS,
     METADATA,
     OPS,
+    SLICES,
     UNKNOWN,
     Table,
 )
@@ -97,7 +98,13 @@ def select(trace: Trace, selection: Selection) -> Trace:
     if trace.part_of is not None:
         hides_ops |= trace.part_of.hides_ops
     part_of = Surroundings(trace.whole, _window_of(trace, window, ranges), hides_ops)
-    return trace.with_tables((ops, calls, markers, trace.links.take(kept)), part_of)
+    tables = [ops, calls, markers, trace.links.take(kept)]
+    if len(trace.slices):
+        from wavescope.model.slices import cut_slices  # noqa: PLC0415  few traces have any
+
+        slices = trace.slices.take(_process_mask(trace.slices, processes))
+        tables.append(cut_slices(slices, window, ranges))
+    return trace.with_tables(tables, part_of)
 
 
 def _window_of(trace: Trace, window: tuple[int, int], ranges: Intervals | None) -> Intervals | None:
@@ -253,6 +260,7 @@ class SelectedSource(Closing):
             CALLS: chosen.calls["id"],
             MARKERS: chosen.markers["id"],
         }
+        self._slices = chosen.slices
 
     @property
     def path(self) -> str:
@@ -271,7 +279,7 @@ class SelectedSource(Closing):
         return self._source.notes
 
     def row_count(self, table: Table) -> int:
-        return self._source.row_count(table)
+        return len(self._slices) if table is SLICES else self._source.row_count(table)
 
     def batches(
         self, table: Table, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS
@@ -279,6 +287,9 @@ class SelectedSource(Closing):
         """The kept rows; rows that refer to ops or calls are kept with what they refer to."""
         conditions = (("id", table),) if table in self._ids else _REFERS_TO.get(table, ())
         wanted = table.column_names if columns is None else tuple(columns)
+        if table is SLICES:
+            yield {name: self._slices[name] for name in wanted}
+            return
         needed = tuple(dict.fromkeys((*wanted, *(name for name, _ in conditions))))
         for batch in self._source.batches(table, needed, rows):
             kept = np.ones(len(batch[needed[0]]), bool)

@@ -278,6 +278,11 @@ class Trace(Closing):
         return self.table(declared.COVERAGE)
 
     @property
+    def slices(self) -> TraceTable:
+        """Times at which every kernel was recorded; none where that was so all the time."""
+        return self.table(declared.SLICES)
+
+    @property
     def counters(self) -> TraceTable:
         return self.table(declared.COUNTERS)
 

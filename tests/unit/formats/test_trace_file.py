@@ -41,6 +41,8 @@ def everything() -> TraceMaker:
         .with_link(2, 2)
         .with_counter(1, "SQ_WAVES", 12.5)
         .with_coverage(100, 3, mode="lite", skipped=97, reason="graph replay", gpu=0, process=0)
+        .with_slice(20, 40)
+        .with_slice(120, 140)
         .with_metadata("command", "python3 model.py")
     )
 

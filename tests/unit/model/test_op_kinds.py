@@ -26,6 +26,13 @@ def test_kinds_of_one_and_of_several_types() -> None:
     assert op_kinds(STRINGS, codes()).tolist() == []
 
 
+def test_the_run_of_a_graph_is_compute_and_no_kernel() -> None:
+    strings = StringTable(["GraphExecution", "graph of nccl", "MyGraphExecutionTask"])
+
+    assert op_kinds(strings, codes(0, 2)).tolist() == [OpKind.GRAPH_RUN, OpKind.OTHER]
+    assert op_classes(strings, codes(0), codes(1)).tolist() == [OpClass.COMPUTE]
+
+
 def test_only_kernels_communicate() -> None:
     types = codes(KERNEL, COPY, KERNEL, UNKNOWN)
 

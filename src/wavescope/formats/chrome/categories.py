@@ -9,7 +9,14 @@ from __future__ import annotations
 import enum
 import re
 
-from wavescope.model.op_kinds import BARRIER_TYPE, COPY_TYPES, FILL_TYPE, KERNEL_TYPE, MARKER_TYPE
+from wavescope.model.op_kinds import (
+    BARRIER_TYPE,
+    COPY_TYPES,
+    FILL_TYPE,
+    GRAPH_RUN_TYPE,
+    KERNEL_TYPE,
+    MARKER_TYPE,
+)
 
 
 class Role(enum.IntEnum):
@@ -35,7 +42,15 @@ PROFILER_SPAN = "Trace"
 
 _CATEGORIES: dict[Role, tuple[str, ...]] = {
     Role.OP: ("kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset"),
-    Role.TYPED_OP: (KERNEL_TYPE, *COPY_TYPES, FILL_TYPE, BARRIER_TYPE, "Task", "Copy"),
+    Role.TYPED_OP: (
+        KERNEL_TYPE,
+        *COPY_TYPES,
+        FILL_TYPE,
+        BARRIER_TYPE,
+        GRAPH_RUN_TYPE,
+        "Task",
+        "Copy",
+    ),
     Role.CALL: (
         "cpu_op",
         "Operator",

@@ -27,6 +27,26 @@ class Stream:
     suffix: str
     number: int
     record: np.dtype[np.void]
+    """What every record of the stream begins with."""
+    appended: tuple[tuple[str, str], ...] = ()
+    """Fields that follow in the records of some collectors: all of them, or none."""
+
+    def record_of(self, record_bytes: int) -> np.dtype[np.void]:
+        """Records in steps of `record_bytes`, with all fields that are so known of them."""
+        assert self.record.fields is not None
+        fields = {name: field[:2] for name, field in self.record.fields.items()}
+        longer = np.dtype([("", self.record), *self.appended])
+        assert longer.fields is not None
+        if record_bytes >= longer.itemsize:
+            fields |= {name: longer.fields[name][:2] for name, _ in self.appended}
+        return np.dtype(
+            {
+                "names": list(fields),
+                "formats": [form for form, _ in fields.values()],
+                "offsets": [offset for _, offset in fields.values()],
+                "itemsize": record_bytes,
+            }
+        )
 
 
 OPS = Stream(
@@ -48,7 +68,9 @@ OPS = Stream(
             ("marker", "<u4"),
         ]
     ),
+    appended=(("graph_node", "<u8"), ("graph", "<u8")),
 )
+"""The longer records are those of CUDA programs."""
 CALLS = Stream(
     "calls",
     2,
@@ -84,6 +106,13 @@ MARKERS = Stream(
             ("text", "<u8"),
             ("correlation", "<u8"),
         ]
+    ),
+    appended=(
+        ("domain", "<u4"),
+        ("payload_kind", "<u1"),
+        ("spare", "<u1"),
+        ("category", "<u2"),
+        ("payload", "<u8"),
     ),
 )
 COUNTERS = Stream(
@@ -148,6 +177,8 @@ EMPTY = 0
 """The kind of a record that was never completed."""
 HOST_DEVICE = 0xFFFFFFFF
 COPY_QUEUE = 0xFFFF
+ALL_QUEUES = 0xFFFE
+"""The queue of counters that count the kernels of a GPU, whatever their queue."""
 
 
 class OpRecordKind(enum.IntEnum):
@@ -157,6 +188,7 @@ class OpRecordKind(enum.IntEnum):
     COPY = 2
     FILL = 3
     BARRIER = 4
+    GRAPH_RUN = 5
 
 
 class OpFlag(enum.IntFlag):
@@ -166,6 +198,7 @@ class OpFlag(enum.IntFlag):
     APP_SIGNAL = 2
     TIMES_LOST = 4
     GRAPH = 8
+    BLOCKS = 16
 
 
 CALL_KIND = 1
@@ -188,6 +221,8 @@ class MarkerFlag(enum.IntFlag):
     NVTX = 4
 
 
+PAYLOAD_TYPES = (None, "<u8", "<i8", "<f8", "<u4", "<i4", "<f4")
+"""What the bits of a payload are, by its kind: None for none, else in its lowest bytes."""
 COUNTER_KIND = 1
 
 SKIP_REASONS = (
@@ -196,12 +231,19 @@ SKIP_REASONS = (
     "while recording was paused",
     "whose name does not match --kernel",
     "on queues that could not be intercepted",
-    "skipped for a reason that this version does not know",
+    "outside the slices of time that lite mode records: use --mode standard",
 )
 """By place in a counter record; each reads on after a number of dispatches."""
+SKIP_REASONS_OF_CUDA = (
+    SKIP_REASONS[0],
+    "in graphs, which lite mode records as a whole: use --mode standard",
+    *SKIP_REASONS[2:],
+)
+"""The same where counters are of all queues of a GPU: there standard mode records graphs, too."""
 SKIP_PAUSED = 2
 SKIP_FILTER = 3
 """Counted when records are read: collectors record every kernel."""
+SKIP_OUTSIDE_SLICES = 5
 LOSS_REASONS = (
     "lost because the buffers were full",
     "still running when the process ended",

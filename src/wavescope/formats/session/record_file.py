@@ -100,7 +100,7 @@ class RecordFile:
             self.slot_count, tail_bytes = divmod(size_bytes - PAGE_BYTES, self.record_bytes)
             self.is_torn = any(os.pread(file, tail_bytes, size_bytes - tail_bytes))
             """Whether the file ends within a record; blocks that were never filled end in zeros."""
-        self._record = _grown(stream.record, self.record_bytes)
+        self._record = stream.record_of(self.record_bytes)
 
     def blocks(self, rows: int = BLOCK_RECORDS) -> Iterator[Block]:
         """Completed records in file order, at most `rows` at a time; holes are not read."""
@@ -205,20 +205,6 @@ def _checked_header(file: int, stream: Stream) -> tuple[int, int, int]:
     if not stream.record.itemsize <= record_bytes <= stream.record.itemsize * _MOST_GROWTH:
         raise DamagedStreamError(f"with records of {record_bytes} bytes")
     return record_bytes, pid, start_ns
-
-
-def _grown(record: np.dtype[np.void], record_bytes: int) -> np.dtype[np.void]:
-    """`record` in steps of `record_bytes`: newer collectors may append fields."""
-    assert record.fields is not None
-    names = list(record.fields)
-    return np.dtype(
-        {
-            "names": names,
-            "formats": [record.fields[name][0] for name in names],
-            "offsets": [record.fields[name][1] for name in names],
-            "itemsize": record_bytes,
-        }
-    )
 
 
 class Texts:

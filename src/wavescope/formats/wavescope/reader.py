@@ -34,6 +34,7 @@ from wavescope.model.columns import (
     MARKERS,
     OPS,
     PROCESSES,
+    SLICES,
     UNKNOWN,
     Column,
     ColumnType,
@@ -52,7 +53,7 @@ _KINDS = {
 }
 _GPU = "gpuId"
 _MARKER_GPU = -1
-_TIMED = (OPS, MARKERS, CALLS)
+_TIMED = (OPS, MARKERS, CALLS, SLICES)
 _TIMED_FILES = frozenset(table.keys[0][0] for table in _TIMED)
 _NO_TIME = -(2**63)
 _TIMES = frozenset({"start_ns", "end_ns"})

@@ -661,6 +661,7 @@ def test_hostile_facts_are_counted_and_never_fatal(tmp_path: Path) -> None:
         b'{"fact":"clock","gpu":0,"ticks":-1,"ns":1}\n',
         b'{"fact":"kernel","object":1e30,"name":7}\n',
         b'{"fact":"from the future","x":1}\n',
+        b'{"fact":[],"x":1}\n',
         b'{"fact":"process","rank":99999999999999999999999,"hostname":[1]}\n',
         b'{"fact":"queue","queue":70000,"gpu":-5}\n',
         b'{"fact":"function","function":1,"name":null,"arguments":[1,{}]}\n',

@@ -61,6 +61,8 @@ class CallFunction:
     name: str
     kind: str
     arguments: tuple[Argument, ...]
+    domain: str = "HIP"
+    category: str = "hip_runtime"
 
     @property
     def launches_kernel(self) -> bool:
@@ -89,6 +91,8 @@ def call_functions(facts: Mapping[int, Fact]) -> dict[int, CallFunction]:
             text(fact, "name") or f"function {index}",
             text(fact, "kind"),
             tuple(_argument(word) for word in words(fact, "arguments")[:6]),
+            text(fact, "domain") or _UNKNOWN_FUNCTION.domain,
+            text(fact, "category") or _UNKNOWN_FUNCTION.category,
         )
         for index, fact in facts.items()
         if index < 1 << 16
@@ -154,8 +158,10 @@ class CallRows:
     def __post_init__(self) -> None:
         self._functions = call_functions(self.process.facts.functions)
         largest = max(self._functions, default=-1)
-        names = [self._function(index).name for index in range(largest + 1)]
-        self._name_codes = self.strings.codes([*names, _UNKNOWN_FUNCTION.name])
+        by_index = [*map(self._function, range(largest + 1)), _UNKNOWN_FUNCTION]
+        self._name_codes = self.strings.codes([function.name for function in by_index])
+        self._domains = self.strings.codes([function.domain for function in by_index])
+        self._categories = self.strings.codes([function.category for function in by_index])
 
     def _function(self, index: int) -> CallFunction:
         return self._functions.get(index, _UNKNOWN_FUNCTION)
@@ -190,8 +196,8 @@ class CallRows:
             "start_ns": starts,
             "end_ns": np.maximum(starts, ends),
             "name": self._name_codes[functions],
-            "category": np.full(count, self.strings.code("hip_runtime")),
-            "domain": np.full(count, self.strings.code("HIP")),
+            "category": self._categories[functions],
+            "domain": self._domains[functions],
             "args": np.where(with_arguments[functions], ids, UNKNOWN),
             "process": np.full(count, self.process_index),
             "correlation": _signed(records["correlation"]),

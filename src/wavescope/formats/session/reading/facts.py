@@ -8,7 +8,7 @@ nanoseconds off, and a rate taken from them would carry that far.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,7 @@ Fact = dict[str, Any]
 
 _LONGEST_LINE_BYTES = 4 << 20
 _MOST_NOTES = 1000
-_COUNTS = ("vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes", "kernarg_bytes")
-_MOST_UNKNOWN = 10_000
-_UNKNOWN_KERNEL = "(unknown kernel)"
+_LATEST_SLICE_NS = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -157,12 +155,16 @@ class Facts:
     """In the order they were written: an object may be given out again."""
     functions: dict[int, Fact] = field(default_factory=dict)
     threads: dict[int, str] = field(default_factory=dict)
+    categories: dict[tuple[str, int], str] = field(default_factory=dict)
+    """Names of marker categories by domain and number."""
     clocks: dict[int, list[ClockPair]] = field(default_factory=dict)
     clock_rates: dict[int, int] = field(default_factory=dict)
     """Ticks per second by GPU, about."""
     labels: list[Fact] = field(default_factory=list)
     costs: list[Fact] = field(default_factory=list)
     runtimes: list[Fact] = field(default_factory=list)
+    slices: list[tuple[int, int]] = field(default_factory=list)
+    """Starts and ends of the times at which every kernel was recorded."""
     notes: list[tuple[str, int]] = field(default_factory=list)
     end: Fact | None = None
     """Absent when the process was killed or still runs."""
@@ -228,42 +230,49 @@ def _lines(path: Path, facts: Facts) -> Iterator[bytes]:
 def _take(facts: Facts, fact: Fact) -> bool:
     """Put `fact` where it belongs; False when a member that it needs is missing."""
     kind = fact.get("fact")
-    if kind == "process":
-        facts.process.update(fact)
-    elif kind == "clock":
-        return _take_clock(facts, fact)
-    elif kind in _LISTS:
-        return _take_listed(facts, kind, fact)
-    elif kind == "note":
-        if text(fact, "text") and len(facts.notes) < _MOST_NOTES:
-            facts.notes.append((text(fact, "text"), max(1, integer(fact, "count", 1))))
-    elif kind == "end":
-        facts.end = fact
-    elif kind == "thread":
-        facts.threads[integer(fact, "thread")] = text(fact, "name")
-    elif kind in _TABLES:
-        table, member = _TABLES[kind]
-        key = address(fact, member)
-        if key < 0:
-            return False
-        getattr(facts, table)[key] = fact
+    take = _TAKERS.get(kind) if isinstance(kind, str) else None
+    return take is None or take(facts, fact)
+
+
+def _take_process(facts: Facts, fact: Fact) -> bool:
+    facts.process.update(fact)
     return True
 
 
-_TABLES = {
-    "agent": ("agents", "gpu"),
-    "queue": ("queues", "queue"),
-    "function": ("functions", "function"),
-}
+def _take_end(facts: Facts, fact: Fact) -> bool:
+    facts.end = fact
+    return True
 
 
-_LISTS = {"runtime": "runtimes", "label": "labels", "cost": "costs", "kernel": "kernels"}
+def _take_thread(facts: Facts, fact: Fact) -> bool:
+    facts.threads[integer(fact, "thread")] = text(fact, "name")
+    return True
 
 
-def _take_listed(facts: Facts, kind: str, fact: Fact) -> bool:
-    if kind == "kernel" and address(fact, "object") < 0:
+def _take_category(facts: Facts, fact: Fact) -> bool:
+    if name := text(fact, "name"):
+        facts.categories[text(fact, "domain"), integer(fact, "category")] = name
+    return True
+
+
+def _take_note(facts: Facts, fact: Fact) -> bool:
+    if text(fact, "text") and len(facts.notes) < _MOST_NOTES:
+        facts.notes.append((text(fact, "text"), max(1, integer(fact, "count", 1))))
+    return True
+
+
+def _take_kernel(facts: Facts, fact: Fact) -> bool:
+    if address(fact, "object") < 0:
         return False
-    getattr(facts, _LISTS[kind]).append(fact)
+    facts.kernels.append(fact)
+    return True
+
+
+def _take_slice(facts: Facts, fact: Fact) -> bool:
+    start_ns, end_ns = integer(fact, "start_ns"), integer(fact, "end_ns")
+    if not 0 <= start_ns <= end_ns < _LATEST_SLICE_NS:
+        return False
+    facts.slices.append((start_ns, end_ns))
     return True
 
 
@@ -275,3 +284,45 @@ def _take_clock(facts: Facts, fact: Fact) -> bool:
     if (rate := integer(fact, "ticks_per_second")) > 0:
         facts.clock_rates[gpu] = rate
     return True
+
+
+def _numbered(table: str, member: str) -> _Taker:
+    """Takes facts by a number of theirs; the last one counts."""
+
+    def take(facts: Facts, fact: Fact) -> bool:
+        number = address(fact, member)
+        if number >= 0:
+            getattr(facts, table)[number] = fact
+        return number >= 0
+
+    return take
+
+
+def _listed(table: str) -> _Taker:
+    """Takes all facts, in the order they were written."""
+
+    def take(facts: Facts, fact: Fact) -> bool:
+        getattr(facts, table).append(fact)
+        return True
+
+    return take
+
+
+_Taker = Callable[[Facts, Fact], bool]
+_TAKERS: dict[str, _Taker] = {
+    "process": _take_process,
+    "agent": _numbered("agents", "gpu"),
+    "queue": _numbered("queues", "queue"),
+    "kernel": _take_kernel,
+    "function": _numbered("functions", "function"),
+    "thread": _take_thread,
+    "category": _take_category,
+    "label": _listed("labels"),
+    "clock": _take_clock,
+    "runtime": _listed("runtimes"),
+    "slice": _take_slice,
+    "note": _take_note,
+    "cost": _listed("costs"),
+    "end": _take_end,
+}
+"""By kind of fact, in the order of native/format/chunk_format.h; others are skipped."""

@@ -22,6 +22,7 @@ from wavescope.model.strings import StringTable
 from wavescope.names.demangle import demangle, strip_kernel_suffix
 
 _COUNTS = ("vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes", "kernarg_bytes")
+_BY_LAUNCH = ("lds_bytes", "scratch_bytes")
 _MOST_UNKNOWN = 10_000
 _UNKNOWN_KERNEL = "(unknown kernel)"
 
@@ -85,6 +86,10 @@ class KernelNames:
         self._unknown: dict[int, int] = {}
         self._first_row = builder.row_count(KERNELS) + 1
         self._objects = KernelObjects(kernels)
+        self._by_launch = {
+            member: np.array([integer(fact, member) for fact in kernels], np.int64)
+            for member in _BY_LAUNCH
+        }
         codes = [self._add(builder, process, fact) for fact in kernels]
         self._name_codes = np.array(codes, np.int64)
 
@@ -108,6 +113,11 @@ class KernelNames:
         """Ids in the kernel table, unknown ones -1."""
         places = self._objects.places(objects, starts_ns)
         return np.where(places >= 0, places + self._first_row, UNKNOWN)
+
+    def counts(self, member: str, objects: Array, starts_ns: Array) -> Array:
+        """A number that facts give of each op's kernel, unknown ones -1."""
+        by_place = self._by_launch[member]
+        return self._objects.values(objects, starts_ns, by_place, lambda _: UNKNOWN)
 
     def _unknown_code(self, where: int) -> int:
         if where not in self._unknown:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavescope.arrays import Array
-from wavescope.formats.session.layout import MarkerFlag, MarkerRecordKind
+from wavescope.formats.session.layout import PAYLOAD_TYPES, MarkerFlag, MarkerRecordKind
 from wavescope.formats.session.reading.op_rows import LARGEST_TIME
 from wavescope.formats.session.reading.process import ProcessChunks
 from wavescope.formats.session.record_file import Records, is_unclosed
@@ -113,4 +113,39 @@ class MarkerRows:
             "thread": records["thread"].astype(np.int64),
             "category": category[(records["flags"] & MarkerFlag.NVTX != 0).astype(np.intp)],
             "flags": is_mark * MARKER_INSTANT + is_open * MARKER_UNCLOSED,
+            **self._of_longer_records(records),
         }
+
+    def _of_longer_records(self, records: Records) -> dict[str, Array]:
+        if "payload" not in (records.dtype.names or ()):
+            return {}
+        return {
+            "domain": self.process.texts.codes(records["domain"]),
+            "subcategory": self._category_codes(records["domain"], records["category"]),
+            "payload": _payloads(records["payload_kind"], records["payload"]),
+        }
+
+    def _category_codes(self, domains: Array, categories: Array) -> Array:
+        """What categories are called; they are numbered within their domain."""
+        keys = (domains.astype(np.uint64) << np.uint64(16)) | categories
+        distinct, places = np.unique(keys, return_inverse=True)
+        return np.array([self._category_code(key) for key in distinct.tolist()])[places]
+
+    def _category_code(self, key: int) -> int:
+        domain, category = self.process.texts.text(key >> 16), key & 0xFFFF
+        if category == 0:
+            return UNKNOWN
+        name = self.process.facts.categories.get((domain, category), str(category))
+        return self.strings.code(name)
+
+
+def _payloads(kinds: Array, bits: Array) -> Array:
+    """Numbers, NaN where there is none."""
+    numbers = np.full(len(bits), np.nan)
+    for kind, form in enumerate(PAYLOAD_TYPES):
+        mine = kinds == kind
+        if form is not None and mine.any():
+            parts = np.ascontiguousarray(bits[mine]).view(form).reshape(int(mine.sum()), -1)
+            with np.errstate(invalid="ignore"):  # no number is a number too
+                numbers[mine] = parts[:, 0]
+    return numbers

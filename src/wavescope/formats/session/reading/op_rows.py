@@ -15,11 +15,12 @@ import numpy as np
 
 from wavescope.arrays import Array
 from wavescope.formats.session.layout import HOST_DEVICE, OpFlag, OpRecordKind
+from wavescope.formats.session.reading.graph_names import GraphNames, names_graphs
 from wavescope.formats.session.reading.kernels import KernelNames
 from wavescope.formats.session.reading.process import ProcessChunks
 from wavescope.formats.session.record_file import Block, Lookup, Records, directions, queue_keys
 from wavescope.model.columns import OPS, UNKNOWN
-from wavescope.model.op_kinds import BARRIER_TYPE, FILL_TYPE, KERNEL_TYPE
+from wavescope.model.op_kinds import BARRIER_TYPE, FILL_TYPE, GRAPH_RUN_TYPE, KERNEL_TYPE
 from wavescope.model.source import Batch, full_batch
 from wavescope.model.strings import StringTable
 
@@ -32,7 +33,7 @@ COPY_TYPES = (
     "CopyDeviceToDevice",
     "CopyPeerToPeer",
 )
-_TYPE_OF_KIND = ("", KERNEL_TYPE, "", FILL_TYPE, BARRIER_TYPE)
+_TYPE_OF_KIND = ("", KERNEL_TYPE, "", FILL_TYPE, BARRIER_TYPE, GRAPH_RUN_TYPE)
 
 
 @dataclass
@@ -135,7 +136,7 @@ def _reasons(process: ProcessChunks, records: Records) -> Array:
     reasons[beyond] = 4
     reasons[unconvertible] = 3
     reasons[flags & OpFlag.TIMES_LOST != 0] = 2
-    reasons[(kinds < OpRecordKind.DISPATCH) | (kinds > OpRecordKind.BARRIER)] = 1
+    reasons[(kinds < OpRecordKind.DISPATCH) | (kinds > OpRecordKind.GRAPH_RUN)] = 1
     if process.window is not None:
         timed = np.flatnonzero(reasons == 0)
         starts = times_ns(process, records[timed], "start")
@@ -161,11 +162,14 @@ class OpRows:
     """Local GPU number -> number in the trace."""
     queue_numbers: Lookup
     queue_addresses: Lookup
+    queue_streams: Lookup
+    """Streams by queue, of programs whose queues are their streams."""
     marker_ids: Callable[[Array], Array]
     streams: Callable[[Array], Array]
-    """Streams by correlation."""
+    """Streams by correlation, of other programs."""
     graphs: Callable[[Array], Array]
-    """Executable graphs by correlation."""
+    """Executable graphs by correlation, where records do not name them."""
+    graph_names: GraphNames
     first_id: int
     """Id of the record at place 0."""
 
@@ -200,9 +204,8 @@ class OpRows:
             "type": lambda: self._types(records),
             "process": lambda: np.full(len(records), self.process_index),
             "thread": lambda: _known(records["thread"]),
-            "stream": lambda: self.streams(records["correlation"]),
+            "stream": lambda: self._streams(records),
             "correlation": lambda: _known(records["correlation"]),
-            "graph": lambda: self.graphs(records["correlation"]),
             "hardware_queue": lambda: self.queue_addresses.values(records["queue"], UNKNOWN),
             "kernel": lambda: self._kernel_rows(records, starts_ns()),
             "size_bytes": lambda: self._sizes(records),
@@ -211,9 +214,24 @@ class OpRows:
             "marker": lambda: self.marker_ids(records["marker"]),
         }
         for axis, letter in enumerate("xyz"):
-            makers[f"grid_{letter}"] = _axis(records, "grid", axis)
-            makers[f"workgroup_{letter}"] = _axis(records, "workgroup", axis)
-        return makers
+            makers[f"grid_{letter}"] = _grid(records, axis)
+            makers[f"workgroup_{letter}"] = _workgroup(records, axis)
+        if not names_graphs(records):
+            return {**makers, "graph": lambda: self.graphs(records["correlation"])}
+        return {
+            **makers,
+            "graph": lambda: _known(records["graph"]),
+            "graph_node": lambda: _known(records["graph_node"]),
+            "lds_bytes": lambda: self._of_kernels(records, starts_ns(), "lds_bytes"),
+            "scratch_bytes": lambda: self._of_kernels(records, starts_ns(), "scratch_bytes"),
+        }
+
+    def _streams(self, records: Records) -> Array:
+        streams = self.queue_streams.values(records["queue"], UNKNOWN)
+        unknown = streams == UNKNOWN
+        if unknown.any():
+            streams[unknown] = self.streams(records["correlation"][unknown])
+        return streams
 
     def _names(self, records: Records, starts_ns: Array) -> Array:
         empty = self.strings.code("")
@@ -221,10 +239,18 @@ class OpRows:
         codes = np.full(len(records), empty, np.int64)
         objects = records["kernel"][is_dispatch]
         codes[is_dispatch] = self.kernels.name_codes(objects, starts_ns[is_dispatch])
+        is_run = records["kind"] == OpRecordKind.GRAPH_RUN
+        if is_run.any():
+            codes[is_run] = self.graph_names.codes(records[is_run])
         return codes
 
     def _kernel_rows(self, records: Records, starts_ns: Array) -> Array:
         return _of_dispatches(records, self.kernels.row_ids(records["kernel"], starts_ns))
+
+    def _of_kernels(self, records: Records, starts_ns: Array, member: str) -> Array:
+        """What kernel facts know of a launch: those of CUDA are by launch."""
+        values = self.kernels.counts(member, records["kernel"], starts_ns)
+        return _of_dispatches(records, values)
 
     def _types(self, records: Records) -> Array:
         codes: Array = self.strings.codes(_TYPE_OF_KIND)[records["kind"]]
@@ -256,5 +282,18 @@ def _of_dispatches(records: Records, values: Array) -> Array:
     return np.where(records["kind"] == OpRecordKind.DISPATCH, values, UNKNOWN)
 
 
-def _axis(records: Records, member: str, axis: int) -> Callable[[], Array]:
-    return lambda: _of_dispatches(records, records[member][:, axis].astype(np.int64))
+def _workgroup(records: Records, axis: int) -> Callable[[], Array]:
+    return lambda: _of_dispatches(records, records["workgroup"][:, axis].astype(np.int64))
+
+
+def _grid(records: Records, axis: int) -> Callable[[], Array]:
+    """Work-items, also where the record counts workgroups."""
+
+    def made() -> Array:
+        sizes = records["grid"][:, axis].astype(np.int64)
+        in_blocks = records["flags"] & OpFlag.BLOCKS != 0
+        if in_blocks.any():
+            sizes[in_blocks] *= records["workgroup"][in_blocks, axis]
+        return _of_dispatches(records, sizes)
+
+    return made

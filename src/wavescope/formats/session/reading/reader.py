@@ -4,15 +4,14 @@ Ops, calls, markers and links are read from the files batch by batch, as often a
 for; memory does not grow with their number, except for 16 bytes per marker. What is not whole (torn
 tails, damaged headers, records of unknown kinds) is left out and noted.
 
-Call and op carry the same correlation. Correlations are counted from 1 in a process, so two bytes
-per call are enough for a value: its place among the distinct ones. Links look calls up in parts by
-their correlation, so that memory stays bounded; each part is a pass over the records.
+Call and op carry the same correlation. Links look calls up in parts by their correlation, so that
+memory stays bounded; each part is a pass over the records.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 import numpy as np
@@ -23,7 +22,9 @@ from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.session.folder import KERNEL_FILTER, process_bases, read_session_facts
 from wavescope.formats.session.reading.call_rows import CallRows, CallSurvey, survey_calls
+from wavescope.formats.session.reading.call_values import CallValues
 from wavescope.formats.session.reading.facts import address, integer
+from wavescope.formats.session.reading.graph_names import GraphNames
 from wavescope.formats.session.reading.kernels import KernelNames
 from wavescope.formats.session.reading.marker_rows import MarkerIndex, MarkerRows, index_markers
 from wavescope.formats.session.reading.numbering import Numbering, number
@@ -35,63 +36,16 @@ from wavescope.formats.session.reading.small_tables import (
     add_metadata,
     add_processes,
     add_queues,
+    add_slices,
 )
-from wavescope.formats.session.record_file import Lookup, Records
+from wavescope.formats.session.record_file import Lookup
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS, UNKNOWN, Table
 from wavescope.model.notes import Notes
 from wavescope.model.source import BATCH_ROWS, Batch, full_batch
 from wavescope.model.strings import StringTable
 
-_MOST_VALUES = (1 << 16) - 1
-_MOST_SPARE = 1 << 20
-_BLOCK_ROWS = 1 << 16
 CALLS_IN_MEMORY = 1 << 22
-
-
-class CallValues:
-    """Values by correlation, read from the calls when they are first asked for."""
-
-    def __init__(
-        self, calls: CallRows, call_count: int, value_of: Callable[[Records], Array]
-    ) -> None:
-        """`value_of` gives the value of each call record, or UNKNOWN."""
-        self._calls = calls
-        self._value_of = value_of
-        self._limit = 4 * call_count + _MOST_SPARE
-        self._places: Array | None = None
-        self._values = np.array([UNKNOWN], np.int64)
-
-    def of(self, correlations: Array) -> Array:
-        """The values of ops by their correlation; unknown where no call was recorded."""
-        if self._places is None:
-            self._places = self._read()
-        places = self._places
-        within = np.where(correlations < len(places), correlations, 0).astype(np.intp)
-        return self._values[places[within]]
-
-    def _read(self) -> Array:
-        places = np.zeros(1, np.uint16)
-        known = {UNKNOWN: 0}
-        for block in self._calls.blocks(_BLOCK_ROWS):
-            correlations = block.records["correlation"]
-            usable = (correlations > 0) & (correlations < self._limit)
-            if not usable.any():
-                continue
-            chosen = correlations[usable].astype(np.intp)
-            if int(chosen.max()) >= len(places):
-                grown = np.zeros(min(self._limit, 2 * int(chosen.max()) + 1), np.uint16)
-                grown[: len(places)] = places
-                places = grown
-            values = self._value_of(block.records[usable])
-            distinct, inverse = np.unique(values, return_inverse=True)
-            numbers = [
-                known.setdefault(value, len(known)) if len(known) < _MOST_VALUES else 0
-                for value in distinct.tolist()
-            ]
-            places[chosen] = np.array(numbers, np.uint16)[inverse]
-        self._values = np.array(list(known), np.int64)
-        return places
 
 
 def link_batches(
@@ -219,6 +173,7 @@ class ChunkSource(Closing):
         add_agents(self._small, processes, numbering)
         add_queues(self._small, processes, numbering)
         add_coverage(self._small, processes, surveys, numbering)
+        add_slices(self._small, processes)
         add_metadata(self._small, processes, numbering, session)
 
     def row_count(self, table: Table) -> int:
@@ -275,9 +230,13 @@ class ChunkSource(Closing):
             queue_addresses=Lookup(
                 {queue: _signed(address(fact, "address")) for queue, fact in queues}
             ),
+            queue_streams=Lookup(
+                {queue: max(UNKNOWN, integer(fact, "stream")) for queue, fact in queues}
+            ),
             marker_ids=markers.row_ids,
             streams=CallValues(call_rows, calls.linked_count, call_rows.streams).of,
             graphs=CallValues(call_rows, calls.linked_count, call_rows.graphs).of,
+            graph_names=GraphNames(self.strings),
             first_id=self._counts[OPS.name] + 1,
         )
         slots = process.calls.slot_count if process.calls else 0

@@ -9,17 +9,20 @@ from pathlib import PurePath
 import numpy as np
 
 from wavescope.formats.session.layout import (
+    ALL_QUEUES,
     COPY_QUEUE,
     COUNTER_KIND,
     LOSS_REASONS,
     SKIP_FILTER,
+    SKIP_OUTSIDE_SLICES,
     SKIP_REASONS,
+    SKIP_REASONS_OF_CUDA,
 )
 from wavescope.formats.session.reading.facts import ClockPair, Fact, address, integer, text, words
-from wavescope.formats.session.reading.numbering import Numbering
+from wavescope.formats.session.reading.numbering import NumberedQueue, Numbering
 from wavescope.formats.session.reading.op_rows import OpSurvey
 from wavescope.formats.session.reading.process import ProcessChunks
-from wavescope.formats.session.record_file import queue_key
+from wavescope.formats.session.record_file import RecordedQueue, queue_key
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
     AGENTS,
@@ -27,9 +30,11 @@ from wavescope.model.columns import (
     METADATA,
     PROCESSES,
     QUEUES,
+    SLICES,
     THREADS,
     UNKNOWN,
 )
+from wavescope.model.slices import slice_rows
 from wavescope.units import bytes_text, duration_text
 
 _CUT_OFF_REASON = "not finished when the process was killed"
@@ -94,10 +99,45 @@ def add_queues(
 ) -> None:
     """A name for each queue, with the process where there are several."""
     for row in numbering.queues:
-        name = row.recorded.name
+        name = _queue_name(processes[row.process], row)
         if len(processes) > 1:
             name += f" of process {processes[row.process].pid}"
         builder.add_row(QUEUES, gpu=row.gpu, queue=row.queue, name=name)
+
+
+def _queue_name(process: ProcessChunks, row: NumberedQueue) -> str:
+    """As the process calls it, else by its number; streams are numbered within their context."""
+    if row.recorded.is_copy:
+        return row.recorded.name
+    stated = process.facts.queues.get(row.recorded.index, {})
+    name, context = text(stated, "name"), integer(stated, "context")
+    if not name:
+        return row.recorded.name
+    contexts = {
+        integer(fact, "context")
+        for fact in process.facts.queues.values()
+        if text(fact, "name") == name and integer(fact, "gpu") == row.recorded.gpu
+    }
+    return f"{name} of context {context}" if len(contexts) > 1 else name
+
+
+def add_slices(builder: TraceBuilder, processes: Sequence[ProcessChunks]) -> None:
+    """The times at which every kernel was recorded, of processes that were recorded in slices.
+
+    One that ended before its first slice was over has an empty one.
+    """
+    for index, process in enumerate(processes):
+        pairs = process.facts.slices
+        if not pairs and _skipped_outside_slices(process):
+            pairs = [(process.start_ns, process.start_ns)]
+        if pairs:
+            starts, ends = np.array(pairs, np.int64).T
+            window = (process.window.start_ns, process.window.end_ns) if process.window else None
+            builder.add(SLICES, slice_rows(index, starts, ends, window))
+
+
+def _skipped_outside_slices(process: ProcessChunks) -> bool:
+    return any(record["skipped"][SKIP_OUTSIDE_SLICES] for record in _counter_records(process))
 
 
 def add_coverage(
@@ -119,13 +159,14 @@ def add_coverage(
             gpu = numbering.gpus[index].get(int(record["gpu"]), int(record["gpu"]))
             key = queue_key(int(record["gpu"]), int(record["queue"]))
             queue = numbering.queue_numbers[index].get(key, UNKNOWN)
+            filtered = _counted_at(survey.filtered, key)
             if not process.is_settled or process.window is not None:
                 # Counters are brought up to date after the records, and know of no window.
-                record["timed"] = survey.timed[key]
+                record["timed"] = _counted_at(survey.timed, key)
             else:
-                record["timed"] -= min(survey.filtered[key], int(record["timed"]))
-            record["skipped"][SKIP_FILTER] += survey.filtered[key]
-            record["seen"] = max(0, int(record["seen"]) - survey.beyond[key])
+                record["timed"] -= min(filtered, int(record["timed"]))
+            record["skipped"][SKIP_FILTER] += filtered
+            record["seen"] = max(0, int(record["seen"]) - _counted_at(survey.beyond, key))
             timed += _count(record["timed"])
             missing = _missing(process, record, _fallen_out(process, survey, key))
             place: Place = {"process": index, "gpu": gpu, "queue": queue, "mode": process.mode}
@@ -135,6 +176,16 @@ def add_coverage(
                 "dispatches that were timed, but whose records are not in the files",
                 timed - survey.dispatches,
             )
+
+
+def _counted_at(totals: Mapping[int, int], key: int) -> int:
+    """What `totals`, by queue key, say of one queue, or of all queues of its GPU."""
+    wanted = RecordedQueue.from_key(key)
+    if wanted.is_copy or wanted.index != ALL_QUEUES:
+        return totals.get(key, 0)
+    return sum(
+        count for each, count in totals.items() if RecordedQueue.from_key(each).gpu == wanted.gpu
+    )
 
 
 def _counter_records(process: ProcessChunks) -> Iterator[np.void]:
@@ -150,7 +201,7 @@ def _fallen_out(process: ProcessChunks, survey: OpSurvey, key: int) -> int:
     """Dispatches of a queue that were counted and recorded, but before the window."""
     if process.window is None or process.window.counters is not None:
         return 0
-    return survey.before[key] + process.window.fallen_out.get(key, 0)
+    return _counted_at(survey.before, key) + _counted_at(process.window.fallen_out, key)
 
 
 def _note_copies(builder: TraceBuilder, process: ProcessChunks, record: np.void) -> None:
@@ -165,7 +216,9 @@ def _missing(
 ) -> list[tuple[int, int, str]]:
     """How many were skipped and lost, by reason."""
     rows = [(fallen_out, 0, _FALLEN_OUT_REASON)] if fallen_out else []
-    rows += [(count, 0, reason) for count, reason in _counts(record, "skipped", SKIP_REASONS)]
+    is_of_cuda = int(record["queue"]) == ALL_QUEUES
+    reasons = SKIP_REASONS_OF_CUDA if is_of_cuda else SKIP_REASONS
+    rows += [(count, 0, reason) for count, reason in _counts(record, "skipped", reasons)]
     rows += [(0, count, reason) for count, reason in _counts(record, "lost", LOSS_REASONS)]
     accounted = _count(record["timed"]) + sum(skipped + lost for skipped, lost, _ in rows)
     unfinished = _count(record["seen"]) - accounted
@@ -269,9 +322,11 @@ def _process_facts(process: ProcessChunks) -> dict[str, str]:
 def _spelled_runtime(runtime: Fact) -> str:
     """Which one it is, as far as it is known: the release, the versions, the file."""
     rocm, extension = text(runtime, "rocm"), text(runtime, "extension")
-    version = text(runtime, "version")
+    version, driver = text(runtime, "version"), text(runtime, "driver")
     if extension:
         version += f" with AMD's extensions {extension}"
+    if driver:
+        version += f" with driver {driver}"
     if rocm:
         version = f"ROCm {rocm}, version {version}"
     return " ".join(filter(None, (version, text(runtime, "path"))))
