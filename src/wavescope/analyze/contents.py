@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.ops.coverage import sampled_facts
 from wavescope.analyze.ops.op_labels import NO_NAME
 from wavescope.arrays.coded_columns import BLOCK_ROWS, DistinctRows, blocks, code_counts
 from wavescope.model.columns import MARKER_INSTANT, MARKER_UNCLOSED, QUEUES, TABLES
@@ -22,6 +23,7 @@ def overview(trace: Trace) -> Result:
     first_ns, last_ns = trace_span(trace)
     kinds = np.bincount(trace.op_kind, minlength=len(OpKind))
     is_kernel = trace.op_kind == OpKind.KERNEL
+    graph_runs = int(kinds[OpKind.GRAPH_RUN])
     tables = (
         _gpus(trace),
         _queues(trace),
@@ -34,6 +36,7 @@ def overview(trace: Trace) -> Result:
         "Trace",
         [table for table in tables if table.rows],
         facts={
+            **sampled_facts(trace),
             "span_ns": last_ns - first_ns,
             "first_timestamp_ns": first_ns,
             "last_timestamp_ns": last_ns,
@@ -42,6 +45,7 @@ def overview(trace: Trace) -> Result:
             "kernel_name_count": len(np.unique(trace.ops["name"][is_kernel])),
             "copy_count": int(kinds[OpKind.COPY]),
             "fill_count": int(kinds[OpKind.FILL]),
+            **({"graph_run_count": graph_runs} if graph_runs else {}),
             "marker_count": len(trace.markers),
             "call_count": len(trace.calls),
         },

@@ -7,6 +7,7 @@ tells the bandwidth best: both the median and the shortest are given.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from wavescope.analyze.collectives.bandwidth import gb_per_s
 from wavescope.analyze.collectives.records import CollectiveUse, collective_uses
 from wavescope.analyze.operators import with_all_calls
+from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.ops.op_links import RowArray
 from wavescope.arrays.groups import GroupStatistics, group_statistics, group_sums
 from wavescope.arrays.intervals import Times, sorted_times, stretches_of_sorted
@@ -25,7 +27,11 @@ from wavescope.units import percent_of
 
 def collectives_result(trace: Trace) -> Result:
     """The table `collectives`, and how much of their time is recorded with its messages."""
-    rows = np.flatnonzero(trace.op_class == OpClass.COMMUNICATION)
+    is_collective = trace.op_class == OpClass.COMMUNICATION
+    sampled = recorded(trace)
+    if sampled is not None:
+        is_collective &= sampled.is_seen
+    rows = np.flatnonzero(is_collective)
     if not len(rows):
         return Result("Collectives")
     trace = with_all_calls(trace)
@@ -41,6 +47,10 @@ def collectives_result(trace: Trace) -> Result:
         "sized_collective_ns": sum(each.total_ns for each in found if each.size_bytes),
     }
     table = table_of("collectives", "Collectives", _COLUMNS, found)
+    if sampled is not None:
+        # Compute that began before a slice hides collectives, too, but is not seen.
+        facts["exposed_collectives"] = "at most: compute that began before a slice is not seen"
+        table = replace(table, title="Collectives (in slices)")
     return Result("Collectives", [table], facts=facts)
 
 

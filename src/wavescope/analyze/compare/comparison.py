@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.compare import sampled_comparison as sampled
 from wavescope.analyze.compare.differences import (
     Comparison,
     Difference,
@@ -33,6 +34,7 @@ from wavescope.analyze.compare.headline import headline
 from wavescope.analyze.compare.renames import chips_of, renames, told_apart
 from wavescope.analyze.compare.run_values import Metric, counted_steps, step_totals
 from wavescope.analyze.operators import OpOperators
+from wavescope.errors import UsageError
 from wavescope.model.result import (
     ColumnOf,
     Finding,
@@ -104,6 +106,8 @@ def compare(traces: Sequence[Trace], options: CompareOptions | None = None) -> R
     """Table `traces`, and for each part asked for its differences; what stands out."""
     options = options or CompareOptions()
     parts = options.parts or _known_parts(traces)
+    if sampled.is_sampled(traces):
+        return sampled.sampled_comparison(traces, _sampled_parts(parts))
     with_phases = Part.PHASE in parts or Part.STEP in parts
     figure_options = replace(options.figures, with_phases=with_phases)
     figures = told_apart([TraceFigures(trace, figure_options) for trace in traces])
@@ -118,6 +122,23 @@ def compare(traces: Sequence[Trace], options: CompareOptions | None = None) -> R
         [_trace_table(figures, times), *tables],
         _findings(figures),
         {"headline": _headline(pairs, parts)},
+    )
+
+
+def _sampled_parts(parts: Sequence[Part]) -> list[sampled.Part]:
+    """Of the parts that are asked for those that slices of a run show."""
+    known = {
+        Part.CATEGORY: sampled.CATEGORIES,
+        Part.KERNEL: sampled.KERNELS,
+        Part.PHASE: sampled.PHASES,
+    }
+    chosen = [known[part] for part in parts if part in known]
+    if chosen:
+        return chosen
+    raise UsageError(
+        "sampled traces cannot be compared by operator or step: most of their kernels were not "
+        "recorded",
+        hint="compare them by category, kernel or phase, or record with --mode standard",
     )
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from wavescope.analyze.compare.effects import TestOptions
 from wavescope.analyze.compare.figures import FigureOptions, TraceFigures, coverage_percent
 from wavescope.analyze.compare.run_order import FROM_FILES
+from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.steps import Steps
 from wavescope.arrays.coded_columns import distinct
 from wavescope.errors import UnreadableInputError, UsageError
@@ -139,6 +140,12 @@ class RunValues:
 
 def run_values(trace: Trace, options: RunOptions) -> RunValues:
     """The values of the run that `trace` recorded."""
+    if recorded(trace) is not None:
+        raise UsageError(
+            f"{trace.path} is sampled: the GPU time of its steps was not recorded, so that no "
+            "verdict can be given",
+            hint="record with --mode standard; `wavescope compare A B` compares sampled traces",
+        )
     figures = TraceFigures(trace, options.figures)
     if not figures.total.calls:
         raise UnreadableInputError(trace.path, "no GPU op passes the filters")

@@ -21,6 +21,7 @@ from wavescope.analyze.findings.idle_gpus import idle_gpus, idle_table
 from wavescope.analyze.findings.launch_bound import launch_bound
 from wavescope.analyze.findings.low_coverage import low_coverage
 from wavescope.analyze.findings.queue_serialization import queue_serialization
+from wavescope.analyze.findings.sampled_findings import sampled_findings
 from wavescope.analyze.findings.slow_gpu import slow_gpu
 from wavescope.analyze.findings.tiny_kernels import tiny_kernels
 from wavescope.analyze.findings.unfused_attention import unfused_attention
@@ -28,7 +29,7 @@ from wavescope.analyze.findings.unfused_elementwise import unfused_elementwise
 from wavescope.analyze.findings.unknown_launches import ID as UNKNOWN_LAUNCHES
 from wavescope.analyze.findings.unknown_launches import unknown_launches
 from wavescope.analyze.ops.busy_timelines import busy_basis
-from wavescope.analyze.ops.coverage import coverage
+from wavescope.analyze.ops.coverage import coverage, recorded, sampled_facts
 from wavescope.analyze.quick_findings import (
     DEFAULT_THRESHOLDS,
     Thresholds,
@@ -108,8 +109,10 @@ FINDING_IDS = (
     "unknown-launches",
     "input-repaired",
     "dominant-work",
+    "sampled",
 )
-"""The ids of all findings, in the order of `FINDERS`; the last one tells what no other does."""
+"""The ids of all findings, in the order of `FINDERS`; then what no other tells, and that a trace is
+sampled."""
 
 _OF_ALL_OPS = (launch_bound, _exposed_communication, exposed_copies, queue_serialization)
 """Silent where a filter hides ops: they would be about these, too."""
@@ -125,6 +128,8 @@ def findings(trace: Trace, thresholds: Thresholds | None = None) -> list[Finding
 def _found(context: FindingContext) -> list[Finding]:
     if not len(context.trace.ops):
         return input_repaired(context.trace)
+    if recorded(context.trace) is not None:
+        return sampled_findings(context)
     silent = _OF_ALL_OPS if context.hides_ops else ()
     finders = [finder for finder in FINDERS if finder not in silent]
     found = [finding for finder in finders for finding in _over_gpus(finder(context))]
@@ -210,6 +215,7 @@ def findings_result(
     tables = [table_of("findings", "Findings", _COLUMNS, found), idle_table(context)]
     facts: dict[str, Value] = {
         "path": trace.path,
+        **sampled_facts(trace),
         "op_count": len(trace.ops),
         "finding_count": len(found),
         "coverage": coverage(trace).facts["coverage"],

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.idle_words import causes, shares
 from wavescope.analyze.idle.gap_parts import GapParts, IdleSplit
 from wavescope.analyze.idle.idle_story import IdleStory, idle_story
-from wavescope.analyze.ops.coverage import missing_ops_sentence
+from wavescope.analyze.ops.coverage import missing_ops_sentence, recorded
 from wavescope.analyze.ops.gaps import longest_of
 from wavescope.analyze.ops.utilization import GpuUtilization
 from wavescope.analyze.quick_findings import idle_finding, idle_share_percent
@@ -211,4 +213,16 @@ def idle_table(context: FindingContext) -> ResultTable:
     """The idle time of every GPU over what the host did during it."""
     splits = [parts.split for parts in context.gap_parts]
     rows = list(zip(context.utilizations, splits, strict=True))
-    return table_of("idle", "Idle time by what the host did", _COLUMNS, rows)
+    table = table_of("idle", "Idle time by what the host did", _COLUMNS, rows)
+    if recorded(context.trace) is None:
+        return table
+    meanings = {
+        "span_ns": "slices of time that were recorded, added up",
+        "idle_ns": "gaps that lie whole in a slice: no op of any queue runs",
+        "idle_percent": "these gaps / slices",
+    }
+    columns = tuple(
+        column._replace(meaning=meanings.get(column.name, column.meaning))
+        for column in table.columns
+    )
+    return replace(table, title=f"{table.title} (whole gaps in slices)", columns=columns)

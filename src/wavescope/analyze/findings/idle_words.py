@@ -67,8 +67,8 @@ _UNLINKED = Telling(
     "",
     "unlinked",
     "",
-    "record the host's calls too (`wavescope trace --mode hip`, rocprofv3 `--hip-trace`) to tell "
-    "the cause",
+    "record the host's calls too (`wavescope trace --mode hip`, on NVIDIA `--mode cuda`; rocprofv3 "
+    "`--hip-trace`) to tell the cause",
 )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.ops.coverage import coverage_sentence, dispatch_numbers
 from wavescope.analyze.quick_findings import evidence_sql
+from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Finding, Severity
 from wavescope.units import count_text
 
@@ -30,8 +31,7 @@ def low_coverage(context: FindingContext) -> list[Finding]:
             ID,
             Severity.PROBLEM if share < limits.coverage_problem_percent else Severity.WARNING,
             f"Only {share:.1f} % of the dispatches are in the trace",
-            f"the recorder {coverage_sentence(context.trace)}; busy times are lower bounds, idle "
-            f"times upper bounds, and shares of phases and kernels may be wrong",
+            f"the recorder {coverage_sentence(context.trace)}; {_consequence(context)}",
             "record again with a mode that times what is missing (`wavescope trace --mode full` "
             "for graph replays) before acting on other findings",
             "trace",
@@ -45,6 +45,19 @@ def low_coverage(context: FindingContext) -> list[Finding]:
             },
         )
     ]
+
+
+def _consequence(context: FindingContext) -> str:
+    """What cannot be relied on: where whole graphs were timed, their kernels are unknown."""
+    if (context.trace.op_kind == OpKind.GRAPH_RUN).any():
+        return (
+            "runs of graphs are timed as a whole: kernels and their shares are those outside of "
+            "graphs"
+        )
+    return (
+        "busy times are lower bounds, idle times upper bounds, and shares of phases and kernels "
+        "may be wrong"
+    )
 
 
 def _missing_numbers(context: FindingContext) -> list[Finding]:

@@ -2,27 +2,44 @@
 
 A filter chooses what is listed, it does not make a GPU idle. Of a selected part of a trace busy and
 idle time are therefore those of the whole GPU, over the time that the selection is about: from the
-first to the last of its ops, and where markers or times select, only inside these.
+first to the last of its ops, and where markers or times select, only inside these. Of a trace that
+was recorded in slices they are those of the slices.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.ops.gpu_timelines import GpuTimeline, gpu_timelines, timelines_of
+from wavescope.analyze.ops.coverage import recorded
+from wavescope.analyze.ops.gpu_timelines import (
+    NO_OPS,
+    ClassTimes,
+    GpuTimeline,
+    SampledTime,
+    gpu_timelines,
+    timelines_of,
+)
 from wavescope.arrays.intervals import Intervals, Times
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Value
 from wavescope.model.trace import Surroundings, Trace
+
+if TYPE_CHECKING:
+    from wavescope.analyze.ops.recorded import Recorded
+
 
 Rows = npt.NDArray[np.intp]
 
 
 def busy_timelines(trace: Trace) -> list[GpuTimeline]:
     """The timelines of the GPUs that ran any of the trace's ops, in order of GPU number."""
+    found = recorded(trace)
+    if found is not None:
+        return [_in_slices(found, own) for own in trace.derived(gpu_timelines)]
     if trace.part_of is None:
         return trace.derived(gpu_timelines)
     return [_whole_gpu(trace.part_of, own) for own in trace.derived(gpu_timelines)]
@@ -32,9 +49,29 @@ def busy_basis(trace: Trace) -> dict[str, Value]:
     """The fact that says what busy and idle times are of, where it is not simply the GPU."""
     if trace.lacks_ops:
         return {"busy_and_idle_of": "the ops that a filter left in the file"}
+    if recorded(trace) is not None:
+        return {"busy_and_idle_of": "the GPU in slices, which begin with a launch"}
     if trace.part_of is not None:
         return {"busy_and_idle_of": "the whole GPU, over the selected time"}
     return {}
+
+
+def _in_slices(found: Recorded, own: GpuTimeline) -> GpuTimeline:
+    """What all ops of a GPU that began in slices did; a process without slices was seen whole."""
+    slices = found.window_of_gpu(own.gpu)
+    if slices is None:
+        return own if found.trace.part_of is None else _whole_gpu(found.trace.part_of, own)
+    whole = found.trace.whole
+    here = (whole.ops["gpu"] == own.gpu) & (whole.op_kind != OpKind.BARRIER)
+    runs = here & (whole.op_kind == OpKind.GRAPH_RUN)
+    begun = np.flatnonzero(here & slices.contains_points(whole.ops["start_ns"]))
+    gpus, queues, starts, ends = (
+        whole.ops[name][begun] for name in ("gpu", "queue", "start_ns", "end_ns")
+    )
+    made = timelines_of(gpus, queues, starts, ends, whole.op_class[begun])
+    timeline = made[0] if made else GpuTimeline(own.gpu, (), NO_OPS, ClassTimes(0, 0, 0, 0))
+    graph_runs = Intervals.from_pairs(whole.ops["start_ns"][runs], whole.ops["end_ns"][runs])
+    return replace(timeline, sampled=SampledTime(slices, graph_runs))
 
 
 def _whole_gpu(part_of: Surroundings, own: GpuTimeline) -> GpuTimeline:

@@ -1,8 +1,9 @@
-"""How far a trace can be trusted: what its recorder saw, timed, skipped and lost."""
+"""How far a trace can be trusted: what its recorder saw, timed, skipped and lost, and whether it
+recorded all the time: `recorded(trace)`."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -10,9 +11,12 @@ from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.model.columns import OPS
 from wavescope.model.op_kinds import OpKind
-from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace
 from wavescope.units import count_text
+
+if TYPE_CHECKING:
+    from wavescope.analyze.ops.recorded import Recorded
 
 UNKNOWN_COVERAGE = "unknown: the trace does not say what was skipped"
 
@@ -160,3 +164,32 @@ def _missing_by_reason(trace: Trace) -> list[tuple[str, int]]:
             stated = reason or "for no stated reason"
             totals[stated] = totals.get(stated, 0) + count
     return sorted(totals.items(), key=lambda row: -row[1])
+
+
+def recorded(trace: Trace) -> Recorded | None:
+    """When kernels of a sampled trace were recorded; None where they were all the time."""
+    if not len(trace.slices):
+        return None
+    from wavescope.analyze.ops.recorded import recorded_slices  # noqa: PLC0415  few are sampled
+
+    return trace.derived(recorded_slices)
+
+
+def sampled_facts(trace: Trace) -> dict[str, Value]:
+    """What is said first of a sampled trace; nothing of any other."""
+    found = recorded(trace)
+    if found is None:
+        return {}
+    from wavescope.analyze.ops.recorded import slice_facts  # noqa: PLC0415
+
+    return slice_facts(found)
+
+
+def sampled_finding(trace: Trace) -> list[Finding]:
+    """That a trace is sampled, if it is."""
+    found = recorded(trace)
+    if found is None:
+        return []
+    from wavescope.analyze.ops.recorded import slice_finding  # noqa: PLC0415
+
+    return [slice_finding(found)]

@@ -194,7 +194,7 @@ class GpuIdle:
     starts: Times
     ends: Times
     is_cut: bool
-    """Whether a selection cut gaps, so that not every one ends with an op."""
+    """Whether a selection cut gaps, so that not every one ends with an op, or some are unknown."""
 
     @cached_property
     def after(self) -> Array:
@@ -210,7 +210,7 @@ def every_gap(trace: Trace) -> list[GpuIdle]:
     """The gaps of every GPU, however short."""
     is_cut = trace.part_of is not None
     return [
-        GpuIdle(trace.whole, timeline.gpu, *timeline.gaps, is_cut)
+        GpuIdle(trace.whole, timeline.gpu, *timeline.gaps, is_cut or timeline.sampled is not None)
         for timeline in trace.derived(busy_timelines)
     ]
 
@@ -257,7 +257,12 @@ def _gaps_of_gpu(
         starts, ends = starts[chosen], ends[chosen]
         after = _rows_of_few(trace, by_start, timeline.gpu, ends)
         return IdleGaps(timeline.gpu, after, ends - starts)
-    after, lengths = _rows_after_all(trace, timeline.gpu), lengths_ns(starts, ends)
+    lengths = lengths_ns(starts, ends)
+    if timeline.sampled is None:
+        after = _rows_after_all(trace, timeline.gpu)
+    else:
+        rows, row_starts = _rows_by_start_on(trace, timeline.gpu)
+        after = rows[np.searchsorted(row_starts, ends)]
     if chosen.all():
         return IdleGaps(timeline.gpu, after, lengths)
     return IdleGaps(timeline.gpu, after[chosen], lengths[chosen])

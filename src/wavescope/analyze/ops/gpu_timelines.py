@@ -86,6 +86,28 @@ class ClassTimes(NamedTuple):
 
 
 @dataclass(frozen=True)
+class SampledTime:
+    """The slices in which all that began on a GPU is known, and when whole graphs ran on it.
+
+    An op belongs to the slice in which it began, with its whole length, so that busy time is that
+    of the slices: an op that runs on beyond the end stands for the one that ran unseen at the
+    beginning.
+    """
+
+    slices: Intervals
+    graph_runs: Intervals
+
+    def gaps_between(self, busy: SortedOps) -> tuple[Times, Times]:
+        """The gaps that lie whole in one slice; where a slice cuts one, its length is unknown."""
+        covered = self.graph_runs.union(Intervals.from_pairs(busy.starts, busy.ends))
+        starts, ends = covered.ends[:-1], covered.starts[1:]
+        first = np.searchsorted(self.slices.starts, starts, side="right")
+        last = np.searchsorted(self.slices.starts, ends, side="right")
+        inside = (first == last) & self.slices.contains_points(ends)
+        return starts[inside], ends[inside]
+
+
+@dataclass(frozen=True)
 class GpuTimeline:
     """The ops of one GPU."""
 
@@ -96,10 +118,14 @@ class GpuTimeline:
     class_times: ClassTimes
     window: Intervals | None = None
     """The times that the timeline is about; None: from its first op to its last."""
+    sampled: SampledTime | None = None
+    """Of a sampled trace the slices, and what is known of the time outside."""
 
     @property
     def gaps(self) -> tuple[Times, Times]:
         """Where gaps begin and end."""
+        if self.sampled is not None:
+            return self.sampled.gaps_between(self.busy)
         if self.window is None:
             return self.busy.ends[:-1], self.busy.starts[1:]
         idle = self.window.subtract(Intervals.from_pairs(self.busy.starts, self.busy.ends))
@@ -108,12 +134,18 @@ class GpuTimeline:
     @property
     def span(self) -> tuple[int, int]:
         """The first start and the last end."""
+        if self.sampled is not None and self.sampled.slices.span is not None:
+            return self.sampled.slices.span
         if self.window is not None and self.window.span is not None:
             return self.window.span
+        if not len(self.busy):
+            return 0, 0
         return int(self.busy.starts[0]), int(self.busy.ends[-1])
 
     def left_out_ns(self, start_ns: int, end_ns: int) -> int:
         """How much of [start, end) the timeline is not about."""
+        if self.sampled is not None:
+            return end_ns - start_ns - self.sampled.slices.total_ns
         if self.window is None:
             return 0
         return end_ns - start_ns - self.window.clip(start_ns, end_ns).total_ns
@@ -200,8 +232,35 @@ def _all_queues(by_class: Sequence[Sequence[SortedOps]]) -> tuple[SortedOps, Cla
 
 
 def _working_rows(trace: Trace) -> Rows | None:
-    """Rows of all ops but barriers; None when there are no barriers."""
+    """Rows of all ops that work: no barriers, no graphs beside their kernels; None for all."""
     used = trace.ops.code_counts("type").codes.tolist()
+    doubled = doubled_runs(trace)
+    if doubled is not None:
+        return np.flatnonzero((trace.op_kind != OpKind.BARRIER) & ~doubled)
     if not any(kind_of_type(trace.strings[code]) is OpKind.BARRIER for code in used):
         return None
     return np.flatnonzero(trace.op_kind != OpKind.BARRIER)
+
+
+def doubled_runs(trace: Trace) -> npt.NDArray[np.bool_] | None:
+    """Which ops are runs of graphs whose kernels are recorded, too; None where there is none."""
+    used = trace.ops.code_counts("type").codes.tolist()
+    if not any(kind_of_type(trace.strings[code]) is OpKind.GRAPH_RUN for code in used):
+        return None
+    doubled = trace.derived(_doubled_runs)
+    return doubled if doubled.any() else None
+
+
+def _doubled_runs(trace: Trace) -> npt.NDArray[np.bool_]:
+    ops, kinds = trace.ops, trace.op_kind
+    ops.load("process", "graph", "start_ns", "end_ns")
+    doubled = np.zeros(len(ops), np.bool_)
+    runs = np.flatnonzero(kinds == OpKind.GRAPH_RUN)
+    nodes = np.flatnonzero((kinds == OpKind.KERNEL) & (ops["graph"] >= 0))
+    keys = np.stack((ops["process"].astype(np.int64), ops["graph"].astype(np.int64)))
+    for process, graph in np.unique(keys[:, runs], axis=1).T.tolist():
+        of_graph = (keys[0] == process) & (keys[1] == graph)
+        mine, begun = runs[of_graph[runs]], np.sort(ops["start_ns"][nodes[of_graph[nodes]]])
+        first = np.searchsorted(begun, ops["start_ns"][mine])
+        doubled[mine] = first < np.searchsorted(begun, ops["end_ns"][mine])
+    return doubled

@@ -8,12 +8,15 @@ from its kind. docs/categories.md defines the categories.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.ops.coverage import recorded
+from wavescope.analyze.ops.gpu_timelines import doubled_runs
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import code_counts, distinct, index_type, looked_up
 from wavescope.arrays.groups import group_sums
@@ -32,7 +35,15 @@ from wavescope.names.kernel_names import (
 )
 from wavescope.units import percent_of
 
+if TYPE_CHECKING:
+    from wavescope.analyze.ops.recorded import Recorded
+
+
 NO_NAME = "(no name)"
+GRAPH = "graph"
+"""The category of runs of whole graphs, of which the kernels are not known."""
+GRAPH_RUN_NAME = re.compile(r"graph \d+|GraphExecution")
+"""What runs of whole graphs are called."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +135,8 @@ def meaning_of_label(label: str, rules: CategoryRules | None = None) -> KernelMe
     found = rules.meaning_of(label) if rules is not None else meaning_of(label)
     if found.category == OTHER and kind_of_type(label) in (OpKind.COPY, OpKind.FILL):
         return found._replace(category=COPY_FILL)
+    if GRAPH_RUN_NAME.fullmatch(label):
+        return found._replace(category=GRAPH)
     return found
 
 
@@ -142,6 +155,9 @@ def op_categories(trace: Trace, rules: CategoryRules | None = None) -> OpCategor
     category_of_name = [meaning(trace.strings[code]).category for code in used.tolist()]
     labels = list(CATEGORIES)
     labels += sorted(set(category_of_name) - set(labels))
+    graph_runs = np.equal(trace.op_kind, OpKind.GRAPH_RUN)
+    if GRAPH not in labels and graph_runs.any():
+        labels.append(GRAPH)
     number = {label: index for index, label in enumerate(labels)}
     # With a last entry for code -1, a kernel without a name.
     table = np.full(int(used.max(initial=-1)) + 2, number[OTHER], np.int16)
@@ -150,6 +166,8 @@ def op_categories(trace: Trace, rules: CategoryRules | None = None) -> OpCategor
     kinds = trace.op_kind
     if np.any(kinds != OpKind.KERNEL):
         codes[(kinds == OpKind.COPY) | (kinds == OpKind.FILL)] = number[COPY_FILL]
+        if graph_runs.any():
+            codes[graph_runs] = number[GRAPH]
         codes[kinds == OpKind.BARRIER] = number[OTHER]
     return OpCategories(codes, labels)
 
@@ -166,8 +184,14 @@ _COLUMNS = (
 def categories(trace: Trace, rules: CategoryRules | None = None) -> Result:
     """Table `categories`, largest total first; the share of "other" as a fact."""
     found = trace.derived(op_categories) if rules is None else op_categories(trace, rules)
+    sampled = recorded(trace)
+    if sampled is not None:
+        return _estimated_categories(trace, sampled, found)
     codes, durations = found.codes, trace.op_length_ns
     working = trace.op_kind != OpKind.BARRIER
+    doubled = doubled_runs(trace)
+    if doubled is not None:
+        working &= ~doubled
     if not working.all():
         codes, durations = codes[working], durations[working]
     counts = code_counts(codes, len(found.labels)).tolist()
@@ -184,6 +208,46 @@ def categories(trace: Trace, rules: CategoryRules | None = None) -> Result:
         "Categories",
         [ResultTable("categories", "Categories", _COLUMNS, [rows[index] for index in order])],
         facts={"other_percent": percent_of(other, whole)},
+    )
+
+
+def _estimated_categories(trace: Trace, sampled: Recorded, found: OpCategories) -> Result:
+    """The categories of a sampled trace by what slices say of the run; graph runs apart."""
+    from wavescope.analyze.ops.slice_estimates import (  # noqa: PLC0415  of sampled traces only
+        ESTIMATE_COLUMNS,
+        GroupedOps,
+        estimated_groups,
+    )
+
+    seen = np.flatnonzero(sampled.is_seen)
+    durations = trace.op_length_ns
+    labels = found.labels
+    estimates = estimated_groups(
+        sampled, GroupedOps(seen, found.codes[seen], durations[seen], len(labels))
+    )
+    runs = np.flatnonzero(trace.op_kind == OpKind.GRAPH_RUN)
+    rows: list[tuple[Value, ...]] = []
+    for rows_of, is_estimate in ((seen, True), (runs, False)):
+        counts = code_counts(found.codes[rows_of], len(labels)).tolist()
+        totals = group_sums(found.codes[rows_of], durations[rows_of], len(labels))
+        nothing = (None,) * len(ESTIMATE_COLUMNS)
+        part: list[tuple[Value, ...]] = [
+            (label, *(estimates.row(code) if is_estimate else nothing), count, total, total / count)
+            for code, (label, count, total) in enumerate(zip(labels, counts, totals, strict=True))
+            if count
+        ]
+        rows += sorted(part, key=lambda row: -(row[1] if isinstance(row[1], float) else 0.0))
+    kept = {column.name: column for column in _COLUMNS}
+    columns = (
+        kept["category"],
+        *ESTIMATE_COLUMNS,
+        *(kept[name] for name in ("calls", "total_ns", "mean_ns")),
+    )
+    other = estimates.shares[labels.index(OTHER)]
+    return Result(
+        "Categories",
+        [ResultTable("categories", "Categories (estimates from slices)", columns, rows)],
+        facts={"other_percent": None if other is None else other.value},
     )
 
 

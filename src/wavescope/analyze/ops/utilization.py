@@ -31,12 +31,13 @@ class BusyTime(NamedTuple):
 
     @property
     def idle_ns(self) -> int:
-        return self.span_ns - self.busy_ns
+        """Not less than nothing: ops that began in slices may run on beyond these."""
+        return max(self.span_ns - self.busy_ns, 0)
 
     @property
     def busy_percent(self) -> float | None:
         """Busy share of the span; None when the span is empty."""
-        return percent_of(self.busy_ns, self.span_ns)
+        return percent_of(min(self.busy_ns, self.span_ns), self.span_ns)
 
     @property
     def mean_concurrency(self) -> float | None:
@@ -115,7 +116,10 @@ def _gpu_utilization(timeline: GpuTimeline, concurrency: bool) -> GpuUtilization
 
 def _depth_ns(timeline: GpuTimeline) -> tuple[int, ...]:
     ops = timeline.ops
-    return tuple(busy_at_depth_of_sorted(ops.starts, ops.ends))
+    depths = busy_at_depth_of_sorted(ops.starts, ops.ends)
+    if timeline.sampled is not None and depths:
+        depths[0] = max(timeline.span_ns - timeline.busy.union_ns, 0)
+    return tuple(depths)
 
 
 def _queue_utilization(timeline: GpuTimeline, queue: QueueTimeline) -> QueueUtilization:

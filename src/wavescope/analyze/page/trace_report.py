@@ -11,6 +11,7 @@ import numpy.typing as npt
 from wavescope.analyze.contents import overview
 from wavescope.analyze.findings import findings_result
 from wavescope.analyze.operators import OperatorOptions, OperatorPart
+from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.analyze.ops.op_labels import NamedOps, named_ops, op_categories
 from wavescope.analyze.page.time_shares import (
@@ -169,20 +170,56 @@ def report_of(trace: Trace, options: ReportOptions | None = None) -> TraceReport
     summary = summarize(trace, options.summary)
     colourings = [categories, *([phases] if phases else [])]
     drawn = timeline(trace, trace.derived(gpu_timelines), colourings, options.timeline)
-    named, durations_ns = named_ops(trace), trace.op_length_ns
+    named = named_ops(trace)
+    seen = _SeenOps.of(trace, categories, phases)
     return TraceReport(
         overview(trace),
         summary,
         drawn,
         _op_names(named, drawn),
-        class_shares(categories, durations_ns, trace.ops["gpu"], phases),
-        hot_kernels(phases or _everything(trace), named, durations_ns, options.hot_kernels),
+        class_shares(seen.categories, seen.durations_ns, seen.gpus, seen.phases),
+        hot_kernels(
+            seen.phases or _everything(len(seen.gpus)),
+            seen.named(named),
+            seen.durations_ns,
+            options.hot_kernels,
+        ),
         steps,
-        _kernel_durations(summary, named, durations_ns, options.histograms),
+        _kernel_durations(summary, seen.named(named), seen.durations_ns, options.histograms),
         list(told.findings),
         told.table("idle"),
         work_result(trace),
     )
+
+
+@dataclass(frozen=True)
+class _SeenOps:
+    """The ops that shares are of: all, or of a sampled trace those that stand for what ran."""
+
+    rows: Array | None
+    categories: Colouring
+    phases: Colouring | None
+    durations_ns: Array
+    gpus: Array
+
+    @classmethod
+    def of(cls, trace: Trace, categories: Colouring, phases: Colouring | None) -> _SeenOps:
+        """The ops of `trace`, coloured by category and phase."""
+        found = recorded(trace)
+        if found is None:
+            return cls(None, categories, phases, trace.op_length_ns, trace.ops["gpu"])
+        rows = np.flatnonzero(found.is_seen)
+        return cls(
+            rows,
+            categories._replace(of_op=categories.of_op[rows]),
+            None if phases is None else phases._replace(of_op=phases.of_op[rows]),
+            trace.op_length_ns[rows],
+            trace.ops["gpu"][rows],
+        )
+
+    def named(self, named: NamedOps) -> NamedOps:
+        """The names of these ops alone."""
+        return named if self.rows is None else named._replace(of_op=named.of_op[self.rows])
 
 
 def _phases_and_steps(
@@ -191,7 +228,7 @@ def _phases_and_steps(
     """The phases, and the steps of a language model, which is known by its attention kernels."""
     phases = trace.derived(phases_of)
     colouring = phase_colouring(trace.op_length_ns, phases)
-    if not is_language_model:
+    if not is_language_model or recorded(trace) is not None:
         return colouring, None
     steps = steps_of(
         trace,
@@ -201,9 +238,9 @@ def _phases_and_steps(
     return colouring, steps_result(steps, phases.labels, phases.codes)
 
 
-def _everything(trace: Trace) -> Colouring:
+def _everything(op_count: int) -> Colouring:
     """One phase for all, where no phases are known."""
-    return Colouring("phase", "Phase", ("all ops",), np.zeros(len(trace.ops), np.uint8))
+    return Colouring("phase", "Phase", ("all ops",), np.zeros(op_count, np.uint8))
 
 
 def _op_names(named: NamedOps, drawn: Timeline) -> OpNames:

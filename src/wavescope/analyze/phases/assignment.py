@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.markers import has_markers
+from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.phases.annotations import MOST_DISAGREEMENT, agreement
 from wavescope.analyze.phases.found import (
     FoundPhase,
@@ -117,7 +118,9 @@ def phases_of(
     told = None if marked is None else _phases_told_apart(marked, lengths_ns)
     if marked is not None and told is not None:
         return _by_markers(marked, *told)
-    evidence = language_model_evidence(trace, rules)
+    # Structure is the order of kernels, which slices of a run do not show.
+    is_sampled = recorded(trace) is not None
+    evidence = Evidence.NONE if is_sampled else language_model_evidence(trace, rules)
     found = None if evidence is Evidence.NONE else found_phases(trace, rules, evidence)
     found_share = 0.0 if found is None else _share_told(found, lengths_ns)
     if found is not None and marked is not None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from wavescope.analyze.markers import Basis, has_markers
+from wavescope.analyze.ops.coverage import recorded, sampled_facts, sampled_finding
+from wavescope.analyze.ops.recorded import kernels_part
 from wavescope.analyze.phases.annotations import MOST_DISAGREEMENT, agreement, batch_tokens
 from wavescope.analyze.phases.assignment import (
     OUTSIDE,
@@ -25,6 +28,7 @@ from wavescope.analyze.phases.kernels import (
 )
 from wavescope.analyze.phases.marked import MarkedPhases, PathFacts, marked_phases
 from wavescope.analyze.phases.paths import NOWHERE, Path, PhasePlace, PhaseScope
+from wavescope.analyze.phases.sampled_phases import NOT_FOUND, phase_estimates
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.result import (
     ColumnOf,
@@ -46,6 +50,21 @@ def phases_result(trace: Trace, options: PhaseOptions | None = None) -> Result:
     """Tables `phases` and `phase_kernels`, of found phases `phase_segments` too; how ops were
     attributed as facts."""
     options = options or PhaseOptions()
+    found = recorded(trace)
+    if found is None:
+        return _phases_result(trace, options)
+    phases = phases_of(trace, use_markers=options.use_markers)
+    result = _phases_result(kernels_part(trace), options)
+    tables = [replace(table, title=f"{table.title} (in slices)") for table in result.tables]
+    return replace(
+        result,
+        tables=[phase_estimates(trace, found, phases), *tables],
+        findings=[*sampled_finding(trace), NOT_FOUND, *result.findings],
+        facts={**sampled_facts(trace), **result.facts},
+    )
+
+
+def _phases_result(trace: Trace, options: PhaseOptions) -> Result:
     if options.means_markers and has_markers(trace):
         marked = marked_phases(trace, options.scope, merge_numbers=options.merge_numbers)
         if len(marked.found.host):

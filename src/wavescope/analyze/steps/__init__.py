@@ -2,6 +2,7 @@
 
 from wavescope.analyze.steps.compared_steps import with_repeating_steps
 from wavescope.analyze.steps.lane_steps import LaneSteps
+from wavescope.analyze.steps.sampled_steps import sampled_steps_result
 from wavescope.analyze.steps.step_tables import steps_result
 from wavescope.analyze.steps.trace_steps import (
     RepeatedSteps,
@@ -17,6 +18,7 @@ __all__ = [
     "StepOptions",
     "Steps",
     "repeated_steps",
+    "sampled_steps_result",
     "steps_of",
     "steps_result",
     "with_repeating_steps",

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.markers import MarkedOps, MarkerRanges, has_markers, marked_ops
+from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.steps.lane_steps import LaneSteps, divided, lane_steps
 from wavescope.analyze.steps.lanes import Lane, Lanes, lanes_of
 from wavescope.analyze.steps.repetition import Positions
@@ -119,7 +120,7 @@ def steps_of(
     by_markers = _no_steps(trace)
     if options.use_markers and has_markers(trace):
         by_markers = _marked_steps(trace, marked or marked_ops(trace), options.marker)
-    if options.marker or len(by_markers) > 1:
+    if options.marker or len(by_markers) > 1 or recorded(trace) is not None:
         return by_markers
     repeating = _repeating_steps(trace, repeated)
     if not len(repeating) or (_holds_most(by_markers) and not repeating.is_named):
@@ -147,8 +148,8 @@ def _marked_steps(trace: Trace, marked: MarkedOps, pattern: str) -> Steps:
     """
     expression = compiled(pattern or STEP_NAMES)
     found, ranges = marked.found, marked.ranges
-    host = _step_of_range(trace, found.host, expression)
-    drawn = _step_of_range(trace, found.drawn, expression)
+    host = step_of_range(trace, found.host, expression)
+    drawn = step_of_range(trace, found.drawn, expression)
     # A range drawn over GPU work stands for the host's range of the same name.
     number_of_name = {
         code: row
@@ -179,7 +180,7 @@ def _marked_steps(trace: Trace, marked: MarkedOps, pattern: str) -> Steps:
     )
 
 
-def _step_of_range(trace: Trace, ranges: MarkerRanges, expression: re.Pattern[str]) -> list[int]:
+def step_of_range(trace: Trace, ranges: MarkerRanges, expression: re.Pattern[str]) -> list[int]:
     """For each range the innermost step range that is it or holds it, -1 without any."""
     step = [OUTSIDE] * len(ranges)
     if not step:

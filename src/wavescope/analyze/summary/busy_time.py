@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from wavescope.analyze.ops.busy_timelines import busy_basis, busy_timelines
+from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.ops.gaps import Gap, GapBin, GpuGaps, gpu_gaps, largest_gaps
 from wavescope.analyze.ops.gpu_timelines import gpu_timelines
 from wavescope.analyze.ops.op_labels import short_op_name
@@ -31,6 +33,9 @@ from wavescope.model.result import (
 )
 from wavescope.model.trace import Trace
 from wavescope.units import duration_text, percent_of
+
+if TYPE_CHECKING:
+    from wavescope.analyze.ops.recorded import Recorded
 
 
 @dataclass(frozen=True)
@@ -55,10 +60,20 @@ def utilization(trace: Trace, options: UtilizationOptions | None = None) -> Resu
         tables.append(table_of("concurrency", "Ops running at once", _CONCURRENCY_COLUMNS, depths))
     working = sum(timeline.op_count for timeline in trace.derived(gpu_timelines))
     facts = {**_facts(gpus, len(trace.ops) - working), **busy_basis(trace)}
+    sampled = recorded(trace)
+    if sampled is not None:
+        return _sampled(Result("GPU utilization", tables, [], facts), trace, sampled)
     found = [] if trace.lacks_ops else gpu_idle(gpus, is_part=trace.part_of is not None)
     if not trace.hides_ops:
         found += exposed_communication(gpus)
     return Result("GPU utilization", tables, found, facts)
+
+
+def _sampled(result: Result, trace: Trace, sampled: Recorded) -> Result:
+    """The utilization in slices with what it says of the run; no finding promises unseen time."""
+    from wavescope.analyze.summary.sampled_busy_time import sampled_utilization  # noqa: PLC0415
+
+    return sampled_utilization(result, trace, sampled)
 
 
 def _facts(gpus: Sequence[GpuUtilization], barrier_count: int) -> dict[str, Value]:
@@ -176,9 +191,8 @@ def gaps(trace: Trace, options: GapOptions | None = None) -> Result:
         table_of("gap_histogram", "Gaps by length", _HISTOGRAM_COLUMNS, _filled_bins(measured)),
         _largest_table(trace, options.largest, sum(gpu.gap_count for gpu in measured)),
     ]
-    return Result(
-        "Idle gaps", tables, [] if trace.lacks_ops else small_gaps(measured, options.small_ns)
-    )
+    is_partial = trace.lacks_ops or recorded(trace) is not None
+    return Result("Idle gaps", tables, [] if is_partial else small_gaps(measured, options.small_ns))
 
 
 def _gap_table(measured: Sequence[GpuGaps], small_ns: int) -> ResultTable:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.ops.coverage import recorded
+from wavescope.analyze.ops.gpu_timelines import doubled_runs
 from wavescope.analyze.ops.op_labels import OpLabels, meaning_of_label, op_labels
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import distinct, index_type, paired
@@ -24,6 +26,12 @@ from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Valu
 from wavescope.model.trace import Trace, TraceTable
 from wavescope.names.kernel_names import CategoryRules, NamedKernel, NameRules, short_name
 from wavescope.units import percent_of
+
+if TYPE_CHECKING:
+    from wavescope.analyze.ops.recorded import Recorded
+
+
+EstimateValues = tuple[Value, ...]
 
 
 class KernelNaming(str, enum.Enum):
@@ -118,6 +126,8 @@ class _Ops(NamedTuple):
     duration_ns: Array
     labels: OpLabels
     scope: ScopeIndex
+    rows: Array | None
+    """Their rows in the trace; None for all."""
 
 
 def kernel_summary(trace: Trace, options: KernelSummaryOptions | None = None) -> Result:
@@ -133,6 +143,11 @@ def kernel_summary(trace: Trace, options: KernelSummaryOptions | None = None) ->
     statistics = group_statistics(groups, ops.duration_ns, group_count)
     categories = _categories(ops.labels, named, options)
     tables = [_kernel_table(statistics, names, categories, ops.scope)]
+    found = recorded(trace)
+    estimated_facts: dict[str, Value] = {}
+    if found is not None:
+        tables = [_estimated_table(tables[0], _estimates(found, ops, groups, group_count, names))]
+        estimated_facts = _estimated_time(found, ops)
     if options.full_names:
         tables.append(_full_name_table(ops, named))
     return Result(
@@ -144,6 +159,7 @@ def kernel_summary(trace: Trace, options: KernelSummaryOptions | None = None) ->
             "full_name_count": len(named),
             "name_count": len(names),
             "gpu_time_ns": sum(statistics.totals),
+            **estimated_facts,
         },
     )
 
@@ -176,6 +192,11 @@ def listed_rows(trace: Trace, choice: OpChoice) -> Array | None:
         OpChoice.ALL: np.not_equal(kinds, OpKind.BARRIER),
     }
     listed = is_listed[choice]
+    found, doubled = recorded(trace), doubled_runs(trace)
+    if found is not None:
+        listed &= found.is_seen
+    elif doubled is not None:
+        listed &= ~doubled
     return None if listed.all() else np.flatnonzero(listed)
 
 
@@ -187,6 +208,7 @@ def _listed_ops(trace: Trace, options: KernelSummaryOptions) -> _Ops:
         trace.op_length_ns if rows is None else trace.op_length_ns[rows],
         trace.derived(op_labels) if rows is None else op_labels(trace, table),
         scope_index(trace, table, options.scope),
+        rows,
     )
 
 
@@ -249,6 +271,60 @@ def _kernel_table(
         *STATISTICS_COLUMNS,
     )
     return ResultTable("kernels", "Kernels", columns, rows)
+
+
+Estimates = dict[tuple[Value, ...], EstimateValues]
+"""By the values of a row up to its name."""
+
+
+def _estimates(
+    found: Recorded, ops: _Ops, groups: Array, group_count: int, names: Sequence[str]
+) -> Estimates:
+    """What slices say of every listed name in the whole run."""
+    from wavescope.analyze.ops.slice_estimates import (  # noqa: PLC0415
+        GroupedOps,
+        estimated_groups,
+    )
+
+    rows = np.arange(len(groups)) if ops.rows is None else ops.rows
+    scopes = np.arange(group_count) // max(len(names), 1)
+    grouped = GroupedOps(rows, groups, ops.duration_ns, group_count, scopes)
+    estimates = estimated_groups(found, grouped)
+    return {
+        (*ops.scope.labels[group // len(names)], names[group % len(names)]): estimates.row(group)
+        for group in range(group_count)
+    }
+
+
+def _estimated_time(found: Recorded, ops: _Ops) -> dict[str, Value]:
+    """The time of all listed ops in the whole run; what they took in slices is `gpu_time_ns`."""
+    from wavescope.analyze.ops.slice_estimates import (  # noqa: PLC0415
+        GroupedOps,
+        estimated_groups,
+    )
+
+    rows = np.arange(len(ops.duration_ns)) if ops.rows is None else ops.rows
+    everything = np.zeros(len(rows), np.int64)
+    _, _, _, *totals = estimated_groups(
+        found, GroupedOps(rows, everything, ops.duration_ns, 1)
+    ).row(0)
+    names = ("estimated_gpu_time_ns", "estimated_gpu_time_low_ns", "estimated_gpu_time_high_ns")
+    return dict(zip(names, totals[:3], strict=True))
+
+
+def _estimated_table(table: ResultTable, estimates: Estimates) -> ResultTable:
+    """The table of kernels with what they stand for; calls and times are those of the slices."""
+    from wavescope.analyze.ops.slice_estimates import ESTIMATE_COLUMNS  # noqa: PLC0415
+
+    columns = [column for column in table.columns if column.name != "percent"]
+    place = [column.name for column in columns].index("category")
+    percent = [column.name for column in table.columns].index("percent")
+    rows = []
+    for row in table.rows:
+        kept = [value for index, value in enumerate(row) if index != percent]
+        rows.append((*kept[: place + 1], *estimates[row[:place]], *kept[place + 1 :]))
+    columns[place + 1 : place + 1] = ESTIMATE_COLUMNS
+    return ResultTable(table.name, "Kernels (estimates from slices)", tuple(columns), rows)
 
 
 _FULL_NAME_COLUMNS = (

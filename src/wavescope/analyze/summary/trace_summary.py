@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from wavescope.analyze.operators import OperatorOptions, operators_result
-from wavescope.analyze.ops.coverage import coverage
+from wavescope.analyze.ops.coverage import coverage, sampled_facts, sampled_finding
 from wavescope.analyze.ops.op_labels import categories, unresolved_symbols
 from wavescope.analyze.quick_findings import input_repaired
 from wavescope.analyze.summary.busy_time import GapOptions, gaps, utilization
@@ -52,11 +52,13 @@ def summarize(trace: Trace, options: SummaryOptions | None = None) -> Result:
     facts: dict[str, Value] = {
         "path": trace.path,
         "format": trace.format,
+        **sampled_facts(trace),
         "op_count": len(trace.ops),
         "marker_count": len(trace.markers),
         "call_count": len(trace.calls),
     }
-    return Result("Summary", facts=facts).with_parts(parts).with_findings(input_repaired(trace))
+    found = [*sampled_finding(trace), *input_repaired(trace)]
+    return Result("Summary", facts=facts).with_parts(parts).with_findings(found)
 
 
 def _collectives(trace: Trace) -> list[Result]:

@@ -14,11 +14,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.ops.busy_timelines import busy_timelines
+from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.ops.gpu_timelines import GpuTimeline, SortedOps
+from wavescope.analyze.ops.utilization import gpu_utilizations
 from wavescope.analyze.timeline.time_bins import BinTimes, TimeGrid, coarser, time_in_bins
 from wavescope.arrays.coded_columns import code_counts, looked_up
 from wavescope.arrays.groups import grouped_rows
-from wavescope.arrays.intervals import Times, stretches_of_sorted
+from wavescope.arrays.intervals import Intervals, Times, stretches_of_sorted
 from wavescope.arrays.nesting import nest
 from wavescope.model.columns import QUEUES
 from wavescope.model.op_kinds import OpKind
@@ -144,6 +147,10 @@ class Strip(NamedTuple):
     busy_ns: int
     times: tuple[BinTimes, ...]
     """For each colouring the time of each class in each bin; at most the bin where ops overlap."""
+    recorded: Intervals | None = None
+    """Of a sampled trace when every kernel was recorded; None: all the time."""
+    busy_percent: float | None = None
+    """Of a sampled trace what slices say of the whole time."""
 
 
 class DetailedOps(NamedTuple):
@@ -209,6 +216,15 @@ def timeline(
         strip._replace(name=names.get((strip.gpu, strip.queue), ""))
         for strip in _strips(trace, timelines, shown, grid, colourings)
     ]
+    found = recorded(trace)
+    if found is not None:
+        busy = {gpu.gpu: gpu.time.busy_percent for gpu in gpu_utilizations(busy_timelines(trace))}
+        strips = [
+            strip._replace(
+                recorded=found.window_of_gpu(strip.gpu), busy_percent=busy.get(strip.gpu)
+            )
+            for strip in strips
+        ]
     places = {(strip.gpu, strip.queue): number for number, strip in enumerate(strips)}
     return Timeline(
         grid,

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze import operators
+from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.work.arguments import FP32
 from wavescope.analyze.work.attribution import ServedCalls, served_calls
 from wavescope.analyze.work.call_kinds import CallKind
@@ -137,14 +138,16 @@ def uses_of_operators(trace: Trace, captures: Sequence[Trace] = ()) -> OperatorU
     """All uses of operators that have a formula.
 
     What a graph replays is the use of the operators under which it was captured, in this trace or
-    in `captures`.
+    in `captures`. Of a sampled trace there are none.
     """
     trace = operators.with_all_calls(trace)
     ops = trace.ops
     ops.load("gpu", "name", "start_ns", "end_ns")
     is_kernel = trace.op_kind == OpKind.KERNEL
     nothing = np.full(len(ops), -1, np.int64)
-    if not len(trace.calls) or not len(trace.links):
+    # A slice cuts operators: with some of its kernels unseen one looks faster than it is.
+    is_cut = recorded(trace) is not None
+    if is_cut or not len(trace.calls) or not len(trace.links):
         return OperatorUses([], _sum_ns(trace, is_kernel), nothing, nothing)
     launches = operators.joined_launches(trace, captures)
     served = served_calls(trace, launches)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from wavescope.analyze.ops.coverage import recorded, sampled_facts, sampled_finding
 from wavescope.analyze.work.uses import OperatorUse, OperatorUses, uses_of_operators
 from wavescope.model.result import (
     ColumnOf,
+    Finding,
     Result,
     ResultColumn,
     ResultTable,
+    Severity,
     Unit,
     Value,
     table_of,
@@ -126,4 +129,23 @@ def work_result(
     if found.replayed_time_ns:
         facts["replayed_ns"] = found.replayed_time_ns
         facts["joined_graph_replay_ns"] = found.joined_time_ns
-    return Result("Work", [work_table(found, uses)], facts=facts)
+    return Result(
+        "Work", [work_table(found, uses)], _not_told(trace), {**facts, **sampled_facts(trace)}
+    )
+
+
+def _not_told(trace: Trace) -> list[Finding]:
+    """Why there are no figures for a sampled trace."""
+    if recorded(trace) is None:
+        return []
+    return [
+        Finding(
+            "work-unknown",
+            Severity.INFO,
+            "the work of operators is not told for a sampled trace",
+            "slices cut operators: with some of its kernels unseen one would look faster than it "
+            "is",
+            "record with --mode standard",
+        ),
+        *sampled_finding(trace),
+    ]

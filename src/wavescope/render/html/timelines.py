@@ -131,6 +131,11 @@ def detail_sentence(drawn: Timeline, words: TimelineWords = _OPS) -> str:
         parts.append(
             f"All {count_text(len(ops.rows))} {words.pieces} are shown one by one when zoomed in."
         )
+    if any(strip.recorded is not None for strip in drawn.strips):
+        parts.append(
+            "Hatched time lies outside of the slices that were recorded: it is unknown, not idle; "
+            "busy shares are those of the slices."
+        )
     if drawn.markers.left_out_count:
         parts.append(f"{count_text(drawn.markers.left_out_count)} marker ranges are not drawn.")
     if drawn.left_out_strips:
@@ -161,7 +166,7 @@ def timeline_data(
         ],
         "shares": packed_shares,
         "strips": [
-            _strip_data(strip, fitting.span_ns, label)
+            _strip_data(strip, fitting, label)
             for strip, label in zip(fitting.strips, labels or repeat(""), strict=False)
         ],
         "ops": _ops_data(fitting, names),
@@ -184,14 +189,31 @@ def _packed_shares(drawn: Timeline, colouring: int) -> dict[str, Any]:
     return packed(np.concatenate(planes) if planes else np.empty(0, np.uint8))
 
 
-def _strip_data(strip: Strip, span_ns: int, label: str) -> dict[str, Any]:
+def _strip_data(strip: Strip, drawn: Timeline, label: str) -> dict[str, Any]:
+    busy: float | None = 100 * strip.busy_ns / drawn.span_ns
+    if strip.recorded is not None:
+        busy = strip.busy_percent
     return {
         **({"label": bounded(label, 60)} if label else {}),
         "gpu": strip.gpu,
         "queue": strip.queue,
         "name": bounded(strip.name, 60),
         "ops": strip.op_count,
-        "busy": round(100 * strip.busy_ns / span_ns, 1),
+        "busy": None if busy is None else round(busy, 1),
+        **_recorded_data(strip, drawn.grid.origin_ns),
+    }
+
+
+def _recorded_data(strip: Strip, origin_ns: int) -> dict[str, Any]:
+    """Of a sampled trace the slices, as starts and ends from the timeline's first nanosecond on."""
+    if strip.recorded is None:
+        return {}
+    slices = strip.recorded
+    return {
+        "recorded": {
+            "start": (slices.starts - origin_ns).tolist(),
+            "end": (slices.ends - origin_ns).tolist(),
+        }
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from wavescope.analyze.page import TraceReport
 from wavescope.model.result import Result, Value
 from wavescope.render.html.page import Card
@@ -20,6 +22,8 @@ def report_cards(report: TraceReport) -> list[Card]:
     span_ns = _number(summary.facts.get("gpu_span_ns"))
     busy = summary.facts.get("busy_percent")
     gpus = int(_number(summary.facts.get("gpu_count")))
+    if "sampled" in facts:
+        return _sampled_cards(report, span_ns, gpus)
     cards = [
         Card("GPU span", duration_text(span_ns), f"on {counted(gpus, 'GPU')}"),
         _busy_card(busy, summary.facts.get("busy_and_idle_of")),
@@ -41,6 +45,62 @@ def report_cards(report: TraceReport) -> list[Card]:
     cards += _exposed_cards(summary)
     cards.append(_coverage_card(summary))
     return cards
+
+
+def _sampled_cards(report: TraceReport, span_ns: float, gpus: int) -> list[Card]:
+    """The same of a trace that was recorded in slices: estimates with their intervals."""
+    facts, summary = report.overview.facts, report.summary.facts
+    kernels = count_text(int(_number(facts.get("kernels_in_slices"))))
+    counted_kernels = facts.get("kernels_counted")
+    of_all = f" of {count_text(int(_number(counted_kernels)))}" if counted_kernels else ""
+    share = facts.get("slice_percent")
+    recorded = f"{share:.1f} %" if isinstance(share, float) else "in slices"
+    slices = f"{counted(int(_number(facts.get('slice_count'))), 'slice')}, "
+    slices += duration_text(_number(facts.get("slice_total_ns")))
+    cards = [
+        Card("Sampled", recorded, f"of the run was recorded: {slices}", "warning"),
+        Card("GPU span", duration_text(span_ns), f"on {counted(gpus, 'GPU')}"),
+        *_sampled_busy_cards(summary),
+        Card("Kernels", kernels + of_all, "recorded" + (", of those counted" if of_all else "")),
+    ]
+    if summary.get("estimated_gpu_time_ns") is not None:
+        names = ("estimated_gpu_time_low_ns", "estimated_gpu_time_high_ns")
+        cards.append(
+            Card(
+                "GPU time",
+                _length(summary["estimated_gpu_time_ns"]),
+                f"estimated for the run, {_interval(summary, *names, _length)}",
+            )
+        )
+    return cards
+
+
+def _sampled_busy_cards(facts: Mapping[str, Value]) -> list[Card]:
+    """How busy GPUs were in slices, and where launches were counted in the run."""
+    shown = [("run_busy", "GPU busy", "of the run"), ("busy", "Busy in slices", "while launching")]
+    return [
+        Card(
+            title,
+            _percent(facts[f"{name}_percent"]),
+            f"{words}, {_interval(facts, f'{name}_low_percent', f'{name}_high_percent', _percent)}",
+        )
+        for name, title, words in shown
+        if facts.get(f"{name}_percent") is not None
+    ]
+
+
+def _interval(facts: Mapping[str, Value], low: str, high: str, text: Callable[[Value], str]) -> str:
+    if facts.get(low) is None or facts.get(high) is None:
+        return "too few slices for an interval"
+    return f"95 % interval {text(facts[low])} to {text(facts[high])}"
+
+
+def _percent(value: Value) -> str:
+    return f"{value:.1f} %" if isinstance(value, int | float) else "-"
+
+
+def _length(value: Value) -> str:
+    return duration_text(_number(value))
 
 
 def _busy_card(busy: Value, of_what: Value) -> Card:

@@ -30,21 +30,35 @@ def report_page(report: TraceReport, trace: Trace, title: str) -> Page:
     """The page of one trace, of which `report` is."""
     drawn, data = timeline_data(report.timeline, report.op_names, trace.strings)
     summary = report.summary
+    seen = " (in the slices that were recorded)" if "sampled" in report.overview.facts else ""
     sections = [
         Section("figures", "", cards_html(report_cards(report)), is_bare=True),
         Section("findings", "Findings", _findings(report)),
         Section("timeline", "Timeline", timeline_html("timeline-data", drawn)),
-        Section("shares", "Where the time goes", shares_html(report), "Shares"),
-        Section("phases", _phase_title(report.phases), phases_html(report.phases), "Hot kernels"),
+        Section("shares", f"Where the time goes{seen}", shares_html(report), "Shares"),
+        Section(
+            "phases",
+            _phase_title(report.phases) + seen,
+            phases_html(report.phases),
+            "Hot kernels",
+        ),
         Section("steps", "Steps", steps_html(report.steps, drawn.grid.origin_ns)),
         Section("kernels", "Kernels", kernels_html(summary, report.durations)),
         Section("operators", "Operators", tables_html(summary, _OPERATORS)),
         Section(
-            "durations", "Kernel durations", durations_html(summary, report.durations), "Durations"
+            "durations",
+            f"Kernel durations{seen}",
+            durations_html(summary, report.durations),
+            "Durations",
         ),
         Section("work", "Work of operators", work_html(report.work), "Work"),
-        Section("gpus", "GPUs and queues", tables_html(summary, ("gpus", "queues")), "GPUs"),
-        Section("gaps", "Idle gaps", gaps_html(report, drawn.grid.origin_ns), "Gaps"),
+        Section(
+            "gpus",
+            "GPUs and queues",
+            tables_html(summary, ("gpus", "queues", "graph_runs")),
+            "GPUs",
+        ),
+        Section("gaps", f"Idle gaps{seen}", gaps_html(report, drawn.grid.origin_ns), "Gaps"),
         Section("copies", "Copies", tables_html(summary, ("copies", "largest_copies"))),
         Section("collectives", "Collectives", tables_html(summary, ("collectives",))),
         Section("host", "Host calls and launch latency", tables_html(summary, _HOST), "Host"),

@@ -65,6 +65,10 @@ CASES: dict[str, tuple[Make, Make]] = {
         lambda: traces.in_a_row([traces.MOE, traces.GEMM, "rms_norm_kernel"], 100_000, 20),
     ),
     "clock-inversion": (traces.inverted, lambda: traces.partly_launched(20)),
+    "sampled": (
+        lambda: traces.covered(60).with_slice(0, 1_000),
+        lambda: traces.covered(60),
+    ),
     "copy-clock": (lambda: traces.copied_back(10_050), lambda: traces.copied_back(10_049)),
 }
 

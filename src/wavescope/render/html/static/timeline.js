@@ -1,7 +1,7 @@
 "use strict";
 // What a reader does with a timeline: zoom, pan, find, and see what lies under the pointer.
 (() => {
-  const { load, firstAbove, duration } = wavescopeTimelineData;
+  const { load, firstAbove, recordedTime, duration } = wavescopeTimelineData;
   const { TimelineDrawing, LABELS, OVERVIEW, MARKER_ROW } = wavescopeTimelineDrawing;
   const STRIPS_WITH_QUEUES = 24;
 
@@ -112,8 +112,10 @@
         .filter(([share]) => share > 0)
         .sort((a, b) => b[0] - a[0]);
       const busy = Math.min(100, shares.reduce((sum, [share]) => sum + share, 0));
+      const recorded = row.strip.recorded;
+      const seen = recorded ? (100 * recordedTime(recorded, bin * level.bin, (bin + 1) * level.bin)) / level.bin : 100;
       return [
-        `${this.place(row)}: ${busy.toFixed(0)} % busy`,
+        recorded ? `${this.place(row)}: ${seen.toFixed(0)} % recorded` : `${this.place(row)}: ${busy.toFixed(0)} % busy`,
         `in ${duration(level.bin)} from ${duration(bin * level.bin)}`,
         ...shares.map(([share, label]) => `${share.toFixed(0)} % ${label}`),
       ];

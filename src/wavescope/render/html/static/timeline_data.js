@@ -157,5 +157,15 @@ const wavescopeTimelineData = (() => {
     return `${(ns / per).toFixed(value >= 100 ? 1 : value >= 10 ? 2 : 3)} ${unit}`;
   };
 
-  return { load, firstAbove, duration, position };
+  // How much of [from, to) lies in the slices that were recorded.
+  const recordedTime = (recorded, from, to) => {
+    let time = 0;
+    const count = recorded.start.length;
+    for (let i = firstAbove(recorded.end, 0, count, from); i < count && recorded.start[i] < to; i += 1) {
+      time += Math.min(to, recorded.end[i]) - Math.max(from, recorded.start[i]);
+    }
+    return time;
+  };
+
+  return { load, firstAbove, recordedTime, duration, position };
 })();

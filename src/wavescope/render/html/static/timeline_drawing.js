@@ -1,7 +1,7 @@
 "use strict";
 // How a timeline looks: strips, boxes of single ops, marker ranges, the axis and the overview.
 const wavescopeTimelineDrawing = (() => {
-  const { firstAbove, duration, position } = wavescopeTimelineData;
+  const { firstAbove, recordedTime, duration, position } = wavescopeTimelineData;
   const AXIS = 22;
   const OVERVIEW = 14;
   const GAP = 6;
@@ -155,7 +155,9 @@ const wavescopeTimelineDrawing = (() => {
       if (!isGpu) return;
       context.fillStyle = this.colours.soft;
       context.font = `11px ${this.colours.font}`;
-      context.fillText(`${row.strip.busy.toFixed(1)} % busy`, 2, middle + 8, LABELS - 8);
+      if (row.strip.busy === null) return;
+      const sign = row.strip.recorded ? "\u2248 " : "";
+      context.fillText(`${sign}${row.strip.busy.toFixed(1)} % busy`, 2, middle + 8, LABELS - 8);
     }
 
     // A strip's columns of pixels: each class of ops takes its share of the height.
@@ -177,6 +179,7 @@ const wavescopeTimelineDrawing = (() => {
         packedColour(colour, faint, this.colours.idle),
       );
       pixels.fill(idle);
+      if (row.strip.recorded) this.hatch(row.strip.recorded, pixels, width, height, perPixel);
       for (let x = 0; x < width; x += 1) {
         const first = Math.max(0, Math.floor((from + x * perPixel) / level.bin));
         const stop = Math.min(level.bins, Math.max(first + 1, Math.ceil((from + (x + 1) * perPixel) / level.bin)));
@@ -193,6 +196,19 @@ const wavescopeTimelineDrawing = (() => {
       }
       context.putImageData(image, left, top);
       this.drawOps(row);
+    }
+
+    // Where less than half of a pixel's time was recorded nothing is known, which is not idle.
+    hatch(recorded, pixels, width, height, perPixel) {
+      const line = packedColour(this.colours.line);
+      const [from] = this.window;
+      for (let x = 0; x < width; x += 1) {
+        const start = from + x * perPixel;
+        if (2 * recordedTime(recorded, start, start + perPixel) >= perPixel) continue;
+        for (let y = 0; y < height; y += 1) {
+          if ((x + y) % 6 < 2) pixels[y * width + x] = line;
+        }
+      }
     }
 
     // Boxes of single ops that are wide enough to be seen.
