@@ -122,6 +122,7 @@ _NAMES = {
         "OverheadOptions",
         "RecordMode",
         "RecordOptions",
+        "Slices",
     ),
     "wavescope.collect.capture": ("CaptureOptions",),
     "wavescope.collect.ceilings": ("CeilingOptions",),

@@ -126,6 +126,7 @@ from wavescope.collect import (
     OverheadOptions as OverheadOptions,
     RecordMode as RecordMode,
     RecordOptions as RecordOptions,
+    Slices as Slices,
 )
 from wavescope.collect.capture import CaptureOptions as CaptureOptions
 from wavescope.collect.ceilings import CeilingOptions as CeilingOptions

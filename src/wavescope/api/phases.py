@@ -57,9 +57,11 @@ def steps(
 
     Steps are told by markers where several are named like steps, else by what repeats on queues.
     """
+    from wavescope.analyze.ops.coverage import recorded  # noqa: PLC0415
     from wavescope.analyze.phases import phases_of  # noqa: PLC0415
     from wavescope.analyze.steps import (  # noqa: PLC0415
         StepOptions,
+        sampled_steps_result,
         steps_of,
         steps_result,
         with_repeating_steps,
@@ -68,6 +70,9 @@ def steps(
     options = options or StepOptions()
     chosen = selection_of(selection, where)
     with opened(trace, chosen) as part:
+        if recorded(part) is not None:
+            result = sampled_steps_result(part, options).with_facts({"op_count": len(part.ops)})
+            return concluded(with_notes(result, [part]), [part], chosen, tell)
         told = phases_of(part, use_markers=options.use_markers)
         found = steps_of(
             part,

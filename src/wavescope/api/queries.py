@@ -67,5 +67,23 @@ def query(
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="wavescope-"))
             target = Path(folder) / "trace.db"
             given = convert(path, target, format=OWN_FORMAT, progress=progress, tell=tell)
+        if not raw:
+            _tell_sampled(given, tell)
         rows = stack.enter_context(closing(ReadOnlyQuery(given, sql)))
         return QueryRows(rows, stack.pop_all())
+
+
+_SLICE_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'wavescope_slice'"
+_ANY_SLICE = "SELECT 1 FROM wavescope_slice LIMIT 1"
+
+
+def _tell_sampled(path: Path, tell: Tell) -> None:
+    """Tell that rows are of slices only, where that is so: SQL knows nothing of it."""
+    for sql in (_SLICE_TABLE, _ANY_SLICE):
+        with closing(ReadOnlyQuery(path, sql)) as found:
+            if not any(True for _ in found):
+                return
+    tell(
+        "the trace is sampled: kernels were recorded in the slices of table wavescope_slice only, "
+        "and time outside of them is not idle time"
+    )

@@ -23,8 +23,26 @@ if TYPE_CHECKING:
     from wavescope.model.trace import Trace
 
 _TOP_ROWS = 5
-_KERNEL_COLUMNS = ("name", "calls", "total_ns", "percent", "mean_ns")
-_GPU_COLUMNS = ("gpu", "op_count", "span_ns", "busy_ns", "busy_percent")
+_KERNEL_COLUMNS = (
+    "name",
+    "calls",
+    "total_ns",
+    "percent",
+    "mean_ns",
+    # of sampled traces
+    "low_percent",
+    "high_percent",
+    "estimated_total_ns",
+)
+_GPU_COLUMNS = (
+    "gpu",
+    "op_count",
+    "span_ns",
+    "busy_ns",
+    "busy_percent",
+    "busy_low_percent",
+    "busy_high_percent",
+)
 _MARKER_COLUMNS = ("marker", "occurrences", "total_ns")
 
 
@@ -205,9 +223,13 @@ def _options(command: RecordOptions | Sequence[str]) -> RecordOptions:
 
 
 def _counts(trace: Trace) -> dict[str, Value]:
-    from wavescope.analyze.ops.coverage import coverage_sentence  # noqa: PLC0415
+    from wavescope.analyze.ops.coverage import (  # noqa: PLC0415
+        coverage_sentence,
+        sampled_facts,
+    )
 
     return {
+        **sampled_facts(trace),
         "op_count": len(trace.ops),
         "marker_count": len(trace.markers),
         "call_count": len(trace.calls),

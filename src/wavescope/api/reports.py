@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from wavescope.analyze.compare import CompareOptions, overhead_result
 from wavescope.analyze.compare import compare as compared
+from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.page import ReportOptions, report_of, trends
 from wavescope.api.opened import Where, opened, paths_of, selection_of, tell_shortcomings
 from wavescope.errors import UsageError
@@ -66,6 +67,11 @@ def report(
 def _page(traces: Sequence[Trace], labels: Sequence[str], title: str) -> Page:
     if len(traces) == 1:
         return report_page(report_of(traces[0]), traces[0], title or labels[0])
+    if any(recorded(trace) is not None for trace in traces):
+        raise UsageError(
+            "a page that compares traces needs all of their kernels, and one of them is sampled",
+            hint="`wavescope compare` compares sampled traces; report each on a page of its own",
+        )
     options = ReportOptions.for_one_of(len(traces))
     reports = [report_of(trace, options) for trace in traces]
     shown = [

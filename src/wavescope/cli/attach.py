@@ -71,7 +71,7 @@ COMMAND = Command(
     "Record some seconds of a program that runs under `wavescope run --dormant` (or `trace "
     "--start-paused`) and write them as a trace; the program runs on. This can be repeated: each "
     "trace holds its own seconds. A program that was started without wavescope cannot be recorded: "
-    "ROCm does not let the collector be added later.",
+    "the collector has to be there when a program first uses its GPU.",
     (
         Example("wavescope attach 4711", "record 10 seconds into trace.db"),
         Example("wavescope attach 4711 --duration 500ms -o noon.db", "record half a second"),

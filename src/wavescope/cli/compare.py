@@ -83,6 +83,8 @@ def _options(arguments: argparse.Namespace, output: OutputOptions) -> wavescope.
 
 def _summarised_tables(result: Result) -> list[str]:
     """The tables of which another one tells the most."""
+    if not any(table.name.startswith("waterfall") for table in result.tables):
+        return []
     by_operator = any(table.name == "waterfall_operators" for table in result.tables)
     details = ["operators", "categories", "kernel_totals"]
     return [*details, "waterfall_categories"] if by_operator else details

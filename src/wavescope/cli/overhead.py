@@ -48,7 +48,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         type=_modes,
         default=wavescope.OverheadOptions.modes,
-        help="recording modes to measure, of lite, standard, full, hip (default: the first three)",
+        help="recording modes to measure, of lite, standard, full, hip or cuda, which are the same "
+        "(default: the first three)",
     )
     group.add_argument(
         "--rounds",
@@ -211,11 +212,12 @@ def _say_files(save: Path | None, page: Path | None) -> None:
 
 def _modes(text: str) -> tuple[wavescope.RecordMode, ...]:
     names = [name.strip() for name in text.split(",")]
-    known = [mode.value for mode in wavescope.RecordMode]
+    known = wavescope.RecordMode.words()
     for name in names:
         if name not in known:
             raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(known)}")
-    return tuple(mode for mode in wavescope.RecordMode if mode.value in names)
+    meant = {wavescope.RecordMode(name) for name in names}
+    return tuple(mode for mode in wavescope.RecordMode if mode in meant)
 
 
 def _case(text: str) -> tuple[tuple[str, str], ...]:

@@ -34,7 +34,7 @@ _FEW_RANGES = (
     "the marker ranges of this trace show one phase, or hold less than half of the GPU time: "
     "phases are found by names and structure; --marker . shows the ranges"
 )
-_HEADER_FACTS = ("path", "selection", "op_count", "range_count", "attribution")
+_HEADER_FACTS = ("path", "sampled", "selection", "op_count", "range_count", "attribution")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -160,7 +160,8 @@ def _for_people(result: Result, most: int | None) -> Result:
     ]
     facts = {key: result.facts[key] for key in _HEADER_FACTS if key in result.facts}
     insights = [table for table in result.tables if table.name == "phase_insights"]
-    return replace(result, tables=[phases, *pages, *insights], facts=facts)
+    estimates = [table for table in result.tables if table.name == "phase_estimates"]
+    return replace(result, tables=[*estimates, phases, *pages, *insights], facts=facts)
 
 
 def _largest(phases: ResultTable, most: int | None) -> ResultTable:

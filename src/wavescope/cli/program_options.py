@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import wavescope
-from wavescope.cli.options import add_kernel_flag
+from wavescope.cli.options import add_kernel_flag, positive_milliseconds
 from wavescope.errors import UsageError
 
 
@@ -26,10 +26,12 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m",
         "--mode",
-        choices=[mode.value for mode in wavescope.RecordMode],
+        choices=wavescope.RecordMode.words(),
         default=wavescope.RecordMode.STANDARD.value,
-        help="what is timed: dispatches to which the program attached no signal (lite), all but "
-        "graph replays (standard, the default), all (full), all and the HIP calls (hip)",
+        help="what is timed on AMD: dispatches to which the program attached no signal (lite), all "
+        "but graph replays (standard, the default), all (full), all and the HIP calls (hip). On "
+        "NVIDIA: samples, see --slices (lite), all kernels and copies (standard), also "
+        "synchronization and allocations (full), also the CUDA calls (cuda, the same as hip)",
     )
     add_softgpu_option(parser)
     parser.add_argument(
@@ -41,8 +43,27 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         "--other-tools",
         choices=[choice.value for choice in wavescope.OtherTools],
         default=wavescope.OtherTools.KEEP.value,
-        help="when another tool (rocprofv3, a library in HSA_TOOLS_LIB) is set up for the program: "
-        "let it record the GPU (keep, the default), or run the program without it (off)",
+        help="when another tool (rocprofv3, a library in HSA_TOOLS_LIB or CUDA_INJECTION64_PATH) "
+        "is set up for the program: let it record the GPU (keep, the default), or run the program "
+        "without it (off)",
+    )
+
+
+def add_nvidia_options(group: argparse._ArgumentGroup) -> None:
+    """--slices and --flush-period, which say how records of NVIDIA GPUs are taken."""
+    group.add_argument(
+        "--slices",
+        metavar="MS/MS|off",
+        type=wavescope.Slices.parse,
+        help="with --mode lite on NVIDIA GPUs: record kernels for so many milliseconds of every so "
+        "many (default 20/400); off records kernels all the time, and graphs as a whole",
+    )
+    group.add_argument(
+        "--flush-period",
+        metavar="TIME",
+        type=positive_milliseconds,
+        help="on NVIDIA GPUs: how often records are fetched, and so what a kill can lose (default "
+        "250ms)",
     )
 
 
@@ -72,6 +93,8 @@ def program_options(arguments: argparse.Namespace, verb: str) -> dict[str, Any]:
         "kernel": arguments.kernel,
         "torch": arguments.torch,
         "other_tools": wavescope.OtherTools(arguments.other_tools),
+        "slices": arguments.slices,
+        "flush_ms": arguments.flush_period,
     }
 
 

@@ -38,6 +38,8 @@ def print_recording(report: RecordingReport, *, quiet: bool, as_json: bool) -> N
         sys.stdout.flush()
         tables = replace(result, title="", facts={})
         write_text(tables, sys.stderr, TextStyle(terminal_width(), wants_color(sys.stderr)))
+    if "sampled" in result.facts:
+        say(f"sampled: {result.facts['sampled']}")
     say(f"coverage: {result.facts['coverage']}")
     print_notes(report.recording.notes)
     if report.recording.running:

@@ -10,6 +10,7 @@ from wavescope.cli.options import add_json_flag, add_quiet_flag
 from wavescope.cli.program_options import (
     add_command,
     add_kernel_filter,
+    add_nvidia_options,
     add_program_options,
     program_options,
 )
@@ -28,7 +29,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="record only when `wavescope attach PID` asks for it (required)",
     )
     add_program_options(parser)
-    add_kernel_filter(parser.add_argument_group("what is recorded"))
+    group = parser.add_argument_group("what is recorded")
+    add_kernel_filter(group)
+    add_nvidia_options(group)
     add_quiet_flag(parser)
     add_json_flag(parser)
 
@@ -63,7 +66,9 @@ COMMAND = Command(
     "code pass through. Use it for servers that you want to record now and then.",
     (
         Example("wavescope run --dormant ./server -p 80", "then: wavescope attach PID"),
-        Example("wavescope run --dormant --mode hip ./server", "attach records HIP calls too"),
+        Example(
+            "wavescope run --dormant --mode hip ./server", "attach records HIP or CUDA calls too"
+        ),
     ),
     _add_arguments,
     _run,

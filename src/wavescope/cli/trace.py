@@ -19,6 +19,7 @@ from wavescope.cli.options import (
 from wavescope.cli.program_options import (
     add_command,
     add_kernel_filter,
+    add_nvidia_options,
     add_program_options,
     program_options,
 )
@@ -107,6 +108,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
         help="stop recording a process after this many bytes of records: 500M, 2G",
     )
     add_kernel_filter(group)
+    add_nvidia_options(group)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -161,6 +163,10 @@ COMMAND = Command(
     (
         Example("wavescope trace -o trace.db python3 my_model.py", "kernels, copies and markers"),
         Example("wavescope trace --mode full --perfetto ./server -p 80", "graph replays too"),
+        Example(
+            "wavescope trace --mode lite --slices 20/400 ./server",
+            "samples of an NVIDIA GPU's kernels",
+        ),
         Example("wavescope trace --torch python3 train.py", "with ranges around torch operators"),
         Example("wavescope trace --softgpu=gfx90a,gpus=2 ./hip_program", "without a GPU"),
         Example("wavescope trace --softgpu=runtime=6.4 ./hip_program", "on ROCm 6.4, fetched once"),

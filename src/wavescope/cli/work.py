@@ -46,9 +46,9 @@ def _run(arguments: argparse.Namespace) -> int:
             tell=progress.tell,
         )
     table = result.table("work")
-    if not arguments.quiet and not table.rows:
+    if not arguments.quiet and not table.rows and "sampled" not in result.facts:
         say(_NO_OPERATORS, label="note")
-    elif not arguments.quiet and not result.facts["modelled_time_ns"]:
+    elif not arguments.quiet and table.rows and not result.facts["modelled_time_ns"]:
         say(_NO_SHAPES, label="note")
     if arguments.capture and not arguments.quiet:
         say(joined_text(result.facts), label="note")

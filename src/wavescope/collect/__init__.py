@@ -10,6 +10,14 @@ from wavescope.collect.record_options import (
     OverheadOptions,
     RecordMode,
     RecordOptions,
+    Slices,
 )
 
-__all__ = ["AttachOptions", "OtherTools", "OverheadOptions", "RecordMode", "RecordOptions"]
+__all__ = [
+    "AttachOptions",
+    "OtherTools",
+    "OverheadOptions",
+    "RecordMode",
+    "RecordOptions",
+    "Slices",
+]

@@ -25,7 +25,7 @@ def required_collector(mode: RecordMode = RecordMode.STANDARD) -> Path:
     if path is None:
         raise MachineError(
             "this installation has no collector library",
-            hint="apt-get install g++ cmake libhsa-runtime-dev (or install ROCm), then: "
+            hint="apt-get install g++ cmake (for AMD GPUs libhsa-runtime-dev or ROCm, too), then: "
             "pip install --force-reinstall wavescope",
         )
     return path

@@ -8,7 +8,8 @@ import importlib.util
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,8 @@ _LIBRARY_FOLDERS = (
     "opt/rocm/lib64",
     "usr/local/cuda/lib64",
     "usr/local/cuda/extras/CUPTI/lib64",
+    "usr/local/cuda/lib",
+    "usr/lib/wsl/lib",
     "usr/lib/x86_64-linux-gnu",
     "usr/lib64",
     "usr/lib",
@@ -37,6 +40,29 @@ def _ldconfig_listing() -> str:
     return done.stdout
 
 
+_LOADED_TOOLS = ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "LD_PRELOAD")
+_PATIENCE_S = 60
+
+
+def _answer_of(program: str, arguments: Sequence[str]) -> str:
+    """What a Python program prints in a process of its own, without the tools of others."""
+    environment = {name: text for name, text in os.environ.items() if name not in _LOADED_TOOLS}
+    command = [sys.executable, "-S", "-c", program, *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return "" if done.returncode else done.stdout
+
+
 @dataclass(frozen=True)
 class GpuNode:
     """A GPU that the AMD kernel driver lists."""
@@ -54,6 +80,8 @@ class Machine:
     find_program: Callable[[str], str | None] = shutil.which
     linker_listing: Callable[[], str] = _ldconfig_listing
     folder: Path = field(default_factory=Path.cwd)
+    answer_of: Callable[[str, Sequence[str]], str] = _answer_of
+    """What a Python program prints when a process of its own runs it; nothing when that fails."""
 
     def program(self, name: str) -> str:
         """Path of a program on PATH, or nothing."""

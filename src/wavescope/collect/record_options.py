@@ -12,20 +12,35 @@ from wavescope.errors import UsageError
 from wavescope.model.overhead_runs import WALL, MetricKind
 
 _WALL_TIME = MetricKind(WALL, "ns", higher_is_better=False)
+_CALLS_ON_CUDA = "cuda"
+"""How users of CUDA call the mode `hip`."""
+_SLICES = re.compile(r"(\d{1,6})(?:ms)?/(\d{1,6})(?:ms)?", re.ASCII)
+_LONGEST_PERIOD_MS = 60_000
+_FLUSH_PERIODS_MS = range(10, 60_001)
 _SLOW_STEP = re.compile(r"(?P<marker>.+?)\s*>\s*(?P<factor>\d{1,6}(\.\d{1,6})?)\s*x\s*median")
 
 
 class RecordMode(str, enum.Enum):
-    """How much of the GPU's work is timed."""
+    """How much of the GPU's work is timed, the cheapest first."""
 
     LITE = "lite"
-    """Dispatches that carry no signal of the application."""
+    """AMD: dispatches that carry no signal of the application. NVIDIA: kernels in short slices of
+    time."""
     STANDARD = "standard"
-    """All dispatches, but those of graph replays."""
+    """AMD: all dispatches, but those of graph replays. NVIDIA: all kernels, copies and fills."""
     FULL = "full"
-    """All dispatches."""
+    """AMD: all dispatches. NVIDIA: also synchronization and allocations."""
     HIP = "hip"
-    """All dispatches, and the HIP calls that caused them."""
+    """All of that, and the HIP or CUDA calls that caused it; `cuda` is another word for it."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> RecordMode | None:
+        return cls.HIP if value == _CALLS_ON_CUDA else None
+
+    @classmethod
+    def words(cls) -> list[str]:
+        """What is understood as a mode."""
+        return [*(mode.value for mode in cls), _CALLS_ON_CUDA]
 
 
 class OtherTools(str, enum.Enum):
@@ -35,6 +50,38 @@ class OtherTools(str, enum.Enum):
     """They stay as the user set them up, and may keep it from this recording."""
     OFF = "off"
     """They are left out, so that this recording is whole."""
+
+
+@dataclass(frozen=True)
+class Slices:
+    """How lite mode samples the kernels of NVIDIA GPUs: so long of every period."""
+
+    length_ms: int = 20
+    """0 for no slices: kernels are recorded all the time, but those of graphs, which are recorded
+    as a whole."""
+    period_ms: int = 400
+
+    def __post_init__(self) -> None:
+        """Refuse what is no sampling."""
+        if not 0 <= self.length_ms < self.period_ms <= _LONGEST_PERIOD_MS:
+            raise UsageError(
+                f"slices of {self.length_ms} ms of every {self.period_ms} ms cannot be recorded",
+                hint=f"slices are shorter than their period, and that at most "
+                f"{_LONGEST_PERIOD_MS} ms: --slices 20/400, or --slices off",
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> Slices:
+        """What `--slices 20/400` or `--slices off` says."""
+        if text.strip() == "off":
+            return cls(length_ms=0)
+        found = _SLICES.fullmatch(text.strip())
+        if found is None or int(found[1]) == 0:
+            raise UsageError(
+                f"'{text}' does not say how long slices are and how often they come",
+                hint="write milliseconds, for example --slices 20/400, or --slices off",
+            )
+        return cls(int(found[1]), int(found[2]))
 
 
 @dataclass(frozen=True)
@@ -65,6 +112,10 @@ class RecordOptions:
     torch: bool = False
     """Put ranges around the operators of torch."""
     other_tools: OtherTools = OtherTools.KEEP
+    slices: Slices | None = None
+    """Of lite mode on NVIDIA GPUs; None for slices as `Slices` has them."""
+    flush_ms: int | None = None
+    """How long records of NVIDIA GPUs may wait to be written; None for the collector's choice."""
     timeline: Path | None = None
     """A Perfetto timeline to write too; placeholders are those of the output."""
     keep_chunks: bool = False
@@ -74,6 +125,17 @@ class RecordOptions:
         """Refuse what would be understood only when the program runs."""
         if not self.command:
             raise UsageError("no program to record was given")
+        object.__setattr__(self, "mode", RecordMode(self.mode))
+        if self.slices is not None and self.mode is not RecordMode.LITE:
+            raise UsageError(
+                f"--slices would have no effect: mode {self.mode.value} records all the time",
+                hint="add --mode lite, or leave that option out",
+            )
+        if self.flush_ms is not None and self.flush_ms not in _FLUSH_PERIODS_MS:
+            raise UsageError(
+                f"records cannot be written every {self.flush_ms} ms",
+                hint=f"--flush-period takes {_FLUSH_PERIODS_MS[0]}ms to {_FLUSH_PERIODS_MS[-1]}ms",
+            )
         compiled_pattern(self.kernel, "kernel names")
         compiled_pattern(self.until_marker, "markers")
         if self.when:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wavescope.cli.trace import COMMAND, _options, _timeline_path
-from wavescope.collect.record_options import RecordMode, RecordOptions
+from wavescope.collect.record_options import RecordMode, RecordOptions, Slices
 from wavescope.errors import UsageError
 
 
@@ -68,6 +68,25 @@ def test_every_option() -> None:
     )
 
 
+def test_options_of_nvidia_gpus() -> None:
+    options = options_of("--mode", "lite", "--slices", "15/300", "--flush-period", "100ms", "prog")
+
+    assert options == RecordOptions(
+        ("prog",), mode=RecordMode.LITE, slices=Slices(15, 300), flush_ms=100
+    )
+
+
+def test_calls_of_cuda_and_of_hip_are_one_mode() -> None:
+    assert options_of("--mode", "cuda", "prog").mode is RecordMode.HIP
+    assert RecordOptions(("prog",), mode="cuda").mode is RecordMode.HIP  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["20ms/400ms", " 20/400 "])
+def test_slices_are_milliseconds_of_milliseconds(text: str) -> None:
+    assert Slices.parse(text) == Slices(20, 400) == Slices()
+    assert Slices.parse("off") == Slices(0)
+
+
 @pytest.mark.parametrize(
     ("text", "size_bytes"),
     [("4096", 4096), ("500M", 500_000_000), ("2GB", 2_000_000_000), ("10kB", 10_000)],
@@ -88,6 +107,13 @@ def test_sizes(text: str, size_bytes: int) -> None:
         ("--max-size", "big", "prog"),
         ("--kernel", "(", "prog"),
         ("--nonesuch", "prog"),
+        ("--slices", "20/400", "prog"),
+        ("--mode", "lite", "--slices", "20", "prog"),
+        ("--mode", "lite", "--slices", "400/400", "prog"),
+        ("--mode", "lite", "--slices", "0/400", "prog"),
+        ("--mode", "lite", "--slices", "20/70000", "prog"),
+        ("--flush-period", "5ms", "prog"),
+        ("--flush-period", "61s", "prog"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(arguments: tuple[str, ...]) -> None:

@@ -33,8 +33,45 @@ def test_with_a_runtime_the_missing_gpu_is_the_reason(tmp_path: Path) -> None:
     library.touch()
     machine = a_machine(tmp_path)
 
-    assert "--softgpu" in why_nothing(RecordOptions(("sh",)), os.environ, machine)[1]
+    assert why_nothing(RecordOptions(("sh",)), os.environ, machine)[1].startswith(
+        "this machine has neither an AMD nor an NVIDIA GPU; --softgpu"
+    )
     assert len(why_nothing(RecordOptions(("sh",), softgpu=""), os.environ, machine)) == 1
+
+
+def test_an_nvidia_gpu_without_the_drivers_library_is_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/nvidiactl").touch()
+
+    reasons = why_nothing(RecordOptions(("sh",)), os.environ, a_machine(tmp_path))
+
+    assert len(reasons) == 2
+    assert "(libcuda.so.1) is not found" in reasons[1]
+
+
+def test_on_an_nvidia_machine_a_missing_libcupti_is_the_reason_and_not_rocm(tmp_path: Path) -> None:
+    folder = tmp_path / "usr/lib"
+    folder.mkdir(parents=True)
+    (folder / "libcuda.so.1").touch()
+    answer = '{"version": 12090, "error": 0, "gpus": []}'
+    machine = a_machine(tmp_path, answer_of=lambda *_: answer)
+    options = RecordOptions(("sh",))
+
+    reasons = why_nothing(options, os.environ, machine)
+    (tmp_path / "usr/local/cuda-13.0/lib64").mkdir(parents=True)
+    library = tmp_path / "usr/local/cuda-13.0/lib64/libcupti.so.13"
+    library.write_bytes(b"\x7fELF")
+    with_newer = why_nothing(options, os.environ, machine)
+    (tmp_path / "usr/local/cuda-12.9/lib64").mkdir(parents=True)
+    (tmp_path / "usr/local/cuda-12.9/lib64/libcupti.so.12").write_bytes(b"\x7fELF")
+
+    assert reasons[1].startswith("no libcupti was found for the program: pip install")
+    assert with_newer[1].startswith(
+        "no libcupti fits the driver, which runs CUDA 12.9 "
+        f"(13.0 ({library}): too new for the driver)"
+    )
+    assert len(why_nothing(options, os.environ, machine)) == 1
+    assert "HSA runtime (lib" in why_nothing(RecordOptions(("sh",), softgpu=""), {}, machine)[1]
 
 
 def test_a_program_is_judged_and_not_the_linker_that_loads_it(tmp_path: Path) -> None:
@@ -69,6 +106,8 @@ def test_with_another_runtime_the_machines_own_is_no_reason(tmp_path: Path) -> N
         (("rocprofv3", "--sys-trace", "--", "./my app", "-n", "3"), "rocprofv3", "'./my app' -n 3"),
         (("/opt/rocm/bin/rocprof-compute", "profile", "-n", "x"), "rocprof-compute", "PROGRAM"),
         (("env", "A=1", "rocprofv2", "./app"), "rocprofv2", "PROGRAM"),
+        (("ncu", "--set", "full", "--", "./app"), "ncu", "./app"),
+        (("compute-sanitizer", "./app"), "compute-sanitizer", "PROGRAM"),
     ],
 )
 def test_a_profiler_that_is_recorded_is_named_as_the_reason(

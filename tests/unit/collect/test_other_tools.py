@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from wavescope.collect.cuda_tools import cuda_tools
 from wavescope.collect.record_options import OtherTools, RecordOptions
 from wavescope.collect.recording.injection import Injection, injected_environment
 from wavescope.collect.recording.obstacles import (
@@ -88,6 +89,45 @@ def test_the_environment_without_other_tools() -> None:
         "HSA_TOOLS_DISABLE_REGISTER": "1",
         "LD_PRELOAD": "tool.so",
     }
+
+
+def test_tools_of_cuda_programs_are_named_by_variable_and_preloaded_library() -> None:
+    preloaded = (
+        f"/opt/nvidia/libToolsInjectionProxy64.so:libm.so {OWN}:/x/libsanitizer-collection.so"
+    )
+    environment = {"CUDA_INJECTION64_PATH": "/opt/other.so", "LD_PRELOAD": preloaded}
+
+    assert cuda_tools(environment) == [
+        "CUDA_INJECTION64_PATH=/opt/other.so",
+        "Nsight Systems by LD_PRELOAD=/opt/nvidia/libToolsInjectionProxy64.so",
+        "Compute Sanitizer by LD_PRELOAD=/x/libsanitizer-collection.so",
+    ]
+    assert cuda_tools({"CUDA_INJECTION64_PATH": OWN, "LD_PRELOAD": OWN}) == []
+
+
+def test_tools_of_cuda_keep_the_gpus_work_unless_they_are_turned_off() -> None:
+    environment = {"CUDA_INJECTION64_PATH": "/a.so", "NVTX_INJECTION64_PATH": "/n.so", "A": "1"}
+
+    kept = other_tools_sentences(OtherTools.KEEP, environment)
+
+    assert [sentence.partition(":")[0] for sentence in kept] == [
+        "another tool is set up for CUDA (CUDA_INJECTION64_PATH=/a.so)",
+        "another tool takes the markers of NVTX (NVTX_INJECTION64_PATH=/n.so)",
+    ]
+    assert all("--other-tools off" in sentence for sentence in kept)
+    assert other_tools_sentences(OtherTools.OFF, environment) == [
+        "other tools are turned off: CUDA_INJECTION64_PATH=/a.so, NVTX_INJECTION64_PATH=/n.so"
+    ]
+    assert without_other_tools(environment) == {"A": "1", "HSA_TOOLS_DISABLE_REGISTER": "1"}
+
+
+def test_turned_off_tools_of_cuda_make_room_for_the_collector() -> None:
+    given = {"CUDA_INJECTION64_PATH": "/a.so", "NVTX_INJECTION64_PATH": "/n.so"}
+    options = RecordOptions(("prog",), other_tools=OtherTools.OFF)
+
+    result = injected_environment(options, given, Injection(Path(OWN), Path("/data/session")))
+
+    assert (result["CUDA_INJECTION64_PATH"], result["NVTX_INJECTION64_PATH"]) == (OWN, OWN)
 
 
 @pytest.mark.parametrize("choice", OtherTools)

@@ -52,7 +52,7 @@ def test_a_bare_machine_can_analyse_and_says_what_recording_lacks(tmp_path: Path
     assert checks["AMD GPUs"].found == "no GPU in the kernel's topology"
     assert recording_state(list(checks.values())) in {
         "not usable",
-        "markers only: there is no HSA runtime",
+        "markers only: there is neither an HSA runtime nor an NVIDIA GPU",
     }
     for check in checks.values():
         if check.state is CheckState.OK:
@@ -104,7 +104,7 @@ def test_libraries_are_found_in_rocm_path_then_folders_then_the_linkers_cache(
     assert checks["HSA runtime"].found == str(rocm / "lib/libhsa-runtime64.so.1")
     assert checks["HIP runtime"].found == str(tmp_path / "usr/lib64/libamdhip64.so")
     assert checks["roctx"].found == "/elsewhere/libroctx64.so.4"
-    assert checks["CUDA driver"].state is CheckState.MISSING
+    assert checks["NVIDIA GPUs"].state is CheckState.MISSING
 
 
 def test_a_device_without_permission_names_the_groups(tmp_path: Path) -> None:
@@ -181,10 +181,12 @@ def test_recording_is_ready_where_collector_runtime_and_gpu_are() -> None:
         return recording_state([Check(name, "x", CheckState.OK) for name in names])
 
     assert state("HSA runtime") == "not usable"
-    assert state("collector") == "markers only: there is no HSA runtime"
-    assert state("collector", "HSA runtime") == "markers only: there is no AMD GPU"
+    assert state("collector").startswith("markers only: there is neither an HSA runtime")
+    assert state("collector", "HSA runtime") == "markers only: there is no AMD or NVIDIA GPU"
     assert "--softgpu" in state("collector", "HSA runtime", "software GPU")
     assert state("collector", "HSA runtime", "AMD GPUs", "/dev/kfd") == "ready"
+    assert state("collector", "NVIDIA GPUs", "CUDA driver", "CUPTI") == "ready"
+    assert "bring libcupti" in state("collector", "NVIDIA GPUs", "CUDA driver")
 
 
 def test_the_profiler_is_found_where_rocm_is_installed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.chunks import ProcessMaker, a_process
+from tests.chunks import ProcessMaker, a_cuda_process, a_process
 from wavescope.collect.recent_part import RecentPart, boottime_ns
 from wavescope.collect.running_sessions import ControlPage
 from wavescope.collect.windows import snapshots
@@ -28,9 +28,10 @@ def grown(process: ProcessMaker, first: int, last: int) -> None:
     for start in range(first, last):
         process.with_op(start=start, end=start + 1)
     data = process.stream_bytes("ops")
+    written = 4096 + first * process.record_bytes["ops"]
     with process.path("ops").open("r+b") as file:
-        file.seek(4096 + first * 64)
-        file.write(data[4096 + first * 64 :])
+        file.seek(written)
+        file.write(data[written:])
 
 
 def test_records_that_were_there_a_whole_period_ago_are_forgotten_and_counted(
@@ -56,6 +57,30 @@ def test_records_that_were_there_a_whole_period_ago_are_forgotten_and_counted(
         assert small["seen"].tolist() == [900]
         assert small["timed"].tolist() == [500]
         assert small["skipped"].tolist() == [400]
+
+
+@pytest.mark.parametrize(("op_bytes", "forgotten"), [(64, 832), (72, 512), (80, 768), (96, 768)])
+def test_records_of_any_size_are_forgotten_in_whole_pages(
+    tmp_path: Path, op_bytes: int, forgotten: int
+) -> None:
+    """What is forgotten is counted, what stays on a page with it is not."""
+    process = a_cuda_process(tmp_path, op_bytes).with_counter(seen=1500, timed=0, queue=0xFFFE)
+    process.with_op(start=0, end=1).write(ended=False)
+    recent = RecentPart(tmp_path, last_ns=800)
+    grown(process, 1, 851)
+    recent.keep(now_ns=10_000)
+    grown(process, 851, 1500)
+    recent.keep(now_ns=10_900)
+
+    assert first_data(process) == 4096 + forgotten * op_bytes
+    windows = recent_windows(tmp_path, [process.base], until_ns=2_000)
+    assert windows is not None
+    assert windows[process.base].fallen_out == {0: forgotten}
+    with open_session(tmp_path, windows) as source:
+        (coverage,) = source.batches(COVERAGE)
+        assert coverage["timed"].tolist() == [300]
+        assert coverage["skipped"].tolist() == [1200]
+        assert coverage["lost"].tolist() == [0]
 
 
 def test_a_session_that_is_opened_as_it_is_holds_the_newest_part_too(tmp_path: Path) -> None:

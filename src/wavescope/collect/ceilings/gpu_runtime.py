@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from wavescope.closing import Closing
+from wavescope.collect.cuda_driver import cuda_version
+from wavescope.collect.cuda_libraries import (
+    CudaPart,
+    CudaVersion,
+    chosen_library,
+    found_libraries,
+)
+from wavescope.collect.machine import Machine
 from wavescope.errors import MachineError
 
 _MAJOR, _MINOR = 75, 76  # CUDA's attributes of a device: its compute capability
@@ -103,7 +112,7 @@ class GpuRuntime(Closing):
 
     def compile(self, source: bytes) -> None:
         """Compile `source` for this GPU and load it; MachineError with what the compiler said."""
-        compiler = _library(self._names.compiler, "run-time compiler", self.vendor)
+        compiler = self._compiler()
         prefix = self._names.compile
         program = ctypes.c_void_p()
         create = getattr(compiler, f"{prefix}CreateProgram")
@@ -116,6 +125,15 @@ class GpuRuntime(Closing):
         code = self._compiled(compiler, program, self._names.code)
         getattr(compiler, f"{prefix}DestroyProgram")(ctypes.byref(program))
         self._call("load", ctypes.byref(self._module), code)
+
+    def _compiler(self) -> ctypes.CDLL:
+        """On NVIDIA the one that fits the driver, of packages or a toolkit; else the system's."""
+        names = self._names.compiler
+        if self._names is _CUDA:
+            version = ctypes.c_int()
+            self._library.cuDriverGetVersion(ctypes.byref(version))
+            names = (*_packaged_compiler(cuda_version(version.value)), *names)
+        return _library(names, "run-time compiler", self.vendor)
 
     def has_kernel(self, name: str) -> bool:
         """Whether the compiled source has this kernel for this GPU."""
@@ -209,6 +227,13 @@ def opened_gpu(device: int) -> Iterator[GpuRuntime]:
         raise MachineError(f"there is no GPU {device}: GPUs are numbered 0 to {count.value - 1}")
     with GpuRuntime(names, library, device) as gpu:
         yield gpu
+
+
+def _packaged_compiler(driver: CudaVersion) -> list[str]:
+    """NVRTC as it fits the driver: a newer one makes code that the driver cannot load."""
+    found = found_libraries(CudaPart.NVRTC, (sys.executable,), Machine())
+    chosen = chosen_library(found, driver)
+    return [str(chosen.path)] if chosen else []
 
 
 def _library(names: Sequence[str], what: str, vendor: str) -> ctypes.CDLL:

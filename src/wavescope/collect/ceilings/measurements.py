@@ -59,7 +59,12 @@ CEILINGS = (
     Ceiling("I64", "I64Ops", "GOP/s", ("arithmetic_int64",)),
     Ceiling("MFMA-F4", "MFMAF4Flops", "GFLOP/s", ("matrix_fp4_32x32x64",)),
     Ceiling("MFMA-F6", "MFMAF6Flops", "GFLOP/s", ("matrix_fp6_32x32x64",)),
-    Ceiling("MFMA-F8", "MFMAF8Flops", "GFLOP/s", ("matrix_fp8_32x32x64", "matrix_fp8_32x32x16")),
+    Ceiling(
+        "MFMA-F8",
+        "MFMAF8Flops",
+        "GFLOP/s",
+        ("matrix_fp8_32x32x64", "matrix_fp8_32x32x16", "matrix_fp8_16x8x32"),
+    ),
     Ceiling(
         "MFMA-BF16",
         "MFMABF16Flops",

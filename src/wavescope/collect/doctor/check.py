@@ -56,13 +56,17 @@ def recording_state(checks: Sequence[Check]) -> str:
     ok = {check.name for check in checks if check.state is CheckState.OK}
     if "collector" not in ok:
         return "not usable"
-    if "HSA runtime" not in ok:
-        return "markers only: there is no HSA runtime"
-    if {"AMD GPUs", "/dev/kfd"} <= ok:
+    if {"HSA runtime", "AMD GPUs", "/dev/kfd"} <= ok:
         return "ready"
+    if {"NVIDIA GPUs", "CUDA driver"} <= ok:
+        if "CUPTI" in ok:
+            return "ready"
+        return "ready for programs that bring libcupti (as torch does): there is none here"
+    if "HSA runtime" not in ok:
+        return "markers only: there is neither an HSA runtime nor an NVIDIA GPU"
     if "software GPU" in ok:
-        return "ready on the software GPU (--softgpu): there is no AMD GPU"
-    return "markers only: there is no AMD GPU"
+        return "ready on the software GPU (--softgpu): there is no AMD or NVIDIA GPU"
+    return "markers only: there is no AMD or NVIDIA GPU"
 
 
 def profiling_states(checks: Sequence[Check]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Checks for GPUs: drivers and runtimes of AMD and NVIDIA, ROCm's profiler, the software GPU."""
+"""Checks for AMD GPUs: driver and runtimes, ROCm's profiler, the software GPU."""
 
 from __future__ import annotations
 
@@ -122,33 +122,5 @@ def counter_checks(machine: Machine) -> list[Check]:
             ("libhiprtc.so", "libhiprtc.so.7", "libhiprtc.so.6", "libamdhip64.so.5"),
             "measured peaks for rooflines: `wavescope ceilings`",
             "install ROCm's hip-runtime-amd package",
-        ),
-    ]
-
-
-def nvidia_checks(machine: Machine) -> list[Check]:
-    """What measuring NVIDIA GPUs needs."""
-    ceilings = "measured peaks of NVIDIA GPUs: `wavescope ceilings`"
-    return [
-        library_check(
-            machine,
-            "CUDA driver",
-            ("libcuda.so.1", "libcuda.so"),
-            f"{ceilings}; recording them (later version)",
-            "install the NVIDIA driver",
-        ),
-        library_check(
-            machine,
-            "NVRTC",
-            ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"),
-            ceilings,
-            "install the CUDA toolkit (package cuda-nvrtc)",
-        ),
-        library_check(
-            machine,
-            "CUPTI",
-            ("libcupti.so", "libcupti.so.13", "libcupti.so.12"),
-            "recording NVIDIA GPUs (later version)",
-            "install the CUDA toolkit (package cuda-cupti), or: pip install nvidia-cuda-cupti",
         ),
     ]

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from wavescope.collect.doctor.check import Check, CheckState, program_check
-from wavescope.collect.doctor.gpu_checks import amd_checks, counter_checks, nvidia_checks
+from wavescope.collect.doctor.gpu_checks import amd_checks, counter_checks
+from wavescope.collect.doctor.nvidia_checks import nvidia_checks
 from wavescope.collect.libraries import collector_library
 from wavescope.collect.machine import Machine
 from wavescope.errors import WavescopeError
@@ -59,7 +60,7 @@ def _collector_self_test() -> str:
 def _collector(self_test: SelfTest) -> Check:
     name, enables = "collector", "recording programs with `wavescope trace`"
     rebuild = (
-        "apt-get install g++ cmake libhsa-runtime-dev (or install ROCm), then: "
+        "apt-get install g++ cmake (for AMD GPUs libhsa-runtime-dev or ROCm, too), then: "
         "pip install --force-reinstall wavescope"
     )
     path = collector_library()

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from wavescope.collect.cuda_tools import CUDA_INJECTION, NVTX_INJECTION, foreign
+from wavescope.collect.found_cupti import CUPTI_VARIABLE
 from wavescope.collect.libraries import is_loadable, linked, required_collector, with_word
 from wavescope.collect.record_options import OtherTools, RecordOptions
 from wavescope.collect.recording.obstacles import without_other_tools
@@ -26,16 +28,22 @@ _OWN_VARIABLES = (
     "WAVESCOPE_MAX_BYTES",
     "WAVESCOPE_DELAY_MS",
     "WAVESCOPE_DURATION_MS",
+    "WAVESCOPE_SLICE_MS",
+    "WAVESCOPE_SLICE_PERIOD_MS",
+    "WAVESCOPE_FLUSH_MS",
 )
 
 
 @dataclass(frozen=True)
 class Injection:
-    """Where things are: the collector, the session folder, and variables of the software GPU."""
+    """Where things are: the collector, the session folder, what the program's GPUs need."""
 
     collector: Path
     session: Path
     softgpu: Mapping[str, str] = field(default_factory=dict)
+    """Variables of the software GPU."""
+    cupti: Path | None = None
+    """NVIDIA's library of records that fits the program and the driver."""
 
 
 def injected_environment(
@@ -49,7 +57,10 @@ def injected_environment(
     collector = str(injection.collector)
     result["LD_PRELOAD"] = with_word(result.get("LD_PRELOAD", ""), collector, ":")
     result["HSA_TOOLS_LIB"] = with_word(result.get("HSA_TOOLS_LIB", ""), collector, " ")
-    result.setdefault("NVTX_INJECTION64_PATH", collector)
+    for name in (CUDA_INJECTION, NVTX_INJECTION):
+        result[name] = foreign(result, name) or collector
+    if injection.cupti is not None:
+        result[CUPTI_VARIABLE] = str(injection.cupti)
     result.update(_settings(options, injection.session))
     if options.torch:
         result.update(torch_ranges_environment(result))
@@ -65,7 +76,11 @@ def _settings(options: RecordOptions, session: Path) -> dict[str, str]:
         "WAVESCOPE_MAX_BYTES": "" if options.max_bytes is None else str(options.max_bytes),
         "WAVESCOPE_DELAY_MS": str(options.delay_ms or ""),
         "WAVESCOPE_DURATION_MS": "" if options.duration_ms is None else str(options.duration_ms),
+        "WAVESCOPE_FLUSH_MS": str(options.flush_ms or ""),
     }
+    if options.slices is not None:
+        given["WAVESCOPE_SLICE_MS"] = str(options.slices.length_ms)
+        given["WAVESCOPE_SLICE_PERIOD_MS"] = str(options.slices.period_ms)
     return {name: value for name, value in given.items() if value}
 
 

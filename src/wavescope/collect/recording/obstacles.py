@@ -11,6 +11,16 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from wavescope.collect.cuda_driver import cuda_library, has_nvidia
+from wavescope.collect.cuda_tools import (
+    CUDA_INJECTION,
+    NVTX_INJECTION,
+    cuda_tools,
+    foreign,
+    is_own,
+    without_cuda_tools,
+)
+from wavescope.collect.found_cupti import why_no_cupti
 from wavescope.collect.machine import Machine
 from wavescope.collect.program_files import ProgramKind, kind_of, loaded_program
 from wavescope.collect.record_options import OtherTools, RecordOptions
@@ -23,12 +33,28 @@ _TOOL_VARIABLES = (
 )
 """Any of them makes the runtime register with rocprofiler and ignore HSA_TOOLS_LIB."""
 _PROFILERS = frozenset(
-    ("rocprofv3", "rocprofv2", "rocprof", "rocprof-compute", "omniperf", "rocprof-sys-run", "nsys")
+    (
+        "rocprofv3",
+        "rocprofv2",
+        "rocprof",
+        "rocprof-compute",
+        "omniperf",
+        "rocprof-sys-run",
+        "nsys",
+        "ncu",
+        "nv-nsight-cu-cli",
+        "nvprof",
+        "compute-sanitizer",
+        "cuda-memcheck",
+    )
 )
 """Programs that record what they start, and set it up so that no other tool can."""
 _OFF = ("", "0", "false", "no", "off")
 _TOOL_FUNCTION = b"\0rocprofiler_configure\0"
-_OWN_LIBRARY = "libwavescope_collector"
+_NOTHING_USED = (
+    "no process of the program used a GPU through ROCm's HSA runtime or NVIDIA's driver, or set a "
+    "marker"
+)
 _HSA_LIBRARIES = ("libhsa-runtime64.so.1", "libhsa-runtime64.so")
 
 
@@ -43,21 +69,24 @@ def registered_tools(environment: Mapping[str, str]) -> list[str]:
     found += [
         f"LD_PRELOAD={library}"
         for library in preloaded
-        if not _is_own(library) and _has_tool_function(Path(library))
+        if not is_own(library) and _has_tool_function(Path(library))
     ]
     return found
 
 
 def hsa_tools(environment: Mapping[str, str]) -> list[str]:
     """Other libraries that the HSA runtime is asked to load as it loads the collector."""
-    return [word for word in environment.get("HSA_TOOLS_LIB", "").split() if not _is_own(word)]
+    return [word for word in environment.get("HSA_TOOLS_LIB", "").split() if not is_own(word)]
 
 
 def other_tools_sentences(choice: OtherTools, environment: Mapping[str, str]) -> list[str]:
     """What the user should know before the program runs; nothing when there are no other tools."""
     registered, loaded = registered_tools(environment), hsa_tools(environment)
+    of_cuda, of_nvtx = cuda_tools(environment), foreign(environment, NVTX_INJECTION)
     if choice is OtherTools.OFF:
         names = registered + [f"HSA_TOOLS_LIB={word}" for word in loaded]
+        names += [f"{name}={tool}" for name in (CUDA_INJECTION, NVTX_INJECTION)
+                  if (tool := foreign(environment, name))]  # fmt: skip
         return [f"other tools are turned off: {', '.join(names)}"] if names else []
     sentences = []
     if registered:
@@ -71,21 +100,29 @@ def other_tools_sentences(choice: OtherTools, environment: Mapping[str, str]) ->
             f"another tool is loaded by HSA_TOOLS_LIB ({', '.join(loaded)}): it may not see the "
             "queues that are recorded here; --other-tools off leaves it out"
         )
+    if of_cuda:
+        sentences.append(
+            f"another tool is set up for CUDA ({', '.join(of_cuda)}): it keeps the work of NVIDIA "
+            "GPUs and this trace will not have it; --other-tools off puts this recording in its "
+            "place"
+        )
+    if of_nvtx:
+        sentences.append(
+            f"another tool takes the markers of NVTX ({NVTX_INJECTION}={of_nvtx}): this trace will "
+            "not have them; --other-tools off records them here"
+        )
     return sentences
 
 
 def without_other_tools(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment in which the collector is the only tool of the HSA runtime."""
+    """The environment in which the collector is the only tool of HSA runtime and CUDA driver."""
     dropped = (*_TOOL_VARIABLES, "HSA_TOOLS_LIB", "HSA_TOOLS_ROCPROFILER_V1_TOOLS")
-    kept = {name: value for name, value in environment.items() if name not in dropped}
-    own = [word for word in environment.get("HSA_TOOLS_LIB", "").split() if _is_own(word)]
+    left = without_cuda_tools(environment)
+    kept = {name: value for name, value in left.items() if name not in dropped}
+    own = [word for word in environment.get("HSA_TOOLS_LIB", "").split() if is_own(word)]
     if own:
         kept["HSA_TOOLS_LIB"] = " ".join(own)
     return kept | {"HSA_TOOLS_DISABLE_REGISTER": "1"}
-
-
-def _is_own(library: str) -> bool:
-    return Path(library).name.startswith(_OWN_LIBRARY)
 
 
 def _has_tool_function(library: Path) -> bool:
@@ -126,20 +163,40 @@ def why_nothing(
             f"record without it ({instead}), or read its files (wavescope summary FILE)"
         )
         return [reason]
-    reasons = ["no process of the program used a GPU through ROCm's HSA runtime, or set a marker"]
-    if tools := registered_tools(environment):
+    reasons = [_NOTHING_USED]
+    if tools := registered_tools(environment) + cuda_tools(environment):
         reasons.append(f"another tool may have kept it: {', '.join(tools)}; try --other-tools off")
-    here = machine or Machine()
+    if missing := _missing(options, machine or Machine(environment=environment)):
+        reasons.append(missing)
+    return reasons
+
+
+def _missing(options: RecordOptions, machine: Machine) -> str:
+    """What the machine lacks for recording its GPUs, or nothing."""
     if (runtime := SoftGpuOptions.parse(options.softgpu or "").other_runtime) is not None:
-        reasons.append(
+        return (
             f"only the program itself runs on the runtime {runtime}: what it starts runs on the "
             "machine's own"
         )
-    elif not here.library(*_HSA_LIBRARIES):
-        reasons.append("the HSA runtime (libhsa-runtime64.so.1) is not installed on this machine")
-    elif options.softgpu is None and not here.gpu_nodes():
-        reasons.append("this machine has no AMD GPU; --softgpu runs the program on a software one")
-    return reasons
+    if options.softgpu is None and not machine.gpu_nodes() and has_nvidia(machine):
+        return _missing_for_nvidia(options, machine)
+    if not machine.library(*_HSA_LIBRARIES):
+        return "the HSA runtime (libhsa-runtime64.so.1) is not installed on this machine"
+    if options.softgpu is None and not machine.gpu_nodes():
+        return (
+            "this machine has neither an AMD nor an NVIDIA GPU; --softgpu runs a ROCm program on a "
+            "software one"
+        )
+    return ""
+
+
+def _missing_for_nvidia(options: RecordOptions, machine: Machine) -> str:
+    if not cuda_library(machine):
+        return (
+            "the library of NVIDIA's driver (libcuda.so.1) is not found: install the driver; a "
+            "container needs --gpus all"
+        )
+    return why_no_cupti(options.command, machine)
 
 
 def is_privileged(program: Path) -> bool:

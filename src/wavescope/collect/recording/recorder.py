@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from wavescope.collect.found_cupti import cupti_for
 from wavescope.collect.launcher import ProgramEnd, do_nothing, launch
 from wavescope.collect.libraries import is_loadable, linked, required_collector
+from wavescope.collect.machine import Machine
 from wavescope.collect.ranks import NameValues, expanded, pattern_of_all_ranks
 from wavescope.collect.recent_part import RecentPart
 from wavescope.collect.record_options import RecordOptions, SlowStep, compiled_pattern
@@ -260,7 +262,8 @@ def run_into(
             links = tempfile.TemporaryDirectory(dir=sessions_folder(environment))
             collector = linked(collector, Path(stack.enter_context(links)))
         softgpu = _softgpu_environment(options, environment)
-        injection = Injection(collector, session, softgpu)
+        cupti = _cupti(options, environment)
+        injection = Injection(collector, session, softgpu, cupti)
         child_environment = injected_environment(options, environment, injection)
         stack.enter_context(registered(session, environment))
         return launch(program.command, child_environment, meanwhile)
@@ -272,6 +275,13 @@ def _softgpu_environment(
     if options.softgpu is None:
         return {}
     return softgpu_environment(options.softgpu, environment)
+
+
+def _cupti(options: RecordOptions, environment: Mapping[str, str]) -> Path | None:
+    """The library by which NVIDIA GPUs are recorded; None where there is none, or none is used."""
+    if options.softgpu is not None:
+        return None
+    return cupti_for(options.command, Machine(environment=environment))
 
 
 def merged(run: RecordedRun, progress: Progress = no_progress) -> Recording:
