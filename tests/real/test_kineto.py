@@ -156,7 +156,7 @@ def test_reading_by_the_reference_gives_the_same(
     for table in ("ops", "calls", "markers", "links", "processes", "agents"):
         left, right = getattr(with_native, table), getattr(without, table)
         for column in left.column_names:
-            assert np.array_equal(left[column], right[column]), (table, column)
+            np.testing.assert_array_equal(left[column], right[column], f"{table}.{column}")
     assert with_native.calls.strings("args") == without.calls.strings("args")
     assert list(with_native.strings) == list(without.strings)
 
