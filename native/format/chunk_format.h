@@ -1,4 +1,4 @@
-// The contract between collectors (C++) and the reader (Python, store/chunk_reader.py): what a recorded process leaves.
+// The contract between collectors (C++) and the reader (Python, formats/session/): what a recorded process leaves.
 //
 // A session is a folder. Each process writes its own files there, all named `<base>.<stream>` with
 // base = "<pid>-<start>" (start: CLOCK_BOOTTIME ns in decimal when the collector was loaded), so that a forked child or a
