@@ -1,0 +1,69 @@
+"""A question of the page: who asks what of which traces, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from wavescope.errors import UsageError
+from wavescope.view.opening import TraceView
+
+JSON = "application/json"
+BINARY = "application/octet-stream"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is sent back."""
+
+    body: bytes
+    content_type: str = JSON
+    file_name: str = ""
+    """Where the browser is to save it under this name."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The opened traces, and the parameters of the address (or, of SQL, of the body)."""
+
+    views: Sequence[TraceView]
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def view(self) -> TraceView:
+        """The trace that the parameter `trace` numbers, the first by default."""
+        number = self.integer("trace", 0)
+        if not 0 <= number < len(self.views):
+            raise UsageError(f"there is no trace {number}")
+        return self.views[number]
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """A parameter; one without a default must be there."""
+        value = self.parameters.get(name, default)
+        if value is None:
+            raise UsageError(f"the parameter '{name}' is missing")
+        return value
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        """A parameter that is a whole number of at most 64 bits."""
+        text = self.text(name, None if default is None else str(default))
+        try:
+            value = int(text)
+        except ValueError:
+            raise UsageError(f"the parameter '{name}' is no whole number") from None
+        if not -(2**63) <= value < 2**63:
+            raise UsageError(f"the parameter '{name}' is too large")
+        return value
+
+    def real(self, name: str) -> float:
+        """A parameter that is a finite number."""
+        try:
+            value = float(self.text(name))
+        except ValueError:
+            raise UsageError(f"the parameter '{name}' is no number") from None
+        if value - value != 0:
+            raise UsageError(f"the parameter '{name}' is not finite")
+        return value
+
+
+Question = Callable[[Asked], Answer]

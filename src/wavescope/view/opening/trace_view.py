@@ -1,0 +1,67 @@
+"""One opened trace as the page sees it: what is there so far, and the trace behind it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from wavescope.model.trace import Trace
+from wavescope.view.rows import Row
+
+_Part = TypeVar("_Part")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What is known of a trace at one moment; a later moment has another object."""
+
+    version: int = 0
+    """Counts up whenever something was added."""
+    rows: tuple[Row, ...] = ()
+    """In the order in which they are shown."""
+    first_ns: int = 0
+    end_ns: int = 1
+    share: float = 0.0
+    """How much of the file was read, 0 to 1."""
+    is_whole: bool = False
+    problem: str = ""
+    """Why reading ended before the end."""
+
+    @property
+    def span_ns(self) -> int:
+        return max(1, self.end_ns - self.first_ns)
+
+    @cached_property
+    def row_by_id(self) -> Mapping[str, Row]:
+        return {row.id: row for row in self.rows}
+
+
+@dataclass
+class TraceView:
+    """A trace that is shown under the number `number`.
+
+    `loaded` is replaced as a whole, so that whoever reads it sees one moment. Analyses, which need
+    more of the trace than its lanes, take turns: `with view.turn:`.
+    """
+
+    number: int
+    label: str
+    trace: Trace
+    loaded: Loaded = field(default_factory=Loaded)
+    _turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    _kept: dict[Callable[[TraceView], object], object] = field(default_factory=dict, repr=False)
+
+    @property
+    def turn(self) -> threading.RLock:
+        """Held by whoever uses `trace`: a source can be read by one at a time."""
+        return self._turn
+
+    def derived(self, derive: Callable[[TraceView], _Part]) -> _Part:
+        """What `derive` makes of the whole trace, made once, by one at a time."""
+        with self._turn:
+            if derive not in self._kept:
+                self._kept[derive] = derive(self)
+            return self._kept[derive]  # type: ignore[return-value]
