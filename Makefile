@@ -8,6 +8,8 @@ RUNTIMES ?= 6.1 6.4
 
 # Where it is set, every process of the tests would compile its modules again.
 unexport PYTHONDONTWRITEBYTECODE
+# Some tests wait for a time limit of what they run: one worker more keeps the processors busy.
+export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell expr $$(nproc) + 1)
 
 .PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads bench docs picture clean setup
 help: ## list the targets
