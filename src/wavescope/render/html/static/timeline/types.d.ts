@@ -18,6 +18,8 @@ export interface Colouring {
   labels: string[];
   /** for each label the number of its colour: the CSS variables --s0, --s1, ... */
   series: number[];
+  /** whether markers and calls have these colours, too; else they are grey */
+  coloursHost?: boolean;
 }
 
 export type RowKind = "group" | "gpu" | "queue" | "copies" | "markers" | "calls" | "series";
@@ -121,6 +123,11 @@ export interface Hit {
   time: number;
   /** of markers and calls the strip under the point */
   plane: number;
+  /** of the pixel under the point (all its height) each class's share of the time, the largest
+   * first; 1 is the whole pixel */
+  shares: { class: number; share: number }[];
+  /** of a series its mean in the pixel; NaN where unknown; else null */
+  value: number | null;
   /** in CSS pixels of the canvas */
   x: number;
   y: number;
@@ -166,6 +173,7 @@ export interface TimelineOptions {
   onSelect?: (hit: Hit | null) => void;
   /** a range was dragged, or taken away */
   onRange?: (range: { from: number; to: number } | null) => void;
+  /** at once whenever the window changes, and when the timeline is made */
   onViewport?: (window: { from: number; to: number }) => void;
   /** rows moved: for labels that the page draws itself */
   onLayout?: (rows: readonly LaidRow[]) => void;
@@ -215,6 +223,8 @@ export interface TimelineView {
   /** the time at a place of the canvas and back, CSS pixels */
   timeAt(x: number): number;
   xOf(time: number): number;
+  /** do what a key stands for; whether it stands for anything */
+  key(event: KeyboardEvent): boolean;
   /** draw with the next frame; colours are read again where `isThemeNew` */
   redraw(isThemeNew?: boolean): void;
   /** draw now */
