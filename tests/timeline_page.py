@@ -22,8 +22,8 @@ class ListedSource {
   }
   once(what, row, viewport, find) {
     const key = `${what} ${row.id} ${viewport.scale} ${viewport.first}`;
+    this.asked.push(`${what} ${row.id} ${viewport.first / 512}`);
     if (!this.kept.has(key)) {
-      this.asked.push(`${what} ${row.id} ${viewport.first / 512}`);
       if (this.isLate) return null;
       this.kept.set(key, find());
     }

@@ -203,6 +203,9 @@ def test_what_comes_late_is_drawn_when_the_source_says_so(view: PageView) -> Non
 
     view.becomes("told.boxes", 1)
     assert view.value("pixel(110, 75)") != idle
+    view.value("source.kept.clear(); source.rows[0].ranges.pop(); source.onChange()")
+    view.becomes("told.boxes", 0)
+    assert view.value("pixel(110, 75)") == idle
 
 
 def test_a_series_is_drawn_to_the_scale_of_its_largest_value(view: PageView) -> None:
