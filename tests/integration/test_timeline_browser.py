@@ -117,6 +117,22 @@ def test_zoomed_in_every_range_is_a_box_with_its_colours(view: PageView) -> None
         assert view.value(f"timeline.at({LABELS + x}.5, {y})?.box?.row") == expected
 
 
+def test_a_box_that_began_before_the_window_has_its_name_at_the_edge(view: PageView) -> None:
+    rows = """[rowOf("q", "queue", { ranges: [{ start: 100, duration: 5000, depth: 0, class: 0, name: 1 }] })]"""
+    start(view, 10_000, rows)
+    view.value("timeline.show(502, 502 + 800)")  # the next block begins ten pixels from the edge
+    drawn(view)
+
+    written = """[[0, 10], [10, 40], [100, 700]].map(([from, to]) => {
+      const { data } = timeline.pen.getImageData(100 + from, 42, to - from, 20);
+      const box = timeline.palette.classes[0].match(/[0-9]+/g).map(Number);
+      let count = 0;
+      for (let i = 0; i < data.length; i += 4) if (data[i] !== box[0] || data[i + 1] !== box[1]) count += 1;
+      return count > 0;
+    })"""
+    assert view.value(written) == [True, True, False]
+
+
 def test_the_wheel_zooms_and_the_time_below_the_pointer_stays(view: PageView) -> None:
     start(view, 800_000, '[rowOf("gpu", "gpu")]')
 
