@@ -207,6 +207,29 @@ def test_a_click_selects_a_box_and_arrows_lead_from_box_to_box(view: PageView) -
     view.wait(f"{accents} > 100")
 
 
+def test_keys_lead_from_box_to_box_and_from_row_to_row(view: PageView) -> None:
+    rows = """["a", "empty", "b"].map((id, i) => rowOf(id, "queue", { ranges: i === 1 ? [] :
+      [0, 1, 2, 3, 4].map((k) => ({ start: 1000 * k + 100 * i, duration: 300, depth: 0, class: 0, name: k })) }))"""
+    start(view, 5_000, rows, least=100)
+    view.value("timeline.show(1000, 3000); timeline.canvas.focus()")
+    selected = "[timeline.selected?.rowId, timeline.selected?.start]"
+
+    view.key(".")
+    view.becomes(selected, ["a", 2000])
+    view.key("j")
+    view.becomes(selected, ["b", 2200])
+    view.key(".")
+    view.becomes(selected, ["b", 3200])
+    assert view.value("told.window") == [2700, 4700], "what was beside the window is shown"
+    view.key(",")
+    view.key(",")
+    view.becomes(selected, ["b", 1200])
+    view.key("k")
+    view.becomes(selected, ["a", 1000])
+    told = view.value("told.select.map((hit) => [hit.row.id, hit.box.row])")
+    assert told == [["a", 2], ["b", 2], ["b", 3], ["b", 2], ["b", 1], ["a", 1]]
+
+
 def test_what_comes_late_is_drawn_when_the_source_says_so(view: PageView) -> None:
     rows = '[rowOf("gpu", "gpu", { ranges: [{ start: 0, duration: 100, depth: 0, class: 1, name: 1 }] })]'
     start(view, 1_000_000, rows)
