@@ -133,6 +133,18 @@ def test_a_box_that_began_before_the_window_has_its_name_at_the_edge(view: PageV
     assert view.value(written) == [True, True, False]
 
 
+def test_an_instant_is_one_pixel_and_can_be_hit_beside_it(view: PageView) -> None:
+    rows = """[rowOf("m", "markers", { table: "markers", ranges: [
+      { start: 100, duration: 0, depth: 0, class: 0, name: 1 }] })]"""
+    start(view, COUNT, rows)
+
+    text = view.value("timeline.palette.text.match(/[0-9]+/g).join()")
+    seen = [view.value(f"pixel({LABELS + x}, 50)") == text for x in (99, 100, 101)]
+    assert seen == [False, True, False]
+    hits = [view.value(f"timeline.at({LABELS + x}.5, 50).box?.start") for x in (97, 98, 102, 103)]
+    assert hits == [None, 100, 100, None]
+
+
 def test_the_wheel_zooms_and_the_time_below_the_pointer_stays(view: PageView) -> None:
     start(view, 800_000, '[rowOf("gpu", "gpu")]')
 
