@@ -186,6 +186,10 @@ void ranges_drawn_one_by_one() {
   CHECK(find(size_of(expected)) == size_of(expected));
   CHECK(places == expected);
   CHECK(find(3) == 3);
+  const auto longest = static_cast<uint64_t>(*std::max_element(lane.lengths.begin(), lane.lengths.end()));
+  CHECK(wavescope_wide_ranges(&view, lane.longest.data(), 0, kMax, longest, 1, places.data()) == 1);
+  CHECK(lane.lengths[static_cast<std::size_t>(places[0])] == longest);
+  CHECK(wavescope_wide_ranges(&view, lane.longest.data(), 0, kMax, longest + 1, 1, places.data()) == 0);
   CHECK(wavescope_wide_ranges(&view, lane.longest.data(), 500, 4000, 0, 1, places.data()) == -1);
 
   const Times edges = edges_over(-50, 100, 80);
@@ -217,6 +221,34 @@ void means_of_series() {
   wavescope_series_blocks(nullptr, nullptr, 0, nullptr, nullptr);
   wavescope_series_means(nullptr, nullptr, 0, 50, nullptr, nullptr, edges.data(), 6, means.data());
   CHECK(std::all_of(means.begin(), means.end(), [](float mean) { return std::isnan(mean); }));
+}
+
+void means_of_a_long_series() {
+  // The value i holds for 10 ns from 10 * i on: the mean of whole ones is that of their numbers.
+  constexpr int kValues = 1000;
+  Times times;
+  std::vector<double> values;
+  for (int number = 0; number < kValues; ++number) {
+    times.push_back(10 * number);
+    values.push_back(number);
+  }
+  std::vector<double> known(4);
+  std::vector<double> weighted(4);
+  wavescope_series_blocks(times.data(), values.data(), kValues, known.data(), weighted.data());
+  for (const int64_t last : {255, 256, 257, 511, 512, 700}) {
+    const Times edges{0, 10 * last, 10 * last + 5, 10 * last + 15};
+    std::vector<float> means(3);
+    wavescope_series_means(times.data(), values.data(), kValues, 10 * kValues, known.data(), weighted.data(), edges.data(),
+                           3, means.data());
+    const auto value = static_cast<float>(last);
+    CHECK(means[0] == (value - 1) / 2 && means[1] == value && means[2] == value + 0.5F);
+  }
+  // One that ends within the last value of a block.
+  const Times edges{0, 2555};
+  float mean = 0;
+  wavescope_series_means(times.data(), values.data(), kValues, 10 * kValues, known.data(), weighted.data(), edges.data(), 1,
+                         &mean);
+  CHECK(mean == static_cast<float>((10.0 * 254 * 255 / 2 + 5 * 255) / 2555));
 }
 
 void what_cannot_be_used_is_refused() {
@@ -276,6 +308,7 @@ int main() {
   time_that_lanes_cover();
   ranges_drawn_one_by_one();
   means_of_series();
+  means_of_a_long_series();
   what_cannot_be_used_is_refused();
   classes_that_occur();
   lanes_for_ranges();
