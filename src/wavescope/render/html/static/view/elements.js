@@ -17,6 +17,6 @@ export function element(tag, attributes = {}, ...children) {
     else if (typeof value === "boolean") made.toggleAttribute(name, value);
     else made.setAttribute(name, String(value));
   }
-  made.append(...children.filter((child) => child !== null));
+  made.append(...children.flatMap((child) => child ?? []));
   return made;
 }
