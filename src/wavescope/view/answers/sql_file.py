@@ -1,4 +1,4 @@
-"""The database that statements of the page are run on: the trace itself, or a copy in its format."""
+"""The database that statements of the page run on: the trace itself, or a copy of it."""
 
 from __future__ import annotations
 

@@ -38,6 +38,7 @@ def window(asked: Asked) -> Answer:
     start, end = asked.integer("start"), asked.integer("end")
     if start >= end:
         raise UsageError("the window is empty")
+    view.require_whole()  # until then an earlier event may be the first
     first_ns = view.loaded.first_ns
     part = Selection(start=str(first_ns + start), end=str(first_ns + end))
     with tempfile.TemporaryDirectory(prefix="wavescope-") as folder, ExitStack() as stack:

@@ -6,6 +6,7 @@ import http.client
 import io
 import socket
 import time
+from typing import Any
 
 IDLE_S = 60.0
 """How long a connection may stay open between requests."""
@@ -28,12 +29,22 @@ class BoundedReader(io.BufferedReader):
         self._timed.begin_request()
 
     def readline(self, size: int | None = -1) -> bytes:
-        """The next line of a head."""
+        """The next line of a head; whoever ends in the middle of one is gone."""
         line = super().readline(size)
+        is_cut = not line.endswith(b"\n") and (size is None or not 0 <= size <= len(line))
+        if is_cut and (line or self._head_left < MOST_HEAD_BYTES):
+            raise ConnectionAbortedError("half a request")
         self._head_left -= len(line)
         if self._head_left < 0:
             raise http.client.LineTooLong("head")
         return line
+
+    def read_body(self, size_bytes: int) -> bytes:
+        """What follows a head, all of it."""
+        body = self.read(size_bytes)
+        if len(body) < size_bytes:
+            raise ConnectionAbortedError("half a request")
+        return body
 
 
 class _TimedSocket(io.RawIOBase):
@@ -49,7 +60,7 @@ class _TimedSocket(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+    def readinto(self, buffer: Any, /) -> int:
         left_s = IDLE_S if self._end_s is None else self._end_s - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("the request came too slowly")

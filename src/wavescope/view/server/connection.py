@@ -9,7 +9,6 @@ import socket
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 import orjson
@@ -18,10 +17,8 @@ from wavescope.errors import UsageError
 from wavescope.view.answers import Answer
 from wavescope.view.server.admission import ANSWER_HEADERS, RefusedError, admitted_place
 from wavescope.view.server.bounded_reading import BoundedReader
+from wavescope.view.server.loopback import LoopbackServer
 from wavescope.view.server.site import problem
-
-if TYPE_CHECKING:
-    from wavescope.view.server.server import LoopbackServer
 
 MOST_BODY_BYTES = 256 << 10
 _MOST_PARAMETERS = 64
@@ -112,7 +109,7 @@ class Connection(BaseHTTPRequestHandler):
             raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         if not _JSON_TYPE.fullmatch(self.headers.get("Content-Type", "")):
             raise RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        return _texts(self.rfile.read(int(sizes[0])))
+        return _texts(self.rfile.read_body(int(sizes[0])))
 
     def _send(self, status: HTTPStatus, answer: Answer) -> None:
         self.connection.settimeout(_SEND_S)
@@ -146,6 +143,7 @@ class Connection(BaseHTTPRequestHandler):
         """Tell that there is no answer. What else was sent is not read: the connection ends."""
         self.close_connection = True
         self._has_unread = True
+        self.request_version = self.protocol_version  # so that it has a head in any case
         self._send(status, problem(sentence))
 
     def version_string(self) -> str:
@@ -158,9 +156,7 @@ class Connection(BaseHTTPRequestHandler):
 
 def _parameters(query: str) -> dict[str, str]:
     try:
-        return dict(
-            parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
-        )
+        return dict(parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS))
     except ValueError:
         raise UsageError("there are too many parameters") from None
 

@@ -3,70 +3,17 @@
 from __future__ import annotations
 
 import errno
-import socket
-import socketserver
 import threading
 from collections.abc import Sequence
-from http.server import ThreadingHTTPServer
 
 from wavescope.closing import Closing
 from wavescope.errors import MachineError
 from wavescope.view.opening import TraceView
-from wavescope.view.server.admission import new_token
 from wavescope.view.server.connection import Connection
+from wavescope.view.server.loopback import LOOPBACK, LoopbackServer
 from wavescope.view.server.site import OnBug, Site, tell_no_bug
 
-_LOOPBACK = "127.0.0.1"
-_MOST_CONNECTIONS = 128
 _POLL_S = 0.2
-
-
-class LoopbackServer(ThreadingHTTPServer):
-    """Accepts connections from this machine, at most `_MOST_CONNECTIONS` at once."""
-
-    daemon_threads = True
-    request_queue_size = _MOST_CONNECTIONS
-
-    def __init__(self, site: Site, port: int) -> None:
-        self.site = site
-        self.token = new_token()
-        self._connections: set[socket.socket] = set()
-        self._lock = threading.Lock()
-        super().__init__((_LOOPBACK, port), Connection)
-
-    def server_bind(self) -> None:
-        """As the base, which would also ask the network for this machine's name."""
-        socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = _LOOPBACK, self.server_address[1]
-
-    def verify_request(self, request: object, client_address: object) -> bool:
-        """Whether there is room for one more connection."""
-        del client_address
-        assert isinstance(request, socket.socket)
-        with self._lock:
-            has_room = len(self._connections) < _MOST_CONNECTIONS
-            if has_room:
-                self._connections.add(request)
-        return has_room
-
-    def close_request(self, request: object) -> None:
-        """Forget a connection that ended."""
-        assert isinstance(request, socket.socket)
-        with self._lock:
-            self._connections.discard(request)
-        super().close_request(request)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: a browser that goes away is no news."""
-
-    def end_connections(self) -> None:
-        """Answer nobody any more, not even on connections that are open."""
-        with self._lock:
-            for connection in self._connections:
-                try:
-                    connection.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    continue
 
 
 class ViewServer(Closing):
@@ -98,7 +45,7 @@ class ViewServer(Closing):
     @property
     def address(self) -> str:
         """The address of the page; who knows it sees the traces."""
-        return f"http://{_LOOPBACK}:{self.port}/t/{self._server.token}/"
+        return f"http://{LOOPBACK}:{self.port}/t/{self._server.token}/"
 
     def serve_forever(self) -> None:
         """Come back when the server is closed."""
@@ -117,7 +64,7 @@ class ViewServer(Closing):
 
 def _bound(site: Site, port: int) -> LoopbackServer:
     try:
-        return LoopbackServer(site, port)
+        return LoopbackServer(site, port, Connection)
     except OSError as error:
         reasons = {
             errno.EADDRINUSE: f"port {port} is in use by another program",

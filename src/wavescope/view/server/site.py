@@ -1,24 +1,23 @@
-"""What lies behind the addresses: the page, its scripts and styles, and the answers to questions."""
+"""What lies behind the addresses: the page, its scripts and styles, answers to questions."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from wavescope.errors import WavescopeError
 from wavescope.render.results.json_text import json_bytes
 from wavescope.view.answers import Answer, Asked
-from wavescope.view.opening import TraceView
+from wavescope.view.opening import StillReadingError, TraceView
 from wavescope.view.server.admission import RefusedError
 from wavescope.view.server.questions import POSTED, QUESTIONS, question
 from wavescope.view.server.static_files import static_file
 
 MOST_RUNNING = 16
-_TURN_S = 60.0
+TURN_S = 60.0
 _HTML = "text/html; charset=utf-8"
 _API = "api/"
 _STATIC = "static/"
@@ -60,12 +59,12 @@ class Site:
         places, others = (POSTED, QUESTIONS) if is_posted else (QUESTIONS, POSTED)
         if name not in places:
             is_other = name in others
-            raise RefusedError(
-                HTTPStatus.METHOD_NOT_ALLOWED if is_other else HTTPStatus.NOT_FOUND
-            )
+            raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED if is_other else HTTPStatus.NOT_FOUND)
         try:
             with self._turn():
                 return HTTPStatus.OK, question(places[name])(Asked(self.views, parameters))
+        except StillReadingError as error:
+            return HTTPStatus.SERVICE_UNAVAILABLE, problem(str(error), error.hint)
         except WavescopeError as error:
             return HTTPStatus.BAD_REQUEST, problem(str(error), error.hint)
         except RefusedError:
@@ -82,7 +81,7 @@ class Site:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """As many questions at once as the machine can bear."""
-        if not self._running.acquire(timeout=_TURN_S):
+        if not self._running.acquire(timeout=TURN_S):
             raise RefusedError(HTTPStatus.SERVICE_UNAVAILABLE)
         try:
             yield
