@@ -15,7 +15,7 @@ QUESTIONS: Mapping[str, str] = {
     "traces": "answers.traces:traces",
     "tiles": "tiles.question:tiles",
     "names": "tiles.question:names",
-    "colouring": "colouring.question:colouring",
+    "colouring": "answers.colours:colouring",
     "details": "answers.details:details",
     "range": "answers.ranges:range_",
     "search": "answers.search:search",
