@@ -13,7 +13,7 @@ from wavescope.view.server.connection import Connection
 from wavescope.view.server.loopback import LOOPBACK, LoopbackServer
 from wavescope.view.server.site import OnBug, Site, tell_no_bug
 
-_POLL_S = 0.2
+_POLL_S = 0.1
 
 
 class ViewServer(Closing):
