@@ -29,7 +29,7 @@ WAVESCOPE_EXPORT int wavescope_count_codes(const int32_t* codes, int64_t count, 
 typedef struct WavescopeGroupedColumn {
   const void* from;
   void* to;             // room for as many values
-  int32_t value_bytes;  // 1 or 8
+  int32_t value_bytes;  // 1, 4 or 8
 } WavescopeGroupedColumn;
 
 // Puts the rows of each group together, the groups in the order that `order` lists them in, the rows of a group in the
