@@ -17,6 +17,7 @@ import orjson
 from wavescope.errors import MachineError
 from wavescope.package_files import package_file
 from wavescope.render.html.markup import Html, bounded, element, joined
+from wavescope.render.html.modules import joined_script
 from wavescope.version import __version__
 
 ICON = (
@@ -48,6 +49,7 @@ class Page:
     data: Mapping[str, Any] = field(default_factory=dict)
     """By the id of the element that carries it as JSON."""
     scripts: Sequence[str] = ("page", "tables")
+    """Modules that run in this order; those they import come along."""
     styles: Sequence[str] = ("page",)
     library: str = ""
     """A script that others need, such as one that draws plots."""
@@ -55,7 +57,8 @@ class Page:
 
 def write_page(page: Page, stream: TextIO) -> None:
     """Write the whole page to `stream`."""
-    early, late = _static("early.js"), "\n".join(_static(f"{name}.js") for name in page.scripts)
+    early = _static("early.js")
+    late = joined_script([f"{name}.js" for name in page.scripts], _static)
     library = page.library.replace("</script", "<\\/script")
     style = "\n".join(_static(f"{name}.css") for name in page.styles)
     head = joined(
@@ -146,7 +149,7 @@ def _data(name: str, value: Any) -> Html:
 
 
 def _static(name: str) -> str:
-    path = package_file("render", "html", "static", name)
+    path = package_file("render", "html", "static", *name.split("/"))
     if path is None:
         raise MachineError(
             f"the package's file render/html/static/{name} is missing",
