@@ -2,15 +2,18 @@
 
 const BATCH = 2000;
 const MOST_NAMES = 200_000;
+const NAMELESS = "(no name)";
 
 export class NameLoader {
   /**
    * @param {number} trace
+   * @param {string} table "ops", whose names are shortened, or "calls" for all of the host
    * @param {import("./asking.js").Asking} asking
    * @param {() => void} onChange
    */
-  constructor(trace, asking, onChange) {
+  constructor(trace, table, asking, onChange) {
     this.trace = trace;
+    this.table = table;
     this.asking = asking;
     this.onChange = onChange;
     /** @type {Map<number, { short: string, whole: string }>} */
@@ -22,18 +25,18 @@ export class NameLoader {
 
   /** @param {number} code */
   short(code) {
-    return this.find(code)?.short ?? "";
+    return code < 0 ? NAMELESS : this.find(code)?.short ?? "";
   }
 
   /** @param {number} code */
   whole(code) {
-    return this.find(code)?.whole ?? "";
+    return code < 0 ? NAMELESS : this.find(code)?.whole ?? "";
   }
 
   /** @param {number} code */
   find(code) {
     const name = this.known.get(code);
-    if (!name && code >= 0) {
+    if (!name) {
       this.wanted.add(code);
       if (!this.isAsking) {
         this.isAsking = true;
@@ -47,11 +50,11 @@ export class NameLoader {
     try {
       while (this.wanted.size > 0) {
         const codes = [...this.wanted].slice(0, BATCH);
-        const { names } = await this.asking.json("names", { trace: this.trace, codes: codes.join(",") });
+        const { names } = await this.asking.json("names", { trace: this.trace, table: this.table, codes: codes.join(",") });
         if (this.known.size > MOST_NAMES) this.known.clear();
         for (const code of codes) {
           this.wanted.delete(code);
-          this.known.set(code, names[code] ?? { short: "", whole: "" });
+          this.known.set(code, names[code] ?? { short: NAMELESS, whole: NAMELESS });
         }
         this.onChange();
       }
