@@ -194,6 +194,19 @@ void time_that_a_busy_lane_and_idle_ones_cover() {
   check_cover(lanes, 1000);
 }
 
+void time_of_a_lane_that_becomes_slow() {
+  // Seen from its fast part, the ranges of the other lane are far ahead; then they meet its own, come between them and
+  // behind them.
+  for (const Times& others : {Times{10, 1950, 5000}, Times{10, 1405, 1950, 5000}}) {
+    std::vector<Lane<uint32_t>> lanes(2);
+    for (int64_t at = 0; at < 1200; at += 2) lanes[0].add(at, 1, 0);
+    for (int64_t at = 1200; at < 3000; at += 100) lanes[0].add(at, 10, 0);
+    for (const int64_t at : others) lanes[1].add(at, 10, 0);
+    for (auto& lane : lanes) lane.finish();
+    check_cover(lanes, 1000);
+  }
+}
+
 void ranges_drawn_one_by_one() {
   const auto lane = random_lane<uint32_t>(4, 700, 0);
   const WavescopeLane view = lane.view();
@@ -330,6 +343,7 @@ int main() {
   times_at_the_ends_of_time();
   time_that_lanes_cover();
   time_that_a_busy_lane_and_idle_ones_cover();
+  time_of_a_lane_that_becomes_slow();
   ranges_drawn_one_by_one();
   means_of_series();
   means_of_a_long_series();
