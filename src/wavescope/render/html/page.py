@@ -20,7 +20,7 @@ from wavescope.render.html.markup import Html, bounded, element, joined
 from wavescope.render.html.modules import joined_script
 from wavescope.version import __version__
 
-_ICON = (
+ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
     "%3Crect width='16' height='16' rx='3' fill='%233d6fb4'/%3E"
     "%3Cpath d='M2 10l3-5 3 7 3-9 3 6' fill='none' stroke='white' stroke-width='1.6'/%3E%3C/svg%3E"
@@ -68,7 +68,7 @@ def write_page(page: Page, stream: TextIO) -> None:
             element("meta", name="viewport", content="width=device-width, initial-scale=1"),
             element("meta", name="generator", content=f"wavescope {__version__}"),
             element("title", page.title),
-            element("link", rel="icon", href=_ICON),
+            element("link", rel="icon", href=ICON),
             element("style", Html(style)),
             element("script", Html(early)),
         ]
