@@ -3,7 +3,8 @@
 `launching_operators` and `parent_calls` tell where a launch lies in the calls of its thread,
 `recorded_inputs` what a call was given, `op_operators` what the model asked for;
 `joined_launches` tells where ops were launched, those of graph replays where the graph was
-captured, and `attributed` what each op is part of by its launch;
+captured, and `attributed` what each op is part of by its launch; `stack_parents`,
+`recorded_modules` and `frame_text` are what stacks are made of;
 `operators_result` adds up GPU time by operator, module, input shapes and call site.
 """
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from wavescope.analyze.operators.attribution import (
         GRAPH_REPLAY,
         NOT_RECORDED,
+        SEVERAL,
         Described,
         OpLaunches,
         attributed,
@@ -24,12 +26,15 @@ if TYPE_CHECKING:
         call_records,
         recorded_inputs,
     )
+    from wavescope.analyze.operators.call_sites import frame_text
     from wavescope.analyze.operators.call_tree import (
         launching_operators,
         nearest_calls,
         nearest_marked,
         parent_calls,
     )
+    from wavescope.analyze.operators.forward_calls import stack_parents
+    from wavescope.analyze.operators.modules import recorded_modules
     from wavescope.analyze.operators.operator_time import (
         OperatorOptions,
         OperatorPart,
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
     )
     from wavescope.analyze.operators.outermost import (
         NO_OPERATOR,
+        call_lanes,
         op_sequence,
         with_all_calls,
     )
@@ -50,9 +56,13 @@ _NAMES = {
         "GRAPH_REPLAY",
         "NOT_RECORDED",
         "OpLaunches",
+        "SEVERAL",
         "attributed",
     ),
+    "call_sites": ("frame_text",),
     "call_tree": ("launching_operators", "nearest_calls", "nearest_marked", "parent_calls"),
+    "forward_calls": ("stack_parents",),
+    "modules": ("recorded_modules",),
     "operator_time": (
         "OpOperators",
         "OperatorOptions",
@@ -63,6 +73,7 @@ _NAMES = {
     ),
     "outermost": (
         "NO_OPERATOR",
+        "call_lanes",
         "op_sequence",
         "with_all_calls",
     ),
@@ -74,6 +85,7 @@ __all__ = [
     "GRAPH_REPLAY",
     "NOT_RECORDED",
     "NO_OPERATOR",
+    "SEVERAL",
     "Described",
     "OpLaunches",
     "OpOperators",
@@ -82,7 +94,9 @@ __all__ = [
     "RecordedInputs",
     "attributed",
     "call_arguments",
+    "call_lanes",
     "call_records",
+    "frame_text",
     "joined_launches",
     "launching_operators",
     "nearest_calls",
@@ -92,6 +106,8 @@ __all__ = [
     "operators_result",
     "parent_calls",
     "recorded_inputs",
+    "recorded_modules",
+    "stack_parents",
     "with_all_calls",
 ]
 
