@@ -30,8 +30,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("stacks")
     group.add_argument(
         "--of",
-        choices=[choice.value for choice in wavescope.StackTime],
-        default=wavescope.StackTime.GPU.value,
+        choices=("gpu", "host"),
+        default="gpu",
         help="gpu: time of ops by the stack that launched them (default); host: time of threads "
         "by what they were in",
     )
