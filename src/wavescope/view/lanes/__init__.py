@@ -1,5 +1,10 @@
-"""Ranges that do not overlap, in the order of time: what every row of a timeline is made of."""
+"""Ranges that do not overlap, in the order of time: what every row of a timeline is made of.
 
+`packed_lanes` makes lanes of ranges in any order, `GrowingLanes` does so part by part.
+"""
+
+from wavescope.view.lanes.growing import GrowingLanes
 from wavescope.view.lanes.lane import Lane
+from wavescope.view.lanes.packing import PackedLanes, Packing, Ranges, packed_lanes
 
-__all__ = ["Lane"]
+__all__ = ["GrowingLanes", "Lane", "PackedLanes", "Packing", "Ranges", "packed_lanes"]

@@ -8,10 +8,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+from wavescope.errors import WavescopeError
 from wavescope.model.trace import Trace
+from wavescope.view.opening.call_categories import CallCategories
 from wavescope.view.rows import Row
 
 _Part = TypeVar("_Part")
+
+
+class StillReadingError(WavescopeError):
+    """Something needs the whole trace, which is being read: whoever asked asks again later."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this needs the whole trace, which is still being read", hint="wait until it is read"
+        )
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,8 @@ class TraceView:
     label: str
     trace: Trace
     loaded: Loaded = field(default_factory=Loaded)
+    call_categories: CallCategories = field(default_factory=CallCategories, repr=False)
+    """Of each name of a call its category, which lanes do not say."""
     _turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
     _kept: dict[Callable[[TraceView], object], object] = field(default_factory=dict, repr=False)
 
@@ -59,8 +72,15 @@ class TraceView:
         """Held by whoever uses `trace`: a source can be read by one at a time."""
         return self._turn
 
+    def require_whole(self) -> None:
+        """Raise `StillReadingError` while there is more to read."""
+        if not self.loaded.is_whole:
+            raise StillReadingError
+
     def derived(self, derive: Callable[[TraceView], _Part]) -> _Part:
         """What `derive` makes of the whole trace, made once, by one at a time."""
+        if derive in self._kept:  # without waiting for whoever has the turn
+            return self._kept[derive]  # type: ignore[return-value]
         with self._turn:
             if derive not in self._kept:
                 self._kept[derive] = derive(self)
