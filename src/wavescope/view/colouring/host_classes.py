@@ -13,6 +13,8 @@ OTHER_CALL = "other host call"
 STEP_MARKER = "step marker"
 MARKER = "marker"
 
+HOST = "host"
+"""All of them together, where colours say something of GPU work alone."""
 HOST_LABELS = (OPERATOR, PYTHON, RUNTIME_API, OTHER_CALL, STEP_MARKER, MARKER)
 
 _LONGEST_MATCHED = 4_096

@@ -64,6 +64,8 @@ class TraceView:
     loaded: Loaded = field(default_factory=Loaded)
     call_categories: CallCategories = field(default_factory=CallCategories, repr=False)
     """Of each name of a call its category, which lanes do not say."""
+    compared_with: TraceView | None = None
+    """Of several traces: the first one, of the first one the second."""
     _turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
     _kept: dict[Callable[[TraceView], object], object] = field(default_factory=dict, repr=False)
 
@@ -76,6 +78,10 @@ class TraceView:
         """Raise `StillReadingError` while there is more to read."""
         if not self.loaded.is_whole:
             raise StillReadingError
+
+    def has_derived(self, derive: Callable[[TraceView], object]) -> bool:
+        """Whether `derived` answers at once."""
+        return derive in self._kept
 
     def derived(self, derive: Callable[[TraceView], _Part]) -> _Part:
         """What `derive` makes of the whole trace, made once, by one at a time."""
