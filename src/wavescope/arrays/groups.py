@@ -52,7 +52,7 @@ class RowGroups(NamedTuple):
 
 
 def grouped_rows(major: Array, minor: Array, columns: Sequence[Array]) -> RowGroups:
-    """`columns` (of one, four or eight bytes) grouped by the pair of values, which may be any int64."""
+    """`columns` (of one, four or eight bytes) grouped by the pair of values, any int64."""
     if not len(major):
         nothing = np.empty(0, np.int64)
         return RowGroups(tuple(columns), np.zeros(1, np.int64), nothing, nothing)

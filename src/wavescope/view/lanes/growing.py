@@ -62,6 +62,11 @@ class GrowingLanes:
         """What was added so far; a depth has several lanes, of which all but the last stay."""
         return (*self._in_place(), *self._aside)
 
+    @property
+    def is_in_order(self) -> bool:
+        """Whether the lanes of one depth follow each other, none kept on the side."""
+        return not self._aside
+
     def whole(self) -> tuple[Lane, ...]:
         """Everything, with one lane for each depth."""
         join = repacked_lanes if self._aside else joined_lanes

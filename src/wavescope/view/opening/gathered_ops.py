@@ -15,7 +15,7 @@ from wavescope.model.source import Batch
 from wavescope.model.strings import StringTable
 from wavescope.view.lanes import Packing, Ranges
 from wavescope.view.opening.graph_runs import GraphRuns
-from wavescope.view.opening.growing_rows import GrowingRows
+from wavescope.view.opening.growing_rows import GrowingRows, some_ranges
 from wavescope.view.rows import OpPlace
 
 OP_COLUMNS = ("gpu", "queue", "start_ns", "end_ns", "name", "type")
@@ -56,9 +56,9 @@ class GatheredOps:
         queues = np.where((kinds == OpKind.COPY) | (kinds == OpKind.FILL), _COPIES, queues)
         is_run = kinds == OpKind.GRAPH_RUN
         if is_run.any():
-            self.graph_runs.add(batch["gpu"][is_run], queues[is_run], _some(ranges, is_run))
+            self.graph_runs.add(batch["gpu"][is_run], queues[is_run], some_ranges(ranges, is_run))
         shown = ~is_run & (kinds != OpKind.BARRIER)
-        self.rows.add(batch["gpu"][shown], queues[shown], _some(ranges, shown))
+        self.rows.add(batch["gpu"][shown], queues[shown], some_ranges(ranges, shown))
 
     def add_graph_runs(self, batches: Callable[[tuple[str, ...]], Iterator[Batch]]) -> None:
         """Show the runs of graphs whose kernels are not in the trace; `batches` are its ops."""
@@ -86,10 +86,6 @@ class GatheredOps:
 
 def _place(gpu: int, queue: int) -> OpPlace:
     return OpPlace(gpu, None if queue == _COPIES else queue)
-
-
-def _some(ranges: Ranges, mask: npt.NDArray[np.bool_]) -> Ranges:
-    return Ranges(*(column[mask] for column in ranges))
 
 
 class _OpTypes:

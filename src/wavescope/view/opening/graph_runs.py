@@ -14,6 +14,7 @@ from wavescope.arrays import Array
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.source import Batch
 from wavescope.view.lanes import Ranges
+from wavescope.view.opening.growing_rows import some_ranges
 
 _COLUMNS = ("type", "process", "graph", "start_ns")
 Kinds = Callable[[Array], npt.NDArray[np.int8] | None]
@@ -60,7 +61,7 @@ class GraphRuns:
                     before = np.searchsorted(begun, ranges.starts[members])
                     is_doubled[members] |= before < np.searchsorted(begun, ranges.ends[members])
         kept = ~is_doubled
-        shown = Ranges(*(column[kept] for column in ranges))
+        shown = some_ranges(ranges, kept)
         return np.concatenate(self._gpus)[kept], np.concatenate(self._queues)[kept], shown
 
 

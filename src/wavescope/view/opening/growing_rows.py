@@ -18,6 +18,9 @@ MOST_PLACES = 4096
 PART_ROWS = 1 << 20
 """Ranges that wait at most until they are put on their rows."""
 
+MOST_JOINED = 1 << 24
+"""Ranges of a row whose parts are joined though they follow each other already."""
+
 
 class GrowingRows:
     """The lanes of all places that ranges lie at; a place is told by a pair of numbers."""
@@ -44,7 +47,7 @@ class GrowingRows:
         if self._distinct.count > MOST_PLACES:
             has_place = numbers < MOST_PLACES
             self._unplaced_count += len(numbers) - int(has_place.sum())
-            numbers, ranges = numbers[has_place], Ranges(*(each[has_place] for each in ranges))
+            numbers, ranges = numbers[has_place], some_ranges(ranges, has_place)
         self._numbers.append(numbers.astype(np.uint16))
         self._waiting.append(ranges)
         self._waiting_count += len(numbers)
@@ -72,12 +75,23 @@ class GrowingRows:
         return {place: lanes for place, lanes in zip(self._places, made, strict=True) if lanes}
 
     def join(self) -> Iterator[int]:
-        """Make one lane of each depth, place after place; yields how many ranges each has."""
+        """Make one lane of each depth, place after place; yields how many ranges each has.
+
+        Parts of a very long row stay apart: joining would take as much memory again.
+        """
         self.flush()
         for growing in self._growing:
-            yield sum(map(len, growing.whole()))
+            count = len(growing)
+            if count <= MOST_JOINED or not growing.is_in_order:
+                growing.whole()
+            yield count
 
     @property
     def left_out_count(self) -> int:
         """Ranges that found no place."""
         return self._unplaced_count + sum(growing.left_out_count for growing in self._growing)
+
+
+def some_ranges(ranges: Ranges, mask: npt.NDArray[np.bool_]) -> Ranges:
+    """The ranges at which `mask` is true."""
+    return Ranges(ranges.starts[mask], ranges.ends[mask], ranges.names[mask], ranges.rows[mask])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+from wavescope.closing import Closing
 from wavescope.errors import WavescopeError
 from wavescope.model.trace import Trace
 from wavescope.view.opening.call_categories import CallCategories
@@ -40,6 +41,8 @@ class Loaded:
     is_whole: bool = False
     problem: str = ""
     """Why reading ended before the end."""
+    notes: tuple[str, ...] = ()
+    """What of the trace is not shown."""
 
     @property
     def span_ns(self) -> int:
@@ -50,8 +53,8 @@ class Loaded:
         return {row.id: row for row in self.rows}
 
 
-@dataclass
-class TraceView:
+@dataclass(eq=False)
+class TraceView(Closing):
     """A trace that is shown under the number `number`.
 
     `loaded` is replaced as a whole, so that whoever reads it sees one moment. Analyses, which need
@@ -68,14 +71,37 @@ class TraceView:
     """Of several traces: the first one, of the first one the second."""
     _turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
     _kept: dict[Callable[[TraceView], object], object] = field(default_factory=dict, repr=False)
+    _closing: threading.Event = field(default_factory=threading.Event, repr=False)
+    _reader: threading.Thread | None = field(default=None, repr=False)
 
     @property
     def turn(self) -> threading.RLock:
         """Held by whoever uses `trace`: a source can be read by one at a time."""
         return self._turn
 
+    def read_with(self, read: Callable[[], object]) -> None:
+        """Call `read` in a thread, which `close` waits for."""
+        name = f"reading trace {self.number}"
+        self._reader = threading.Thread(target=read, name=name, daemon=True)
+        self._reader.start()
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether nobody looks at the trace any more: reading ends then."""
+        return self._closing.is_set()
+
+    def close(self) -> None:
+        """End reading and release the file; what is loaded stays usable."""
+        self._closing.set()
+        if self._reader is not None:
+            self._reader.join()
+        with self._turn:
+            self.trace.close()
+
     def require_whole(self) -> None:
-        """Raise `StillReadingError` while there is more to read."""
+        """Raise `StillReadingError` while there is more to read, another error if that failed."""
+        if self.loaded.problem:
+            raise WavescopeError(f"the trace was not read to its end: {self.loaded.problem}")
         if not self.loaded.is_whole:
             raise StillReadingError
 

@@ -91,12 +91,12 @@ class RowTree:
             is_folded=is_folded,
         )
         yield from members
-        yield Row(
-            f"series/busy/{gpu}", RowKind.SERIES, "busy", parent=top, members=ids, unit="%"
-        )
+        yield Row(f"series/busy/{gpu}", RowKind.SERIES, "busy", parent=top, members=ids, unit="%")
         if self._has_depths:
             yield from (
-                self._depth_row(top, gpu, place.queue) for place in places if place.queue is not None
+                self._depth_row(top, gpu, place.queue)
+                for place in places
+                if place.queue is not None
             )
         for each in self._monitors:
             if _is_of(each, (gpu,)):
@@ -127,7 +127,9 @@ class RowTree:
             top = f"process/{process}"
             yield Row(top, RowKind.GROUP, self._labels.process(process))
             # "markers" come before "calls" of the same thread.
-            for place in sorted(processes[process], key=lambda each: (each.thread, each.table != "markers")):
+            for place in sorted(
+                processes[process], key=lambda each: (each.thread, each.table != "markers")
+            ):
                 thread = self._labels.thread(process, place.thread)
                 yield Row(
                     place.row_id,
