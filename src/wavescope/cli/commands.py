@@ -124,6 +124,7 @@ GROUPS: Mapping[str, tuple[CommandEntry, ...]] = {
         CommandEntry("work", "work", "how near to the GPU's peak operators run: FLOPs, bytes"),
         CommandEntry("flame", "flame", "where time goes by stack: Python, modules, operators"),
         CommandEntry("steps", "steps", "how long each step takes, with or without markers"),
+        CommandEntry("view", "view", "the whole trace in a browser, exact at every zoom"),
         _REPORT,
         _COMPARE,
         CommandEntry("query", "query", "run SQL on a trace, read-only"),

@@ -14,9 +14,9 @@ from wavescope.errors import UsageError
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 from wavescope.view.answers import Asked
+from wavescope.view.answers.colours import colouring
 from wavescope.view.colouring import MOST_CLASSES, colouring_of
 from wavescope.view.colouring.code_classes import CodeClasses
-from wavescope.view.colouring.question import colouring
 from wavescope.view.lanes import Lane
 from wavescope.view.opening import CallCategories, TraceView
 from wavescope.view.rows import Row, RowKind
