@@ -123,14 +123,18 @@ function isCount(text) {
   return /^\d{1,15}$/.test(text ?? "");
 }
 
-/** To a thousandth of a ns; whole ones without a point.
- * @param {number} ns */
+/**
+ * To a thousandth of a ns; whole ones without a point.
+ * @param {number} ns
+ */
 function time(ns) {
   return String(Math.round(ns * 1000) / 1000);
 }
 
-/** Encoded, but for characters that stand in addresses as they are.
- * @param {string} text */
+/**
+ * Encoded, but for characters that stand in addresses as they are.
+ * @param {string} text
+ */
 function readable(text) {
   return encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, "\ufffd")).replace(/%(2C|2F|3A|3B)/g, decodeURIComponent);
 }

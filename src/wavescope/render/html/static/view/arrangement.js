@@ -142,8 +142,10 @@ export class Arrangement {
     return [...children].sort((a, b) => place(a) - place(b));
   }
 
-  /** Unfold and show whatever keeps a row out of sight.
-   * @param {string} id */
+  /**
+   * Unfold and show whatever keeps a row out of sight.
+   * @param {string} id
+   */
   reveal(id) {
     if (this.filter && !this.listed().some(({ row }) => row.id === id)) this.filter = "";
     this.hidden.delete(id);

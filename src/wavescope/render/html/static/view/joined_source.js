@@ -38,10 +38,14 @@ export class JoinedSource {
     this.rows = [];
     /** @type {(() => void) | null} */
     this.onChange = null;
-    /** @type {WeakMap<Columns, { shift: number, columns: Columns }>} */
-    this.shifted = new WeakMap();
-    /** @type {WeakMap<Boxes, { shift: number, planes: number, boxes: Boxes }>} */
-    this.moved = new WeakMap();
+    /** @type {Colouring[]} */
+    this.colourings = [];
+    /** @type {Map<string, number[]>[]} of each trace and colouring the joined numbers of its classes */
+    this.classMaps = sources.map(() => new Map());
+    /** @type {WeakMap<Columns | Boxes, { key: string, made: any }>} as they are in the joined timeline */
+    this.mapped = new WeakMap();
+    /** Whether anything was there to draw. */
+    this.hasDrawn = false;
     for (const source of sources) source.onChange = () => this.onChange?.();
   }
 
@@ -53,17 +57,34 @@ export class JoinedSource {
     return this.sources.length === 1 ? this.sources[0].origin : "0";
   }
 
-  /** Ways to colour that any trace knows. */
-  get colourings() {
+  /**
+   * Labels of a colouring of one trace are there: those of all traces get numbers of their own.
+   * @param {number} trace
+   * @param {string} id
+   * @param {string[]} labels
+   * @param {number[]} series
+   */
+  setLabels(trace, id, labels, series) {
+    const own = this.sources[trace].colourings.find((colouring) => colouring.id === id);
+    if (!own) return;
+    Object.assign(own, { labels, series });
+    this.join();
+  }
+
+  /** Ways to colour that any trace knows, after one of them changed. */
+  join() {
     /** @type {Map<string, Colouring>} */
     const found = new Map();
-    for (const source of this.sources) {
-      for (const colouring of source.colourings) {
-        const known = found.get(colouring.id);
-        if (!known || known.labels.length < colouring.labels.length) found.set(colouring.id, colouring);
+    this.classMaps = this.sources.map(() => new Map());
+    this.sources.forEach((source, trace) => {
+      for (const { id, title, labels, series } of source.colourings) {
+        const joined = found.get(id) ?? { id, title, labels: [], series: [], coloursHost: true };
+        found.set(id, joined);
+        this.classMaps[trace].set(id, labels.map((label, i) => numberOf(joined, label, series[i])));
       }
-    }
-    return [...found.values()];
+    });
+    this.colourings = [...found.values()];
+    this.mapped = new WeakMap();
   }
 
   /** @param {number[]} offsets any; only their differences are seen */
@@ -89,12 +110,15 @@ export class JoinedSource {
     const shift = Math.round(this.offsets[trace] / viewport.scale);
     const local = shift ? { ...viewport, first: viewport.first - shift } : viewport;
     const columns = source.columns(own, this.ownColouring(source, colouring), local);
-    if (!columns || shift === 0) return columns;
-    const known = this.shifted.get(columns);
-    if (known?.shift === shift) return known.columns;
-    const made = { ...columns, first: columns.first + shift };
-    this.shifted.set(columns, { shift, columns: made });
-    return made;
+    if (!columns) return null;
+    this.hasDrawn = true;
+    const classes = this.classMap(trace, colouring);
+    if (shift === 0 && !classes) return columns;
+    return this.once(columns, `${shift}`, () => ({
+      ...columns,
+      first: columns.first + shift,
+      classes: classes ? columns.classes.map((number) => classes[number] ?? number) : columns.classes,
+    }));
   }
 
   /**
@@ -110,11 +134,35 @@ export class JoinedSource {
     const pixels = Math.round(shift / viewport.scale);
     const local = pixels ? { ...viewport, first: viewport.first - pixels } : viewport;
     const boxes = source.boxes(own, this.ownColouring(source, colouring), local);
-    if (!boxes || (shift === 0 && row.planes >= own.planes)) return boxes;
-    const known = this.moved.get(boxes);
-    if (known?.shift === shift && known.planes === row.planes) return known.boxes;
-    const made = movedBoxes(boxes, shift, row.planes);
-    this.moved.set(boxes, { shift, planes: row.planes, boxes: made });
+    const classes = this.classMap(trace, colouring);
+    const planes = row.planes < own.planes ? row.planes : Infinity;
+    if (!boxes || (shift === 0 && planes === Infinity && !classes)) return boxes;
+    return this.once(boxes, `${shift} ${planes}`, () => movedBoxes(boxes, shift, planes, classes));
+  }
+
+  /**
+   * The joined numbers of a trace's classes; null: they are its own.
+   * @param {number} trace
+   * @param {number} colouring
+   */
+  classMap(trace, colouring) {
+    if (this.sources.length === 1) return null;
+    return this.classMaps[trace].get(this.colourings[colouring]?.id ?? "") ?? null;
+  }
+
+  /**
+   * What is made of columns or boxes, the same as long as they are.
+   * @template {Columns | Boxes} T
+   * @param {T} from
+   * @param {string} key
+   * @param {() => T} make
+   * @returns {T}
+   */
+  once(from, key, make) {
+    const known = this.mapped.get(from);
+    if (known?.key === key) return known.made;
+    const made = make();
+    this.mapped.set(from, { key, made });
     return made;
   }
 
@@ -147,15 +195,30 @@ export class JoinedSource {
 }
 
 /**
+ * The number of a label, a new one where it is not known yet.
+ * @param {Colouring} joined
+ * @param {string} label
+ * @param {number} series
+ */
+function numberOf(joined, label, series) {
+  const known = joined.labels.indexOf(label);
+  if (known >= 0) return known;
+  joined.series.push(series);
+  return joined.labels.push(label) - 1;
+}
+
+/**
  * Boxes later by `shift`, those of the first `planes` depths: a folded row shows its top.
  * @param {Boxes} boxes
  * @param {number} shift
  * @param {number} planes
+ * @param {number[] | null} classes
  * @returns {Boxes}
  */
-function movedBoxes(boxes, shift, planes) {
+function movedBoxes(boxes, shift, planes, classes) {
   let length = boxes.length;
   while (length > 0 && boxes.depth[length - 1] >= planes) length -= 1;
+  const cut = boxes.class.slice(0, length);
   return {
     length,
     depth: boxes.depth.subarray(0, length),
@@ -163,6 +226,6 @@ function movedBoxes(boxes, shift, planes) {
     duration: boxes.duration.subarray(0, length),
     name: boxes.name.subarray(0, length),
     row: boxes.row.subarray(0, length),
-    class: boxes.class.subarray(0, length),
+    class: classes ? cut.map((number) => classes[number] ?? number) : cut,
   };
 }

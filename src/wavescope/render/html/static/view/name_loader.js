@@ -2,6 +2,7 @@
 
 const BATCH = 2000;
 const MOST_NAMES = 200_000;
+const NAMELESS = "(no name)";
 
 export class NameLoader {
   /**
@@ -22,18 +23,18 @@ export class NameLoader {
 
   /** @param {number} code */
   short(code) {
-    return this.find(code)?.short ?? "";
+    return code < 0 ? NAMELESS : this.find(code)?.short ?? "";
   }
 
   /** @param {number} code */
   whole(code) {
-    return this.find(code)?.whole ?? "";
+    return code < 0 ? NAMELESS : this.find(code)?.whole ?? "";
   }
 
   /** @param {number} code */
   find(code) {
     const name = this.known.get(code);
-    if (!name && code >= 0) {
+    if (!name) {
       this.wanted.add(code);
       if (!this.isAsking) {
         this.isAsking = true;
@@ -51,7 +52,7 @@ export class NameLoader {
         if (this.known.size > MOST_NAMES) this.known.clear();
         for (const code of codes) {
           this.wanted.delete(code);
-          this.known.set(code, names[code] ?? { short: "", whole: "" });
+          this.known.set(code, names[code] ?? { short: NAMELESS, whole: NAMELESS });
         }
         this.onChange();
       }
