@@ -6,6 +6,7 @@ Times are ns from the trace's first event on.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import Any
 
 from wavescope.analyze.findings import evidence_of, findings_result
@@ -105,7 +106,6 @@ def _median_steps(result: Result) -> Iterable[dict[str, Value]]:
         if found is not None:
             yield {
                 **{name: kind[name] for name in _KEY},
-                "phase": kind["phase"],
                 "step": found["step"],
                 "start": found["start_ns"],
                 "length": wanted,
@@ -113,7 +113,7 @@ def _median_steps(result: Result) -> Iterable[dict[str, Value]]:
             }
 
 
-_KEY = ("gpu", "queue", "process", "kind")
+_KEY = ("gpu", "queue", "process", "kind", "phase")
 
 
 def _kind_of(record: Record) -> tuple[Value, ...]:
@@ -124,7 +124,7 @@ def _times_by_kind(table: ResultTable) -> dict[tuple[Value, ...], list[tuple[Rec
     """Of each kind its steps with the time to the next one, None where another kind follows."""
     records = table.records()
     found: dict[tuple[Value, ...], list[tuple[Record, Value]]] = {}
-    for record, following in zip(records, [*records[1:], None], strict=True):
+    for record, following in zip_longest(records, records[1:]):
         key = _kind_of(record)
         time: Value = None
         if following is not None and _kind_of(following) == key:
