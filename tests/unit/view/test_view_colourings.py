@@ -80,7 +80,7 @@ def test_ops_have_the_colour_of_their_process_and_rows_of_the_host_theirs() -> N
         a_trace()
         .with_process(11, id=0, rank=3)
         .with_process(12, id=1, name="serve")
-        .with_process(13, id=2, rank=3)
+        .with_process(11, id=2, rank=3)
         .with_kernel("a", 0, 1, process=1)
         .with_kernel("b", 1, 2, process=0)
         .with_kernel("c", 2, 3, process=-1)
@@ -90,10 +90,10 @@ def test_ops_have_the_colour_of_their_process_and_rows_of_the_host_theirs() -> N
     )
 
     assert shown(view, "process") == {
-        "queue/0/0": ["serve (12)", "rank 3", "no known process"],
-        "copies/0": ["rank 3 [2]"],
-        "calls/1/7": ["serve (12)"],
-        "markers/0/1": ["rank 3"],
+        "queue/0/0": ["serve (pid 12)", "rank 3 process 11", "no known process"],
+        "copies/0": ["rank 3 process 11 [2]"],
+        "calls/1/7": ["serve (pid 12)"],
+        "markers/0/1": ["rank 3 process 11"],
     }
 
 
@@ -104,7 +104,7 @@ def test_many_processes_share_the_last_colour() -> None:
         maker.with_kernel("a", number, number + 1, process=number)
     found = shown(view_of(maker), "process")["queue/0/0"]
 
-    assert found[21] == "rank 21"
+    assert found[21] == "rank 21 process 121"
     assert set(found[22:]) == {"other processes"}
 
 

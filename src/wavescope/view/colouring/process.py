@@ -11,7 +11,7 @@ from wavescope.model.source import Batch
 from wavescope.view.colouring.code_classes import Classes
 from wavescope.view.lanes import Lane
 from wavescope.view.opening import TraceView
-from wavescope.view.rows import Row
+from wavescope.view.rows import Row, RowLabels
 
 MOST_PROCESSES = 22
 """The others are one class."""
@@ -27,7 +27,7 @@ class _Processes(NamedTuple):
 
 
 class ProcessColouring:
-    """Processes in the order of the trace, called by their rank where they have one."""
+    """Processes in the order of the trace, called as the rows of the host are."""
 
     id = "process"
     title = "Process"
@@ -61,24 +61,13 @@ def _process_of(row: Row) -> int:
 
 def _processes(view: TraceView) -> _Processes:
     table = view.trace.processes
-    table.load("id", "pid", "rank", "name")
-    columns = (table["id"].tolist(), table["pid"].tolist(), table["rank"].tolist())
-    names = [
-        _label(rank, name, pid)
-        for _, pid, rank, name in zip(*columns, table.strings("name"), strict=True)
-    ]
-    labels = _distinct(names[:MOST_PROCESSES])
-    of_process = np.full(max([*columns[0], -1]) + 2, len(labels), np.uint8)
+    numbers = table["id"].tolist()[:MOST_PROCESSES]
+    called = RowLabels(view.trace.source)
+    labels = _distinct([called.process(number) for number in numbers])
+    of_process = np.full(int(table["id"].max(initial=-1)) + 2, len(labels), np.uint8)
     of_process[-1] = len(labels) + 1
-    for place, process in enumerate(columns[0][:MOST_PROCESSES]):
-        of_process[process] = place
+    of_process[numbers] = np.arange(len(numbers))
     return _Processes((*labels, REST, UNKNOWN), of_process)
-
-
-def _label(rank: int, name: str, pid: int) -> str:
-    if rank >= 0:
-        return f"rank {rank}"
-    return f"{name} ({pid})" if name else f"process {pid}"
 
 
 def _distinct(labels: list[str]) -> list[str]:

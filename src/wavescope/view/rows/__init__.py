@@ -9,6 +9,7 @@ from wavescope.view.rows.places import (
     place_of,
 )
 from wavescope.view.rows.row import LazySeries, Row, RowKind, Series
+from wavescope.view.rows.row_labels import RowLabels
 from wavescope.view.rows.row_tree import RowTree
 from wavescope.view.rows.row_values import queue_depths
 
@@ -19,6 +20,7 @@ __all__ = [
     "Place",
     "Row",
     "RowKind",
+    "RowLabels",
     "RowTree",
     "Series",
     "host_row_id",

@@ -59,7 +59,7 @@ export class DrawnTimeline {
     this.shown = new TimeWindow(source.span, 1, this.options.least);
     this.layout = new Layout(this.axisTop + AXIS);
     /** @type {readonly DrawnRow[] | null} */
-    this.given = null;
+    this.given = options.rows ?? null;
     /** @type {Place | null} */
     this.selected = null;
     /** @type {{from: number, to: number} | null} */
@@ -101,6 +101,15 @@ export class DrawnTimeline {
   /** @param {number} time */
   xOf(time) {
     return this.left + this.shown.pixelOf(time) / this.ratio;
+  }
+
+  /** @param {Source} source */
+  drawFrom(source) {
+    const { isHit } = this.pictures;
+    this.source = source;
+    this.pictures = new RowPictures(source, this.palette);
+    this.pictures.isHit = isHit;
+    this.redraw(true);
   }
 
   redraw(isThemeNew = false) {

@@ -3,7 +3,6 @@
 import { boxAt, isNested, lanesOf } from "./boxes.js";
 import { DrawnTimeline } from "./drawn_timeline.js";
 import { listen, pressKey } from "./input.js";
-import { RowPictures } from "./row_pictures.js";
 import { BLOCK } from "./time_window.js";
 
 /** @typedef {import("./types").Arrow} Arrow */
@@ -62,9 +61,7 @@ export class Timeline extends DrawnTimeline {
   setSource(source) {
     if (source !== this.source) {
       this.source.onChange = null;
-      this.source = source;
-      this.pictures = new RowPictures(source, this.palette);
-      this.redraw(true);
+      this.drawFrom(source);
     }
     source.onChange = () => this.sourceChanged();
     this.lay();

@@ -150,6 +150,8 @@ export interface Arrow {
 export type DragMode = "pan" | "zoom" | "range";
 
 export interface TimelineOptions {
+  /** what is drawn at first; without it all rows of the source */
+  rows?: readonly DrawnRow[];
   /** of the time axis; "ns" is spelled as us, ms and s */
   unit?: string;
   /** CSS pixels left of the strips; 0: the page has labels of its own */

@@ -7,11 +7,13 @@ const NAMELESS = "(no name)";
 export class NameLoader {
   /**
    * @param {number} trace
+   * @param {string} table "ops", whose names are shortened, or "calls" for all of the host
    * @param {import("./asking.js").Asking} asking
    * @param {() => void} onChange
    */
-  constructor(trace, asking, onChange) {
+  constructor(trace, table, asking, onChange) {
     this.trace = trace;
+    this.table = table;
     this.asking = asking;
     this.onChange = onChange;
     /** @type {Map<number, { short: string, whole: string }>} */
@@ -48,7 +50,7 @@ export class NameLoader {
     try {
       while (this.wanted.size > 0) {
         const codes = [...this.wanted].slice(0, BATCH);
-        const { names } = await this.asking.json("names", { trace: this.trace, codes: codes.join(",") });
+        const { names } = await this.asking.json("names", { trace: this.trace, table: this.table, codes: codes.join(",") });
         if (this.known.size > MOST_NAMES) this.known.clear();
         for (const code of codes) {
           this.wanted.delete(code);

@@ -52,7 +52,9 @@ export class ServedSource {
     /** @type {Map<string, Map<string, Picture>>} what was drawn of each row, by its pixels */
     this.pictures = new Map();
     this.loader = new TileLoader(trace, asking, cache, (rows) => this.arrived(rows));
-    this.names = new NameLoader(trace, asking, () => this.onChange?.());
+    const renamed = () => this.onChange?.();
+    this.opNames = new NameLoader(trace, "ops", asking, renamed);
+    this.hostNames = new NameLoader(trace, "calls", asking, renamed);
   }
 
   /**
@@ -100,16 +102,24 @@ export class ServedSource {
   }
 
   /**
-   * @param {Row} _row
+   * @param {Row} row
    * @param {number} name
    */
-  nameOf(_row, name) {
-    return this.names.short(name);
+  nameOf(row, name) {
+    return this.namesOf(row).short(name);
   }
 
-  /** @param {number} name */
-  wholeNameOf(name) {
-    return this.names.whole(name);
+  /**
+   * @param {Row} row
+   * @param {number} name
+   */
+  wholeNameOf(row, name) {
+    return this.namesOf(row).whole(name);
+  }
+
+  /** @param {Row} row */
+  namesOf(row) {
+    return row.table === "ops" ? this.opNames : this.hostNames;
   }
 
   /** @param {string[]} rows */

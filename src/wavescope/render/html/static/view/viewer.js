@@ -240,7 +240,7 @@ export class Viewer {
       this.tip.hide();
       return;
     }
-    const name = hit.box ? this.source.sources[splitId(hit.row.id)[0]].wholeNameOf(hit.box.name) : "";
+    const name = hit.box ? this.source.sources[splitId(hit.row.id)[0]].wholeNameOf(hit.row, hit.box.name) : "";
     const colouring = this.source.colourings[this.colours.number];
     this.tip.show(tipLines(hit, name, colouring, this.timeline.viewport.scale), hit.x, hit.y);
   }
