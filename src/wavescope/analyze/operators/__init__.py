@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Described,
         OpLaunches,
         attributed,
+        graph_launch_names,
     )
     from wavescope.analyze.operators.call_inputs import (
         RecordedInputs,
@@ -40,8 +41,10 @@ if TYPE_CHECKING:
     )
     from wavescope.analyze.operators.outermost import (
         NO_OPERATOR,
+        OPERATOR_CATEGORIES,
         op_sequence,
         with_all_calls,
+        working_operators,
     )
 
 _NAMES = {
@@ -51,6 +54,7 @@ _NAMES = {
         "NOT_RECORDED",
         "OpLaunches",
         "attributed",
+        "graph_launch_names",
     ),
     "call_tree": ("launching_operators", "nearest_calls", "nearest_marked", "parent_calls"),
     "operator_time": (
@@ -63,8 +67,10 @@ _NAMES = {
     ),
     "outermost": (
         "NO_OPERATOR",
+        "OPERATOR_CATEGORIES",
         "op_sequence",
         "with_all_calls",
+        "working_operators",
     ),
     "call_inputs": ("RecordedInputs", "call_arguments", "call_records", "recorded_inputs"),
 }
@@ -74,6 +80,7 @@ __all__ = [
     "GRAPH_REPLAY",
     "NOT_RECORDED",
     "NO_OPERATOR",
+    "OPERATOR_CATEGORIES",
     "Described",
     "OpLaunches",
     "OpOperators",
@@ -83,6 +90,7 @@ __all__ = [
     "attributed",
     "call_arguments",
     "call_records",
+    "graph_launch_names",
     "joined_launches",
     "launching_operators",
     "nearest_calls",
@@ -93,6 +101,7 @@ __all__ = [
     "parent_calls",
     "recorded_inputs",
     "with_all_calls",
+    "working_operators",
 ]
 
 
