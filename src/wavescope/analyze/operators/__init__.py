@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         nearest_marked,
         parent_calls,
     )
+    from wavescope.analyze.operators.call_place import LaunchPlace, launch_place
     from wavescope.analyze.operators.operator_time import (
         OperatorOptions,
         OperatorPart,
@@ -57,6 +58,7 @@ _NAMES = {
         "graph_launch_names",
     ),
     "call_tree": ("launching_operators", "nearest_calls", "nearest_marked", "parent_calls"),
+    "call_place": ("LaunchPlace", "launch_place"),
     "operator_time": (
         "OpOperators",
         "OperatorOptions",
@@ -82,6 +84,7 @@ __all__ = [
     "NO_OPERATOR",
     "OPERATOR_CATEGORIES",
     "Described",
+    "LaunchPlace",
     "OpLaunches",
     "OpOperators",
     "OperatorOptions",
@@ -92,6 +95,7 @@ __all__ = [
     "call_records",
     "graph_launch_names",
     "joined_launches",
+    "launch_place",
     "launching_operators",
     "nearest_calls",
     "nearest_marked",

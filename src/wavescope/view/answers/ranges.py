@@ -20,14 +20,14 @@ from wavescope.model.trace import Trace
 from wavescope.render.results.json_text import json_bytes
 from wavescope.view.answers.question import Answer, Asked
 from wavescope.view.opening import TraceView
-from wavescope.view.parts import TraceParts, window_part
+from wavescope.view.parts import parts_of, window_part
 
 _SHOWN_OF_PHASES = ("phases", "phase_kernels", "phase_segments")
 _PARTS = ("summary", "phases", "idle")
 _MANY_OPS = 200_000
 
 
-def range_of_time(asked: Asked) -> Answer:
+def range_(asked: Asked) -> Answer:
     """The result of the window [start, end), in ns from the first event on.
 
     `parts` names what is wanted: `summary`, `phases`, `idle`; everything by default.
@@ -74,8 +74,3 @@ def _with_part(result: Result, name: str, part: Trace) -> Result:
         shown = [table for table in found.tables if table.name in _SHOWN_OF_PHASES]
         return result.with_tables(*shown)
     return result.with_tables(*idle_result(part).tables)
-
-
-def parts_of(view: TraceView) -> TraceParts:
-    """The parts of a trace that questions read: `view.derived(parts_of)`."""
-    return TraceParts(view.trace.source)

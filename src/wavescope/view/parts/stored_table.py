@@ -205,7 +205,7 @@ class Moments:
         sorted_lanes = np.stack([lane[order].astype(np.int64) for lane in lanes])
         edges = np.flatnonzero((sorted_lanes[:, 1:] != sorted_lanes[:, :-1]).any(axis=0)) + 1
         self._times = np.split(times[order], edges)
-        firsts = np.concatenate(([0], edges)).astype(np.intp) if len(times) else []
+        firsts = [0, *edges.tolist()] if len(times) else []
         self._lanes = [tuple(sorted_lanes[:, first].tolist()) for first in firsts]
 
     def any_within(self, ranges: Batch, /) -> Mask:

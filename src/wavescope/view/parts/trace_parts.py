@@ -16,6 +16,7 @@ from wavescope.arrays import Array
 from wavescope.model.columns import CALLS, COUNTERS, LINKS, MARKERS, OPS, Table
 from wavescope.model.source import Derivation, TraceSource
 from wavescope.model.trace import Trace, TraceTable
+from wavescope.view.opening import TraceView
 from wavescope.view.parts.stored_table import Moments, Numbers, StoredTable, among, united
 
 _ZONED = {
@@ -97,3 +98,8 @@ class TraceParts:
             return read if derive is None else derive(read)
 
         return TraceTable(spec, load, self.source.strings, self.source.texts)
+
+
+def parts_of(view: TraceView) -> TraceParts:
+    """The parts of an opened trace: `view.derived(parts_of)`."""
+    return TraceParts(view.trace.source)

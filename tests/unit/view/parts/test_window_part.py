@@ -9,15 +9,13 @@ import pytest
 
 import wavescope
 from tests.builders import TraceMaker, a_trace
-from wavescope.formats import exporter_for, open_source, write_source
-from wavescope.model.columns import OPS
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection, trace_span
 from wavescope.model.source import TraceSource
 from wavescope.render.results.json_text import json_bytes
 from wavescope.view.answers.ranges import range_result
 from wavescope.view.opening import Loaded, TraceView
-from wavescope.view.parts import TraceParts, stored_table, window_part
+from wavescope.view.parts import stored_table
 
 FIRST = 1_000
 
