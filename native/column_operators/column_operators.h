@@ -1,5 +1,6 @@
 // Passes over whole columns that NumPy has no single pass for: counting, numbering, grouping and sorting by group,
-// unions and nesting of intervals. Nothing here keeps anything between calls but the distinct rows, which are an object.
+// unions, nesting and lanes of intervals. Nothing here keeps anything between calls but the distinct rows, which are an
+// object.
 #ifndef WAVESCOPE_COLUMN_OPERATORS_H
 #define WAVESCOPE_COLUMN_OPERATORS_H
 
@@ -28,7 +29,7 @@ WAVESCOPE_EXPORT int wavescope_count_codes(const int32_t* codes, int64_t count, 
 typedef struct WavescopeGroupedColumn {
   const void* from;
   void* to;             // room for as many values
-  int32_t value_bytes;  // 1 or 8
+  int32_t value_bytes;  // 1, 4 or 8
 } WavescopeGroupedColumn;
 
 // Puts the rows of each group together, the groups in the order that `order` lists them in, the rows of a group in the
@@ -70,6 +71,12 @@ WAVESCOPE_EXPORT int wavescope_nest(const int64_t* starts, const int64_t* ends, 
 
 // How much of the time from the first start to the last end the intervals of one run leave uncovered.
 WAVESCOPE_EXPORT uint64_t wavescope_uncovered_ns(const int64_t* starts, const int64_t* ends, int64_t count);
+
+// Gives each range [starts[i], ends[i]), in order of start, a lane from 0 to lane_count - 1 on which it overlaps nothing:
+// the first that is free, or, of nested ranges, the one below all that are open. `free_at` tells when each lane is free,
+// before and after. A range that finds none gets 255. Returns how many found none, or -1 unless lane_count is 1 to 254.
+WAVESCOPE_EXPORT int64_t wavescope_pack_lanes(const int64_t* starts, const int64_t* ends, int64_t count, int32_t is_nested,
+                                              int64_t* free_at, int32_t lane_count, uint8_t* lanes);
 
 #ifdef __cplusplus
 }

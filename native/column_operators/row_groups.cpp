@@ -75,6 +75,8 @@ int wavescope_group_rows(const uint16_t* groups, int64_t count, int32_t group_co
       const WavescopeGroupedColumn& column = columns[index];
       if (column.value_bytes == 1) {
         put_together<uint8_t>(groups, rows, places, column);
+      } else if (column.value_bytes == 4) {
+        put_together<uint32_t>(groups, rows, places, column);
       } else if (column.value_bytes == 8) {
         put_together<uint64_t>(groups, rows, places, column);
       } else {

@@ -108,20 +108,24 @@ void rows_of_a_group_come_together() {
   const std::vector<uint8_t> narrow{1, 2, 3, 4, 5};
   Numbers wide_grouped(5);
   std::vector<uint8_t> narrow_grouped(5);
+  const std::vector<uint32_t> codes{100, 200, 300, 400, 500};
+  std::vector<uint32_t> codes_grouped(5);
   const WavescopeGroupedColumn columns[] = {{wide.data(), wide_grouped.data(), 8},
-                                            {narrow.data(), narrow_grouped.data(), 1}};
+                                            {narrow.data(), narrow_grouped.data(), 1},
+                                            {codes.data(), codes_grouped.data(), 4}};
   const std::vector<int32_t> order{2, 0, 1};
   Numbers counts(3);
-  CHECK(wavescope_group_rows(groups.data(), 5, 3, order.data(), columns, 2, counts.data()) == 0);
+  CHECK(wavescope_group_rows(groups.data(), 5, 3, order.data(), columns, 3, counts.data()) == 0);
   CHECK((wide_grouped == Numbers{40, 20, 50, 10, 30}));
   CHECK((narrow_grouped == std::vector<uint8_t>{4, 2, 5, 1, 3}));
+  CHECK((codes_grouped == std::vector<uint32_t>{400, 200, 500, 100, 300}));
   CHECK((counts == Numbers{2, 2, 1}));
 
   for (const auto& wrong : std::vector<std::vector<int32_t>>{{0, 1, 1}, {0, 1, 3}, {-1, 0, 1}}) {
     CHECK(wavescope_group_rows(groups.data(), 5, 3, wrong.data(), columns, 2, counts.data()) == 1);
   }
   CHECK(wavescope_group_rows(groups.data(), 5, 2, order.data() + 1, columns, 2, counts.data()) == 1);
-  const WavescopeGroupedColumn odd = {wide.data(), wide_grouped.data(), 4};
+  const WavescopeGroupedColumn odd = {wide.data(), wide_grouped.data(), 2};
   CHECK(wavescope_group_rows(groups.data(), 5, 3, order.data(), &odd, 1, counts.data()) == 1);
 }
 

@@ -13,6 +13,7 @@ wavescope.compare(["old.db", "new.db"])   # what changed
 wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
 wavescope.counters("workloads/gemm")      # what hardware counters say
 wavescope.traffic("out_counter_collection.csv")   # how kernels use L2 and memory
+wavescope.open_view("trace.db").address   # a page to move around in the whole trace
 wavescope.record(["python3", "train.py"])  # run a program, record what its GPUs do
 
 with wavescope.range("prefill"):          # shows up as a marker when the program is recorded
@@ -115,6 +116,7 @@ _NAMES = {
     "wavescope.api.roofline": ("RooflineReport", "roofline", "roofline_report"),
     "wavescope.api.summaries": ("find", "findings", "findings_result", "summary"),
     "wavescope.api.traffic": ("traffic",),
+    "wavescope.api.view": ("OpenedView", "open_view"),
     "wavescope.api.work": ("work",),
     "wavescope.collect": (
         "AttachOptions",

@@ -119,6 +119,7 @@ from wavescope.api.summaries import (
     summary as summary,
 )
 from wavescope.api.traffic import traffic as traffic
+from wavescope.api.view import OpenedView as OpenedView, open_view as open_view
 from wavescope.api.work import work as work
 from wavescope.collect import (
     AttachOptions as AttachOptions,

@@ -11,7 +11,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
+from itertools import takewhile
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from wavescope.errors import UsageError
@@ -107,6 +108,23 @@ def paths_of(given: PathLike | Sequence[PathLike]) -> list[Path]:
     if not paths:
         raise UsageError("no path was given")
     return [Path(path) for path in paths]
+
+
+def labels_of(paths: Sequence[PurePath], labels: Sequence[str]) -> list[str]:
+    """What the traces are called: as told, else by file, with folders where files are alike."""
+    if labels:
+        if len(labels) != len(paths):
+            raise UsageError(
+                f"{len(labels)} labels for {len(paths)} traces",
+                hint="give a label for each trace, in the same order",
+            )
+        return list(labels)
+    names = [path.name for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    levels = zip(*(path.parts[:-1] for path in paths), strict=False)
+    shared = sum(1 for _ in takewhile(lambda level: len(set(level)) == 1, levels))
+    return [str(PurePath(*path.parts[shared:])) for path in paths]
 
 
 def open(path: PathLike) -> Trace:  # noqa: A001  reads as wavescope.open(...)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from itertools import takewhile
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wavescope.analyze.compare import CompareOptions, overhead_result
 from wavescope.analyze.compare import compare as compared
 from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.page import ReportOptions, report_of, trends
-from wavescope.api.opened import Where, opened, paths_of, selection_of, tell_shortcomings
+from wavescope.api.opened import (
+    Where,
+    labels_of,
+    opened,
+    paths_of,
+    selection_of,
+    tell_shortcomings,
+)
 from wavescope.errors import UsageError
 from wavescope.files import replaced, require_free
 from wavescope.formats.results import RUNS_SCHEMA, json_document, load_result, load_runs
@@ -50,7 +56,7 @@ def report(
     measurements: each becomes a section. `tell` is told what readers skipped or repaired.
     """
     target, inputs, kept = Path(output), paths_of(traces), [Path(path) for path in additions]
-    names = _labels(inputs, labels)
+    names = labels_of(inputs, labels)
     chosen = selection_of(selection, where)
     require_free(target, [*inputs, *kept], force=force)
     added = _added_results(kept)
@@ -81,23 +87,6 @@ def _page(traces: Sequence[Trace], labels: Sequence[str], title: str) -> Page:
     changed = compared(traces, CompareOptions(waterfall_rows=_WATERFALL_ROWS))
     title = title or f"{labels[0]} and {len(labels) - 1} more"
     return comparison_page(shown, trends(labels, reports), changed, title)
-
-
-def _labels(paths: Sequence[PurePath], labels: Sequence[str]) -> list[str]:
-    """What the traces are called: as told, else by file, with folders where files are alike."""
-    if labels:
-        if len(labels) != len(paths):
-            raise UsageError(
-                f"{len(labels)} labels for {len(paths)} traces",
-                hint="give a label for each trace, in the same order",
-            )
-        return list(labels)
-    names = [path.name for path in paths]
-    if len(set(names)) == len(names):
-        return names
-    levels = zip(*(path.parts[:-1] for path in paths), strict=False)
-    shared = sum(1 for _ in takewhile(lambda level: len(set(level)) == 1, levels))
-    return [str(PurePath(*path.parts[shared:])) for path in paths]
 
 
 def _added_results(paths: Sequence[Path]) -> list[Result]:

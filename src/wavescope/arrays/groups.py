@@ -52,7 +52,7 @@ class RowGroups(NamedTuple):
 
 
 def grouped_rows(major: Array, minor: Array, columns: Sequence[Array]) -> RowGroups:
-    """`columns` (of one or eight bytes) grouped by the pair of values, which may be any int64."""
+    """`columns` (of one, four or eight bytes) grouped by the pair of values, any int64."""
     if not len(major):
         nothing = np.empty(0, np.int64)
         return RowGroups(tuple(columns), np.zeros(1, np.int64), nothing, nothing)
@@ -100,6 +100,16 @@ def _rows_by_number(
 ) -> RowGroups:
     """The rows of each number together, in two passes over each column."""
     order = np.lexsort((minors, majors)).astype(np.int32)
+    grouped, counts = rows_by_number(codes, order, columns)
+    bounds = np.concatenate(([0], np.cumsum(counts[order])))
+    return RowGroups(grouped, bounds, majors[order], minors[order])
+
+
+def rows_by_number(
+    numbers: npt.NDArray[np.uint16], order: npt.NDArray[np.int32], columns: Sequence[Array]
+) -> tuple[tuple[Array, ...], Numbers]:
+    """`columns` (of one, four or eight bytes) with the rows of each number together, the numbers in
+    the given order; and how many rows each number has."""
     given = [np.ascontiguousarray(column) for column in columns]
     grouped = tuple(np.empty_like(column) for column in given)
     described = [
@@ -108,8 +118,8 @@ def _rows_by_number(
     ]
     counts = np.empty(len(order), np.int64)
     failed = columns_library().wavescope_group_rows(
-        codes,
-        len(codes),
+        numbers,
+        len(numbers),
         len(order),
         order,
         (GroupedColumn * len(described))(*described),
@@ -118,8 +128,7 @@ def _rows_by_number(
     )
     if failed:
         raise MemoryError
-    bounds = np.concatenate(([0], np.cumsum(counts[order])))
-    return RowGroups(grouped, bounds, majors[order], minors[order])
+    return grouped, counts
 
 
 def _sorted_rows(major: Array, minor: Array, columns: Sequence[Array]) -> RowGroups:

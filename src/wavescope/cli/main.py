@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from collections.abc import Sequence
 
@@ -16,7 +15,13 @@ from wavescope.cli.startup import (
     keep_freed_memory,
     tune_gc,
 )
-from wavescope.cli.terminal import drop_unwritable_output, prepare_streams, say, say_error
+from wavescope.cli.terminal import (
+    drop_unwritable_output,
+    prepare_streams,
+    say,
+    say_error,
+    traceback_if_asked,
+)
 from wavescope.errors import (
     EXIT_BROKEN_PIPE,
     EXIT_BUG,
@@ -126,21 +131,12 @@ def _out_of_memory() -> MachineError:
 
 def _report(error: WavescopeError, cause: BaseException | None = None) -> int:
     say_error(error)
-    _traceback_if_asked(cause or error)
+    traceback_if_asked(cause or error)
     return error.exit_code
 
 
 def _report_bug(error: Exception) -> int:
     say(f"sorry, this is a bug in wavescope: {type(error).__name__}: {error}", label="error")
-    if not _traceback_if_asked(error):
+    if not traceback_if_asked(error):
         say("WAVESCOPE_DEBUG=1 in the environment shows the traceback to report", label="hint")
     return EXIT_BUG
-
-
-def _traceback_if_asked(error: BaseException) -> bool:
-    if os.environ.get("WAVESCOPE_DEBUG", "0") in {"", "0"}:
-        return False
-    import traceback  # noqa: PLC0415  only for those who debug
-
-    traceback.print_exception(error)
-    return True

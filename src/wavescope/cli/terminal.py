@@ -48,6 +48,16 @@ def say_error(error: WavescopeError) -> None:
         say(error.hint, label="hint")
 
 
+def traceback_if_asked(error: BaseException) -> bool:
+    """Show where `error` came from to those who debug wavescope; whether that was so."""
+    if os.environ.get("WAVESCOPE_DEBUG", "0") in {"", "0"}:
+        return False
+    import traceback  # noqa: PLC0415  only for those who debug
+
+    traceback.print_exception(error)
+    return True
+
+
 def data_stream() -> TextIO:
     """Standard output for exact text: on a terminal, what it would act on is made visible."""
     return cast(TextIO, _VisibleLines(sys.stdout)) if sys.stdout.isatty() else sys.stdout

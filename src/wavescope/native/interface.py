@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 Int32 = ctypes.c_int32
 Int64 = ctypes.c_int64
+Uint64 = ctypes.c_uint64
 Size = ctypes.c_size_t
 Handle = ctypes.c_void_p
 """An object of the library, or an address that it gives."""
@@ -88,6 +89,18 @@ class GroupedColumn(ctypes.Structure):
     """WavescopeGroupedColumn of column_operators.h."""
 
     _fields_: ClassVar = [("from_", c_void_p), ("to", c_void_p), ("value_bytes", c_int32)]
+
+
+class LaneColumns(ctypes.Structure):
+    """WavescopeLane of lane_pixels.h."""
+
+    _fields_: ClassVar = [
+        ("starts", c_void_p),
+        ("lengths", c_void_p),
+        ("count", c_int64),
+        ("length_bytes", c_int64),
+        ("block_starts", c_void_p),
+    ]
 
 
 class ReadColumn(ctypes.Structure):

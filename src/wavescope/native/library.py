@@ -27,7 +27,7 @@ from wavescope.errors import MachineError
 from wavescope.native import interface as s
 from wavescope.package_files import library_path
 
-ABI = 2
+ABI = 3
 """WAVESCOPE_COLUMNS_ABI of native/interface/version.h, raised together with it."""
 
 _BYTES, _INT32S, _INT64S = s.ArrayOf(np.uint8), s.ArrayOf(np.int32), s.ArrayOf(np.int64)
@@ -51,6 +51,31 @@ _COLUMN_OPERATORS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "union_of_runs": (c_int64, (POINTER(s.IntervalRun), c_int32, _INT64S, _INT64S)),
     "nest": (c_int, (_INT64S, _INT64S, _INT64S, c_int64, _INT64S, _INT64S)),
     "uncovered_ns": (c_uint64, (_INT64S, _INT64S, c_int64)),
+    "pack_lanes": (c_int64, (_INT64S, _INT64S, c_int64, c_int32, _INT64S, c_int32, _BYTES)),
+}
+
+_TIMES, _REALS = s.ArrayOf(np.uint64), s.ArrayOf(np.float64)
+_LANE = POINTER(s.LaneColumns)
+_LANE_PIXELS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "lane_blocks": (c_int, (_LANE, _INT64S, _TIMES, _BYTES)),
+    "seen_bytes": (None, (_BYTES, c_int64, _BYTES)),
+    "class_sums": (c_int, (_LANE, _BYTES, _BYTES, c_int32, _TIMES)),
+    "class_times": (c_int, (_LANE, _BYTES, _BYTES, c_int32, _TIMES, _INT64S, c_int64, _TIMES)),
+    "cover_moments": (
+        c_int64,
+        (_LANE, c_int32, POINTER(c_int64), POINTER(c_uint64), c_int64, _INT64S, _TIMES),
+    ),
+    "cover_times": (c_int, (_LANE, c_int32, _INT64S, _TIMES, c_int64, _INT64S, c_int64, _TIMES)),
+    "wide_ranges": (c_int64, (_LANE, _TIMES, c_int64, c_int64, c_uint64, c_int64, _INT64S)),
+    "first_instants": (c_int64, (_LANE, _BYTES, _INT64S, c_int64, _INT64S)),
+    "series_blocks": (None, (_INT64S, _REALS, c_int64, _REALS, _REALS)),
+    "series_means": (
+        None,
+        (
+            *(_INT64S, _REALS, c_int64, c_int64, _REALS, _REALS),
+            *(_INT64S, c_int64, s.ArrayOf(np.float32)),
+        ),
+    ),
 }
 
 _SQLITE_PAGES: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -124,7 +149,10 @@ _THREAD_TRACE: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 SIGNATURES = {
     f"wavescope_{name}": signature
-    for group in (_COLUMN_OPERATORS, _SQLITE_PAGES, _CHROME_JSON, _TRACE_ENCODER, _THREAD_TRACE)
+    for group in (
+        *(_COLUMN_OPERATORS, _LANE_PIXELS, _SQLITE_PAGES, _CHROME_JSON, _TRACE_ENCODER),
+        _THREAD_TRACE,
+    )
     for name, signature in group.items()
 }
 """Result and arguments by name, of all functions but the one that tells the ABI."""

@@ -17,6 +17,7 @@ from wavescope.package_files import library_path
 
 NATIVE = Path(__file__).parents[3] / "native"
 _STRUCTURES = {
+    "WavescopeLane": "LaneColumns",
     "WavescopeTrackEvents": "TrackEventColumns",
     "WavescopeWaveColumns": "WaveColumnPointers",
     "WavescopeWaveFacts": "WaveValues",
@@ -25,7 +26,10 @@ _STRUCTURES = {
 
 
 def headers() -> str:
-    folders = ("column_operators", "sqlite_pages", "chrome_json", "trace_encoder", "thread_trace")
+    folders = (
+        *("column_operators", "lane_pixels", "sqlite_pages", "chrome_json", "trace_encoder"),
+        "thread_trace",
+    )
     text = "".join((NATIVE / folder / f"{folder}.h").read_text() for folder in folders)
     return re.sub(r"//[^\n]*", "", text)
 

@@ -4,6 +4,11 @@
 two versions; `overhead_result` judges what recording costs.
 """
 
+from wavescope.analyze.compare.changed_kernels import (
+    KernelChange,
+    KernelChanges,
+    kernel_changes,
+)
 from wavescope.analyze.compare.comparison import CompareOptions, Part, compare
 from wavescope.analyze.compare.effects import TestOptions
 from wavescope.analyze.compare.figures import FigureOptions
@@ -27,6 +32,8 @@ __all__ = [
     "CompareOptions",
     "FigureOptions",
     "Gate",
+    "KernelChange",
+    "KernelChanges",
     "Metric",
     "OverheadCheck",
     "Part",
@@ -38,6 +45,7 @@ __all__ = [
     "TestOptions",
     "check_regression",
     "compare",
+    "kernel_changes",
     "may_be_renamed",
     "overhead_result",
     "renamed_between",

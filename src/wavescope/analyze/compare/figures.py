@@ -102,6 +102,15 @@ class FigureOptions:
     """Short names of which kernels are listed by the types they work on, too."""
 
 
+def shown_name(label: str, options: FigureOptions) -> str:
+    """What ops of a label, as `op_labels` has them, are listed under."""
+    if options.full_names:
+        return label
+    name = short_name(label)
+    role = kernel_role(label) if name in options.told_by_role else UNKNOWN_ROLE
+    return f"{name} [{role_types(role)}]" if role else name
+
+
 class TraceFigures:
     """The working ops of a trace (barriers are left out), grouped in several ways."""
 
@@ -133,19 +142,12 @@ class TraceFigures:
     def _labelled(self) -> tuple[list[str], list[str], Array]:
         """Kernel names, the first full name of each, and for each op the number of its name."""
         labels = op_labels(self.trace, self.ops)
-        shown = [self._shown(text) for text in labels.texts]
+        shown = [shown_name(text, self.options) for text in labels.texts]
         names = sorted(set(shown))
         number = {name: index for index, name in enumerate(names)}
         full = dict(zip(reversed(shown), reversed(labels.texts), strict=True))
         of_label = np.array([number[name] for name in shown], index_type(len(names)))
         return names, [full[name] for name in names], labels.for_each_op(of_label)
-
-    def _shown(self, text: str) -> str:
-        if self.options.full_names:
-            return text
-        name = short_name(text)
-        role = kernel_role(text) if name in self.options.told_by_role else UNKNOWN_ROLE
-        return f"{name} [{role_types(role)}]" if role else name
 
     @cached_property
     def role_calls(self) -> dict[str, dict[str, int]]:
@@ -159,7 +161,7 @@ class TraceFigures:
         found: dict[str, dict[str, int]] = {}
         for text, role, count in zip(labels.texts, roles, counts, strict=True):
             if role and count:
-                of_name = found.setdefault(self._shown(text), {})
+                of_name = found.setdefault(shown_name(text, self.options), {})
                 of_name[role] = of_name.get(role, 0) + count
         return found
 

@@ -20,7 +20,7 @@ from wavescope.analyze.ops.gpu_timelines import doubled_runs
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import code_counts, distinct, index_type, looked_up
 from wavescope.arrays.groups import group_sums
-from wavescope.model.op_kinds import OpKind, kind_of_type
+from wavescope.model.op_kinds import KERNEL_TYPE, OpKind, kind_of_type
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace, TraceTable
 from wavescope.names.demangle import why_unresolved
@@ -100,6 +100,14 @@ def _labels_by_type_too(trace: Trace, ops: TraceTable) -> OpLabels:
 
 def _label_of_type(op_type: str) -> str:
     return NO_NAME if not op_type or kind_of_type(op_type) is OpKind.KERNEL else op_type
+
+
+def label_of_drawn(name: str) -> str:
+    """The label of ops that are drawn under `name`: their own, or their type where they have none.
+
+    It is one of `op_labels(...).texts`.
+    """
+    return NO_NAME if name in ("", KERNEL_TYPE) else name
 
 
 def short_op_name(trace: Trace, row: int) -> str:

@@ -7,6 +7,7 @@ its length: what runs on beyond the end stands for what was running at the begin
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -178,9 +179,13 @@ class Recorded:
         None where none of them was recorded in slices.
         """
         ops = self.trace.whole.ops
+        return self.window_of_processes(np.unique(ops["process"][ops["gpu"] == gpu]).tolist())
+
+    def window_of_processes(self, processes: Iterable[int]) -> Intervals | None:
+        """When all that began on a GPU is known, given the processes that used it."""
         everyone = self.trace.whole.derived(recorded_slices) or self
         window: Intervals | None = None
-        for process in np.unique(ops["process"][ops["gpu"] == gpu]).tolist():
+        for process in processes:
             if process not in everyone.sampled_processes:
                 continue
             # What a selection leaves out keeps the GPU busy all the same.

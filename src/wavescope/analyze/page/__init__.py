@@ -1,6 +1,6 @@
 """Everything that the page of a trace, or of several beside each other, shows."""
 
-from wavescope.analyze.page.time_shares import HotKernels
+from wavescope.analyze.page.time_shares import HotKernels, phase_colouring
 from wavescope.analyze.page.trace_report import (
     KernelDurations,
     ReportOptions,
@@ -17,6 +17,7 @@ __all__ = [
     "TraceReport",
     "Trends",
     "change_percent",
+    "phase_colouring",
     "report_of",
     "trends",
 ]

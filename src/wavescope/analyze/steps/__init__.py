@@ -5,6 +5,7 @@ from wavescope.analyze.steps.lane_steps import LaneSteps
 from wavescope.analyze.steps.sampled_steps import sampled_steps_result
 from wavescope.analyze.steps.step_tables import steps_result
 from wavescope.analyze.steps.trace_steps import (
+    STEP_NAMES,
     RepeatedSteps,
     StepOptions,
     Steps,
@@ -13,6 +14,7 @@ from wavescope.analyze.steps.trace_steps import (
 )
 
 __all__ = [
+    "STEP_NAMES",
     "LaneSteps",
     "RepeatedSteps",
     "StepOptions",

@@ -22,7 +22,7 @@ from wavescope.render.html.tables import table_html
 from wavescope.render.html.timelines import TimelineWords, timeline_data, timeline_html
 from wavescope.units import count_text
 
-SCRIPTS = ("page", "tables", "timeline_data", "timeline_drawing", "timeline", "capture")
+SCRIPTS = ("page", "tables", "report_timeline", "capture")
 _WORDS = TimelineWords("waves", "instructions", "slots", "cycles")
 _MOST_SKETCHES = 8
 _BASE_PERCENT = 86.0

@@ -213,8 +213,23 @@ _KNOWN = {
     "skipped": 10,
     "lost": 7,
     "not accounted for": 11,
+    "operator": 5,
+    "Python": 6,
+    "runtime API": 11,
+    "other host call": 10,
+    "step marker": 3,
+    "marker": 12,
+    "other kernels": 10,
+    "host": 8,
+    "only here": 2,
+    "slower": 7,
+    "faster": 3,
+    "same": 10,
+    "odd steps": 0,
+    "even steps": 5,
+    "outside any step": 10,
 }
-_FREE = (11, 12, 13, 4, 5, 6, 7, 2, 3)
+_FREE = (11, 12, 13, 4, 5, 6, 7, 2, 3, 0, 1, 9)
 
 
 def series_of(labels: Sequence[str]) -> list[int]:

@@ -17,9 +17,10 @@ import orjson
 from wavescope.errors import MachineError
 from wavescope.package_files import package_file
 from wavescope.render.html.markup import Html, bounded, element, joined
+from wavescope.render.html.modules import joined_script
 from wavescope.version import __version__
 
-_ICON = (
+ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
     "%3Crect width='16' height='16' rx='3' fill='%233d6fb4'/%3E"
     "%3Cpath d='M2 10l3-5 3 7 3-9 3 6' fill='none' stroke='white' stroke-width='1.6'/%3E%3C/svg%3E"
@@ -48,6 +49,7 @@ class Page:
     data: Mapping[str, Any] = field(default_factory=dict)
     """By the id of the element that carries it as JSON."""
     scripts: Sequence[str] = ("page", "tables")
+    """Modules that run in this order; those they import come along."""
     styles: Sequence[str] = ("page",)
     library: str = ""
     """A script that others need, such as one that draws plots."""
@@ -55,7 +57,8 @@ class Page:
 
 def write_page(page: Page, stream: TextIO) -> None:
     """Write the whole page to `stream`."""
-    early, late = _static("early.js"), "\n".join(_static(f"{name}.js") for name in page.scripts)
+    early = _static("early.js")
+    late = joined_script([f"{name}.js" for name in page.scripts], _static)
     library = page.library.replace("</script", "<\\/script")
     style = "\n".join(_static(f"{name}.css") for name in page.styles)
     head = joined(
@@ -65,7 +68,7 @@ def write_page(page: Page, stream: TextIO) -> None:
             element("meta", name="viewport", content="width=device-width, initial-scale=1"),
             element("meta", name="generator", content=f"wavescope {__version__}"),
             element("title", page.title),
-            element("link", rel="icon", href=_ICON),
+            element("link", rel="icon", href=ICON),
             element("style", Html(style)),
             element("script", Html(early)),
         ]
@@ -146,7 +149,7 @@ def _data(name: str, value: Any) -> Html:
 
 
 def _static(name: str) -> str:
-    path = package_file("render", "html", "static", name)
+    path = package_file("render", "html", "static", *name.split("/"))
     if path is None:
         raise MachineError(
             f"the package's file render/html/static/{name} is missing",

@@ -1,6 +1,6 @@
 """The timeline of a page: strips drawn on a canvas from data that the page carries.
 
-The script `static/timeline.js` zooms and pans; the tables say in numbers what the strips show.
+The component in `static/timeline` zooms and pans; the tables say in numbers what the strips show.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from wavescope.render.html.timelines import timeline_data, timeline_html
 from wavescope.render.html.trace_cards import report_cards
 from wavescope.units import count_text, counted, duration_text
 
-SCRIPTS = ("page", "tables", "timeline_data", "timeline_drawing", "timeline")
+SCRIPTS = ("page", "tables", "report_timeline")
 
 _LARGE_HISTOGRAMS = 12
 _MOST_BARS = 40

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 from wavescope.errors import UsageError
 from wavescope.view.opening import TraceView
@@ -20,6 +21,8 @@ class Answer:
     content_type: str = JSON
     file_name: str = ""
     """Where the browser is to save it under this name."""
+    stream: BinaryIO | None = None
+    """An opened file that is sent in place of `body`, and closed."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,10 @@
-"""Ranges that do not overlap, in the order of time: what every row of a timeline is made of."""
+"""Ranges that do not overlap, in the order of time: what every row of a timeline is made of.
 
-from wavescope.view.lanes.lane import Lane
+`packed_lanes` makes lanes of ranges in any order, `GrowingLanes` does so part by part.
+"""
 
-__all__ = ["Lane"]
+from wavescope.view.lanes.growing import GrowingLanes
+from wavescope.view.lanes.lane import Lane, Times
+from wavescope.view.lanes.packing import PackedLanes, Packing, Ranges, packed_lanes
+
+__all__ = ["GrowingLanes", "Lane", "PackedLanes", "Packing", "Ranges", "Times", "packed_lanes"]

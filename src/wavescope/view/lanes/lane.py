@@ -13,13 +13,13 @@ Codes = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.uint32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lane:
     """Ranges [start, start + length) in order of start, none overlapping the next.
 
-    Ranges of length 0 are instants. Two lanes of one row may overlap: ops that run at the same
-    time on one queue lie in lanes of different depth, and while a trace is being read a depth has
-    a lane for each part that was read so far.
+    Ranges of length 0 are instants. A lane equals itself alone. Two lanes of one row may overlap:
+    ops that run at the same time on one queue lie in lanes of different depth, and while a trace
+    is being read a depth has a lane for each part that was read so far.
     """
 
     starts: Times
@@ -35,3 +35,13 @@ class Lane:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    @property
+    def begins_ns(self) -> int:
+        """When the first range starts; a lane without ranges has no such time."""
+        return int(self.starts[0])
+
+    @property
+    def ends_ns(self) -> int:
+        """When the last range ends; a lane without ranges has no such time."""
+        return int(self.starts[-1]) + int(self.lengths[-1])

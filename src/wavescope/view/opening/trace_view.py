@@ -8,10 +8,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+from wavescope.closing import Closing
+from wavescope.errors import WavescopeError
 from wavescope.model.trace import Trace
+from wavescope.view.opening.call_categories import CallCategories
 from wavescope.view.rows import Row
 
 _Part = TypeVar("_Part")
+
+
+class StillReadingError(WavescopeError):
+    """Something needs the whole trace, which is being read: whoever asked asks again later."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this needs the whole trace, which is still being read", hint="wait until it is read"
+        )
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,8 @@ class Loaded:
     is_whole: bool = False
     problem: str = ""
     """Why reading ended before the end."""
+    notes: tuple[str, ...] = ()
+    """What of the trace is not shown."""
 
     @property
     def span_ns(self) -> int:
@@ -39,8 +53,8 @@ class Loaded:
         return {row.id: row for row in self.rows}
 
 
-@dataclass
-class TraceView:
+@dataclass(eq=False)
+class TraceView(Closing):
     """A trace that is shown under the number `number`.
 
     `loaded` is replaced as a whole, so that whoever reads it sees one moment. Analyses, which need
@@ -51,16 +65,58 @@ class TraceView:
     label: str
     trace: Trace
     loaded: Loaded = field(default_factory=Loaded)
+    call_categories: CallCategories = field(default_factory=CallCategories, repr=False)
+    """Of each name of a call its category, which lanes do not say."""
+    compared_with: TraceView | None = None
+    """Of several traces: the first one, of the first one the second."""
     _turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
     _kept: dict[Callable[[TraceView], object], object] = field(default_factory=dict, repr=False)
+    _closing: threading.Event = field(default_factory=threading.Event, repr=False)
+    _reader: threading.Thread | None = field(default=None, repr=False)
 
     @property
     def turn(self) -> threading.RLock:
         """Held by whoever uses `trace`: a source can be read by one at a time."""
         return self._turn
 
+    def read_with(self, read: Callable[[], object]) -> None:
+        """Call `read` in a thread, which `close` waits for."""
+        name = f"reading trace {self.number}"
+        self._reader = threading.Thread(target=read, name=name, daemon=True)
+        self._reader.start()
+
+    def wait(self) -> None:
+        """Until there is nothing more to read, and what is kept for the next time is."""
+        if self._reader is not None:
+            self._reader.join()
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether nobody looks at the trace any more: reading ends then."""
+        return self._closing.is_set()
+
+    def close(self) -> None:
+        """End reading and release the file; what is loaded stays usable."""
+        self._closing.set()
+        self.wait()
+        with self._turn:
+            self.trace.close()
+
+    def require_whole(self) -> None:
+        """Raise `StillReadingError` while there is more to read, another error if that failed."""
+        if self.loaded.problem:
+            raise WavescopeError(f"the trace was not read to its end: {self.loaded.problem}")
+        if not self.loaded.is_whole:
+            raise StillReadingError
+
+    def has_derived(self, derive: Callable[[TraceView], object]) -> bool:
+        """Whether `derived` answers at once."""
+        return derive in self._kept
+
     def derived(self, derive: Callable[[TraceView], _Part]) -> _Part:
         """What `derive` makes of the whole trace, made once, by one at a time."""
+        if derive in self._kept:  # without waiting for whoever has the turn
+            return self._kept[derive]  # type: ignore[return-value]
         with self._turn:
             if derive not in self._kept:
                 self._kept[derive] = derive(self)

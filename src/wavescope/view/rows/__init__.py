@@ -1,5 +1,30 @@
 """The rows of a timeline: GPUs, queues, copies, markers, host calls and values over time."""
 
-from wavescope.view.rows.row import Row, RowKind, Series
+from wavescope.view.rows.places import (
+    HostPlace,
+    OpPlace,
+    Place,
+    host_row_id,
+    op_row_id,
+    place_of,
+)
+from wavescope.view.rows.row import LazySeries, Row, RowKind, Series
+from wavescope.view.rows.row_labels import RowLabels
+from wavescope.view.rows.row_tree import RowTree
+from wavescope.view.rows.row_values import queue_depths
 
-__all__ = ["Row", "RowKind", "Series"]
+__all__ = [
+    "HostPlace",
+    "LazySeries",
+    "OpPlace",
+    "Place",
+    "Row",
+    "RowKind",
+    "RowLabels",
+    "RowTree",
+    "Series",
+    "host_row_id",
+    "op_row_id",
+    "place_of",
+    "queue_depths",
+]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -29,13 +31,33 @@ class RowKind(str, enum.Enum):
     """A value over time: queue depth, busy share, clocks, power."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Series:
-    """A value that holds from each time to the next; NaN where it is not known."""
+    """A value that holds from each time to the next, the last to the end; NaN: not known."""
 
     unit: str
     times: npt.NDArray[np.int64]
     values: npt.NDArray[np.float64]
+
+
+class LazySeries:
+    """A series whose values are made when they are first asked for."""
+
+    def __init__(self, unit: str, make: Callable[[], Series]) -> None:
+        self.unit = unit
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Series:
+        return self._make()
+
+    @property
+    def times(self) -> npt.NDArray[np.int64]:
+        return self._made.times
+
+    @property
+    def values(self) -> npt.NDArray[np.float64]:
+        return self._made.values
 
 
 @dataclass(frozen=True)
@@ -43,7 +65,8 @@ class Row:
     """One row; its id is the same whenever the same trace is opened, for links to it.
 
     ids: `gpu/0`, `queue/0/1` (GPU, queue), `copies/0`, `process/P`, `markers/P/T`, `calls/P/T`
-    (row in `processes`, thread), `series/depth/0/1`, `series/busy/0`, `series/sclk/gpu/0`.
+    (row in `processes`, thread), `series/depth/0/1`, `series/busy/0`, `series/sclk/gpu/0`. A
+    process that is not listed has the key that `formats.timeline.ProcessKeys` gives it.
     """
 
     id: str
@@ -55,8 +78,11 @@ class Row:
     """`ops`, `markers` or `calls`: what `Lane.rows` count in."""
     lanes: tuple[Lane, ...] = ()
     members: tuple[str, ...] = ()
-    """Of a GPU the rows whose work it shows together; it has no lanes of its own."""
-    series: Series | None = None
+    """Of a GPU the rows whose work it shows together; it has no lanes of its own. Of a series
+    without values of its own: the rows whose busy share, in percent, it shows."""
+    series: Series | LazySeries | None = None
+    unit: str = ""
+    """Of a series."""
     recorded: Intervals | None = None
     """Of a sampled trace when every kernel was recorded; None: all the time."""
     count: int = 0

@@ -1,0 +1,89 @@
+"""Traces shown in a browser, by a server on this machine that only its address leads to.
+
+The function is not called `view`, as the command is: that is the package behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from wavescope.api.opened import Where, labels_of, paths_of, selection_of
+from wavescope.closing import Closing
+from wavescope.errors import UsageError
+from wavescope.model.paths import PathLike
+from wavescope.model.selection import Selection
+from wavescope.render.html.view_page import view_page_html
+from wavescope.view.opening import TraceView
+from wavescope.view.opening import open_view as opened_trace
+from wavescope.view.server import OnBug, ViewServer, tell_no_bug
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+_MOST_PORT = 65_535
+
+
+class OpenedView(Closing):
+    """Traces that can be looked at under `address` until this is closed."""
+
+    def __init__(self, server: ViewServer, held: ExitStack) -> None:
+        self._server, self._held = server, held
+
+    @property
+    def address(self) -> str:
+        """The address of the page; who knows it sees the traces."""
+        return self._server.address
+
+    @property
+    def port(self) -> int:
+        """Where the server listens on 127.0.0.1."""
+        return self._server.port
+
+    def serve_forever(self) -> None:
+        """Come back when it is closed; the page is served in any case."""
+        self._server.serve_forever()
+
+    def close(self) -> None:
+        """End the server and let the traces go."""
+        self._held.close()
+
+
+def open_view(
+    traces: PathLike | Sequence[PathLike],
+    *,
+    labels: Sequence[str] = (),
+    port: int = 0,
+    cache: bool = True,
+    selection: Selection | None = None,
+    on_bug: OnBug = tell_no_bug,
+    **where: Unpack[Where],
+) -> OpenedView:
+    """Show one trace, or several one above the other, at an address of this machine.
+
+    The system chooses the port where it is 0. With `cache`, what the page needs is kept in the
+    user's cache folder, so that the same trace opens at once the next time. `on_bug` hears of
+    questions that failed as they never should.
+    """
+    paths = paths_of(traces)
+    names = labels_of(paths, labels)
+    chosen = selection_of(selection, where)
+    if not 0 <= port <= _MOST_PORT:
+        raise UsageError(f"there is no port {port}", hint=f"ports are numbers up to {_MOST_PORT}")
+    with ExitStack() as stack:
+        views: list[TraceView] = []
+        for number, (path, name) in enumerate(zip(paths, names, strict=True)):
+            view = opened_trace(path, number=number, label=name, selection=chosen, cache=cache)
+            stack.callback(view.close)
+            views.append(view)
+        _compare_with_each_other(views)
+        server = stack.enter_context(ViewServer(views, view_page_html(), port, on_bug=on_bug))
+        return OpenedView(server, stack.pop_all())
+
+
+def _compare_with_each_other(views: Sequence[TraceView]) -> None:
+    """Each with the first, and that one with the second."""
+    for view in views[1:]:
+        view.compared_with = views[0]
+        views[0].compared_with = views[1]

@@ -1,0 +1,130 @@
+// Where rows lie: those that are pinned above, the others below them, where they scroll.
+
+import { isNested } from "./boxes.js";
+
+/** @typedef {import("./types").Row} Row */
+/** @typedef {import("./types").DrawnRow} DrawnRow */
+/** @typedef {import("./types").LaidRow} LaidRow */
+
+export const AXIS = 22;
+export const OVERVIEW = 14;
+export const GAP = 6;
+export const LANE = 16;
+const BOTTOM = 4;
+const HEIGHTS = { group: 22, gpu: 38, queue: 20, copies: 20, series: 30 };
+const GAPS = { group: 2, gpu: 3, queue: 2, copies: 2, series: 3, markers: GAP, calls: GAP };
+
+/**
+ * How high a row is if nobody says otherwise, CSS pixels.
+ * @param {Row} row
+ */
+export const heightOf = (row) =>
+  row.kind === "markers" || row.kind === "calls" ? Math.max(1, row.planes) * LANE : HEIGHTS[row.kind];
+
+/** @param {Row} row @param {Row | undefined} next */
+const gapAfter = (row, next) =>
+  GAPS[row.kind] + (next?.kind === "gpu" && !isNested(row) ? GAP : 0);
+
+export class Layout {
+  /** @param {number} head CSS pixels above all rows */
+  constructor(head) {
+    this.head = head;
+    this.scroll = 0;
+    /** the height in which rows scroll; Infinity: the canvas grows */
+    this.room = Infinity;
+    this.pinnedHeight = 0;
+    this.scrolledHeight = 0;
+    /** @type {LaidRow[]} */
+    this.rows = [];
+  }
+
+  /**
+   * Lay out these rows.
+   * @param {readonly DrawnRow[]} rows
+   */
+  set(rows) {
+    const pinned = rows.filter((drawn) => drawn.isPinned);
+    const others = rows.filter((drawn) => !drawn.isPinned);
+    this.rows = [];
+    this.pinnedHeight = this.add(pinned, true);
+    this.scrolledHeight = this.add(others, false);
+    this.place();
+  }
+
+  /** @param {readonly DrawnRow[]} rows @param {boolean} isPinned */
+  add(rows, isPinned) {
+    let height = 0;
+    rows.forEach(({ row, height: given }, i) => {
+      const laid = { row, top: 0, height: given ?? heightOf(row), isPinned };
+      this.rows.push(laid);
+      height += laid.height + gapAfter(row, rows[i + 1]?.row);
+    });
+    return height;
+  }
+
+  /** Tops, after rows or the scroll position changed. */
+  place() {
+    this.scroll = Math.max(0, Math.min(this.scroll, this.furthest));
+    let pinned = this.head;
+    let other = this.head + this.pinnedHeight - this.scroll;
+    this.rows.forEach((laid, i) => {
+      const next = this.rows[i + 1];
+      const gap = gapAfter(laid.row, next?.isPinned === laid.isPinned ? next.row : undefined);
+      laid.top = laid.isPinned ? pinned : other;
+      if (laid.isPinned) pinned += laid.height + gap;
+      else other += laid.height + gap;
+    });
+  }
+
+  /**
+   * Whether the position changed.
+   * @param {number} scroll
+   */
+  scrollTo(scroll) {
+    const before = this.scroll;
+    this.scroll = scroll;
+    this.place();
+    return this.scroll !== before;
+  }
+
+  /** The height that all rows need. */
+  get height() {
+    return this.head + this.pinnedHeight + this.scrolledHeight + BOTTOM;
+  }
+
+  get furthest() {
+    return this.room === Infinity ? 0 : Math.max(0, this.height - this.room);
+  }
+
+  /** Where the rows that scroll begin. */
+  get scrolledTop() {
+    return this.head + this.pinnedHeight;
+  }
+
+  /**
+   * The row at a height, pinned ones first.
+   * @param {number} y
+   */
+  rowAt(y) {
+    const isIn = (/** @type {LaidRow} */ laid) => y >= laid.top && y < laid.top + laid.height;
+    return this.rows.find((laid) => isIn(laid) && (laid.isPinned || y >= this.scrolledTop)) ?? null;
+  }
+
+  /** @param {string} id */
+  row(id) {
+    return this.rows.find((laid) => laid.row.id === id) ?? null;
+  }
+
+  /**
+   * Scroll as little as possible until the row is seen.
+   * @param {string} id
+   */
+  reveal(id) {
+    const laid = this.row(id);
+    if (!laid || laid.isPinned || this.room === Infinity) return false;
+    const above = laid.top - this.scrolledTop;
+    const below = laid.top + laid.height - this.room + BOTTOM;
+    if (above < 0) return this.scrollTo(this.scroll + above);
+    return below > 0 && this.scrollTo(this.scroll + Math.min(below, above));
+  }
+}

@@ -1,0 +1,131 @@
+// Aligning several traces: at their starts, at a marker that all have, at a step, at a kernel.
+
+import { element } from "./elements.js";
+
+/** @typedef {import("./types").App} App */
+/** @typedef {{ name: string, count: number, at: number[] }} CommonMarker */
+/** @typedef {{ name: string, at: number[] }} Moment */
+
+/**
+ * Put the traces so that these times, of each trace from its first event on, lie above each other.
+ * @param {App} app
+ * @param {number[]} at
+ */
+export function alignAt(app, at) {
+  const latest = Math.max(...at);
+  at.forEach((time, trace) => app.setOffset(trace, latest - time));
+}
+
+const WAYS = [["start", "their starts"], ["marker", "a marker"], ["step", "a step"]];
+const NOTHING = { start: "", marker: "No marker is in all traces.", step: "No steps are found in all traces." };
+
+/** A choice of what to align by, kept in the page's address. */
+export class AligningControl {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    /** @type {CommonMarker[] | null} */
+    this.markers = null;
+    /** @type {Moment[] | null} */
+    this.steps = null;
+    this.isWaiting = false;
+    this.way = element("select", { "aria-label": "Align traces at", onchange: () => this.changed() });
+    for (const [value, text] of WAYS) this.way.append(element("option", { value, text }));
+    this.marker = element("select", { "aria-label": "Marker", class: "which", onchange: () => this.chosen(1) });
+    this.number = element("input", { type: "number", min: "1", value: "1", "aria-label": "Which one", onchange: () => this.chosen() });
+    this.count = element("span", { class: "count" });
+    this.said = element("output", { class: "said" });
+    this.element = element(
+      "div", { class: "aligning" },
+      element("label", {}, "Align at ", this.way), this.marker, element("label", {}, "number ", this.number), this.count, this.said,
+    );
+    this.refresh();
+    app.onTraces(() => {
+      if (this.isWaiting) this.changed(this.wanted);
+    });
+    this.restore();
+  }
+
+  /** What the address says; the traces may not have been read yet. */
+  restore() {
+    const [way, number, ...name] = this.app.kept("align").split(":");
+    if (way !== "marker" && way !== "step") return;
+    this.way.value = way;
+    this.changed({ number: Number(number) || 1, name: name.join(":") });
+  }
+
+  /**
+   * Another way was chosen: find out what there is, then align at it.
+   * @param {{ number: number, name: string }} [wanted]
+   */
+  async changed(wanted = { number: 1, name: "" }) {
+    const way = this.way.value;
+    this.wanted = wanted;
+    this.said.textContent = way === "start" ? "" : "…";
+    try {
+      if (way === "marker" && !this.markers) this.markers = (await this.app.ask("alignments")).markers;
+      if (way === "step" && !this.steps) this.steps = (await this.app.ask("alignments", { by: "step" })).steps;
+    } catch (error) {
+      this.isWaiting = /** @type {{ status?: number }} */ (error).status === 503;
+      this.said.textContent = /** @type {Error} */ (error).message;
+      this.refresh();
+      return;
+    }
+    this.isWaiting = false;
+    if (way !== this.way.value) return;
+    this.said.textContent = "";
+    this.refresh();
+    if (way === "marker" && wanted.name) this.marker.value = wanted.name;
+    await this.chosen(wanted.number);
+  }
+
+  /** The fields that belong to the way, filled with what there is. */
+  refresh() {
+    const way = /** @type {"start" | "marker" | "step"} */ (this.way.value);
+    const found = way === "marker" ? this.markers : way === "step" ? this.steps : null;
+    if (way === "marker" && this.markers && this.marker.options.length === 0) {
+      this.marker.append(...this.markers.map(({ name }) => element("option", { value: name, text: shortened(name) })));
+    }
+    this.marker.hidden = way !== "marker" || !found?.length;
+    const label = /** @type {HTMLElement} */ (this.number.parentElement);
+    label.hidden = this.count.hidden = !found?.length;
+    if (found && !found.length) this.said.textContent = NOTHING[way];
+  }
+
+  /**
+   * Align at what the fields say.
+   * @param {number} [number]
+   */
+  async chosen(number = Math.round(Number(this.number.value))) {
+    const way = this.way.value;
+    const marker = this.markers?.find(({ name }) => name === this.marker.value);
+    const most = way === "marker" ? marker?.count ?? 0 : way === "step" ? this.steps?.length ?? 0 : 1;
+    if (most === 0) return;
+    const which = Math.max(1, Math.min(most, number || 1));
+    this.number.value = String(which);
+    this.number.max = String(most);
+    this.count.textContent = `of ${most.toLocaleString("en")}`;
+    let at = this.app.traces.map(() => 0);
+    if (way === "step" && this.steps) at = this.steps[which - 1].at;
+    if (way === "marker" && marker) {
+      at = which === 1 ? marker.at : (await this.app.ask("alignments", { marker: marker.name, number: which })).at;
+    }
+    alignAt(this.app, at);
+    this.app.keep("align", way === "start" ? "" : `${way}:${which}${way === "marker" ? `:${this.marker.value}` : ""}`);
+    this.said.textContent = "";
+  }
+
+  /**
+   * The traces were aligned at something else.
+   * @param {string} what
+   */
+  say(what) {
+    this.said.textContent = what;
+    this.app.keep("align", "");
+  }
+}
+
+/** @param {string} text */
+function shortened(text) {
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+}

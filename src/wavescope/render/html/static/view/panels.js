@@ -1,0 +1,8 @@
+// The tabs of the dock, in their order: one import and one entry for each panel.
+
+import { panel as compare } from "./panel_compare.js";
+import { panel as save } from "./panel_save.js";
+import { panel as sql } from "./panel_sql.js";
+
+/** @type {import("./types").Panel[]} */
+export const PANELS = [compare, sql, save];

@@ -1,0 +1,41 @@
+"""Every question of the page: the name in its address, and the function that answers it.
+
+Modules are imported when they are first asked, so that opening a trace waits for none of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+
+from wavescope.view.answers import Question
+
+_ROOM = "wavescope.view"
+QUESTIONS: Mapping[str, str] = {
+    "traces": "answers.traces:traces",
+    "tiles": "tiles.question:tiles",
+    "names": "tiles.question:names",
+    "colouring": "answers.colours:colouring",
+    "details": "answers.details:details",
+    "range": "answers.ranges:range_",
+    "search": "answers.search:search",
+    "search_next": "answers.search:search_next",
+    "flame": "answers.flame:flame",
+    "findings": "answers.insight:findings",
+    "steps": "answers.insight:steps",
+    "kernels": "answers.insight:kernels",
+    "kernel": "answers.insight:kernel",
+    "alignments": "answers.comparing:alignments",
+    "differences": "answers.comparing:differences",
+    "window": "answers.window:window",
+}
+"""Asked with GET."""
+POSTED: Mapping[str, str] = {"sql": "answers.sql:sql"}
+"""Asked with POST, because a statement may be long and belongs into no address."""
+
+
+def question(place: str) -> Question:
+    """The function at one of the places above."""
+    module, _, function = place.partition(":")
+    found: Question = getattr(importlib.import_module(f"{_ROOM}.{module}"), function)
+    return found
