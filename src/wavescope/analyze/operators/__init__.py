@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Described,
         OpLaunches,
         attributed,
+        graph_launch_names,
     )
     from wavescope.analyze.operators.call_inputs import (
         RecordedInputs,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         call_records,
         recorded_inputs,
     )
+    from wavescope.analyze.operators.call_place import LaunchPlace, launch_place
     from wavescope.analyze.operators.call_sites import frame_text
     from wavescope.analyze.operators.call_tree import (
         launching_operators,
@@ -45,9 +47,11 @@ if TYPE_CHECKING:
     )
     from wavescope.analyze.operators.outermost import (
         NO_OPERATOR,
+        OPERATOR_CATEGORIES,
         call_lanes,
         op_sequence,
         with_all_calls,
+        working_operators,
     )
 
 _NAMES = {
@@ -58,11 +62,13 @@ _NAMES = {
         "OpLaunches",
         "SEVERAL",
         "attributed",
+        "graph_launch_names",
     ),
     "call_sites": ("frame_text",),
     "call_tree": ("launching_operators", "nearest_calls", "nearest_marked", "parent_calls"),
     "forward_calls": ("stack_parents",),
     "modules": ("recorded_modules",),
+    "call_place": ("LaunchPlace", "launch_place"),
     "operator_time": (
         "OpOperators",
         "OperatorOptions",
@@ -74,8 +80,10 @@ _NAMES = {
     "outermost": (
         "NO_OPERATOR",
         "call_lanes",
+        "OPERATOR_CATEGORIES",
         "op_sequence",
         "with_all_calls",
+        "working_operators",
     ),
     "call_inputs": ("RecordedInputs", "call_arguments", "call_records", "recorded_inputs"),
 }
@@ -85,8 +93,10 @@ __all__ = [
     "GRAPH_REPLAY",
     "NOT_RECORDED",
     "NO_OPERATOR",
+    "OPERATOR_CATEGORIES",
     "SEVERAL",
     "Described",
+    "LaunchPlace",
     "OpLaunches",
     "OpOperators",
     "OperatorOptions",
@@ -97,7 +107,9 @@ __all__ = [
     "call_lanes",
     "call_records",
     "frame_text",
+    "graph_launch_names",
     "joined_launches",
+    "launch_place",
     "launching_operators",
     "nearest_calls",
     "nearest_marked",
@@ -109,6 +121,7 @@ __all__ = [
     "recorded_modules",
     "stack_parents",
     "with_all_calls",
+    "working_operators",
 ]
 
 
