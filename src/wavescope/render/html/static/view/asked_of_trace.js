@@ -20,7 +20,7 @@ export class AskedOfTrace {
     this.isAnswered = false;
     /** @type {AbortController | null} */
     this.running = null;
-    this.choice = element("select", { "aria-label": "Trace", hidden: true, onchange: () => this.again() });
+    this.choice = element("select", { name: "trace", "aria-label": "Trace", hidden: true, onchange: () => this.again() });
     this.said = element("output", { class: "said" });
     app.onTraces(() => this.update());
     this.update();
@@ -97,4 +97,14 @@ export function makeClickable(target, act) {
     event.preventDefault();
     act();
   });
+}
+
+/**
+ * Whether it is the one of a list that is looked at.
+ * @param {Element} item
+ * @param {boolean} isCurrent
+ */
+export function markCurrent(item, isCurrent) {
+  if (isCurrent) item.setAttribute("aria-current", "true");
+  else item.removeAttribute("aria-current");
 }

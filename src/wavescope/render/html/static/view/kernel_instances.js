@@ -1,7 +1,7 @@
 // Every instance of one kernel: a list, the one before and the one after, marks in the timeline.
 
 import { duration, position } from "../timeline/time_text.js";
-import { makeClickable } from "./asked_of_trace.js";
+import { makeClickable, markCurrent } from "./asked_of_trace.js";
 import { element } from "./elements.js";
 import { histogramPicture } from "./kernel_histogram.js";
 
@@ -39,7 +39,7 @@ export class KernelInstances {
     this.chosen = -1;
     this.asking = 0;
     this.title = element("bdi", { class: "kernel-name" });
-    this.order = element("select", { "aria-label": "Order of instances", onchange: () => this.ask(0) }, element("option", { value: "first", text: "by time" }), element("option", { value: "longest", text: "longest first" }));
+    this.order = element("select", { name: "order", "aria-label": "Order of instances", onchange: () => this.ask(0) }, element("option", { value: "first", text: "by time" }), element("option", { value: "longest", text: "longest first" }));
     this.before = element("button", { type: "button", text: "Previous", title: "The instance before", onclick: () => this.step(-1) });
     this.after = element("button", { type: "button", text: "Next", title: "The instance after", onclick: () => this.step(1) });
     this.close = element("button", { type: "button", class: "quiet", text: "Close", title: "Back to all kernels, without marks", onclick: () => this.clear(onClose) });
@@ -172,7 +172,7 @@ export class KernelInstances {
   outline() {
     for (const [at, item] of [...this.list.children].entries()) {
       const isChosen = this.first + at === this.chosen;
-      item.toggleAttribute("aria-current", isChosen);
+      markCurrent(item, isChosen);
       if (isChosen) item.scrollIntoView({ block: "nearest" });
     }
   }

@@ -20,7 +20,7 @@ class FlamePanel {
     const [of, part] = app.kept(KEY).split(".");
     this.of = this.choice("Which time", [["gpu", "GPU time"], ["host", "Host time"]], of);
     this.part = this.choice("Of what", [["all", "whole trace"], ["range", "selected range"]], part);
-    this.search = element("input", { type: "search", placeholder: "Search names", "aria-label": "Search names", oninput: () => this.find() });
+    this.search = element("input", { type: "search", name: "names", placeholder: "Search names", "aria-label": "Search names", oninput: () => this.find() });
     this.hits = element("output", { class: "hits" });
     this.reset = element("button", { type: "button", text: "Reset", title: "Show everything (Esc)", hidden: true, onclick: () => this.graph.setFocus(0) });
     this.focused = element("output", { class: "focused" });
@@ -42,7 +42,7 @@ class FlamePanel {
    * @param {string | undefined} chosen
    */
   choice(label, options, chosen) {
-    const made = element("select", { "aria-label": label, onchange: () => this.changed() }, ...options.map(([value, text]) => element("option", { value, text })));
+    const made = element("select", { name: options[0][0], "aria-label": label, onchange: () => this.changed() }, ...options.map(([value, text]) => element("option", { value, text })));
     if (options.some(([value]) => value === chosen)) made.value = /** @type {string} */ (chosen);
     return made;
   }

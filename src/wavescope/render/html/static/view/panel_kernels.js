@@ -1,7 +1,7 @@
 // All kernels with their times and histograms; a click lists the instances of one.
 
 import { duration } from "../timeline/time_text.js";
-import { AskedOfTrace, makeClickable, recordsOf } from "./asked_of_trace.js";
+import { AskedOfTrace, makeClickable, markCurrent, recordsOf } from "./asked_of_trace.js";
 import { element } from "./elements.js";
 import { histogramPicture } from "./kernel_histogram.js";
 import { KernelInstances } from "./kernel_instances.js";
@@ -22,7 +22,7 @@ class KernelsPanel {
     this.trace = 0;
     /** @type {number[]} */
     this.edges = [];
-    this.filter = element("input", { type: "search", placeholder: "kernel or category", "aria-label": "Kernels that hold this word", oninput: () => this.rows.filter(this.filter.value) });
+    this.filter = element("input", { type: "search", name: "kernel", placeholder: "kernel or category", "aria-label": "Kernels that hold this word", oninput: () => this.rows.filter(this.filter.value) });
     this.instances = new KernelInstances(app, () => this.choose(""));
     this.asked = new AskedOfTrace(
       app,
@@ -86,7 +86,7 @@ class KernelsPanel {
 
   /** @param {string} name empty: none */
   choose(name) {
-    for (const row of this.rows.body.rows) row.toggleAttribute("aria-current", row.dataset.kernel === name);
+    for (const row of this.rows.body.rows) markCurrent(row, row.dataset.kernel === name);
     if (name) this.instances.show(this.trace, name);
   }
 }

@@ -40,8 +40,8 @@ class StepsPanel {
     /** @type {Median[]} */
     this.medians = [];
     this.total = 0;
-    this.kind = element("select", { "aria-label": "Kind of step", onchange: () => this.chooseKind() });
-    this.onlySlow = element("input", { type: "checkbox", onchange: () => this.fill() });
+    this.kind = element("select", { name: "kind", "aria-label": "Kind of step", onchange: () => this.chooseKind() });
+    this.onlySlow = element("input", { type: "checkbox", name: "only-slow", onchange: () => this.fill() });
     this.told = element("span", { class: "told" });
     this.strips = new StepStrips(app, ({ start, length, rowId }) => this.goTo(start, length, rowId));
     this.rows = new SortableRows(this.columns(), (step, row) => {
