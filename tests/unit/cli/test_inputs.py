@@ -21,6 +21,7 @@ INPUTS = {
     "phases IN": "trace",
     "steps IN": "trace",
     "work IN": "trace",
+    "flame IN": "trace",
     "findings IN": "trace",
     "query IN SQL": "trace",
     "convert IN -o OUT.db": "trace",
