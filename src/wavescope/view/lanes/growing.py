@@ -13,7 +13,6 @@ from wavescope.view.lanes.packing import (
     Packing,
     Ranges,
     all_ranges,
-    end_of,
     end_to_end,
     joined_lanes,
     packed_lanes,
@@ -80,7 +79,7 @@ class GrowingLanes:
     def _pack(self, ranges: Ranges) -> None:
         free_at = np.full(MOST_LANES, np.iinfo(np.int64).min)
         for depth, parts in self._parts.items():
-            free_at[depth] = end_of(parts[-1])
+            free_at[depth] = parts[-1].ends_ns
         packed = packed_lanes(ranges, self._packing, free_at)
         self.left_out_count += packed.left_out_count
         for lane in packed.lanes:

@@ -35,3 +35,13 @@ class Lane:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    @property
+    def begins_ns(self) -> int:
+        """When the first range starts; a lane without ranges has no such time."""
+        return int(self.starts[0])
+
+    @property
+    def ends_ns(self) -> int:
+        """When the last range ends; a lane without ranges has no such time."""
+        return int(self.starts[-1]) + int(self.lengths[-1])

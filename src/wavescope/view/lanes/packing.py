@@ -97,8 +97,8 @@ def repacked_lanes(lanes: Sequence[Lane], packing: Packing) -> PackedLanes:
 def follow_each_other(lanes: Sequence[Lane]) -> bool:
     """Whether each of the lanes begins after the one before it has ended."""
     filled = [lane for lane in lanes if len(lane)]
-    ends = (end_of(lane) for lane in filled[:-1])
-    return all(end <= int(lane.starts[0]) for end, lane in zip(ends, filled[1:], strict=True))
+    ends = (lane.ends_ns for lane in filled[:-1])
+    return all(end <= lane.begins_ns for end, lane in zip(ends, filled[1:], strict=True))
 
 
 def end_to_end(lanes: Sequence[Lane]) -> Lane:
@@ -127,18 +127,13 @@ def ranges_of(lanes: Sequence[Lane]) -> Ranges:
     return all_ranges([Ranges(lane.starts, _ends(lane), lane.names, lane.rows) for lane in lanes])
 
 
-def end_of(lane: Lane) -> int:
-    """When the last range of a lane that has any ends."""
-    return int(lane.starts[-1]) + int(lane.lengths[-1])
-
-
 def _ends(lane: Lane) -> Times:
     ends: Times = lane.starts + lane.lengths.astype(np.int64)
     return ends
 
 
 def _place(lane: Lane) -> tuple[int, int]:
-    return lane.depth, int(lane.starts[0]) if len(lane) else 0
+    return lane.depth, lane.begins_ns if len(lane) else 0
 
 
 def _in_opening_order(ranges: Ranges, packing: Packing) -> Ranges:

@@ -31,9 +31,9 @@ class RowKind(str, enum.Enum):
     """A value over time: queue depth, busy share, clocks, power."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Series:
-    """A value that holds from each time to the next; NaN where it is not known."""
+    """A value that holds from each time to the next, the last to the end; NaN: not known."""
 
     unit: str
     times: npt.NDArray[np.int64]

@@ -35,7 +35,7 @@ class Cover:
         sums = [sums_of(lane) for lane in lanes]
         columns = (LaneColumns * len(sums))(*(each.columns for each in sums))
         with self._turn:
-            begins = {weakref.ref(lane): each.begins_ns for lane, each in zip(lanes, sums)}
+            begins = {weakref.ref(lane): lane.begins_ns for lane in lanes}
             if begins != self._begins:
                 self._walk(columns, begins)
             moments, before = self._moments, self._before
@@ -58,7 +58,7 @@ class Cover:
         first = min(begins.values(), default=0)
         changed = min((at for _, at in begins.items() ^ self._begins.items()), default=first)
         kept = int(np.searchsorted(self._moments, changed))
-        if kept and self._moments[0] <= first:
+        if kept:
             # The walk goes on from the last moment that is kept, which it stores again.
             start, covered = int(self._moments[kept - 1]), int(self._before[kept - 1])
             parts = [(self._moments[: kept - 1], self._before[: kept - 1])]
@@ -85,6 +85,6 @@ _turn = threading.Lock()
 
 def cover_of(purpose: str, lanes: Sequence[Lane]) -> Cover:
     """The cover that a row keeps for its lanes, as long as the first of them is kept."""
-    first = min(lanes, key=lambda lane: int(lane.starts[0]))
+    first = min(lanes, key=lambda lane: lane.begins_ns)
     with _turn:
         return _kept.setdefault(first, {}).setdefault(purpose, Cover())

@@ -62,14 +62,6 @@ class LaneSums:
         if unusable:
             raise TypeError(f"lengths are of 4 or 8 bytes, not {self.lengths.itemsize}")
 
-    @property
-    def begins_ns(self) -> int:
-        return int(self.starts[0])
-
-    @property
-    def ends_ns(self) -> int:
-        return int(self.starts[-1]) + int(self.lengths[-1])
-
     def class_sums(self, colouring: Hashable, classes: Callable[[], Classes]) -> ClassSums:
         """The sums for a colouring, for which `classes` gives the class of each range."""
         with self._turn:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.errors import UsageError
-from wavescope.view.lanes import Times
+from wavescope.view.lanes import Lane, Times
 
 MOST_PIXELS = 4096
 _FARTHEST = 2.0**53
 """Pixels and scales beyond are not whole numbers of the page any more."""
 _BOUND = 1 << 62
-
-_Number = TypeVar("_Number", np.uint64, np.float32)
 
 
 @dataclass(frozen=True)
@@ -74,6 +71,10 @@ class Pixels:
     def widths(self) -> npt.NDArray[np.float64]:
         """In ns."""
         return (self.edges[self.right] - self.edges[self.left]).astype(np.float64)
+
+    def meet(self, lane: Lane) -> bool:
+        """Whether a lane that has ranges may have some in the pixels; those at an edge count."""
+        return lane.begins_ns < self.end_ns and lane.ends_ns >= self.first_ns
 
     def summed(self, times: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
         """Times in stretches, which are the last dimension, as times in pixels."""
