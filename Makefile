@@ -48,12 +48,14 @@ test-gpu: setup ## the tests on a real NVIDIA GPU; TORCH_PYTHON names an interpr
 test-runtimes: setup ## the tests of recording on each of RUNTIMES, which are fetched first
 	tools/test_runtimes $(BIN) $(RUNTIMES)
 
-lint: setup ## ruff, mypy, import layers, the format of native code
+lint: setup ## ruff, mypy, import layers, the format of native code, the types of the pages' scripts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports
 	@$(BIN)/clang-format --dry-run --Werror $(shell find native -name '*.h' -o -name '*.cpp')
+	@if command -v tsc >/dev/null; then tsc -p src/wavescope/render/html/static; \
+	else echo "tsc is not here (apt-get install node-typescript): the types of the pages' scripts are not checked"; fi
 
 CUPTI_HEADERS := build/cupti-headers
 $(CUPTI_HEADERS)/.fetched: tools/fetch_cupti_headers | setup

@@ -19,7 +19,7 @@ from wavescope.cli.options import (
     selection_from,
 )
 from wavescope.cli.terminal import print_json, say, traceback_if_asked
-from wavescope.model.result import Result
+from wavescope.model.result import Result, Value
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +78,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _tell(view: wavescope.OpenedView, arguments: argparse.Namespace) -> None:
     tunnel = f"ssh -L {view.port}:127.0.0.1:{view.port} {socket.gethostname()}"
     if arguments.json:
-        facts = {"address": view.address, "port": view.port, "tunnel": tunnel}
+        facts: dict[str, Value] = {"address": view.address, "port": view.port, "tunnel": tunnel}
         print_json(Result("View").with_facts(facts))
     else:
         print(view.address)

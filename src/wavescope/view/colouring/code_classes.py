@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.coded_columns import looked_up
+from wavescope.arrays.coded_columns import counted_codes, looked_up
 
 Classes = npt.NDArray[np.uint8]
 
@@ -33,7 +33,7 @@ class CodeClasses:
         found: Classes = looked_up(table, codes)
         is_new = found == _UNSEEN
         if is_new.any():
-            new_codes = np.unique(codes[is_new])
+            new_codes = counted_codes(codes[is_new]).codes
             with self._completing:
                 for code in new_codes.tolist():
                     if self._table[code] == _UNSEEN:

@@ -85,6 +85,11 @@ class TraceView(Closing):
         self._reader = threading.Thread(target=read, name=name, daemon=True)
         self._reader.start()
 
+    def wait(self) -> None:
+        """Until there is nothing more to read, and what is kept for the next time is."""
+        if self._reader is not None:
+            self._reader.join()
+
     @property
     def is_closing(self) -> bool:
         """Whether nobody looks at the trace any more: reading ends then."""
@@ -93,8 +98,7 @@ class TraceView(Closing):
     def close(self) -> None:
         """End reading and release the file; what is loaded stays usable."""
         self._closing.set()
-        if self._reader is not None:
-            self._reader.join()
+        self.wait()
         with self._turn:
             self.trace.close()
 

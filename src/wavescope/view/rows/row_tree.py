@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from wavescope.arrays.intervals import Intervals
-from wavescope.model.columns import LINKS
+from wavescope.model.columns import CALLS, LINKS
 from wavescope.model.source import TraceSource
 from wavescope.view.lanes import Lane
 from wavescope.view.rows.places import HostPlace, OpPlace, Place
@@ -37,7 +37,8 @@ class RowTree:
     def __init__(self, source: TraceSource, depths: QueueDepths) -> None:
         self._labels = RowLabels(source)
         self._depths = depths
-        self._has_depths = 0 < source.row_count(LINKS) <= MOST_LINKS
+        link_count = min(source.row_count(LINKS), source.row_count(CALLS))
+        self._has_depths = link_count > 0 and source.row_count(LINKS) <= MOST_LINKS
         self._depth_of: dict[Queue, LazySeries] = {}
         self._monitors = monitors(source)
 
@@ -126,20 +127,27 @@ class RowTree:
         for process in sorted(processes, key=self._labels.process_rank):
             top = f"process/{process}"
             yield Row(top, RowKind.GROUP, self._labels.process(process))
-            # "markers" come before "calls" of the same thread.
-            for place in sorted(
-                processes[process], key=lambda each: (each.thread, each.table != "markers")
-            ):
-                thread = self._labels.thread(process, place.thread)
+            for place in sorted(processes[process], key=_host_order):
                 yield Row(
                     place.row_id,
                     RowKind(place.table),
-                    f"{thread} markers" if place.table == "markers" else thread,
+                    self._host_label(place),
                     parent=top,
                     table=place.table,
                     lanes=lanes[place],
                     count=sum(map(len, lanes[place])),
                 )
+
+    def _host_label(self, place: HostPlace) -> str:
+        thread = self._labels.thread(place.process, place.thread)
+        if place.table != "markers":
+            return thread
+        return f"{thread} markers" if place.thread >= 0 else "markers"
+
+
+def _host_order(place: HostPlace) -> tuple[int, bool]:
+    """Threads by number, of each the markers above the calls."""
+    return place.thread, place.table != "markers"
 
 
 def _order(place: OpPlace) -> tuple[int, bool, int]:

@@ -21,7 +21,7 @@ MOST_MONITORS = 256
 MOST_SAMPLES = 1 << 22
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _LONGEST_VALUE = 64
-_LONGEST_UNIT = 12
+_UNIT = re.compile(r"\s*([A-Za-z%°µ/]{1,12})")
 
 Queue = tuple[int, int]
 
@@ -74,7 +74,8 @@ def _number_and_unit(text: str) -> tuple[float, str]:
     match = _NUMBER.search(text[:_LONGEST_VALUE])
     if match is None:
         return float("nan"), ""
-    return float(match.group()), text[match.end() : _LONGEST_VALUE].strip()[:_LONGEST_UNIT]
+    unit = _UNIT.match(text[match.end() : _LONGEST_VALUE])
+    return float(match.group()), unit.group(1) if unit else ""
 
 
 def _held(

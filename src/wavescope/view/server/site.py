@@ -22,7 +22,7 @@ _HTML = "text/html; charset=utf-8"
 _API = "api/"
 _STATIC = "static/"
 
-OnBug = Callable[[Exception], None]
+OnBug = Callable[[Exception], object]
 Reply = tuple[HTTPStatus, Answer]
 
 

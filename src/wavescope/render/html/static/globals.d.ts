@@ -1,10 +1,4 @@
-// What browsers and libraries of a page have beyond what TypeScript knows of.
+// What libraries that a page carries put into its global scope.
 
-declare class DecompressionStream implements GenericTransformStream {
-  constructor(format: "deflate" | "deflate-raw" | "gzip");
-  readonly readable: ReadableStream;
-  readonly writable: WritableStream;
-}
-
-/** Draws the plots of a page that carries its script. */
+/** Draws plots. */
 declare function vegaEmbed(element: HTMLElement, spec: object, options: object): Promise<unknown>;

@@ -16,6 +16,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -34,6 +35,7 @@ _ALIGNMENT = 64
 _BLOCK_BYTES = 1 << 12
 _BLOCKS = 64
 _LARGEST_MANIFEST = 1 << 28
+_MANIFEST_HEAD = 256
 _PRIVATE = 0o700
 
 
@@ -59,18 +61,21 @@ class LaneCache:
             return None
         try:
             found = _opened(entry, key)
-            now = self._clock()
-            os.utime(entry, (now, now))
         except (OSError, KeyError, TypeError, ValueError, RecursionError):
             _remove(entry)
             return None
+        now = self._clock()
+        with suppress(OSError):  # a disk that cannot be written to is good enough to read from
+            os.utime(entry, (now, now))
         return found
 
     def keep(self, key: str, kept: KeptLanes) -> bool:
         """Keep lanes under `key`; whether there was room and nothing went wrong."""
         if not key or self._folder is None or kept.range_count < self._options.fewest_ranges:
             return False
+        described = kept.described()
         size = sum(_padded(column.nbytes) for column in kept.columns())
+        size += len(json.dumps(described)) + _MANIFEST_HEAD
         if size > self._options.largest_bytes:
             return False
         try:

@@ -291,7 +291,7 @@ export class EmbeddedSource {
       for (let x = 0; x < count; x += 1) {
         const from = (first + x) * scale;
         const share = from < this.span ? shareBetween(level, c, from, from + scale) : 0;
-        if (share > 0) shares[c * count + x] = Math.max(1, Math.min(255, Math.round(2.55 * share)));
+        if (share > 0) shares[c * count + x] = Math.max(1, Math.min(255, Math.round((255 * share) / 100)));
       }
     }
     return { first, count, classes, shares, means: null, isExact: true };

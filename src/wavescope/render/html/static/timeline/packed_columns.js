@@ -8,6 +8,10 @@
  */
 /** @typedef {Uint8Array | Uint16Array | Uint32Array | Float64Array} Column */
 
+// TypeScript before 5.1 does not know it.
+const DecompressionStream = /** @type {{ new (format: string): GenericTransformStream }} */ (
+  Reflect.get(globalThis, "DecompressionStream")
+);
 const ARRAYS = { 2: Uint16Array, 4: Uint32Array, 8: Float64Array };
 
 /** @param {string} data */

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { Layout } from "../../src/wavescope/render/html/static/timeline/layout.js";
+
+const row = (id, kind, planes = 1) => ({ id, kind, label: id, detail: "", parent: "", depth: planes, planes, count: 0, unit: "", isFolded: false, recorded: null, table: "ops" });
+const GPU = { row: row("gpu", "gpu") };
+const QUEUE = { row: row("queue", "queue") };
+const CALLS = { row: row("calls", "calls", 3) };
+const topsOf = (layout) => layout.rows.map((laid) => [laid.row.id, laid.top, laid.height]);
+
+test("rows lie one below the other with gaps by kind", () => {
+  const layout = new Layout(42);
+  layout.set([CALLS, GPU, QUEUE, { row: row("gpu2", "gpu"), height: 10 }]);
+
+  assert.deepEqual(topsOf(layout), [["calls", 42, 48], ["gpu", 96, 38], ["queue", 137, 20], ["gpu2", 165, 10]]);
+  assert.equal(layout.height, 182);
+  assert.equal(layout.furthest, 0, "the canvas grows");
+});
+
+test("pinned rows stay above the others, which scroll as far as there is anything", () => {
+  const layout = new Layout(20);
+  layout.room = 80;
+  layout.set([QUEUE, { ...GPU, isPinned: true }, CALLS]);
+  assert.deepEqual(topsOf(layout), [["gpu", 20, 38], ["queue", 61, 20], ["calls", 83, 48]]);
+
+  assert.equal(layout.scrollTo(30), true);
+  assert.deepEqual(topsOf(layout), [["gpu", 20, 38], ["queue", 31, 20], ["calls", 53, 48]]);
+  assert.equal(layout.rowAt(35).row.id, "gpu", "what scrolled below a pinned row is not there");
+  assert.equal(layout.rowAt(60), null, "nor is what scrolled into its gap");
+  assert.equal(layout.rowAt(62).row.id, "calls");
+  layout.scrollTo(1000);
+  assert.equal(layout.scroll, 141 - 80);
+  assert.equal(layout.scrollTo(1000), false);
+  layout.scrollTo(-5);
+  assert.equal(layout.scroll, 0);
+});
+
+test("a row is scrolled into sight as little as possible", () => {
+  const layout = new Layout(20);
+  layout.room = 100;
+  layout.set(Array.from({ length: 20 }, (_, i) => ({ row: row(`q${i}`, "queue"), height: 18 })));
+  const topOf = (id) => layout.row(id).top;
+
+  assert.equal(layout.reveal("q1"), false);
+  assert.equal(layout.reveal("q10"), true);
+  assert.equal(topOf("q10") + 18, 96);
+  layout.reveal("q2");
+  assert.equal(topOf("q2"), 20);
+});
