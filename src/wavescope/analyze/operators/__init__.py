@@ -25,13 +25,13 @@ if TYPE_CHECKING:
         call_records,
         recorded_inputs,
     )
+    from wavescope.analyze.operators.call_place import LaunchPlace, launch_place
     from wavescope.analyze.operators.call_tree import (
         launching_operators,
         nearest_calls,
         nearest_marked,
         parent_calls,
     )
-    from wavescope.analyze.operators.call_place import LaunchPlace, launch_place
     from wavescope.analyze.operators.operator_time import (
         OperatorOptions,
         OperatorPart,
