@@ -39,11 +39,11 @@ def source(
     for number in range(ROWS):
         start = int(rng.integers(0, 100))
         end = start + int(rng.integers(0, 40))
-        maker.with_kernel(f"k{number % 3}", start, end, id=3 * number + 1, grid_x=number)
+        maker.with_kernel(f"k{number % 3}", start, end, grid_x=number)
         maker.with_call("launch", start, end, thread=number % 2, args=str(number))
         if number % 5 == 0:
             maker.with_marker(f"m{number}", start, end)
-        maker.with_link(1 + (7 * number) % ROWS, 3 * number + 1)
+        maker.with_link(1 + (7 * number) % ROWS, number + 1)
     if request.param == "memory":
         yield maker.builder
         return
