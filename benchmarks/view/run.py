@@ -6,7 +6,8 @@
 
 Two shapes of traces (`shapes.py`), each opened without a side cache (`cold`) and with the one that the
 first opening left (`cached`), by the command itself and in a Chromium that runs already. Times are wall
-time from the start of the command: to the first picture, and to the exact one of the whole trace. Tiles
+time from the start of the command: to the first picture (with the CPU seconds of server and browser
+until then, which a busy machine changes little), and to the exact one of the whole trace. Tiles
 are timed by the page as requests; `frames` is what is drawn each second while the mouse drags the
 timeline, and the 95th percentile of the time between two of them. Memory is the proportional set size
 of the server, and of all processes of the browser less what it took with an empty page.
@@ -72,6 +73,8 @@ class Measured(NamedTuple):
     """One opening of a trace; times in s, memory in MB."""
 
     drawn_s: float
+    drawn_cpu_s: float
+    """Of server and browser together until the first picture."""
     whole_s: float
     tiles_ms: list[float]
     frames_per_s: float
@@ -103,13 +106,16 @@ def opened(trace: Path, cache: Path) -> Measured:
         with viewed(trace, cache) as (process, address):
             page.call("Page.navigate", url=address)
             drawn_s = seconds_until(page, _IS_DRAWN, began)
+            drawn_cpu_s = usage(process.pid).cpu_s + usage(browser._process.pid).since(empty).cpu_s
             page.value("performance.setResourceTimingBufferSize(100000)")
             whole_s = seconds_until(page, _IS_WHOLE, began)
             frames_per_s, frame_ms = dragged(page)
             wait_for(page, _IS_WHOLE)
             tiles_ms = page.value(_TILES)
             server, shown = usage(process.pid), usage(browser._process.pid)
-    return Measured(drawn_s, whole_s, tiles_ms, frames_per_s, frame_ms, server, shown.since(empty))
+    return Measured(
+        drawn_s, drawn_cpu_s, whole_s, tiles_ms, frames_per_s, frame_ms, server, shown.since(empty)
+    )
 
 
 def seconds_until(page: PageView, expression: str, began: float) -> float:
@@ -173,7 +179,7 @@ def print_row(name: str, found: Measured) -> None:
     """One opening."""
     tiles = found.tiles_ms
     print(
-        f"{name:18} {found.drawn_s:8.2f} {found.whole_s:8.2f} {len(tiles):6} "
+        f"{name:18} {found.drawn_s:8.2f} {found.drawn_cpu_s:7.2f} {found.whole_s:8.2f} {len(tiles):6} "
         f"{percentile(tiles, 0.5):7.1f} {percentile(tiles, 0.95):7.1f} {max(tiles, default=0):7.1f} "
         f"{found.frames_per_s:7.0f} {found.frame_ms:7.1f} {found.server.cpu_s:8.1f} "
         f"{found.server.pss_mb:8.0f} {found.browser.cpu_s:8.1f} {found.browser.pss_mb:8.0f}",
@@ -203,7 +209,7 @@ def measured(folder: Path, options: argparse.Namespace) -> None:
     """Measure all shapes and print one table with ratios."""
     print(f"{options.ops:,} ops; s, ms, MB; best of {options.rounds} (by first picture)")
     print(
-        f"{'trace':18} {'picture':>8} {'whole':>8} {'tiles':>6} {'median':>7} {'95 %':>7} {'max':>7} "
+        f"{'trace':18} {'picture':>8} {'its CPU':>7} {'whole':>8} {'tiles':>6} {'median':>7} {'95 %':>7} {'max':>7} "
         f"{'frames':>7} {'95 %':>7} {'CPU':>8} {'server':>8} {'CPU':>8} {'browser':>8}"
     )
     for name in options.shapes.split(","):
