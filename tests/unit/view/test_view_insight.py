@@ -88,6 +88,7 @@ def test_numbers_of_a_finding_name_a_place(
         .with_kernel("gemm", 50, 80, gpu=1)
         .with_kernel("add", 100, 104)
         .with_copy(85, 90, gpu=1)
+        .with_op("wait", 30, 95, type="Barrier")
         .with_marker("prefill", 0, 30)
         .with_marker("decode", 45, 95)
         .with_marker("idle", 96, 200)
