@@ -246,6 +246,24 @@ def test_the_tree_is_what_a_recursion_over_every_op_finds(
     assert (below + np.array(tree.self_ns)).tolist() == list(tree.total_ns)
 
 
+def test_names_that_only_pass_time_on_can_stand_in_one_row() -> None:
+    maker = a_layer().with_kernel("lost", 3000, 3100)
+    maker.with_call("aten::add", 710, 720, category="cpu_op").with_kernel("add", 5000, 5005)
+    trace = maker.with_link(5, 3).build()
+
+    rows = flame_result(trace, FlameOptions(joined=True)).table("flame").rows
+
+    assert [(row[0], row[1], row[2], row[4]) for row in rows] == [
+        (0, "all", 165, 0),
+        (1, "(launch not recorded) > lost", 100, 100),
+        (1, "net/a.py(5): forward > nn.Module: Linear_3", 65, 0),
+        (2, "aten::linear > hipLaunchKernel > gemm", 60, 60),
+        (2, "aten::add > add", 5, 5),
+    ]
+    alone = flame_result(a_layer().build(), FlameOptions(joined=True)).table("flame").rows
+    assert [row[1] for row in alone] == ["all", "net/a.py(5): forward > (3 more) > gemm"]
+
+
 def test_options_keep_the_heaviest_paths_and_their_parents() -> None:
     trace = a_layer().with_kernel("lost", 3000, 3100).with_kernel("more", 4000, 4001).build()
 
