@@ -18,7 +18,7 @@ _BUTTONS = (
     ("zoom-all", "All", "Show everything (Home)"),
     ("zoom-selected", "Selected", "Zoom to what is selected (F)"),
 )
-_DRAGS = (("pan", "moves"), ("range", "selects a range"), ("zoom", "zooms"))
+_DRAGS = (("pan", "moves"), ("range", "selects"), ("zoom", "zooms"))
 
 
 def view_page_html() -> str:
