@@ -33,7 +33,7 @@ class RangePanel {
     this.asking = null;
     this.title = element("h3", { class: "details-title" });
     this.said = element("output", { class: "said" });
-    this.filter = element("input", { type: "search", placeholder: "Rows with …", "aria-label": "Keep rows with this word", oninput: () => this.refilter() });
+    this.filter = element("input", { type: "search", name: "range-filter", placeholder: "Rows with …", "aria-label": "Keep rows with this word", oninput: () => this.refilter() });
     this.zoom = element("button", { type: "button", text: "Zoom", title: "Zoom to the range", onclick: () => this.range && app.show(this.range.trace, this.range.start, this.range.end) });
     this.command = element("button", { type: "button", text: "Copy command", title: "The command that prints the same", onclick: () => copyText(app, this.commandText()) });
     this.whole = element("button", { type: "button", text: "Visible part", title: "Select what the window shows", onclick: () => this.selectWindow() });

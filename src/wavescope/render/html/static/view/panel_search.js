@@ -30,7 +30,7 @@ class SearchPanel {
     this.versions = "";
     this.steps = Promise.resolve();
     this.input = element("input", {
-      type: "search", class: "search-pattern", spellcheck: "false", maxlength: "1000", placeholder: "Regular expression",
+      type: "search", name: "search-pattern", class: "search-pattern", spellcheck: "false", maxlength: "1000", placeholder: "Regular expression",
       "aria-label": "Regular expression", title: "Enter: next hit, Shift+Enter: the one before, Esc: end",
       oninput: () => this.later(), onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event),
     });
