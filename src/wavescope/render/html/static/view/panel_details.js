@@ -8,7 +8,7 @@ import { isTyping } from "./view_keys.js";
 
 /** @typedef {import("./types").App} App */
 /** @typedef {import("./types").Selected} Selected */
-/** @typedef {{ table: string, row: number, rowId: string, start: number, duration: number, what: string, name: string }} Link */
+/** @typedef {{ table: string, row: number, rowId: string, depth?: number, start: number, duration: number, what: string, name: string }} Link */
 /**
  * @typedef {object} Details
  * @property {string} title
@@ -22,6 +22,7 @@ import { isTyping } from "./view_keys.js";
  * @property {number} start
  * @property {number} duration
  * @property {string} rowId
+ * @property {number} depth
  */
 
 const MOST_ARROWS = 20;
@@ -193,9 +194,9 @@ class DetailsPanel {
     const arrows = [];
     if (details && current) {
       const { trace } = current;
-      const own = { trace, rowId: details.rowId, time: details.start };
+      const own = { trace, rowId: details.rowId, depth: details.depth, time: details.start };
       for (const link of details.links) {
-        const other = { trace, rowId: link.rowId, time: link.start };
+        const other = { trace, rowId: link.rowId, depth: link.depth ?? 0, time: link.start };
         if (!link.rowId || !details.rowId || arrows.length >= MOST_ARROWS) continue;
         if (link.what === "launch") arrows.push({ from: other, to: own });
         if (link.what === "op") arrows.push({ from: own, to: other });
