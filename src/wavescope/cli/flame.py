@@ -64,6 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
             # A file has all stacks unless fewer are asked for.
             most=(arguments.rows or 0) if is_file else output.rows,
             depth=arguments.depth,
+            joined=not is_file and output.format in FOR_PEOPLE,
             captures=arguments.capture,
             selection=selection_from(arguments),
             tell=progress.tell,

@@ -73,6 +73,8 @@ def a_finding(**numbers: Value) -> Finding:
         ({"category": "nothing"}, None),
         ({"op_after_longest_gap": 3}, Evidence(20, 100, op=2, gpu=0)),
         ({"op_after_longest_gap": 1}, Evidence(10, 10, op=0, gpu=0)),
+        ({"operator": "aten::mm"}, Evidence(100, 104, op=2, gpu=0)),
+        ({"operator": "aten::add"}, None),
         ({"phase": "decode"}, Evidence(50, 90, gpu=1)),
         ({"phase": "other"}, None),
         ({"gpu": 7}, None),
@@ -88,6 +90,10 @@ def test_numbers_of_a_finding_name_a_place(
         .with_kernel("gemm", 50, 80, gpu=1)
         .with_kernel("add", 100, 104)
         .with_copy(85, 90, gpu=1)
+        .with_op("wait", 30, 95, type="Barrier")
+        .with_call("aten::mm", 0, 60, category="cpu_op")
+        .with_call("hipLaunchKernel", 10, 20)
+        .with_link(2, 3)
         .with_marker("prefill", 0, 30)
         .with_marker("decode", 45, 95)
         .with_marker("idle", 96, 200)

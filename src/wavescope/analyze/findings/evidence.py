@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.operators import nearest_calls
 from wavescope.analyze.ops.op_labels import op_categories, op_labels
-from wavescope.analyze.ops.op_links import rows_of_ids
+from wavescope.analyze.ops.op_links import op_links, rows_of_ids
 from wavescope.analyze.phases import phases_of
 from wavescope.arrays.coded_columns import index_type, looked_up
 from wavescope.model.op_kinds import OpKind
@@ -48,6 +49,8 @@ def evidence_of(trace: Trace, finding: Finding) -> Evidence | None:
             return _longest(trace, _with_label(trace, str(numbers[name])))
     if isinstance(numbers.get("category"), str):
         return _longest(trace, _of_category(trace, str(numbers["category"])))
+    if isinstance(numbers.get("operator"), str):
+        return _longest(trace, _inside_operator(trace, str(numbers["operator"])))
     if isinstance(numbers.get("phase"), str):
         return _beginning(trace, _of_phase(trace, str(numbers["phase"])))
     if isinstance(numbers.get("gpu"), int):
@@ -92,6 +95,12 @@ def _of_category(trace: Trace, category: str) -> npt.NDArray[np.intp]:
     if category not in found.labels:
         return np.empty(0, np.intp)
     return np.flatnonzero(found.codes == found.labels.index(category))
+
+
+def _inside_operator(trace: Trace, operator: str) -> npt.NDArray[np.intp]:
+    """The ops that were launched in calls of that name."""
+    links = trace.derived(op_links)
+    return links.op_rows[nearest_calls(trace, links.call_rows, operator) >= 0]
 
 
 def _of_phase(trace: Trace, name: str) -> npt.NDArray[np.intp]:

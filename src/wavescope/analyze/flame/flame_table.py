@@ -37,6 +37,8 @@ class FlameOptions:
     """Only as many paths, those with most time."""
     depth: int = 0
     """Only paths of as many names."""
+    joined: bool = False
+    """Whether names that only pass their time on to one other stand in its row: for people."""
 
 
 def flame_result(
@@ -49,6 +51,8 @@ def flame_result(
     options = options or FlameOptions()
     tree = flame_tree(trace, options.of, selection, captures)
     shown = tree.down_to(options.depth) if options.depth else tree
+    shown = shown.joined() if options.joined else shown
+    path_count = len(shown) if options.joined else len(tree)
     shown = shown.heaviest(options.most) if options.most else shown
     facts: dict[str, Value] = {
         "path": trace.path,
@@ -59,7 +63,7 @@ def flame_result(
     }
     if options.of is StackTime.GPU:
         facts["launch_not_recorded_ns"] = _unlinked_ns(tree)
-    return Result("Flame", [_table(shown, options.of, len(tree))], facts=facts)
+    return Result("Flame", [_table(shown, options.of, path_count)], facts=facts)
 
 
 def _table(tree: FlameTree, of: StackTime, total_rows: int) -> ResultTable:

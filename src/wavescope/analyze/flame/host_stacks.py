@@ -151,6 +151,9 @@ class _Labels:
 
     def thread(self, process: int, thread: int) -> str:
         name = self._threads.get((process, thread), "")
+        # Some recorders name threads by their numbers.
+        if name.startswith(f"thread {thread}"):
+            return name
         return f"thread {thread}" + (f" ({name})" if name else "")
 
 

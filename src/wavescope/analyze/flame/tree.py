@@ -15,6 +15,7 @@ from wavescope.arrays.groups import group_sums
 
 ALL = "all"
 """What the root is called."""
+_SHOWN_NAMES = 3
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,35 @@ class FlameTree:
         kept = [node for node, at in enumerate(self.depth) if at <= depth]
         return self if len(kept) == len(self) else self._only(kept)
 
+    def joined(self) -> FlameTree:
+        """The tree with one node for each chain of nodes that only pass their time on.
+
+        Self and count are those of the last of a chain.
+        """
+        below = [0] * len(self)
+        for parent in self.parent[1:]:
+            below[parent] += 1
+        group_of: list[int] = [ROOT]
+        groups: list[list[int]] = [[ROOT]]
+        for node in range(1, len(self)):
+            parent = self.parent[node]
+            if parent != ROOT and below[parent] == 1 and not self.self_ns[parent]:
+                group_of.append(group_of[parent])
+                groups[group_of[parent]].append(node)
+            else:
+                group_of.append(len(groups))
+                groups.append([node])
+        numbers: dict[str, int] = {}
+        names = [_chain_text([self.text(node) for node in group]) for group in groups]
+        return FlameTree(
+            list(dict.fromkeys(names)),
+            [-1, *(group_of[self.parent[group[0]]] for group in groups[1:])],
+            [numbers.setdefault(name, len(numbers)) for name in names],
+            [self.self_ns[group[-1]] for group in groups],
+            [self.total_ns[group[-1]] for group in groups],
+            [self.count[group[-1]] for group in groups],
+        )
+
     def depth_first(self) -> Iterator[int]:
         """All nodes, each followed by what is below it, the heaviest first."""
         children: list[list[int]] = [[] for _ in range(len(self))]
@@ -89,6 +119,13 @@ class FlameTree:
             [self.total_ns[node] for node in nodes],
             [self.count[node] for node in nodes],
         )
+
+
+def _chain_text(names: list[str]) -> str:
+    """The names of a chain; of a long one the first and the last."""
+    if len(names) <= _SHOWN_NAMES:
+        return " > ".join(names)
+    return f"{names[0]} > ({len(names) - 2} more) > {names[-1]}"
 
 
 def added_up(

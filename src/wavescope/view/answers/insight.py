@@ -102,7 +102,7 @@ def _median_steps(result: Result) -> Iterable[dict[str, Value]]:
         wanted = kind["median_ns"]
         if wanted is None:  # none follows another: they are judged by their spans
             wanted, steps = kind["span_median_ns"], [(row, row["span_ns"]) for row, _ in steps]
-        found = next((row for row, time in steps if time == wanted and not row["warm_up"]), None)
+        found = next((row for row, time in steps if time == wanted), None)
         if found is not None:
             yield {
                 **{name: kind[name] for name in _KEY},

@@ -104,10 +104,12 @@ def test_a_backward_pass_lies_in_what_its_forward_operator_lies_in() -> None:
 
 
 def test_a_backward_pass_that_claims_to_lie_in_itself_is_no_loop() -> None:
-    maker = a_backward_pass(a_trace().with_call("f", 0, 1, category=PYTHON), forward_number=3)
+    maker = a_backward_pass(a_layer(), forward_number=3)
     maker.with_call("aten::mm", 1110, 1200, category="cpu_op", thread=2, args=numbered(3))
 
-    assert flame_tree(maker.build()).total_ns[0] == 40
+    engine = "autograd::engine::evaluate_function: AddmmBackward0"
+    around = (engine, "aten::mm", "hipLaunchKernel")
+    assert selves(flame_tree(maker.build()))[(*around, "gemm_backward")] == 40
 
 
 def test_recorded_modules_are_around_the_operators() -> None:
@@ -242,6 +244,24 @@ def test_the_tree_is_what_a_recursion_over_every_op_finds(
     below = np.zeros(len(tree), np.int64)
     np.add.at(below, tree.parent[1:], tree.total_ns[1:])
     assert (below + np.array(tree.self_ns)).tolist() == list(tree.total_ns)
+
+
+def test_names_that_only_pass_time_on_can_stand_in_one_row() -> None:
+    maker = a_layer().with_kernel("lost", 3000, 3100)
+    maker.with_call("aten::add", 710, 720, category="cpu_op").with_kernel("add", 5000, 5005)
+    trace = maker.with_link(5, 3).build()
+
+    rows = flame_result(trace, FlameOptions(joined=True)).table("flame").rows
+
+    assert [(row[0], row[1], row[2], row[4]) for row in rows] == [
+        (0, "all", 165, 0),
+        (1, "(launch not recorded) > lost", 100, 100),
+        (1, "net/a.py(5): forward > nn.Module: Linear_3", 65, 0),
+        (2, "aten::linear > hipLaunchKernel > gemm", 60, 60),
+        (2, "aten::add > add", 5, 5),
+    ]
+    alone = flame_result(a_layer().build(), FlameOptions(joined=True)).table("flame").rows
+    assert [row[1] for row in alone] == ["all", "net/a.py(5): forward > (3 more) > gemm"]
 
 
 def test_options_keep_the_heaviest_paths_and_their_parents() -> None:

@@ -49,6 +49,13 @@ def test_calls_nest_by_process_and_thread() -> None:
     }
 
 
+def test_threads_that_are_named_by_their_numbers() -> None:
+    maker = a_trace().with_call("run", 0, 9, thread=4)
+    maker.builder.add_row(THREADS, process=0, thread=4, name="thread 4 (python3)")
+
+    assert ("process #0", "thread 4 (python3)") in by_path(host(maker.build()))
+
+
 def test_of_a_window_only_what_is_inside_counts() -> None:
     """Also of a call that began before it and ends after it."""
     main = ("python3 70, rank 2", "thread 1")

@@ -131,9 +131,17 @@ export class KernelInstances {
   item(at) {
     const { start, duration: lengths, rowId } = /** @type {Instances} */ (this.answer);
     const span = Math.max(1, this.app.traces[this.trace].span_ns);
-    const made = element("li", { value: String(this.first + at + 1), text: `${position(start[at], 100, span)}, ${duration(lengths[at])}, ${rowId[at]}` });
+    const made = element("li", { value: String(this.first + at + 1), text: `${position(start[at], 100, span)}, ${duration(lengths[at])}, ${this.rowText(rowId[at])}` });
     makeClickable(made, () => this.choose(this.first + at));
     return made;
+  }
+
+  /** @param {string} id */
+  rowText(id) {
+    const { rows } = this.app.traces[this.trace];
+    const row = rows.find((each) => each.id === id);
+    const parent = rows.find((each) => each.id === row?.parent);
+    return row ? [parent?.label, row.label].filter(Boolean).join(", ") : id;
   }
 
   /**

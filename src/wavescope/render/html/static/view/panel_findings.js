@@ -82,6 +82,7 @@ class FindingsPanel {
    * @param {Finding} finding
    */
   goTo(trace, { start, end, rowId, row }, { title }) {
+    this.app.setHighlight(trace, null);
     if (rowId) this.app.reveal(trace, rowId);
     this.app.show(trace, start, end);
     const isOp = row !== null && !rowId.startsWith("gpu/");

@@ -127,6 +127,7 @@ class StepsPanel {
    * @param {string} rowId
    */
   goTo(start, length, rowId) {
+    this.app.setHighlight(this.trace, null);
     this.app.reveal(this.trace, rowId);
     this.app.show(this.trace, start, start + length);
     this.app.selectRange({ trace: this.trace, start, end: start + length });
