@@ -16,6 +16,7 @@ using wavescope::kNever;
 using wavescope::LaneView;
 
 constexpr int kStepsOfAMoment = 16;
+constexpr int kStepsOfAPace = 256;
 
 // One lane of the walk, at its first range that ends after the time that is accounted for.
 class Walker {
@@ -106,6 +107,11 @@ class Walk {
     time_ = time;
     covered_ = covered;
     open_.clear();
+    parked_.clear();
+    parked_until_ = kNever;
+    steps_ = 0;
+    paced_at_ = time;
+    pace_ = std::numeric_limits<uint64_t>::max();
     for (const Walker& walker : all_) {
       if (walker.begins() <= time && walker.ends() > time) walker.fetch(time);
     }
@@ -117,7 +123,7 @@ class Walk {
   // False when there is nothing after time().
   bool step() {
     int64_t reached = time_;
-    int64_t next_start = entered_ < all_.size() ? all_[entered_].begins() : kNever;
+    int64_t next_start = entered_ < all_.size() ? std::min(parked_until_, all_[entered_].begins()) : parked_until_;
     for (const Walker* walker : open_) {
       const bool runs = walker->next_start() <= time_;
       reached = runs ? std::max(reached, walker->next_end()) : reached;
@@ -132,6 +138,14 @@ class Walk {
     }
     time_ = reached;
     catch_up();
+    if (++steps_ == kStepsOfAPace) {
+      pace_ = elapsed(paced_at_, time_);
+      paced_at_ = time_;
+      steps_ = 0;
+      park();
+    } else if (time_ >= parked_until_) {
+      park();
+    }
     return true;
   }
 
@@ -151,9 +165,27 @@ class Walk {
     for (; entered_ < all_.size() && all_[entered_].begins() <= time_; ++entered_) open(all_[entered_]);
   }
 
+  // Lanes whose next range is far ahead are not looked at in every step.
+  void park() {
+    const uint64_t left = elapsed(time_, kNever);
+    const int64_t horizon = pace_ < left ? static_cast<int64_t>(static_cast<uint64_t>(time_) + pace_) : kNever;
+    open_.insert(open_.end(), parked_.begin(), parked_.end());
+    const auto far =
+        std::partition(open_.begin(), open_.end(), [&](const Walker* walker) { return walker->next_start() <= horizon; });
+    parked_.assign(far, open_.end());
+    open_.erase(far, open_.end());
+    parked_until_ = kNever;
+    for (const Walker* walker : parked_) parked_until_ = std::min(parked_until_, walker->next_start());
+  }
+
   std::vector<Walker> all_;  // by their first starts
   std::size_t entered_ = 0;  // how many of them begin no later than time_
   std::vector<Walker*> open_;
+  std::vector<Walker*> parked_;
+  int64_t parked_until_ = kNever;
+  int steps_ = 0;
+  int64_t paced_at_ = 0;
+  uint64_t pace_ = 0;  // how far the walk came in its last kStepsOfAPace steps
   int64_t time_ = 0;
   uint64_t covered_ = 0;
 };

@@ -133,41 +133,77 @@ std::vector<WavescopeLane> views(const std::vector<Lane<uint32_t>>& lanes) {
 
 // The covered time between two times, nanosecond by nanosecond.
 uint64_t covered_between(const std::vector<Lane<uint32_t>>& lanes, int64_t from, int64_t to) {
-  uint64_t covered = 0;
-  for (int64_t time = from; time < to; ++time) {
-    covered +=
-        std::any_of(lanes.begin(), lanes.end(), [&](const auto& lane) { return lane.time_in(time, time + 1, -1) > 0; });
+  std::vector<bool> is_covered(static_cast<std::size_t>(to - from));
+  for (const auto& lane : lanes) {
+    for (std::size_t row = 0; row < lane.starts.size(); ++row) {
+      const int64_t last = std::min(to, lane.starts[row] + lane.lengths[row]);
+      for (int64_t time = std::max(from, lane.starts[row]); time < last; ++time) {
+        is_covered[static_cast<std::size_t>(time - from)] = true;
+      }
+    }
   }
-  return covered;
+  return static_cast<uint64_t>(std::count(is_covered.begin(), is_covered.end(), true));
 }
 
-void time_that_lanes_cover() {
-  std::vector<Lane<uint32_t>> lanes;
-  for (const int count : {300, 40, 0, 1}) lanes.push_back(random_lane<uint32_t>(static_cast<unsigned>(count) + 9, count, 5));
+// The moments of a walk that has room for some at a time.
+void check_cover(const std::vector<Lane<uint32_t>>& lanes, std::size_t room) {
   const std::vector<WavescopeLane> given = views(lanes);
+  const auto lane_count = static_cast<int32_t>(given.size());
   Times moments;
   Sums before;
   int64_t from = 0;
   uint64_t covered = 0;
-  int64_t stored = 2;
-  while (stored == 2) {  // little room, so that the walk is taken up again and again
-    Times some(2);
-    Sums some_before(2);
-    stored = wavescope_cover_moments(given.data(), 4, &from, &covered, 2, some.data(), some_before.data());
+  auto stored = static_cast<int64_t>(room);
+  while (stored == static_cast<int64_t>(room)) {
+    Times some(room);
+    Sums some_before(room);
+    stored = wavescope_cover_moments(given.data(), lane_count, &from, &covered, stored, some.data(), some_before.data());
     CHECK(stored >= 0);
     moments.insert(moments.end(), some.begin(), some.begin() + stored);
     before.insert(before.end(), some_before.begin(), some_before.begin() + stored);
   }
   CHECK(moments.size() > 5);
   CHECK(covered == covered_between(lanes, 0, from));
-  for (const int64_t width : {1, 9, 130}) {
+  for (const int64_t width : {int64_t{1}, int64_t{9}, 1 + from / 40}) {
     const Times edges = edges_over(-10, width, 40);
     Sums times(40);
-    CHECK(wavescope_cover_times(given.data(), 4, moments.data(), before.data(), size_of(moments), edges.data(), 40,
+    CHECK(wavescope_cover_times(given.data(), lane_count, moments.data(), before.data(), size_of(moments), edges.data(), 40,
                                 times.data()) == 0);
     for (std::size_t pixel = 0; pixel < 40; ++pixel) {
       CHECK(times[pixel] == covered_between(lanes, edges[pixel], edges[pixel + 1]));
     }
+  }
+}
+
+void time_that_lanes_cover() {
+  std::vector<Lane<uint32_t>> lanes;
+  for (const int count : {300, 40, 0, 1}) lanes.push_back(random_lane<uint32_t>(static_cast<unsigned>(count) + 9, count, 5));
+  check_cover(lanes, 2);  // little room, so that the walk is taken up again and again
+  check_cover(lanes, 1000);
+}
+
+void time_that_a_busy_lane_and_idle_ones_cover() {
+  std::vector<Lane<uint32_t>> lanes{random_lane<uint32_t>(1, 2500, 0)};
+  const int64_t span = lanes[0].starts.back();
+  for (int number = 1; number < 6; ++number) {
+    Lane<uint32_t> idle;
+    for (int64_t at = 7 * number; at < span + 5000; at += 800 * number + 31) idle.add(at, 20, 0);
+    idle.finish();
+    lanes.push_back(idle);
+  }
+  check_cover(lanes, 1000);
+}
+
+void time_of_a_lane_that_becomes_slow() {
+  // Seen from its fast part, the ranges of the other lane are far ahead; then they meet its own, come between them and
+  // behind them.
+  for (const Times& others : {Times{10, 1950, 5000}, Times{10, 1405, 1950, 5000}}) {
+    std::vector<Lane<uint32_t>> lanes(2);
+    for (int64_t at = 0; at < 1200; at += 2) lanes[0].add(at, 1, 0);
+    for (int64_t at = 1200; at < 3000; at += 100) lanes[0].add(at, 10, 0);
+    for (const int64_t at : others) lanes[1].add(at, 10, 0);
+    for (auto& lane : lanes) lane.finish();
+    check_cover(lanes, 1000);
   }
 }
 
@@ -186,6 +222,10 @@ void ranges_drawn_one_by_one() {
   CHECK(find(size_of(expected)) == size_of(expected));
   CHECK(places == expected);
   CHECK(find(3) == 3);
+  const auto longest = static_cast<uint64_t>(*std::max_element(lane.lengths.begin(), lane.lengths.end()));
+  CHECK(wavescope_wide_ranges(&view, lane.longest.data(), 0, kMax, longest, 1, places.data()) == 1);
+  CHECK(lane.lengths[static_cast<std::size_t>(places[0])] == longest);
+  CHECK(wavescope_wide_ranges(&view, lane.longest.data(), 0, kMax, longest + 1, 1, places.data()) == 0);
   CHECK(wavescope_wide_ranges(&view, lane.longest.data(), 500, 4000, 0, 1, places.data()) == -1);
 
   const Times edges = edges_over(-50, 100, 80);
@@ -217,6 +257,34 @@ void means_of_series() {
   wavescope_series_blocks(nullptr, nullptr, 0, nullptr, nullptr);
   wavescope_series_means(nullptr, nullptr, 0, 50, nullptr, nullptr, edges.data(), 6, means.data());
   CHECK(std::all_of(means.begin(), means.end(), [](float mean) { return std::isnan(mean); }));
+}
+
+void means_of_a_long_series() {
+  // The value i holds for 10 ns from 10 * i on: the mean of whole ones is that of their numbers.
+  constexpr int kValues = 1000;
+  Times times;
+  std::vector<double> values;
+  for (int number = 0; number < kValues; ++number) {
+    times.push_back(10 * number);
+    values.push_back(number);
+  }
+  std::vector<double> known(4);
+  std::vector<double> weighted(4);
+  wavescope_series_blocks(times.data(), values.data(), kValues, known.data(), weighted.data());
+  for (const int64_t last : {255, 256, 257, 511, 512, 700}) {
+    const Times edges{0, 10 * last, 10 * last + 5, 10 * last + 15};
+    std::vector<float> means(3);
+    wavescope_series_means(times.data(), values.data(), kValues, 10 * kValues, known.data(), weighted.data(), edges.data(),
+                           3, means.data());
+    const auto value = static_cast<float>(last);
+    CHECK(means[0] == (value - 1) / 2 && means[1] == value && means[2] == value + 0.5F);
+  }
+  // One that ends within the last value of a block.
+  const Times edges{0, 2555};
+  float mean = 0;
+  wavescope_series_means(times.data(), values.data(), kValues, 10 * kValues, known.data(), weighted.data(), edges.data(), 1,
+                         &mean);
+  CHECK(mean == static_cast<float>((10.0 * 254 * 255 / 2 + 5 * 255) / 2555));
 }
 
 void what_cannot_be_used_is_refused() {
@@ -274,8 +342,11 @@ int main() {
   times_of_classes<uint64_t>(int64_t{1} << 33);
   times_at_the_ends_of_time();
   time_that_lanes_cover();
+  time_that_a_busy_lane_and_idle_ones_cover();
+  time_of_a_lane_that_becomes_slow();
   ranges_drawn_one_by_one();
   means_of_series();
+  means_of_a_long_series();
   what_cannot_be_used_is_refused();
   classes_that_occur();
   lanes_for_ranges();

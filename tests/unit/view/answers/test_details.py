@@ -102,6 +102,7 @@ def test_an_op_is_linked_to_its_launch_and_the_markers_open_then() -> None:
     ]
     launch = found["links"][0]
     assert (launch["start"], launch["duration"], launch["rowId"]) == (30, 10, "calls/0/1")
+    assert (launch["depth"], found["depth"]) == (4, 0)
 
 
 def test_previous_and_next_are_of_the_same_kernel_and_gpu_on_any_queue() -> None:

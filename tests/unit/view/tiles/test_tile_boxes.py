@@ -93,6 +93,14 @@ def test_boxes_are_ordered_by_depth_and_start() -> None:
     assert rows_of(boxes_of(row, (1.0, 0, 100))) == [2, 1, 3, 0]
 
 
+def test_an_instant_comes_before_the_range_that_starts_with_it() -> None:
+    row = Row("queue/0/0", RowKind.QUEUE, "queue", lanes=(a_lane([(5, 5), (5, 9), (9, 9)]),))
+
+    assert rows_of(boxes_of(row, (1.0, 0, 20))) == [0, 1, 2]
+    assert rows_of(boxes_of(row, (1.0, 9, 20))) == [2]
+    assert rows_of(boxes_of(row, (1.0, 10, 20))) == []
+
+
 def test_zoomed_in_every_range_is_a_box() -> None:
     lane = a_random_lane(3, 200, 1)
     row = Row("queue/0/0", RowKind.QUEUE, "queue", lanes=(lane,))

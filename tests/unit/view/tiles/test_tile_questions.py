@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,14 +13,17 @@ import numpy.typing as npt
 import pytest
 
 from tests.builders import a_trace
-from tests.lanes import ByRowNumber, a_lane, a_view
+from tests.lanes import ByRowNumber, a_lane, a_random_lane, a_view
 from wavescope.errors import UsageError
 from wavescope.view.answers import BINARY, Asked
+from wavescope.view.lanes import Lane
 from wavescope.view.opening import TraceView
 from wavescope.view.rows import Row, RowKind, Series
 from wavescope.view.tiles import lane_sums, names, question, tiles
 from wavescope.view.tiles.drawing import Drawing, RowLane
+from wavescope.view.tiles.encoding import encoded
 from wavescope.view.tiles.pixels import Pixels
+from wavescope.view.tiles.row_tile import row_tile
 
 ASKED = {"rows": "queue/0/0", "scale": "10", "first": "0", "count": "4", "by": "row number"}
 
@@ -158,7 +162,7 @@ def test_sums_are_made_once_for_a_lane_and_go_with_it() -> None:
     made = []
 
     class Counting(ByRowNumber):
-        def classes(self, view: TraceView, row: Row, lane: Any) -> npt.NDArray[np.uint8]:
+        def classes(self, view: TraceView, row: Row, lane: Lane) -> npt.NDArray[np.uint8]:
             made.append(row.id)
             return super().classes(view, row, lane)
 
@@ -181,7 +185,7 @@ def test_a_lane_keeps_the_colourings_that_were_used_last() -> None:
     made = []
 
     class Counting(ByRowNumber):
-        def classes(self, view: TraceView, row: Row, lane: Any) -> npt.NDArray[np.uint8]:
+        def classes(self, view: TraceView, row: Row, lane: Lane) -> npt.NDArray[np.uint8]:
             made.append(self.id)
             return super().classes(view, row, lane)
 
@@ -204,6 +208,30 @@ def test_a_colouring_with_other_labels_is_asked_again() -> None:
     ]
 
     assert found == [[3, 4], [0, 3]]
+
+
+def test_answers_are_the_same_however_many_ask_at_once() -> None:
+    made = []
+
+    class Counting(ByRowNumber):
+        def classes(self, view: TraceView, row: Row, lane: Lane) -> npt.NDArray[np.uint8]:
+            made.append(row.id)
+            return super().classes(view, row, lane)
+
+    lanes = tuple(a_random_lane(seed, 3000, 10, seed) for seed in range(3))
+    queue = Row("queue/0/0", RowKind.QUEUE, "queue", lanes=lanes)
+    gpu = Row("gpu/0", RowKind.GPU, "GPU", members=(queue.id,))
+    view = a_view(gpu, queue)
+
+    def answer(_: int) -> bytes:
+        drawing = Drawing(view, view.loaded, Counting(), Pixels.of(97.0, 0, 512, 0), (gpu, queue))
+        return encoded(1, [row_tile(drawing, row) for row in (gpu, queue)])
+
+    with ThreadPoolExecutor(8) as threads:
+        answers = set(threads.map(answer, range(32)))
+
+    assert len(answers) == 1
+    assert made == ["queue/0/0"] * 3
 
 
 def named_view(*texts: str) -> TraceView:
