@@ -60,7 +60,7 @@ def test_ops_have_the_category_that_every_command_gives_them() -> None:
         .with_op("", 50, 60, type="GraphExecution")
         .with_copy(60, 70)
         .with_op("", 70, 80, type="FillMemory")
-        .with_op("Memcpy HtoD (Pinned -> Device)", 80, 90, type="CopyHostToDevice")
+        .with_op("staged part 3", 80, 90, type="CopyHostToDevice")
     )
     trace = view.trace
     found = op_categories(trace)
