@@ -8,6 +8,7 @@ wavescope.summary(trace)                  # tables and findings, shown richly in
 wavescope.phases(trace)                   # what prefill, decode, ... did
 wavescope.findings(trace)                 # what is worth changing
 wavescope.work(trace)                     # how near to the GPU's peak operators run
+wavescope.flame(trace, of="host")         # where time goes by stack
 wavescope.steps(trace)                    # how long each step takes
 wavescope.compare(["old.db", "new.db"])   # what changed
 wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
@@ -44,6 +45,7 @@ _NAMES = {
     ),
     "wavescope.analyze.counters": ("Aggregation", "CounterOptions", "NormalUnit", "SampleOrder"),
     "wavescope.analyze.counters.roofline": ("MemoryLevel", "PointKind", "RooflineOptions"),
+    "wavescope.analyze.flame": ("StackTime",),
     "wavescope.analyze.operators": ("OperatorOptions", "OperatorPart"),
     "wavescope.analyze.phases": ("PhaseOptions", "PhaseRules", "PhaseScope", "phases_of"),
     "wavescope.analyze.quick_findings": ("Thresholds",),
@@ -87,6 +89,7 @@ _NAMES = {
         "torch_operators",
     ),
     "wavescope.api.files": ("convert", "export_format", "trim"),
+    "wavescope.api.flame": ("flame", "save_flame"),
     "wavescope.api.inputs": ("kind_of",),
     "wavescope.api.machine": (
         "doctor",

@@ -24,6 +24,7 @@ from wavescope.analyze.counters.roofline import (
     PointKind as PointKind,
     RooflineOptions as RooflineOptions,
 )
+from wavescope.analyze.flame import StackTime as StackTime
 from wavescope.analyze.operators import (
     OperatorOptions as OperatorOptions,
 )
@@ -77,6 +78,7 @@ from wavescope.api.counters import (
     torch_operators as torch_operators,
 )
 from wavescope.api.files import convert as convert, export_format as export_format, trim as trim
+from wavescope.api.flame import flame as flame, save_flame as save_flame
 from wavescope.api.inputs import kind_of as kind_of
 from wavescope.api.machine import (
     doctor as doctor,

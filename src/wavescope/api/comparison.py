@@ -15,12 +15,12 @@ from wavescope.api.opened import (
     opened,
     selection_of,
     with_notes,
-    with_selection,
 )
 from wavescope.errors import UsageError
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Finding, Result
+from wavescope.model.selected_result import with_selection
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
 

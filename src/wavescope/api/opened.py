@@ -19,7 +19,8 @@ from wavescope.errors import UsageError
 from wavescope.formats import open_trace
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell
-from wavescope.model.result import Result, ResultTable, Unit
+from wavescope.model.result import Result
+from wavescope.model.selected_result import with_origin, with_selection
 from wavescope.model.selection import Selection, trace_span
 from wavescope.model.selection import select as selected_part
 from wavescope.model.trace import Trace
@@ -68,11 +69,6 @@ def opened(
         yield selected_part(whole, chosen)
 
 
-def with_selection(result: Result, selection: Selection) -> Result:
-    """The result, which says what part of the trace it is of."""
-    return result if selection.is_everything else result.with_facts({"selection": str(selection)})
-
-
 def concluded(result: Result, parts: Sequence[Trace], selection: Selection, tell: Tell) -> Result:
     """The result with its selection and origin of times; tells where a part has no ops.
 
@@ -80,19 +76,9 @@ def concluded(result: Result, parts: Sequence[Trace], selection: Selection, tell
     """
     if not all(len(part.ops) for part in parts):
         tell_no_ops(selection, tell)
-    return with_selection(_with_origin(result, parts), selection)
-
-
-def _with_origin(result: Result, parts: Sequence[Trace]) -> Result:
-    """The result with the time of the whole trace's first event, where it has points in time."""
-    if len(parts) != 1 or not any(_has_times(table) for table in result.tables):
-        return result
-    first_ns, _ = trace_span(parts[0].whole)
-    return result.with_facts({"first_timestamp_ns": first_ns})
-
-
-def _has_times(table: ResultTable) -> bool:
-    return bool(table.rows) and any(column.unit is Unit.TIME for column in table.columns)
+    if len(parts) == 1:
+        result = with_origin(result, lambda: trace_span(parts[0].whole)[0])
+    return with_selection(result, selection)
 
 
 def tell_shortcomings(traces: Sequence[Trace], selection: Selection, tell: Tell) -> None:

@@ -122,6 +122,7 @@ GROUPS: Mapping[str, tuple[CommandEntry, ...]] = {
         ),
         CommandEntry("phases", "phases", "what each phase did: prefill, decode, ..."),
         CommandEntry("work", "work", "how near to the GPU's peak operators run: FLOPs, bytes"),
+        CommandEntry("flame", "flame", "where time goes by stack: Python, modules, operators"),
         CommandEntry("steps", "steps", "how long each step takes, with or without markers"),
         CommandEntry("view", "view", "the whole trace in a browser, exact at every zoom"),
         _REPORT,

@@ -15,6 +15,7 @@ _NEXT = {
     "perfetto": "open it at https://ui.perfetto.dev",
     "chrome-json": "open it at https://ui.perfetto.dev",
     "html": "open it in a browser",
+    "folded": "open it at https://www.speedscope.app, or give it to flamegraph.pl or inferno",
 }
 
 

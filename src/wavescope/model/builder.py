@@ -167,17 +167,29 @@ class TraceBuilder(Closing):
     ) -> Iterator[Batch]:
         """The appended rows in order."""
         wanted = table.column_names if columns is None else columns
+        for _, batch in self.keyed_batches(table, wanted, 0, rows):
+            yield batch
+
+    def keyed_batches(
+        self, table: Table, columns: Sequence[str], first_key: int, rows: int = BATCH_ROWS
+    ) -> Iterator[tuple[npt.NDArray[np.int64], Batch]]:
+        """The appended rows from the one numbered `first_key` on, with their numbers."""
+        begun = 0
         for block in self._blocks[table.name]:
+            number, begun = begun, begun + block.rows
+            if begun <= first_key:
+                continue
             given = {
                 name: array
-                for name in wanted
+                for name in columns
                 if (array := block.column(name, self._spool)) is not None
             }
             if not given:
                 given = {"": np.empty(block.rows)}
-            batch = full_batch(table, given, wanted)
-            for start in range(0, block.rows, rows):
-                yield {name: array[start : start + rows] for name, array in batch.items()}
+            batch = full_batch(table, given, columns)
+            for start in range(max(0, first_key - number), block.rows, rows):
+                numbers = np.arange(number + start, number + min(start + rows, block.rows))
+                yield numbers, {name: array[start : start + rows] for name, array in batch.items()}
 
     def close(self) -> None:
         self._spool.close()

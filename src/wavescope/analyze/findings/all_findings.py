@@ -222,3 +222,8 @@ def findings_result(
         **busy_basis(trace),
     }
     return Result("Findings", tables, found, facts)
+
+
+def idle_result(trace: Trace) -> Result:
+    """The table `idle` alone."""
+    return Result("Idle time", [idle_table(FindingContext(trace))])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.analyze.findings.context import FindingContext
+from wavescope.analyze.findings.context import FindingContext, Rows
 from wavescope.analyze.ops.utilization import GpuUtilization
 from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.model.op_kinds import OpKind
@@ -21,14 +21,20 @@ def exposed_copies(context: FindingContext) -> list[Finding]:
     for gpu in context.utilizations:
         span_ns = gpu.time.span_ns
         share = 100 * gpu.exposed_copy_ns / span_ns if span_ns else 0.0
-        if share >= context.thresholds.exposed_copy_percent:
-            findings.append(_finding(context, gpu, share))
+        rows = _copies(context, gpu.gpu)
+        # Copies that began before a selected time keep the GPU busy, but are not of the selection.
+        if share >= context.thresholds.exposed_copy_percent and len(rows):
+            findings.append(_finding(context, gpu, share, rows))
     return findings
 
 
-def _finding(context: FindingContext, gpu: GpuUtilization, share: float) -> Finding:
+def _copies(context: FindingContext, gpu: int) -> Rows:
+    is_copy = context.trace.op_kind == OpKind.COPY
+    return np.flatnonzero(is_copy & (context.trace.ops["gpu"] == gpu))
+
+
+def _finding(context: FindingContext, gpu: GpuUtilization, share: float, rows: Rows) -> Finding:
     ops = context.trace.ops
-    rows = np.flatnonzero((context.trace.op_kind == OpKind.COPY) & (ops["gpu"] == gpu.gpu))
     longest = rows[np.argsort(-context.durations_ns[rows].astype(np.int64), kind="stable")]
     direction = context.trace.strings[int(ops["type"][longest[0]])]
     return Finding(

@@ -17,12 +17,11 @@ from wavescope.analyze.operators.attribution import (
 )
 from wavescope.analyze.operators.call_tree import NO_CALL
 from wavescope.analyze.operators.forward_calls import nearest_or_forward
-from wavescope.analyze.operators.outermost import calls_of_categories
+from wavescope.analyze.operators.outermost import PYTHON_CATEGORY, calls_of_categories
 from wavescope.arrays.coded_columns import distinct
 from wavescope.model.result import ResultColumn, ResultTable, Unit
 from wavescope.model.trace import Trace
 
-PYTHON_CATEGORY = "python_function"
 NO_SITE = "(outside any Python function)"
 _COLUMNS = (
     ResultColumn("site", "Call site", Unit.NAME, "innermost Python function outside the framework"),
@@ -51,8 +50,13 @@ def sites(trace: Trace, rows: Numbers) -> Described[Label]:
     is_site &= calls_of_categories(trace, (PYTHON_CATEGORY,))
     found = nearest_or_forward(trace, rows, is_site)
     codes, code = distinct(trace.calls["name"][np.maximum(found, 0)])
-    labels: list[Label] = [(_PACKAGES.sub("", trace.strings[each]),) for each in codes]
+    labels: list[Label] = [(frame_text(trace.strings[each]),) for each in codes]
     return Described(labels, np.where(found < 0, NO_CALL, code.astype(np.int64)), found)
+
+
+def frame_text(name: str) -> str:
+    """The name of a call as readers want it: files of packages without the folder of them all."""
+    return _PACKAGES.sub("", name)
 
 
 def _site_codes(trace: Trace) -> list[int]:

@@ -8,11 +8,17 @@ that a number which forward operators of several threads of a process have says 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 
 from wavescope.analyze.operators.attribution import Numbers
 from wavescope.analyze.operators.call_tree import NO_CALL, nearest_marked, parent_calls
-from wavescope.analyze.operators.outermost import call_lanes, operator_rows
+from wavescope.analyze.operators.outermost import (
+    PYTHON_CATEGORY,
+    call_lanes,
+    calls_of_categories,
+    operator_rows,
+)
 from wavescope.arrays import Array
 from wavescope.model.trace import Trace
 
@@ -32,17 +38,47 @@ def nearest_or_forward(trace: Trace, rows: Numbers, is_marked: Array) -> Numbers
     return found
 
 
+def stack_parents(trace: Trace) -> Numbers:
+    """For each call the one that it lies in, as readers of a stack want it; -1 for none.
+
+    What autograd's engine evaluates outside of any Python function lies in what its forward
+    operator lies in.
+    """
+    return trace.derived(_stack_parents)
+
+
+def _stack_parents(trace: Trace) -> Numbers:
+    parent = parent_calls(trace)
+    is_python = calls_of_categories(trace, (PYTHON_CATEGORY,))
+    is_evaluation = _is_evaluation(trace)
+    if not is_python.any() or not is_evaluation.any():
+        return parent
+    evaluations = np.flatnonzero(is_evaluation)
+    evaluations = evaluations[nearest_marked(parent, is_python, evaluations) < 0]
+    forward = forward_operators(trace, evaluations)
+    starts = trace.calls["start_ns"]
+    # Nothing can lie in what began after it, whatever numbers say: so no call lies in itself.
+    is_earlier = (forward >= 0) & (starts[forward] < starts[evaluations])
+    joined = parent.copy()
+    joined[evaluations[is_earlier]] = parent[forward[is_earlier]]
+    return joined
+
+
+def _is_evaluation(trace: Trace) -> npt.NDArray[np.bool_]:
+    """Which calls are autograd's engine at work."""
+    names = trace.calls.code_counts("name").codes.tolist()
+    evaluations = [code for code in names if trace.strings[code].startswith(_EVALUATION)]
+    return np.isin(trace.calls["name"], evaluations)
+
+
 def forward_operators(trace: Trace, rows: Numbers) -> Numbers:
     """For each call of a backward pass the operator of the forward pass, -1 where unknown."""
-    calls = trace.calls
-    names = calls.code_counts("name").codes.tolist()
-    evaluations = [code for code in names if trace.strings[code].startswith(_EVALUATION)]
-    if not evaluations:
+    is_evaluation = _is_evaluation(trace)
+    if not is_evaluation.any():
         return np.full(len(rows), NO_CALL, np.int64)
-    is_evaluation = np.isin(calls["name"], evaluations)
     around = nearest_marked(parent_calls(trace), is_evaluation, rows)
     number_of, forward_of = trace.derived(_sequence_numbers)
-    process = calls["process"]
+    process = trace.calls["process"]
     return np.array(
         [
             forward_of.get((int(process[row]), number_of.get(row, NO_CALL)), NO_CALL)

@@ -60,12 +60,24 @@ def modules(trace: Trace, rows: Numbers) -> Described[Label]:
     """The path of modules around each call."""
     if not len(trace.calls):
         return Described.nothing(len(rows))
-    names = trace.calls.code_counts("name").codes.tolist()
-    codes = [code for code in names if trace.strings[code].startswith(_PREFIX)]
+    codes = _module_codes(trace)
     if codes:
         return _module_calls(trace, rows, codes)
     hierarchy = _recorded_hierarchy(trace, rows)
     return hierarchy if hierarchy.labels else _annotations(trace, rows)
+
+
+def recorded_modules(trace: Trace, rows: Numbers) -> Described[Label]:
+    """The path of modules around each call where modules are no calls themselves."""
+    if not len(trace.calls) or _module_codes(trace):
+        return Described.nothing(len(rows))
+    return _recorded_hierarchy(trace, rows)
+
+
+def _module_codes(trace: Trace) -> list[int]:
+    """The codes of the names of calls that are modules."""
+    names = trace.calls.code_counts("name").codes.tolist()
+    return [code for code in names if trace.strings[code].startswith(_PREFIX)]
 
 
 def _module_calls(trace: Trace, rows: Numbers, codes: list[int]) -> Described[Label]:

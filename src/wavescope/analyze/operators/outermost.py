@@ -31,6 +31,8 @@ _WRAPPER = re.compile(
 
 OPERATOR_CATEGORIES = ("cpu_op", "Operator")
 """How PyTorch's profiler calls operators: since 1.13, and before."""
+PYTHON_CATEGORY = "python_function"
+"""How it calls functions of Python, modules among them."""
 
 
 @dataclass(frozen=True)

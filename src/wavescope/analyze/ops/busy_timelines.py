@@ -83,8 +83,9 @@ def _whole_gpu(part_of: Surroundings, own: GpuTimeline) -> GpuTimeline:
     starts, ends, places = clipped(whole.ops["start_ns"][rows], whole.ops["end_ns"][rows], window)
     rows = rows[places]
     gpus, queues, classes = whole.ops["gpu"][rows], whole.ops["queue"][rows], whole.op_class[rows]
-    (timeline,) = timelines_of(gpus, queues, starts, ends, classes)
-    return replace(timeline, window=window)
+    made = timelines_of(gpus, queues, starts, ends, classes)
+    # Ops that took no time fill none of the window.
+    return replace(made[0] if made else own, window=window)
 
 
 def _window(own: GpuTimeline, chosen: Intervals | None) -> Intervals:

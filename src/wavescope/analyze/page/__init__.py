@@ -2,14 +2,17 @@
 
 from wavescope.analyze.page.time_shares import HotKernels, phase_colouring
 from wavescope.analyze.page.trace_report import (
+    DurationHistograms,
     KernelDurations,
     ReportOptions,
     TraceReport,
+    duration_histograms,
     report_of,
 )
 from wavescope.analyze.page.trace_trends import Metric, Trends, change_percent, trends
 
 __all__ = [
+    "DurationHistograms",
     "HotKernels",
     "KernelDurations",
     "Metric",
@@ -17,6 +20,7 @@ __all__ = [
     "TraceReport",
     "Trends",
     "change_percent",
+    "duration_histograms",
     "phase_colouring",
     "report_of",
     "trends",

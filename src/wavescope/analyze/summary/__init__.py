@@ -7,6 +7,7 @@ from wavescope.analyze.summary.kernels import (
     OpChoice,
     Scope,
     kernel_summary,
+    listed_rows,
 )
 from wavescope.analyze.summary.trace_summary import SummaryOptions, summarize
 
@@ -18,6 +19,7 @@ __all__ = [
     "Scope",
     "SummaryOptions",
     "kernel_summary",
+    "listed_rows",
     "summarize",
     "utilization",
 ]

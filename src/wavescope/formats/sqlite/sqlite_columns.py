@@ -130,6 +130,14 @@ class ColumnCursor(Closing):
             text_left_bytes -= sum(len(c.blob) for c in part if isinstance(c, TextColumn))
         return self._block(parts, max_rows - rows_left)
 
+    def seek(self, first_rowid: int) -> None:
+        """Makes the first row whose rowid is at least that the next one."""
+        if first_rowid <= INT64_MIN:
+            return
+        self._last_rowid = first_rowid - 1
+        if self._pages is not None and not self._pages.seek_after(self._last_rowid):
+            self.close()
+
     def close(self) -> None:
         """Gives the file back; the connection stays the caller's."""
         if self._pages is not None:

@@ -101,20 +101,39 @@ class SqliteSource(Closing):
         self, table: Table, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS
     ) -> Iterator[Batch]:
         """The rows of `table` in id order."""
+        tally: Counter[str] = Counter()
+        for _, batch in self._keyed_batches(table, columns, None, rows, tally):
+            yield batch
+            for sentence, count in tally.items():
+                self.notes.set(f"{table.name} {sentence}", count)
+
+    def keyed_batches(
+        self, table: Table, columns: Sequence[str], first_key: int, rows: int = BATCH_ROWS
+    ) -> Iterator[tuple[npt.NDArray[np.int64], Batch]]:
+        """The rows of `table` from the id `first_key` on, with the id of each in the file."""
+        # What is wrong with some rows was or will be noted when all are read.
+        yield from self._keyed_batches(table, columns, first_key, rows, Counter())
+
+    def _keyed_batches(
+        self,
+        table: Table,
+        columns: Sequence[str] | None,
+        first_key: int | None,
+        rows: int,
+        tally: Counter[str],
+    ) -> Iterator[tuple[npt.NDArray[np.int64], Batch]]:
         names = list(columns or table.column_names)
         # Whether an end is usable shows beside its start.
         beside = ["start_ns"] if table in _TIMED and "end_ns" in names else []
         wanted = [table.column(name) for name in dict.fromkeys((*names, *beside))]
-        tally: Counter[str] = Counter()
+        key = ".".join(table.keys[0])
         with sqlite_errors(self.path):
-            for raw in self._raw_batches(table, wanted, rows, tally):
+            for raw in self._raw_batches(table, wanted, rows, tally, first_key):
                 batch = {column.name: self._decoded(column, raw, tally) for column in wanted}
                 if table in _TIMED:
                     self._require_times(table, batch)
                     _repair_ends(batch, tally)
-                yield {name: batch[name] for name in names}
-                for sentence, count in tally.items():
-                    self.notes.set(f"{table.name} {sentence}", count)
+                yield np.asarray(raw[key], np.int64), {name: batch[name] for name in names}
 
     def texts(self, handles: npt.NDArray[np.int64]) -> list[str]:
         """The texts whose ids are `handles`."""
@@ -135,7 +154,12 @@ class SqliteSource(Closing):
         self.database.close()
 
     def _raw_batches(
-        self, table: Table, wanted: Sequence[Column], rows: int, tally: Counter[str]
+        self,
+        table: Table,
+        wanted: Sequence[Column],
+        rows: int,
+        tally: Counter[str],
+        first_key: int | None,
     ) -> Iterator[dict[str, Array | list[str]]]:
         """Columns by '<table>.<column>' as stored, for the rows that belong to `table`."""
         (primary, key), *others = table.keys
@@ -147,16 +171,18 @@ class SqliteSource(Closing):
         with ExitStack() as opened:
             cursor: ColumnCursor | _MarkerRows
             if table is MARKERS:
-                cursor = _MarkerRows(self.connection, by_file[primary])
+                cursor = _MarkerRows(self.connection, by_file[primary], first_key)
             else:
                 cursor = opened.enter_context(
-                    self._cursor(primary, key, by_file[primary], with_gpu=table is OPS)
+                    self._cursor(primary, key, by_file[primary], first_key, with_gpu=table is OPS)
                 )
             beside = [
                 (
                     by_file[name],
                     _Beside(
-                        opened.enter_context(self._cursor(name, other_key, by_file[name])),
+                        opened.enter_context(
+                            self._cursor(name, other_key, by_file[name], first_key)
+                        ),
                         other_key,
                     ),
                 )
@@ -203,7 +229,13 @@ class SqliteSource(Closing):
             yield raw
 
     def _cursor(
-        self, name: str, key: str, columns: Sequence[Column], *, with_gpu: bool = False
+        self,
+        name: str,
+        key: str,
+        columns: Sequence[Column],
+        first_key: int | None,
+        *,
+        with_gpu: bool = False,
     ) -> ColumnCursor:
         requests = {key: ColumnRequest(key, ColumnKind.INTEGER)}
         if with_gpu:
@@ -213,7 +245,10 @@ class SqliteSource(Closing):
             is_time = column.name in _TIMES and name in _TIMED_FILES
             missing = _NO_TIME if is_time else missing_value(column)
             requests.setdefault(column.stored_as, ColumnRequest(column.stored_as, kind, missing))
-        return open_cursor(self.connection, self.database.file, name, list(requests.values()))
+        cursor = open_cursor(self.connection, self.database.file, name, list(requests.values()))
+        if first_key is not None:
+            cursor.seek(first_key)
+        return cursor
 
     def _decoded(
         self, column: Column, raw: dict[str, Array | list[str]], tally: Counter[str]
@@ -287,13 +322,17 @@ class _Beside:
 class _MarkerRows:
     """The markers among the rows of rocpd_op, found through their index."""
 
-    def __init__(self, connection: sqlite3.Connection, columns: Sequence[Column]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, columns: Sequence[Column], first_id: int | None
+    ) -> None:
         self._names = list(dict.fromkeys(["id", *(column.stored_as for column in columns)]))
         listed = ", ".join(quoted(name) for name in self._names)
         self._missing = {column.stored_as: _NO_TIME for column in columns if column.name in _TIMES}
         self.replaced_values: Counter[str] = Counter()
         self._rows = connection.execute(
-            f"SELECT {listed} FROM rocpd_op WHERE gpuId = {_MARKER_GPU} ORDER BY id"  # noqa: S608
+            f"SELECT {listed} FROM rocpd_op WHERE gpuId = {_MARKER_GPU} AND id >= ?"  # noqa: S608
+            " ORDER BY id",
+            (-(2**63) if first_id is None else first_id,),
         )
 
     def read(self, max_rows: int) -> ColumnBlock:

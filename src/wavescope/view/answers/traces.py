@@ -7,7 +7,7 @@ from typing import Any
 from wavescope.render.results.json_text import json_bytes
 from wavescope.units import count_text
 from wavescope.view.answers.question import Answer, Asked
-from wavescope.view.colouring import COLOURINGS
+from wavescope.view.colouring import colourings_for
 from wavescope.view.opening import Loaded, TraceView
 from wavescope.view.rows import Row, RowKind
 
@@ -42,7 +42,7 @@ def _trace(view: TraceView, loaded: Loaded) -> dict[str, Any]:
         "problem": loaded.problem,
         "notes": [*view.trace.notes.sentences(), *loaded.notes],
         "rows": [_row(row, loaded.first_ns) for row in loaded.rows],
-        "colourings": [{"id": each.id, "title": each.title} for each in COLOURINGS.values()],
+        "colourings": [{"id": each.id, "title": each.title} for each in colourings_for(view)],
     }
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from tests.builders import TraceMaker, a_trace
 from wavescope.view.answers import Asked
 from wavescope.view.answers.traces import traces
-from wavescope.view.colouring import COLOURINGS
 from wavescope.view.opening import TraceView, loaded_view
 
 FIRST_NS = 1_700_000_000_123_456_789
@@ -82,6 +81,8 @@ def test_rows_are_told_with_all_that_the_page_draws_them_by() -> None:
         "recorded": None,
         "table": "calls",
     }
+    assert found["colourings"][0] == {"id": "category", "title": "Category"}
+    assert "difference" not in [each["id"] for each in found["colourings"]]
     assert found == {
         "trace": 0,
         "label": "first",
@@ -94,7 +95,7 @@ def test_rows_are_told_with_all_that_the_page_draws_them_by() -> None:
         "is_whole": True,
         "problem": "",
         "notes": [],
-        "colourings": [{"id": each.id, "title": each.title} for each in COLOURINGS.values()],
+        "colourings": found["colourings"],
     }
 
 
@@ -106,8 +107,11 @@ def test_several_traces_are_told_in_order_with_what_is_wrong_with_them() -> None
         second.loaded, version=9, is_whole=False, share=0.25, problem="cut", notes=("3 left out",)
     )
 
+    first.compared_with, second.compared_with = second, first
+
     found = asked(first, second)
 
+    assert "difference" in [each["id"] for each in found[0]["colourings"]]
     assert [each["trace"] for each in found] == [0, 1]
     assert found[1]["label"].startswith("</script>")
     assert {name: found[1][name] for name in ("version", "is_whole", "share", "problem")} == {
