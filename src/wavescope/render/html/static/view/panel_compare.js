@@ -163,6 +163,7 @@ export const panel = {
   id: "compare",
   title: "Compare",
   hint: "Align traces, and see which kernels differ",
+  key: "v",
   // Links say how traces are aligned, whether the panel is open or not.
   isEarly: true,
   mount(root, app) {

@@ -109,6 +109,7 @@ export const panel = {
   id: "save",
   title: "Save",
   hint: "Save the window as a file, or open it in Perfetto",
+  key: "o",
   mount(root, app) {
     new SavePanel(root, app);
   },

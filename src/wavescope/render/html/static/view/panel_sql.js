@@ -25,6 +25,7 @@ class SqlPanel {
     this.text = element("textarea", { name: "sql", rows: "4", spellcheck: "false", "aria-label": "SQL statement", title: "One SELECT statement; Ctrl+Enter runs it" });
     this.text.value = EXAMPLES[0][1];
     this.text.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") root.focus(); // from where the page's keys work again
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
       this.run();
@@ -110,6 +111,7 @@ export const panel = {
   id: "sql",
   title: "SQL",
   hint: "Ask the trace with SQL, read-only",
+  key: "q",
   mount(root, app) {
     mounted = new SqlPanel(root, app);
   },
