@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import wavescope
 from tests.builders import TraceMaker, a_trace
 from wavescope.errors import UsageError
 from wavescope.model.trace import Trace
@@ -98,18 +97,3 @@ def test_a_trace_that_is_being_read_has_no_ranges_yet() -> None:
 
     with pytest.raises(StillReadingError):
         range_(Asked([view], {"start": "0", "end": "10"}))
-
-
-def test_replays_of_captured_graphs_are_as_in_the_whole_trace() -> None:
-    """A graph captured inside of an operator is replayed in the window, long after it."""
-    maker = a_trace().with_process(1)
-    maker.with_call("aten::linear", FIRST, FIRST + 50, category="cpu_op")
-    maker.with_call("hipLaunchKernel", FIRST + 10, FIRST + 20)
-    maker.with_kernel("gemm", FIRST + 60, FIRST + 80, graph=1, graph_node=4).with_link(2, 1)
-    maker.with_call("hipGraphLaunch", FIRST + 900, FIRST + 910)
-    maker.with_kernel("gemm", FIRST + 950, FIRST + 990, graph=1, graph_node=4).with_link(3, 2)
-    window = {"start": str(FIRST + 800), "end": str(FIRST + 1_000)}
-
-    found = asked(maker.build(), start=800, end=1_000, parts="summary")
-
-    assert found["tables"] == wavescope.summary(maker.build(), **window).to_json()["tables"]

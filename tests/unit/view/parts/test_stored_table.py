@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.builders import a_trace
+from tests.builders import a_trace, random_ops
 from wavescope.formats import exporter_for, open_source, write_source
 from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS, Table
 from wavescope.model.source import Batch, TraceSource, read_columns
@@ -136,3 +136,15 @@ def test_tables_are_gone_over_before_anybody_asks(tmp_path: Path) -> None:
 
     assert set(view.derived(parts_of)._tables) == {"ops", "calls", "links"}
     assert not other.has_derived(parts_of)
+
+
+def test_rows_that_were_added_together_are_found_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stored_table, "ZONE_ROWS", 3)
+    source = random_ops(ROWS).builder
+    everything = whole(source, OPS)
+
+    for row in range(ROWS):
+        found = TraceParts(source).table(OPS).at(np.array([row]), OPS.column_names)
+        assert same(found, everything, np.array([row]))
