@@ -138,7 +138,7 @@ def test_search_says_its_share_of_what_is_focused(browser: Browser, stacks: str)
     page = opened(browser, stacks, "flame")
     page.becomes(text(FOCUSED), "all: 10.00 us, 100.0 %")
 
-    page.type_text(".flame-panel input", "gemm|aten::mm")
+    page.type_text(".flame-panel input[type=search]", "gemm|aten::mm")
     # The kernel inside of the operator is there already; the other one was launched elsewhere.
     page.becomes(text(".flame-panel .hits"), "3 found, 70.0 %")
     click_box(page, 0.3, 1)
