@@ -15,7 +15,8 @@ using wavescope::elapsed;
 using wavescope::kNever;
 using wavescope::LaneView;
 
-constexpr int kStepsOfAMoment = 32;
+constexpr int kStepsOfAMoment = 16;
+constexpr int kStepsOfAPace = 256;
 
 // One lane of the walk, at its first range that ends after the time that is accounted for.
 class Walker {
@@ -31,6 +32,17 @@ class Walker {
   bool is_done() const { return is_done_; }
   int64_t next_start() const { return next_start_; }
   int64_t next_end() const { return next_end_; }
+
+  // Fetches what seek() will look at first: in a lane of millions of ranges that is far from everything else.
+  void fetch(int64_t time) const {
+    std::visit(
+        [&](const auto& lane) {
+          const int64_t place = lane.expected(time, 0).place;
+          __builtin_prefetch(lane.starts() + place);
+          __builtin_prefetch(lane.lengths() + place);
+        },
+        lane_);
+  }
 
   void seek(int64_t time) {
     std::visit([&](const auto& lane) { stand(lane, lane.first_ending_after(time)); }, lane_);
@@ -95,6 +107,14 @@ class Walk {
     time_ = time;
     covered_ = covered;
     open_.clear();
+    parked_.clear();
+    parked_until_ = kNever;
+    steps_ = 0;
+    paced_at_ = time;
+    pace_ = std::numeric_limits<uint64_t>::max();
+    for (const Walker& walker : all_) {
+      if (walker.begins() <= time && walker.ends() > time) walker.fetch(time);
+    }
     for (entered_ = 0; entered_ < all_.size() && all_[entered_].begins() <= time; ++entered_) {
       if (all_[entered_].ends() > time) open(all_[entered_]);
     }
@@ -103,7 +123,7 @@ class Walk {
   // False when there is nothing after time().
   bool step() {
     int64_t reached = time_;
-    int64_t next_start = entered_ < all_.size() ? all_[entered_].begins() : kNever;
+    int64_t next_start = entered_ < all_.size() ? std::min(parked_until_, all_[entered_].begins()) : parked_until_;
     for (const Walker* walker : open_) {
       const bool runs = walker->next_start() <= time_;
       reached = runs ? std::max(reached, walker->next_end()) : reached;
@@ -118,6 +138,14 @@ class Walk {
     }
     time_ = reached;
     catch_up();
+    if (++steps_ == kStepsOfAPace) {
+      pace_ = elapsed(paced_at_, time_);
+      paced_at_ = time_;
+      steps_ = 0;
+      park();
+    } else if (time_ >= parked_until_) {
+      park();
+    }
     return true;
   }
 
@@ -137,9 +165,27 @@ class Walk {
     for (; entered_ < all_.size() && all_[entered_].begins() <= time_; ++entered_) open(all_[entered_]);
   }
 
+  // Lanes whose next range is far ahead are not looked at in every step.
+  void park() {
+    const uint64_t left = elapsed(time_, kNever);
+    const int64_t horizon = pace_ < left ? static_cast<int64_t>(static_cast<uint64_t>(time_) + pace_) : kNever;
+    open_.insert(open_.end(), parked_.begin(), parked_.end());
+    const auto far =
+        std::partition(open_.begin(), open_.end(), [&](const Walker* walker) { return walker->next_start() <= horizon; });
+    parked_.assign(far, open_.end());
+    open_.erase(far, open_.end());
+    parked_until_ = kNever;
+    for (const Walker* walker : parked_) parked_until_ = std::min(parked_until_, walker->next_start());
+  }
+
   std::vector<Walker> all_;  // by their first starts
   std::size_t entered_ = 0;  // how many of them begin no later than time_
   std::vector<Walker*> open_;
+  std::vector<Walker*> parked_;
+  int64_t parked_until_ = kNever;
+  int steps_ = 0;
+  int64_t paced_at_ = 0;
+  uint64_t pace_ = 0;  // how far the walk came in its last kStepsOfAPace steps
   int64_t time_ = 0;
   uint64_t covered_ = 0;
 };

@@ -57,6 +57,7 @@ test("moving by pixels moves by whole ones and keeps the scale, at any scale", (
       shown.moveBy(first, pixels);
       assert.equal(shown.scale, scale);
       assert.equal(shown.first, first + Math.round(pixels));
+      assert.equal(shown.from, shown.first * scale, "the window begins at a whole pixel");
     }
   }
 });

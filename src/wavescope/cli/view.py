@@ -47,7 +47,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _port(text: str) -> int:
-    if not text.isdecimal() or len(text) > 5 or int(text) > 65_535:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 5 and int(text) <= 65_535):
         raise argparse.ArgumentTypeError(f"'{text}' is not a port, a number up to 65535")
     return int(text)
 

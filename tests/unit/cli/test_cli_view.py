@@ -60,14 +60,15 @@ def test_quiet_says_the_address_only(run: Run, trace_file: Path, interrupted: li
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "8e3", "x", "٣"])
-def test_ports_are_numbers(run: Run, trace_file: Path, port: str) -> None:
+def test_ports_are_numbers(run: Run, trace_file: Path, port: str, interrupted: list[str]) -> None:
     ran = run("view", trace_file, f"--port={port}")
 
     assert ran.code == 2
     assert f"'{port}' is not a port, a number up to 65535" in ran.err
+    assert interrupted == []
 
 
-def test_a_port_in_use_is_told(run: Run, trace_file: Path) -> None:
+def test_a_port_in_use_is_told(run: Run, trace_file: Path, interrupted: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         ran = run("view", trace_file, "--port", port)
@@ -99,7 +100,9 @@ def test_what_is_no_trace_is_refused_before_anything_is_served(
     assert interrupted == []
 
 
-def test_a_capture_is_looked_at_with_another_command(run: Run, capture_folder: Path) -> None:
+def test_a_capture_is_looked_at_with_another_command(
+    run: Run, capture_folder: Path, interrupted: list[str]
+) -> None:
     ran = run("view", capture_folder)
 
     assert ran.code == 3

@@ -28,6 +28,7 @@ INPUTS = {
     "merge TRACE IN -o OUT.db": "trace",
     "trim IN -o OUT.db --gpu 0": "trace",
     "report IN -o OUT.html": "trace",
+    "view IN --no-browser": "trace",
     "compare TRACE IN": "trace",
     "compare --base IN --new TRACE": "trace",
     "compare --base TRACE --new IN": "trace",

@@ -18,6 +18,7 @@ from wavescope.errors import MachineError, UsageError
 from wavescope.view.answers import Answer, Asked
 from wavescope.view.opening import StillReadingError
 from wavescope.view.server import ViewServer, bounded_reading, loopback, site
+from wavescope.view.server.questions import POSTED, QUESTIONS, question
 
 
 @pytest.fixture(scope="module")
@@ -356,3 +357,8 @@ def test_sql_is_refused_from_elsewhere(server: ViewServer) -> None:
     for extra in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
         headers = {"Content-Type": "application/json", **extra}
         assert ask(server, "api/sql", method="POST", headers=headers, body=body).status == 403
+
+
+@pytest.mark.parametrize("place", [*QUESTIONS.values(), *POSTED.values()])
+def test_every_question_has_its_answer(place: str) -> None:
+    assert callable(question(place))

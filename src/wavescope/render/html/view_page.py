@@ -18,7 +18,7 @@ _BUTTONS = (
     ("zoom-all", "All", "Show everything (Home)"),
     ("zoom-selected", "Selected", "Zoom to what is selected (F)"),
 )
-_DRAGS = (("pan", "moves"), ("range", "selects a range"), ("zoom", "zooms"))
+_DRAGS = (("pan", "move"), ("range", "range"), ("zoom", "zoom"))
 
 
 def view_page_html() -> str:
@@ -57,7 +57,7 @@ def _bar() -> Html:
         element("button", text, type="button", id=name, title=title)
         for name, text, title in _BUTTONS
     ]
-    drags = [element("option", f"Drag {does}", value=mode) for mode, does in _DRAGS]
+    drags = [element("option", f"Drag: {does}", value=mode) for mode, does in _DRAGS]
     return element(
         "header",
         element("strong", "wavescope", class_="brand"),

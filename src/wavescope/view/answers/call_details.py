@@ -19,9 +19,10 @@ from wavescope.view.answers.facts import (
     links_to,
     one_row,
     process_facts,
+    spot_json,
     times,
 )
-from wavescope.view.answers.places import row_id_of
+from wavescope.view.answers.places import spot_of
 from wavescope.view.opening import TraceView
 from wavescope.view.parts import parts_of
 
@@ -64,5 +65,5 @@ def call_details(view: TraceView, row: int) -> dict[str, Any]:
         "next": None,
         "start": start_ns - view.loaded.first_ns,
         "duration": end_ns - start_ns,
-        "rowId": row_id_of(view.loaded, "calls", row, start_ns, likely),
+        **spot_json(spot_of(view.loaded, "calls", row, start_ns, likely)),
     }

@@ -12,7 +12,7 @@ from wavescope.arrays import Array
 from wavescope.errors import UsageError
 from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS, Table
 from wavescope.model.trace import Trace, TraceTable
-from wavescope.view.answers.places import row_id_of
+from wavescope.view.answers.places import Spot, spot_of
 from wavescope.view.opening import TraceView
 from wavescope.view.parts import Moments, Numbers, TraceParts, parts_of
 
@@ -99,10 +99,15 @@ def links_to(view: TraceView, what: str, table: Table, rows: Array, likely: str 
             "name": view.trace.strings[name],
             "start": start - view.loaded.first_ns,
             "duration": end - start,
-            "rowId": row_id_of(view.loaded, table.name, row, start, likely),
+            **spot_json(spot_of(view.loaded, table.name, row, start, likely)),
         }
         for row, start, end, name in zip(shown.tolist(), *columns, strict=True)
     ]
+
+
+def spot_json(spot: Spot) -> dict[str, Any]:
+    """Where something is, for the page."""
+    return {"rowId": spot.row_id, "depth": spot.depth}
 
 
 def enclosing_markers(view: TraceView, start_ns: int, process: int, thread: int) -> list[Link]:

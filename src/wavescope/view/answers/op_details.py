@@ -23,9 +23,10 @@ from wavescope.view.answers.facts import (
     links_to,
     one_row,
     process_facts,
+    spot_json,
     times,
 )
-from wavescope.view.answers.places import LaneOf, Place, nearest, row_id_of, rows_of_table
+from wavescope.view.answers.places import LaneOf, Place, nearest, rows_of_table, spot_of
 from wavescope.view.opening import TraceView
 from wavescope.view.parts import TraceParts, parts_of
 
@@ -47,7 +48,7 @@ def op_details(view: TraceView, row: int) -> dict[str, Any]:
     start_ns, end_ns, gpu = (int(op[name][0]) for name in ("start_ns", "end_ns", "gpu"))
     trace, call, launch_id = _with_launch(view, row, int(op["id"][0]))
     whole_name = _label(trace)
-    row_id = row_id_of(view.loaded, "ops", row, start_ns, f"queue/{gpu}/{int(op['queue'][0])}")
+    spot = spot_of(view.loaded, "ops", row, start_ns, f"queue/{gpu}/{int(op['queue'][0])}")
     facts = [
         fact("name", whole_name),
         *_kind_facts(trace, whole_name),
@@ -59,7 +60,7 @@ def op_details(view: TraceView, row: int) -> dict[str, Any]:
         *_counter_facts(parts, int(op["id"][0])),
     ]
     links, arguments = _links(view, trace, call)
-    previous, following = _same_kernel(view, row, start_ns, gpu, row_id)
+    previous, following = _same_kernel(view, row, start_ns, gpu, spot.row_id)
     return {
         "title": short_op_name(trace, 0),
         "table": "ops",
@@ -71,7 +72,7 @@ def op_details(view: TraceView, row: int) -> dict[str, Any]:
         "next": following,
         "start": start_ns - view.loaded.first_ns,
         "duration": end_ns - start_ns,
-        "rowId": row_id,
+        **spot_json(spot),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,21 +21,22 @@ def rows_of_table(loaded: Loaded, table: str) -> Iterator[Row]:
     return (row for row in loaded.rows if row.table == table and row.lanes)
 
 
-def row_id_of(loaded: Loaded, table: str, number: int, start_ns: int, likely: str = "") -> str:
-    """The id of the row in which a range lies, empty where it is not there (yet).
+class Spot(NamedTuple):
+    """The row of the timeline in which a range lies, and how deep; an empty id: not there (yet)."""
 
-    `likely` is the id to look at first, or how it begins.
-    """
+    row_id: str
+    depth: int
+
+
+def spot_of(loaded: Loaded, table: str, number: int, start_ns: int, likely: str = "") -> Spot:
+    """Where a range lies; `likely` is the id of the row to look at first, or how it begins."""
     rows = sorted(rows_of_table(loaded, table), key=lambda row: not row.id.startswith(likely))
-    return next((row.id for row in rows if _place(row, number, start_ns) is not None), "")
-
-
-def _place(row: Row, number: int, start_ns: int) -> int | None:
-    for lane in row.lanes:
-        first, stop = np.searchsorted(lane.starts, (start_ns, start_ns + 1))
-        if (lane.rows[first:stop] == number).any():
-            return int(first)
-    return None
+    for row in rows:
+        for lane in row.lanes:
+            first, stop = np.searchsorted(lane.starts, (start_ns, start_ns + 1))
+            if (lane.rows[first:stop] == number).any():
+                return Spot(row.id, lane.depth)
+    return Spot("", 0)
 
 
 @dataclass(frozen=True, order=True)

@@ -40,6 +40,7 @@ def range_(asked: Asked) -> Answer:
         raise UsageError(f"there is no part '{unknown[0]}' of a range: {', '.join(_PARTS)}")
     if start >= end:
         raise UsageError("the range is empty: it ends where it starts, or before")
+    view.require_whole()
     first_ns = view.loaded.first_ns
     result = range_result(view, first_ns + start, first_ns + end, wanted)
     return Answer(json_bytes(result.to_json()))

@@ -219,4 +219,4 @@ def _depths(view: TraceView) -> dict[tuple[int, int], Series]:
 
 
 def _queue_depths(view: TraceView) -> dict[tuple[int, int], Series]:
-    return queue_depths(view.trace)
+    return queue_depths(view.trace.source)

@@ -19,7 +19,7 @@ from wavescope.model.source import Batch, TraceSource, full_batch
 
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-ZONE_ROWS = 1 << 14
+ZONE_ROWS = 1 << 12
 
 
 class SeekingSource(Protocol):

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.ops.op_links import op_links
-from wavescope.arrays.coded_columns import DistinctRows
+from wavescope.analyze.ops.op_links import rows_of_ids
+from wavescope.arrays import Array
+from wavescope.arrays.coded_columns import DistinctRows, blocks
 from wavescope.formats.timeline import Span, StepSeries
-from wavescope.model.columns import MONITORS
-from wavescope.model.source import TraceSource, read_columns
-from wavescope.model.trace import Trace
+from wavescope.model.columns import CALLS, LINKS, MONITORS, OPS, Table
+from wavescope.model.source import BATCH_ROWS, TraceSource, read_columns
 from wavescope.view.rows.row import Series
 
 MOST_MONITORS = 256
@@ -98,24 +98,71 @@ def _held(
     return Series(unit, times[by_time], shown[by_time])
 
 
-def queue_depths(trace: Trace) -> dict[Queue, Series]:
-    """How many ops of each queue were launched, or had begun, and had not ended."""
-    with trace.ops.borrowed(), trace.calls.borrowed():
-        ops = trace.ops
-        ops.load("id", "gpu", "queue", "start_ns", "end_ns")
-        begun = ops["start_ns"].copy()
-        links = op_links(trace)
-        begun[links.op_rows] = trace.calls["start_ns"][links.call_rows]
-        distinct = DistinctRows(2)
-        numbers, firsts = distinct.number((ops["gpu"], ops["queue"]))
-        queues = list(zip(ops["gpu"][firsts].tolist(), ops["queue"][firsts].tolist(), strict=True))
-        if not queues:
-            return {}
-        span = Span(int(begun.min()), int(max(ops["end_ns"].max(), begun.max())))
-        steps = StepSeries(len(queues), span)
-        steps.add(numbers, begun, 1)
-        steps.add(numbers, ops["end_ns"], -1)
-        return dict(_depth_series(queues, steps))
+def queue_depths(source: TraceSource) -> dict[Queue, Series]:
+    """How many ops of each queue were launched, or had begun, and had not ended.
+
+    Tables are read in batches: of the whole trace a few numbers for each op are held.
+    """
+    distinct, queues = DistinctRows(2), list[Queue]()
+    ops = _Gathered(source, OPS, begun=np.int64, ended=np.int64, queue=np.int32)
+    for batch in source.batches(OPS, ("id", "gpu", "queue", "start_ns", "end_ns")):
+        numbers, firsts = distinct.number((batch["gpu"], batch["queue"]))
+        places = (batch[name][firsts].tolist() for name in ("gpu", "queue"))
+        queues.extend(zip(*places, strict=True))
+        ops.add(batch["id"], begun=batch["start_ns"], ended=batch["end_ns"], queue=numbers)
+    if not len(ops):
+        return {}
+    begun = ops["begun"]
+    _launch(source, ops, begun)
+    span = Span(int(begun.min()), int(max(ops["ended"].max(), begun.max())))
+    steps = StepSeries(len(queues), span)
+    for rows in blocks(len(ops), BATCH_ROWS):
+        steps.add(ops["queue"][rows], begun[rows], 1)
+        steps.add(ops["queue"][rows], ops["ended"][rows], -1)
+    return dict(_depth_series(queues, steps))
+
+
+def _launch(source: TraceSource, ops: _Gathered, begun: npt.NDArray[np.int64]) -> None:
+    """Let ops begin with the first call that is linked with them."""
+    calls = _Gathered(source, CALLS, start=np.int64)
+    for batch in source.batches(CALLS, ("id", "start_ns")):
+        calls.add(batch["id"], start=batch["start_ns"])
+    is_launched = np.zeros(len(ops), np.bool_)
+    for batch in source.batches(LINKS, ("call", "op")):
+        op_rows, has_op = rows_of_ids(ops.ids, batch["op"])
+        call_rows, has_call = rows_of_ids(calls.ids, batch["call"])
+        fresh = has_op & has_call & ~is_launched[op_rows]
+        op_rows, call_rows = op_rows[fresh], call_rows[fresh]
+        # Written backwards, so that of several links the first one stays.
+        begun[op_rows[::-1]] = calls["start"][call_rows[::-1]]
+        is_launched[op_rows] = True
+
+
+class _Gathered:
+    """Some columns of a table, put together from batches."""
+
+    def __init__(self, source: TraceSource, table: Table, **types: type) -> None:
+        room = source.row_count(table)
+        self._columns = {name: np.empty(room, kind) for name, kind in types.items()}
+        self._columns["id"] = np.empty(room, np.int64)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, ids: Array, **columns: Array) -> None:
+        rows = slice(self._count, self._count + len(ids))
+        self._columns["id"][rows] = ids
+        for name, values in columns.items():
+            self._columns[name][rows] = values
+        self._count = rows.stop
+
+    @property
+    def ids(self) -> Array:
+        return self["id"]
+
+    def __getitem__(self, name: str) -> Array:
+        return self._columns[name][: self._count]
 
 
 def _depth_series(queues: list[Queue], steps: StepSeries) -> Iterator[tuple[Queue, Series]]:

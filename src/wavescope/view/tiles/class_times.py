@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from wavescope.view.lanes import Lane
 from wavescope.view.tiles.cover import cover_of
-from wavescope.view.tiles.drawing import Drawing, RowLane
+from wavescope.view.tiles.drawing import Drawing, LaneTimes, RowLane
 from wavescope.view.tiles.pixels import Pixels
 
 FULL = 255
@@ -36,11 +36,7 @@ def class_times(drawing: Drawing, purpose: str, members: Sequence[RowLane]) -> C
     """
     pixels = drawing.pixels
     seen = [member for member in members if pixels.meet(member.lane)]
-    found = [drawing.class_times(member) for member in seen]
-    classes = np.unique(np.concatenate([[], *(each.classes for each in found)])).astype(np.uint8)
-    summed = np.zeros((len(classes), pixels.stretch_count), np.uint64)
-    for each in found:
-        summed[np.searchsorted(classes, each.classes)] += each.times
+    classes, summed = _summed([drawing.class_times(member) for member in seen], pixels)
     times = pixels.summed(summed)
     if _do_overlap([member.lane for member in seen]):
         covered = busy_times(purpose, [member.lane for member in members], pixels)
@@ -58,8 +54,20 @@ def busy_times(purpose: str, lanes: Sequence[Lane], pixels: Pixels) -> Times:
 
 def shares(times: Times, pixels: Pixels) -> Shares:
     """The times as shares of their pixels; whatever took any time has at least 1."""
-    parts = np.rint(times * (FULL / pixels.widths))
-    return np.where(times > 0, np.clip(parts, 1, FULL), 0).astype(np.uint8)
+    parts = times * (FULL / pixels.widths)
+    np.rint(parts, out=parts)
+    return np.maximum(parts, times > 0, out=parts).astype(np.uint8)
+
+
+def _summed(found: Sequence[LaneTimes], pixels: Pixels) -> LaneTimes:
+    """The times of several lanes, class by class."""
+    if len(found) == 1:
+        return found[0]
+    classes = np.unique(np.concatenate([[], *(each.classes for each in found)])).astype(np.uint8)
+    summed = np.zeros((len(classes), pixels.stretch_count), np.uint64)
+    for each in found:
+        summed[np.searchsorted(classes, each.classes)] += each.times
+    return LaneTimes(classes, summed)
 
 
 def _do_overlap(lanes: Sequence[Lane]) -> bool:

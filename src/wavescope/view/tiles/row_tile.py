@@ -36,7 +36,7 @@ def row_tile(drawing: Drawing, row: Row) -> RowTile:
     if row.kind is RowKind.SERIES:
         return _series_tile(drawing, row, members)
     planes = [
-        class_times(drawing, f"{row.id} {number}", plane)
+        class_times(drawing, f"{_purpose(row)} {number}", plane)
         for number, plane in enumerate(_planes(row, members))
     ]
     classes, shown = _shares(planes, drawing.pixels)
@@ -47,6 +47,11 @@ def row_tile(drawing: Drawing, row: Row) -> RowTile:
 def plane_count(row: Row) -> int:
     """How many strips of a row lie one below the other."""
     return row.depth if row.kind in _NESTED else 1
+
+
+def _purpose(row: Row) -> str:
+    """The same for rows that show the same lanes, such as a GPU and how busy it is."""
+    return ",".join(row.members) or row.id
 
 
 def _planes(row: Row, members: Sequence[RowLane]) -> list[list[RowLane]]:
@@ -76,7 +81,7 @@ def _series_tile(drawing: Drawing, row: Row, members: Sequence[RowLane]) -> RowT
     if row.series is not None:
         found = means(row.series, pixels, drawing.loaded.end_ns)
     else:
-        busy = busy_times(f"{row.id} busy", [member.lane for member in members], pixels)
+        busy = busy_times(f"{_purpose(row)} 0", [member.lane for member in members], pixels)
         found = (100 * busy / pixels.widths).astype(np.float32)
     nothing = np.empty((1, 0, len(pixels)), np.uint8)
     return RowTile(row.id, np.empty(0, np.uint8), nothing, means=found)

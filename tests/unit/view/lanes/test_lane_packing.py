@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from wavescope.view.lanes import GrowingLanes, Lane, Packing, Ranges, packed_lanes
@@ -83,6 +83,8 @@ def test_lanes_are_those_of_a_plain_walk(rows: list[Range], packing: Packing) ->
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(RANGES, max_size=4), PACKINGS, st.sampled_from([-200, 0, 4096]))
+@example([[Range(0, 0)] * 4, [Range(0, 1)]], Packing.BELOW_OPEN, -200)
+@example([[Range(0, 1), Range(5, 6)], [Range(5, 9)]], Packing.BELOW_OPEN, 4096)
 def test_parts_give_the_lanes_of_the_whole(
     parts: list[list[Range]], packing: Packing, patience: int
 ) -> None:

@@ -77,6 +77,7 @@ def test_gpus_come_first_with_queues_and_copies_then_processes_by_rank() -> None
     ("queue", "label"),
     [
         (99_999, "queue 99999"),
+        (100_000, "queue …186a0"),
         (140_000_000_004_096, "queue …44d000"),
         (-1, "unknown queue"),
     ],
@@ -204,7 +205,27 @@ def test_queue_depth_counts_from_launch_to_end_and_is_made_when_asked_for() -> N
     assert depth.times.tolist() == [0, 2, 20, 40]
     assert depth.values.tolist() == [1.0, 2.0, 1.0, 0.0]
     assert other.times.tolist() == [30, 35]
-    assert not view.trace.ops.has("id")
+    assert not any(view.trace.ops.has(name) for name in ("id", "start_ns"))
+
+
+def test_of_several_links_of_an_op_the_first_counts_and_dangling_ones_do_not() -> None:
+    maker = (
+        a_trace()
+        .with_call("first", 5, 6, id=10)
+        .with_call("second", 7, 8, id=20)
+        .with_kernel("a", 10, 20, id=30)
+        .with_kernel("b", 10, 30, id=50)
+        .with_link(20, 30)
+        .with_link(10, 30)
+        .with_link(11, 50)
+        .with_link(10, 51)
+    )
+
+    depth = loaded_view(maker.build()).loaded.row_by_id["series/depth/0/0"].series
+
+    assert depth is not None
+    assert depth.times.tolist() == [7, 10, 20, 30]
+    assert depth.values.tolist() == [1.0, 2.0, 1.0, 0.0]
 
 
 def test_without_links_there_are_no_depths() -> None:

@@ -12,6 +12,8 @@ from wavescope.version import __version__
 CACHE_VERSION = 1
 """Raised with every change of what is kept or of how a trace becomes lanes."""
 _BLOCKS = 16
+_BLOCKS_OF_MANY = 2
+"""Of each of many files: the first and the last."""
 _BLOCK_BYTES = 1 << 16
 _MOST_FILES = 512
 _LOG = "-wal"
@@ -25,14 +27,16 @@ def content_key(path: Path, trace_format: str) -> str:
     digest = hashlib.blake2b(digest_size=20)
     _add(digest, "wavescope", __version__, CACHE_VERSION, trace_format)
     try:
-        for name, file in _files(path):
+        files = _files(path)
+        blocks = _BLOCKS if len(files) <= 2 else _BLOCKS_OF_MANY
+        for name, file in files:
             with file.open("rb") as opened:
                 facts = os.fstat(opened.fileno())
                 if not stat.S_ISREG(facts.st_mode):
                     return ""
                 _add(digest, name, facts.st_size, facts.st_mtime_ns)
-                for block in range(_BLOCKS):
-                    offset = (facts.st_size - _BLOCK_BYTES) * block // (_BLOCKS - 1)
+                for block in range(blocks):
+                    offset = (facts.st_size - _BLOCK_BYTES) * block // (blocks - 1)
                     opened.seek(max(0, offset))
                     digest.update(opened.read(_BLOCK_BYTES))
                     if facts.st_size <= _BLOCK_BYTES:

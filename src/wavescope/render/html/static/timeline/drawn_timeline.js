@@ -217,13 +217,16 @@ export class DrawnTimeline {
     const end = Math.floor((first + count - 1) / BLOCK);
     const isCounted = this.options.onDraw !== undefined && row.table === "ops";
     let boxes = 0;
+    /** @type {Boxes | null} */
+    let cut = null;
     for (let number = begin; number <= end; number += 1) {
       const block = this.pictures.block(row, height, scale, number);
       this.pen.drawImage(block.canvas, this.leftPixels + number * BLOCK - first, top);
       if (!block.boxes) continue;
-      if (number === begin) this.drawCutBoxes(row, block.boxes, top, height);
+      if (number === begin) cut = block.boxes;
       if (isCounted) boxes += this.countBoxes(block.boxes, number, number === begin);
     }
+    if (cut) this.drawCutBoxes(row, cut, top, height);
     return boxes;
   }
 

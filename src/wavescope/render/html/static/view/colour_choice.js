@@ -20,6 +20,7 @@ export class ColourChoice {
     /** @type {JoinedSource | null} */
     this.source = null;
     this.id = "";
+    this.drawn = "";
     /** @type {Map<string, number>} the version at which labels were asked for, by trace and id */
     this.asked = new Map();
     select.addEventListener("change", () => this.choose(select.value, true));
@@ -77,11 +78,16 @@ export class ColourChoice {
     }
   }
 
+  /** Those that were seen so far; more when a frame had more. */
   draw() {
     const colouring = this.source?.colourings[this.number];
+    const seen = this.source?.classesSeen.get(this.id) ?? new Set();
+    const key = JSON.stringify([this.id, colouring?.labels, [...seen].sort()]);
+    if (key === this.drawn) return;
+    this.drawn = key;
     const items = (colouring?.labels ?? []).map((label, i) =>
       element(
-        "li", {},
+        "li", { hidden: !seen.has(i) },
         element("span", { class: `swatch s${colouring?.series[i]}`, "aria-hidden": "true" }),
         element("bdi", { text: label, title: label }),
       ),

@@ -1,5 +1,8 @@
 // Elements made by hand: text is text, whatever a trace calls its kernels.
 
+/** Browsers complain of those that have neither an id nor a name. */
+const FIELDS = ["input", "select", "textarea"];
+
 /**
  * An element with attributes, listeners (`onclick` and the like, functions) and children.
  * @template {keyof HTMLElementTagNameMap} Tag
@@ -17,6 +20,7 @@ export function element(tag, attributes = {}, ...children) {
     else if (typeof value === "boolean") made.toggleAttribute(name, value);
     else made.setAttribute(name, String(value));
   }
+  if (FIELDS.includes(tag) && !made.id && !made.hasAttribute("name")) made.setAttribute("name", "field");
   made.append(...children.flatMap((child) => child ?? []));
   return made;
 }

@@ -44,6 +44,8 @@ export class JoinedSource {
     this.classMaps = sources.map(() => new Map());
     /** @type {WeakMap<Columns | Boxes, { key: string, made: any }>} as they are in the joined timeline */
     this.mapped = new WeakMap();
+    /** @type {Map<string, Set<number>>} by colouring the classes that were there to draw */
+    this.classesSeen = new Map();
     /** Whether anything was there to draw. */
     this.hasDrawn = false;
     for (const source of sources) source.onChange = () => this.onChange?.();
@@ -85,6 +87,7 @@ export class JoinedSource {
     });
     this.colourings = [...found.values()];
     this.mapped = new WeakMap();
+    this.classesSeen.clear();
   }
 
   /** @param {number[]} offsets any; only their differences are seen */
@@ -112,6 +115,7 @@ export class JoinedSource {
     const columns = source.columns(own, this.ownColouring(source, colouring), local);
     if (!columns) return null;
     this.hasDrawn = true;
+    this.note(trace, colouring, columns);
     const classes = this.classMap(trace, colouring);
     if (shift === 0 && !classes) return columns;
     return this.once(columns, `${shift}`, () => ({
@@ -138,6 +142,20 @@ export class JoinedSource {
     const planes = row.planes < own.planes ? row.planes : Infinity;
     if (!boxes || (shift === 0 && planes === Infinity && !classes)) return boxes;
     return this.once(boxes, `${shift} ${planes}`, () => movedBoxes(boxes, shift, planes, classes));
+  }
+
+  /**
+   * Which classes were there to draw, for a legend of just those.
+   * @param {number} trace
+   * @param {number} colouring
+   * @param {Columns} columns
+   */
+  note(trace, colouring, columns) {
+    const classes = this.classMap(trace, colouring);
+    const id = this.colourings[colouring]?.id ?? "";
+    const seen = this.classesSeen.get(id) ?? new Set();
+    for (const number of columns.classes) seen.add(classes?.[number] ?? number);
+    this.classesSeen.set(id, seen);
   }
 
   /**

@@ -62,7 +62,8 @@ export class ServedSource {
    * @param {TraceInfo} info
    */
   update(info) {
-    if (this.origin !== info.first_ns) this.cache.dropTrace(this.trace); // pixels count from there
+    // Pixels count from the first event; a lower version is that of a server that was started again.
+    if (this.origin !== info.first_ns || info.version < this.version) this.cache.dropTrace(this.trace);
     this.span = info.span_ns;
     this.origin = info.first_ns;
     this.rows = info.rows;

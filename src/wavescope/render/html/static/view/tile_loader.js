@@ -166,6 +166,7 @@ export class TileLoader {
       );
       this.keep(request, decodeTiles(answer, count));
       this.running.delete(request);
+      this.missing = this.missing.flatMap((wanted) => this.missingOf(wanted, wanted.from, wanted.to));
       this.onTiles(rows);
     } catch (error) {
       this.running.delete(request);
@@ -178,13 +179,14 @@ export class TileLoader {
    * @param {Request} request
    * @param {ReturnType<typeof decodeTiles>} answer
    */
-  keep({ by, scale, from, to, rows }, answer) {
+  keep({ by, scale, from, to, rows, version }, answer) {
     for (const row of rows) {
       const whole = answer.tiles.get(row);
       if (!whole) {
         this.refused.add(row);
         continue;
       }
+      whole.version = Math.max(version, answer.version); // whatever was asked for is answered
       for (let number = from; number <= to; number += 1) {
         const [begin, end] = [Math.floor(number * TILE * scale), Math.floor((number + 1) * TILE * scale)];
         const tile = cutTile(whole, (number - from) * TILE, TILE, begin, end);

@@ -222,6 +222,7 @@ export class Viewer {
     if (!this.timeline) return;
     part("timeline").dataset.boxes = String(boxes);
     this.app.frameDrawn();
+    this.colours?.draw();
     queueMicrotask(() => this.tellState());
   }
 

@@ -1,0 +1,126 @@
+"""Rows by number, id, value and time, read from files and from memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.builders import a_trace
+from wavescope.formats import exporter_for, open_source, write_source
+from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS, Table
+from wavescope.model.source import Batch, TraceSource, read_columns
+from wavescope.view.parts import Moments, TraceParts, stored_table
+
+ROWS = 40
+
+
+class Unseekable:
+    """A source of which only `batches` is known."""
+
+    def __init__(self, source: TraceSource) -> None:
+        self._source = source
+
+    def __getattr__(self, name: str) -> object:
+        if name == "keyed_batches":
+            raise AttributeError(name)
+        return getattr(self._source, name)
+
+
+@pytest.fixture(params=["memory", "file", "unseekable"])
+def source(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[TraceSource]:
+    monkeypatch.setattr(stored_table, "ZONE_ROWS", 3)
+    rng = np.random.default_rng(5)
+    maker = a_trace().with_process(1)
+    for number in range(ROWS):
+        start = int(rng.integers(0, 100))
+        end = start + int(rng.integers(0, 40))
+        maker.with_kernel(f"k{number % 3}", start, end, grid_x=number)
+        maker.with_call("launch", start, end, thread=number % 2, args=str(number))
+        if number % 5 == 0:
+            maker.with_marker(f"m{number}", start, end)
+        maker.with_link(1 + (7 * number) % ROWS, number + 1)
+    if request.param == "memory":
+        yield maker.builder
+        return
+    target = tmp_path / "trace.db"
+    write_source(maker.builder, target, exporter_for(target), inputs=[])
+    opened = open_source(target)
+    yield opened if request.param == "file" else Unseekable(opened)  # type: ignore[misc]
+    opened.close()
+
+
+def whole(source: TraceSource, table: Table) -> Batch:
+    return read_columns(source, table, table.column_names)
+
+
+def same(found: Batch, expected: Batch, rows: np.ndarray) -> bool:
+    return all(
+        np.array_equal(values, expected[name][rows], equal_nan=values.dtype.kind == "f")
+        for name, values in found.items()
+    )
+
+
+@pytest.mark.parametrize("table", [OPS, CALLS, MARKERS, LINKS])
+def test_rows_come_by_number(source: TraceSource, table: Table) -> None:
+    everything, parts = whole(source, table), TraceParts(source)
+    count = len(everything[table.column_names[0]])
+    assert len(parts.table(table)) == count
+
+    for rows in ([0], [count - 1], [1, 2, count - 2], list(range(count))):
+        found = parts.table(table).at(np.array(rows), table.column_names)
+        assert same(found, everything, np.array(rows))
+
+
+def test_rows_come_by_id_and_by_value(source: TraceSource) -> None:
+    parts = TraceParts(source)
+    ids = whole(source, OPS)["id"][[3, 17, 30]]
+
+    rows, found = parts.table(OPS).with_ids(np.append(ids, 9_999), ("grid_x",))
+
+    assert rows.tolist() == [3, 17, 30]
+    assert found["grid_x"].tolist() == [3, 17, 30]
+    links = whole(source, LINKS)
+    (expected,) = np.nonzero(np.isin(links["call"], (1, 8)))
+    assert parts.links_of("call", np.array([1, 8])).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("window", [(0, 200), (50, 50), (20, 30), (500, 600), (-9, -1)])
+def test_rows_come_by_time(source: TraceSource, window: tuple[int, int]) -> None:
+    everything = whole(source, CALLS)
+    inside = (everything["start_ns"] <= window[1]) & (everything["end_ns"] >= window[0])
+
+    rows, found = TraceParts(source).table(CALLS).overlapping(*window, ("thread",))
+
+    assert rows.tolist() == np.flatnonzero(inside).tolist()
+    assert same(found, everything, rows)
+
+
+def test_rows_are_open_at_moments_of_their_thread(source: TraceSource) -> None:
+    everything = whole(source, CALLS)
+    moments = [(30, 0, 0), (31, 0, 1), (90, 0, 1), (30, 7, 0)]
+    expected = [
+        row
+        for row in range(ROWS)
+        if any(
+            everything["start_ns"][row] <= time < everything["end_ns"][row]
+            and (everything["process"][row], everything["thread"][row]) == (process, thread)
+            for time, process, thread in moments
+        )
+    ]
+
+    rows, _ = TraceParts(source).table(CALLS).open_at(Moments(*np.array(moments).T), ())
+
+    assert rows.tolist() == expected
+
+
+def test_reading_a_part_notes_nothing_about_the_whole(source: TraceSource) -> None:
+    before = list(source.notes)
+
+    TraceParts(source).table(OPS).at(np.array([5]), ("name",))
+
+    assert list(source.notes) == before
