@@ -133,7 +133,7 @@ export const panel = {
   id: "flame",
   title: "Flame graph",
   hint: "Time by stack: operators, modules, Python",
-  key: "l",
+  key: "b",
   mount(root, app) {
     mounted = new FlamePanel(root, app);
   },
