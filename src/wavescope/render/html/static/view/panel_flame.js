@@ -17,6 +17,7 @@ class FlamePanel {
    */
   constructor(root, app) {
     this.app = app;
+    this.root = root;
     const [of, part, kinds] = app.kept(KEY).split(".");
     this.of = this.choice("Which time", [["gpu", "GPU time"], ["host", "Host time"]], of);
     this.part = this.choice("Of what", [["all", "whole trace"], ["range", "selected range"]], part);
@@ -56,7 +57,9 @@ class FlamePanel {
   }
 
   rangeChanged() {
-    if (this.part.value === "range" && this.asked.isShown) this.asked.again();
+    if (this.part.value !== "range" || !this.asked.isShown) return;
+    if (this.root.hidden) this.asked.isAnswered = false; // asked when it is seen again
+    else this.asked.again();
   }
 
   /**
