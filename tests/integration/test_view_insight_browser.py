@@ -64,8 +64,18 @@ def steps() -> Iterator[str]:
     yield from _served(labelled(server).trace)
 
 
-def _served(trace: Trace) -> Iterator[str]:
-    with ViewServer([loaded_view(trace)], view_page_html()) as server:
+@pytest.fixture(scope="module")
+def two() -> Iterator[str]:
+    """Two traces with a kernel of their own each."""
+    yield from _served(
+        a_trace().with_kernel("gemm", 0, 1_000).build(),
+        a_trace().with_kernel("other", 50, 2_050).build(),
+    )
+
+
+def _served(*traces: Trace) -> Iterator[str]:
+    views = [loaded_view(trace, number=at) for at, trace in enumerate(traces)]
+    with ViewServer(views, view_page_html()) as server:
         yield server.address
 
 
@@ -138,7 +148,7 @@ def test_search_says_its_share_of_what_is_focused(browser: Browser, stacks: str)
     page = opened(browser, stacks, "flame")
     page.becomes(text(FOCUSED), "all: 10.00 us, 100.0 %")
 
-    page.type_text(".flame-panel input", "gemm|aten::mm")
+    page.type_text(".flame-panel input[type=search]", "gemm|aten::mm")
     # The kernel inside of the operator is there already; the other one was launched elsewhere.
     page.becomes(text(".flame-panel .hits"), "3 found, 70.0 %")
     click_box(page, 0.3, 1)
@@ -231,6 +241,33 @@ def test_all_steps_are_listed_when_asked(browser: Browser, steps: str) -> None:
     page.becomes(rows, 60)
     page.click("#panel-steps tbody tr:nth-child(3)")
     page.wait(f"{kept('range')} !== null")
+
+
+def test_of_several_traces_one_is_chosen(browser: Browser, two: str) -> None:
+    page = opened(browser, two, "kernels")
+    page.becomes(text(".kernel-rows tbody tr bdi"), "gemm")
+
+    page.value("document.querySelector('#panel-kernels select[name=trace]').focus()")
+    page.key("ArrowDown")
+    page.becomes(text(".kernel-rows tbody tr bdi"), "other")
+    page.click(".kernel-rows tbody tr")
+    page.becomes(text(".kernel-instances .said"), "1 instance, 2.000 us")
+    page.click(".instances li")
+    page.becomes(kept("op"), "1_ops_0")
+
+
+def test_a_range_that_is_selected_later_is_asked_for(browser: Browser, stacks: str) -> None:
+    page = opened(browser, stacks, "flame", "#panel=flame&x.flame=gpu.range")
+    page.wait(f"{text('.flame-panel .said')}?.includes('select a range')")
+    page.click("#tab-findings")
+    page.wait("document.querySelector('[data-finding=gpu-idle] .go') !== null")
+    page.click("[data-finding=gpu-idle] .go")
+    page.becomes(kept("range"), "0_10000_50000")
+
+    page.click("#tab-flame")
+
+    # From the end of one kernel to the beginning of another nothing begins.
+    page.becomes(text(FOCUSED), "all: 0 ns, 0.0 %")
 
 
 def test_kernels_sort_filter_and_list_their_instances(browser: Browser, stacks: str) -> None:

@@ -159,7 +159,7 @@ def test_names_are_text_whatever_they_are(page: PageView) -> None:
     select(page, "queue/0/0", 37.5, HOSTILE)
 
     search_for(page, "onerror")
-    page.becomes(SAID, "10 hits, 1 names, 10.00 us")
+    page.becomes(SAID, "10 hits, 1 name, 10.00 us")
     assert page.value("window.attacked ?? ''") == ""
     assert page.value("document.querySelectorAll('#dock img').length") == 0
 
@@ -245,4 +245,4 @@ def test_what_is_no_pattern_is_said(page: PageView) -> None:
     assert "is not a regular expression" in page.value(f"{error}.textContent")
     page.value(f"document.querySelector({json.dumps(PATTERN)}).select()")
     page.call("Input.insertText", text="gemm")
-    page.becomes(SAID, "10 hits, 1 names, 40.00 us")
+    page.becomes(SAID, "10 hits, 1 name, 40.00 us")

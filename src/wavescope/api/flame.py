@@ -31,6 +31,7 @@ def flame(
     *,
     most: int = 0,
     depth: int = 0,
+    by_kind: bool = False,
     joined: bool = False,
     captures: Sequence[Trace | PathLike] = (),
     selection: Selection | None = None,
@@ -39,11 +40,12 @@ def flame(
 ) -> Result:
     """GPU time by the stack that launched it, or host time (`of="host"`) by what was called.
 
-    `most` and `depth` choose the heaviest paths and how long they may be; 0 is all. `joined` puts
-    names that only pass their time on to one other into its row. `captures` are traces in which
-    the graphs that this one replays were captured.
+    `most` and `depth` choose the heaviest paths and how long they may be; 0 is all. With `by_kind`
+    modules of a kind, such as all layers, are together. `joined` puts names that only pass their
+    time on to one other into its row. `captures` are traces in which the graphs that this one
+    replays were captured.
     """
-    options = FlameOptions(_stack_time(of), most, depth, joined)
+    options = FlameOptions(_stack_time(of), most, depth, by_kind, joined)
     chosen = selection_of(selection, where)
     with opened(trace) as whole, ExitStack() as stack:
         shown = [stack.enter_context(opened(each)) for each in captures]

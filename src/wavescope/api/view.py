@@ -17,6 +17,7 @@ from wavescope.model.selection import Selection
 from wavescope.render.html.view_page import view_page_html
 from wavescope.view.opening import TraceView
 from wavescope.view.opening import open_view as opened_trace
+from wavescope.view.parts import prepare_parts
 from wavescope.view.server import OnBug, ViewServer, tell_no_bug
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def open_view(
             stack.callback(view.close)
             views.append(view)
         _compare_with_each_other(views)
+        prepare_parts(views)
         server = stack.enter_context(ViewServer(views, view_page_html(), port, on_bug=on_bug))
         return OpenedView(server, stack.pop_all())
 

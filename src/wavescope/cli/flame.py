@@ -42,6 +42,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0,
         help="only so many names of each stack (default 0: all)",
     )
+    group.add_argument(
+        "--by-kind",
+        action="store_true",
+        help="modules of a kind together: nn.Module: Block_1 and Block_2 are nn.Module: Block",
+    )
     add_capture_flag(parser)
     add_output_path(
         parser,
@@ -64,6 +69,7 @@ def _run(arguments: argparse.Namespace) -> int:
             # A file has all stacks unless fewer are asked for.
             most=(arguments.rows or 0) if is_file else output.rows,
             depth=arguments.depth,
+            by_kind=arguments.by_kind,
             joined=not is_file and output.format in FOR_PEOPLE,
             captures=arguments.capture,
             selection=selection_from(arguments),
@@ -102,6 +108,7 @@ COMMAND = Command(
     (
         Example("wavescope flame trace.json.gz", "GPU time by what launched it"),
         Example("wavescope flame trace.json.gz --of host -n 40", "host time, 40 paths"),
+        Example("wavescope flame trace.json.gz --by-kind", "all layers of a kind together"),
         Example("wavescope flame trace.json.gz --marker decode --depth 4", "of the decode phase"),
         Example("wavescope flame trace.json.gz -o gpu.folded", "folded stacks for other tools"),
         Example("wavescope flame trace.json.gz --json", "every path as JSON"),

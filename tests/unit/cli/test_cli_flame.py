@@ -98,6 +98,18 @@ def test_host_time_rows_and_depth(run: Run, stacks_file: Path) -> None:
     assert part["facts"]["selection"] == "until 550"
 
 
+def test_modules_of_a_kind_together(run: Run, tmp_path: Path) -> None:
+    maker = a_trace().with_process(7)
+    for number in range(2):
+        maker.with_call(f"nn.Module: Block_{number}", 10 * number, 10 * number + 4)
+    path = tmp_path / "modules.db"
+    write_trace([maker.builder], path)
+
+    said = json.loads(run("flame", path, "--of", "host", "--by-kind", "--json").out)
+
+    assert said["tables"][0]["rows"][-1][1:3] == ["nn.Module: Block", 8]
+
+
 def test_folded_stacks_are_one_line_each(run: Run, stacks_file: Path, tmp_path: Path) -> None:
     target = tmp_path / "gpu.folded"
 

@@ -93,6 +93,22 @@ def test_few_nodes_are_the_heaviest_and_the_rest_is_counted(
     assert document["left_out"] == 3
 
 
+def test_modules_of_a_kind_are_together_when_asked() -> None:
+    maker = stacks()
+    for number in range(2):
+        at = FIRST_NS + 2_000 + 10 * number
+        maker.with_call(f"nn.Module: Block_{number}", at, at + 5, category="python_function")
+    view = loaded_view(maker.build())
+
+    apart, together = asked(view, of="host"), asked(view, of="host", kinds="1")
+    part = asked(view, of="host", kinds="1", start="2000", end="3000")
+
+    above = ("all", "process 7", "thread 1")
+    assert paths(apart)[(*above, "nn.Module: Block_1")] == (5, 5, 1)
+    assert paths(together)[(*above, "nn.Module: Block")] == (10, 10, 2)
+    assert paths(part)[(*above, "nn.Module: Block")] == (10, 10, 2)
+
+
 def test_a_sampled_trace_says_so() -> None:
     sampled = stacks().with_slice(FIRST_NS, FIRST_NS + 450).build()
 

@@ -37,6 +37,8 @@ class FlameOptions:
     """Only as many paths, those with most time."""
     depth: int = 0
     """Only paths of as many names."""
+    by_kind: bool = False
+    """Whether modules of a kind are together: `Block_1` and `Block_2` are `Block`."""
     joined: bool = False
     """Whether names that only pass their time on to one other stand in its row: for people."""
 
@@ -49,7 +51,7 @@ def flame_result(
 ) -> Result:
     """The table `flame`: paths depth first, the heaviest first; facts say what it is of."""
     options = options or FlameOptions()
-    tree = flame_tree(trace, options.of, selection, captures)
+    tree = flame_tree(trace, options.of, selection, captures, by_kind=options.by_kind)
     shown = tree.down_to(options.depth) if options.depth else tree
     shown = shown.joined() if options.joined else shown
     path_count = len(shown) if options.joined else len(tree)

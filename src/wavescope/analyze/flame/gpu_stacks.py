@@ -10,7 +10,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wavescope.analyze.flame.paths import ROOT, Numbers, Paths, nodes_of_frames, with_parents
+from wavescope.analyze.flame.paths import (
+    ROOT,
+    FrameNames,
+    Numbers,
+    Paths,
+    nodes_of_frames,
+    with_parents,
+)
 from wavescope.analyze.flame.tree import FlameTree, added_up
 from wavescope.analyze.operators import (
     NOT_RECORDED,
@@ -30,7 +37,9 @@ from wavescope.names.kernel_names import short_name
 _UNKNOWN = -1
 
 
-def gpu_tree(trace: Trace, captures: Sequence[Trace] = ()) -> FlameTree:
+def gpu_tree(
+    trace: Trace, captures: Sequence[Trace] = (), named: FrameNames = frame_text
+) -> FlameTree:
     """The durations of all ops that work, as the table of kernels counts them, by stack."""
     paths = Paths()
     listed = listed_rows(trace, OpChoice.ALL)
@@ -45,7 +54,7 @@ def gpu_tree(trace: Trace, captures: Sequence[Trace] = ()) -> FlameTree:
         launched = np.flatnonzero(source.call_of_op >= 0)
         if not len(launched):
             continue
-        found = _launch_nodes(paths, source.trace, source.call_of_op[launched])
+        found = _launch_nodes(paths, source.trace, source.call_of_op[launched], named)
         known = around[launched]
         differs = (known != _UNKNOWN) & (known != found)
         if differs.any():
@@ -59,12 +68,12 @@ def gpu_tree(trace: Trace, captures: Sequence[Trace] = ()) -> FlameTree:
     return added_up(paths, nodes, trace.op_length_ns[rows])
 
 
-def _launch_nodes(paths: Paths, trace: Trace, calls: Numbers) -> Numbers:
+def _launch_nodes(paths: Paths, trace: Trace, calls: Numbers, named: FrameNames) -> Numbers:
     """The node of each of some calls that launch ops."""
     launches, launch_of = np.unique(calls, return_inverse=True)
     parent = stack_parents(trace)
     codes, code_of_call = distinct(trace.calls["name"])
-    names = paths.numbered(frame_text(trace.strings[code]) for code in codes)
+    names = paths.numbered(named(trace.strings[code]) for code in codes)
     modules = recorded_modules(trace, launches)
     nodes = np.empty(len(launches), np.int64)
     for code in np.unique(modules.code).tolist():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.flame.paths import ROOT, Numbers, Paths, nodes_of_frames
+from wavescope.analyze.flame.paths import ROOT, FrameNames, Numbers, Paths, nodes_of_frames
 from wavescope.analyze.flame.tree import FlameTree, added_up
 from wavescope.analyze.operators import call_lanes, frame_text
 from wavescope.arrays import Array
@@ -48,7 +48,9 @@ class _Window:
         return np.where(place < 0, np.uint64(0), whole[inside] + part)
 
 
-def host_tree(trace: Trace, window: Intervals | None = None) -> FlameTree:
+def host_tree(
+    trace: Trace, window: Intervals | None = None, named: FrameNames = frame_text
+) -> FlameTree:
     """The time of all calls by process, thread and stack; of calls at the edges of `window` only
     what is inside."""
     paths = Paths()
@@ -66,7 +68,7 @@ def host_tree(trace: Trace, window: Intervals | None = None) -> FlameTree:
     parent = nest(starts, ends, lanes).parent
     threads = _thread_nodes(trace, paths, rows, lanes)
     codes, code_of_call = distinct(calls["name"][rows])
-    names = paths.numbered(frame_text(trace.strings[code]) for code in codes)
+    names = paths.numbered(named(trace.strings[code]) for code in codes)
     roots = threads[lanes]
     nodes = nodes_of_frames(paths, parent, names[code_of_call], roots)
     own_ns = _own_lengths(_Window(window), starts, ends, lanes, parent)
@@ -150,7 +152,7 @@ class _Labels:
         return f"{name or 'process'} {pid_text}{rank_text}"
 
     def thread(self, process: int, thread: int) -> str:
-        name = self._threads.get((process, thread), "")
+        name: str = self._threads.get((process, thread), "")
         # Some recorders name threads by their numbers.
         if name.startswith(f"thread {thread}"):
             return name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import DistinctRows
 
 Numbers = npt.NDArray[np.int64]
+
+FrameNames = Callable[[str], str]
+"""What a call of some name is called in a path."""
 
 ROOT = 0
 NO_FRAME = -1

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         parent_calls,
     )
     from wavescope.analyze.operators.forward_calls import stack_parents
-    from wavescope.analyze.operators.modules import recorded_modules
+    from wavescope.analyze.operators.modules import module_kind, recorded_modules
     from wavescope.analyze.operators.operator_time import (
         OperatorOptions,
         OperatorPart,
@@ -67,7 +67,7 @@ _NAMES = {
     "call_sites": ("frame_text",),
     "call_tree": ("launching_operators", "nearest_calls", "nearest_marked", "parent_calls"),
     "forward_calls": ("stack_parents",),
-    "modules": ("recorded_modules",),
+    "modules": ("module_kind", "recorded_modules"),
     "call_place": ("LaunchPlace", "launch_place"),
     "operator_time": (
         "OpOperators",
@@ -111,6 +111,7 @@ __all__ = [
     "joined_launches",
     "launch_place",
     "launching_operators",
+    "module_kind",
     "nearest_calls",
     "nearest_marked",
     "op_operators",

@@ -74,6 +74,11 @@ def recorded_modules(trace: Trace, rows: Numbers) -> Described[Label]:
     return _recorded_hierarchy(trace, rows)
 
 
+def module_kind(name: str) -> str:
+    """The name of a call, of a module without the number of its instance."""
+    return _INSTANCE.sub("", name) if name.startswith(_PREFIX) else name
+
+
 def _module_codes(trace: Trace) -> list[int]:
     """The codes of the names of calls that are modules."""
     names = trace.calls.code_counts("name").codes.tolist()

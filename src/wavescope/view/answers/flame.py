@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from wavescope.analyze.flame import FlameTree, StackTime, flame_tree
@@ -17,12 +18,16 @@ MOST_NODES = 20_000
 
 
 def flame(asked: Asked) -> Answer:
-    """The tree of `of` (gpu or host), from `start` to `end` in ns from the first event if given."""
+    """The tree of `of` (gpu or host), from `start` to `end` in ns from the first event if given.
+
+    With `kinds=1` modules of a kind are together.
+    """
     view = asked.view
     view.require_whole()  # until then an earlier event may be the first
     of = _stack_time(asked.text("of", StackTime.GPU.value))
+    by_kind = asked.integer("kinds", 0) != 0
     if "start" not in asked.parameters and "end" not in asked.parameters:
-        tree = view.derived(_gpu_tree if of is StackTime.GPU else _host_tree)
+        tree = view.derived(_WHOLE[of, by_kind])
         return Answer(json_bytes(_document(view, of, tree)))
     start, end = asked.integer("start"), asked.integer("end")
     if start >= end:
@@ -30,16 +35,20 @@ def flame(asked: Asked) -> Answer:
     first_ns = view.loaded.first_ns
     part = Selection(start=str(first_ns + start), end=str(first_ns + end))
     with view.turn:
-        tree = flame_tree(view.trace, of, part)
+        tree = flame_tree(view.trace, of, part, by_kind=by_kind)
     return Answer(json_bytes(_document(view, of, tree)))
 
 
-def _gpu_tree(view: TraceView) -> FlameTree:
-    return flame_tree(view.trace, StackTime.GPU)
+def _whole_tree(of: StackTime, by_kind: bool, view: TraceView) -> FlameTree:
+    return flame_tree(view.trace, of, by_kind=by_kind)
 
 
-def _host_tree(view: TraceView) -> FlameTree:
-    return flame_tree(view.trace, StackTime.HOST)
+_WHOLE = {
+    (of, by_kind): partial(_whole_tree, of, by_kind)
+    for of in StackTime
+    for by_kind in (False, True)
+}
+"""Each is made once for a trace."""
 
 
 def _stack_time(text: str) -> StackTime:

@@ -6,6 +6,7 @@ open then on that thread. With these rows they say the same as with the whole tr
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -42,12 +43,6 @@ class TraceParts:
         if spec.name not in self._tables:
             self._tables[spec.name] = StoredTable(self.source, spec, _ZONED[spec])
         return self._tables[spec.name]
-
-    def prepare(self) -> None:
-        """Make the passes over tables now, before anybody waits for them."""
-        for spec in _ZONED:
-            if self.source.row_count(spec):
-                self.table(spec)
 
     def trace(self, rows: Mapping[Table, Numbers]) -> Trace:
         """The trace with these rows of some tables, which increase, and all rows of others."""
@@ -103,3 +98,22 @@ class TraceParts:
 def parts_of(view: TraceView) -> TraceParts:
     """The parts of an opened trace: `view.derived(parts_of)`."""
     return TraceParts(view.trace.source)
+
+
+def prepare_parts(views: Sequence[TraceView]) -> threading.Thread:
+    """Make the passes over tables when traces are read, before anybody waits for them."""
+    thread = threading.Thread(target=_prepare, args=(views,), name="preparing", daemon=True)
+    thread.start()
+    return thread
+
+
+def _prepare(views: Sequence[TraceView]) -> None:
+    for view in views:
+        view.wait()
+        for spec in _ZONED:
+            # A table at a time, so that questions come in between.
+            with view.turn:
+                if view.is_closing or view.loaded.problem:
+                    break
+                if view.trace.source.row_count(spec):
+                    view.derived(parts_of).table(spec)

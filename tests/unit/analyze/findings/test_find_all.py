@@ -346,3 +346,11 @@ def test_copies_that_contradict_their_calls_say_by_how_much() -> None:
 
     assert finding.numbers == {"copies": 2, "linked": 3, "largest_ns": 487_000}
     assert "by up to 487.0 us, op 1" in finding.evidence
+
+
+def test_copies_that_began_before_the_selected_time_are_not_told() -> None:
+    maker = a_trace().with_copy(0, 900).with_kernel("gemm", 950, 1_000)
+    maker.with_kernel("gemm", 100, 110, queue=1)
+    part = select(maker.build(), Selection(start="50", end="2000"))
+
+    assert "exposed-copies" not in {finding.id for finding in findings(part)}

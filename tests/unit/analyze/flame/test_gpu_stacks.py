@@ -264,6 +264,28 @@ def test_names_that_only_pass_time_on_can_stand_in_one_row() -> None:
     assert [row[1] for row in alone] == ["all", "net/a.py(5): forward > (3 more) > gemm"]
 
 
+def test_modules_of_a_kind_can_be_together() -> None:
+    maker = a_trace()
+    for number in range(2):
+        at = 100 * number
+        maker.with_call(f"nn.Module: Block_{number}", at, at + 50, category=PYTHON)
+        maker.with_call(f"user_{number}", at + 5, at + 40, category=PYTHON)
+        maker.with_call("hipLaunchKernel", at + 10, at + 20)
+        maker.with_kernel("gemm", 1000 + at, 1010 + at).with_link(3 * number + 3, number + 1)
+    trace = maker.build()
+
+    found = flame_result(trace, FlameOptions(by_kind=True, depth=2)).table("flame").rows
+    assert [row[:3] for row in found] == [
+        (0, "all", 20),
+        (1, "nn.Module: Block", 20),
+        (2, "user_0", 10),
+        (2, "user_1", 10),
+    ]
+    host = flame_tree(trace, StackTime.HOST, by_kind=True)
+    assert ("process #0", "thread 1", "nn.Module: Block") in by_path(host)
+    assert ("nn.Module: Block_1",) in by_path(flame_tree(trace))
+
+
 def test_options_keep_the_heaviest_paths_and_their_parents() -> None:
     trace = a_layer().with_kernel("lost", 3000, 3100).with_kernel("more", 4000, 4001).build()
 

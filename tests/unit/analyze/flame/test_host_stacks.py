@@ -144,7 +144,7 @@ def chain(mine: Made, at: int) -> Path:
     return (name,)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.lists(calls, max_size=9), st.integers(0, 20), st.integers(1, 30))
 def test_the_tree_is_what_a_walk_over_every_moment_finds(
     made: Made, begin: int, length: int

@@ -128,3 +128,12 @@ def test_parts_of_a_selection_add_up_and_are_idle(
         assert (row["span_ns"], row["idle_ns"]) == (len(meant), len(idle))
         (split,) = idle_splits(chosen)
         assert split.idle_ns == split.unlinked_ns == len(idle)
+
+
+def test_ops_that_took_no_time_are_a_part_of_their_own() -> None:
+    maker = a_trace().with_kernel("a", 10, 10).with_kernel("b", 30, 30).with_kernel("c", 90, 95)
+    part = select(maker.build(), Selection(start="5", end="50"))
+
+    (gpu,) = utilization(part).table("gpus").records()
+
+    assert (gpu["op_count"], gpu["span_ns"], gpu["busy_ns"]) == (2, 20, 0)

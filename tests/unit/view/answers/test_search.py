@@ -27,7 +27,7 @@ def random_trace(seed: int) -> TraceMaker:
     maker = a_trace().with_process(1)
     maker.with_kernel("first", FIRST, FIRST + 1)
     for _ in range(60):
-        start = FIRST + int(rng.integers(0, 300))
+        start = FIRST + int(rng.integers(0, 25))
         end = start + int(rng.choice((0, 3, 50)))
         name = NAMES[int(rng.integers(0, len(NAMES)))]
         kind = int(rng.integers(0, 3))

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.builders import a_trace
+from tests.builders import a_trace, random_ops
 from wavescope.formats import exporter_for, open_source, write_source
 from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS, Table
 from wavescope.model.source import Batch, TraceSource, read_columns
-from wavescope.view.parts import Moments, TraceParts, stored_table
+from wavescope.view.opening import loaded_view
+from wavescope.view.parts import Moments, TraceParts, parts_of, prepare_parts, stored_table
 
 ROWS = 40
 
@@ -124,3 +125,26 @@ def test_reading_a_part_notes_nothing_about_the_whole(source: TraceSource) -> No
     TraceParts(source).table(OPS).at(np.array([5]), ("name",))
 
     assert list(source.notes) == before
+
+
+def test_tables_are_gone_over_before_anybody_asks(tmp_path: Path) -> None:
+    maker = a_trace().with_kernel("k", 0, 5).with_call("launch", 0, 1).with_link(1, 1)
+    view, other = loaded_view(maker.build()), loaded_view(a_trace().build())
+    other.close()
+
+    prepare_parts([other, view]).join()
+
+    assert set(view.derived(parts_of)._tables) == {"ops", "calls", "links"}
+    assert not other.has_derived(parts_of)
+
+
+def test_rows_that_were_added_together_are_found_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stored_table, "ZONE_ROWS", 3)
+    source = random_ops(ROWS).builder
+    everything = whole(source, OPS)
+
+    for row in range(ROWS):
+        found = TraceParts(source).table(OPS).at(np.array([row]), OPS.column_names)
+        assert same(found, everything, np.array([row]))

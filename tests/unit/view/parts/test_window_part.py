@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import wavescope
 from tests.builders import TraceMaker, a_trace
+from tests.sampled_runs import simulated_run
+from wavescope.formats import exporter_for, open_trace, write_source
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection, trace_span
 from wavescope.model.source import TraceSource
@@ -105,3 +108,59 @@ def test_any_window_of_any_trace_is_as_selected_from_the_whole(seed: int) -> Non
     found = asked(maker.builder, first_ns, start, end)
 
     assert found == reference(maker.build(), start, end)
+
+
+def same_as_selected(maker: TraceMaker, start: int, end: int) -> bool:
+    first_ns = trace_span(maker.build())[0]
+    return asked(maker.builder, first_ns, start, end) == reference(maker.build(), start, end)
+
+
+def test_what_hides_an_enclosing_call_by_overlapping_it_counts() -> None:
+    """The launch lies in b, which began inside of a without ending there: neither is outermost."""
+    maker = a_trace().with_process(1)
+    maker.with_call("aten::a", 40, 55, category="cpu_op")
+    maker.with_call("aten::b", 50, 120, category="cpu_op")
+    maker.with_call("hipLaunchKernel", 100, 105)
+    maker.with_kernel("gemm", 300, 400).with_link(3, 1)
+    for number in range(20):
+        maker.with_call("hipGetDevice", 500 + number, 501 + number)
+
+    assert same_as_selected(maker, 200, 350)
+    assert b"(outside any operator)" in reference(maker.build(), 200, 350)[0]
+
+
+def test_replays_get_the_operators_of_a_capture_before_the_window() -> None:
+    maker = a_trace().with_process(1)
+    runtime = {"category": "cuda_runtime"}
+    maker.with_call("hipStreamBeginCapture", 0, 1, **runtime)
+    for at, operator, kernel in ((10, "aten::mm", "gemm"), (20, "aten::relu", "relu")):
+        maker.with_call(operator, at, at + 9, category="cpu_op")
+        given = f'{{"kernel": "{kernel}"}}'
+        maker.with_call("hipLaunchKernel", at + 2, at + 3, args=given, **runtime)
+    maker.with_call("hipStreamEndCapture", 30, 31, **runtime)
+    maker.with_call("hipGraphLaunch", 1_000, 1_001, **runtime)
+    maker.with_kernel("gemm", 1_010, 1_017).with_kernel("relu", 1_020, 1_027)
+    maker.with_link(7, 1).with_link(7, 2)
+
+    assert same_as_selected(maker, 900, 2_000)
+    assert b"aten::mm" in reference(maker.build(), 900, 2_000)[0]
+
+
+def test_slices_of_a_sampled_trace_stand_for_all_of_it() -> None:
+    maker = simulated_run(3, blocks=30).maker
+    first_ns, end_ns = trace_span(maker.build())
+    third = (end_ns - first_ns) // 3
+
+    assert same_as_selected(maker, first_ns + third, first_ns + 2 * third)
+
+
+def test_a_file_says_the_same_as_memory(tmp_path: Path) -> None:
+    maker = random_trace(11)
+    target = tmp_path / "trace.db"
+    write_source(maker.builder, target, exporter_for(target), inputs=[])
+    first_ns = trace_span(maker.build())[0]
+
+    with open_trace(target) as trace:
+        found = asked(trace.source, first_ns, FIRST + 200, FIRST + 600)
+
+        assert found == reference(trace, FIRST + 200, FIRST + 600)

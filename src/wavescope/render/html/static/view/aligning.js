@@ -16,8 +16,9 @@ export function alignAt(app, at) {
   at.forEach((time, trace) => app.setOffset(trace, latest - time));
 }
 
-const WAYS = [["start", "their starts"], ["marker", "a marker"], ["step", "a step"]];
-const NOTHING = { start: "", marker: "No marker is in all traces.", step: "No steps are found in all traces." };
+const WAYS = [["start", "their starts"], ["marker", "a marker"], ["step", "a step"], ["kernel", "a kernel"]];
+/** @type {Record<string, string>} */
+const NOTHING = { marker: "No marker is in all traces.", step: "No steps are found in all traces." };
 
 /** A choice of what to align by, kept in the page's address. */
 export class AligningControl {
@@ -29,10 +30,10 @@ export class AligningControl {
     /** @type {Moment[] | null} */
     this.steps = null;
     this.isWaiting = false;
-    this.way = element("select", { "aria-label": "Align traces at", onchange: () => this.changed() });
+    this.way = element("select", { name: "align-at", "aria-label": "Align traces at", onchange: () => this.changed() });
     for (const [value, text] of WAYS) this.way.append(element("option", { value, text }));
-    this.marker = element("select", { "aria-label": "Marker", class: "which", onchange: () => this.chosen(1) });
-    this.number = element("input", { type: "number", min: "1", value: "1", "aria-label": "Which one", onchange: () => this.chosen() });
+    this.marker = element("select", { name: "align-marker", "aria-label": "Marker", class: "which", onchange: () => this.chosen(1) });
+    this.number = element("input", { name: "align-number", type: "number", min: "1", value: "1", "aria-label": "Which one", onchange: () => this.chosen() });
     this.count = element("span", { class: "count" });
     this.said = element("output", { class: "said" });
     this.element = element(
@@ -49,7 +50,7 @@ export class AligningControl {
   /** What the address says; the traces may not have been read yet. */
   restore() {
     const [way, number, ...name] = this.app.kept("align").split(":");
-    if (way !== "marker" && way !== "step") return;
+    if ((way !== "marker" && way !== "step") || this.app.traces.length < 2) return;
     this.way.value = way;
     this.changed({ number: Number(number) || 1, name: name.join(":") });
   }
@@ -61,7 +62,9 @@ export class AligningControl {
   async changed(wanted = { number: 1, name: "" }) {
     const way = this.way.value;
     this.wanted = wanted;
-    this.said.textContent = way === "start" ? "" : "…";
+    this.isWaiting = false;
+    this.said.textContent = way === "kernel" ? "Click a kernel in the table." : way === "start" ? "" : "…";
+    if (way === "kernel") return this.refresh();
     try {
       if (way === "marker" && !this.markers) this.markers = (await this.app.ask("alignments")).markers;
       if (way === "step" && !this.steps) this.steps = (await this.app.ask("alignments", { by: "step" })).steps;
@@ -71,7 +74,6 @@ export class AligningControl {
       this.refresh();
       return;
     }
-    this.isWaiting = false;
     if (way !== this.way.value) return;
     this.said.textContent = "";
     this.refresh();
@@ -81,7 +83,7 @@ export class AligningControl {
 
   /** The fields that belong to the way, filled with what there is. */
   refresh() {
-    const way = /** @type {"start" | "marker" | "step"} */ (this.way.value);
+    const way = this.way.value;
     const found = way === "marker" ? this.markers : way === "step" ? this.steps : null;
     if (way === "marker" && this.markers && this.marker.options.length === 0) {
       this.marker.append(...this.markers.map(({ name }) => element("option", { value: name, text: shortened(name) })));
@@ -116,10 +118,12 @@ export class AligningControl {
   }
 
   /**
-   * The traces were aligned at something else.
+   * The traces were aligned at an op of a kernel.
    * @param {string} what
    */
-  say(what) {
+  sayKernel(what) {
+    this.way.value = "kernel";
+    this.refresh();
     this.said.textContent = what;
     this.app.keep("align", "");
   }

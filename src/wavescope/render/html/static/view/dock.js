@@ -13,14 +13,14 @@ export class Dock {
    * @param {{ root: HTMLElement, splitter: HTMLElement }} parts
    * @param {Panel[]} panels
    * @param {App} app
-   * @param {(id: string) => void} onOpen
+   * @param {() => void} onJump told before another panel is opened
    */
-  constructor({ root, splitter }, panels, app, onOpen) {
+  constructor({ root, splitter }, panels, app, onJump) {
     this.root = root;
     this.splitter = splitter;
     this.panels = panels;
     this.app = app;
-    this.onOpen = onOpen;
+    this.onJump = onJump;
     this.open = "";
     /** @type {Map<string, HTMLElement>} */
     this.bodies = new Map();
@@ -72,8 +72,8 @@ export class Dock {
 
   /** @param {string} id */
   toggle(id) {
+    this.onJump();
     this.show(this.open === id ? "" : id);
-    this.onOpen(this.open);
   }
 
   /** @param {string} id empty: none */

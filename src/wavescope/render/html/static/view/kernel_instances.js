@@ -103,7 +103,7 @@ export class KernelInstances {
 
   tell() {
     const answer = /** @type {Instances} */ (this.answer);
-    this.said.textContent = `${answer.total.toLocaleString("en")} instances, ${duration(answer.total_ns)}`;
+    this.said.textContent = `${counted(answer.total)}, ${duration(answer.total_ns)}`;
     this.picture.replaceChildren(histogramPicture(answer.histogram.counts[0] ?? [], answer.histogram.edges_ns, { width: 260, height: 60 }));
     this.app.setMarks(OWNER, this.trace, answer.bins);
     this.app.setHighlight(this.trace, new Set(answer.codes));
@@ -174,7 +174,7 @@ export class KernelInstances {
     const place = { rowId: answer.rowId[at], start: answer.start[at], duration: answer.duration[at] };
     if (place.rowId) this.app.reveal(this.trace, place.rowId);
     this.app.select(this.trace, "ops", answer.rows[at], place);
-    this.said.textContent = `${(number + 1).toLocaleString("en")} of ${answer.total.toLocaleString("en")} instances, ${duration(answer.total_ns)}`;
+    this.said.textContent = `${(number + 1).toLocaleString("en")} of ${counted(answer.total)}, ${duration(answer.total_ns)}`;
   }
 
   outline() {
@@ -185,3 +185,6 @@ export class KernelInstances {
     }
   }
 }
+
+/** @param {number} count */
+const counted = (count) => `${count.toLocaleString("en")} instance${count === 1 ? "" : "s"}`;

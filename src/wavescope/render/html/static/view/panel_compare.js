@@ -37,14 +37,14 @@ const changeText = (percent) => (percent === null ? "-" : `${percent > 0 ? "+" :
 const COLUMNS = [
   { title: "Kernel", value: (row) => row.name, shown: (row) => (row.base_name ? `${row.name} (was ${row.base_name})` : row.name) },
   { title: "Change", hint: "By the mean of a call: the same means within 5 %", value: (row) => row.change, shown: changeMark },
-  { title: "Delta", hint: "New - base, of all calls", value: (row) => row.delta_ns, shown: (row) => timeText(row.delta_ns) },
-  { title: "Mean %", hint: "Change of the mean of a call", value: (row) => row.mean_percent, shown: (row) => changeText(row.mean_percent) },
-  { title: "Base mean", value: (row) => row.base_mean_ns, shown: (row) => timeText(row.base_mean_ns) },
-  { title: "New mean", value: (row) => row.new_mean_ns, shown: (row) => timeText(row.new_mean_ns) },
-  { title: "Base calls", value: (row) => row.base_calls },
-  { title: "New calls", value: (row) => row.new_calls },
-  { title: "Base total", value: (row) => row.base_total_ns, shown: (row) => timeText(row.base_total_ns) },
-  { title: "New total", value: (row) => row.new_total_ns, shown: (row) => timeText(row.new_total_ns) },
+  { isNumber: true, title: "Delta", hint: "New - base, of all calls", value: (row) => row.delta_ns, shown: (row) => timeText(row.delta_ns) },
+  { isNumber: true, title: "Mean %", hint: "Change of the mean of a call", value: (row) => row.mean_percent, shown: (row) => changeText(row.mean_percent) },
+  { isNumber: true, title: "Base mean", value: (row) => row.base_mean_ns, shown: (row) => timeText(row.base_mean_ns) },
+  { isNumber: true, title: "New mean", value: (row) => row.new_mean_ns, shown: (row) => timeText(row.new_mean_ns) },
+  { isNumber: true, title: "Base calls", value: (row) => row.base_calls },
+  { isNumber: true, title: "New calls", value: (row) => row.new_calls },
+  { isNumber: true, title: "Base total", value: (row) => row.base_total_ns, shown: (row) => timeText(row.base_total_ns) },
+  { isNumber: true, title: "New total", value: (row) => row.new_total_ns, shown: (row) => timeText(row.new_total_ns) },
 ];
 
 /** @param {Difference} row */
@@ -60,9 +60,9 @@ class ComparePanel {
   constructor(root, app) {
     this.app = app;
     this.aligning = new AligningControl(app);
-    this.trace = element("select", { "aria-label": "Compared with the first trace", onchange: () => this.ask() });
+    this.trace = element("select", { name: "compared", "aria-label": "Compared with the first trace", onchange: () => this.ask() });
     this.colour = element("button", { type: "button", text: "Colour by difference", title: "Only here, slower, faster, the same", onclick: () => app.setColouring("difference") });
-    this.filter = element("input", { type: "search", placeholder: "kernel", "aria-label": "Kernels that hold this word", oninput: () => this.rows.filter(this.filter.value) });
+    this.filter = element("input", { name: "kernel-filter", type: "search", placeholder: "kernel", "aria-label": "Kernels that hold this word", oninput: () => this.rows.filter(this.filter.value) });
     this.said = element("output", { class: "said" });
     this.rows = new SortableRows(COLUMNS, (record, row) => this.makeClickable(record, row));
     this.isAsked = false;
@@ -135,7 +135,7 @@ class ComparePanel {
       const times = this.app.traces.map(() => after.start);
       times[this.base] = before.start;
       alignAt(this.app, times);
-      this.aligning.say(`aligned at an example of ${name}`);
+      this.aligning.sayKernel(`an example of ${name}`);
     }
     for (const [number, found] of /** @type {[number, Place | null][]} */ ([[this.base, before], [this.other, after]])) {
       if (found) this.app.reveal(number, found.rowId);
@@ -163,6 +163,7 @@ export const panel = {
   id: "compare",
   title: "Compare",
   hint: "Align traces, and see which kernels differ",
+  key: "v",
   // Links say how traces are aligned, whether the panel is open or not.
   isEarly: true,
   mount(root, app) {

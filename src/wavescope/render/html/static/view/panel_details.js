@@ -155,16 +155,16 @@ class DetailsPanel {
     this.next.disabled = !details?.next;
     this.launch.disabled = !this.counterpart();
     for (const button of [this.zoom, this.copy]) button.disabled = !details;
-    this.facts.replaceChildren(...(details?.facts ?? []).flatMap(({ name, value, unit }) => [
-      element("dt", { text: name }),
+    this.facts.replaceChildren(...(details?.facts ?? []).map(({ name, value, unit }) => element(
+      "div", {}, element("dt", { text: name }),
       element("dd", { text: factText(value, unit), title: exactText(value, unit), "data-fact": name }),
-    ]));
+    )));
     const values = Object.entries(details?.arguments ?? {});
     this.valuesTitle.hidden = values.length === 0;
-    this.values.replaceChildren(...values.flatMap(([name, value]) => [
-      element("dt", { text: name }),
+    this.values.replaceChildren(...values.map(([name, value]) => element(
+      "div", {}, element("dt", { text: name }),
       element("dd", { text: typeof value === "string" ? value : JSON.stringify(value) }),
-    ]));
+    )));
     this.drawLinks();
     this.drawArrows();
   }

@@ -17,9 +17,12 @@ class FlamePanel {
    */
   constructor(root, app) {
     this.app = app;
-    const [of, part] = app.kept(KEY).split(".");
+    this.root = root;
+    const [of, part, kinds] = app.kept(KEY).split(".");
     this.of = this.choice("Which time", [["gpu", "GPU time"], ["host", "Host time"]], of);
     this.part = this.choice("Of what", [["all", "whole trace"], ["range", "selected range"]], part);
+    this.kinds = element("input", { type: "checkbox", name: "kinds", onchange: () => this.changed() });
+    this.kinds.checked = kinds === "kinds";
     this.search = element("input", { type: "search", name: "names", placeholder: "Search names", "aria-label": "Search names", oninput: () => this.find() });
     this.hits = element("output", { class: "hits" });
     this.reset = element("button", { type: "button", text: "Reset", title: "Show everything (Esc)", hidden: true, onclick: () => this.graph.setFocus(0) });
@@ -29,7 +32,7 @@ class FlamePanel {
     this.asked = new AskedOfTrace(app, (trace, signal) => this.ask(trace, signal), (answer) => this.show(answer));
     root.classList.add("flame-panel");
     root.append(
-      element("div", { class: "panel-head" }, this.asked.choice, this.of, this.part, this.search, this.hits, this.reset, this.focused, this.asked.said),
+      element("div", { class: "panel-head" }, this.asked.choice, this.of, this.part, element("label", { title: "Block_1 and Block_2 are Block" }, this.kinds, " modules of a kind together"), this.search, this.hits, this.reset, this.focused, this.asked.said),
       this.notes,
       element("div", { class: "flame-scroll" }, this.graph.element),
     );
@@ -48,13 +51,15 @@ class FlamePanel {
   }
 
   changed() {
-    const kept = `${this.of.value}.${this.part.value}`;
+    const kept = `${this.of.value}.${this.part.value}${this.kinds.checked ? ".kinds" : ""}`;
     this.app.keep(KEY, kept === "gpu.all" ? "" : kept);
     this.asked.again();
   }
 
   rangeChanged() {
-    if (this.part.value === "range" && this.asked.isShown) this.asked.again();
+    if (this.part.value !== "range" || !this.asked.isShown) return;
+    if (this.root.hidden) this.asked.isAnswered = false; // asked when it is seen again
+    else this.asked.again();
   }
 
   /**
@@ -62,14 +67,14 @@ class FlamePanel {
    * @param {AbortSignal} signal
    */
   async ask(trace, signal) {
-    const of = this.of.value;
-    if (this.part.value === "all") return this.app.ask("flame", { trace, of }, { signal });
+    const [of, kinds] = [this.of.value, Number(this.kinds.checked)];
+    if (this.part.value === "all") return this.app.ask("flame", { trace, of, kinds }, { signal });
     const { range } = this.app;
     if (!range || range.trace !== trace || range.end <= range.start) {
       throw new Error("select a range in the timeline: Shift and drag");
     }
     const [start, end] = [Math.floor(range.start), Math.ceil(range.end)];
-    return this.app.ask("flame", { trace, of, start, end }, { signal });
+    return this.app.ask("flame", { trace, of, kinds, start, end }, { signal });
   }
 
   /** @param {import("./flame_layout.js").FlameAnswer} answer */
@@ -131,7 +136,7 @@ export const panel = {
   id: "flame",
   title: "Flame graph",
   hint: "Time by stack: operators, modules, Python",
-  key: "l",
+  key: "b",
   mount(root, app) {
     mounted = new FlamePanel(root, app);
   },

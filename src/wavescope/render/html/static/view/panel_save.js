@@ -16,7 +16,7 @@ class SavePanel {
    */
   constructor(root, app) {
     this.app = app;
-    this.trace = element("select", { "aria-label": "Trace", onchange: () => this.update() });
+    this.trace = element("select", { name: "save-trace", "aria-label": "Trace", onchange: () => this.update() });
     this.what = element("p", { class: "what" });
     this.said = element("output", { class: "said" });
     const button = (/** @type {string} */ text, /** @type {string} */ title, /** @type {() => void} */ onclick) =>
@@ -109,6 +109,7 @@ export const panel = {
   id: "save",
   title: "Save",
   hint: "Save the window as a file, or open it in Perfetto",
+  key: "o",
   mount(root, app) {
     new SavePanel(root, app);
   },

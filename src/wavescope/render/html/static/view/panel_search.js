@@ -14,6 +14,12 @@ const BINS = 2048;
 const PAUSE_MS = 150;
 const TABLES = ["ops", "calls", "markers"];
 
+/**
+ * @param {number} count
+ * @param {string} what
+ */
+const counted = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+
 class SearchPanel {
   /**
    * @param {HTMLElement} root
@@ -145,7 +151,7 @@ class SearchPanel {
     const count = (found ?? []).reduce((sum, each) => sum + each.count, 0);
     const total = (found ?? []).reduce((sum, each) => sum + each.duration_ns, 0);
     const names = (found ?? []).reduce((sum, each) => sum + each.name_count, 0);
-    this.said.textContent = found ? `${count.toLocaleString("en")} hits, ${names.toLocaleString("en")} names, ${duration(total)}${found.every((each) => each.is_whole) ? "" : " so far"}` : "";
+    this.said.textContent = found ? `${counted(count, "hit")}, ${counted(names, "name")}, ${duration(total)}${found.every((each) => each.is_whole) ? "" : " so far"}` : "";
     for (const button of [this.before, this.next]) button.disabled = count === 0;
     const { traces } = this.app;
     this.names.show((found ?? []).flatMap((each, i) => each.by_name.map((name) => ({ ...name, trace: traces[i].trace }))));

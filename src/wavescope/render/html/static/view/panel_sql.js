@@ -22,20 +22,21 @@ class SqlPanel {
     this.app = app;
     /** @type {AbortController | null} */
     this.running = null;
-    this.text = element("textarea", { rows: "4", spellcheck: "false", "aria-label": "SQL statement", title: "One SELECT statement; Ctrl+Enter runs it" });
+    this.text = element("textarea", { name: "sql", rows: "4", spellcheck: "false", "aria-label": "SQL statement", title: "One SELECT statement; Ctrl+Enter runs it" });
     this.text.value = EXAMPLES[0][1];
     this.text.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") root.focus(); // from where the page's keys work again
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
       this.run();
     });
     this.button = element("button", { type: "button", text: "Run", title: "Run the statement (Ctrl+Enter)", onclick: () => this.run() });
     this.examples = element(
-      "select", { "aria-label": "Examples", onchange: () => this.takeExample() },
+      "select", { name: "sql-example", "aria-label": "Examples", onchange: () => this.takeExample() },
       element("option", { value: "", text: "Examples" }),
       ...EXAMPLES.map(([name], number) => element("option", { value: String(number), text: name })),
     );
-    this.trace = element("select", { "aria-label": "Trace" });
+    this.trace = element("select", { name: "sql-trace", "aria-label": "Trace" });
     this.said = element("output", { class: "said" });
     this.error = element("p", { class: "error", role: "alert", hidden: true });
     this.head = element("thead");
@@ -110,6 +111,7 @@ export const panel = {
   id: "sql",
   title: "SQL",
   hint: "Ask the trace with SQL, read-only",
+  key: "q",
   mount(root, app) {
     mounted = new SqlPanel(root, app);
   },

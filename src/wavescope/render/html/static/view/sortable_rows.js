@@ -7,6 +7,7 @@ import { element } from "./elements.js";
  * @typedef {object} Column
  * @property {string} title
  * @property {string} [hint]
+ * @property {boolean} [isNumber] whether it stands to the right
  * @property {(record: Record) => string | number | null} value what it is sorted by
  * @property {(record: Record) => string | Node} [shown] what stands there, else the value
  */
@@ -27,7 +28,7 @@ export class SortableRows {
     this.order = null;
     this.headings = columns.map((column, number) => {
       const button = element("button", { type: "button", text: column.title, title: column.hint ?? null, onclick: () => this.sortBy(number) });
-      return element("th", { scope: "col" }, button);
+      return element("th", { scope: "col", class: column.isNumber ? "number" : null }, button);
     });
     this.body = element("tbody");
     this.element = element("table", {}, element("thead", {}, element("tr", {}, ...this.headings)), this.body);
@@ -75,10 +76,9 @@ export class SortableRows {
 
   /** @param {Record} record */
   row(record) {
-    const cells = this.columns.map(({ value, shown }) => {
-      const plain = value(record);
-      return element("td", { class: typeof plain === "number" ? "number" : null }, shown ? shown(record) : String(plain ?? "-"));
-    });
+    const cells = this.columns.map(({ value, shown, isNumber }) =>
+      element("td", { class: isNumber ? "number" : null }, shown ? shown(record) : String(value(record) ?? "-")),
+    );
     const made = element("tr", {}, ...cells);
     this.onRow(record, made);
     return made;

@@ -9,6 +9,8 @@ export const KEY_HELP = [
   { keys: "↑ ↓", does: "scroll the rows" },
   { keys: "Home", does: "show everything" },
   { keys: "F", does: "zoom to what is selected" },
+  { keys: ", .", does: "select the box before, after in its row" },
+  { keys: "J K", does: "select the nearest box in the row below, above" },
   { keys: "[ ]", does: "the same kernel before, after" },
   { keys: "L", does: "from an op to its launch, from a launch to its op" },
   { keys: "/", does: "search names; Enter: next hit, Shift+Enter: the one before" },
