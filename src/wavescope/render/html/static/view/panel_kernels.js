@@ -99,7 +99,7 @@ export const panel = {
   id: "kernels",
   title: "Kernels",
   hint: "All kernels with their durations, and every instance of one",
-  key: "o",
+  key: "n",
   mount(root, app) {
     mounted = new KernelsPanel(root, app);
   },
