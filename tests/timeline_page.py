@@ -50,7 +50,7 @@ class ListedSource {
     return this.once("boxes", row, viewport, () => {
       const { scale, first, count } = viewport;
       const found = (row.ranges ?? []).filter(({ start, duration }) =>
-        duration >= 3 * scale && start < (first + count) * scale && start + duration > first * scale);
+        (duration === 0 || duration >= 3 * scale) && start < (first + count) * scale && start + Math.max(1, duration) > first * scale);
       const of = (name) => found.map((range) => range[name]);
       return { length: found.length, depth: Uint16Array.from(of("depth")), start: Float64Array.from(of("start")),
         duration: Float64Array.from(of("duration")), name: Int32Array.from(of("name")),

@@ -505,3 +505,16 @@ def test_opening_the_evidence_keeps_the_layout(
     assert view.value("document.querySelectorAll('.finding details[open] pre').length") > 0
     assert view.value(widest) == before
     assert before <= width
+
+
+def test_keys_lead_from_op_to_op_and_say_what_they_are(browser: Browser, long_report: Path) -> None:
+    view = opened(browser, long_report)
+    view.value("document.querySelector('.timeline canvas').focus()")
+    name = "document.querySelector('.tip:not([hidden]) strong')?.textContent"
+
+    view.key(".")
+    view.becomes(name, "kernel_20")  # the one next to the middle
+    view.key(".")
+    view.becomes(name, "kernel_21")
+    view.key("f")
+    view.becomes(WINDOW, [20_740, 21_782])

@@ -133,6 +133,18 @@ def test_a_box_that_began_before_the_window_has_its_name_at_the_edge(view: PageV
     assert view.value(written) == [True, True, False]
 
 
+def test_an_instant_is_one_pixel_and_can_be_hit_beside_it(view: PageView) -> None:
+    rows = """[rowOf("m", "markers", { table: "markers", ranges: [
+      { start: 100, duration: 0, depth: 0, class: 0, name: 1 }] })]"""
+    start(view, COUNT, rows)
+
+    text = view.value("timeline.palette.text.match(/[0-9]+/g).join()")
+    seen = [view.value(f"pixel({LABELS + x}, 50)") == text for x in (99, 100, 101)]
+    assert seen == [False, True, False]
+    hits = [view.value(f"timeline.at({LABELS + x}.5, 50).box?.start") for x in (97, 98, 102, 103)]
+    assert hits == [None, 100, 100, None]
+
+
 def test_the_wheel_zooms_and_the_time_below_the_pointer_stays(view: PageView) -> None:
     start(view, 800_000, '[rowOf("gpu", "gpu")]')
 
@@ -205,6 +217,29 @@ def test_a_click_selects_a_box_and_arrows_lead_from_box_to_box(view: PageView) -
     target = {"rowId": "q", "depth": 0, "start": 500, "duration": 200}
     view.value(f"timeline.setArrows([{json.dumps({'from': place, 'to': target})}])")
     view.wait(f"{accents} > 100")
+
+
+def test_keys_lead_from_box_to_box_and_from_row_to_row(view: PageView) -> None:
+    rows = """["a", "empty", "b"].map((id, i) => rowOf(id, "queue", { ranges: i === 1 ? [] :
+      [0, 1, 2, 3, 4].map((k) => ({ start: 1000 * k + 100 * i, duration: 300, depth: 0, class: 0, name: k })) }))"""
+    start(view, 5_000, rows, least=100)
+    view.value("timeline.show(1000, 3000); timeline.canvas.focus()")
+    selected = "[timeline.selected?.rowId, timeline.selected?.start]"
+
+    view.key(".")
+    view.becomes(selected, ["a", 2000])
+    view.key("j")
+    view.becomes(selected, ["b", 2200])
+    view.key(".")
+    view.becomes(selected, ["b", 3200])
+    assert view.value("told.window") == [2700, 4700], "what was beside the window is shown"
+    view.key(",")
+    view.key(",")
+    view.becomes(selected, ["b", 1200])
+    view.key("k")
+    view.becomes(selected, ["a", 1000])
+    told = view.value("told.select.map((hit) => [hit.row.id, hit.box.row])")
+    assert told == [["a", 2], ["b", 2], ["b", 3], ["b", 2], ["b", 1], ["a", 1]]
 
 
 def test_what_comes_late_is_drawn_when_the_source_says_so(view: PageView) -> None:

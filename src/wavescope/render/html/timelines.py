@@ -27,7 +27,8 @@ LARGEST_BYTES = 1_800_000
 _LONGEST_NAME = 240
 _KEYS = (
     "Drag to pan, Ctrl + wheel or double-click to zoom, Shift + drag to zoom into a range. "
-    "Keys: W and S or + and - zoom, A and D or arrows pan, Home shows everything."
+    "Keys: W and S or + and - zoom, A and D or arrows pan, Home shows everything, comma and full "
+    "stop go from box to box, J and K from row to row, F zooms to the box."
 )
 
 

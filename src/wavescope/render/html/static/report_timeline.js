@@ -30,6 +30,7 @@ class ReportTimeline {
       unit: this.unit,
       rows: this.rows(),
       onHover: (hit) => this.hover(hit),
+      onSelect: (hit) => this.hover(hit),
       onViewport: ({ from, to }) => this.tell(from, to),
       onDraw: (boxes) => {
         figure.dataset.boxes = String(boxes);
@@ -53,6 +54,7 @@ class ReportTimeline {
     const place = (/** @type {number} */ ns) => position(ns, (to - from) / 1000, to, this.unit);
     const told = /** @type {HTMLElement} */ (this.figure.querySelector("output.window"));
     told.textContent = `${place(from)} to ${place(to)} (${duration(to - from, this.unit)})`;
+    this.tip.hidden = true;
     this.figure.dataset.from = String(Math.round(from));
     this.figure.dataset.to = String(Math.round(to));
   }

@@ -53,6 +53,13 @@ export const boxAt = (boxes, i) => ({
   class: boxes.class[i],
 });
 
+/**
+ * How many pixels more than its own an instant can be hit on: one is hard to find.
+ * @param {Boxes} boxes
+ * @param {number} i
+ */
+export const reachOf = (boxes, i) => (boxes.duration[i] > 0 ? 0 : 2);
+
 /** @param {Pen} pen @param {BoxStyle} style */
 export const setUpText = (pen, style) => {
   pen.font = `${11 * style.ratio}px ${style.palette.font}`;

@@ -1,6 +1,7 @@
 // What a reader does with a timeline: wheel, drags, clicks and keys.
 
 import { OVERVIEW } from "./layout.js";
+import { stepAlong, stepRows } from "./stepping.js";
 
 /** @typedef {import("./types").DragMode} DragMode */
 /** @typedef {import("./timeline.js").Timeline} Timeline */
@@ -33,6 +34,10 @@ const actions = (view) => ({
   Home: () => view.showAll(),
   f: () => view.zoomToSelection(),
   Escape: () => view.deselect(),
+  ",": () => stepAlong(view, -1),
+  ".": () => stepAlong(view, 1),
+  j: () => stepRows(view, 1),
+  k: () => stepRows(view, -1),
 });
 
 /** @param {Timeline} view @returns {Record<string, () => void>} */

@@ -1,6 +1,6 @@
 // One timeline: rows of a source over a window of time, on a canvas.
 
-import { boxAt, isNested, lanesOf } from "./boxes.js";
+import { boxAt, isNested, lanesOf, reachOf } from "./boxes.js";
 import { DrawnTimeline } from "./drawn_timeline.js";
 import { listen, pressKey } from "./input.js";
 import { BLOCK } from "./time_window.js";
@@ -267,7 +267,8 @@ export class Timeline extends DrawnTimeline {
       if (boxes.depth[i] !== lane) continue;
       const left = Math.round(boxes.start[i] / scale);
       const right = Math.max(left + 1, Math.round((boxes.start[i] + boxes.duration[i]) / scale));
-      if (left <= pixel && pixel < right) found = i;
+      const reach = reachOf(boxes, i);
+      if (left - reach <= pixel && pixel < right + reach) found = i;
     }
     return found;
   }
