@@ -40,7 +40,7 @@ def _trace(view: TraceView, loaded: Loaded) -> dict[str, Any]:
         "share": loaded.share,
         "is_whole": loaded.is_whole,
         "problem": loaded.problem,
-        "notes": [*view.trace.notes.sentences(), *loaded.notes],
+        "notes": list(loaded.notes),
         "rows": [_row(row, loaded.first_ns) for row in loaded.rows],
         "colourings": [{"id": each.id, "title": each.title} for each in colourings_for(view)],
     }

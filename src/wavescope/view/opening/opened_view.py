@@ -15,7 +15,7 @@ from wavescope.model.trace import Trace
 from wavescope.view.opening.cache import KeptLanes, LaneCache, content_key
 from wavescope.view.opening.call_categories import NamedCategories
 from wavescope.view.opening.opening_options import OpeningOptions
-from wavescope.view.opening.reading import Reading, left_out_notes, recorded_by_gpu, row_tree
+from wavescope.view.opening.reading import Reading, notes_of, recorded_by_gpu, row_tree
 from wavescope.view.opening.trace_view import Loaded, TraceView
 
 _EVERYTHING = Selection()
@@ -88,6 +88,7 @@ class _Keeping:
         view.call_categories.add(kept.call_names, kept.call_categories)
         first_ns, end_ns = kept.times
         with view.turn:
+            notes = notes_of(view, kept.left_out_count)
             recorded = recorded_by_gpu(view, kept.processes_of_gpu)
             rows = row_tree(view).rows(kept.lanes, recorded)
         view.loaded = Loaded(
@@ -97,7 +98,7 @@ class _Keeping:
             end_ns=max(end_ns, first_ns + 1),
             share=1.0,
             is_whole=True,
-            notes=left_out_notes(kept.left_out_count),
+            notes=notes,
         )
         return True
 

@@ -159,15 +159,18 @@ class Reading:
             rows.flush()
         share = min(_LARGEST_SHARE, self._read_count / max(1, self._row_count))
         first_ns, end_ns = self.times
+        with self._view.turn:
+            recorded_times = recorded_by_gpu(self._view, self.ops.processes_of_gpu)
+            notes = notes_of(self._view, self.left_out_count)
         before = self._view.loaded
         self._view.loaded = Loaded(
             version=before.version + 1,
-            rows=self._tree.rows(self.lanes(), self._recorded()),
+            rows=self._tree.rows(self.lanes(), recorded_times),
             first_ns=first_ns,
             end_ns=max(end_ns, first_ns + 1),
             share=1.0 if is_whole else max(share, before.share),
             is_whole=is_whole,
-            notes=left_out_notes(self.left_out_count),
+            notes=notes,
         )
         self._shown_at = self._clock()
 
@@ -176,10 +179,6 @@ class Reading:
         """Ranges that found no place on any row."""
         rows = (self.ops.rows, self.markers.rows, self.calls.rows)
         return sum(each.left_out_count for each in rows)
-
-    def _recorded(self) -> dict[int, Intervals]:
-        with self._view.turn:
-            return recorded_by_gpu(self._view, self.ops.processes_of_gpu)
 
     def _fail(self, problem: str) -> None:
         loaded = self._view.loaded
@@ -190,9 +189,10 @@ class Reading:
             raise StoppedReadingError
 
 
-def left_out_notes(count: int) -> tuple[str, ...]:
-    """What the page says of ranges that are on no row."""
-    return (f"{count:,} ranges lie too deep, or on too many rows, to be drawn",) if count else ()
+def notes_of(view: TraceView, left_out_count: int) -> tuple[str, ...]:
+    """What was skipped or repaired so far, and what is on no row; the turn is held."""
+    left_out = f"{left_out_count:,} ranges lie too deep, or on too many rows, to be drawn"
+    return (*view.trace.notes.sentences(), *([left_out] if left_out_count else []))
 
 
 def recorded_by_gpu(

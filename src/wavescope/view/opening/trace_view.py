@@ -42,7 +42,7 @@ class Loaded:
     problem: str = ""
     """Why reading ended before the end."""
     notes: tuple[str, ...] = ()
-    """What of the trace is not shown."""
+    """What the reader skipped or repaired, and what of the trace is not shown."""
 
     @property
     def span_ns(self) -> int:

@@ -143,7 +143,9 @@ class _Gathered:
 
     def __init__(self, source: TraceSource, table: Table, **types: type) -> None:
         room = source.row_count(table)
-        self._columns = {name: np.empty(room, kind) for name, kind in types.items()}
+        self._columns: dict[str, Array] = {
+            name: np.empty(room, kind) for name, kind in types.items()
+        }
         self._columns["id"] = np.empty(room, np.int64)
         self._count = 0
 

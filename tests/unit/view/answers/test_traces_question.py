@@ -102,9 +102,13 @@ def test_rows_are_told_with_all_that_the_page_draws_them_by() -> None:
 def test_several_traces_are_told_in_order_with_what_is_wrong_with_them() -> None:
     first = loaded_view(maker().build(), number=0)
     second = loaded_view(a_trace().build(), number=1, label="</script>\udcff\"'")
-    second.trace.notes.add("rows were skipped", 2)
     second.loaded = replace(
-        second.loaded, version=9, is_whole=False, share=0.25, problem="cut", notes=("3 left out",)
+        second.loaded,
+        version=9,
+        is_whole=False,
+        share=0.25,
+        problem="cut",
+        notes=("rows were skipped: 2", "3 left out"),
     )
 
     first.compared_with, second.compared_with = second, first

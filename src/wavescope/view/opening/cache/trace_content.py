@@ -30,10 +30,10 @@ def content_key(path: Path, trace_format: str) -> str:
         files = _files(path)
         blocks = _BLOCKS if len(files) <= 2 else _BLOCKS_OF_MANY
         for name, file in files:
+            if not stat.S_ISREG(file.stat().st_mode):
+                return ""  # opening a pipe would wait for whoever writes to it
             with file.open("rb") as opened:
                 facts = os.fstat(opened.fileno())
-                if not stat.S_ISREG(facts.st_mode):
-                    return ""
                 _add(digest, name, facts.st_size, facts.st_mtime_ns)
                 for block in range(blocks):
                     offset = (facts.st_size - _BLOCK_BYTES) * block // (blocks - 1)
