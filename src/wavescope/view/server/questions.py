@@ -1,6 +1,6 @@
 """Every question of the page: the name in its address, and the function that answers it.
 
-Modules are imported when they are first asked, so that opening a trace waits for none of them.
+Modules are imported when they are first asked, so that the address can be told at once.
 """
 
 from __future__ import annotations
@@ -32,6 +32,14 @@ QUESTIONS: Mapping[str, str] = {
 """Asked with GET."""
 POSTED: Mapping[str, str] = {"sql": "answers.sql:sql"}
 """Asked with POST, because a statement may be long and belongs into no address."""
+
+_FIRST_ASKED = ("traces", "tiles", "names", "colouring")
+
+
+def import_what_is_asked_first() -> None:
+    """Have the modules ready that every page needs; it may well be done while one is opened."""
+    for name in _FIRST_ASKED:
+        question(QUESTIONS[name])
 
 
 def question(place: str) -> Question:

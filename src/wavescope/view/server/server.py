@@ -11,6 +11,7 @@ from wavescope.errors import MachineError
 from wavescope.view.opening import TraceView
 from wavescope.view.server.connection import Connection
 from wavescope.view.server.loopback import LOOPBACK, LoopbackServer
+from wavescope.view.server.questions import import_what_is_asked_first
 from wavescope.view.server.site import OnBug, Site, tell_no_bug
 
 _POLL_S = 0.1
@@ -36,6 +37,7 @@ class ViewServer(Closing):
         )
         self._is_closed = False
         self._thread.start()
+        threading.Thread(target=import_what_is_asked_first, daemon=True).start()
 
     @property
     def port(self) -> int:
