@@ -1,8 +1,9 @@
-"""Draws the README's pictures: what `wavescope summary` prints, and the top of `wavescope report`.
+"""Draws the README's pictures: what `wavescope summary` prints, the top of `wavescope report`, and
+`wavescope view`.
 
-Both show the demo's generated trace. The lines of the first are the command's own; only findings
+All show the demo's generated trace. The lines of the first are the command's own; only findings
 after the first are left out. It refers to nothing outside itself, and every word has its place and
-width, whatever font there is. The second is seen by Chromium; without one it stays as it is.
+width, whatever font there is. The others are seen by Chromium; without one they stay as they are.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+import wavescope
 from wavescope.cli.main import main
 from wavescope.collect.demo import demo_trace
 from wavescope.formats.wavescope.writing import write_trace
@@ -27,6 +29,10 @@ from wavescope.formats.wavescope.writing import write_trace
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "images" / "summary.svg"
 REPORT = ROOT / "docs" / "images" / "report.webp"
+VIEW = ROOT / "docs" / "images" / "view.webp"
+VIEW_WIDTH, VIEW_HEIGHT, VIEW_QUALITY = 1280, 860, 70
+VIEW_WINDOW = "window=146000000_152500000"
+"""Decode steps, and a gap in which the host was late."""
 REPORT_WIDTH, REPORT_HEIGHT, REPORT_SCALE, REPORT_QUALITY = 1280, 1620, 0.75, 60
 COLUMNS = 118
 SHOWN_FINDINGS = 1
@@ -76,6 +82,24 @@ def draw_report() -> None:
         clip = {"x": 0, "y": 0, "width": REPORT_WIDTH, "height": REPORT_HEIGHT}
         how = {"format": "webp", "quality": REPORT_QUALITY, "captureBeyondViewport": True}
         REPORT.write_bytes(view.seen(clip={**clip, "scale": REPORT_SCALE}, **how))
+
+
+def draw_view() -> None:
+    """Take a picture of the viewer with some decode steps and the table of kernels."""
+    from tests.browser import Browser, chromium_path  # noqa: PLC0415  only where there is one
+
+    if chromium_path() is None:
+        return
+    with tempfile.TemporaryDirectory() as folder, Browser.started() as browser:
+        write_demo(Path(folder, "demo.db"))
+        with wavescope.open_view(Path(folder, "demo.db"), cache=False) as shown:
+            address = f"{shown.address}#{VIEW_WINDOW}"
+            page = browser.page(address, width=VIEW_WIDTH, height=VIEW_HEIGHT)
+            page.wait("document.querySelectorAll('.label').length > 4")
+            page.click("#tab-kernels")
+            page.wait("document.querySelectorAll('#panel-kernels tbody tr').length > 4")
+            page.value("new Promise((done) => setTimeout(done, 1000))")  # names of boxes
+            VIEW.write_bytes(page.seen(format="webp", quality=VIEW_QUALITY))
 
 
 def shown_lines(text: str) -> list[str]:
@@ -142,3 +166,4 @@ if __name__ == "__main__":
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     TARGET.write_text(picture)
     draw_report()
+    draw_view()

@@ -14,7 +14,7 @@ from wavescope.analyze.phases import phases_of
 from wavescope.errors import UsageError
 from wavescope.model.op_kinds import OpKind
 from wavescope.view.colouring import COLOURINGS, changes_of, colouring_of, colourings_for
-from wavescope.view.opening import Loaded, StillReadingError, TraceView
+from wavescope.view.opening import Loaded, StillReadingError, TraceView, loaded_view
 from wavescope.view.rows import Row, RowKind
 
 
@@ -246,8 +246,10 @@ def test_what_needs_the_whole_trace_says_so_while_it_is_read(by: str) -> None:
 
 def test_sampled_traces_are_not_told_apart_kernel_by_kernel() -> None:
     sampled = a_trace().with_kernel("a", 0, 10).with_slice(0, 20)
-    views = view_of(sampled, 0), view_of(a_trace().with_kernel("a", 0, 10), 1)
+    views = loaded_view(sampled.build()), view_of(a_trace().with_kernel("a", 0, 10), 1)
     views[0].compared_with, views[1].compared_with = views[1], views[0]
 
     with pytest.raises(UsageError, match="sampled traces"):
         colouring_of("difference").labels(views[0])
+    for view in views:
+        assert "difference" not in [each.id for each in colourings_for(view)]

@@ -33,6 +33,11 @@ def colouring_of(name: str) -> ViewColouring:
 
 
 def colourings_for(view: TraceView) -> list[ViewColouring]:
-    """Those that a trace can be drawn in: differences need another trace."""
-    has_other = view.compared_with is not None
-    return [each for each in _ALL if has_other or each.id != DifferenceColouring.id]
+    """Those that a trace can be drawn in: differences need another trace, and whole ones."""
+    pair = (view, view.compared_with)
+    can_differ = not any(each is None or _is_sampled(each) for each in pair)
+    return [each for each in _ALL if can_differ or each.id != DifferenceColouring.id]
+
+
+def _is_sampled(view: TraceView) -> bool:
+    return any(row.recorded is not None for row in view.loaded.rows)

@@ -6,7 +6,7 @@ then processes by rank, each with the markers and the calls of its threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from wavescope.arrays.intervals import Intervals
@@ -59,7 +59,7 @@ class RowTree:
     def _gpu_rows(
         self,
         gpu: int,
-        places: Iterable[OpPlace],
+        places: Sequence[OpPlace],
         lanes: Lanes,
         recorded: Intervals | None,
         *,
@@ -76,6 +76,7 @@ class RowTree:
                 lanes=lanes[place],
                 recorded=recorded,
                 count=sum(map(len, lanes[place])),
+                is_folded=self._has_depths and place.queue is not None,
             )
             for place in places
         ]
@@ -91,27 +92,25 @@ class RowTree:
             count=count,
             is_folded=is_folded,
         )
-        yield from members
+        for place, row in zip(places, members, strict=True):
+            yield row
+            if row.is_folded and place.queue is not None:
+                yield self._depth_row(row, gpu, place.queue)
         yield Row(f"series/busy/{gpu}", RowKind.SERIES, "busy", parent=top, members=ids, unit="%")
-        if self._has_depths:
-            yield from (
-                self._depth_row(top, gpu, place.queue)
-                for place in places
-                if place.queue is not None
-            )
         for each in self._monitors:
             if _is_of(each, (gpu,)):
                 yield _monitor_row(each, top)
 
-    def _depth_row(self, top: str, gpu: int, queue: int) -> Row:
+    def _depth_row(self, row: Row, gpu: int, queue: int) -> Row:
+        """Below the row of its queue, which is folded at first."""
         key = (gpu, queue)
         if key not in self._depth_of:
             self._depth_of[key] = LazySeries("ops", partial(self._depth, key))
         return Row(
             f"series/depth/{gpu}/{queue}",
             RowKind.SERIES,
-            f"{self._labels.queue(gpu, queue)} depth",
-            parent=top,
+            f"{row.label} depth",
+            parent=row.id,
             series=self._depth_of[key],
             unit="ops",
         )

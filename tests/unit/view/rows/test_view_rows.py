@@ -196,6 +196,13 @@ def test_queue_depth_counts_from_launch_to_end_and_is_made_when_asked_for() -> N
     )
     view = loaded_view(maker.build())
 
+    assert tree(view.loaded.rows[:4]) == [
+        ("gpu/0", "", "GPU 0"),
+        ("queue/0/0", "gpu/0", "queue 0"),
+        ("series/depth/0/0", "queue/0/0", "queue 0 depth"),
+        ("queue/0/1", "gpu/0", "queue 1"),
+    ]
+    assert [row.is_folded for row in view.loaded.rows[:4]] == [False, True, False, True]
     depth = view.loaded.row_by_id["series/depth/0/0"].series
     other = view.loaded.row_by_id["series/depth/0/1"].series
 

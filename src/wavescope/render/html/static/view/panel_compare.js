@@ -37,14 +37,14 @@ const changeText = (percent) => (percent === null ? "-" : `${percent > 0 ? "+" :
 const COLUMNS = [
   { title: "Kernel", value: (row) => row.name, shown: (row) => (row.base_name ? `${row.name} (was ${row.base_name})` : row.name) },
   { title: "Change", hint: "By the mean of a call: the same means within 5 %", value: (row) => row.change, shown: changeMark },
-  { isNumber: true, title: "Delta", hint: "New - base, of all calls", value: (row) => row.delta_ns, shown: (row) => timeText(row.delta_ns) },
-  { isNumber: true, title: "Mean %", hint: "Change of the mean of a call", value: (row) => row.mean_percent, shown: (row) => changeText(row.mean_percent) },
-  { isNumber: true, title: "Base mean", value: (row) => row.base_mean_ns, shown: (row) => timeText(row.base_mean_ns) },
-  { isNumber: true, title: "New mean", value: (row) => row.new_mean_ns, shown: (row) => timeText(row.new_mean_ns) },
-  { isNumber: true, title: "Base calls", value: (row) => row.base_calls },
-  { isNumber: true, title: "New calls", value: (row) => row.new_calls },
-  { isNumber: true, title: "Base total", value: (row) => row.base_total_ns, shown: (row) => timeText(row.base_total_ns) },
-  { isNumber: true, title: "New total", value: (row) => row.new_total_ns, shown: (row) => timeText(row.new_total_ns) },
+  { title: "Delta", hint: "New - base, of all calls", value: (row) => row.delta_ns, shown: (row) => timeText(row.delta_ns) },
+  { title: "Mean %", hint: "Change of the mean of a call", value: (row) => row.mean_percent, shown: (row) => changeText(row.mean_percent) },
+  { title: "Base mean", value: (row) => row.base_mean_ns, shown: (row) => timeText(row.base_mean_ns) },
+  { title: "New mean", value: (row) => row.new_mean_ns, shown: (row) => timeText(row.new_mean_ns) },
+  { title: "Base calls", value: (row) => row.base_calls },
+  { title: "New calls", value: (row) => row.new_calls },
+  { title: "Base total", value: (row) => row.base_total_ns, shown: (row) => timeText(row.base_total_ns) },
+  { title: "New total", value: (row) => row.new_total_ns, shown: (row) => timeText(row.new_total_ns) },
 ];
 
 /** @param {Difference} row */

@@ -7,7 +7,6 @@ import { element } from "./elements.js";
  * @typedef {object} Column
  * @property {string} title
  * @property {string} [hint]
- * @property {boolean} [isNumber] whether it stands to the right
  * @property {(record: Record) => string | number | null} value what it is sorted by
  * @property {(record: Record) => string | Node} [shown] what stands there, else the value
  */
@@ -23,12 +22,14 @@ export class SortableRows {
     this.onRow = onRow;
     /** @type {Record[]} */
     this.records = [];
+    /** @type {boolean[]} */
+    this.areNumbers = [];
     this.word = "";
     /** @type {{ column: number, isDown: boolean } | null} */
     this.order = null;
     this.headings = columns.map((column, number) => {
       const button = element("button", { type: "button", text: column.title, title: column.hint ?? null, onclick: () => this.sortBy(number) });
-      return element("th", { scope: "col", class: column.isNumber ? "number" : null }, button);
+      return element("th", { scope: "col" }, button);
     });
     this.body = element("tbody");
     this.element = element("table", {}, element("thead", {}, element("tr", {}, ...this.headings)), this.body);
@@ -37,6 +38,9 @@ export class SortableRows {
   /** @param {Record[]} records */
   show(records) {
     this.records = records;
+    // Numbers stand to the right, and so does what stands where one is missing.
+    this.areNumbers = this.columns.map(({ value }) => records.some((record) => typeof value(record) === "number"));
+    this.headings.forEach((heading, number) => heading.classList.toggle("number", this.areNumbers[number]));
     this.draw();
   }
 
@@ -76,8 +80,8 @@ export class SortableRows {
 
   /** @param {Record} record */
   row(record) {
-    const cells = this.columns.map(({ value, shown, isNumber }) =>
-      element("td", { class: isNumber ? "number" : null }, shown ? shown(record) : String(value(record) ?? "-")),
+    const cells = this.columns.map(({ value, shown }, number) =>
+      element("td", { class: this.areNumbers[number] ? "number" : null }, shown ? shown(record) : String(value(record) ?? "-")),
     );
     const made = element("tr", {}, ...cells);
     this.onRow(record, made);
