@@ -52,7 +52,7 @@ export class Arrangement {
   /** @param {string} id */
   canFold(id) {
     const row = this.byId.get(id);
-    return Boolean(row) && (this.children.has(id) || /** @type {Row} */ (row).planes > 1);
+    return row !== undefined && (this.children.has(id) || row.planes > 1 || row.kind === "series");
   }
 
   /**

@@ -53,7 +53,7 @@ const polling = new TracePolling(
     if (!viewer) {
       viewer = new Viewer(asking, traces, say);
       part("timeline").classList.remove("waiting");
-    } else viewer.update(traces);
+    } else viewer.take(traces);
   },
   (problem) => warn(problem && (asking.isUp ? `The server does not answer as it should: ${problem}` : AWAY)),
 );

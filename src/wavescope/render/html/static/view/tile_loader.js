@@ -40,6 +40,8 @@ export class TileLoader {
     /** @type {Set<string>} refused by the server: not asked for again at this version */
     this.refused = new Set();
     this.isFrameOpen = false;
+    /** how long the last question took */
+    this.lastMs = 0;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
   }
@@ -159,11 +161,13 @@ export class TileLoader {
     try {
       const { by, scale, from, to, rows } = request;
       const count = (to - from + 1) * TILE;
+      const begin = performance.now();
       const answer = await this.asking.bytes(
         "tiles",
         { trace: this.trace, rows: rows.join(","), scale, first: from * TILE, count, by },
         { signal: request.abort.signal },
       );
+      this.lastMs = performance.now() - begin;
       this.keep(request, decodeTiles(answer, count));
       this.running.delete(request);
       this.missing = this.missing.flatMap((wanted) => this.missingOf(wanted, wanted.from, wanted.to));

@@ -23,6 +23,10 @@ import { TileCache } from "./tile_cache.js";
 
 const TILE_BYTES = 48 * 2 ** 20;
 const LEAST_WINDOW = 20;
+const FOLDED_SERIES = 12;
+/** While a trace is read: how long a picture holds, and how many times as long as it took. */
+const LEAST_HOLD_MS = 700;
+const HOLD = 4;
 
 /**
  * Elements of the shell by their id.
@@ -49,6 +53,8 @@ export class Viewer {
     /** @type {[number, number] | null} a window that is not there yet */
     this.wantedWindow = this.seen.window;
     this.isRestoring = false;
+    this.updatedAt = 0;
+    this.state = "";
     /** The trace on whose rows the pointer went down. */
     this.pressedTrace = 0;
     this.origin = traces.map(({ first_ns }) => first_ns);
@@ -115,10 +121,24 @@ export class Viewer {
   }
 
   /**
-   * What `api/traces` says now.
+   * What `api/traces` says now. While traces are read, what was drawn holds for a while: drawing all
+   * of it again each time would slow the reading down.
    * @param {TraceInfo[]} traces
    */
+  take(traces) {
+    const isReading = traces.some(({ is_whole, problem }) => !is_whole && !problem);
+    const longest = Math.max(...this.source.sources.map(({ loader }) => loader.lastMs));
+    const state = stateOf(traces);
+    if (state === this.state) return;
+    const isDue = performance.now() - this.updatedAt >= Math.max(LEAST_HOLD_MS, HOLD * longest);
+    if (!isReading || isDue || !this.source.hasDrawn) this.update(traces);
+    else this.describeProgress(traces);
+  }
+
+  /** @param {TraceInfo[]} traces */
   update(traces) {
+    this.updatedAt = performance.now();
+    this.state = stateOf(traces);
     const shift = Number(BigInt(this.origin[0]) - BigInt(traces[0].first_ns));
     const { from, to } = this.timeline.window;
     const isEverything = from === 0 && to >= this.source.span;
@@ -167,6 +187,7 @@ export class Viewer {
     this.timeline.setRows(
       listed.map(({ row, isFolded, isPinned }) => ({
         row: isFolded && row.planes > 1 ? { ...row, planes: 1 } : row,
+        height: isFolded && row.kind === "series" ? FOLDED_SERIES : undefined,
         isPinned,
       })),
     );
@@ -342,14 +363,19 @@ export class Viewer {
     document.title = `${names} · wavescope`;
     part("traces").textContent = names;
     part("traces").title = traces.map(({ file, format }) => `${file} (${format})`).join("\n");
+    this.describeProgress(traces);
+    this.describeProblems();
+    this.describeWindow();
+  }
+
+  /** @param {TraceInfo[]} traces */
+  describeProgress(traces) {
     const reading = traces.filter(({ is_whole, problem }) => !is_whole && !problem);
     const progress = part("progress");
     progress.hidden = reading.length === 0;
     const share = reading.reduce((sum, trace) => sum + trace.share, 0) / Math.max(1, reading.length);
     progress.querySelector("progress").value = share;
     progress.querySelector("span").textContent = `reading ${Math.floor(100 * share)} %`;
-    this.describeProblems();
-    this.describeWindow();
   }
 
   describeProblems() {
@@ -388,6 +414,18 @@ function isSame(now, wanted) {
 }
 
 /**
+ * What differs when there is anything new to show.
+ * @param {TraceInfo[]} traces
+ */
+function stateOf(traces) {
+  return JSON.stringify(
+    traces.map(({ version, share, is_whole, problem, first_ns, span_ns, notes, colourings }) => [
+      version, share, is_whole, problem, first_ns, span_ns, notes, colourings,
+    ]),
+  );
+}
+
+/**
  * Rows of all traces; of several each below a heading with its label.
  * @param {TraceInfo[]} traces
  * @returns {Row[]}
@@ -399,6 +437,7 @@ function joinedRows(traces) {
     const joined = rows.map((row) => ({
       ...row,
       id: joinedId(trace, row.id),
+      isFolded: row.isFolded || row.id.startsWith("series/depth/"),
       parent: row.parent ? joinedId(trace, row.parent) : hasHeads ? head : "",
     }));
     return hasHeads ? [headRow(head, label), ...joined] : joined;
