@@ -118,10 +118,11 @@ def same_as_selected(maker: TraceMaker, start: int, end: int) -> bool:
 def test_what_hides_an_enclosing_call_by_overlapping_it_counts() -> None:
     """The launch lies in b, which began inside of a without ending there: neither is outermost."""
     maker = a_trace().with_process(1)
+    maker.with_call("aten::first", 0, 5, category="cpu_op")
     maker.with_call("aten::a", 40, 55, category="cpu_op")
     maker.with_call("aten::b", 50, 120, category="cpu_op")
     maker.with_call("hipLaunchKernel", 100, 105)
-    maker.with_kernel("gemm", 300, 400).with_link(3, 1)
+    maker.with_kernel("gemm", 300, 400).with_link(4, 1)
     for number in range(20):
         maker.with_call("hipGetDevice", 500 + number, 501 + number)
 
@@ -150,6 +151,8 @@ def test_slices_of_a_sampled_trace_stand_for_all_of_it() -> None:
     maker = simulated_run(3, blocks=30).maker
     first_ns, end_ns = trace_span(maker.build())
     third = (end_ns - first_ns) // 3
+    for start in range(first_ns, end_ns, third // 4):
+        maker.with_op("graph 7", start, start + third // 9, type="GraphExecution")
 
     assert same_as_selected(maker, first_ns + third, first_ns + 2 * third)
 
