@@ -16,8 +16,10 @@ from wavescope.formats.rpd.dialect import CALL_TABLE, RocpdDialectSource
 from wavescope.formats.sqlite.lookup import Texts, ValueByKey
 from wavescope.formats.sqlite.rows import Field, FieldKind, Given, Reading, TableReader, kept
 from wavescope.model.columns import (
+    CALLS,
     COPIES,
     COUNTERS,
+    LINKS,
     MARKER_INSTANT,
     MARKERS,
     OPS,
@@ -37,6 +39,7 @@ class RpdSource(RocpdDialectSource):
     """A trace of rocmProfileData."""
 
     format = "rocmProfileData"
+    seekable = (OPS, CALLS, MARKERS, LINKS)
 
     @cached_property
     def argument_texts(self) -> Texts | None:

@@ -24,7 +24,7 @@ from wavescope.formats.sqlite.rows import (
     Tally,
     kept,
 )
-from wavescope.model.columns import MARKER_INSTANT, MARKERS, OPS, UNKNOWN
+from wavescope.model.columns import CALLS, LINKS, MARKER_INSTANT, MARKERS, OPS, UNKNOWN
 from wavescope.model.op_kinds import MARKER_TYPE
 from wavescope.model.source import TraceSource
 
@@ -45,6 +45,7 @@ class RtlSource(RocpdDialectSource):
     """A trace of rocm-trace-lite."""
 
     format = "rocm-trace-lite"
+    seekable = (OPS, CALLS, LINKS)
     _passed_markers: list[Given] | None = None
     """Marker rows seen by the latest whole pass over the ops, which saves a pass of their own."""
 
@@ -82,7 +83,8 @@ class RtlSource(RocpdDialectSource):
             if "range" in ops:
                 ops["marker"] = self._markers_of(ops["range"], reading.tally)
             yield ops
-        self._passed_markers = passed
+        if reading.first_rowid is None:
+            self._passed_markers = passed
 
     def _marker_rows(self, reading: Reading) -> Iterable[Given]:
         """The rows of markers: those passed on the way through the ops, if they say enough."""

@@ -51,6 +51,8 @@ class Reading:
     wanted: frozenset[str] = frozenset()
     rows: int = BATCH_ROWS
     tally: Tally = field(default_factory=Counter)
+    first_rowid: int | None = None
+    """None: from the first row on."""
 
     def of(self, *wanted: str) -> Reading:
         """The same pass for other columns."""
@@ -105,6 +107,9 @@ class ForeignSqliteSource(Closing):
 
     format: ClassVar[str]
 
+    seekable: tuple[Table, ...] = ()
+    """Tables whose rows all lie in one table of the file, each told by that row alone."""
+
     def __init__(self, path: Path) -> None:
         if not path.is_file():
             raise UnreadableInputError(path, "it is not a file")
@@ -155,6 +160,21 @@ class ForeignSqliteSource(Closing):
                     yield from _pieces(full_batch(table, narrowed, wanted), rows)
         for sentence, count in reading.tally.items():
             self.notes.set(f"{table.name} {sentence}", count)
+
+    def seeks(self, table: Table) -> bool:
+        """Whether `keyed_batches` gives the rows of a table; a format says for which it does."""
+        return table in self.seekable
+
+    def keyed_batches(
+        self, table: Table, columns: Sequence[str], first_key: int, rows: int = BATCH_ROWS
+    ) -> Iterator[tuple[npt.NDArray[np.int64], Batch]]:
+        """The rows of `table` from the rowid `first_key` on, with the rowid of each."""
+        reading = Reading(frozenset(columns), rows, first_rowid=first_key)
+        with sqlite_errors(self.path):
+            for given in self.readers()[table.name](reading):
+                if len(given["rowid"]):
+                    narrowed = _narrowed(table, given, columns, reading.tally)
+                    yield given["rowid"], full_batch(table, narrowed, columns)
 
     def texts(self, handles: npt.NDArray[np.int64]) -> list[str]:
         """No text: a format with texts says where they are."""
@@ -240,6 +260,8 @@ class ForeignSqliteSource(Closing):
         with open_cursor(
             self.connection, self.database.file, file_table, list(requests.values())
         ) as cursor:
+            if reading.first_rowid is not None:
+                cursor.seek(reading.first_rowid)
             while (block := cursor.read(reading.rows)).row_count:
                 given: Given = {"rowid": block.integers(rowid)}
                 for name, field in fields.items():

@@ -38,7 +38,7 @@ def keyed_batches(
     source: TraceSource, table: Table, columns: Sequence[str], first_key: int, rows: int
 ) -> Iterator[tuple[Numbers, Batch]]:
     """The rows of any source from a key on; a source that cannot seek has row numbers for keys."""
-    if hasattr(source, "keyed_batches"):
+    if _seeks(source, table):
         yield from cast(SeekingSource, source).keyed_batches(table, columns, first_key, rows)
         return
     number = 0
@@ -49,6 +49,13 @@ def keyed_batches(
         if skipped < count:
             kept = {name: values[skipped:] for name, values in batch.items()}
             yield np.arange(number - count + skipped, number), kept
+
+
+def _seeks(source: TraceSource, table: Table) -> bool:
+    """Whether a source seeks in a table; one that does not say does so in all or in none."""
+    if not hasattr(source, "keyed_batches"):
+        return False
+    return not hasattr(source, "seeks") or source.seeks(table)
 
 
 @dataclass(frozen=True)

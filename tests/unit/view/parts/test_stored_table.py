@@ -30,7 +30,7 @@ class Unseekable:
         return getattr(self._source, name)
 
 
-@pytest.fixture(params=["memory", "file", "unseekable"])
+@pytest.fixture(params=["memory", "file", "rpd", "unseekable"])
 def source(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[TraceSource]:
@@ -48,10 +48,10 @@ def source(
     if request.param == "memory":
         yield maker.builder
         return
-    target = tmp_path / "trace.db"
+    target = tmp_path / ("trace.rpd" if request.param == "rpd" else "trace.db")
     write_source(maker.builder, target, exporter_for(target), inputs=[])
     opened = open_source(target)
-    yield opened if request.param == "file" else Unseekable(opened)  # type: ignore[misc]
+    yield Unseekable(opened) if request.param == "unseekable" else opened  # type: ignore[misc]
     opened.close()
 
 
@@ -81,10 +81,10 @@ def test_rows_come_by_id_and_by_value(source: TraceSource) -> None:
     parts = TraceParts(source)
     ids = whole(source, OPS)["id"][[3, 17, 30]]
 
-    rows, found = parts.table(OPS).with_ids(np.append(ids, 9_999), ("grid_x",))
+    rows, found = parts.table(OPS).with_ids(np.append(ids, 9_999), ("start_ns",))
 
     assert rows.tolist() == [3, 17, 30]
-    assert found["grid_x"].tolist() == [3, 17, 30]
+    assert same(found, whole(source, OPS), rows)
     links = whole(source, LINKS)
     (expected,) = np.nonzero(np.isin(links["call"], (1, 8)))
     assert parts.links_of("call", np.array([1, 8])).tolist() == expected.tolist()
