@@ -105,6 +105,19 @@ def test_a_folded_row_of_several_depths_shows_its_top(
     page.becomes(height, 16)
 
 
+def test_folded_rows_are_not_asked_for(browser: Browser) -> None:
+    maker = a_trace().with_kernel("k", 10, 20, queue=1).with_call("launch", 0, 5).with_link(1, 1)
+    asked = """performance.getEntriesByType("resource")
+      .filter(({name}) => name.includes("/api/tiles"))
+      .flatMap(({name}) => new URL(name).searchParams.get("rows").split(","))"""
+    with viewing(*views_of(maker)) as server:
+        page = looked_at(browser, server)
+        assert "series/depth/0/1" not in page.value(asked)
+
+        page.click(f"{label('0:queue/0/1')} .name")
+        page.becomes(f"{asked}.includes('series/depth/0/1')", True)
+
+
 def test_words_find_rows(browser: Browser, three_queues: ViewServer) -> None:
     page = looked_at(browser, three_queues, "#fold=0:gpu/0")
     assert queues(page) == []

@@ -95,6 +95,10 @@ class TraceView(Closing):
         """Whether nobody looks at the trace any more: reading ends then."""
         return self._closing.is_set()
 
+    def closes_within(self, seconds: float) -> bool:
+        """Wait so long, or until nobody looks at the trace any more; whether that is so."""
+        return self._closing.wait(seconds)
+
     def close(self) -> None:
         """End reading and release the file; what is loaded stays usable."""
         self._closing.set()

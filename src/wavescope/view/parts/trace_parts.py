@@ -28,6 +28,8 @@ _ZONED = {
     COUNTERS: ("op",),
 }
 _NOTHING = np.empty(0, np.int64)
+_FIRST_PICTURES_S = 2.0
+"""What the page draws at first would come later for these passes."""
 
 
 @dataclass
@@ -100,16 +102,21 @@ def parts_of(view: TraceView) -> TraceParts:
     return TraceParts(view.trace.source)
 
 
-def prepare_parts(views: Sequence[TraceView]) -> threading.Thread:
-    """Make the passes over tables when traces are read, before anybody waits for them."""
-    thread = threading.Thread(target=_prepare, args=(views,), name="preparing", daemon=True)
+def prepare_parts(
+    views: Sequence[TraceView], after_s: float = _FIRST_PICTURES_S
+) -> threading.Thread:
+    """Make the passes over tables a while after traces are read, before anybody waits for them."""
+    arguments = (views, after_s)
+    thread = threading.Thread(target=_prepare, args=arguments, name="preparing", daemon=True)
     thread.start()
     return thread
 
 
-def _prepare(views: Sequence[TraceView]) -> None:
+def _prepare(views: Sequence[TraceView], after_s: float) -> None:
     for view in views:
         view.wait()
+        if view.closes_within(after_s):
+            continue
         for spec in _ZONED:
             # A table at a time, so that questions come in between.
             with view.turn:

@@ -132,7 +132,7 @@ def test_tables_are_gone_over_before_anybody_asks(tmp_path: Path) -> None:
     view, other = loaded_view(maker.build()), loaded_view(a_trace().build())
     other.close()
 
-    prepare_parts([other, view]).join()
+    prepare_parts([other, view], after_s=0).join()
 
     assert set(view.derived(parts_of)._tables) == {"ops", "calls", "links"}
     assert not other.has_derived(parts_of)

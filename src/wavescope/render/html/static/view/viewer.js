@@ -104,6 +104,7 @@ export class Viewer {
     const width = labelWidth(innerWidth);
     document.documentElement.style.setProperty("--labels", `${width}px`);
     return new Timeline(part("timeline"), this.source, {
+      rows: [], // until they are arranged: folded ones are not asked for
       labelWidth: width,
       hasLabels: false,
       height: "scroll",
