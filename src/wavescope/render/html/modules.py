@@ -21,6 +21,7 @@ _IMPORT = re.compile(
     r"^import\s*\{\s*(\w+(?:\s*,\s*\w+)*)\s*,?\s*\}\s*from\s*\"(\.\.?/[\w./-]+\.js)\";[ \t]*$",
     re.MULTILINE,
 )
+_TARGET = re.compile(r"^(?:import\b[^;]*|\}) from \"(\.\.?/[\w./-]+\.js)\";", re.MULTILINE)
 _EXPORT = re.compile(
     r"^export ((?:const|class|(?:async )?function\*?) +(\w+)\b)",
     re.MULTILINE,
@@ -49,14 +50,27 @@ def joined_script(paths: Sequence[str], read: Callable[[str], str]) -> str:
     return '"use strict";\n(() => {\n' + "\n".join(functions) + "\n})();"
 
 
+def needed_modules(path: str, read: Callable[[str], str]) -> list[str]:
+    """The module at `path`, and all that it or one of these imports, whatever they take from it."""
+    needed = {path: None}
+    ahead = [path]
+    while ahead:
+        path = ahead.pop()
+        found = [_beside(path, target) for target in _TARGET.findall(read(path))]
+        ahead += [other for other in found if other not in needed]
+        needed |= dict.fromkeys(found)
+    return list(needed)
+
+
+def _beside(path: str, target: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+
+
 def parsed_module(path: str, text: str) -> Module:
     """The parts of the module at `path`; comments are left out."""
     code = _COMMENT.sub("", text)
     imports = [
-        (
-            posixpath.normpath(posixpath.join(posixpath.dirname(path), target)),
-            tuple(name.strip() for name in names.split(",")),
-        )
+        (_beside(path, target), tuple(name.strip() for name in names.split(",")))
         for names, target in _IMPORT.findall(code)
     ]
     exports = tuple(name for _, name in _EXPORT.findall(code))

@@ -5,13 +5,17 @@ Nothing in it comes from a trace; what the page shows it asks its server for.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from wavescope.errors import MachineError
 from wavescope.package_files import package_file
 from wavescope.render.html.markup import Html, element, joined
+from wavescope.render.html.modules import needed_modules
 from wavescope.render.html.page import ICON
 from wavescope.version import __version__
 
 _STATIC = ("render", "html", "static")
+_MAIN = "view/main.js"
 _BUTTONS = (
     ("zoom-in", "+", "Zoom in (W)"),
     ("zoom-out", "-", "Zoom out (S)"),
@@ -32,7 +36,9 @@ def view_page_html() -> str:
             element("link", rel="icon", href=ICON),
             *(element("link", rel="stylesheet", href=address) for address in _styles()),
             element("script", src="static/early.js"),
-            element("script", type="module", src="static/view/main.js"),
+            # At once: otherwise each is found when the one that imports it has come.
+            *(element("link", rel="modulepreload", href=f"static/{path}") for path in _modules()),
+            element("script", type="module", src=f"static/{_MAIN}"),
         ]
     )
     body = joined([_bar(), _notices(), _work(), _help()])
@@ -42,14 +48,22 @@ def view_page_html() -> str:
 
 def _styles() -> list[str]:
     """Those of all pages, the viewer's, and of each panel that has one."""
-    own = package_file(*_STATIC, "view", "view.css")
-    if own is None:
+    panels = sorted(path.name for path in _static("view/view.css").parent.glob("panel_*.css"))
+    return ["static/page.css", *(f"static/view/{name}" for name in ("view.css", *panels))]
+
+
+def _modules() -> list[str]:
+    return needed_modules(_MAIN, lambda path: _static(path).read_text(encoding="utf-8"))
+
+
+def _static(name: str) -> Path:
+    found = package_file(*_STATIC, *name.split("/"))
+    if found is None:
         raise MachineError(
-            "the package's file render/html/static/view/view.css is missing",
+            f"the package's file render/html/static/{name} is missing",
             hint="install wavescope again",
         )
-    panels = sorted(path.name for path in own.parent.glob("panel_*.css"))
-    return ["static/page.css", *(f"static/view/{name}" for name in ("view.css", *panels))]
+    return found
 
 
 def _bar() -> Html:

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from wavescope.render.html.modules import joined_script
+from wavescope.render.html.modules import joined_script, needed_modules
 
 COUNTER = """// counts
 /** @param {import("./types").Step} step */
@@ -101,3 +101,15 @@ def test_a_name_that_is_not_exported_is_refused() -> None:
 def test_a_script_cannot_end_its_element() -> None:
     with pytest.raises(ValueError, match=r"main\.js: what would end the element"):
         joined("main", main='const text = "</Script>";\n')
+
+
+def test_what_a_module_needs_is_found_through_others_once() -> None:
+    texts = {
+        "view/main.js": 'import { a } from "./a.js";\nimport {\n  b as other,\n} from "../parts/b.js";\n',
+        "view/a.js": '/** @typedef {import("./types").T} T */\nimport { b } from "../parts/b.js";\n',
+        "parts/b.js": "export const b = 1;\nconst text = 'import { c } from \"./c.js\";';\n",
+    }
+
+    found = needed_modules("view/main.js", texts.__getitem__)
+
+    assert sorted(found) == ["parts/b.js", "view/a.js", "view/main.js"]
