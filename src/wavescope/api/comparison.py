@@ -20,7 +20,6 @@ from wavescope.errors import UsageError
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Finding, Result
-from wavescope.model.selected_result import with_selection
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
 
@@ -79,7 +78,7 @@ def check_runs(
             renamed = comparing.renamed_between(first, other, options.runs.figures)
     _, result = comparing.check_regression(base_values, new_values, options, renamed)
     result = result.with_findings(notes).with_facts({"metric": options.runs.metric.value})
-    return with_selection(result, selection)
+    return result.with_facts(selection.facts)
 
 
 def _require_distinct(runs: Sequence[Trace | PathLike]) -> None:

@@ -14,7 +14,6 @@ from wavescope.files import replaced
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Result
-from wavescope.model.selected_result import with_selection
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
 from wavescope.render.results.folded import write_folded
@@ -55,7 +54,7 @@ def flame(
             tell_no_ops(chosen, tell)
         else:
             tell(_NO_CALLS)
-    return with_selection(result, chosen)
+    return result.with_facts(chosen.facts)
 
 
 def save_flame(result: Result, output: PathLike, *, force: bool = False) -> Path:

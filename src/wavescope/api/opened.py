@@ -20,7 +20,6 @@ from wavescope.formats import open_trace
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell
 from wavescope.model.result import Result
-from wavescope.model.selected_result import with_origin, with_selection
 from wavescope.model.selection import Selection, trace_span
 from wavescope.model.selection import select as selected_part
 from wavescope.model.trace import Trace
@@ -77,8 +76,8 @@ def concluded(result: Result, parts: Sequence[Trace], selection: Selection, tell
     if not all(len(part.ops) for part in parts):
         tell_no_ops(selection, tell)
     if len(parts) == 1:
-        result = with_origin(result, lambda: trace_span(parts[0].whole)[0])
-    return with_selection(result, selection)
+        result = result.with_origin(lambda: trace_span(parts[0].whole)[0])
+    return result.with_facts(selection.facts)
 
 
 def tell_shortcomings(traces: Sequence[Trace], selection: Selection, tell: Tell) -> None:

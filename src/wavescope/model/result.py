@@ -186,6 +186,14 @@ class Result:
         """This result with `facts` added; they replace those of the same name."""
         return replace(self, facts={**self.facts, **facts})
 
+    def with_origin(self, first_ns: Callable[[], int]) -> Result:
+        """This result with the time of the trace's first event, where it has points in time."""
+        has_times = any(
+            table.rows and any(column.unit is Unit.TIME for column in table.columns)
+            for table in self.tables
+        )
+        return self.with_facts({"first_timestamp_ns": first_ns()}) if has_times else self
+
     def with_parts(self, others: Iterable[Result]) -> Result:
         """This result with the tables, findings and facts of `others` after its own."""
         parts = [self, *others]

@@ -58,6 +58,11 @@ class Selection:
     def is_everything(self) -> bool:
         return self == Selection()
 
+    @property
+    def facts(self) -> dict[str, str]:
+        """What a result of the selected part says of it."""
+        return {} if self.is_everything else {"selection": str(self)}
+
     def __str__(self) -> str:
         """The conditions in words, such as 'gpu 0,1; marker decode'."""
         parts = {

@@ -14,7 +14,6 @@ from wavescope.analyze.phases import phases_result
 from wavescope.analyze.summary import summarize
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
-from wavescope.model.selected_result import with_origin, with_selection
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
 from wavescope.render.results.json_text import json_bytes
@@ -61,7 +60,7 @@ def range_result(
         del part
         gc.collect()
     selection = Selection(start=str(start_ns), end=str(end_ns))
-    return with_selection(with_origin(result, lambda: view.loaded.first_ns), selection)
+    return result.with_origin(lambda: view.loaded.first_ns).with_facts(selection.facts)
 
 
 def _with_part(result: Result, name: str, part: Trace) -> Result:
