@@ -145,6 +145,25 @@ def test_an_instant_is_one_pixel_and_can_be_hit_beside_it(view: PageView) -> Non
     assert hits == [None, 100, 100, None]
 
 
+def test_a_call_without_length_is_a_tick_that_leaves_the_shares_visible(view: PageView) -> None:
+    ranges = "{ start: 100, duration: 2, depth: 0, class: 1, name: 2 }, { start: 100, duration: 0, depth: 0, class: 0, name: 1 }"
+    more = f'{{ planes: 2, depth: 2, table: "calls", ranges: [{ranges}] }}'
+    start(view, COUNT, f'[rowOf("c", "calls", {more}), rowOf("q", "queue", {{ ranges: [{ranges}] }})]')
+
+    text, grey, op = view.value(
+        "[timeline.palette.text, timeline.palette.marker[1], timeline.palette.classes[1]].map((colour) => colour.match(/[0-9]+/g).join())"
+    )
+    strip = [view.value(f"pixel({LABELS + 100}, {ROWS_TOP + y})") for y in range(14)]
+    assert strip == [grey] * 11 + [text] * 3
+    queue_top = view.value("timeline.rows[1].top")
+    queue = [view.value(f"pixel({LABELS + 100}, {queue_top + y})") for y in range(20)]
+    assert queue == [op] * 17 + [text] * 3
+    hits = [
+        view.value(f"timeline.at({LABELS + 100}.5, {ROWS_TOP} + {y}).box?.name") for y in (2, 9, 12)
+    ]
+    assert hits == [None, None, 1]
+
+
 def test_the_wheel_zooms_and_the_time_below_the_pointer_stays(view: PageView) -> None:
     start(view, 800_000, '[rowOf("gpu", "gpu")]')
 
