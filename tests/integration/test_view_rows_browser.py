@@ -105,6 +105,23 @@ def test_a_folded_row_of_several_depths_shows_its_top(
     page.becomes(height, 16)
 
 
+def test_the_label_of_a_tall_row_stays_at_the_top_of_what_is_seen_of_it(browser: Browser) -> None:
+    maker = a_trace()
+    for level in range(60):
+        maker.with_marker(f"level {level}", level, 1000 - level)
+    name = f"document.querySelector('{label('0:markers/0/1')} .name').getBoundingClientRect()"
+    top = "document.querySelector('#timeline canvas').getBoundingClientRect().top"
+    with viewing(*views_of(maker)) as server:
+        page = looked_at(browser, server, height=500)
+        row_top = page.value(f"document.querySelector('{label('0:markers/0/1')}').offsetTop")
+        assert 0 <= page.value(f"{name}.top - {top}") - row_top < 4
+
+        page.mouse("mouseWheel", 100, 200, deltaX=0, deltaY=300)
+        settled(page)
+        # The overview and the axis are above all rows that scroll.
+        page.becomes(f"Math.floor(({name}.top - {top} - 42) / 4)", 0)
+
+
 def test_words_find_rows(browser: Browser, three_queues: ViewServer) -> None:
     page = looked_at(browser, three_queues, "#fold=0:gpu/0")
     assert queues(page) == []

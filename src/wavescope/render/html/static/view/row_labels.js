@@ -9,6 +9,8 @@ import { element } from "./elements.js";
 /** @typedef {{ root: HTMLElement, fold: HTMLElement, name: HTMLElement, detail: HTMLElement, pin: HTMLButtonElement }} Label */
 
 const INDENT = 12;
+const TEXT = 32; // the height that a label's texts need, two lines of them
+const DEEP = 48; // the least height of a row whose label stands at its top
 
 export class RowLabels {
   /**
@@ -118,11 +120,14 @@ export class RowLabels {
       if (!root) continue;
       const isOut = at >= bottom || at + height <= (isPinned ? 0 : top);
       root.classList.toggle("out", isOut && root !== document.activeElement);
-      root.style.top = `${at}px`;
-      root.style.height = `${height}px`;
       root.classList.toggle("tall", height >= 30);
-      const cut = isPinned ? 0 : Math.max(0, top - at);
-      root.style.clipPath = cut ? `inset(${cut}px 0 0 0)` : "";
+      root.classList.toggle("deep", height >= DEEP);
+      // Of a row that reaches above the others the label stays where the row is seen.
+      const above = isPinned ? 0 : Math.max(0, top - at);
+      const moved = Math.min(above, Math.max(0, height - TEXT));
+      root.style.top = `${at + moved}px`;
+      root.style.height = `${height - moved}px`;
+      root.style.clipPath = above > moved ? `inset(${above - moved}px 0 0 0)` : "";
     }
   }
 
