@@ -145,6 +145,29 @@ def test_an_instant_is_one_pixel_and_can_be_hit_beside_it(view: PageView) -> Non
     assert hits == [None, 100, 100, None]
 
 
+def test_an_instant_is_drawn_on_the_pixel_that_it_lies_in(view: PageView) -> None:
+    """Also on the last one of a block, to whose end it is nearer than to its start."""
+    rows = """[rowOf("m", "markers", { table: "markers", ranges: [
+      { start: 5117, duration: 0, depth: 0, class: 0, name: 1 }] })]"""
+    start(view, 10 * COUNT, rows)
+
+    text = view.value("timeline.palette.text.match(/[0-9]+/g).join()")
+    seen = [view.value(f"pixel({LABELS + x}, 50)") == text for x in (510, 511, 512)]
+    assert seen == [False, True, False]
+
+
+def test_a_box_keeps_its_border_where_the_window_cuts_it(view: PageView) -> None:
+    rows = """[rowOf("q", "queue", { ranges: [{ start: 0, duration: 102, depth: 0, class: 0, name: 1 },
+      { start: 102, duration: 700, depth: 0, class: 0, name: 1 }] })]"""
+    start(view, 2 * COUNT, rows)
+    view.value("timeline.show(100, 900)")
+    drawn(view)
+
+    ground = view.value("timeline.palette.ground.match(/[0-9]+/g).join()")
+    seen = [view.value(f"pixel({LABELS + x}, 50)") == ground for x in (0, 1, 2)]
+    assert seen == [False, True, False]
+
+
 def test_a_call_without_length_is_a_tick_that_leaves_the_shares_visible(view: PageView) -> None:
     ranges = "{ start: 100, duration: 2, depth: 0, class: 1, name: 2 }, { start: 100, duration: 0, depth: 0, class: 0, name: 1 }"
     more = f'{{ planes: 2, depth: 2, table: "calls", ranges: [{ranges}] }}'

@@ -18,7 +18,8 @@ import { FAINT } from "./colours.js";
  */
 
 const LETTER = 5.8; // about as wide as letters are on average, CSS pixels at 11 of height
-const LEAST_WITH_NAME = 30;
+/** CSS pixels. */
+export const LEAST_WITH_NAME = 30;
 const LONGEST = 400;
 const TICK = 3; // CSS pixels of height
 const TICK_REACH = 5;
@@ -54,6 +55,22 @@ export const boxAt = (boxes, i) => ({
   row: boxes.row[i],
   class: boxes.class[i],
 });
+
+/**
+ * The pixels that a range is drawn on, numbers of its first and of the one after its last. Other
+ * than the edges of boxes instants are not rounded: a source has them in the block of their pixel.
+ * @param {Boxes} boxes @param {number} i @param {number} scale
+ * @returns {[number, number]}
+ */
+export const pixelsOf = (boxes, i, scale) => {
+  const start = boxes.start[i];
+  if (boxes.duration[i] === 0) {
+    const at = scale < 1 ? Math.ceil(start / scale) : Math.ceil((start + 1) / scale) - 1;
+    return [at, at + 1];
+  }
+  const left = Math.round(start / scale);
+  return [left, Math.max(left + 1, Math.round((start + boxes.duration[i]) / scale))];
+};
 
 /**
  * How many pixels more than its own an instant can be hit on: one is hard to find.

@@ -1,6 +1,6 @@
 // Pictures of rows in blocks of pixels: moving along copies them, only new blocks are painted.
 
-import { isNested, lanesOf, paintBox, setUpText } from "./boxes.js";
+import { isNested, lanesOf, paintBox, pixelsOf, setUpText } from "./boxes.js";
 import { emptyCanvas } from "./canvases.js";
 import { FAINT, pixelOf } from "./colours.js";
 import { fill, hatch, paintMeans, paintShares } from "./strips.js";
@@ -226,11 +226,10 @@ export class RowPictures {
     setUpText(block.pen, style);
     let isNamed = true;
     for (let i = 0; i < boxes.length; i += 1) {
-      const left = Math.round(boxes.start[i] / scale - first);
-      const right = Math.max(left + 1, Math.round((boxes.start[i] + boxes.duration[i]) / scale - first));
-      if (right <= 0 || left >= BLOCK) continue;
+      const [left, right] = pixelsOf(boxes, i, scale);
+      if (right <= first || left >= first + BLOCK) continue;
       const [top, tall] = this.laneOf(row, lanes, height, boxes.depth[i]);
-      if (!paintBox(block.pen, style, row, boxes, i, left, right, top, tall)) isNamed = false;
+      if (!paintBox(block.pen, style, row, boxes, i, left - first, right - first, top, tall)) isNamed = false;
     }
     return isNamed;
   }

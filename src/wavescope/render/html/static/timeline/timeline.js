@@ -1,6 +1,6 @@
 // One timeline: rows of a source over a window of time, on a canvas.
 
-import { boxAt, doInstantsReach, isNested, lanesOf, reachOf } from "./boxes.js";
+import { boxAt, doInstantsReach, isNested, lanesOf, pixelsOf, reachOf } from "./boxes.js";
 import { DrawnTimeline } from "./drawn_timeline.js";
 import { listen, pressKey } from "./input.js";
 import { BLOCK } from "./time_window.js";
@@ -267,8 +267,7 @@ export class Timeline extends DrawnTimeline {
     let found = -1;
     for (let i = 0; i < boxes.length; i += 1) {
       if (boxes.depth[i] !== lane || (boxes.duration[i] === 0 && !hasInstants)) continue;
-      const left = Math.round(boxes.start[i] / scale);
-      const right = Math.max(left + 1, Math.round((boxes.start[i] + boxes.duration[i]) / scale));
+      const [left, right] = pixelsOf(boxes, i, scale);
       const reach = reachOf(boxes, i);
       if (left - reach <= pixel && pixel < right + reach) found = i;
     }
