@@ -133,6 +133,33 @@ def test_a_box_that_began_before_the_window_has_its_name_at_the_edge(view: PageV
     assert view.value(written) == [True, True, False]
 
 
+def test_names_are_left_out_where_a_lane_is_lower_than_letters(view: PageView) -> None:
+    ranges = "[...Array(40).keys()].map((i) => ({ start: 0, duration: 700, depth: i, class: 0, name: 1 }))"
+    rows = f'[rowOf("a", "queue", {{ depth: 40, ranges: {ranges} }}), rowOf("b", "queue", {{ depth: 2, ranges: {ranges}.slice(0, 2) }})]'
+    start(view, COUNT, rows)
+
+    colours = """timeline.rows.map(({ top, height }) => {
+      const { data } = timeline.pen.getImageData(100, top, 600, height);
+      return new Set(new Uint32Array(data.buffer)).size;
+    })"""
+    of_many, of_two = view.value(colours)
+    assert of_many == 2  # boxes and the lines between them
+    assert of_two > 10  # letters have soft edges
+
+
+def test_behind_a_box_of_several_lanes_the_shares_are_faint(view: PageView) -> None:
+    rows = """[rowOf("q", "queue", { depth: 2, ranges: [{ start: 100, duration: 20, depth: 0, class: 0, name: 1 },
+      { start: 200, duration: 2, depth: 1, class: 0, name: 1 }] })]"""
+    start(view, COUNT, rows)
+
+    strong = view.value("timeline.palette.classes[0].match(/[0-9]+/g).join()")
+    idle = view.value("timeline.palette.idle.match(/[0-9]+/g).join()")
+    of_box = [view.value(f"pixel({LABELS + 105}, {ROWS_TOP + y})") for y in (5, 20)]
+    assert of_box[0] == strong
+    assert of_box[1] not in (strong, idle)
+    assert view.value(f"pixel({LABELS + 200}, {ROWS_TOP + 5})") == strong  # no box: its share alone
+
+
 def test_an_instant_is_one_pixel_and_can_be_hit_beside_it(view: PageView) -> None:
     rows = """[rowOf("m", "markers", { table: "markers", ranges: [
       { start: 100, duration: 0, depth: 0, class: 0, name: 1 }] })]"""

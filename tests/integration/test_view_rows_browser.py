@@ -105,6 +105,16 @@ def test_a_folded_row_of_several_depths_shows_its_top(
     page.becomes(height, 16)
 
 
+def test_a_label_with_room_for_two_lines_says_how_much_there_is(
+    browser: Browser, three_queues: ViewServer
+) -> None:
+    page = looked_at(browser, three_queues)
+
+    detail = f"document.querySelector('{label('0:gpu/0')} .detail')"
+    assert page.value(f"{detail}.textContent") == "3 ops"
+    assert page.value(f"{detail}.offsetHeight") > 10
+
+
 def test_the_label_of_a_tall_row_stays_at_the_top_of_what_is_seen_of_it(browser: Browser) -> None:
     maker = a_trace()
     for level in range(60):

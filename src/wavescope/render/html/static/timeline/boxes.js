@@ -20,6 +20,7 @@ import { FAINT } from "./colours.js";
 const LETTER = 5.8; // about as wide as letters are on average, CSS pixels at 11 of height
 /** CSS pixels. */
 export const LEAST_WITH_NAME = 30;
+const LOWEST_WITH_NAME = 9;
 const LONGEST = 400;
 const TICK = 3; // CSS pixels of height
 const TICK_REACH = 5;
@@ -138,7 +139,7 @@ export const paintBox = (pen, style, row, boxes, i, left, right, top, height) =>
   pen.fillStyle = colour;
   pen.fillRect(left, top, width - border, height);
   pen.globalAlpha = 1;
-  if (width < LEAST_WITH_NAME * ratio) return true;
+  if (width < LEAST_WITH_NAME * ratio || height < LOWEST_WITH_NAME * ratio) return true;
   const text = style.nameOf(row, name);
   if (!text) return false;
   const isOnGrey = style.isGrey || !isHit;

@@ -223,6 +223,7 @@ export class RowPictures {
     const boxes = /** @type {Boxes} */ (block.boxes);
     const style = this.styleOf(isGrey);
     const lanes = lanesOf(row);
+    if (lanes > 1 && !isNested(row)) this.fadeBehind(block.pen, boxes, height, scale, first);
     setUpText(block.pen, style);
     let isNamed = true;
     for (let i = 0; i < boxes.length; i += 1) {
@@ -232,6 +233,27 @@ export class RowPictures {
       if (!paintBox(block.pen, style, row, boxes, i, left - first, right - first, top, tall)) isNamed = false;
     }
     return isNamed;
+  }
+
+  /**
+   * Where ops that run at once are boxes of their own, the shares behind them are faint: a lane
+   * that is free does not look busy, and ops too short for a box are still seen.
+   * @param {CanvasRenderingContext2D} pen
+   * @param {Boxes} boxes
+   * @param {number} height
+   * @param {number} scale
+   * @param {number} first
+   */
+  fadeBehind(pen, boxes, height, scale, first) {
+    const isBehind = new Uint8Array(BLOCK);
+    for (let i = 0; i < boxes.length; i += 1) {
+      const [left, right] = pixelsOf(boxes, i, scale);
+      if (boxes.duration[i] > 0) isBehind.fill(1, Math.max(0, left - first), Math.max(0, right - first));
+    }
+    pen.fillStyle = this.palette.idle;
+    pen.globalAlpha = 1 - FAINT;
+    for (let x = 0; x < BLOCK; x += 1) if (isBehind[x]) pen.fillRect(x, 0, 1, height);
+    pen.globalAlpha = 1;
   }
 
   /** @param {boolean} isGrey */
