@@ -262,6 +262,37 @@ def test_rows_that_do_not_fit_scroll_below_those_that_are_pinned(view: PageView)
     assert view.value("told.layout.at(-1)[1] + 20") == 260 - 4
 
 
+def test_what_scrolled_below_a_pinned_row_is_not_marked_on_it(view: PageView) -> None:
+    rows = """[...Array(20).keys()].map((i) => rowOf(`q${i}`, "queue", { ranges: [
+      { start: 100, duration: 200, depth: 0, class: 0, name: 1 }] }))"""
+    start(view, COUNT, rows)
+    view.value("timeline.setRows(source.rows.map((row, i) => ({ row, isPinned: i === 0 })))")
+    view.value("timeline.select({ rowId: 'q1', depth: 0, start: 100, duration: 200 })")
+    drawn(view)
+    text = view.value("timeline.palette.text.match(/[0-9]+/g).join()")
+    marked = f"pixel({LABELS} + 250, timeline.layout.row('q1').top + 1)"
+    assert view.value(marked) == text
+
+    view.value("timeline.scrollTo(14)")
+    drawn(view)
+
+    assert view.value(marked) != text
+
+
+def test_the_overview_takes_the_window_along(view: PageView) -> None:
+    start(view, 800_000, '[rowOf("gpu", "gpu")]')
+    view.value("timeline.show(100_000, 300_000)")
+
+    drag(view, (LABELS + 150, 6), (LABELS + 250, 6))  # from inside of the window
+    view.becomes("told.window", [200_000, 400_000])
+    drag(view, (LABELS + 600, 6), (LABELS + 600, 6))  # beside it
+    view.becomes("told.window", [500_000, 700_000])
+    view.mouse("mousePressed", LABELS + 600, 6, button="left", clickCount=2)
+    view.mouse("mouseReleased", LABELS + 600, 6, button="left", clickCount=2)
+    drawn(view)
+    assert view.value("told.window") == [500_000, 700_000]
+
+
 def test_a_click_selects_a_box_and_arrows_lead_from_box_to_box(view: PageView) -> None:
     rows = """[rowOf("calls", "calls", { planes: 3, depth: 3, table: "calls", ranges: [
         { start: 0, duration: 700, depth: 0, class: 0, name: 1 },

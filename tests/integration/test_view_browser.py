@@ -84,7 +84,7 @@ def test_it_draws_every_kind_of_row_without_complaints(browser: Browser, rich: V
     assert {"0:gpu/0", "0:queue/0/1", "0:copies/0", "0:markers/0/4100", "0:calls/0/4100"} <= set(
         rows
     )
-    texts = page.value(f"document.querySelector('{label('0:queue/0/1')}').textContent")
+    texts = page.value(f"document.querySelector('{label('0:queue/0/1')} .texts').textContent")
     assert texts.startswith("queue 1")
     assert page.value("document.documentElement.dataset.drawn") == "true"
     assert page.complaints() == []

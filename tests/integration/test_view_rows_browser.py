@@ -67,6 +67,24 @@ def test_the_address_brings_the_rows_back(browser: Browser, three_queues: ViewSe
     assert queues(page) == ["0:queue/0/1", "0:queue/0/2", "0:queue/0/3"]
 
 
+def test_the_address_says_how_far_down_the_rows_are_and_which_are_looked_for(
+    browser: Browser,
+) -> None:
+    maker = a_trace()
+    for queue in range(20):
+        maker.with_kernel("gemm", 100 * queue, 100 * queue + 50, queue=queue)
+    top = f"document.querySelector('{label('0:queue/0/0')}').offsetTop"
+    with viewing(*views_of(maker)) as server:
+        page = looked_at(browser, server, "#find=queue&scrolled=150&panel=sql", height=500)
+        assert page.value(top) == 83 - 150
+        assert page.value("document.querySelector('#row-filter').value") == "queue"
+        assert "0:series/busy/0" not in page.value(ROWS)
+
+        page.mouse("mouseWheel", 100, 200, deltaX=0, deltaY=-50)
+        page.becomes("location.hash.includes('scrolled=100')", True)
+        assert page.value(top) == 83 - 100
+
+
 def test_rows_are_reached_and_changed_by_keys_alone(
     browser: Browser, three_queues: ViewServer
 ) -> None:

@@ -299,11 +299,16 @@ export class DrawnTimeline {
     const find = (id) => this.rowOf(id);
     /** @type {(time: number) => number} */
     const toX = (time) => this.xOf(time);
-    this.inRows(0, () => {
-      frame.pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-      if (selected) drawSelected(frame, selected, find, toX);
-      for (const arrow of this.arrows) drawArrow(frame, arrow, find, toX);
-    });
+    /** @param {Place[]} places @param {() => void} drawn */
+    const above = (places, drawn) => {
+      const isPinned = places.some(({ rowId }) => find(rowId)?.isPinned);
+      this.inRows(isPinned ? 0 : this.layout.scrolledTop, () => {
+        frame.pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+        drawn();
+      });
+    };
+    if (selected) above([selected], () => drawSelected(frame, selected, find, toX));
+    for (const arrow of this.arrows) above([arrow.from, arrow.to], () => drawArrow(frame, arrow, find, toX));
     if (range) drawRange(frame, toX(range.from), toX(range.to), this.axisTop);
     if (dragged) drawRange(frame, dragged[0], dragged[1], this.axisTop);
   }

@@ -129,12 +129,19 @@ export class Timeline extends DrawnTimeline {
   }
 
   /**
-   * Show what lies around a place of the overview.
+   * The time at a place of the overview.
    * @param {number} x
    */
-  centre(x) {
-    const at = ((x - this.left) / (this.width - this.left)) * this.shown.span;
-    this.moved(() => this.shown.moveTo(at - this.shown.length / 2));
+  overviewTime(x) {
+    return ((x - this.left) / (this.width - this.left)) * this.shown.span;
+  }
+
+  /**
+   * Show what lies around a time.
+   * @param {number} time
+   */
+  centre(time) {
+    this.moved(() => this.shown.moveTo(time - this.shown.length / 2));
   }
 
   /** @param {() => void} change */

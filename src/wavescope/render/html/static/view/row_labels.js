@@ -180,7 +180,8 @@ export class RowLabels {
   /** @param {KeyboardEvent} event */
   key(event) {
     if (event.ctrlKey || event.metaKey) return;
-    const done = event.altKey ? this.moveKey(event.key) : this.plainKey(event.key);
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const done = event.altKey ? this.moveKey(key) : this.plainKey(key);
     if (!done) return;
     event.preventDefault();
     event.stopPropagation();

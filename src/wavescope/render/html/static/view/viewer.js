@@ -52,8 +52,11 @@ export class Viewer {
     this.seen = readAddress(location.hash);
     /** @type {[number, number] | null} a window that is not there yet */
     this.wantedWindow = this.seen.window;
+    /** How far down the rows are to be, when they are there; 0: as they are. */
+    this.wantedScroll = 0;
     this.isRestoring = false;
     this.updatedAt = 0;
+    this.scrolledTo = 0;
     this.state = "";
     /** The trace on whose rows the pointer went down. */
     this.pressedTrace = 0;
@@ -150,6 +153,7 @@ export class Viewer {
     this.timeline.setSource(this.source);
     if (shift !== 0 && !isEverything) this.timeline.show(from + shift, to + shift);
     this.showWanted();
+    this.scrollAsWanted();
     this.isRestoring = false;
     this.dock.update();
     this.app.tell("traces");
@@ -174,6 +178,14 @@ export class Viewer {
     const isThere = to <= this.source.span || this.isWhole;
     this.timeline.show(from, to);
     this.wantedWindow = isThere ? null : [from, to];
+  }
+
+  /** Rows of the address may come later. */
+  scrollAsWanted() {
+    if (!this.wantedScroll) return;
+    this.timeline.draw(); // a panel that was just opened takes some of the room
+    this.timeline.scrollTo(this.wantedScroll);
+    if (this.isWhole || this.timeline.layout.scroll >= this.wantedScroll) this.wantedScroll = 0;
   }
 
   get isWhole() {
@@ -217,6 +229,7 @@ export class Viewer {
 
   moved() {
     if (!this.timeline) return;
+    this.tip?.hide();
     this.changed();
     if (!this.isRestoring) {
       this.wantedWindow = null;
@@ -227,7 +240,13 @@ export class Viewer {
   }
 
   laid() {
-    if (this.timeline) this.labels?.lay(this.timeline.rows, this.timeline.layout.scrolledTop);
+    if (!this.timeline) return;
+    const { layout, rows } = this.timeline;
+    this.labels?.lay(rows, layout.scrolledTop);
+    if (layout.scroll === this.scrolledTo) return;
+    this.scrolledTo = layout.scroll;
+    this.tip?.hide();
+    if (!this.isRestoring) this.links.moved();
   }
 
   /** What is drawn is not what is to be seen. */
@@ -304,6 +323,8 @@ export class Viewer {
       window: this.wantedWindow ?? (isEverything ? null : [from, to]),
       by: app.colouring === this.source.colourings[0]?.id ? "" : app.colouring,
       rows: this.arrangement.state(),
+      find: this.arrangement.filter,
+      scrolled: this.wantedScroll || timeline.layout.scroll,
       selected: selected && { trace: selected.trace, table: selected.table, row: selected.row },
       range,
       panel: this.dock.open,
@@ -320,6 +341,7 @@ export class Viewer {
     this.isRestoring = true;
     const { app } = this;
     this.arrangement.restore(seen.rows);
+    this.arrangement.filter = seen.find;
     app.keeps = { ...seen.kept };
     app.setOffsets(app.traces.map((_, i) => seen.offsets[i] ?? 0));
     this.colours.id = seen.by;
@@ -329,6 +351,9 @@ export class Viewer {
     if (seen.window) this.showWanted();
     else this.timeline.showAll();
     this.dock.show(seen.panel);
+    this.wantedScroll = seen.scrolled;
+    this.timeline.scrollTo(seen.scrolled);
+    this.scrollAsWanted();
     this.restoreSelection(seen);
     this.isRestoring = false;
   }
