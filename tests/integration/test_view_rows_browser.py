@@ -85,6 +85,18 @@ def test_the_address_says_how_far_down_the_rows_are_and_which_are_looked_for(
         assert page.value(top) == 83 - 100
 
 
+def test_keys_lead_to_the_first_row_that_is_seen(browser: Browser) -> None:
+    maker = a_trace()
+    for queue in range(20):
+        maker.with_kernel("gemm", 100 * queue, 100 * queue + 50, queue=queue)
+    with viewing(*views_of(maker)) as server:
+        page = looked_at(browser, server, "#scrolled=110", height=400)
+
+        page.key("r")
+
+        assert page.value("document.activeElement.dataset.row") == "0:queue/0/3"
+
+
 def test_rows_are_reached_and_changed_by_keys_alone(
     browser: Browser, three_queues: ViewServer
 ) -> None:

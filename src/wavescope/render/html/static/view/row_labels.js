@@ -173,8 +173,11 @@ export class RowLabels {
     if (now) now.root.tabIndex = 0;
   }
 
+  /** Go to the row that was there last; where it is out of sight, to the first that is seen. */
   focus() {
-    this.labels.get(this.current)?.root.focus({ preventScroll: true });
+    const isSeen = (/** @type {string} */ id) => this.labels.get(id)?.root.classList.contains("out") === false;
+    const id = isSeen(this.current) ? this.current : this.listed.find(({ row }) => isSeen(row.id))?.row.id;
+    this.labels.get(id ?? "")?.root.focus({ preventScroll: true });
   }
 
   /** @param {KeyboardEvent} event */
