@@ -212,6 +212,21 @@ def test_shift_and_a_drag_select_a_range(browser: Browser, kernels: ViewServer) 
     page.becomes("location.hash.includes('range=')", False)
 
 
+def test_what_keys_select_is_said_to_those_who_listen(
+    browser: Browser, kernels: ViewServer
+) -> None:
+    page = looked_at(browser, kernels, "#window=5000_9000")
+    page.value("document.querySelector('#timeline canvas').focus()")
+
+    page.key("j")
+
+    page.wait("document.querySelector('#heard').textContent !== ''")
+    heard = page.value("document.querySelector('#heard').textContent")
+    assert " from " in heard
+    role = page.value("document.querySelector('#timeline canvas').role")
+    assert role == "application"
+
+
 def test_the_theme_changes_what_is_drawn(browser: Browser, kernels: ViewServer) -> None:
     corner = "[...document.querySelector('#timeline canvas').getContext('2d').getImageData(3, 60, 1, 1).data]"
     page = looked_at(browser, kernels, dark=True)

@@ -76,7 +76,7 @@ export class RowLabels {
    * @param {() => void} act
    */
   button(text, title, act) {
-    const button = element("button", { type: "button", text, title, tabindex: "-1" });
+    const button = element("button", { type: "button", text, title, "aria-label": title, tabindex: "-1" });
     button.addEventListener("click", (event) => {
       event.stopPropagation();
       act();

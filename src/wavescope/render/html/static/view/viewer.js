@@ -8,17 +8,18 @@ import { Arrangement } from "./arrangement.js";
 import { ColourChoice } from "./colour_choice.js";
 import { Dock } from "./dock.js";
 import { HoverTip, tipLines } from "./hover_tip.js";
-import { JoinedSource, joinedId, splitId } from "./joined_source.js";
+import { joinedRows } from "./joined_rows.js";
+import { JoinedSource, splitId } from "./joined_source.js";
 import { LinkKeeping } from "./link_keeping.js";
 import { PANELS } from "./panels.js";
 import { RowLabels } from "./row_labels.js";
 import { RowTools } from "./row_tools.js";
 import { ServedSource } from "./served_source.js";
 import { TileCache } from "./tile_cache.js";
+import { notesOf } from "./trace_notes.js";
 
 /** @typedef {import("./types").TraceInfo} TraceInfo */
 /** @typedef {import("./address.js").Seen} Seen */
-/** @typedef {import("../timeline/types").Row} Row */
 /** @typedef {import("../timeline/types").Hit} Hit */
 
 const TILE_BYTES = 48 * 2 ** 20;
@@ -281,9 +282,14 @@ export class Viewer {
       this.tip.hide();
       return;
     }
+    this.tip.show(this.linesOf(hit), hit.x, hit.y);
+  }
+
+  /** @param {Hit} hit */
+  linesOf(hit) {
     const name = hit.box ? this.source.sources[splitId(hit.row.id)[0]].wholeNameOf(hit.row, hit.box.name) : "";
     const colouring = this.source.colourings[this.colours.number];
-    this.tip.show(tipLines(hit, name, colouring, this.timeline.viewport.scale), hit.x, hit.y);
+    return tipLines(hit, name, colouring, this.timeline.viewport.scale);
   }
 
   /** @param {Hit | null} hit */
@@ -296,6 +302,7 @@ export class Viewer {
     const { start, duration: length, row } = hit.box;
     const place = { rowId, start: start - this.source.offsets[trace], duration: length };
     this.app.select(trace, hit.row.table, row, place, false);
+    part("heard").textContent = this.linesOf(hit).join(", ");
   }
 
   /** @param {{ from: number, to: number } | null} range */
@@ -404,15 +411,7 @@ export class Viewer {
   }
 
   describeProblems() {
-    const { traces } = this.app;
-    const lines = traces.flatMap(({ label, problem, notes, rows, is_whole }) => {
-      const isEmpty = (is_whole || problem) && !rows.some(({ kind, count }) => kind !== "group" && (count > 0 || kind === "series"));
-      return [
-        ...(problem ? [`${label}: ${problem}`] : []),
-        ...(isEmpty && !problem ? [`${label}: nothing was recorded: the trace has no ops, no markers and no calls`] : []),
-        ...notes.map((note) => `${label}: ${note}`),
-      ];
-    });
+    const lines = notesOf(this.app.traces);
     const list = part("notes");
     list.hidden = lines.length === 0;
     const said = lines.join("\n");
@@ -448,34 +447,4 @@ function stateOf(traces) {
       version, share, is_whole, problem, first_ns, span_ns, notes, colourings,
     ]),
   );
-}
-
-/**
- * Rows of all traces; of several each below a heading with its label.
- * @param {TraceInfo[]} traces
- * @returns {Row[]}
- */
-function joinedRows(traces) {
-  const hasHeads = traces.length > 1;
-  return traces.flatMap(({ trace, label, rows }) => {
-    const head = joinedId(trace, "");
-    const joined = rows.map((row) => ({
-      ...row,
-      id: joinedId(trace, row.id),
-      isFolded: row.isFolded || row.id.startsWith("series/depth/"),
-      parent: row.parent ? joinedId(trace, row.parent) : hasHeads ? head : "",
-    }));
-    return hasHeads ? [headRow(head, label), ...joined] : joined;
-  });
-}
-
-/**
- * @param {string} id
- * @param {string} label
- * @returns {Row}
- */
-function headRow(id, label) {
-  return {
-    id, label, kind: "group", detail: "", parent: "", depth: 1, planes: 1, count: 0, unit: "", isFolded: false, recorded: null, table: "",
-  };
 }
