@@ -169,7 +169,11 @@ class Walk {
   void park() {
     const uint64_t left = elapsed(time_, kNever);
     const int64_t horizon = pace_ < left ? static_cast<int64_t>(static_cast<uint64_t>(time_) + pace_) : kNever;
-    open_.insert(open_.end(), parked_.begin(), parked_.end());
+    for (Walker* walker : parked_) {
+      // Others may have run beyond the range at which it was parked.
+      if (walker->next_end() <= time_) walker->advance(time_);
+      if (!walker->is_done()) open_.push_back(walker);
+    }
     const auto far =
         std::partition(open_.begin(), open_.end(), [&](const Walker* walker) { return walker->next_start() <= horizon; });
     parked_.assign(far, open_.end());

@@ -207,6 +207,17 @@ void time_of_a_lane_that_becomes_slow() {
   }
 }
 
+void time_after_a_range_that_covers_those_far_ahead() {
+  // The long range ends behind two of the other lane's ranges; the next ones of that lane lie alone.
+  std::vector<Lane<uint32_t>> lanes(2);
+  for (int64_t at = 0; at < 1200; at += 2) lanes[0].add(at, 1, 0);
+  lanes[0].add(1300, 700, 0);
+  for (int64_t at = 3000; at < 3200; at += 2) lanes[0].add(at, 1, 0);
+  for (const int64_t at : {int64_t{0}, int64_t{1990}, int64_t{2050}, int64_t{2150}}) lanes[1].add(at, 5, 0);
+  for (auto& lane : lanes) lane.finish();
+  check_cover(lanes, 1000);
+}
+
 void ranges_drawn_one_by_one() {
   const auto lane = random_lane<uint32_t>(4, 700, 0);
   const WavescopeLane view = lane.view();
@@ -343,6 +354,7 @@ int main() {
   times_at_the_ends_of_time();
   time_that_lanes_cover();
   time_that_a_busy_lane_and_idle_ones_cover();
+  time_after_a_range_that_covers_those_far_ahead();
   time_of_a_lane_that_becomes_slow();
   ranges_drawn_one_by_one();
   means_of_series();

@@ -133,6 +133,33 @@ def test_a_box_that_began_before_the_window_has_its_name_at_the_edge(view: PageV
     assert view.value(written) == [True, True, False]
 
 
+def test_names_are_left_out_where_a_lane_is_lower_than_letters(view: PageView) -> None:
+    ranges = "[...Array(40).keys()].map((i) => ({ start: 0, duration: 700, depth: i, class: 0, name: 1 }))"
+    rows = f'[rowOf("a", "queue", {{ depth: 40, ranges: {ranges} }}), rowOf("b", "queue", {{ depth: 2, ranges: {ranges}.slice(0, 2) }})]'
+    start(view, COUNT, rows)
+
+    colours = """timeline.rows.map(({ top, height }) => {
+      const { data } = timeline.pen.getImageData(100, top, 600, height);
+      return new Set(new Uint32Array(data.buffer)).size;
+    })"""
+    of_many, of_two = view.value(colours)
+    assert of_many == 2  # boxes and the lines between them
+    assert of_two > 10  # letters have soft edges
+
+
+def test_behind_a_box_of_several_lanes_the_shares_are_faint(view: PageView) -> None:
+    rows = """[rowOf("q", "queue", { depth: 2, ranges: [{ start: 100, duration: 20, depth: 0, class: 0, name: 1 },
+      { start: 200, duration: 2, depth: 1, class: 0, name: 1 }] })]"""
+    start(view, COUNT, rows)
+
+    strong = view.value("timeline.palette.classes[0].match(/[0-9]+/g).join()")
+    idle = view.value("timeline.palette.idle.match(/[0-9]+/g).join()")
+    of_box = [view.value(f"pixel({LABELS + 105}, {ROWS_TOP + y})") for y in (5, 20)]
+    assert of_box[0] == strong
+    assert of_box[1] not in (strong, idle)
+    assert view.value(f"pixel({LABELS + 200}, {ROWS_TOP + 5})") == strong  # no box: its share alone
+
+
 def test_an_instant_is_one_pixel_and_can_be_hit_beside_it(view: PageView) -> None:
     rows = """[rowOf("m", "markers", { table: "markers", ranges: [
       { start: 100, duration: 0, depth: 0, class: 0, name: 1 }] })]"""
@@ -143,6 +170,50 @@ def test_an_instant_is_one_pixel_and_can_be_hit_beside_it(view: PageView) -> Non
     assert seen == [False, True, False]
     hits = [view.value(f"timeline.at({LABELS + x}.5, 50).box?.start") for x in (97, 98, 102, 103)]
     assert hits == [None, 100, 100, None]
+
+
+def test_an_instant_is_drawn_on_the_pixel_that_it_lies_in(view: PageView) -> None:
+    """Also on the last one of a block, to whose end it is nearer than to its start."""
+    rows = """[rowOf("m", "markers", { table: "markers", ranges: [
+      { start: 5117, duration: 0, depth: 0, class: 0, name: 1 }] })]"""
+    start(view, 10 * COUNT, rows)
+
+    text = view.value("timeline.palette.text.match(/[0-9]+/g).join()")
+    seen = [view.value(f"pixel({LABELS + x}, 50)") == text for x in (510, 511, 512)]
+    assert seen == [False, True, False]
+
+
+def test_a_box_keeps_its_border_where_the_window_cuts_it(view: PageView) -> None:
+    rows = """[rowOf("q", "queue", { ranges: [{ start: 0, duration: 102, depth: 0, class: 0, name: 1 },
+      { start: 102, duration: 700, depth: 0, class: 0, name: 1 }] })]"""
+    start(view, 2 * COUNT, rows)
+    view.value("timeline.show(100, 900)")
+    drawn(view)
+
+    ground = view.value("timeline.palette.ground.match(/[0-9]+/g).join()")
+    seen = [view.value(f"pixel({LABELS + x}, 50)") == ground for x in (0, 1, 2)]
+    assert seen == [False, True, False]
+
+
+def test_a_call_without_length_is_a_tick_that_leaves_the_shares_visible(view: PageView) -> None:
+    ranges = "{ start: 100, duration: 2, depth: 0, class: 1, name: 2 }, { start: 100, duration: 0, depth: 0, class: 0, name: 1 }"
+    more = f'{{ planes: 2, depth: 2, table: "calls", ranges: [{ranges}] }}'
+    start(
+        view, COUNT, f'[rowOf("c", "calls", {more}), rowOf("q", "queue", {{ ranges: [{ranges}] }})]'
+    )
+
+    text, grey, op = view.value(
+        "[timeline.palette.text, timeline.palette.marker[1], timeline.palette.classes[1]].map((colour) => colour.match(/[0-9]+/g).join())"
+    )
+    strip = [view.value(f"pixel({LABELS + 100}, {ROWS_TOP + y})") for y in range(14)]
+    assert strip == [grey] * 11 + [text] * 3
+    queue_top = view.value("timeline.rows[1].top")
+    queue = [view.value(f"pixel({LABELS + 100}, {queue_top + y})") for y in range(20)]
+    assert queue == [op] * 17 + [text] * 3
+    hits = [
+        view.value(f"timeline.at({LABELS + 100}.5, {ROWS_TOP} + {y}).box?.name") for y in (2, 9, 12)
+    ]
+    assert hits == [None, None, 1]
 
 
 def test_the_wheel_zooms_and_the_time_below_the_pointer_stays(view: PageView) -> None:
@@ -191,6 +262,37 @@ def test_rows_that_do_not_fit_scroll_below_those_that_are_pinned(view: PageView)
     view.becomes("told.layout.slice(0, 2)", first)
     view.value("timeline.reveal('q19')")
     assert view.value("told.layout.at(-1)[1] + 20") == 260 - 4
+
+
+def test_what_scrolled_below_a_pinned_row_is_not_marked_on_it(view: PageView) -> None:
+    rows = """[...Array(20).keys()].map((i) => rowOf(`q${i}`, "queue", { ranges: [
+      { start: 100, duration: 200, depth: 0, class: 0, name: 1 }] }))"""
+    start(view, COUNT, rows)
+    view.value("timeline.setRows(source.rows.map((row, i) => ({ row, isPinned: i === 0 })))")
+    view.value("timeline.select({ rowId: 'q1', depth: 0, start: 100, duration: 200 })")
+    drawn(view)
+    text = view.value("timeline.palette.text.match(/[0-9]+/g).join()")
+    marked = f"pixel({LABELS} + 250, timeline.layout.row('q1').top + 1)"
+    assert view.value(marked) == text
+
+    view.value("timeline.scrollTo(14)")
+    drawn(view)
+
+    assert view.value(marked) != text
+
+
+def test_the_overview_takes_the_window_along(view: PageView) -> None:
+    start(view, 800_000, '[rowOf("gpu", "gpu")]')
+    view.value("timeline.show(100_000, 300_000)")
+
+    drag(view, (LABELS + 150, 6), (LABELS + 250, 6))  # from inside of the window
+    view.becomes("told.window", [200_000, 400_000])
+    drag(view, (LABELS + 600, 6), (LABELS + 600, 6))  # beside it
+    view.becomes("told.window", [500_000, 700_000])
+    view.mouse("mousePressed", LABELS + 600, 6, button="left", clickCount=2)
+    view.mouse("mouseReleased", LABELS + 600, 6, button="left", clickCount=2)
+    drawn(view)
+    assert view.value("told.window") == [500_000, 700_000]
 
 
 def test_a_click_selects_a_box_and_arrows_lead_from_box_to_box(view: PageView) -> None:

@@ -21,6 +21,7 @@ from tests.view_pages import (
     viewing,
     views_of,
 )
+from wavescope.view.opening import loaded_view
 from wavescope.view.server import ViewServer
 
 GEMMS = [(1_000 * n, 1_000 * n + 300 + 7 * n) for n in range(40)]
@@ -212,6 +213,21 @@ def test_shift_and_a_drag_select_a_range(browser: Browser, kernels: ViewServer) 
     page.becomes("location.hash.includes('range=')", False)
 
 
+def test_what_keys_select_is_said_to_those_who_listen(
+    browser: Browser, kernels: ViewServer
+) -> None:
+    page = looked_at(browser, kernels, "#window=5000_9000")
+    page.value("document.querySelector('#timeline canvas').focus()")
+
+    page.key("j")
+
+    page.wait("document.querySelector('#heard').textContent !== ''")
+    heard = page.value("document.querySelector('#heard').textContent")
+    assert " from " in heard
+    role = page.value("document.querySelector('#timeline canvas').role")
+    assert role == "application"
+
+
 def test_the_theme_changes_what_is_drawn(browser: Browser, kernels: ViewServer) -> None:
     corner = "[...document.querySelector('#timeline canvas').getContext('2d').getImageData(3, 60, 1, 1).data]"
     page = looked_at(browser, kernels, dark=True)
@@ -220,6 +236,21 @@ def test_the_theme_changes_what_is_drawn(browser: Browser, kernels: ViewServer) 
     page.click("#theme")
     page.becomes("document.documentElement.dataset.theme", "light")
     page.becomes(corner, [255, 255, 255, 255])
+
+
+def test_the_bar_stays_one_line_on_a_laptop(browser: Browser) -> None:
+    """Whatever it says: a second line would move the picture while it is zoomed."""
+    maker = a_trace().with_kernel("gemm", 0, 10_000_000)
+    view = loaded_view(maker.build(), label="a_trace_with_a_long_name_of_its_own.json.gz")
+    with viewing(view) as server:
+        page = looked_at(browser, server, "#window=100123.5_140000.25&hide=0:gpu/0", width=1366)
+        page.value("document.querySelector('#progress').hidden = false")
+
+        bar = page.value(
+            "(({offsetHeight, scrollWidth}) => [offsetHeight, scrollWidth])(document.querySelector('.view-bar'))"
+        )
+        assert bar[0] < 45
+        assert bar[1] <= 1366
 
 
 def test_the_page_fits_small_and_large_screens(browser: Browser, kernels: ViewServer) -> None:

@@ -67,6 +67,36 @@ def test_the_address_brings_the_rows_back(browser: Browser, three_queues: ViewSe
     assert queues(page) == ["0:queue/0/1", "0:queue/0/2", "0:queue/0/3"]
 
 
+def test_the_address_says_how_far_down_the_rows_are_and_which_are_looked_for(
+    browser: Browser,
+) -> None:
+    maker = a_trace()
+    for queue in range(20):
+        maker.with_kernel("gemm", 100 * queue, 100 * queue + 50, queue=queue)
+    top = f"document.querySelector('{label('0:queue/0/0')}').offsetTop"
+    with viewing(*views_of(maker)) as server:
+        page = looked_at(browser, server, "#find=queue&scrolled=150&panel=sql", height=500)
+        assert page.value(top) == 83 - 150
+        assert page.value("document.querySelector('#row-filter').value") == "queue"
+        assert "0:series/busy/0" not in page.value(ROWS)
+
+        page.mouse("mouseWheel", 100, 200, deltaX=0, deltaY=-50)
+        page.becomes("location.hash.includes('scrolled=100')", True)
+        assert page.value(top) == 83 - 100
+
+
+def test_keys_lead_to_the_first_row_that_is_seen(browser: Browser) -> None:
+    maker = a_trace()
+    for queue in range(20):
+        maker.with_kernel("gemm", 100 * queue, 100 * queue + 50, queue=queue)
+    with viewing(*views_of(maker)) as server:
+        page = looked_at(browser, server, "#scrolled=110", height=400)
+
+        page.key("r")
+
+        assert page.value("document.activeElement.dataset.row") == "0:queue/0/3"
+
+
 def test_rows_are_reached_and_changed_by_keys_alone(
     browser: Browser, three_queues: ViewServer
 ) -> None:
@@ -116,6 +146,33 @@ def test_folded_rows_are_not_asked_for(browser: Browser) -> None:
 
         page.click(f"{label('0:queue/0/1')} .name")
         page.becomes(f"{asked}.includes('series/depth/0/1')", True)
+
+
+def test_a_label_with_room_for_two_lines_says_how_much_there_is(
+    browser: Browser, three_queues: ViewServer
+) -> None:
+    page = looked_at(browser, three_queues)
+
+    detail = f"document.querySelector('{label('0:gpu/0')} .detail')"
+    assert page.value(f"{detail}.textContent") == "3 ops"
+    assert page.value(f"{detail}.offsetHeight") > 10
+
+
+def test_the_label_of_a_tall_row_stays_at_the_top_of_what_is_seen_of_it(browser: Browser) -> None:
+    maker = a_trace()
+    for level in range(60):
+        maker.with_marker(f"level {level}", level, 1000 - level)
+    name = f"document.querySelector('{label('0:markers/0/1')} .name').getBoundingClientRect()"
+    top = "document.querySelector('#timeline canvas').getBoundingClientRect().top"
+    with viewing(*views_of(maker)) as server:
+        page = looked_at(browser, server, height=500)
+        row_top = page.value(f"document.querySelector('{label('0:markers/0/1')}').offsetTop")
+        assert 0 <= page.value(f"{name}.top - {top}") - row_top < 4
+
+        page.mouse("mouseWheel", 100, 200, deltaX=0, deltaY=300)
+        settled(page)
+        # The overview and the axis are above all rows that scroll.
+        page.becomes(f"Math.floor(({name}.top - {top} - 42) / 4)", 0)
 
 
 def test_words_find_rows(browser: Browser, three_queues: ViewServer) -> None:

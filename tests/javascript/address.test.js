@@ -12,6 +12,8 @@ const EVERYTHING = {
     pinned: ["0:calls/0/12", "0:gpu/1"],
     order: [["", ["0:gpu/1", "0:gpu/0"]], ["0:gpu/0", ["0:queue/0/2", "0:queue/0/1"]]],
   },
+  find: "queue 2, עברית",
+  scrolled: 320,
   selected: { trace: 1, table: "ops", row: 4_000_000_000 },
   range: { trace: 0, start: 5, end: 17 },
   panel: "details",
@@ -33,7 +35,7 @@ test("what an address says wrongly is left out", () => {
   const nothing = nothingSeen();
   for (const text of [
     "#window=5_5", "#window=a_b", "#window=7", "#window=_9", "#op=0_ops", "#op=x_ops_1", "#op=0__1", "#op=0_ops_1e9",
-    "#range=0_9_3", "#range=-1_0_3", "#offsets=0_x", "#by=%E0%A4%A", "#__proto__=1", "#constructor=1", "#=&&x", "", "#",
+    "#range=0_9_3", "#range=-1_0_3", "#offsets=0_x", "#scrolled=-3", "#scrolled=x", "#by=%E0%A4%A", "#__proto__=1", "#constructor=1", "#=&&x", "", "#",
   ]) {
     assert.deepEqual(readAddress(text), nothing, text);
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { Layout } from "../../src/wavescope/render/html/static/timeline/layout.js";
+import { heightOf, Layout } from "../../src/wavescope/render/html/static/timeline/layout.js";
 
 const row = (id, kind, planes = 1) => ({ id, kind, label: id, detail: "", parent: "", depth: planes, planes, count: 0, unit: "", isFolded: false, recorded: null, table: "ops" });
 const GPU = { row: row("gpu", "gpu") };
@@ -34,6 +34,26 @@ test("pinned rows stay above the others, which scroll as far as there is anythin
   assert.equal(layout.scrollTo(1000), false);
   layout.scrollTo(-5);
   assert.equal(layout.scroll, 0);
+});
+
+test("pinned rows that leave too little room scroll with the others", () => {
+  const layout = new Layout(20);
+  layout.room = 120;
+  layout.set([QUEUE, { row: row("deep", "calls", 5), isPinned: true }]);
+  assert.deepEqual(topsOf(layout), [["deep", 20, 80], ["queue", 106, 20]]);
+  assert.equal(layout.scrolledTop, 20);
+
+  layout.scrollTo(1000);
+  assert.deepEqual(topsOf(layout), [["deep", 8, 80], ["queue", 94, 20]]);
+  layout.room = 200;
+  layout.place();
+  assert.equal(layout.scrolledTop, 106);
+});
+
+test("a queue is as high as ops that ran at once need, up to a limit", () => {
+  const heights = [1, 2, 5, 64].map((depth) => heightOf({ ...row("queue", "queue"), depth }));
+
+  assert.deepEqual(heights, [20, 28, 70, 160]);
 });
 
 test("a row is scrolled into sight as little as possible", () => {

@@ -22,6 +22,10 @@ _BUTTONS = (
     ("zoom-all", "All", "Show everything (Home)"),
     ("zoom-selected", "Selected", "Zoom to what is selected (F)"),
 )
+_TIMELINE = (
+    "Timeline: W and S zoom, A and D move, comma and full stop go from box to box, J and K from row"
+    " to row, the question mark lists all keys"
+)
 _DRAGS = (("pan", "move"), ("range", "range"), ("zoom", "zoom"))
 
 
@@ -118,7 +122,7 @@ def _work() -> Html:
         "figure",
         element(
             "div",
-            element("canvas", tabindex=0, aria_label="Timeline"),
+            element("canvas", tabindex=0, role="application", aria_label=_TIMELINE),
             element("div", id="labels", role="tree", aria_label="Rows"),
             class_="stage",
         ),
@@ -141,6 +145,7 @@ def _work() -> Html:
         splitter,
         element("aside", id="dock", aria_label="Panels"),
         element("output", id="said", aria_live="polite"),
+        element("output", id="heard", aria_live="polite"),
         id="main",
         class_="work",
     )

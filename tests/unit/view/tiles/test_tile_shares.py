@@ -178,6 +178,18 @@ def test_one_long_range_over_many_short_ones() -> None:
     check_shares(shown, 0, exact_shares(drawn([long, short]), pixels_of(500.0, 8, 4, 0)))
 
 
+def test_ranges_behind_one_that_covers_others_of_their_lane() -> None:
+    """Lanes far ahead of a walk are left out for a while, and taken up where the walk has come to."""
+    quick, late = ([(at, at + 1) for at in range(*part, 2)] for part in ((0, 1200), (3000, 3200)))
+    busy = a_lane([*quick, (1300, 2000), *late])
+    rare = a_lane([(0, 5), (1990, 1995), (2050, 2055), (2150, 2155)], 1, 1000)
+    row = Row("queue/0/0", RowKind.QUEUE, "queue", lanes=(busy, rare))
+
+    shown = tile(a_view(row), row, (100.0, 13, 18))
+
+    check_shares(shown, 0, exact_shares(drawn([busy, rare]), pixels_of(100.0, 13, 18, 0)))
+
+
 def test_shares_say_how_much_of_a_pixel_a_class_has() -> None:
     lane = a_lane([(0, 10), (15, 20), (20, 21), (400, 1000)])
     row = Row("queue/0/0", RowKind.QUEUE, "queue", lanes=(lane,))

@@ -40,14 +40,23 @@ export const pixelOf = (colour, strength = 1, other = colour) => {
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 };
 
+/** Brightness, from 0 to 1, above which the dark text has the greater contrast of the two. */
+const AS_LEGIBLE = 0.198;
+
+/**
+ * How bright a colour is, as contrasts of the web's guidelines are computed.
+ * @param {string} colour
+ */
+const brightness = (colour) => {
+  const [r, g, b] = channels(colour).map((value) => ((value / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+
 /**
  * Dark or light, whichever is read more easily.
  * @param {string} colour
  */
-export const textOn = (colour) => {
-  const [r, g, b] = channels(colour);
-  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#14171d" : "#ffffff";
-};
+export const textOn = (colour) => (brightness(colour) > AS_LEGIBLE ? "#14171d" : "#ffffff");
 
 /**
  * The colours that hold now inside of `element`.

@@ -1,6 +1,6 @@
 // How a timeline looks: everything that is drawn with one frame.
 
-import { isNested, lanesOf, paintBox, setUpText } from "./boxes.js";
+import { isNested, lanesOf, LEAST_WITH_NAME, paintBox, pixelsOf, setUpText } from "./boxes.js";
 import { paletteOf } from "./colours.js";
 import { busyPicture, busyShares, drawAxis, drawLabel, drawOverview, overviewRows } from "./frame_parts.js";
 import { AXIS, GAP, Layout, OVERVIEW } from "./layout.js";
@@ -243,11 +243,11 @@ export class DrawnTimeline {
     const style = this.pictures.styleOf(isGrey);
     const lanes = lanesOf(row);
     for (let i = 0; i < boxes.length; i += 1) {
-      const right = Math.round((boxes.start[i] + boxes.duration[i]) / scale) - first;
-      if (right <= 0 || Math.round(boxes.start[i] / scale) >= first) continue;
+      const [left, right] = pixelsOf(boxes, i, scale);
+      if (left >= first || right - first < LEAST_WITH_NAME * this.ratio) continue;
       const [lane, tall] = this.pictures.laneOf(row, lanes, height, boxes.depth[i]);
       setUpText(this.pen, style);
-      paintBox(this.pen, style, row, boxes, i, this.leftPixels, this.leftPixels + right, top + lane, tall);
+      paintBox(this.pen, style, row, boxes, i, this.leftPixels, this.leftPixels + right - first, top + lane, tall);
     }
   }
 
@@ -299,11 +299,16 @@ export class DrawnTimeline {
     const find = (id) => this.rowOf(id);
     /** @type {(time: number) => number} */
     const toX = (time) => this.xOf(time);
-    this.inRows(0, () => {
-      frame.pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-      if (selected) drawSelected(frame, selected, find, toX);
-      for (const arrow of this.arrows) drawArrow(frame, arrow, find, toX);
-    });
+    /** @param {Place[]} places @param {() => void} drawn */
+    const above = (places, drawn) => {
+      const isPinned = places.some(({ rowId }) => find(rowId)?.isPinned);
+      this.inRows(isPinned ? 0 : this.layout.scrolledTop, () => {
+        frame.pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+        drawn();
+      });
+    };
+    if (selected) above([selected], () => drawSelected(frame, selected, find, toX));
+    for (const arrow of this.arrows) above([arrow.from, arrow.to], () => drawArrow(frame, arrow, find, toX));
     if (range) drawRange(frame, toX(range.from), toX(range.to), this.axisTop);
     if (dragged) drawRange(frame, dragged[0], dragged[1], this.axisTop);
   }

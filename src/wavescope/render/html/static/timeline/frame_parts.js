@@ -37,7 +37,7 @@ export const drawAxis = (frame, shown, top) => {
   pen.textBaseline = "middle";
   pen.textAlign = "left";
   for (let at = Math.ceil(shown.from / step) * step; at <= shown.to; at += step) {
-    const x = Math.round(left + shown.pixelOf(at) / ratio) + 0.5;
+    const x = Math.round(left + shown.pixelOf(at) / ratio);
     pen.fillStyle = palette.line;
     pen.fillRect(x, top + 4, 1, height);
     pen.fillStyle = palette.soft;

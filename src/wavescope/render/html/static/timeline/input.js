@@ -12,6 +12,7 @@ import { stepAlong, stepRows } from "./stepping.js";
  * @property {number} y
  * @property {number} first
  * @property {number} scroll
+ * @property {number} grip ns from the window's middle to where it is held in the overview
  * @property {DragMode | "overview" | "label"} mode
  * @property {boolean} isMoved
  */
@@ -84,7 +85,7 @@ const turnWheel = (view, event) => {
   }
 };
 
-/** @param {Timeline} view @param {PointerEvent} event @returns {Held["mode"]} */
+/** @param {Timeline} view @param {MouseEvent} event @returns {Held["mode"]} */
 const modeOf = (view, event) => {
   if (view.options.hasOverview && event.offsetY < OVERVIEW) return "overview";
   if (event.offsetX < view.left) return "label";
@@ -92,11 +93,22 @@ const modeOf = (view, event) => {
   return event.altKey || event.ctrlKey ? view.options.altDrag : view.options.drag;
 };
 
+/**
+ * The window moves with the pointer from where it is taken; beside it, its middle comes there.
+ * @param {Timeline} view
+ * @param {number} x
+ */
+const gripAt = (view, x) => {
+  const { from, to } = view.window;
+  const at = view.overviewTime(x);
+  return at >= from && at <= to ? at - (from + to) / 2 : 0;
+};
+
 /** @param {Timeline} view @param {Held} held @param {PointerEvent} event */
 const drag = (view, held, event) => {
   const { offsetX: x, offsetY: y } = event;
   if (held.mode === "overview") {
-    view.centre(x);
+    view.centre(view.overviewTime(x) - held.grip);
     return;
   }
   held.isMoved ||= Math.abs(x - held.x) + Math.abs(y - held.y) > STILL;
@@ -134,12 +146,14 @@ export const listen = (view) => {
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     const mode = modeOf(view, event);
-    held = { x: event.offsetX, y: event.offsetY, first: view.shown.first, scroll: view.layout.scroll, mode, isMoved: false };
+    const grip = gripAt(view, event.offsetX);
+    held = { x: event.offsetX, y: event.offsetY, first: view.shown.first, scroll: view.layout.scroll, grip, mode, isMoved: false };
     canvas.setPointerCapture(event.pointerId);
-    if (mode === "overview") view.centre(event.offsetX);
+    if (mode === "overview") view.centre(view.overviewTime(event.offsetX) - grip);
   });
   canvas.addEventListener("pointermove", (event) => {
     if (!held) {
+      canvas.classList.toggle("overview", modeOf(view, event) === "overview");
       view.hover(event.offsetX, event.offsetY);
       return;
     }
@@ -156,7 +170,7 @@ export const listen = (view) => {
   });
   canvas.addEventListener("pointerleave", () => view.options.onHover?.(null));
   canvas.addEventListener("dblclick", (event) => {
-    if (event.offsetX >= view.left) view.zoom(PAN, view.timeAt(event.offsetX));
+    if (event.offsetX >= view.left && modeOf(view, event) !== "overview") view.zoom(PAN, view.timeAt(event.offsetX));
   });
   canvas.addEventListener("wheel", (event) => turnWheel(view, event), { passive: false });
   canvas.addEventListener("keydown", (event) => pressKey(view, event));

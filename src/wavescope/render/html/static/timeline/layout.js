@@ -10,7 +10,10 @@ export const AXIS = 22;
 export const OVERVIEW = 14;
 export const GAP = 6;
 export const LANE = 16;
+const OP_LANE = 14;
+const MOST_OPS = 160; // CSS pixels of ops that ran at once on one queue
 const BOTTOM = 4;
+const MOST_PINNED = 0.7; // of the room
 const HEIGHTS = { group: 22, gpu: 38, queue: 20, copies: 20, series: 30 };
 const GAPS = { group: 2, gpu: 3, queue: 2, copies: 2, series: 3, markers: GAP, calls: GAP };
 
@@ -18,8 +21,10 @@ const GAPS = { group: 2, gpu: 3, queue: 2, copies: 2, series: 3, markers: GAP, c
  * How high a row is if nobody says otherwise, CSS pixels.
  * @param {Row} row
  */
-export const heightOf = (row) =>
-  row.kind === "markers" || row.kind === "calls" ? Math.max(1, row.planes) * LANE : HEIGHTS[row.kind];
+export const heightOf = (row) => {
+  if (row.kind === "markers" || row.kind === "calls") return Math.max(1, row.planes) * LANE;
+  return Math.max(HEIGHTS[row.kind], row.depth > 1 ? Math.min(MOST_OPS, row.depth * OP_LANE) : 0);
+};
 
 /** @param {Row} row @param {Row | undefined} next */
 const gapAfter = (row, next) =>
@@ -32,6 +37,8 @@ export class Layout {
     this.scroll = 0;
     /** the height in which rows scroll; Infinity: the canvas grows */
     this.room = Infinity;
+    /** how many rows are to stay above the others; they are the first ones */
+    this.pinnedCount = 0;
     this.pinnedHeight = 0;
     this.scrolledHeight = 0;
     /** @type {LaidRow[]} */
@@ -46,16 +53,17 @@ export class Layout {
     const pinned = rows.filter((drawn) => drawn.isPinned);
     const others = rows.filter((drawn) => !drawn.isPinned);
     this.rows = [];
-    this.pinnedHeight = this.add(pinned, true);
-    this.scrolledHeight = this.add(others, false);
+    this.pinnedCount = pinned.length;
+    this.pinnedHeight = this.add(pinned);
+    this.scrolledHeight = this.add(others);
     this.place();
   }
 
-  /** @param {readonly DrawnRow[]} rows @param {boolean} isPinned */
-  add(rows, isPinned) {
+  /** @param {readonly DrawnRow[]} rows */
+  add(rows) {
     let height = 0;
     rows.forEach(({ row, height: given }, i) => {
-      const laid = { row, top: 0, height: given ?? heightOf(row), isPinned };
+      const laid = { row, top: 0, height: given ?? heightOf(row), isPinned: false };
       this.rows.push(laid);
       height += laid.height + gapAfter(row, rows[i + 1]?.row);
     });
@@ -65,14 +73,14 @@ export class Layout {
   /** Tops, after rows or the scroll position changed. */
   place() {
     this.scroll = Math.max(0, Math.min(this.scroll, this.furthest));
-    let pinned = this.head;
-    let other = this.head + this.pinnedHeight - this.scroll;
+    const { doPinnedStay } = this;
+    let top = this.head - (doPinnedStay ? 0 : this.scroll);
     this.rows.forEach((laid, i) => {
-      const next = this.rows[i + 1];
-      const gap = gapAfter(laid.row, next?.isPinned === laid.isPinned ? next.row : undefined);
-      laid.top = laid.isPinned ? pinned : other;
-      if (laid.isPinned) pinned += laid.height + gap;
-      else other += laid.height + gap;
+      if (doPinnedStay && i === this.pinnedCount) top -= this.scroll;
+      laid.isPinned = doPinnedStay && i < this.pinnedCount;
+      laid.top = top;
+      const next = i + 1 === this.pinnedCount ? undefined : this.rows[i + 1]?.row;
+      top += laid.height + gapAfter(laid.row, next);
     });
   }
 
@@ -96,9 +104,14 @@ export class Layout {
     return this.room === Infinity ? 0 : Math.max(0, this.height - this.room);
   }
 
+  /** Pinned rows that would leave too little room for the others scroll with them. */
+  get doPinnedStay() {
+    return this.pinnedHeight <= MOST_PINNED * (this.room - this.head);
+  }
+
   /** Where the rows that scroll begin. */
   get scrolledTop() {
-    return this.head + this.pinnedHeight;
+    return this.head + (this.doPinnedStay ? this.pinnedHeight : 0);
   }
 
   /**

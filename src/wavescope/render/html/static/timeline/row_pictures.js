@@ -1,6 +1,6 @@
 // Pictures of rows in blocks of pixels: moving along copies them, only new blocks are painted.
 
-import { isNested, lanesOf, paintBox, setUpText } from "./boxes.js";
+import { isNested, lanesOf, paintBox, pixelsOf, setUpText } from "./boxes.js";
 import { emptyCanvas } from "./canvases.js";
 import { FAINT, pixelOf } from "./colours.js";
 import { fill, hatch, paintMeans, paintShares } from "./strips.js";
@@ -223,16 +223,37 @@ export class RowPictures {
     const boxes = /** @type {Boxes} */ (block.boxes);
     const style = this.styleOf(isGrey);
     const lanes = lanesOf(row);
+    if (lanes > 1 && !isNested(row)) this.fadeBehind(block.pen, boxes, height, scale, first);
     setUpText(block.pen, style);
     let isNamed = true;
     for (let i = 0; i < boxes.length; i += 1) {
-      const left = Math.round(boxes.start[i] / scale - first);
-      const right = Math.max(left + 1, Math.round((boxes.start[i] + boxes.duration[i]) / scale - first));
-      if (right <= 0 || left >= BLOCK) continue;
+      const [left, right] = pixelsOf(boxes, i, scale);
+      if (right <= first || left >= first + BLOCK) continue;
       const [top, tall] = this.laneOf(row, lanes, height, boxes.depth[i]);
-      if (!paintBox(block.pen, style, row, boxes, i, left, right, top, tall)) isNamed = false;
+      if (!paintBox(block.pen, style, row, boxes, i, left - first, right - first, top, tall)) isNamed = false;
     }
     return isNamed;
+  }
+
+  /**
+   * Where ops that run at once are boxes of their own, the shares behind them are faint: a lane
+   * that is free does not look busy, and ops too short for a box are still seen.
+   * @param {CanvasRenderingContext2D} pen
+   * @param {Boxes} boxes
+   * @param {number} height
+   * @param {number} scale
+   * @param {number} first
+   */
+  fadeBehind(pen, boxes, height, scale, first) {
+    const isBehind = new Uint8Array(BLOCK);
+    for (let i = 0; i < boxes.length; i += 1) {
+      const [left, right] = pixelsOf(boxes, i, scale);
+      if (boxes.duration[i] > 0) isBehind.fill(1, Math.max(0, left - first), Math.max(0, right - first));
+    }
+    pen.fillStyle = this.palette.idle;
+    pen.globalAlpha = 1 - FAINT;
+    for (let x = 0; x < BLOCK; x += 1) if (isBehind[x]) pen.fillRect(x, 0, 1, height);
+    pen.globalAlpha = 1;
   }
 
   /** @param {boolean} isGrey */

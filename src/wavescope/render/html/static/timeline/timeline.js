@@ -1,6 +1,6 @@
 // One timeline: rows of a source over a window of time, on a canvas.
 
-import { boxAt, isNested, lanesOf, reachOf } from "./boxes.js";
+import { boxAt, doInstantsReach, isNested, lanesOf, pixelsOf, reachOf } from "./boxes.js";
 import { DrawnTimeline } from "./drawn_timeline.js";
 import { listen, pressKey } from "./input.js";
 import { BLOCK } from "./time_window.js";
@@ -129,12 +129,19 @@ export class Timeline extends DrawnTimeline {
   }
 
   /**
-   * Show what lies around a place of the overview.
+   * The time at a place of the overview.
    * @param {number} x
    */
-  centre(x) {
-    const at = ((x - this.left) / (this.width - this.left)) * this.shown.span;
-    this.moved(() => this.shown.moveTo(at - this.shown.length / 2));
+  overviewTime(x) {
+    return ((x - this.left) / (this.width - this.left)) * this.shown.span;
+  }
+
+  /**
+   * Show what lies around a time.
+   * @param {number} time
+   */
+  centre(time) {
+    this.moved(() => this.shown.moveTo(time - this.shown.length / 2));
   }
 
   /** @param {() => void} change */
@@ -241,7 +248,8 @@ export class Timeline extends DrawnTimeline {
     const lanes = lanesOf(row);
     const lane = Math.min(lanes - 1, Math.floor(((y - laid.top) / laid.height) * lanes));
     const plane = isNested(row) ? lane : 0;
-    const place = boxes ? this.boxUnder(boxes, pixel, lane) : -1;
+    const above = laid.top + ((lane + 1) * laid.height) / lanes - y;
+    const place = boxes ? this.boxUnder(boxes, pixel, lane, doInstantsReach(row, above)) : -1;
     return {
       row,
       box: boxes && place >= 0 ? boxAt(boxes, place) : null,
@@ -259,14 +267,14 @@ export class Timeline extends DrawnTimeline {
    * @param {Boxes} boxes
    * @param {number} pixel
    * @param {number} lane
+   * @param {boolean} hasInstants whether instants are there, too
    */
-  boxUnder(boxes, pixel, lane) {
+  boxUnder(boxes, pixel, lane, hasInstants) {
     const { scale } = this.shown;
     let found = -1;
     for (let i = 0; i < boxes.length; i += 1) {
-      if (boxes.depth[i] !== lane) continue;
-      const left = Math.round(boxes.start[i] / scale);
-      const right = Math.max(left + 1, Math.round((boxes.start[i] + boxes.duration[i]) / scale));
+      if (boxes.depth[i] !== lane || (boxes.duration[i] === 0 && !hasInstants)) continue;
+      const [left, right] = pixelsOf(boxes, i, scale);
       const reach = reachOf(boxes, i);
       if (left - reach <= pixel && pixel < right + reach) found = i;
     }

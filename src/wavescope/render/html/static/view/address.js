@@ -7,6 +7,8 @@
  * @property {[number, number] | null} window start and end on the axis, ns
  * @property {string} by the colouring; empty: the first
  * @property {Arranged} rows
+ * @property {string} find words that the rows are looked for by
+ * @property {number} scrolled how far down the rows are, CSS pixels
  * @property {{ trace: number, table: string, row: number } | null} selected
  * @property {{ trace: number, start: number, end: number } | null} range
  * @property {string} panel the open one; empty: none
@@ -20,6 +22,8 @@ export function nothingSeen() {
     window: null,
     by: "",
     rows: { folded: [], hidden: [], pinned: [], order: [] },
+    find: "",
+    scrolled: 0,
     selected: null,
     range: null,
     panel: "",
@@ -33,7 +37,7 @@ export function nothingSeen() {
  * @returns {string} with its `#`; empty where there is nothing to say
  */
 export function writeAddress(seen) {
-  const { window, by, rows, selected, range, panel, offsets, kept } = seen;
+  const { window, by, rows, find, scrolled, selected, range, panel, offsets, kept } = seen;
   /** @type {[string, string][]} */
   const parts = [];
   if (window) parts.push(["window", window.map(time).join("_")]);
@@ -42,6 +46,8 @@ export function writeAddress(seen) {
   if (rows.hidden.length) parts.push(["hide", rows.hidden.join(",")]);
   if (rows.pinned.length) parts.push(["pin", rows.pinned.join(",")]);
   if (rows.order.length) parts.push(["order", rows.order.map(([id, children]) => [id, ...children].join(",")).join(";")]);
+  if (find) parts.push(["find", find]);
+  if (scrolled) parts.push(["scrolled", String(Math.round(scrolled))]);
   if (selected) parts.push(["op", [selected.trace, selected.table, selected.row].join("_")]);
   if (range) parts.push(["range", [range.trace, time(range.start), time(range.end)].join("_")]);
   if (panel) parts.push(["panel", panel]);
@@ -90,6 +96,12 @@ const READERS = {
       const [id, ...children] = group.split(",");
       return [id, children];
     });
+  },
+  find(seen, value) {
+    seen.find = value;
+  },
+  scrolled(seen, value) {
+    if (isCount(value)) seen.scrolled = Number(value);
   },
   op(seen, value) {
     const [trace, table, row] = value.split("_");

@@ -9,6 +9,8 @@ import { element } from "./elements.js";
 /** @typedef {{ root: HTMLElement, fold: HTMLElement, name: HTMLElement, detail: HTMLElement, pin: HTMLButtonElement }} Label */
 
 const INDENT = 12;
+const TEXT = 32; // the height that a label's texts need, two lines of them
+const DEEP = 48; // the least height of a row whose label stands at its top
 
 export class RowLabels {
   /**
@@ -74,7 +76,7 @@ export class RowLabels {
    * @param {() => void} act
    */
   button(text, title, act) {
-    const button = element("button", { type: "button", text, title, tabindex: "-1" });
+    const button = element("button", { type: "button", text, title, "aria-label": title, tabindex: "-1" });
     button.addEventListener("click", (event) => {
       event.stopPropagation();
       act();
@@ -118,11 +120,14 @@ export class RowLabels {
       if (!root) continue;
       const isOut = at >= bottom || at + height <= (isPinned ? 0 : top);
       root.classList.toggle("out", isOut && root !== document.activeElement);
-      root.style.top = `${at}px`;
-      root.style.height = `${height}px`;
       root.classList.toggle("tall", height >= 30);
-      const cut = isPinned ? 0 : Math.max(0, top - at);
-      root.style.clipPath = cut ? `inset(${cut}px 0 0 0)` : "";
+      root.classList.toggle("deep", height >= DEEP);
+      // Of a row that reaches above the others the label stays where the row is seen.
+      const above = isPinned ? 0 : Math.max(0, top - at);
+      const moved = Math.min(above, Math.max(0, height - TEXT));
+      root.style.top = `${at + moved}px`;
+      root.style.height = `${height - moved}px`;
+      root.style.clipPath = above > moved ? `inset(${above - moved}px 0 0 0)` : "";
     }
   }
 
@@ -168,14 +173,18 @@ export class RowLabels {
     if (now) now.root.tabIndex = 0;
   }
 
+  /** Go to the row that was there last; where it is out of sight, to the first that is seen. */
   focus() {
-    this.labels.get(this.current)?.root.focus({ preventScroll: true });
+    const isSeen = (/** @type {string} */ id) => this.labels.get(id)?.root.classList.contains("out") === false;
+    const id = isSeen(this.current) ? this.current : this.listed.find(({ row }) => isSeen(row.id))?.row.id;
+    this.labels.get(id ?? "")?.root.focus({ preventScroll: true });
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
     if (event.ctrlKey || event.metaKey) return;
-    const done = event.altKey ? this.moveKey(event.key) : this.plainKey(event.key);
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const done = event.altKey ? this.moveKey(key) : this.plainKey(key);
     if (!done) return;
     event.preventDefault();
     event.stopPropagation();

@@ -192,7 +192,9 @@ export class TileLoader {
       }
       whole.version = Math.max(version, answer.version); // whatever was asked for is answered
       for (let number = from; number <= to; number += 1) {
-        const [begin, end] = [Math.floor(number * TILE * scale), Math.floor((number + 1) * TILE * scale)];
+        const begin = Math.floor(number * TILE * scale);
+        const last = Math.floor(((number + 1) * TILE - 1) * scale);
+        const end = Math.max(last + 1, Math.floor((number + 1) * TILE * scale));
         const tile = cutTile(whole, (number - from) * TILE, TILE, begin, end);
         this.cache.put(`${this.trace}:${row}`, by, scale, number, tile);
       }

@@ -8,17 +8,18 @@ import { Arrangement } from "./arrangement.js";
 import { ColourChoice } from "./colour_choice.js";
 import { Dock } from "./dock.js";
 import { HoverTip, tipLines } from "./hover_tip.js";
-import { JoinedSource, joinedId, splitId } from "./joined_source.js";
+import { joinedRows } from "./joined_rows.js";
+import { JoinedSource, splitId } from "./joined_source.js";
 import { LinkKeeping } from "./link_keeping.js";
 import { PANELS } from "./panels.js";
 import { RowLabels } from "./row_labels.js";
 import { RowTools } from "./row_tools.js";
 import { ServedSource } from "./served_source.js";
 import { TileCache } from "./tile_cache.js";
+import { notesOf } from "./trace_notes.js";
 
 /** @typedef {import("./types").TraceInfo} TraceInfo */
 /** @typedef {import("./address.js").Seen} Seen */
-/** @typedef {import("../timeline/types").Row} Row */
 /** @typedef {import("../timeline/types").Hit} Hit */
 
 const TILE_BYTES = 48 * 2 ** 20;
@@ -52,8 +53,11 @@ export class Viewer {
     this.seen = readAddress(location.hash);
     /** @type {[number, number] | null} a window that is not there yet */
     this.wantedWindow = this.seen.window;
+    /** How far down the rows are to be, when they are there; 0: as they are. */
+    this.wantedScroll = 0;
     this.isRestoring = false;
     this.updatedAt = 0;
+    this.scrolledTo = 0;
     this.state = "";
     /** The trace on whose rows the pointer went down. */
     this.pressedTrace = 0;
@@ -151,6 +155,7 @@ export class Viewer {
     this.timeline.setSource(this.source);
     if (shift !== 0 && !isEverything) this.timeline.show(from + shift, to + shift);
     this.showWanted();
+    this.scrollAsWanted();
     this.isRestoring = false;
     this.dock.update();
     this.app.tell("traces");
@@ -175,6 +180,14 @@ export class Viewer {
     const isThere = to <= this.source.span || this.isWhole;
     this.timeline.show(from, to);
     this.wantedWindow = isThere ? null : [from, to];
+  }
+
+  /** Rows of the address may come later. */
+  scrollAsWanted() {
+    if (!this.wantedScroll) return;
+    this.timeline.draw(); // a panel that was just opened takes some of the room
+    this.timeline.scrollTo(this.wantedScroll);
+    if (this.isWhole || this.timeline.layout.scroll >= this.wantedScroll) this.wantedScroll = 0;
   }
 
   get isWhole() {
@@ -218,6 +231,7 @@ export class Viewer {
 
   moved() {
     if (!this.timeline) return;
+    this.tip?.hide();
     this.changed();
     if (!this.isRestoring) {
       this.wantedWindow = null;
@@ -228,7 +242,13 @@ export class Viewer {
   }
 
   laid() {
-    if (this.timeline) this.labels?.lay(this.timeline.rows, this.timeline.layout.scrolledTop);
+    if (!this.timeline) return;
+    const { layout, rows } = this.timeline;
+    this.labels?.lay(rows, layout.scrolledTop);
+    if (layout.scroll === this.scrolledTo) return;
+    this.scrolledTo = layout.scroll;
+    this.tip?.hide();
+    if (!this.isRestoring) this.links.moved();
   }
 
   /** What is drawn is not what is to be seen. */
@@ -263,9 +283,14 @@ export class Viewer {
       this.tip.hide();
       return;
     }
+    this.tip.show(this.linesOf(hit), hit.x, hit.y);
+  }
+
+  /** @param {Hit} hit */
+  linesOf(hit) {
     const name = hit.box ? this.source.sources[splitId(hit.row.id)[0]].wholeNameOf(hit.row, hit.box.name) : "";
     const colouring = this.source.colourings[this.colours.number];
-    this.tip.show(tipLines(hit, name, colouring, this.timeline.viewport.scale), hit.x, hit.y);
+    return tipLines(hit, name, colouring, this.timeline.viewport.scale);
   }
 
   /** @param {Hit | null} hit */
@@ -278,6 +303,7 @@ export class Viewer {
     const { start, duration: length, row } = hit.box;
     const place = { rowId, start: start - this.source.offsets[trace], duration: length };
     this.app.select(trace, hit.row.table, row, place, false);
+    part("heard").textContent = this.linesOf(hit).join(", ");
   }
 
   /** @param {{ from: number, to: number } | null} range */
@@ -305,6 +331,8 @@ export class Viewer {
       window: this.wantedWindow ?? (isEverything ? null : [from, to]),
       by: app.colouring === this.source.colourings[0]?.id ? "" : app.colouring,
       rows: this.arrangement.state(),
+      find: this.arrangement.filter,
+      scrolled: this.wantedScroll || timeline.layout.scroll,
       selected: selected && { trace: selected.trace, table: selected.table, row: selected.row },
       range,
       panel: this.dock.open,
@@ -321,6 +349,7 @@ export class Viewer {
     this.isRestoring = true;
     const { app } = this;
     this.arrangement.restore(seen.rows);
+    this.arrangement.filter = seen.find;
     app.keeps = { ...seen.kept };
     app.setOffsets(app.traces.map((_, i) => seen.offsets[i] ?? 0));
     this.colours.id = seen.by;
@@ -330,6 +359,9 @@ export class Viewer {
     if (seen.window) this.showWanted();
     else this.timeline.showAll();
     this.dock.show(seen.panel);
+    this.wantedScroll = seen.scrolled;
+    this.timeline.scrollTo(seen.scrolled);
+    this.scrollAsWanted();
     this.restoreSelection(seen);
     this.isRestoring = false;
   }
@@ -380,15 +412,7 @@ export class Viewer {
   }
 
   describeProblems() {
-    const { traces } = this.app;
-    const lines = traces.flatMap(({ label, problem, notes, rows, is_whole }) => {
-      const isEmpty = (is_whole || problem) && !rows.some(({ kind, count }) => kind !== "group" && (count > 0 || kind === "series"));
-      return [
-        ...(problem ? [`${label}: ${problem}`] : []),
-        ...(isEmpty && !problem ? [`${label}: nothing was recorded: the trace has no ops, no markers and no calls`] : []),
-        ...notes.map((note) => `${label}: ${note}`),
-      ];
-    });
+    const lines = notesOf(this.app.traces);
     const list = part("notes");
     list.hidden = lines.length === 0;
     const said = lines.join("\n");
@@ -424,34 +448,4 @@ function stateOf(traces) {
       version, share, is_whole, problem, first_ns, span_ns, notes, colourings,
     ]),
   );
-}
-
-/**
- * Rows of all traces; of several each below a heading with its label.
- * @param {TraceInfo[]} traces
- * @returns {Row[]}
- */
-function joinedRows(traces) {
-  const hasHeads = traces.length > 1;
-  return traces.flatMap(({ trace, label, rows }) => {
-    const head = joinedId(trace, "");
-    const joined = rows.map((row) => ({
-      ...row,
-      id: joinedId(trace, row.id),
-      isFolded: row.isFolded || row.id.startsWith("series/depth/"),
-      parent: row.parent ? joinedId(trace, row.parent) : hasHeads ? head : "",
-    }));
-    return hasHeads ? [headRow(head, label), ...joined] : joined;
-  });
-}
-
-/**
- * @param {string} id
- * @param {string} label
- * @returns {Row}
- */
-function headRow(id, label) {
-  return {
-    id, label, kind: "group", detail: "", parent: "", depth: 1, planes: 1, count: 0, unit: "", isFolded: false, recorded: null, table: "",
-  };
 }

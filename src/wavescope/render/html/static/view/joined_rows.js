@@ -1,0 +1,36 @@
+// The rows of several traces in one list.
+
+import { joinedId } from "./joined_source.js";
+
+/** @typedef {import("./types").TraceInfo} TraceInfo */
+/** @typedef {import("../timeline/types").Row} Row */
+
+/**
+ * Rows of all traces; of several each below a heading with its label.
+ * @param {TraceInfo[]} traces
+ * @returns {Row[]}
+ */
+export function joinedRows(traces) {
+  const hasHeads = traces.length > 1;
+  return traces.flatMap(({ trace, label, rows }) => {
+    const head = joinedId(trace, "");
+    const joined = rows.map((row) => ({
+      ...row,
+      id: joinedId(trace, row.id),
+      isFolded: row.isFolded || row.id.startsWith("series/depth/"),
+      parent: row.parent ? joinedId(trace, row.parent) : hasHeads ? head : "",
+    }));
+    return hasHeads ? [headRow(head, label), ...joined] : joined;
+  });
+}
+
+/**
+ * @param {string} id
+ * @param {string} label
+ * @returns {Row}
+ */
+function headRow(id, label) {
+  return {
+    id, label, kind: "group", detail: "", parent: "", depth: 1, planes: 1, count: 0, unit: "", isFolded: false, recorded: null, table: "",
+  };
+}
