@@ -155,6 +155,27 @@ def test_search_says_its_share_of_what_is_focused(browser: Browser, stacks: str)
     page.becomes(text(".flame-panel .hits"), "3 found, 66.7 %")
 
 
+def test_a_pattern_that_takes_forever_leaves_the_page_alive(browser: Browser, stacks: str) -> None:
+    page = opened(browser, stacks, "flame")
+    page.becomes(text(FOCUSED), "all: 10.00 us, 100.0 %")
+
+    page.type_text(".flame-panel input[type=search]", "((.*)*)*\\d{30}$")
+    page.wait(f"{text('.flame-panel .hits')}.includes('takes too long')")
+    page.value("document.querySelector('.flame-panel input[type=search]').select()")
+    page.call("Input.insertText", text="GEMM")
+
+    page.becomes(text(".flame-panel .hits"), "2 found, 70.0 %")
+
+
+def test_what_is_no_pattern_is_searched_for_as_it_is(browser: Browser, stacks: str) -> None:
+    page = opened(browser, stacks, "flame")
+    page.becomes(text(FOCUSED), "all: 10.00 us, 100.0 %")
+
+    page.type_text(".flame-panel input[type=search]", "(launch")
+
+    page.becomes(text(".flame-panel .hits"), "1 found, 10.0 %")
+
+
 def test_keys_walk_through_the_boxes(browser: Browser, stacks: str) -> None:
     page = opened(browser, stacks, "flame")
     page.becomes(text(FOCUSED), "all: 10.00 us, 100.0 %")
@@ -183,6 +204,20 @@ def test_host_time_and_ranges(browser: Browser, stacks: str) -> None:
     )
     page.becomes(text(FOCUSED), "all: 1.000 us, 100.0 %")
     page.becomes(kept("x.flame"), "host.all")
+
+
+def test_without_a_range_nothing_is_shown_for_it(browser: Browser, stacks: str) -> None:
+    page = opened(browser, stacks, "flame")
+    page.becomes(text(FOCUSED), "all: 10.00 us, 100.0 %")
+
+    page.value(
+        "(() => { const s = document.querySelector('.flame-panel select[name=all]');"
+        " s.value = 'range'; s.dispatchEvent(new Event('change')); })()"
+    )
+
+    page.wait(f"{text('.flame-panel .said')}?.includes('select a range')")
+    assert page.value(text(FOCUSED)) == ""
+    assert page.value("document.querySelector('canvas.flame').clientHeight") == 0
 
 
 def test_a_finding_moves_the_timeline_to_its_evidence(browser: Browser, stacks: str) -> None:

@@ -246,3 +246,97 @@ def test_what_is_no_pattern_is_said(page: PageView) -> None:
     page.value(f"document.querySelector({json.dumps(PATTERN)}).select()")
     page.call("Input.insertText", text="gemm")
     page.becomes(SAID, "10 hits, 1 name, 40.00 us")
+
+
+DEEP = 60
+"""Calls that lie in each other: more than a window is high."""
+MANY = 80
+"""More kernels than a table of the range shows at first."""
+LONG = f"gemm<{'x, ' * 400}y>"
+"""Longer than a pattern can be."""
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A launch below many Python functions, many kernels, one of them with a very long name."""
+    maker = a_trace().with_process(41)
+    for depth in range(DEEP):
+        python = {"category": "python_function"}
+        maker.with_call(f"f{depth}", FIRST + depth, FIRST + 100_000 - depth, **python)
+    maker.with_call("hipLaunchKernel", FIRST + 5_000, FIRST + 6_000)
+    for number in range(MANY):
+        start = FIRST + 1_000 * number
+        maker.with_kernel(f"kernel_{number:02}", start, start + 900 - number)
+    maker.with_kernel(LONG, FIRST + 90_000, FIRST + 91_000)
+    maker.with_kernel(f"{LONG} and more", FIRST + 92_000, FIRST + 93_000)
+    maker.with_link(DEEP + 1, 1)
+    return write_as(maker, tmp_path_factory.mktemp("deep") / "trace.db")
+
+
+@pytest.fixture
+def deep_page(browser: Browser, deep: Path) -> Iterator[PageView]:
+    with wavescope.open_view(deep, cache=False) as view:
+        page = browser.page(view.address)
+        page.wait("document.querySelector('[data-row=\"0:calls/0/1\"]') !== null")
+        yield page
+        browser.close_pages()
+
+
+DEPTH_IN_SIGHT = f"""(() => {{
+    const row = document.querySelector('[data-row="0:calls/0/1"]').getBoundingClientRect();
+    const canvas = document.querySelector('#timeline canvas').getBoundingClientRect();
+    const y = row.top + row.height * ({DEEP} + 0.5) / ({DEEP} + 1);
+    return y > canvas.top + 40 && y < canvas.bottom; }})()"""
+
+
+def test_a_hit_that_lies_deep_in_its_row_is_scrolled_into_sight(deep_page: PageView) -> None:
+    search_for(deep_page, "^hipLaunch")
+    assert not deep_page.value(DEPTH_IN_SIGHT)
+
+    deep_page.key("Enter")
+
+    deep_page.becomes(TITLE, "hipLaunchKernel")
+    deep_page.wait(DEPTH_IN_SIGHT)
+
+
+def test_a_name_is_looked_for_alone_with_the_keyboard(deep_page: PageView) -> None:
+    search_for(deep_page, "kernel_|gemm")
+    deep_page.becomes(
+        SAID.replace(".textContent", ".textContent.split(',')[0]"), f"{MANY + 2} hits"
+    )
+    rows = "document.querySelectorAll('#panel-search tbody tr')"
+
+    deep_page.value(f"[...{rows}].find((row) => row.textContent.includes('kernel_07')).focus()")
+    deep_page.key("Enter")
+
+    deep_page.becomes(SAID, "1 hit, 1 name, 893 ns")
+
+
+def test_a_name_longer_than_a_pattern_is_looked_for_alone(deep_page: PageView) -> None:
+    search_for(deep_page, "gemm")
+    deep_page.becomes(SAID, "2 hits, 2 names, 2.000 us")
+
+    deep_page.click("#panel-search tbody tr")
+
+    deep_page.becomes(SAID, "1 hit, 1 name, 1.000 us")
+
+
+def test_rows_of_a_range_are_found_and_sorted_among_all(deep_page: PageView) -> None:
+    deep_page.value("document.querySelector('#tab-range').click()")
+    deep_page.value(
+        "[...document.querySelectorAll('#panel-range button')]"
+        ".find((button) => button.textContent === 'Visible part').click()"
+    )
+    names = (
+        "[...document.querySelectorAll('#panel-range [data-table=kernels] tbody tr')]"
+        ".map((row) => row.cells[0].textContent)"
+    )
+    deep_page.becomes(f"{names}.length", 50)
+
+    # The shortest of all is the last one of the table.
+    title = "document.querySelector('#panel-range [data-table=kernels] th:nth-child(4) button')"
+    for _ in range(2):
+        deep_page.value(f"{title}.click()")
+    deep_page.becomes(f"{names}[0]", "kernel_79")
+    deep_page.type_text("#panel-range input[type=search]", "kernel_7")
+    deep_page.becomes(f"{names}.length", 10)

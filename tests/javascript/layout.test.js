@@ -68,3 +68,18 @@ test("a row is scrolled into sight as little as possible", () => {
   layout.reveal("q2");
   assert.equal(topOf("q2"), 20);
 });
+
+test("of a row that is higher than its room what is meant is scrolled into sight", () => {
+  const layout = new Layout(20);
+  layout.room = 100;
+  layout.set([QUEUE, { row: row("stacks", "calls", 40) }]);
+  const middleOf = (depth) => layout.row("stacks").top + 16 * depth + 8;
+
+  layout.reveal("stacks");
+  assert.equal(layout.row("stacks").top, 20, "its top");
+  layout.reveal("stacks", 30);
+  assert.equal(middleOf(30), 96 - 8);
+  assert.equal(layout.reveal("stacks", 28), false, "that is there already");
+  layout.reveal("stacks", 3);
+  assert.equal(middleOf(3), 20 + 8);
+});

@@ -12,7 +12,7 @@ from tests.builders import TraceMaker, a_trace
 from wavescope.errors import UsageError
 from wavescope.view.answers import Asked
 from wavescope.view.answers import flame as flame_answer
-from wavescope.view.answers.flame import flame
+from wavescope.view.answers.flame import flame, flame_search
 from wavescope.view.opening import Loaded, StillReadingError, TraceView, loaded_view
 
 FIRST_NS = 5_000_000_000_000_000_000
@@ -130,3 +130,43 @@ def test_what_cannot_be_answered_is_refused() -> None:
 
 def test_a_trace_of_nothing_has_a_root() -> None:
     assert paths(asked(loaded_view(a_trace().build()))) == {("all",): (0, 0, 0)}
+
+
+def found(view: TraceView, **parameters: str) -> list[str]:
+    """The names of a tree that a search finds."""
+    tree = asked(view, **{name: text for name, text in parameters.items() if name != "pattern"})
+    hits = json.loads(flame_search(Asked([view], parameters)).body)["hits"]
+    return sorted(tree["names"][hit] for hit in set(hits) & set(tree["nodes"]["name"]))
+
+
+def test_names_of_the_very_tree_are_searched() -> None:
+    view = loaded_view(stacks().build())
+
+    assert found(view, pattern="MM$|^add") == ["add", "aten::mm", "gemm"]
+    assert found(view, pattern="MM$|^add", of="host") == ["aten::mm"]
+    assert found(view, pattern="MM$|^add", start="450", end="600") == ["add"]
+
+
+def test_a_search_does_not_need_the_tree_to_be_asked_for_before() -> None:
+    view = loaded_view(stacks().build())
+    parameters = {"pattern": "gemm", "start": "0", "end": "450"}
+    (hit,) = json.loads(flame_search(Asked([view], parameters)).body)["hits"]
+
+    assert asked(view, start="0", end="450")["names"][hit] == "gemm"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [("gemm(", "is not a regular expression"), ("(.*)*\\d{50}$", "takes too long")],
+)
+def test_what_cannot_be_searched_for_is_said(pattern: str, problem: str) -> None:
+    view = loaded_view(stacks().with_kernel("x" * 200, FIRST_NS + 600, FIRST_NS + 610).build())
+
+    with pytest.raises(UsageError, match=problem):
+        flame_search(Asked([view], {"pattern": pattern}))
+
+
+def test_ranges_may_end_where_no_time_is() -> None:
+    view = loaded_view(stacks().build())
+
+    assert asked(view, start="0", end=str(2**63 - 1))["total"] == 310

@@ -77,6 +77,9 @@ def a_finding(**numbers: Value) -> Finding:
         ({"operator": "aten::add"}, None),
         ({"phase": "decode"}, Evidence(50, 90, gpu=1)),
         ({"phase": "other"}, None),
+        ({"phase": None}, Evidence(300, 301, gpu=5)),
+        ({"first_op": 1, "last_op": 3}, Evidence(10, 104, gpu=0)),
+        ({"first_op": 1, "last_op": 99}, Evidence(10, 20, op=0, gpu=0)),
         ({"gpu": 7}, None),
         ({}, None),
     ],
@@ -97,6 +100,7 @@ def test_numbers_of_a_finding_name_a_place(
         .with_marker("prefill", 0, 30)
         .with_marker("decode", 45, 95)
         .with_marker("idle", 96, 200)
+        .with_kernel("outside", 300, 301, gpu=5)
         .build()
     )
 

@@ -40,6 +40,8 @@ class AttentionParts:
     softmax_ns: int
     products_ns: int
     between_ns: int
+    longest: tuple[int, int] | None = None
+    """First and last op of the attention that took longest."""
 
     @property
     def time_ns(self) -> int:
@@ -64,8 +66,21 @@ def attention_parts(trace: Trace) -> AttentionParts:
     products_ns = int(order.time_ns[is_product].sum(dtype=np.int64))
     between_ns = int(order.time_ns[inside].sum(dtype=np.int64)) - softmax_ns - products_ns
     return AttentionParts(
-        is_part, order.rows[is_product], len(before), softmax_ns, products_ns, between_ns
+        is_part,
+        order.rows[is_product],
+        len(before),
+        softmax_ns,
+        products_ns,
+        between_ns,
+        _longest(trace, order.rows[before], order.rows[after]),
     )
+
+
+def _longest(trace: Trace, firsts: Rows, lasts: Rows) -> tuple[int, int] | None:
+    if not len(firsts):
+        return None
+    place = int(np.argmax(trace.ops["end_ns"][lasts] - trace.ops["start_ns"][firsts]))
+    return int(firsts[place]), int(lasts[place])
 
 
 def _softmax_kernels(trace: Trace) -> Marks | None:

@@ -53,6 +53,11 @@ def copy_clock(context: FindingContext) -> list[Finding]:
             "moved them",
             "trust how long copies took, not when, against calls and kernels",
             sql=evidence_sql.copy_calls_sql(),
-            numbers={"copies": moved, "linked": len(ops), "largest_ns": largest_ns},
+            numbers={
+                "copies": moved,
+                "linked": len(ops),
+                "largest_ns": largest_ns,
+                "first_op": context.op_id(int(ops[worst])),
+            },
         )
     ]

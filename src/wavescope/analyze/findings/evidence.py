@@ -17,6 +17,8 @@ from wavescope.model.result import Finding, Value
 from wavescope.model.trace import Trace
 
 _OP_IDS = ("longest_op", "first_op")
+_RUN_IDS = ("first_op", "last_op")
+"""Of ops that follow each other on a queue."""
 _LABELS = ("name", "example")
 _SHOWN_OPS = 100
 """So many ops of a phase show how it goes on."""
@@ -40,6 +42,9 @@ def evidence_of(trace: Trace, finding: Finding) -> Evidence | None:
     trace.ops.load("id", "gpu", "start_ns", "end_ns")
     if isinstance(numbers.get("op_after_longest_gap"), int):
         return _gap_before(trace, _op_row(trace, numbers["op_after_longest_gap"]))
+    ends = [_op_row(trace, numbers.get(name)) for name in _RUN_IDS]
+    if ends[0] is not None and ends[1] is not None:
+        return _from_to(trace, ends[0], ends[1])
     for name in _OP_IDS:
         row = _op_row(trace, numbers.get(name))
         if row is not None:
@@ -51,8 +56,8 @@ def evidence_of(trace: Trace, finding: Finding) -> Evidence | None:
         return _longest(trace, _of_category(trace, str(numbers["category"])))
     if isinstance(numbers.get("operator"), str):
         return _longest(trace, _inside_operator(trace, str(numbers["operator"])))
-    if isinstance(numbers.get("phase"), str):
-        return _beginning(trace, _of_phase(trace, str(numbers["phase"])))
+    if "phase" in numbers:
+        return _beginning(trace, _of_phase(trace, numbers["phase"]))
     if isinstance(numbers.get("gpu"), int):
         return _whole_gpu(trace, int(numbers["gpu"] or 0))
     return None
@@ -68,6 +73,13 @@ def _op_row(trace: Trace, op_id: Value) -> int | None:
 def _one_op(trace: Trace, row: int) -> Evidence:
     ops = trace.ops
     return Evidence(int(ops["start_ns"][row]), int(ops["end_ns"][row]), row, int(ops["gpu"][row]))
+
+
+def _from_to(trace: Trace, first: int, last: int) -> Evidence:
+    ops = trace.ops
+    return Evidence(
+        int(ops["start_ns"][first]), int(ops["end_ns"][last]), gpu=int(ops["gpu"][first])
+    )
 
 
 def _gap_before(trace: Trace, row: int | None) -> Evidence | None:
@@ -103,8 +115,11 @@ def _inside_operator(trace: Trace, operator: str) -> npt.NDArray[np.intp]:
     return links.op_rows[nearest_calls(trace, links.call_rows, operator) >= 0]
 
 
-def _of_phase(trace: Trace, name: str) -> npt.NDArray[np.intp]:
+def _of_phase(trace: Trace, name: Value) -> npt.NDArray[np.intp]:
+    """The ops of a phase; without a name those that are in none."""
     phases = trace.derived(phases_of)
+    if name is None:
+        return np.flatnonzero((phases.path_of_op < 0) & (trace.op_kind != OpKind.BARRIER))
     texts = [phases.tree.text(path) for path in range(len(phases.tree.paths))]
     if name not in texts:
         return np.empty(0, np.intp)

@@ -99,6 +99,7 @@ def _finding(context: FindingContext, uses: Sequence[OperatorUse], gain: float) 
             "gpu_time_ns": total_ns,
             "gpu_time_percent": share,
             "faster_type": faster,
+            "name": most.kernels[0],
             "board": most.board.name,
         },
     )

@@ -59,6 +59,8 @@ def _fused_at_best_ns(context: FindingContext, parts: AttentionParts) -> float |
 def _finding(context: FindingContext, parts: AttentionParts, gain: float, basis: str) -> Finding:
     share = percent_of_gpu_time(context, parts.time_ns)
     leading = leading_kernels(context, np.flatnonzero(parts.is_part))
+    assert parts.longest is not None
+    first, last = parts.longest
     return Finding(
         ID,
         Severity.WARNING,
@@ -83,5 +85,7 @@ def _finding(context: FindingContext, parts: AttentionParts, gain: float, basis:
             "softmax_ns": parts.softmax_ns,
             "between_ns": parts.between_ns,
             "gpu_time_percent": share,
+            "first_op": context.op_id(first),
+            "last_op": context.op_id(last),
         },
     )

@@ -96,6 +96,25 @@ def _runs(trace: Trace, fusible: Marks) -> _Runs:
     return _Runs(*map(sum, zip(*of_queues, strict=True)))
 
 
+def _costliest_run(trace: Trace, fusible: Marks) -> tuple[int, int]:
+    """The first and the last op of the run that takes most beyond its longest kernel."""
+    marked = np.where(fusible, trace.op_length_ns, np.int64(_NOT_IN_A_RUN))
+    numbers = np.arange(len(marked), dtype=np.int64)
+    grouped = grouped_rows(trace.ops["gpu"], trace.ops["queue"], (marked, numbers))
+    times, rows = grouped.columns
+    # A queue's last kernel and another queue's first one are in no run together.
+    starts_queue = np.zeros(len(times), np.bool_)
+    starts_queue[grouped.bounds[:-1]] = True
+    is_in_run = times != _NOT_IN_A_RUN
+    begins = np.append(True, is_in_run[1:] != is_in_run[:-1]) | starts_queue
+    firsts = np.flatnonzero(begins)
+    spent = np.maximum(times, 0)
+    saved = np.add.reduceat(spent, firsts) - np.maximum.reduceat(spent, firsts)
+    place = int(np.argmax(saved))
+    stops = np.append(firsts[1:], len(times))
+    return int(rows[firsts[place]]), int(rows[stops[place] - 1])
+
+
 def _runs_of_queue(times: npt.NDArray[np.int64]) -> _Runs:
     is_first = times != _NOT_IN_A_RUN
     is_later = is_first[1:] & is_first[:-1]
@@ -114,6 +133,7 @@ def _finding(context: FindingContext, fusible: Marks, runs: _Runs) -> Finding:
     total_ns = context.summed_ns(fusible)
     share = percent_of_gpu_time(context, total_ns)
     leading = leading_kernels(context, np.flatnonzero(fusible))
+    first, last = _costliest_run(context.trace, fusible)
     return Finding(
         ID,
         Severity.WARNING,
@@ -137,5 +157,7 @@ def _finding(context: FindingContext, fusible: Marks, runs: _Runs) -> Finding:
             "run_count": runs.run_count,
             "kernel_count": runs.kernel_count,
             "saved_ns": runs.saved_ns,
+            "first_op": context.op_id(first),
+            "last_op": context.op_id(last),
         },
     )

@@ -60,7 +60,7 @@ def call_details(view: TraceView, row: int) -> dict[str, Any]:
         "row": row,
         "facts": facts,
         "arguments": arguments_of(call.strings("args")[0]),
-        "links": [*links, *enclosing_markers(view, start_ns, process, thread), *launched],
+        "links": [*links, *enclosing_markers(view, start_ns, end_ns, process, thread), *launched],
         "previous": None,
         "next": None,
         "start": start_ns - view.loaded.first_ns,

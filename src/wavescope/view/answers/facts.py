@@ -89,19 +89,22 @@ def links_to(view: TraceView, what: str, table: Table, rows: Array, likely: str 
     """Links to some rows of a table, the first of them if they are many."""
     shown = np.asarray(rows[:_MOST_LINKS], np.int64)
     stored = view.derived(parts_of).table(table)
-    found = stored.at(shown, ("start_ns", "end_ns", "name"))
-    columns = (found[name].tolist() for name in ("start_ns", "end_ns", "name"))
+    # Copies often have no name of their own: they are called by their type, as in the timeline.
+    named = ("name", "type") if table is OPS else ("name", "name")
+    found = stored.at(shown, tuple(dict.fromkeys(("start_ns", "end_ns", *named))))
+    columns = (found[each].tolist() for each in ("start_ns", "end_ns", *named))
+    strings = view.trace.strings
     return [
         {
             "table": table.name,
             "row": row,
             "what": what,
-            "name": view.trace.strings[name],
+            "name": strings[name] or strings[kind],
             "start": start - view.loaded.first_ns,
             "duration": end - start,
             **spot_json(spot_of(view.loaded, table.name, row, start, likely)),
         }
-        for row, start, end, name in zip(shown.tolist(), *columns, strict=True)
+        for row, start, end, name, kind in zip(shown.tolist(), *columns, strict=True)
     ]
 
 
@@ -110,14 +113,20 @@ def spot_json(spot: Spot) -> dict[str, Any]:
     return {"rowId": spot.row_id, "depth": spot.depth}
 
 
-def enclosing_markers(view: TraceView, start_ns: int, process: int, thread: int) -> list[Link]:
-    """The ranges of a thread that were open then, the outermost first."""
+def enclosing_markers(
+    view: TraceView, start_ns: int, end_ns: int, process: int, thread: int
+) -> list[Link]:
+    """The ranges of a thread that something lies in, the outermost first.
+
+    Those count that were open when it began, less those that began with it and ended before it.
+    """
     parts = view.derived(parts_of)
     if not parts.source.row_count(MARKERS):
         return []
     moments = Moments(np.array([start_ns]), np.array([process]), np.array([thread]))
     rows, found = parts.table(MARKERS).open_at(moments, ("end_ns",))
-    order = np.lexsort((-found["end_ns"], found["start_ns"]))
+    around = np.flatnonzero((found["start_ns"] < start_ns) | (found["end_ns"] >= end_ns))
+    order = around[np.lexsort((-found["end_ns"][around], found["start_ns"][around]))]
     return _in_the_order(
         links_to(view, "marker", MARKERS, np.sort(rows[order[:_MOST_LINKS]])), rows[order]
     )

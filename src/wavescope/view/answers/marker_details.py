@@ -42,14 +42,18 @@ def marker_details(view: TraceView, row: int) -> dict[str, Any]:
         facts.append(fact("kind", "instant mark"))
     if flags & MARKER_UNCLOSED:
         facts.append(fact("kind", "still open when recording ended"))
-    around = enclosing_markers(view, start_ns, process, thread)
+    around = enclosing_markers(view, start_ns, end_ns, process, thread)
+    own = (start_ns - view.loaded.first_ns, end_ns - start_ns)
     return {
         "title": name,
         "table": "markers",
         "row": row,
         "facts": facts,
         "arguments": {},
-        "links": [link for link in around if link["row"] != row],
+        # Of those of the very same time the first is around the others.
+        "links": [
+            link for link in around if link["row"] < row or (link["start"], link["duration"]) != own
+        ],
         "previous": None,
         "next": None,
         "start": start_ns - view.loaded.first_ns,

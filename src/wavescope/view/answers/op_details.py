@@ -30,6 +30,7 @@ from wavescope.view.answers.places import LaneOf, Place, nearest, rows_of_table,
 from wavescope.view.opening import TraceView
 from wavescope.view.parts import TraceParts, parts_of
 
+_OF_LAUNCH = ("start_ns", "end_ns", "process", "thread")
 _SHAPES = (("grid", "grid"), ("workgroup", "workgroup"))
 _OF_KERNELS = (
     ("vgprs", "vector registers", ""),
@@ -176,10 +177,10 @@ def _links(view: TraceView, trace: Trace, call: int) -> tuple[list[Link], dict[s
     if call < 0:
         return [], {}
     calls = view.derived(parts_of).table(CALLS)
-    launch = calls.at(np.array([call]), ("start_ns", "process", "thread", "args"))
-    start_ns, process, thread = (int(launch[name][0]) for name in ("start_ns", "process", "thread"))
+    launch = calls.at(np.array([call]), (*_OF_LAUNCH, "args"))
+    start_ns, end_ns, process, thread = (int(launch[name][0]) for name in _OF_LAUNCH)
     links = links_to(view, "launch", CALLS, np.array([call]), f"calls/{process}/{thread}")
-    links += enclosing_markers(view, start_ns, process, thread)
+    links += enclosing_markers(view, start_ns, end_ns, process, thread)
     (text,) = trace.source.texts(launch["args"])
     return links, arguments_of(text)
 

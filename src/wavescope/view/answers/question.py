@@ -11,6 +11,8 @@ from wavescope.view.opening import TraceView
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
+_MOST = 2**63 - 1
+"""No time of a trace is larger."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,18 @@ class Asked:
         if value - value != 0:
             raise UsageError(f"the parameter '{name}' is not finite")
         return value
+
+    @property
+    def window_ns(self) -> tuple[int, int]:
+        """The times [start, end), which parameters count from the first event on, of the trace."""
+        start, end = self.integer("start"), self.integer("end")
+        view = self.view
+        view.require_whole()  # until then an earlier event may be the first
+        first_ns = view.loaded.first_ns
+        start_ns, end_ns = (min(max(first_ns + each, -_MOST), _MOST) for each in (start, end))
+        if start_ns >= end_ns:
+            raise UsageError("the range is empty: it ends where it starts, or before")
+        return start_ns, end_ns
 
 
 Question = Callable[[Asked], Answer]

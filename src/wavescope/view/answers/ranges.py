@@ -32,16 +32,11 @@ def range_(asked: Asked) -> Answer:
     `parts` names what is wanted: `summary`, `phases`, `idle`; everything by default.
     """
     view = asked.view
-    start, end = asked.integer("start"), asked.integer("end")
     wanted = asked.text("parts", ",".join(_PARTS)).split(",")
     unknown = [name for name in wanted if name not in _PARTS]
     if unknown:
         raise UsageError(f"there is no part '{unknown[0]}' of a range: {', '.join(_PARTS)}")
-    if start >= end:
-        raise UsageError("the range is empty: it ends where it starts, or before")
-    view.require_whole()
-    first_ns = view.loaded.first_ns
-    result = range_result(view, first_ns + start, first_ns + end, wanted)
+    result = range_result(view, *asked.window_ns, wanted)
     return Answer(json_bytes(result.to_json()))
 
 

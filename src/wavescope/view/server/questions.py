@@ -21,6 +21,7 @@ QUESTIONS: Mapping[str, str] = {
     "search": "answers.search:search",
     "search_next": "answers.search:search_next",
     "flame": "answers.flame:flame",
+    "flame_search": "answers.flame:flame_search",
     "findings": "answers.insight:findings",
     "steps": "answers.insight:steps",
     "kernels": "answers.kernels:kernels",

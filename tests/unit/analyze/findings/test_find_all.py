@@ -12,7 +12,7 @@ import pytest
 from tests.builders import TraceMaker, a_trace
 from tests.unit.analyze.findings import traces
 from tests.unit.analyze.work.inputs import BF16, FLOAT
-from wavescope.analyze.findings import FINDING_IDS, findings
+from wavescope.analyze.findings import FINDING_IDS, evidence_of, findings
 from wavescope.analyze.quick_findings import Thresholds
 from wavescope.errors import UsageError
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery
@@ -98,6 +98,18 @@ def test_evidence_gain_and_next_step_are_there(identifier: str) -> None:
         assert (each.gain_percent is None) == (not each.gain_basis)
         assert each.gain_percent is None or 0 < each.gain_percent <= 100
         json.dumps(Result("x", findings=[each]).to_json())
+
+
+OF_THE_RECORDING = {"low-coverage", "sampled", "clock-inversion"}
+"""They speak of the whole recording, of no place in it."""
+
+
+@pytest.mark.parametrize("identifier", sorted(CASES.keys() - OF_THE_RECORDING))
+def test_a_timeline_can_be_moved_to_where_it_is_seen(identifier: str) -> None:
+    trace = CASES[identifier][0]().build()
+
+    for each in findings(trace):
+        assert each.id in OF_THE_RECORDING or evidence_of(trace, each) is not None
 
 
 @pytest.mark.parametrize("identifier", CASES)
@@ -344,7 +356,8 @@ def test_copies_that_contradict_their_calls_say_by_how_much() -> None:
     )
     (finding,) = found(lambda: maker, "copy-clock")
 
-    assert finding.numbers == {"copies": 2, "linked": 3, "largest_ns": 487_000}
+    expected = {"copies": 2, "linked": 3, "largest_ns": 487_000, "first_op": 1}
+    assert finding.numbers == expected
     assert "by up to 487.0 us, op 1" in finding.evidence
 
 

@@ -28,6 +28,8 @@ class TestUnfusedAttention:
             "softmax_ns": 2_000 * US,
             "between_ns": 4_000 * US,
             "gpu_time_percent": 500 / 6,
+            "first_op": 1,
+            "last_op": 5,
         }
         # without shapes only what is not a product can go: 6 of 12 ms
         assert found.gain_percent == 50.0
@@ -148,6 +150,24 @@ class TestUnfusedElementwise:
         assert (found.numbers["run_count"], found.numbers["kernel_count"]) == (20, 60)
         assert found.numbers["saved_ns"] == 20 * 30 * US
         assert found.gain_percent == 100 * 30 / 210
+
+    def test_the_run_that_costs_most_is_named(self) -> None:
+        maker = a_trace()
+        time = 0
+        for number in range(20):
+            # Beside the 200 us of one product on another queue none of these is in a run with it.
+            second = 90 if number == 7 else 30
+            for name, length, queue in (
+                (GEMM, 100, 1),
+                (ADD, 60, 0),
+                (ADD, second, 0),
+                (NORM, 50, 0),
+            ):
+                maker.with_kernel(name, time, time + length * US, queue=queue)
+                time += length * US
+        numbers = told(maker)["unfused-elementwise"].numbers
+
+        assert (numbers["first_op"], numbers["last_op"]) == (7 * 4 + 2, 7 * 4 + 3)
 
     def test_compiled_kernels_and_the_runtimes_copies_cannot_be_fused(self) -> None:
         for name in ("triton_poi_fused_add_0", "__amd_rocclr_copyBuffer"):

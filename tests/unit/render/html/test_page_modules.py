@@ -36,3 +36,13 @@ def test_javascript(name: str, modules: Path) -> None:
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert re.search(r"^# pass [1-9]", ran.stdout, re.MULTILINE)
+
+
+def test_the_keys_of_panels_are_those_of_the_documentation() -> None:
+    said = re.findall(
+        r"^\| ([A-Z][\w ]+) \| `(.)` \|", (ROOT / "docs/view.md").read_text(), re.MULTILINE
+    )
+    panels = [path.read_text() for path in (ROOT / STATIC / "view").glob("panel_*.js")]
+    told = [dict(re.findall(r'^  (title|key): "(.+)",$', text, re.MULTILINE)) for text in panels]
+
+    assert {each["title"]: each["key"].upper() for each in told if "key" in each} == dict(said)

@@ -170,6 +170,38 @@ def test_a_marker_lies_in_those_around_it() -> None:
     assert found["rowId"] == "markers/0/1"
 
 
+def test_a_marker_does_not_lie_in_those_that_begin_with_it_and_end_before_it() -> None:
+    maker = a_trace().with_marker("decode", FIRST, FIRST + 90).with_marker("step", FIRST, FIRST + 9)
+    maker.with_marker("the same time", FIRST, FIRST + 9)
+
+    around = [
+        [link["name"] for link in asked(maker.build(), "markers", n)["links"]] for n in range(3)
+    ]
+
+    assert around == [[], ["decode"], ["decode", "step"]]
+
+
+def test_a_call_does_not_lie_in_a_marker_that_begins_with_it_and_ends_before_it() -> None:
+    maker = (
+        a_trace().with_marker("around", FIRST, FIRST + 90).with_marker("in it", FIRST, FIRST + 9)
+    )
+    maker.with_call("hipLaunchKernel", FIRST, FIRST + 20).with_kernel(GEMM, FIRST + 30, FIRST + 40)
+    trace = maker.with_link(1, 1).build()
+
+    for table in ("calls", "ops"):
+        links = asked(trace, table, 0)["links"]
+        assert [link["name"] for link in links if link["what"] == "marker"] == ["around"]
+
+
+def test_copies_without_a_name_are_linked_to_by_their_type() -> None:
+    maker = a_trace().with_call("hipMemcpyAsync", FIRST, FIRST + 10)
+    maker.with_kernel(GEMM, FIRST + 20, FIRST + 30).with_copy(FIRST + 40, FIRST + 50)
+
+    links = asked(maker.with_link(1, 1).with_link(1, 2).build(), "calls", 0)["links"]
+
+    assert [link["name"] for link in links] == [GEMM, "CopyHostToDevice"]
+
+
 def test_numbers_that_a_double_does_not_hold_come_as_text() -> None:
     trace = a_trace().with_kernel("k", 0, 2**53 + 1, stream=2**53, queue=2**60 + 1).build()
 

@@ -71,6 +71,12 @@ def test_parts_come_one_by_one() -> None:
     assert names["idle"] == {"idle"}
 
 
+def test_a_range_may_end_where_no_time_is() -> None:
+    found = asked(traced().build(), start=11, end=2**63 - 1)
+
+    assert rows(found, "kernels", "name") == [["add"]]
+
+
 def test_a_range_without_ops_says_so() -> None:
     found = asked(traced().build(), start=46, end=60)
 

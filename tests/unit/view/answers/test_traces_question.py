@@ -100,6 +100,7 @@ def test_rows_are_told_with_all_that_the_page_draws_them_by() -> None:
 
 
 def test_several_traces_are_told_in_order_with_what_is_wrong_with_them() -> None:
+    # One that is recorded in slices could not be told apart from another.
     first = loaded_view(a_trace().with_kernel("gemm", 0, 10).build(), number=0)
     second = loaded_view(a_trace().build(), number=1, label="</script>\udcff\"'")
     second.loaded = replace(

@@ -1,6 +1,6 @@
 // Where rows lie: those that are pinned above, the others below them, where they scroll.
 
-import { isNested } from "./boxes.js";
+import { isNested, lanesOf } from "./boxes.js";
 
 /** @typedef {import("./types").Row} Row */
 /** @typedef {import("./types").DrawnRow} DrawnRow */
@@ -129,14 +129,19 @@ export class Layout {
   }
 
   /**
-   * Scroll as little as possible until the row is seen.
+   * Scroll as little as possible until the row is seen; of one that is higher than the room for
+   * it, what lies so deep in it.
    * @param {string} id
+   * @param {number} depth -1: its top
    */
-  reveal(id) {
+  reveal(id, depth = -1) {
     const laid = this.row(id);
     if (!laid || laid.isPinned || this.room === Infinity) return false;
-    const above = laid.top - this.scrolledTop;
-    const below = laid.top + laid.height - this.room + BOTTOM;
+    const fits = laid.height <= this.room - BOTTOM - this.scrolledTop;
+    const lane = laid.height / lanesOf(laid.row);
+    const [top, height] = fits || depth < 0 ? [laid.top, laid.height] : [laid.top + depth * lane, lane];
+    const above = top - this.scrolledTop;
+    const below = top + height - this.room + BOTTOM;
     if (above < 0) return this.scrollTo(this.scroll + above);
     return below > 0 && this.scrollTo(this.scroll + Math.min(below, above));
   }

@@ -46,7 +46,7 @@ const choose = (view, laid, box) => {
   const { row } = laid;
   const { from, to, length } = view.shown;
   view.select({ rowId: row.id, depth: box.depth, start: box.start, duration: box.duration });
-  view.reveal(row.id);
+  view.reveal(row.id, box.depth);
   if (box.start < from || box.start + Math.min(box.duration, length / 2) > to) {
     view.moved(() => view.shown.moveTo(box.start - length / 4));
   }

@@ -157,7 +157,7 @@ export class Timeline extends DrawnTimeline {
     else if (selected) {
       const margin = Math.max(50, selected.duration / 2);
       this.show(selected.start - margin, selected.start + selected.duration + margin);
-      this.reveal(selected.rowId);
+      this.reveal(selected.rowId, selected.depth);
     }
   }
 
@@ -217,9 +217,12 @@ export class Timeline extends DrawnTimeline {
     this.redraw();
   }
 
-  /** @param {string} rowId */
-  reveal(rowId) {
-    if (this.layout.reveal(this.rowOf(rowId)?.row.id ?? rowId)) this.scrolled();
+  /**
+   * @param {string} rowId
+   * @param {number} [depth] what lies so deep in the row, else the whole row
+   */
+  reveal(rowId, depth) {
+    if (this.layout.reveal(this.rowOf(rowId)?.row.id ?? rowId, depth)) this.scrolled();
   }
 
   /** @param {number} top */

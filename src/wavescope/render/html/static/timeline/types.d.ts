@@ -219,7 +219,7 @@ export interface TimelineView {
   setMarks(bins: ArrayLike<number> | null): void;
   setArrows(arrows: readonly Arrow[]): void;
   /** scroll until the row is seen */
-  reveal(rowId: string): void;
+  reveal(rowId: string, depth?: number): void;
   /** what is under a point of the canvas, CSS pixels */
   at(x: number, y: number): Hit | null;
   /** the time at a place of the canvas and back, CSS pixels */

@@ -57,6 +57,8 @@ export class App {
     this.listeners = { select: new Set(), range: new Set(), traces: new Set(), window: new Set() };
     this.isFrameWaiting = false;
     this.asked = 0;
+    /** Whether the timeline scrolls to the selected range when it is known how deep it lies. */
+    this.isDepthAwaited = false;
   }
 
   /** @type {AppInterface["ask"]} */
@@ -99,6 +101,7 @@ export class App {
    */
   selectPlace(selected, isShown) {
     this.selected = selected;
+    this.isDepthAwaited = isShown;
     if (isShown) {
       this.reveal(selected.trace, selected.rowId);
       const { start, end } = this.window(selected.trace);
@@ -296,7 +299,11 @@ export class App {
     if (!timeline?.selected || !selected) return;
     const { rowId, depth: before } = timeline.selected;
     const depth = depthOf(timeline, this.source, rowId, selected, this.source.offsets[selected.trace] ?? 0);
-    if (depth >= 0 && depth !== before) timeline.select({ ...timeline.selected, depth });
+    if (depth < 0) return;
+    if (depth !== before) timeline.select({ ...timeline.selected, depth });
+    if (!this.isDepthAwaited) return;
+    this.isDepthAwaited = false;
+    timeline.reveal(rowId, depth);
   }
 
   drawArrows() {

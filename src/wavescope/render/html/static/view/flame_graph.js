@@ -35,6 +35,13 @@ export class FlameGraph {
     this.setFocus(0);
   }
 
+  /** Show nothing. */
+  clear() {
+    this.layout = null;
+    this.tip.hidden = true;
+    this.canvas.style.height = "0";
+  }
+
   /** @param {number} node */
   setFocus(node) {
     this.focus = node;

@@ -99,7 +99,7 @@ export class FlameLayout {
   /**
    * Which nodes have a name that matches, and how much of the time of `focus` is in them: a node
    * inside of another that matches counts once.
-   * @param {(name: string) => boolean} matches
+   * @param {(name: string, place: number) => boolean} matches
    * @param {number} focus
    */
   found(matches, focus) {

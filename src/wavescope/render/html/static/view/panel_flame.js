@@ -9,6 +9,7 @@ import { FlameLayout } from "./flame_layout.js";
 /** @typedef {import("./types").App} App */
 
 const KEY = "flame";
+const PAUSE_MS = 150;
 
 class FlamePanel {
   /**
@@ -23,7 +24,11 @@ class FlamePanel {
     this.part = this.choice("Of what", [["all", "whole trace"], ["range", "selected range"]], part);
     this.kinds = element("input", { type: "checkbox", name: "kinds", onchange: () => this.changed() });
     this.kinds.checked = kinds === "kinds";
-    this.search = element("input", { type: "search", name: "names", placeholder: "Search names", "aria-label": "Search names", oninput: () => this.find() });
+    this.search = element("input", { type: "search", name: "names", placeholder: "Search names", "aria-label": "Search names", maxlength: "900", oninput: () => this.later() });
+    this.timer = 0;
+    this.searching = 0;
+    /** @type {Set<number> | null} Of the layout's names those that are found. */
+    this.names = null;
     this.hits = element("output", { class: "hits" });
     this.reset = element("button", { type: "button", text: "Reset", title: "Show everything (Esc)", hidden: true, onclick: () => this.graph.setFocus(0) });
     this.focused = element("output", { class: "focused" });
@@ -67,19 +72,40 @@ class FlamePanel {
    * @param {AbortSignal} signal
    */
   async ask(trace, signal) {
-    const [of, kinds] = [this.of.value, Number(this.kinds.checked)];
-    if (this.part.value === "all") return this.app.ask("flame", { trace, of, kinds }, { signal });
-    const { range } = this.app;
-    if (!range || range.trace !== trace || range.end <= range.start) {
-      throw new Error("select a range in the timeline: Shift and drag");
-    }
-    const [start, end] = [Math.floor(range.start), Math.ceil(range.end)];
-    return this.app.ask("flame", { trace, of, kinds, start, end }, { signal });
+    const asked = this.parameters(trace);
+    const answer = await this.app.ask("flame", asked, { signal });
+    return { ...answer, asked };
   }
 
-  /** @param {import("./flame_layout.js").FlameAnswer} answer */
+  /**
+   * @param {number} trace
+   * @returns {import("./asking.js").Parameters}
+   */
+  parameters(trace) {
+    const [of, kinds] = [this.of.value, Number(this.kinds.checked)];
+    if (this.part.value === "all") return { trace, of, kinds };
+    const { range } = this.app;
+    if (!range || range.trace !== trace || range.end <= range.start) {
+      this.clear();
+      throw new Error("select a range in the timeline: Shift and drag");
+    }
+    return { trace, of, kinds, start: Math.floor(range.start), end: Math.ceil(range.end) };
+  }
+
+  /** Nothing is left of what was shown: it is not what is asked for. */
+  clear() {
+    this.layout = undefined;
+    this.notes.hidden = true;
+    this.reset.hidden = true;
+    for (const output of [this.hits, this.focused]) output.textContent = "";
+    this.graph.clear();
+  }
+
+  /** @param {import("./flame_layout.js").FlameAnswer & { asked: import("./asking.js").Parameters }} answer */
   show(answer) {
     this.layout = new FlameLayout(answer);
+    this.shown = answer.asked;
+    this.names = null;
     this.graph.show(this.layout);
     const left = answer.left_out ? `${answer.left_out.toLocaleString("en")} thin paths are not drawn; they are in the totals.` : "";
     const words = [answer.sampled, left].filter(Boolean).join(" ");
@@ -95,37 +121,67 @@ class FlamePanel {
     this.reset.hidden = node === 0;
     const share = layout.value(0) ? (100 * layout.value(node)) / layout.value(0) : 0;
     this.focused.textContent = `${layout.name(node)}: ${duration(layout.value(node))}, ${share.toFixed(1)} %`;
-    if (this.search.value) this.find();
+    this.tellFound();
   }
 
-  find() {
-    const { layout } = this;
+  later() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.find(), PAUSE_MS);
+  }
+
+  /** The server looks for names: a pattern that takes forever would stop the page. */
+  async find() {
+    clearTimeout(this.timer);
+    const { layout, shown } = this;
+    const [searching, pattern] = [++this.searching, this.search.value];
+    this.names = null;
+    if (!layout || !shown || !pattern) return this.tellFound();
+    try {
+      const names = isPattern(pattern)
+        ? (await this.app.ask("flame_search", { ...shown, pattern })).hits
+        : namesWith(pattern, layout.names);
+      if (searching === this.searching) this.names = new Set(names);
+    } catch (error) {
+      if (searching !== this.searching) return;
+      this.hits.textContent = /** @type {Error} */ (error).message;
+      this.graph.mark(null);
+    }
+    if (searching === this.searching && this.names) this.tellFound();
+  }
+
+  tellFound() {
+    const { layout, names } = this;
     if (!layout) return;
-    const word = this.search.value;
-    if (!word) {
+    if (!names) {
       this.hits.textContent = "";
       this.graph.mark(null);
       return;
     }
-    const { isFound, count, share } = layout.found(matcher(word), this.graph.focus);
+    const { isFound, count, share } = layout.found((_, place) => names.has(place), this.graph.focus);
     this.hits.textContent = `${count.toLocaleString("en")} found, ${(100 * share).toFixed(1)} %`;
     this.graph.mark(isFound);
   }
 }
 
 /**
- * A regular expression, or, of a text that is none, the text; capitals do not matter.
- * @param {string} word
- * @returns {(name: string) => boolean}
+ * Whether it is a regular expression; what is none is looked for as it is.
+ * @param {string} text
  */
-function matcher(word) {
+function isPattern(text) {
   try {
-    const pattern = new RegExp(word, "i");
-    return (name) => pattern.test(name);
+    return Boolean(new RegExp(text));
   } catch {
-    const lower = word.toLowerCase();
-    return (name) => name.toLowerCase().includes(lower);
+    return false;
   }
+}
+
+/**
+ * @param {string} text capitals do not matter
+ * @param {string[]} names
+ */
+function namesWith(text, names) {
+  const lower = text.toLowerCase();
+  return names.flatMap((name, place) => (name.toLowerCase().includes(lower) ? [place] : []));
 }
 
 /** @type {FlamePanel | null} */
@@ -136,7 +192,7 @@ export const panel = {
   id: "flame",
   title: "Flame graph",
   hint: "Time by stack: operators, modules, Python",
-  key: "b",
+  key: "u",
   mount(root, app) {
     mounted = new FlamePanel(root, app);
   },

@@ -79,8 +79,8 @@ class KernelsPanel {
     });
     this.list.replaceChildren(this.rows.element);
     this.rows.word = this.filter.value.trim().toLowerCase();
-    this.rows.show(records.slice(0, MOST_ROWS));
-    const few = records.length > MOST_ROWS ? `, the first ${MOST_ROWS.toLocaleString("en")} listed` : "";
+    this.rows.show(records, MOST_ROWS);
+    const few = records.length > MOST_ROWS ? `, at most ${MOST_ROWS.toLocaleString("en")} listed` : "";
     this.asked.said.textContent = `${table.title}: ${records.length.toLocaleString("en")}${few}`;
   }
 

@@ -106,7 +106,8 @@ class RangePanel {
       value: (/** @type {Value[]} */ row) => plain(row[place]),
       shown: (/** @type {Value[]} */ row) => element("span", { text: valueText(row[place], column.unit), title: exactText(row[place], column.unit) }),
     })));
-    rows.show(table.rows.slice(0, FIRST_ROWS));
+    rows.word = this.filter.value.trim().toLowerCase();
+    rows.show(table.rows, FIRST_ROWS);
     this.shown.push(rows);
     const made = element("details", { open: OPEN.has(table.name), "data-table": table.name }, element("summary", { text: `${table.title} (${table.rows.length.toLocaleString("en")})` }), rows.element);
     if (table.rows.length > FIRST_ROWS) {

@@ -1,7 +1,9 @@
 // Searching ops, calls and markers by their names: how many, where, the next one.
 
 import { duration } from "../timeline/time_text.js";
+import { makeClickable } from "./asked_of_trace.js";
 import { element } from "./elements.js";
+import { patternOf } from "./name_pattern.js";
 import { SortableRows } from "./sortable_rows.js";
 
 /** @typedef {import("./types").App} App */
@@ -74,8 +76,8 @@ class SearchPanel {
    */
   listen(record, row) {
     row.title = "Look for this name alone";
-    row.addEventListener("click", () => {
-      this.input.value = `^${record.name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`.slice(0, 1000);
+    makeClickable(row, () => {
+      this.input.value = patternOf(record.name);
       this.search();
     });
   }

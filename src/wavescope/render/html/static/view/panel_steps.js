@@ -117,8 +117,8 @@ class StepsPanel {
   fill() {
     const median = this.medians[Number(this.kind.value)];
     const chosen = this.steps.filter((step) => (!median || isOfKind(step, median)) && (!this.onlySlow.checked || step.isSlow));
-    this.rows.show(chosen.slice(0, MOST_ROWS));
-    if (chosen.length > MOST_ROWS) this.told.textContent = `the first ${MOST_ROWS.toLocaleString("en")} of ${chosen.length.toLocaleString("en")} are listed`;
+    this.rows.show(chosen, MOST_ROWS);
+    if (chosen.length > MOST_ROWS) this.told.textContent = `${MOST_ROWS.toLocaleString("en")} of ${chosen.length.toLocaleString("en")} are listed`;
   }
 
   /**

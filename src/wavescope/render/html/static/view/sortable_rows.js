@@ -22,6 +22,8 @@ export class SortableRows {
     this.onRow = onRow;
     /** @type {Record[]} */
     this.records = [];
+    /** So many are shown of those that are found, in their order. */
+    this.most = Infinity;
     /** @type {boolean[]} */
     this.areNumbers = [];
     this.word = "";
@@ -35,9 +37,13 @@ export class SortableRows {
     this.element = element("table", {}, element("thead", {}, element("tr", {}, ...this.headings)), this.body);
   }
 
-  /** @param {Record[]} records */
-  show(records) {
+  /**
+   * @param {Record[]} records
+   * @param {number} [most]
+   */
+  show(records, most = Infinity) {
     this.records = records;
+    this.most = most;
     // Numbers stand to the right, and so does what stands where one is missing.
     this.areNumbers = this.columns.map(({ value }) => records.some((record) => typeof value(record) === "number"));
     this.headings.forEach((heading, number) => heading.classList.toggle("number", this.areNumbers[number]));
@@ -69,7 +75,7 @@ export class SortableRows {
       const { value } = this.columns[column];
       chosen.sort((a, b) => compared(value(a), value(b), isDown));
     }
-    this.body.replaceChildren(...chosen.map((record) => this.row(record)));
+    this.body.replaceChildren(...chosen.slice(0, this.most).map((record) => this.row(record)));
     return chosen.length;
   }
 
