@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -34,10 +35,9 @@ def answer_within(asked: Asked, limits: SqlLimits) -> Answer:
     """The same, with limits of the caller's choice."""
     statement = asked.text("sql")
     file = asked.view.derived(_sql_file)
+    given = {"path": str(file.path()), "sql": statement, "server": os.getpid()}
     with _running:
-        said = _said_by_process(
-            orjson.dumps({"path": str(file.path()), "sql": statement, **limits.as_json()}), limits
-        )
+        said = _said_by_process(orjson.dumps({**given, **limits.as_json()}), limits)
     answer = orjson.loads(said)
     if "error" in answer:
         raise UsageError(answer["error"], hint=answer["hint"])

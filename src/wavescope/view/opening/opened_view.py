@@ -121,7 +121,7 @@ class _Keeping:
             notes,
         )
         if content_key(self._path, view.trace.format) == self._key:
-            self._cache.keep(self._key, kept)
+            self._cache.keep(self._key, kept, lambda: not view.is_closing)
 
     def _takes_strings(self, kept: KeptLanes) -> bool:
         """Give the source's strings the codes that they had; whether that was possible."""

@@ -90,6 +90,10 @@ class TraceView(Closing):
         if self._reader is not None:
             self._reader.join()
 
+    def stop_reading(self) -> None:
+        """Nobody will look at the trace any more."""
+        self._closing.set()
+
     @property
     def is_closing(self) -> bool:
         """Whether nobody looks at the trace any more: reading ends then."""
@@ -97,7 +101,7 @@ class TraceView(Closing):
 
     def close(self) -> None:
         """End reading and release the file; what is loaded stays usable."""
-        self._closing.set()
+        self.stop_reading()
         self.wait()
         with self._turn:
             self.trace.close()

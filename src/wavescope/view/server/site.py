@@ -78,6 +78,11 @@ class Site:
             sentence = f"sorry, this is a bug in wavescope: {type(error).__name__}"
         return HTTPStatus.INTERNAL_SERVER_ERROR, problem(sentence)
 
+    def take_all_turns(self) -> None:
+        """Come back when nobody has a turn; nobody gets one from then on."""
+        for _ in range(MOST_RUNNING):
+            self._running.acquire()
+
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """As many questions at once as the machine can bear."""
