@@ -75,9 +75,7 @@ class LaneCache:
             os.utime(entry, (now, now))
         return found
 
-    def keep(
-        self, key: str, kept: KeptLanes, is_wanted: Callable[[], bool] = lambda: True
-    ) -> bool:
+    def keep(self, key: str, kept: KeptLanes, is_wanted: Callable[[], bool] = lambda: True) -> bool:
         """Keep lanes under `key`; whether there was room and nothing went wrong.
 
         It ends soon, and leaves nothing behind, when `is_wanted` says no.
@@ -226,7 +224,7 @@ def _padded(size: int) -> int:
 
 
 def _write_padded(file: BinaryIO, column: Array, is_wanted: Callable[[], bool]) -> None:
-    data = memoryview(np.ascontiguousarray(column)).cast("B")
+    data = np.ascontiguousarray(column).data.cast("B")
     for begin in range(0, len(data), _WRITTEN_BYTES):
         if not is_wanted():
             raise _UnwantedError
