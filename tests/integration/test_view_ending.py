@@ -77,6 +77,11 @@ def running(program: str, trace: Path, folder: Path) -> Iterator[subprocess.Pope
             process.kill()
 
 
+def first_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
 def wait_for(path: Path, pattern: str) -> Path:
     deadline_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline_s:
@@ -98,7 +103,7 @@ def test_an_answer_that_takes_forever_is_not_waited_for(
             asked(address, "api/stuck")
 
     with running(STUCK, trace, tmp_path) as process:
-        address = process.stdout.readline().strip()
+        address = first_line(process)
         threading.Thread(target=ask_in_vain, args=(address,), daemon=True).start()
         wait_for(tmp_path, "*/*/0")
         process.send_signal(stop)
@@ -110,7 +115,7 @@ def test_an_answer_that_takes_forever_is_not_waited_for(
 
 def test_a_second_ctrl_c_disturbs_no_cleaning_up(trace: Path, tmp_path: Path) -> None:
     with running(STUCK, trace, tmp_path) as process:
-        process.stdout.readline()
+        first_line(process)
         for _ in range(3):
             process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=PATIENCE_S)

@@ -39,6 +39,7 @@ def sql(asked: Asked) -> Answer:
 def answer_within(asked: Asked, limits: SqlLimits) -> Answer:
     """The same, with limits of the caller's choice."""
     statement = asked.text("sql")
+    asked.view.require_unchanged()
     file = asked.view.derived(_sql_file)
     given = {"path": str(file.path()), "sql": statement, "server": os.getpid()}
     with _turn(asked):
