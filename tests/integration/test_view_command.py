@@ -9,11 +9,12 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 
@@ -22,6 +23,8 @@ from tests.sample_files import rich_trace, write_as
 from wavescope.model.result import RESULT_SCHEMA
 
 PATIENCE_S = 120
+CHANGED = "the file has changed since it was opened"
+START_AGAIN = "start `wavescope view` again to see what is in it now"
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +130,42 @@ def test_two_views_have_nothing_in_common(trace: Path) -> None:
         crossed = f"http://127.0.0.1:{theirs.port}{token}"
         assert asked(mine.address, "")[0] == 200
         assert asked(crossed, "")[0] == 404
+
+
+def test_a_file_that_was_replaced_meanwhile_is_not_mixed_with_what_is_shown(tmp_path: Path) -> None:
+    path = write_as(rich_trace(), tmp_path / "trace.db")
+    with wavescope.open_view(path, cache=False) as view:
+        while not trace_of(view)["is_whole"]:
+            time.sleep(0.01)
+        assert trace_of(view)["notes"] == []
+        write_as(rich_trace(), tmp_path / "other.db").replace(path)
+
+        assert trace_of(view)["notes"] == [f"{CHANGED}: {START_AGAIN}"]
+        for question in (
+            "api/kernels",
+            "api/findings",
+            "api/range?start=0&end=9",
+            "api/details?table=ops&row=0",
+            "api/window?format=wavescope&start=0&end=9",
+        ):
+            assert asked(view.address, question) == (400, said_of(path))
+        assert asked(view.address, "api/sql", b'{"sql": "SELECT 1"}') == (400, said_of(path))
+        row = quote(trace_of(view)["rows"][0]["id"])
+        tile = f"api/tiles?rows={row}&scale=10&first=0&count=9&by=category"
+        assert asked(view.address, tile)[0] == 200
+
+        path.unlink()
+        assert asked(view.address, "api/kernels")[0] == 200
+
+
+def trace_of(view: wavescope.OpenedView) -> Any:
+    return json.loads(asked(view.address, "api/traces")[1])["traces"][0]
+
+
+def said_of(path: Path) -> bytes:
+    return json.dumps(
+        {"error": f"cannot read {path}: {CHANGED}", "hint": START_AGAIN}, separators=(",", ":")
+    ).encode()
 
 
 def test_ports_beyond_the_last_are_refused(trace: Path) -> None:

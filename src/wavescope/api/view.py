@@ -5,6 +5,7 @@ The function is not called `view`, as the command is: that is the package behind
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -47,8 +48,23 @@ class OpenedView(Closing):
         self._server.serve_forever()
 
     def close(self) -> None:
-        """End the server and let the traces go."""
+        """End the server and let the traces go, when nothing uses them any more."""
         self._held.close()
+
+    def closes_within(self, seconds: float) -> bool:
+        """Close it; whether that was done in time, and no thread is at work any more.
+
+        What analyzes or writes a trace cannot be interrupted: a program that is to end now has to
+        end without it.
+        """
+        closing = threading.Thread(target=self._close_and_wait, daemon=True)
+        closing.start()
+        closing.join(seconds)
+        return not closing.is_alive()
+
+    def _close_and_wait(self) -> None:
+        self.close()
+        self._server.wait_for_answers()
 
 
 def open_view(
@@ -78,10 +94,17 @@ def open_view(
             view = opened_trace(path, number=number, label=name, selection=chosen, cache=cache)
             stack.callback(view.close)
             views.append(view)
+        stack.callback(_stop_reading, views)
         _compare_with_each_other(views)
         prepare_parts(views)
         server = stack.enter_context(ViewServer(views, view_page_html(), port, on_bug=on_bug))
         return OpenedView(server, stack.pop_all())
+
+
+def _stop_reading(views: Sequence[TraceView]) -> None:
+    """All at once, before each is waited for."""
+    for view in views:
+        view.stop_reading()
 
 
 def _compare_with_each_other(views: Sequence[TraceView]) -> None:

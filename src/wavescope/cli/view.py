@@ -11,6 +11,11 @@ from contextlib import ExitStack
 import wavescope
 from wavescope.cli.browser import has_desktop, shown_in_browser
 from wavescope.cli.command import Command, Example
+from wavescope.cli.ending import (
+    end_without_waiting,
+    no_more_stopping,
+    temporary_files_together,
+)
 from wavescope.cli.inputs import add_traces_argument
 from wavescope.cli.options import (
     add_filter_flags,
@@ -20,6 +25,9 @@ from wavescope.cli.options import (
 )
 from wavescope.cli.terminal import print_json, say, traceback_if_asked
 from wavescope.model.result import Result, Value
+
+_PATIENCE_S = 0.5
+"""For answers that are being made when it is told to end."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,25 +61,38 @@ def _port(text: str) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    with ExitStack() as stack:
-        view = stack.enter_context(
-            wavescope.open_view(
-                arguments.traces,
-                labels=arguments.label or (),
-                port=arguments.port,
-                cache=not arguments.no_cache,
-                selection=selection_from(arguments),
-                on_bug=traceback_if_asked,
-            )
-        )
-        try:
+    with (
+        temporary_files_together() as remove_them,
+        wavescope.open_view(
+            arguments.traces,
+            labels=arguments.label or (),
+            port=arguments.port,
+            cache=not arguments.no_cache,
+            selection=selection_from(arguments),
+            on_bug=traceback_if_asked,
+        ) as view,
+    ):
+        code = _served(view, arguments)
+        with no_more_stopping():
+            if not view.closes_within(_PATIENCE_S):
+                remove_them()
+                end_without_waiting(code)
+    return code
+
+
+def _served(view: wavescope.OpenedView, arguments: argparse.Namespace) -> int:
+    """The exit code when it was told to end."""
+    try:
+        with ExitStack() as stack:
             _tell(view, arguments)
             if not arguments.no_browser and has_desktop(os.environ):
                 stack.enter_context(shown_in_browser(view.address))
             view.serve_forever()
-        except KeyboardInterrupt:
-            if not arguments.quiet:
-                say("ended: the page answers no more")
+    except KeyboardInterrupt:
+        if not arguments.quiet:
+            say("ended: the page answers no more")
+    except SystemExit as stop:  # SIGTERM or SIGHUP
+        return int(stop.code or 0)
     return 0
 
 

@@ -7,10 +7,14 @@ import json
 import stat
 import sys
 import tempfile
+import time
 import weakref
 from collections.abc import Iterator
+from contextlib import ExitStack
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -22,7 +26,8 @@ from wavescope.formats import open_source
 from wavescope.model.selection import Selection, selected_source
 from wavescope.model.trace import Trace
 from wavescope.view.answers import Asked
-from wavescope.view.answers.sql import answer_within, sql
+from wavescope.view.answers import sql as sql_module
+from wavescope.view.answers.sql import MOST_PROCESSES, answer_within, sql
 from wavescope.view.answers.sql_process import SqlLimits
 from wavescope.view.opening import Loaded, TraceView
 
@@ -134,6 +139,24 @@ def test_an_endless_statement_is_ended(view: TraceView) -> None:
 
     assert said.startswith("the statement took more than 0.3 s")
     assert answered(view, "SELECT 1")["rows"] == [[1]]
+
+
+def test_statements_that_were_given_up_make_room_for_others(
+    view: TraceView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql_module, "LIMITS", SqlLimits(wall_s=3600))
+    body = json.dumps({"sql": ENDLESS + "SELECT max(i) FROM n"})
+    with served(view) as server, ExitStack() as stack:
+        for _ in range(MOST_PROCESSES):
+            connection = HTTPConnection("127.0.0.1", server.port)
+            stack.callback(connection.close)
+            place = urlsplit(server.address).path + "api/sql"
+            connection.request("POST", place, body, {"Content-Type": "application/json"})
+        while sql_module._running._value:
+            time.sleep(0.01)
+        stack.close()
+
+        assert ask_sql(server, "SELECT 1").json["rows"] == [[1]]
 
 
 @pytest.mark.parametrize(

@@ -25,5 +25,6 @@ def details(asked: Asked) -> Answer:
     view, table, row = asked.view, asked.text("table"), asked.integer("row")
     if table not in _OF_TABLE:
         raise UsageError(f"there is no table '{table}': {', '.join(_OF_TABLE)}")
+    view.require_unchanged()
     with view.turn:
         return Answer(json_bytes(_OF_TABLE[table](view, row)))

@@ -33,6 +33,8 @@ class Asked:
 
     views: Sequence[TraceView]
     parameters: Mapping[str, str] = field(default_factory=dict)
+    is_awaited: Callable[[], bool] = lambda: True
+    """Whether whoever asked is still there; what takes long may look."""
 
     @property
     def view(self) -> TraceView:

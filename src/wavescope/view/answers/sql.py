@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import orjson
 
@@ -18,6 +22,8 @@ LIMITS = SqlLimits()
 MOST_PROCESSES = 2
 _START_S = 20.0
 """Beside the time of the statement: a busy machine starts processes slowly."""
+_LOOK_S = 0.1
+"""Between two looks at whether anybody still waits for the answer."""
 _PROGRAM = (
     "import sys; sys.path[:] = {path!r}; "
     "from wavescope.view.answers.sql_process import main; main()"
@@ -33,11 +39,11 @@ def sql(asked: Asked) -> Answer:
 def answer_within(asked: Asked, limits: SqlLimits) -> Answer:
     """The same, with limits of the caller's choice."""
     statement = asked.text("sql")
+    asked.view.require_unchanged()
     file = asked.view.derived(_sql_file)
-    with _running:
-        said = _said_by_process(
-            orjson.dumps({"path": str(file.path()), "sql": statement, **limits.as_json()}), limits
-        )
+    given = {"path": str(file.path()), "sql": statement, "server": os.getpid()}
+    with _turn(asked):
+        said = _said_by_process(orjson.dumps({**given, **limits.as_json()}), limits, asked)
     answer = orjson.loads(said)
     if "error" in answer:
         raise UsageError(answer["error"], hint=answer["hint"])
@@ -48,7 +54,18 @@ def _sql_file(view: TraceView) -> SqlFile:
     return SqlFile(view)
 
 
-def _said_by_process(request: bytes, limits: SqlLimits) -> bytes:
+@contextmanager
+def _turn(asked: Asked) -> Iterator[None]:
+    """Few statements at once; who went away while waiting is forgotten."""
+    while not _running.acquire(timeout=_LOOK_S):
+        _require_awaited(asked)
+    try:
+        yield
+    finally:
+        _running.release()
+
+
+def _said_by_process(request: bytes, limits: SqlLimits, asked: Asked) -> bytes:
     # The same modules as here, and none that lie in the current folder.
     program = _PROGRAM.format(path=[place for place in sys.path if place])
     with subprocess.Popen(
@@ -58,9 +75,7 @@ def _said_by_process(request: bytes, limits: SqlLimits) -> bytes:
         stderr=subprocess.DEVNULL,
     ) as process:
         try:
-            said, _ = process.communicate(request, timeout=limits.wall_s + _START_S)
-        except subprocess.TimeoutExpired:
-            said = b""
+            said = _said_in_time(process, request, limits.wall_s + _START_S, asked)
         finally:
             process.kill()
     if said.endswith(b"}"):
@@ -70,3 +85,22 @@ def _said_by_process(request: bytes, limits: SqlLimits) -> bytes:
         "ended",
         hint="`wavescope query` has no such limits",
     )
+
+
+def _said_in_time(
+    process: subprocess.Popen[bytes], request: bytes, seconds: float, asked: Asked
+) -> bytes:
+    """What the process says before it ends; nothing where that takes longer."""
+    until = time.monotonic() + seconds
+    unsent: bytes | None = request
+    while time.monotonic() < until:
+        with suppress(subprocess.TimeoutExpired):
+            return process.communicate(unsent, timeout=_LOOK_S)[0]
+        unsent = None
+        _require_awaited(asked)
+    return b""
+
+
+def _require_awaited(asked: Asked) -> None:
+    if not asked.is_awaited():
+        raise UsageError("nobody waits for the answer any more")

@@ -6,7 +6,9 @@ may not have is refused to it. Temporary files of a statement are bounded, too.
 
 from __future__ import annotations
 
+import ctypes
 import math
+import os
 import resource
 import signal
 import sys
@@ -25,6 +27,7 @@ from wavescope.render.results.json_text import json_bytes
 
 _EXACT_IN_A_PAGE = 1 << 53
 _MOST_CELL_CHARACTERS = 10_000
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,19 @@ class SqlLimits:
 def main() -> None:
     """Read a request from standard input and answer it on standard output."""
     request = orjson.loads(sys.stdin.buffer.read())
+    _end_with(request.pop("server"))
     path, statement = Path(request.pop("path")), request.pop("sql")
     limits = SqlLimits(**request)
     _limit(limits)
     sys.stdout.buffer.write(json_bytes(_answer(path, statement, limits)))
     sys.stdout.buffer.flush()
+
+
+def _end_with(server: int) -> None:
+    """Have the system end this process with the one that started it, however that ends."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != server:  # it has ended already
+        sys.exit(1)
 
 
 def _limit(limits: SqlLimits) -> None:

@@ -40,7 +40,7 @@ def _trace(view: TraceView, loaded: Loaded) -> dict[str, Any]:
         "share": loaded.share,
         "is_whole": loaded.is_whole,
         "problem": loaded.problem,
-        "notes": list(loaded.notes),
+        "notes": list(view.notes(loaded)),
         "rows": [_row(row, loaded.first_ns) for row in loaded.rows],
         "colourings": [{"id": each.id, "title": each.title} for each in colourings_for(view)],
     }

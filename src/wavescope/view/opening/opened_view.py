@@ -16,7 +16,7 @@ from wavescope.view.opening.cache import KeptLanes, LaneCache, content_key
 from wavescope.view.opening.call_categories import NamedCategories
 from wavescope.view.opening.opening_options import OpeningOptions
 from wavescope.view.opening.reading import Reading, notes_of, recorded_by_gpu, row_tree
-from wavescope.view.opening.trace_view import Loaded, TraceView
+from wavescope.view.opening.trace_view import Loaded, TraceView, file_state
 
 _EVERYTHING = Selection()
 _DEFAULTS = OpeningOptions()
@@ -38,9 +38,11 @@ def open_view(
     """
     if not cache or not selection.is_everything:
         options = replace(options, cache=None)
+    opened_as = file_state(path)
     source = selected_source(open_source(path), selection)
     with on_error(source.close):
-        view = TraceView(number, label or Path(path).name, Trace(source))
+        name = label or Path(path).name
+        view = TraceView(number, name, Trace(source), opened_as=opened_as)
         keeping = _Keeping.of(view, options)
         if keeping is None or not keeping.find():
             reading = Reading(view, options)
@@ -121,7 +123,7 @@ class _Keeping:
             notes,
         )
         if content_key(self._path, view.trace.format) == self._key:
-            self._cache.keep(self._key, kept)
+            self._cache.keep(self._key, kept, lambda: not view.is_closing)
 
     def _takes_strings(self, kept: KeptLanes) -> bool:
         """Give the source's strings the codes that they had; whether that was possible."""

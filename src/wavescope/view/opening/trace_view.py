@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import stat
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TypeVar
 
 from wavescope.closing import Closing
-from wavescope.errors import WavescopeError
+from wavescope.errors import UnreadableInputError, WavescopeError
+from wavescope.model.paths import PathLike
 from wavescope.model.trace import Trace
 from wavescope.view.opening.call_categories import CallCategories
 from wavescope.view.rows import Row
 
 _Part = TypeVar("_Part")
+_CHANGED = "the file has changed since it was opened"
+_CHANGED_HINT = "start `wavescope view` again to see what is in it now"
 
 
 class StillReadingError(WavescopeError):
@@ -24,6 +29,21 @@ class StillReadingError(WavescopeError):
         super().__init__(
             "this needs the whole trace, which is still being read", hint="wait until it is read"
         )
+
+
+FileState = tuple[int, int, int, int]
+"""Device, number, size and time of change: another state is another file, or was written to."""
+
+
+def file_state(path: PathLike) -> FileState | None:
+    """The state of a regular file; None of anything else."""
+    try:
+        facts = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(facts.st_mode):
+        return None
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
 @dataclass(frozen=True)
@@ -69,6 +89,8 @@ class TraceView(Closing):
     """Of each name of a call its category, which lanes do not say."""
     compared_with: TraceView | None = None
     """Of several traces: the first one, of the first one the second."""
+    opened_as: FileState | None = None
+    """The file when it was opened, where it is one."""
     _turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
     _kept: dict[Callable[[TraceView], object], object] = field(default_factory=dict, repr=False)
     _closing: threading.Event = field(default_factory=threading.Event, repr=False)
@@ -90,6 +112,10 @@ class TraceView(Closing):
         if self._reader is not None:
             self._reader.join()
 
+    def stop_reading(self) -> None:
+        """Nobody will look at the trace any more."""
+        self._closing.set()
+
     @property
     def is_closing(self) -> bool:
         """Whether nobody looks at the trace any more: reading ends then."""
@@ -101,7 +127,7 @@ class TraceView(Closing):
 
     def close(self) -> None:
         """End reading and release the file; what is loaded stays usable."""
-        self._closing.set()
+        self.stop_reading()
         self.wait()
         with self._turn:
             self.trace.close()
@@ -112,6 +138,26 @@ class TraceView(Closing):
             raise WavescopeError(f"the trace was not read to its end: {self.loaded.problem}")
         if not self.loaded.is_whole:
             raise StillReadingError
+        self.require_unchanged()
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether another file is there now, or more or other bytes are in it.
+
+        A file that was removed stays readable for whoever has it open.
+        """
+        state = file_state(self.trace.path) if self.opened_as is not None else None
+        return state is not None and state != self.opened_as
+
+    def require_unchanged(self) -> None:
+        """Raise an error where rows of the file are no longer those that are shown."""
+        if self.has_changed:
+            raise UnreadableInputError(self.trace.path, _CHANGED, hint=_CHANGED_HINT)
+
+    def notes(self, loaded: Loaded) -> tuple[str, ...]:
+        """What readers of the page are to know at this moment."""
+        changed = [f"{_CHANGED}: {_CHANGED_HINT}"] if self.has_changed else []
+        return (*changed, *loaded.notes)
 
     def has_derived(self, derive: Callable[[TraceView], object]) -> bool:
         """Whether `derived` answers at once."""

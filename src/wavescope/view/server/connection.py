@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import shutil
 import socket
 from contextlib import suppress
@@ -14,7 +15,7 @@ from urllib.parse import parse_qsl
 import orjson
 
 from wavescope.errors import UsageError
-from wavescope.view.answers import Answer
+from wavescope.view.answers import Answer, Asked
 from wavescope.view.server.admission import ANSWER_HEADERS, RefusedError, admitted_place
 from wavescope.view.server.bounded_reading import BoundedReader
 from wavescope.view.server.loopback import LoopbackServer
@@ -86,13 +87,23 @@ class Connection(BaseHTTPRequestHandler):
         try:
             place = admitted_place(path, self.headers, self.server.token)
             parameters = {**_parameters(query), **self._members(is_posted=is_posted)}
-            status, answer = self.server.site.reply(place, parameters, is_posted=is_posted)
+            asked = Asked(self.server.site.views, parameters, self._is_awaited)
+            status, answer = self.server.site.reply(place, asked, is_posted=is_posted)
         except RefusedError as error:
             self._refuse(error.status, str(error))
         except UsageError as error:
             self._refuse(HTTPStatus.BAD_REQUEST, str(error))
         else:
             self._send(status, answer)
+
+    def _is_awaited(self) -> bool:
+        """Whether the browser has not closed the connection, as it does when it gives up."""
+        has_news = select.poll()
+        try:
+            has_news.register(self.connection, select.POLLIN)
+            return not has_news.poll(0) or self.connection.recv(1, socket.MSG_PEEK) != b""
+        except (OSError, ValueError):  # closed on this side
+            return False
 
     def _members(self, *, is_posted: bool) -> dict[str, str]:
         """The texts in the JSON of the body; only questions that are posted have one."""

@@ -63,6 +63,10 @@ class ViewServer(Closing):
         self._server.server_close()
         self._server.end_connections()
 
+    def wait_for_answers(self) -> None:
+        """Come back when no question is being answered, and none will be."""
+        self._server.site.take_all_turns()
+
 
 def _bound(site: Site, port: int) -> LoopbackServer:
     try:

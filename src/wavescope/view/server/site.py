@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -42,10 +42,10 @@ class Site:
         default_factory=lambda: threading.Semaphore(MOST_RUNNING), repr=False
     )
 
-    def reply(self, place: str, parameters: Mapping[str, str], *, is_posted: bool) -> Reply:
+    def reply(self, place: str, asked: Asked, *, is_posted: bool) -> Reply:
         """The answer to what is asked at `place`."""
         if place.startswith(_API):
-            return self._answered(place.removeprefix(_API), parameters, is_posted=is_posted)
+            return self._answered(place.removeprefix(_API), asked, is_posted=is_posted)
         found = static_file(place.removeprefix(_STATIC)) if place.startswith(_STATIC) else None
         if not place:
             found = Answer(self.page, _HTML)
@@ -55,14 +55,14 @@ class Site:
             raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED)
         return HTTPStatus.OK, found
 
-    def _answered(self, name: str, parameters: Mapping[str, str], *, is_posted: bool) -> Reply:
+    def _answered(self, name: str, asked: Asked, *, is_posted: bool) -> Reply:
         places, others = (POSTED, QUESTIONS) if is_posted else (QUESTIONS, POSTED)
         if name not in places:
             is_other = name in others
             raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED if is_other else HTTPStatus.NOT_FOUND)
         try:
             with self._turn():
-                return HTTPStatus.OK, question(places[name])(Asked(self.views, parameters))
+                return HTTPStatus.OK, question(places[name])(asked)
         except StillReadingError as error:
             return HTTPStatus.SERVICE_UNAVAILABLE, problem(str(error), error.hint)
         except WavescopeError as error:
@@ -77,6 +77,11 @@ class Site:
             self.on_bug(error)
             sentence = f"sorry, this is a bug in wavescope: {type(error).__name__}"
         return HTTPStatus.INTERNAL_SERVER_ERROR, problem(sentence)
+
+    def take_all_turns(self) -> None:
+        """Come back when nobody has a turn; nobody gets one from then on."""
+        for _ in range(MOST_RUNNING):
+            self._running.acquire()
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

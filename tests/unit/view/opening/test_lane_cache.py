@@ -249,6 +249,18 @@ def test_a_full_disk_leaves_nothing_behind(folder: Path, monkeypatch: pytest.Mon
     assert a_cache(folder).keep(KEY, kept([1, 5]))
 
 
+def test_lanes_that_are_no_longer_wanted_leave_nothing_behind(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lane_cache, "_WRITTEN_BYTES", 100)
+    answers = iter([True, True, False])
+
+    assert not a_cache(folder).keep(KEY, kept(list(range(0, 500, 5))), lambda: next(answers))
+    assert list(folder.iterdir()) == []
+    assert a_cache(folder).keep(KEY, kept(list(range(0, 500, 5))))
+    assert starts_in(a_cache(folder).find(KEY)) == list(range(0, 500, 5))
+
+
 def test_unfinished_entries_are_taken_away_after_a_day(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True)
     for name, age in ((".unfinished-old", 100_000.0), (".unfinished-new", 60.0)):

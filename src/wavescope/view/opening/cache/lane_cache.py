@@ -34,9 +34,15 @@ _UNFINISHED_SECONDS = 24 * 3600.0
 _ALIGNMENT = 64
 _BLOCK_BYTES = 1 << 12
 _BLOCKS = 64
+_WRITTEN_BYTES = 1 << 25
+"""Between two looks at whether the lanes are still wanted."""
 _LARGEST_MANIFEST = 1 << 28
 _MANIFEST_HEAD = 256
 _PRIVATE = 0o700
+
+
+class _UnwantedError(Exception):
+    """The trace is closed: the lanes need not be kept."""
 
 
 class LaneCache:
@@ -69,8 +75,11 @@ class LaneCache:
             os.utime(entry, (now, now))
         return found
 
-    def keep(self, key: str, kept: KeptLanes) -> bool:
-        """Keep lanes under `key`; whether there was room and nothing went wrong."""
+    def keep(self, key: str, kept: KeptLanes, is_wanted: Callable[[], bool] = lambda: True) -> bool:
+        """Keep lanes under `key`; whether there was room and nothing went wrong.
+
+        It ends soon, and leaves nothing behind, when `is_wanted` says no.
+        """
         if not key or self._folder is None or kept.range_count < self._options.fewest_ranges:
             return False
         described = kept.described()
@@ -82,19 +91,19 @@ class LaneCache:
             self._folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
             if not _is_private(self._folder) or not self._make_room(size):
                 return False
-            self._write(key, kept)
-        except (OSError, ValueError):
+            self._write(key, kept, is_wanted)
+        except (OSError, ValueError, _UnwantedError):
             return False
         return True
 
-    def _write(self, key: str, kept: KeptLanes) -> None:
+    def _write(self, key: str, kept: KeptLanes, is_wanted: Callable[[], bool]) -> None:
         assert self._folder is not None
         entry = self._folder / key
         folder = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self._folder))
         with on_error(lambda: _remove(folder)):
             with (folder / _COLUMNS).open("wb") as file:
                 for column in kept.columns():
-                    _write_padded(file, column)
+                    _write_padded(file, column, is_wanted)
                 _to_disk(file)
             with (folder / _COLUMNS).open("rb") as written:
                 size = os.fstat(written.fileno()).st_size
@@ -214,10 +223,15 @@ def _padded(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _write_padded(file: BinaryIO, column: Array) -> None:
-    data = np.ascontiguousarray(column)
-    file.write(data.data)
-    file.write(bytes(_padded(data.nbytes) - data.nbytes))
+def _write_padded(file: BinaryIO, column: Array, is_wanted: Callable[[], bool]) -> None:
+    data = np.ascontiguousarray(column).data.cast("B")
+    for begin in range(0, len(data), _WRITTEN_BYTES):
+        if not is_wanted():
+            raise _UnwantedError
+        file.write(data[begin : begin + _WRITTEN_BYTES])
+        if len(data) > _WRITTEN_BYTES:
+            _to_disk(file)  # now, because at the end it would take long
+    file.write(bytes(_padded(len(data)) - len(data)))
 
 
 def _to_disk(file: BinaryIO) -> None:
