@@ -142,6 +142,46 @@ def test_the_nth_marker_of_a_name_aligns_and_a_link_keeps_it(
     again.wait(are_alike)
 
 
+def test_the_page_begins_aligned_as_the_command_says(browser: Browser, traces: list[Path]) -> None:
+    with wavescope.open_view(traces, align="marker:3:half", cache=False) as view:
+        page = opened(browser, view.address)
+        thirds = (
+            f"[{BEGINS}('{QUEUES[0]}', 'softmax', 3), {BEGINS}('{QUEUES[1]}', 'communication', 3)]"
+        )
+        page.wait(f"(([a, b]) => a > 0 && a === b)({thirds})")
+        page.wait("location.hash.includes('offsets=35000_0')")
+
+        assert page.value("document.querySelector('input[name=align-number]').value") == "3"
+
+
+def test_a_marker_that_is_not_in_all_traces_is_told_with_the_panel_closed(
+    browser: Browser, traces: list[Path]
+) -> None:
+    with wavescope.open_view(traces, align="marker:absent", cache=False) as view:
+        page = opened(browser, view.address)
+
+        said = "not all traces have a marker 'absent'"
+        page.becomes("document.querySelector('#said').textContent", said)
+        assert "offsets" not in page.value("location.hash")
+
+
+def test_going_back_shows_how_traces_were_aligned_before(page: PageView) -> None:
+    open_panel(page, "compare")
+    choose(page, "select[name=align-at]", "step")
+    page.wait("location.hash.includes('x.align=step:1')")
+    row = "document.querySelector('#panel-compare tbody tr')"
+    page.wait(f"{row} !== null")
+    page.value(f"{row}.click()")
+    page.wait("location.hash.includes('x.align=kernel')")
+    assert "window=" in page.value("location.hash")
+
+    page.value("history.back()")
+
+    page.becomes("document.querySelector('select[name=align-at]').value", "step")
+    page.wait("location.hash.includes('x.align=step:1')")
+    assert "window=" not in page.value("location.hash")
+
+
 def compared(traces: list[Path]) -> list[dict[str, Any]]:
     return wavescope.compare(traces).table("kernels").records()
 

@@ -158,14 +158,7 @@ export class App {
     return { trace, start, end: Math.min(span, Math.max(start, to - offset)) };
   }
 
-  /** @type {AppInterface["setOffset"]} */
-  setOffset(trace, ns) {
-    const offsets = this.traces.map((info) => (info.trace === trace ? ns : info.offset));
-    this.setOffsets(offsets);
-    this.page.onMove();
-  }
-
-  /** @param {number[]} offsets */
+  /** @type {AppInterface["setOffsets"]} */
   setOffsets(offsets) {
     this.traces.forEach((info) => (info.offset = offsets[info.trace] ?? 0));
     this.source.setOffsets(this.traces.map((info) => info.offset));
@@ -174,6 +167,7 @@ export class App {
     this.drawArrows();
     this.drawMarks();
     this.tell("traces");
+    this.page.onMove();
   }
 
   /** @type {AppInterface["setColouring"]} */

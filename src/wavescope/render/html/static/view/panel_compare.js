@@ -131,16 +131,17 @@ class ComparePanel {
     const place = after ?? before;
     if (!place) return;
     const trace = after ? this.other : this.base;
+    this.app.select(trace, place.table, place.row, place, false); // first, so that a step back leads to before all of it
     if (before && after) {
-      const times = this.app.traces.map(() => after.start);
-      times[this.base] = before.start;
+      const base = this.app.traces[this.base];
+      const times = this.app.traces.map(({ offset }) => before.start + base.offset - offset); // others stay beside it
+      times[this.other] = after.start;
       alignAt(this.app, times);
       this.aligning.sayKernel(`an example of ${name}`);
     }
     for (const [number, found] of /** @type {[number, Place | null][]} */ ([[this.base, before], [this.other, after]])) {
       if (found) this.app.reveal(number, found.rowId);
     }
-    this.app.select(trace, place.table, place.row, place, false);
     const longest = Math.max(before?.duration ?? 0, after?.duration ?? 0);
     this.app.show(trace, place.start - longest, place.start + 2 * longest);
   }
