@@ -14,6 +14,7 @@ import wavescope
 from tests.browser import TIMEOUT_S, Browser, PageView
 from tests.builders import TraceMaker, a_trace
 from tests.sample_files import write_as
+from tests.view_pages import settled
 
 HOSTILE = "<img src=x onerror='window.attacked = 1'>"
 QUEUES = ("0:queue/0/0", "1:queue/0/0")
@@ -119,6 +120,18 @@ def test_steps_of_one_number_lie_above_each_other_after_aligning(page: PageView)
 
     assert begins(page, QUEUES[0], "odd steps") != begins(page, QUEUES[1], "odd steps")
     assert page.value("document.querySelector('.aligning .count').textContent") == "of 4"
+
+
+def test_aligned_steps_begin_in_one_pixel_at_any_zoom(page: PageView) -> None:
+    open_panel(page, "compare")
+    choose(page, "select[name=align-at]", "step")
+    page.wait("location.hash.includes('offsets=30000_0')")
+
+    for width in (1440, 1431, 1397, 1301, 1203):
+        page.size(width, 900)
+        page.wait(f"document.querySelector('#timeline canvas').clientWidth === {width}")
+        settled(page)
+        assert begins(page, GPUS[0], "GEMM") == begins(page, GPUS[1], "GEMM") > 0
 
 
 def test_the_nth_marker_of_a_name_aligns_and_a_link_keeps_it(
