@@ -14,7 +14,7 @@ import wavescope
 from tests.browser import TIMEOUT_S, Browser, PageView
 from tests.builders import TraceMaker, a_trace
 from tests.sample_files import write_as
-from tests.view_pages import settled
+from tests.view_pages import label, settled
 
 HOSTILE = "<img src=x onerror='window.attacked = 1'>"
 QUEUES = ("0:queue/0/0", "1:queue/0/0")
@@ -239,6 +239,28 @@ def test_a_kernel_of_the_table_is_shown_in_both_traces(page: PageView) -> None:
     said = "document.querySelector('.aligning .said').textContent"
     page.wait(f"{said}.startsWith('an example of Cijk')")
     assert page.value("document.querySelector('select[name=align-at]').value") == "kernel"
+
+
+def test_both_rows_of_a_kernel_are_in_sight_however_much_lies_between(
+    browser: Browser, tmp_path: Path
+) -> None:
+    makers = [steps(20_000, 10_000, length, "softmax_warp_forward") for length in (2_000, 3_000)]
+    for thread in range(40):
+        makers[0].with_marker("busy", 0, 60_000, thread=100 + thread)
+    paths = [write_as(maker, tmp_path / f"{n}.db") for n, maker in enumerate(makers)]
+    with wavescope.open_view(paths, cache=False) as view:
+        page = browser.page(view.address, width=1366, height=768)
+        settled(page)
+        open_panel(page, "compare")
+        row = "document.querySelector('#panel-compare tbody tr')"
+        page.wait(f"{row} !== null")
+        page.value(f"{row}.click()")
+        settled(page)
+
+        labels = [f"document.querySelector('{label(queue)}')" for queue in QUEUES]
+        for found, name in zip(labels, ("0.db", "1.db"), strict=True):
+            page.wait(f"!{found}.classList.contains('out')")
+            assert page.value(f"{found}.querySelector('.detail').textContent") == f"GPU 0 · {name}"
 
 
 def run_statement(page: PageView, statement: str) -> None:

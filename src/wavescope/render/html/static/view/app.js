@@ -17,6 +17,7 @@ import { depthOf } from "./box_search.js";
  * @property {() => void} onJump something else will be looked at
  * @property {() => void} onMove the address has to follow
  * @property {(id: string) => void} reveal show a row of the joined timeline
+ * @property {(ids: string[]) => void} bringTogether show rows of it at once
  * @property {(id: string) => void} openPanel
  * @property {(id: string) => void} setColouring
  * @property {(text: string) => void} say
@@ -147,6 +148,11 @@ export class App {
   /** @type {AppInterface["reveal"]} */
   reveal(trace, rowId) {
     if (rowId) this.page.reveal(joinedId(trace, rowId));
+  }
+
+  /** @type {AppInterface["bringTogether"]} */
+  bringTogether(rows) {
+    this.page.bringTogether(rows.map(({ trace, rowId }) => joinedId(trace, rowId)));
   }
 
   /** @type {AppInterface["window"]} */

@@ -139,9 +139,8 @@ class ComparePanel {
       alignAt(this.app, times);
       this.aligning.sayKernel(`an example of ${name}`);
     }
-    for (const [number, found] of /** @type {[number, Place | null][]} */ ([[this.base, before], [this.other, after]])) {
-      if (found) this.app.reveal(number, found.rowId);
-    }
+    const places = [{ trace: this.base, place: before }, { trace: this.other, place: after }];
+    this.app.bringTogether(places.flatMap((each) => (each.place ? [{ trace: each.trace, rowId: each.place.rowId }] : [])));
     const longest = Math.max(before?.duration ?? 0, after?.duration ?? 0);
     this.app.show(trace, place.start - longest, place.start + 2 * longest);
   }

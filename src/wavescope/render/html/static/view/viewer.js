@@ -8,7 +8,8 @@ import { Arrangement } from "./arrangement.js";
 import { ColourChoice } from "./colour_choice.js";
 import { Dock } from "./dock.js";
 import { HoverTip, tipLines } from "./hover_tip.js";
-import { JoinedSource, joinedId, splitId } from "./joined_source.js";
+import { joinedRows } from "./joined_rows.js";
+import { JoinedSource, splitId } from "./joined_source.js";
 import { LinkKeeping } from "./link_keeping.js";
 import { PANELS } from "./panels.js";
 import { RowLabels } from "./row_labels.js";
@@ -18,7 +19,6 @@ import { TileCache } from "./tile_cache.js";
 
 /** @typedef {import("./types").TraceInfo} TraceInfo */
 /** @typedef {import("./address.js").Seen} Seen */
-/** @typedef {import("../timeline/types").Row} Row */
 /** @typedef {import("../timeline/types").Hit} Hit */
 
 const TILE_BYTES = 48 * 2 ** 20;
@@ -55,6 +55,8 @@ export class Viewer {
     this.isRestoring = false;
     this.updatedAt = 0;
     this.state = "";
+    /** @type {string[]} rows that were pinned to be seen together */
+    this.together = [];
     /** The trace on whose rows the pointer went down. */
     this.pressedTrace = 0;
     this.origin = traces.map(({ first_ns }) => first_ns);
@@ -89,6 +91,7 @@ export class Viewer {
       onJump: () => this.links.jumped(),
       onMove: () => !this.isRestoring && this.links.moved(),
       reveal: (id) => this.reveal(id),
+      bringTogether: (ids) => this.bringTogether(ids),
       openPanel: (id) => {
         if (this.dock.open === id) return;
         this.links.jumped();
@@ -202,6 +205,22 @@ export class Viewer {
     if (this.arrangement.canFold(id) && !this.arrangement.children.has(id)) this.arrangement.fold(id, false);
     this.arranged();
     this.timeline.reveal(id);
+  }
+
+  /**
+   * Show rows at once: where there is no room for what lies between them they are pinned, and those
+   * that were pinned for that before are not any more.
+   * @param {string[]} ids
+   */
+  bringTogether(ids) {
+    const { arrangement, timeline } = this;
+    arrangement.pinned = arrangement.pinned.filter((id) => !this.together.includes(id));
+    this.together = [];
+    for (const id of ids) this.reveal(id);
+    if (ids.every((id) => timeline.layout.isInSight(id))) return;
+    this.together = ids.filter((id) => !arrangement.pinned.includes(id));
+    for (const id of this.together) arrangement.pin(id);
+    this.arranged();
   }
 
   /**
@@ -423,34 +442,4 @@ function stateOf(traces) {
       version, share, is_whole, problem, first_ns, span_ns, notes, colourings,
     ]),
   );
-}
-
-/**
- * Rows of all traces; of several each below a heading with its label.
- * @param {TraceInfo[]} traces
- * @returns {Row[]}
- */
-function joinedRows(traces) {
-  const hasHeads = traces.length > 1;
-  return traces.flatMap(({ trace, label, rows }) => {
-    const head = joinedId(trace, "");
-    const joined = rows.map((row) => ({
-      ...row,
-      id: joinedId(trace, row.id),
-      isFolded: row.isFolded || row.id.startsWith("series/depth/"),
-      parent: row.parent ? joinedId(trace, row.parent) : hasHeads ? head : "",
-    }));
-    return hasHeads ? [headRow(head, label), ...joined] : joined;
-  });
-}
-
-/**
- * @param {string} id
- * @param {string} label
- * @returns {Row}
- */
-function headRow(id, label) {
-  return {
-    id, label, kind: "group", detail: "", parent: "", depth: 1, planes: 1, count: 0, unit: "", isFolded: false, recorded: null, table: "",
-  };
 }
