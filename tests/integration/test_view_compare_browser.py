@@ -195,6 +195,20 @@ def test_going_back_shows_how_traces_were_aligned_before(page: PageView) -> None
     assert "window=" not in page.value("location.hash")
 
 
+def test_one_trace_has_no_panel_for_comparing(browser: Browser, traces: list[Path]) -> None:
+    with wavescope.open_view(traces[0], cache=False) as view:
+        page = browser.page(view.address + "#panel=compare")
+        settled(page)
+        page.key("v")
+        page.key("o")
+
+        page.wait("location.hash === '#panel=save'")
+        assert page.value("document.querySelector('#panel-compare').hidden") is True
+        page.key("?")
+        page.wait("document.querySelector('#help').open")
+        assert "open Compare" not in page.value("document.querySelector('#keys').textContent")
+
+
 def compared(traces: list[Path]) -> list[dict[str, Any]]:
     return wavescope.compare(traces).table("kernels").records()
 
@@ -210,6 +224,8 @@ def test_kernels_that_differ_are_those_of_the_command(page: PageView, traces: li
     assert gemm["mean_percent"] == 50.0
     assert rows[gemm["name"]][1:4] == ["slower", "4.000 us", "+50.0 %"]
     assert {row[1] for row in rows.values()} == {"slower", "only here", "gone"}
+    said = "document.querySelector('#panel-compare .panel-head > .said').textContent"
+    assert page.value(said).startswith("base old.db, new new.db: 2 slower, ")
     assert page.value("window.attacked") is None
     assert page.complaints() == []
 
@@ -283,6 +299,12 @@ def test_sql_answers_with_rows_and_says_what_is_wrong(page: PageView) -> None:
     run_statement(page, "SELECT max(end - start) FROM rocpd_op WHERE gpuId = 0")
     page.becomes(cells, ["25000"])
 
+    run_statement(
+        page, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+    )
+    said = "document.querySelector('#panel-sql .said').textContent"
+    page.wait(f"{said}.startsWith('the first 1,000 rows, there are more, ')")
+
     run_statement(page, "DELETE FROM rocpd_op")
     page.becomes("document.querySelector('#panel-sql .error').hidden", expected=False)
     assert page.value(cells) == []
@@ -313,6 +335,24 @@ def test_a_saved_window_is_a_trace_of_what_was_seen(
     with wavescope.open(path) as saved:
         assert len(saved.ops) == 9
         assert saved.ops.duration_ns.max() == 25_000
+
+
+def test_a_range_is_saved_of_its_own_trace_and_nothing_of_one_out_of_sight(page: PageView) -> None:
+    buttons = "[...document.querySelectorAll('#panel-save button')]"
+    what = "document.querySelector('#panel-save .what').textContent"
+    open_panel(page, "save")
+    assert page.value(what) == "What starts in the window: 59.90 us from 0.00 us on"
+    assert page.value(f"{buttons}[0].textContent") == "Save window as .pftrace"
+
+    page.value("location.hash = 'panel=save&range=1_100_30100'")
+    page.becomes(f"{buttons}[0].textContent", "Save range as .pftrace")
+    assert page.value("document.querySelector('select[name=save-trace]').value") == "1"
+    assert page.value(what) == "What starts in the range: 30.00 us from 0.10 us on"
+
+    page.value("location.hash = 'panel=save&window=70000_80000'")
+    choose(page, "select[name=save-trace]", "0")
+    page.becomes(what, "The window shows nothing of this trace.")
+    assert page.value(f"{buttons}.map((button) => button.disabled)") == [True, True, True]
 
 
 def wait_for(path: Path) -> None:

@@ -77,6 +77,10 @@ class Pixels:
         """In ns."""
         return (self.edges[self.right] - self.edges[self.left]).astype(np.float64)
 
+    def within(self, start_ns: int, end_ns: int) -> npt.NDArray[np.bool_]:
+        """Which pixels have anything of [start_ns, end_ns)."""
+        return (self.edges[self.left] < end_ns) & (self.edges[self.right] > start_ns)
+
     def meet(self, lane: Lane) -> bool:
         """Whether a lane that has ranges may have some in the pixels; those at an edge count."""
         return lane.begins_ns < self.end_ns and lane.ends_ns >= self.first_ns

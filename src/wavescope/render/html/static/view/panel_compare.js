@@ -102,7 +102,8 @@ class ComparePanel {
       if (asked !== Number(this.trace.value || 1)) return;
       [this.base, this.other] = [found.base, found.new];
       this.rows.show(found.rows);
-      this.said.textContent = saidOf(found);
+      const [base, other] = [this.base, this.other].map((trace) => this.app.traces[trace].label);
+      this.said.textContent = `base ${base}, new ${other}: ${saidOf(found)}`;
     } catch (error) {
       this.isAsked = /** @type {{ status?: number }} */ (error).status !== 503;
       const { message, hint } = /** @type {Error & { hint?: string }} */ (error);
