@@ -14,6 +14,7 @@ import wavescope
 from tests.browser import TIMEOUT_S, Browser, PageView
 from tests.builders import TraceMaker, a_trace
 from tests.sample_files import write_as
+from tests.view_pages import label, settled
 
 HOSTILE = "<img src=x onerror='window.attacked = 1'>"
 QUEUES = ("0:queue/0/0", "1:queue/0/0")
@@ -121,6 +122,18 @@ def test_steps_of_one_number_lie_above_each_other_after_aligning(page: PageView)
     assert page.value("document.querySelector('.aligning .count').textContent") == "of 4"
 
 
+def test_aligned_steps_begin_in_one_pixel_at_any_zoom(page: PageView) -> None:
+    open_panel(page, "compare")
+    choose(page, "select[name=align-at]", "step")
+    page.wait("location.hash.includes('offsets=30000_0')")
+
+    for width in (1440, 1431, 1397, 1301, 1203):
+        page.size(width, 900)
+        page.wait(f"document.querySelector('#timeline canvas').clientWidth === {width}")
+        settled(page)
+        assert begins(page, GPUS[0], "GEMM") == begins(page, GPUS[1], "GEMM") > 0
+
+
 def test_the_nth_marker_of_a_name_aligns_and_a_link_keeps_it(
     browser: Browser, page: PageView
 ) -> None:
@@ -142,6 +155,60 @@ def test_the_nth_marker_of_a_name_aligns_and_a_link_keeps_it(
     again.wait(are_alike)
 
 
+def test_the_page_begins_aligned_as_the_command_says(browser: Browser, traces: list[Path]) -> None:
+    with wavescope.open_view(traces, align="marker:3:half", cache=False) as view:
+        page = opened(browser, view.address)
+        thirds = (
+            f"[{BEGINS}('{QUEUES[0]}', 'softmax', 3), {BEGINS}('{QUEUES[1]}', 'communication', 3)]"
+        )
+        page.wait(f"(([a, b]) => a > 0 && a === b)({thirds})")
+        page.wait("location.hash.includes('offsets=35000_0')")
+
+        assert page.value("document.querySelector('input[name=align-number]').value") == "3"
+
+
+def test_a_marker_that_is_not_in_all_traces_is_told_with_the_panel_closed(
+    browser: Browser, traces: list[Path]
+) -> None:
+    with wavescope.open_view(traces, align="marker:absent", cache=False) as view:
+        page = opened(browser, view.address)
+
+        said = "not all traces have a marker 'absent'"
+        page.becomes("document.querySelector('#said').textContent", said)
+        assert "offsets" not in page.value("location.hash")
+
+
+def test_going_back_shows_how_traces_were_aligned_before(page: PageView) -> None:
+    open_panel(page, "compare")
+    choose(page, "select[name=align-at]", "step")
+    page.wait("location.hash.includes('x.align=step:1')")
+    row = "document.querySelector('#panel-compare tbody tr')"
+    page.wait(f"{row} !== null")
+    page.value(f"{row}.click()")
+    page.wait("location.hash.includes('x.align=kernel')")
+    assert "window=" in page.value("location.hash")
+
+    page.value("history.back()")
+
+    page.becomes("document.querySelector('select[name=align-at]').value", "step")
+    page.wait("location.hash.includes('x.align=step:1')")
+    assert "window=" not in page.value("location.hash")
+
+
+def test_one_trace_has_no_panel_for_comparing(browser: Browser, traces: list[Path]) -> None:
+    with wavescope.open_view(traces[0], cache=False) as view:
+        page = browser.page(view.address + "#panel=compare")
+        settled(page)
+        page.key("v")
+        page.key("o")
+
+        page.wait("location.hash === '#panel=save'")
+        assert page.value("document.querySelector('#panel-compare').hidden") is True
+        page.key("?")
+        page.wait("document.querySelector('#help').open")
+        assert "open Compare" not in page.value("document.querySelector('#keys').textContent")
+
+
 def compared(traces: list[Path]) -> list[dict[str, Any]]:
     return wavescope.compare(traces).table("kernels").records()
 
@@ -157,6 +224,8 @@ def test_kernels_that_differ_are_those_of_the_command(page: PageView, traces: li
     assert gemm["mean_percent"] == 50.0
     assert rows[gemm["name"]][1:4] == ["slower", "4.000 us", "+50.0 %"]
     assert {row[1] for row in rows.values()} == {"slower", "only here", "gone"}
+    said = "document.querySelector('#panel-compare .panel-head > .said').textContent"
+    assert page.value(said).startswith("base old.db, new new.db: 2 slower, ")
     assert page.value("window.attacked") is None
     assert page.complaints() == []
 
@@ -188,6 +257,28 @@ def test_a_kernel_of_the_table_is_shown_in_both_traces(page: PageView) -> None:
     assert page.value("document.querySelector('select[name=align-at]').value") == "kernel"
 
 
+def test_both_rows_of_a_kernel_are_in_sight_however_much_lies_between(
+    browser: Browser, tmp_path: Path
+) -> None:
+    makers = [steps(20_000, 10_000, length, "softmax_warp_forward") for length in (2_000, 3_000)]
+    for thread in range(40):
+        makers[0].with_marker("busy", 0, 60_000, thread=100 + thread)
+    paths = [write_as(maker, tmp_path / f"{n}.db") for n, maker in enumerate(makers)]
+    with wavescope.open_view(paths, cache=False) as view:
+        page = browser.page(view.address, width=1366, height=768)
+        settled(page)
+        open_panel(page, "compare")
+        row = "document.querySelector('#panel-compare tbody tr')"
+        page.wait(f"{row} !== null")
+        page.value(f"{row}.click()")
+        settled(page)
+
+        labels = [f"document.querySelector('{label(queue)}')" for queue in QUEUES]
+        for found, name in zip(labels, ("0.db", "1.db"), strict=True):
+            page.wait(f"!{found}.classList.contains('out')")
+            assert page.value(f"{found}.querySelector('.detail').textContent") == f"GPU 0 · {name}"
+
+
 def run_statement(page: PageView, statement: str) -> None:
     page.value("document.querySelector('#panel-sql textarea').value = ''")
     page.type_text("#panel-sql textarea", statement)
@@ -207,6 +298,12 @@ def test_sql_answers_with_rows_and_says_what_is_wrong(page: PageView) -> None:
     choose(page, "select[name=sql-trace]", "1")
     run_statement(page, "SELECT max(end - start) FROM rocpd_op WHERE gpuId = 0")
     page.becomes(cells, ["25000"])
+
+    run_statement(
+        page, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+    )
+    said = "document.querySelector('#panel-sql .said').textContent"
+    page.wait(f"{said}.startsWith('the first 1,000 rows, there are more, ')")
 
     run_statement(page, "DELETE FROM rocpd_op")
     page.becomes("document.querySelector('#panel-sql .error').hidden", expected=False)
@@ -238,6 +335,24 @@ def test_a_saved_window_is_a_trace_of_what_was_seen(
     with wavescope.open(path) as saved:
         assert len(saved.ops) == 9
         assert saved.ops.duration_ns.max() == 25_000
+
+
+def test_a_range_is_saved_of_its_own_trace_and_nothing_of_one_out_of_sight(page: PageView) -> None:
+    buttons = "[...document.querySelectorAll('#panel-save button')]"
+    what = "document.querySelector('#panel-save .what').textContent"
+    open_panel(page, "save")
+    assert page.value(what) == "What starts in the window: 59.90 us from 0.00 us on"
+    assert page.value(f"{buttons}[0].textContent") == "Save window as .pftrace"
+
+    page.value("location.hash = 'panel=save&range=1_100_30100'")
+    page.becomes(f"{buttons}[0].textContent", "Save range as .pftrace")
+    assert page.value("document.querySelector('select[name=save-trace]').value") == "1"
+    assert page.value(what) == "What starts in the range: 30.00 us from 0.10 us on"
+
+    page.value("location.hash = 'panel=save&window=70000_80000'")
+    choose(page, "select[name=save-trace]", "0")
+    page.becomes(what, "The window shows nothing of this trace.")
+    assert page.value(f"{buttons}.map((button) => button.disabled)") == [True, True, True]
 
 
 def wait_for(path: Path) -> None:

@@ -5,8 +5,8 @@ import { alignAt } from "../../src/wavescope/render/html/static/view/aligning.js
 import { handOver } from "../../src/wavescope/render/html/static/view/perfetto.js";
 
 test("traces are moved so that the given times lie above each other", () => {
-  const offsets = [];
-  alignAt({ setOffset: (trace, ns) => { offsets[trace] = ns; } }, [30, 100, 5]);
+  let offsets = [];
+  alignAt({ setOffsets: (wanted) => { offsets = wanted; } }, [30, 100, 5]);
   assert.deepEqual(offsets, [70, 0, 95]);
   assert.deepEqual(offsets.map((offset, trace) => offset + [30, 100, 5][trace]), [100, 100, 100]);
 });

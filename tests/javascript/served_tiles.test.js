@@ -49,16 +49,17 @@ class Server {
     this.held = null;
   }
 
-  async bytes(name, { rows, scale, first, count, by }, { signal } = {}) {
-    this.asked.push({ rows, scale, first, count, by });
+  async bytes(name, { rows, scale, first, count, offset, by }, { signal } = {}) {
+    this.asked.push({ rows, scale, first, count, by, ...(offset ? { offset } : {}) });
     if (this.held) await this.held;
     if (signal?.aborted) throw Object.assign(new Error("aborted"), { name: "AbortError" });
     if (this.problem) throw new Error(this.problem);
     const boxes = [];
     for (let begin = 0; begin < first + count; begin += 600) {
-      if (begin + 400 > first) boxes.push({ start: begin * scale, duration: 400 * scale, row: begin / 600, class: 3 });
+      if (begin + 400 + offset / scale > first) boxes.push({ start: begin * scale + offset, duration: 400 * scale, row: begin / 600, class: 3 });
     }
-    const shares = Uint8Array.from({ length: count }, (_, k) => ((first + k) % 200) + 1);
+    const moved = Math.floor(offset / scale);
+    const shares = Uint8Array.from({ length: count }, (_, k) => ((first + k - moved) % 200) + 1);
     return encoded(this.version, rows.split(",").map((id) => ({ id, classes: [3], shares, boxes })));
   }
 
@@ -248,4 +249,31 @@ test("several traces share an axis: each is moved by its offset, classes by thei
   assert.deepEqual([...second.shares.slice(100 - second.first, 103 - second.first)], [1, 2, 3]);
   const boxes = joined.boxes(rows[1], 0, block(10, 0));
   assert.deepEqual([boxes.start[0], boxes.class[0]], [1000, 2]);
+});
+
+test("a trace that was moved is asked for the pixels of the axis, and none before it begins", async () => {
+  const { server, source } = served();
+  source.offset = 10 * (TILE + 40) + 7;
+  for (const number of [0, 1, 2]) source.columns(source.rows[0], 0, block(10, number));
+  await draw(source, block(10, 1), [source.rows[0]]);
+  assert.deepEqual(server.asked, [{ rows: "a", scale: 10, first: TILE, count: 2 * TILE, offset: 5527, by: "category" }]);
+  assert.equal(source.columns(source.rows[0], 0, block(10, 0)).classes.length, 0);
+  const [columns] = await draw(source, block(10, 1), [source.rows[0]]);
+  assert.deepEqual([columns.isExact, columns.first, columns.shares[40]], [true, TILE, 1]);
+  assert.equal(source.boxes(source.rows[0], 0, block(10, 1)).start[0], 5527);
+});
+
+test("what was asked before a trace moved is not drawn at its new place", async () => {
+  const { server, source } = served();
+  let answer;
+  server.held = new Promise((done) => (answer = done));
+  source.columns(source.rows[0], 0, block(10, 0));
+  await new Promise((done) => setTimeout(done, 5));
+  source.offset = 70;
+  source.columns(source.rows[0], 0, block(10, 0));
+  server.held = null;
+  answer();
+  await new Promise((done) => setTimeout(done, 20));
+  assert.deepEqual(server.asked.slice(0, 2).map(({ offset }) => offset), [undefined, 70]);
+  assert.deepEqual([...source.columns(source.rows[0], 0, block(10, 0)).shares.slice(7, 10)], [1, 2, 3]);
 });

@@ -5,10 +5,12 @@ The function is not called `view`, as the command is: that is the package behind
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from wavescope.api.opened import Where, labels_of, paths_of, selection_of
 from wavescope.closing import Closing
@@ -25,18 +27,21 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 _MOST_PORT = 65_535
+_ALIGNED = re.compile(
+    r"step(?::(?P<step>\d{1,9}))?|marker:(?:(?P<number>\d{1,9}):)?(?P<name>.+)", re.S
+)
 
 
 class OpenedView(Closing):
     """Traces that can be looked at under `address` until this is closed."""
 
-    def __init__(self, server: ViewServer, held: ExitStack) -> None:
-        self._server, self._held = server, held
+    def __init__(self, server: ViewServer, held: ExitStack, link: str = "") -> None:
+        self._server, self._held, self._link = server, held, link
 
     @property
     def address(self) -> str:
         """The address of the page; who knows it sees the traces."""
-        return self._server.address
+        return self._server.address + self._link
 
     @property
     def port(self) -> int:
@@ -71,6 +76,7 @@ def open_view(
     traces: PathLike | Sequence[PathLike],
     *,
     labels: Sequence[str] = (),
+    align: str = "start",
     port: int = 0,
     cache: bool = True,
     selection: Selection | None = None,
@@ -79,13 +85,15 @@ def open_view(
 ) -> OpenedView:
     """Show one trace, or several one above the other, at an address of this machine.
 
-    The system chooses the port where it is 0. With `cache`, what the page needs is kept in the
-    user's cache folder, so that the same trace opens at once the next time. `on_bug` hears of
-    questions that failed as they never should.
+    Several are aligned at their starts, or as `align` says: "step", "step:3", "marker:NAME" or
+    "marker:3:NAME". The system chooses the port where it is 0. With `cache`, what the page needs
+    is kept in the user's cache folder, so that the same trace opens at once the next time.
+    `on_bug` hears of questions that failed as they never should.
     """
     paths = paths_of(traces)
     names = labels_of(paths, labels)
     chosen = selection_of(selection, where)
+    link = _aligned_link(align, len(paths))
     if not 0 <= port <= _MOST_PORT:
         raise UsageError(f"there is no port {port}", hint=f"ports are numbers up to {_MOST_PORT}")
     with ExitStack() as stack:
@@ -98,7 +106,24 @@ def open_view(
         _compare_with_each_other(views)
         prepare_parts(views)
         server = stack.enter_context(ViewServer(views, view_page_html(), port, on_bug=on_bug))
-        return OpenedView(server, stack.pop_all())
+        return OpenedView(server, stack.pop_all(), link)
+
+
+def _aligned_link(align: str, trace_count: int) -> str:
+    """The end of the page's address that aligns the traces, as a link from the page has it."""
+    if align == "start":
+        return ""
+    found = _ALIGNED.fullmatch(align)
+    number = int(found["step"] or found["number"] or 1) if found else 0
+    if not found or not number:
+        raise UsageError(
+            f"traces cannot be aligned at '{align}'",
+            hint="there are: start, step, step:3, marker:NAME and marker:3:NAME",
+        )
+    if trace_count < 2:
+        raise UsageError("one trace alone cannot be aligned", hint="give two traces or more")
+    kept = f"marker:{number}:{found['name']}" if found["name"] else f"step:{number}"
+    return f"#x.align={quote(kept, safe=':', errors='replace')}"
 
 
 def _stop_reading(views: Sequence[TraceView]) -> None:

@@ -35,6 +35,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "trace of any known format, never changed; several are shown one above the other"
     )
     parser.add_argument(
+        "--align",
+        metavar="WHERE",
+        default="start",
+        help="where several traces lie above each other: start (the default), step, step:3, "
+        "marker:NAME or marker:3:NAME",
+    )
+    parser.add_argument(
         "--port", metavar="N", type=_port, default=0, help="port on 127.0.0.1 (default: a free one)"
     )
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
@@ -66,6 +73,7 @@ def _run(arguments: argparse.Namespace) -> int:
         wavescope.open_view(
             arguments.traces,
             labels=arguments.label or (),
+            align=arguments.align,
             port=arguments.port,
             cache=not arguments.no_cache,
             selection=selection_from(arguments),
@@ -117,6 +125,7 @@ COMMAND = Command(
     (
         Example("wavescope view trace.db", "opens the default browser"),
         Example("wavescope view before.db after.db", "two traces, one above the other"),
+        Example("wavescope view before.db after.db --align step:3", "with their third steps above"),
         Example(
             "wavescope view trace.pftrace --port 8800 --no-browser",
             "on a server; from the desk: ssh -L 8800:127.0.0.1:8800 SERVER",

@@ -59,6 +59,48 @@ def test_quiet_says_the_address_only(run: Run, trace_file: Path, interrupted: li
     assert (ran.code, ran.out, ran.err) == (0, f"{interrupted[0]}\n", "")
 
 
+@pytest.mark.parametrize(
+    ("align", "link"),
+    [
+        ("start", ""),
+        ("step", "#x.align=step:1"),
+        ("step:12", "#x.align=step:12"),
+        ("marker:decode", "#x.align=marker:1:decode"),
+        ("marker:3:decode", "#x.align=marker:3:decode"),
+        ("marker:1:3:## a & b", "#x.align=marker:1:3:%23%23%20a%20%26%20b"),
+        ("marker:ä:\n\udcff", "#x.align=marker:1:%C3%A4:%0A%3F"),
+    ],
+)
+def test_several_traces_begin_aligned_by_the_link_of_the_address(
+    run: Run, trace_file: Path, align: str, link: str, interrupted: list[str]
+) -> None:
+    ran = run("view", trace_file, trace_file, "--align", align, "-q")
+
+    assert (ran.code, ran.out) == (0, f"{interrupted[0]}\n")
+    page, hash_sign, rest = interrupted[0].partition("#")
+    assert (page[-1], hash_sign + rest) == ("/", link)
+
+
+@pytest.mark.parametrize("align", ["", "end", "step:", "step:0", "step:x", "marker:", "kernel"])
+def test_other_alignments_are_refused(
+    run: Run, trace_file: Path, align: str, interrupted: list[str]
+) -> None:
+    ran = run("view", trace_file, trace_file, "--align", align)
+
+    assert (ran.code, ran.out, interrupted) == (2, "", [])
+    assert ran.err == (
+        f"error: traces cannot be aligned at '{align}'\n"
+        "hint: there are: start, step, step:3, marker:NAME and marker:3:NAME\n"
+    )
+
+
+def test_one_trace_is_not_aligned(run: Run, trace_file: Path, interrupted: list[str]) -> None:
+    ran = run("view", trace_file, "--align", "step")
+
+    assert (ran.code, ran.out, interrupted) == (2, "", [])
+    assert ran.err == ("error: one trace alone cannot be aligned\nhint: give two traces or more\n")
+
+
 @pytest.mark.parametrize("port", ["-1", "65536", "8e3", "x", "٣"])
 def test_ports_are_numbers(run: Run, trace_file: Path, port: str, interrupted: list[str]) -> None:
     ran = run("view", trace_file, f"--port={port}")

@@ -43,9 +43,12 @@ def _of_marker(asked: Asked, name: str, number: int) -> dict[str, object]:
     """The `number`-th marker of that name, from 1 on."""
     found = [view.derived(marker_starts).get(name, ()) for view in asked.views]
     count = min(len(starts) for starts in found)
+    if count == 0:
+        raise UsageError(f"not all traces have a marker '{name[:80]}'")
     if not 1 <= number <= count:
-        raise UsageError(f"all traces together have {count} markers '{name[:80]}'")
-    return {"name": name, "at": _from_first(asked.views, [starts[number - 1] for starts in found])}
+        raise UsageError(f"all traces have only {count} markers '{name[:80]}'")
+    at = _from_first(asked.views, [starts[number - 1] for starts in found])
+    return {"name": name, "count": count, "at": at}
 
 
 def _markers(views: Sequence[TraceView]) -> list[dict[str, object]]:

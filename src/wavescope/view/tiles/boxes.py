@@ -21,7 +21,7 @@ class Boxes(NamedTuple):
 
     depth: npt.NDArray[np.uint16]
     start: npt.NDArray[np.float64]
-    """In ns from the trace's first event on."""
+    """In ns from the beginning of pixel 0 on."""
     duration: npt.NDArray[np.float64]
     name: npt.NDArray[np.int32]
     row: npt.NDArray[np.uint32]
@@ -63,7 +63,7 @@ def _of_lane(drawing: Drawing, member: RowLane, shortest_ns: int) -> Boxes:
         return NO_BOXES
     return Boxes(
         np.full(len(places), lane.depth, np.uint16),
-        (lane.starts[places] - drawing.loaded.first_ns).astype(np.float64),
+        (lane.starts[places] - drawing.pixels.origin_ns).astype(np.float64),
         lane.lengths[places].astype(np.float64),
         lane.names[places],
         lane.rows[places],

@@ -27,29 +27,34 @@ class Pixels:
     right: npt.NDArray[np.intp]
     """For each pixel the numbers of its two edges."""
     scale: float
+    origin_ns: int
+    """Where pixel number 0 begins."""
 
     @classmethod
-    def of(cls, scale: float, first: int, count: int, first_ns: int) -> Pixels:
-        """`count` pixels from number `first` on; number 0 begins at `first_ns`."""
+    def of(cls, scale: float, first: int, count: int, origin_ns: int) -> Pixels:
+        """`count` pixels from number `first` on; number 0 begins at `origin_ns`."""
         if not (math.isfinite(scale) and 0 < scale <= _FARTHEST):
             raise UsageError("the scale must be more than 0 ns for a pixel")
         if not 1 <= count <= MOST_PIXELS:
             raise UsageError(f"a tile has 1 to {MOST_PIXELS} pixels")
         if abs(first) > _FARTHEST:
             raise UsageError(f"there is no pixel {first}")
+        if not -(1 << 63) <= origin_ns < 1 << 63:
+            raise UsageError("the offset is too large")
         numbers = np.arange(first, first + count + 1).astype(np.float64)
         bounds = np.clip(np.floor(numbers * scale), -_BOUND, _BOUND).astype(np.int64)
         farthest = (1 << 63) - 2
         bounds = np.clip(
-            bounds, max(-_BOUND, -farthest - first_ns), min(_BOUND, farthest - first_ns)
+            bounds, max(-_BOUND, -farthest - origin_ns), min(_BOUND, farthest - origin_ns)
         )
-        starts = bounds[:-1] + first_ns
-        ends = np.maximum(bounds[1:] + first_ns, starts + 1)
+        starts = bounds[:-1] + origin_ns
+        ends = np.maximum(bounds[1:] + origin_ns, starts + 1)
         if np.array_equal(ends[:-1], starts[1:]):
             left = np.arange(count)
-            return cls(np.append(starts, ends[-1]), left, left + 1, scale)
+            return cls(np.append(starts, ends[-1]), left, left + 1, scale, origin_ns)
         edges = np.unique(np.concatenate((starts, ends)))
-        return cls(edges, np.searchsorted(edges, starts), np.searchsorted(edges, ends), scale)
+        left, right = np.searchsorted(edges, starts), np.searchsorted(edges, ends)
+        return cls(edges, left, right, scale, origin_ns)
 
     def __len__(self) -> int:
         return len(self.left)
@@ -71,6 +76,10 @@ class Pixels:
     def widths(self) -> npt.NDArray[np.float64]:
         """In ns."""
         return (self.edges[self.right] - self.edges[self.left]).astype(np.float64)
+
+    def within(self, start_ns: int, end_ns: int) -> npt.NDArray[np.bool_]:
+        """Which pixels have anything of [start_ns, end_ns)."""
+        return (self.edges[self.left] < end_ns) & (self.edges[self.right] > start_ns)
 
     def meet(self, lane: Lane) -> bool:
         """Whether a lane that has ranges may have some in the pixels; those at an edge count."""

@@ -22,12 +22,16 @@ LONGEST_NAME = 4096
 
 
 def tiles(asked: Asked) -> Answer:
-    """`count` pixels of the rows `rows` from pixel `first` on, coloured by `by`."""
+    """`count` pixels of the rows `rows` from pixel `first` on, coloured by `by`.
+
+    Pixel 0 begins `offset` ns before the first event: traces that are aligned share their pixels.
+    """
     view = asked.view
     loaded = view.loaded
     rows = _rows(loaded, asked.text("rows"))
+    origin_ns = loaded.first_ns - asked.integer("offset", 0)
     pixels = Pixels.of(
-        asked.real("scale"), asked.integer("first"), asked.integer("count"), loaded.first_ns
+        asked.real("scale"), asked.integer("first"), asked.integer("count"), origin_ns
     )
     colouring = colouring_of(asked.text("by", "category"))
     drawing = Drawing(view, loaded, colouring, pixels, rows)

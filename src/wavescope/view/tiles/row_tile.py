@@ -83,5 +83,6 @@ def _series_tile(drawing: Drawing, row: Row, members: Sequence[RowLane]) -> RowT
     else:
         busy = busy_times(f"{_purpose(row)} 0", [member.lane for member in members], pixels)
         found = (100 * busy / pixels.widths).astype(np.float32)
+        found[~pixels.within(drawing.loaded.first_ns, drawing.loaded.end_ns)] = np.nan
     nothing = np.empty((1, 0, len(pixels)), np.uint8)
     return RowTile(row.id, np.empty(0, np.uint8), nothing, means=found)

@@ -61,6 +61,14 @@ def asked(view: TraceView, **parameters: str) -> Asked:
     return Asked((view,), {**ASKED, **parameters})
 
 
+def test_of_a_trace_that_was_moved_the_pixels_of_the_axis_are_drawn() -> None:
+    found = decoded(tiles(asked(a_view(a_queue(), first_ns=100), offset="5")).body)
+
+    (row,) = found.header["rows"]
+    assert found.array(row["shares"], "u1", 8).tolist() == [128, 0, 0, 0, 0, 128, 255, 255]
+    assert found.array(row["boxes"]["start"], "<f8", 1).tolist() == [15.0]
+
+
 def test_a_tile_is_encoded_for_typed_arrays() -> None:
     answer = tiles(asked(a_view(a_queue(), first_ns=100)))
 

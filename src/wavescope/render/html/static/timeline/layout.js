@@ -145,4 +145,11 @@ export class Layout {
     if (above < 0) return this.scrollTo(this.scroll + above);
     return below > 0 && this.scrollTo(this.scroll + Math.min(below, above));
   }
+
+  /** @param {string} id @returns {boolean} whether all of the row can be seen */
+  isInSight(id) {
+    const laid = this.row(id);
+    if (!laid) return false;
+    return laid.top >= (laid.isPinned ? 0 : this.scrolledTop) && laid.top + laid.height <= this.room;
+  }
 }

@@ -13,7 +13,7 @@ import { element } from "./elements.js";
  */
 export function alignAt(app, at) {
   const latest = Math.max(...at);
-  at.forEach((time, trace) => app.setOffset(trace, latest - time));
+  app.setOffsets(at.map((time) => latest - time));
 }
 
 const WAYS = [["start", "their starts"], ["marker", "a marker"], ["step", "a step"], ["kernel", "a kernel"]];
@@ -40,19 +40,37 @@ export class AligningControl {
       "div", { class: "aligning" },
       element("label", {}, "Align at ", this.way), this.marker, element("label", {}, "number ", this.number), this.count, this.said,
     );
+    /** What the address was last told, or told itself. */
+    this.known = "";
     this.refresh();
-    app.onTraces(() => {
-      if (this.isWaiting) this.changed(this.wanted);
-    });
-    this.restore();
+    app.onTraces(() => this.follow());
+    this.follow();
+  }
+
+  /** Traces were read or moved, or the address says something else: somebody went back in it. */
+  follow() {
+    if (this.app.traces.length < 2) return;
+    if (this.app.kept("align") !== this.known) this.restore();
+    else if (this.isWaiting) this.changed(this.wanted);
   }
 
   /** What the address says; the traces may not have been read yet. */
   restore() {
-    const [way, number, ...name] = this.app.kept("align").split(":");
-    if ((way !== "marker" && way !== "step") || this.app.traces.length < 2) return;
-    this.way.value = way;
-    this.changed({ number: Number(number) || 1, name: name.join(":") });
+    this.known = this.app.kept("align");
+    const [way, number, ...name] = this.known.split(":");
+    this.way.value = WAYS.some(([known]) => known === way) ? way : "start";
+    if (way === "marker" || way === "step") this.changed({ number: Number(number) || 1, name: name.join(":") });
+    else {
+      this.isWaiting = false;
+      this.said.textContent = "";
+      this.refresh();
+    }
+  }
+
+  /** @param {string} text */
+  keep(text) {
+    this.known = text;
+    this.app.keep("align", text);
   }
 
   /**
@@ -66,19 +84,38 @@ export class AligningControl {
     this.said.textContent = way === "kernel" ? "Click a kernel in the table." : way === "start" ? "" : "…";
     if (way === "kernel") return this.refresh();
     try {
-      if (way === "marker" && !this.markers) this.markers = (await this.app.ask("alignments")).markers;
-      if (way === "step" && !this.steps) this.steps = (await this.app.ask("alignments", { by: "step" })).steps;
+      await this.load(way, wanted.name);
     } catch (error) {
-      this.isWaiting = /** @type {{ status?: number }} */ (error).status === 503;
-      this.said.textContent = /** @type {Error} */ (error).message;
-      this.refresh();
+      if (wanted === this.wanted) this.refuse(/** @type {Error & { status?: number }} */ (error));
       return;
     }
-    if (way !== this.way.value) return;
+    if (wanted !== this.wanted) return;
     this.said.textContent = "";
     this.refresh();
     if (way === "marker" && wanted.name) this.marker.value = wanted.name;
     await this.chosen(wanted.number);
+  }
+
+  /**
+   * What there is to align at; a marker that a link names may be none of those that are listed.
+   * @param {string} way
+   * @param {string} name
+   */
+  async load(way, name) {
+    if (way === "step") this.steps ??= (await this.app.ask("alignments", { by: "step" })).steps;
+    if (way !== "marker") return;
+    const markers = /** @type {CommonMarker[]} */ (this.markers ??= (await this.app.ask("alignments")).markers);
+    if (!name || markers.some((marker) => marker.name === name)) return;
+    markers.push(await this.app.ask("alignments", { marker: name, number: 1 }));
+    this.marker.replaceChildren();
+  }
+
+  /** @param {Error & { status?: number }} error */
+  refuse({ status, message }) {
+    this.isWaiting = status === 503;
+    this.said.textContent = message;
+    if (!this.isWaiting) this.app.say(message); // the panel may be closed
+    this.refresh();
   }
 
   /** The fields that belong to the way, filled with what there is. */
@@ -91,7 +128,9 @@ export class AligningControl {
     this.marker.hidden = way !== "marker" || !found?.length;
     const label = /** @type {HTMLElement} */ (this.number.parentElement);
     label.hidden = this.count.hidden = !found?.length;
-    if (found && !found.length) this.said.textContent = NOTHING[way];
+    if (!found || found.length) return;
+    this.said.textContent = NOTHING[way];
+    this.app.say(NOTHING[way]);
   }
 
   /**
@@ -113,7 +152,7 @@ export class AligningControl {
       at = which === 1 ? marker.at : (await this.app.ask("alignments", { marker: marker.name, number: which })).at;
     }
     alignAt(this.app, at);
-    this.app.keep("align", way === "start" ? "" : `${way}:${which}${way === "marker" ? `:${this.marker.value}` : ""}`);
+    this.keep(way === "start" ? "" : `${way}:${which}${way === "marker" ? `:${this.marker.value}` : ""}`);
     this.said.textContent = "";
   }
 
@@ -125,7 +164,7 @@ export class AligningControl {
     this.way.value = "kernel";
     this.refresh();
     this.said.textContent = what;
-    this.app.keep("align", "");
+    this.keep("kernel");
   }
 }
 

@@ -17,6 +17,7 @@ import { depthOf } from "./box_search.js";
  * @property {() => void} onJump something else will be looked at
  * @property {() => void} onMove the address has to follow
  * @property {(id: string) => void} reveal show a row of the joined timeline
+ * @property {(ids: string[]) => void} bringTogether show rows of it at once
  * @property {(id: string) => void} openPanel
  * @property {(id: string) => void} setColouring
  * @property {(text: string) => void} say
@@ -152,6 +153,11 @@ export class App {
     if (rowId) this.page.reveal(joinedId(trace, rowId));
   }
 
+  /** @type {AppInterface["bringTogether"]} */
+  bringTogether(rows) {
+    this.page.bringTogether(rows.map(({ trace, rowId }) => joinedId(trace, rowId)));
+  }
+
   /** @type {AppInterface["window"]} */
   window(trace) {
     const { from, to } = this.timeline?.window ?? { from: 0, to: 1 };
@@ -161,14 +167,7 @@ export class App {
     return { trace, start, end: Math.min(span, Math.max(start, to - offset)) };
   }
 
-  /** @type {AppInterface["setOffset"]} */
-  setOffset(trace, ns) {
-    const offsets = this.traces.map((info) => (info.trace === trace ? ns : info.offset));
-    this.setOffsets(offsets);
-    this.page.onMove();
-  }
-
-  /** @param {number[]} offsets */
+  /** @type {AppInterface["setOffsets"]} */
   setOffsets(offsets) {
     this.traces.forEach((info) => (info.offset = offsets[info.trace] ?? 0));
     this.source.setOffsets(this.traces.map((info) => info.offset));
@@ -177,6 +176,7 @@ export class App {
     this.drawArrows();
     this.drawMarks();
     this.tell("traces");
+    this.page.onMove();
   }
 
   /** @type {AppInterface["setColouring"]} */

@@ -57,8 +57,13 @@ export class Dock {
   update() {
     for (const panel of this.panels) {
       const tab = this.tabs.get(panel.id);
-      if (tab) tab.hidden = !(panel.isFor?.(this.app) ?? true);
+      if (tab) tab.hidden = !this.has(panel);
     }
+  }
+
+  /** @param {Panel | undefined} panel */
+  has(panel) {
+    return panel !== undefined && (panel.isFor?.(this.app) ?? true);
   }
 
   /**
@@ -78,7 +83,7 @@ export class Dock {
 
   /** @param {string} id empty: none */
   show(id) {
-    const panel = this.panels.find((other) => other.id === id);
+    const panel = this.panels.find((other) => other.id === id && this.has(other));
     this.open = panel ? id : "";
     this.root.classList.toggle("closed", !panel);
     this.splitter.hidden = !panel;

@@ -1,4 +1,4 @@
-// The rows of several traces in one list.
+// The rows of several traces as one list.
 
 import { joinedId } from "./joined_source.js";
 
@@ -6,7 +6,8 @@ import { joinedId } from "./joined_source.js";
 /** @typedef {import("../timeline/types").Row} Row */
 
 /**
- * Rows of all traces; of several each below a heading with its label.
+ * Rows of all traces; of several each below a heading with its label, and with the calls folded:
+ * the stacks of one trace would push the next out of sight.
  * @param {TraceInfo[]} traces
  * @returns {Row[]}
  */
@@ -17,7 +18,7 @@ export function joinedRows(traces) {
     const joined = rows.map((row) => ({
       ...row,
       id: joinedId(trace, row.id),
-      isFolded: row.isFolded || row.id.startsWith("series/depth/"),
+      isFolded: row.isFolded || row.id.startsWith("series/depth/") || (hasHeads && row.kind === "calls"),
       parent: row.parent ? joinedId(trace, row.parent) : hasHeads ? head : "",
     }));
     return hasHeads ? [headRow(head, label), ...joined] : joined;

@@ -93,7 +93,8 @@ export class JoinedSource {
   /** @param {number[]} offsets any; only their differences are seen */
   setOffsets(offsets) {
     const least = Math.min(...offsets);
-    this.offsets = this.sources.map((_, i) => (offsets[i] ?? 0) - least);
+    this.offsets = this.sources.map((_, i) => Math.round((offsets[i] ?? 0) - least)); // pixels are of whole ns
+    this.sources.forEach((source, i) => (source.offset = this.offsets[i]));
   }
 
   /** Whether all that was drawn in the last frame was exact. */
@@ -110,19 +111,13 @@ export class JoinedSource {
     const [trace, own] = this.own(row);
     const source = this.sources[trace];
     if (!own) return null;
-    const shift = Math.round(this.offsets[trace] / viewport.scale);
-    const local = shift ? { ...viewport, first: viewport.first - shift } : viewport;
-    const columns = source.columns(own, this.ownColouring(source, colouring), local);
+    const columns = source.columns(own, this.ownColouring(source, colouring), viewport);
     if (!columns) return null;
     this.hasDrawn = true;
     this.note(trace, colouring, columns);
     const classes = this.classMap(trace, colouring);
-    if (shift === 0 && !classes) return columns;
-    return this.once(columns, `${shift}`, () => ({
-      ...columns,
-      first: columns.first + shift,
-      classes: classes ? columns.classes.map((number) => classes[number] ?? number) : columns.classes,
-    }));
+    if (!classes) return columns;
+    return this.once(columns, "", () => ({ ...columns, classes: columns.classes.map((number) => classes[number] ?? number) }));
   }
 
   /**
@@ -134,14 +129,11 @@ export class JoinedSource {
     const [trace, own] = this.own(row);
     const source = this.sources[trace];
     if (!own) return null;
-    const shift = this.offsets[trace];
-    const pixels = Math.round(shift / viewport.scale);
-    const local = pixels ? { ...viewport, first: viewport.first - pixels } : viewport;
-    const boxes = source.boxes(own, this.ownColouring(source, colouring), local);
+    const boxes = source.boxes(own, this.ownColouring(source, colouring), viewport);
     const classes = this.classMap(trace, colouring);
     const planes = row.planes < own.planes ? row.planes : Infinity;
-    if (!boxes || (shift === 0 && planes === Infinity && !classes)) return boxes;
-    return this.once(boxes, `${shift} ${planes}`, () => movedBoxes(boxes, shift, planes, classes));
+    if (!boxes || (planes === Infinity && !classes)) return boxes;
+    return this.once(boxes, `${planes}`, () => joinedBoxes(boxes, planes, classes));
   }
 
   /**
@@ -226,21 +218,20 @@ function numberOf(joined, label, series) {
 }
 
 /**
- * Boxes later by `shift`, those of the first `planes` depths: a folded row shows its top.
+ * Boxes of the first `planes` depths (a folded row shows its top), with joined numbers of classes.
  * @param {Boxes} boxes
- * @param {number} shift
  * @param {number} planes
  * @param {number[] | null} classes
  * @returns {Boxes}
  */
-function movedBoxes(boxes, shift, planes, classes) {
+function joinedBoxes(boxes, planes, classes) {
   let length = boxes.length;
   while (length > 0 && boxes.depth[length - 1] >= planes) length -= 1;
   const cut = boxes.class.slice(0, length);
   return {
     length,
     depth: boxes.depth.subarray(0, length),
-    start: boxes.start.slice(0, length).map((start) => start + shift),
+    start: boxes.start.subarray(0, length),
     duration: boxes.duration.subarray(0, length),
     name: boxes.name.subarray(0, length),
     row: boxes.row.subarray(0, length),

@@ -15,6 +15,7 @@ export class LinkKeeping {
     this.seen = seen;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
+    this.isJumping = false;
     addEventListener("popstate", () => {
       clearTimeout(this.timer);
       this.timer = undefined;
@@ -27,8 +28,11 @@ export class LinkKeeping {
     this.timer ??= setTimeout(() => this.write(), AFTER_MS);
   }
 
-  /** Something else is looked at: one step back leads to what was before. */
+  /** Something else is looked at: one step back leads to what was before all that one click did. */
   jumped() {
+    if (this.isJumping) return;
+    this.isJumping = true;
+    queueMicrotask(() => (this.isJumping = false));
     this.write();
     history.pushState(null, "", this.address());
     this.moved();

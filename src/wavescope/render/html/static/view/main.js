@@ -78,7 +78,8 @@ function setDrag(mode) {
 }
 
 function showHelp() {
-  const panels = PANELS.flatMap(({ key, title }) => (key ? [{ keys: key.toUpperCase(), does: `open ${title}` }] : []));
+  const shown = PANELS.filter((panel) => viewer?.dock.has(panel));
+  const panels = shown.flatMap(({ key, title }) => (key ? [{ keys: key.toUpperCase(), does: `open ${title}` }] : []));
   part("keys").replaceChildren(
     ...[...KEY_HELP, ...panels].flatMap(({ keys, does }) => [element("dt", { text: keys }), element("dd", { text: does })]),
   );
@@ -103,7 +104,7 @@ function nextColouring() {
 function otherKey(event) {
   if (!viewer) return false;
   const panel = PANELS.find(({ key }) => key?.toLowerCase() === event.key.toLowerCase());
-  if (panel) {
+  if (panel && viewer.dock.has(panel)) {
     viewer.app.openPanel(panel.id);
     return true;
   }

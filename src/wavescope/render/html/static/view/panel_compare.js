@@ -102,7 +102,8 @@ class ComparePanel {
       if (asked !== Number(this.trace.value || 1)) return;
       [this.base, this.other] = [found.base, found.new];
       this.rows.show(found.rows);
-      this.said.textContent = saidOf(found);
+      const [base, other] = [this.base, this.other].map((trace) => this.app.traces[trace].label);
+      this.said.textContent = `base ${base}, new ${other}: ${saidOf(found)}`;
     } catch (error) {
       this.isAsked = /** @type {{ status?: number }} */ (error).status !== 503;
       const { message, hint } = /** @type {Error & { hint?: string }} */ (error);
@@ -131,16 +132,16 @@ class ComparePanel {
     const place = after ?? before;
     if (!place) return;
     const trace = after ? this.other : this.base;
+    this.app.select(trace, place.table, place.row, place, false); // first, so that a step back leads to before all of it
     if (before && after) {
-      const times = this.app.traces.map(() => after.start);
-      times[this.base] = before.start;
+      const base = this.app.traces[this.base];
+      const times = this.app.traces.map(({ offset }) => before.start + base.offset - offset); // others stay beside it
+      times[this.other] = after.start;
       alignAt(this.app, times);
       this.aligning.sayKernel(`an example of ${name}`);
     }
-    for (const [number, found] of /** @type {[number, Place | null][]} */ ([[this.base, before], [this.other, after]])) {
-      if (found) this.app.reveal(number, found.rowId);
-    }
-    this.app.select(trace, place.table, place.row, place, false);
+    const places = [{ trace: this.base, place: before }, { trace: this.other, place: after }];
+    this.app.bringTogether(places.flatMap((each) => (each.place ? [{ trace: each.trace, rowId: each.place.rowId }] : [])));
     const longest = Math.max(before?.duration ?? 0, after?.duration ?? 0);
     this.app.show(trace, place.start - longest, place.start + 2 * longest);
   }

@@ -22,23 +22,34 @@ class SavePanel {
     const button = (/** @type {string} */ text, /** @type {string} */ title, /** @type {() => void} */ onclick) =>
       element("button", { type: "button", text, title, onclick });
     this.buttons = [
-      button("Save window as .pftrace", "A file for Perfetto and other readers of its format", () => this.save("perfetto")),
-      button("Save window as trace", "A trace file that every command of wavescope reads", () => this.save("wavescope")),
-      button("Open window in Perfetto", PERFETTO_HINT, () => this.openInPerfetto()),
+      button("", "A file for Perfetto and other readers of its format", () => this.save("perfetto")),
+      button("", "A trace file that every command of wavescope reads", () => this.save("wavescope")),
+      button("", PERFETTO_HINT, () => this.openInPerfetto()),
     ];
+    this.isBusy = false;
     root.append(this.what, element("div", { class: "panel-head" }, this.trace, ...this.buttons, this.said));
-    for (const listen of [app.onTraces, app.onWindow, app.onRange]) listen.call(app, () => this.update());
+    for (const listen of [app.onTraces, app.onWindow]) listen.call(app, () => this.update());
+    app.onRange((range) => this.chosen(range));
     this.update();
+    this.chosen(app.range);
   }
 
-  /** The selected range of the trace, else what the window shows of it. */
+  /** The selected range of the trace, else what the window shows of it; that may be nothing. */
   get part() {
     const trace = Number(this.trace.value || 0);
     const { range } = this.app;
     const isSelected = range !== null && range.trace === trace;
     const { start, end } = isSelected ? range : this.app.window(trace);
-    const first = Math.floor(start);
-    return { trace, isSelected, start: first, end: Math.max(first + 1, Math.ceil(end)) };
+    return { trace, isSelected, start: Math.floor(start), end: end > start ? Math.ceil(end) : Math.floor(start) };
+  }
+
+  /**
+   * Of a range the trace that it is of.
+   * @param {import("./types").Range | null} range
+   */
+  chosen(range) {
+    if (range) this.trace.value = String(range.trace);
+    this.update();
   }
 
   update() {
@@ -49,7 +60,15 @@ class SavePanel {
     }
     const { isSelected, start, end } = this.part;
     const at = position(start, Math.max(1, (end - start) / 1000), Math.max(1, end));
-    this.what.textContent = `${isSelected ? "The selected range" : "The window"}: ${duration(end - start)} from ${at} on`;
+    const what = isSelected ? "range" : "window";
+    this.what.textContent = end > start
+      ? `What starts in the ${what}: ${duration(end - start)} from ${at} on`
+      : `The ${what} shows nothing of this trace.`;
+    const texts = [`Save ${what} as .pftrace`, `Save ${what} as trace`, `Open ${what} in Perfetto`];
+    this.buttons.forEach((button, i) => {
+      button.textContent = texts[i];
+      button.disabled = this.isBusy || end <= start;
+    });
   }
 
   /**
@@ -71,13 +90,15 @@ class SavePanel {
    */
   async during(words, work) {
     this.said.textContent = words;
-    for (const button of this.buttons) button.disabled = true;
+    this.isBusy = true;
+    this.update();
     try {
       this.said.textContent = await work();
     } catch (error) {
       this.said.textContent = /** @type {Error} */ (error).message;
     } finally {
-      for (const button of this.buttons) button.disabled = false;
+      this.isBusy = false;
+      this.update();
     }
   }
 

@@ -22,7 +22,7 @@ class SqlPanel {
     this.app = app;
     /** @type {AbortController | null} */
     this.running = null;
-    this.text = element("textarea", { name: "sql", rows: "4", spellcheck: "false", "aria-label": "SQL statement", title: "One SELECT statement; Ctrl+Enter runs it" });
+    this.text = element("textarea", { name: "sql", rows: "2", spellcheck: "false", "aria-label": "SQL statement", title: "One SELECT statement; Ctrl+Enter runs it" });
     this.text.value = EXAMPLES[0][1];
     this.text.addEventListener("keydown", (event) => {
       if (event.key === "Escape") root.focus(); // from where the page's keys work again
@@ -81,10 +81,11 @@ class SqlPanel {
 
   /** @param {Answer} answer */
   show({ columns, rows, truncated, seconds }) {
-    this.head.replaceChildren(element("tr", {}, ...columns.map((name) => element("th", { scope: "col", text: name }))));
+    const isNumber = columns.map((_, i) => rows.some((row) => isNumeric(row[i])));
+    this.head.replaceChildren(element("tr", {}, ...columns.map((name, i) => element("th", { scope: "col", class: isNumber[i] ? "number" : null, text: name }))));
     this.body.replaceChildren(...rows.map((row) => element("tr", {}, ...row.map(cell))));
     const count = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "row" : "rows"}`;
-    this.said.textContent = `${truncated ? `the first ${count}` : count}, ${seconds.toFixed(2)} s`;
+    this.said.textContent = `${truncated ? `the first ${count}, there are more` : count}, ${seconds.toFixed(2)} s`;
   }
 
   /** @param {Error & { hint?: string }} error */
@@ -100,7 +101,16 @@ class SqlPanel {
 /** @param {string | number | null} value */
 function cell(value) {
   if (value === null) return element("td", { class: "none", text: "NULL" });
-  return element("td", { class: typeof value === "number" ? "number" : null, text: String(value) });
+  if (isNumeric(value)) return element("td", { class: "number", text: String(value) });
+  return element("td", {}, element("div", { class: "value", text: String(value) }));
+}
+
+/**
+ * Whole numbers that a page would round come as text.
+ * @param {string | number | null} value
+ */
+function isNumeric(value) {
+  return typeof value === "number" || /^-?\d{16,19}$/.test(value ?? "");
 }
 
 /** @type {SqlPanel | null} */

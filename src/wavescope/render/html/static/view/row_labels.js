@@ -95,7 +95,9 @@ export class RowLabels {
     root.className = `label ${row.kind}${isPinned ? " pinned" : ""}${hasChildren ? " folds" : ""}`;
     root.style.paddingInlineStart = `${4 + INDENT * level}px`;
     root.tabIndex = row.id === this.current ? 0 : -1;
-    root.title = [row.label, row.detail].filter(Boolean).join("\n");
+    // Away from what it is below of, a row says that itself.
+    const detail = isPinned ? this.above(row.id) || row.detail : row.detail;
+    root.title = [...new Set([row.label, row.detail, detail])].filter(Boolean).join("\n");
     root.setAttribute("aria-level", String(level + 1));
     root.setAttribute("aria-posinset", String(place + 1));
     root.setAttribute("aria-setsize", String(this.listed.length));
@@ -103,9 +105,18 @@ export class RowLabels {
     else root.removeAttribute("aria-expanded");
     label.fold.textContent = hasChildren ? (isFolded ? "▸" : "▾") : "";
     label.name.textContent = row.label;
-    label.detail.textContent = row.detail;
+    label.detail.textContent = detail;
     label.pin.textContent = isPinned ? "Unpin" : "Pin";
     label.pin.setAttribute("aria-pressed", String(isPinned));
+  }
+
+  /**
+   * What a row is below of, the nearest first.
+   * @param {string} id
+   */
+  above(id) {
+    const { arrangement } = this;
+    return arrangement.path(id).slice(1).map((each) => arrangement.byId.get(each)?.label).join(" · ");
   }
 
   /**

@@ -5,7 +5,7 @@ import { TILE } from "./tile_cache.js";
 import { newBoxes } from "./tile_decoder.js";
 import { joinedBoxes, joinedColumns, stretched } from "./tile_joining.js";
 import { NameLoader } from "./name_loader.js";
-import { TileLoader } from "./tile_loader.js";
+import { TileLoader, tileRow } from "./tile_loader.js";
 
 /** @typedef {import("../timeline/types").Source} Source */
 /** @typedef {import("../timeline/types").Row} Row */
@@ -39,6 +39,8 @@ export class ServedSource {
     this.trace = trace;
     this.cache = cache;
     this.span = 1;
+    /** where on the axis its first event is, ns */
+    this.offset = 0;
     this.origin = "0";
     this.version = -1;
     /** @type {Row[]} */
@@ -139,10 +141,10 @@ export class ServedSource {
     if (row.kind === "group" || this.colourings.length === 0) return NOTHING;
     const by = this.colourings[colouring]?.id ?? this.colourings[0].id;
     const { scale, first, count } = viewport;
-    const wanted = { row: row.id, by, scale, from: Math.floor(first / TILE), to: Math.floor((first + count - 1) / TILE) };
-    this.loader.seen(wanted, this.lastTile(scale), this.version);
+    const wanted = { row: row.id, by, scale, offset: this.offset, from: Math.floor(first / TILE), to: Math.floor((first + count - 1) / TILE) };
+    this.loader.seen(wanted, this.tiles(scale), this.version);
     const pictures = this.pictures.get(row.id) ?? new Map();
-    const key = `${by}\n${scale}\n${first}\n${count}`;
+    const key = `${by}\n${scale}\n${first}\n${count}\n${this.offset}`;
     const known = pictures.get(key);
     if (known) return known;
     const made = this.made(wanted, viewport);
@@ -151,9 +153,13 @@ export class ServedSource {
     return made;
   }
 
-  /** @param {number} scale */
-  lastTile(scale) {
-    return Math.floor(Math.max(0, Math.ceil(this.span / scale) - 1) / TILE);
+  /**
+   * The first and the last tile that have anything.
+   * @param {number} scale
+   */
+  tiles(scale) {
+    const last = Math.max(0, Math.ceil((this.offset + this.span) / scale) - 1);
+    return { first: Math.floor(this.offset / scale / TILE), last: Math.floor(last / TILE) };
   }
 
   /**
@@ -161,12 +167,12 @@ export class ServedSource {
    * @param {Viewport} viewport
    * @returns {Picture}
    */
-  made({ row, by, scale, from, to }, viewport) {
-    const last = this.lastTile(scale);
-    const key = `${this.trace}:${row}`;
+  made({ row, by, scale, offset, from, to }, viewport) {
+    const { first, last } = this.tiles(scale);
+    const key = tileRow(this.trace, row, offset);
     const tiles = [];
     for (let number = from; number <= to; number += 1) {
-      const tile = number < 0 || number > last ? EMPTY : this.cache.get(key, by, scale, number);
+      const tile = number < first || number > last ? EMPTY : this.cache.get(key, by, scale, number);
       if (!tile) return stretched(this.cache, key, by, viewport) ?? NOTHING;
       tiles.push(tile);
     }

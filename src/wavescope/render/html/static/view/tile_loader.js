@@ -5,11 +5,13 @@ import { TILE } from "./tile_cache.js";
 import { cutTile, decodeTiles } from "./tile_decoder.js";
 
 /**
- * Tiles `from` to `to` (inclusive) of a row.
- * @typedef {{ row: string, by: string, scale: number, from: number, to: number }} Wanted
+ * Tiles `from` to `to` (inclusive) of a row, on an axis on which the trace begins at `offset`.
+ * @typedef {{ row: string, by: string, scale: number, offset: number, from: number, to: number }} Wanted
  */
 
-/** @typedef {{ by: string, scale: number, from: number, to: number, rows: string[], abort: AbortController, version: number, isAhead: boolean }} Request */
+/** @typedef {Wanted & { first: number, last: number, version: number }} Seen with the tiles that have anything */
+
+/** @typedef {Omit<Wanted, "row"> & { rows: string[], abort: AbortController, version: number, isAhead: boolean }} Request */
 
 const MOST_REQUESTS = 3;
 const MOST_ROWS = 200;
@@ -31,11 +33,11 @@ export class TileLoader {
     this.onTiles = onTiles;
     /** @type {Set<Request>} */
     this.running = new Set();
-    /** @type {Map<string, Wanted & { last: number, version: number }>} of this frame, by row and scale */
+    /** @type {Map<string, Seen>} of this frame, by row and scale */
     this.frame = new Map();
-    /** @type {(Wanted & { last: number, version: number })[]} what the last frame missed */
+    /** @type {Seen[]} what the last frame missed */
     this.missing = [];
-    /** @type {(Wanted & { last: number, version: number })[]} what the last frame showed */
+    /** @type {Seen[]} what the last frame showed */
     this.shown = [];
     /** @type {Set<string>} refused by the server: not asked for again at this version */
     this.refused = new Set();
@@ -54,19 +56,19 @@ export class TileLoader {
   /**
    * Told for each row that is drawn.
    * @param {Wanted} wanted
-   * @param {number} last tile that has anything
+   * @param {{ first: number, last: number }} tiles that have anything
    * @param {number} version
    */
-  seen(wanted, last, version) {
+  seen(wanted, { first, last }, version) {
     if (!this.isFrameOpen) {
       this.isFrameOpen = true;
       this.frame.clear();
       queueMicrotask(() => this.closeFrame());
     }
-    const key = `${wanted.row}\n${wanted.scale}\n${wanted.by}`;
+    const key = `${wanted.row}\n${wanted.scale}\n${wanted.by}\n${wanted.offset}`;
     const before = this.frame.get(key) ?? wanted;
     const [from, to] = [Math.min(before.from, wanted.from), Math.max(before.to, wanted.to)];
-    this.frame.set(key, { ...wanted, from, to, last, version });
+    this.frame.set(key, { ...wanted, from, to, first, last, version });
   }
 
   /** Questions that were refused may be asked again: the trace has grown. */
@@ -79,7 +81,7 @@ export class TileLoader {
     this.shown = [...this.frame.values()];
     this.missing = this.shown.flatMap((wanted) => this.missingOf(wanted, wanted.from, wanted.to));
     for (const request of this.running) {
-      const isStale = !this.missing.some((part) => part.by === request.by && part.scale === request.scale);
+      const isStale = !this.missing.some((part) => isAlike(part, request));
       if (isStale && this.missing.length > 0 && this.running.size >= MOST_REQUESTS) request.abort.abort();
     }
     this.pump();
@@ -87,17 +89,17 @@ export class TileLoader {
 
   /**
    * The run of tiles that has to be asked for: nothing, or from the first missing to the last.
-   * @param {Wanted & { last: number, version: number }} wanted
+   * @param {Seen} wanted
    * @param {number} from
    * @param {number} to
-   * @returns {(Wanted & { last: number, version: number })[]}
+   * @returns {Seen[]}
    */
   missingOf(wanted, from, to) {
-    const { row, by, scale, last, version } = wanted;
+    const { row, by, scale, offset, first, last, version } = wanted;
     let low = Infinity;
     let high = -Infinity;
-    for (let number = Math.max(0, from); number <= Math.min(last, to); number += 1) {
-      const tile = this.cache.get(`${this.trace}:${row}`, by, scale, number);
+    for (let number = Math.max(first, from); number <= Math.min(last, to); number += 1) {
+      const tile = this.cache.get(tileRow(this.trace, row, offset), by, scale, number);
       if (tile && tile.version >= version) continue;
       low = Math.min(low, number);
       high = number;
@@ -132,7 +134,7 @@ export class TileLoader {
   isRunning(part) {
     return [...this.running].some(
       (request) =>
-        request.by === part.by && request.scale === part.scale && request.version >= part.version &&
+        isAlike(request, part) && request.version >= part.version &&
         request.from <= part.from && request.to >= part.to && request.rows.includes(part.row),
     );
   }
@@ -143,12 +145,13 @@ export class TileLoader {
    * @param {(Wanted & { version: number })[]} parts
    * @returns {Omit<Request, "abort" | "isAhead">}
    */
-  gathered({ by, scale, from, to, version }, parts) {
+  gathered(part, parts) {
+    const { by, scale, offset, from, to, version } = part;
     const rows = parts
-      .filter((other) => other.by === by && other.scale === scale && other.from === from && other.to === to && !this.isRunning(other))
+      .filter((other) => isAlike(other, part) && other.from === from && other.to === to && !this.isRunning(other))
       .map((other) => other.row)
       .slice(0, MOST_ROWS);
-    return { by, scale, from, to: Math.min(to, from + MOST_TILES - 1), rows, version };
+    return { by, scale, offset, from, to: Math.min(to, from + MOST_TILES - 1), rows, version };
   }
 
   /**
@@ -159,12 +162,12 @@ export class TileLoader {
     const request = { ...wanted, abort: new AbortController(), isAhead };
     this.running.add(request);
     try {
-      const { by, scale, from, to, rows } = request;
+      const { by, scale, offset, from, to, rows } = request;
       const count = (to - from + 1) * TILE;
       const begin = performance.now();
       const answer = await this.asking.bytes(
         "tiles",
-        { trace: this.trace, rows: rows.join(","), scale, first: from * TILE, count, by },
+        { trace: this.trace, rows: rows.join(","), scale, first: from * TILE, count, offset, by },
         { signal: request.abort.signal },
       );
       this.lastMs = performance.now() - begin;
@@ -183,7 +186,7 @@ export class TileLoader {
    * @param {Request} request
    * @param {ReturnType<typeof decodeTiles>} answer
    */
-  keep({ by, scale, from, to, rows, version }, answer) {
+  keep({ by, scale, offset, from, to, rows, version }, answer) {
     for (const row of rows) {
       const whole = answer.tiles.get(row);
       if (!whole) {
@@ -196,7 +199,7 @@ export class TileLoader {
         const last = Math.floor(((number + 1) * TILE - 1) * scale);
         const end = Math.max(last + 1, Math.floor((number + 1) * TILE * scale));
         const tile = cutTile(whole, (number - from) * TILE, TILE, begin, end);
-        this.cache.put(`${this.trace}:${row}`, by, scale, number, tile);
+        this.cache.put(tileRow(this.trace, row, offset), by, scale, number, tile);
       }
     }
   }
@@ -216,4 +219,23 @@ export class TileLoader {
       this.onTiles([]);
     }, AGAIN_AFTER_MS);
   }
+}
+
+/**
+ * A row in the cache of tiles: pixels of another offset are other pixels.
+ * @param {number} trace
+ * @param {string} row
+ * @param {number} offset
+ */
+export function tileRow(trace, row, offset) {
+  return `${trace}:${row}@${offset}`;
+}
+
+/**
+ * Whether tiles can be asked for at once.
+ * @param {Pick<Wanted, "by" | "scale" | "offset">} one
+ * @param {Pick<Wanted, "by" | "scale" | "offset">} other
+ */
+function isAlike(one, other) {
+  return one.by === other.by && one.scale === other.scale && one.offset === other.offset;
 }

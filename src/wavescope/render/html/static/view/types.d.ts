@@ -92,10 +92,12 @@ export interface App {
   show(trace: number, start: number, end: number): void;
   /** Unfold what hides the row, show it and scroll to it. */
   reveal(trace: number, rowId: string): void;
+  /** The same for several rows, so that all are in sight at once. */
+  bringTogether(rows: { trace: number; rowId: string }[]): void;
   /** What the window shows of a trace, clipped to it. */
   window(trace: number): Range;
-  /** Where on the axis the first event of a trace is: for aligning. */
-  setOffset(trace: number, ns: number): void;
+  /** Where on the axis the first event of each trace is: for aligning. */
+  setOffsets(offsets: number[]): void;
   setColouring(id: string): void;
   /** Open the dock at a panel. */
   openPanel(id: string): void;

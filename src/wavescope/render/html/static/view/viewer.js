@@ -59,6 +59,8 @@ export class Viewer {
     this.updatedAt = 0;
     this.scrolledTo = 0;
     this.state = "";
+    /** @type {string[]} rows that were pinned to be seen together */
+    this.together = [];
     /** The trace on whose rows the pointer went down. */
     this.pressedTrace = 0;
     this.origin = traces.map(({ first_ns }) => first_ns);
@@ -93,6 +95,7 @@ export class Viewer {
       onJump: () => this.links.jumped(),
       onMove: () => !this.isRestoring && this.links.moved(),
       reveal: (id) => this.reveal(id),
+      bringTogether: (ids) => this.bringTogether(ids),
       openPanel: (id) => {
         if (this.dock.open === id) return;
         this.links.jumped();
@@ -216,6 +219,22 @@ export class Viewer {
     if (this.arrangement.canFold(id) && !this.arrangement.children.has(id)) this.arrangement.fold(id, false);
     this.arranged();
     this.timeline.reveal(id);
+  }
+
+  /**
+   * Show rows at once: where there is no room for what lies between them they are pinned, and those
+   * that were pinned for that before are not any more.
+   * @param {string[]} ids
+   */
+  bringTogether(ids) {
+    const { arrangement, timeline } = this;
+    arrangement.pinned = arrangement.pinned.filter((id) => !this.together.includes(id));
+    this.together = [];
+    for (const id of ids) this.reveal(id);
+    if (ids.every((id) => timeline.layout.isInSight(id))) return;
+    this.together = ids.filter((id) => !arrangement.pinned.includes(id));
+    for (const id of this.together) arrangement.pin(id);
+    this.arranged();
   }
 
   /**
