@@ -121,6 +121,14 @@ def test_python_serves_the_same(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_one_file_twice_has_two_names(trace: Path) -> None:
+    with wavescope.open_view([trace, trace, trace], cache=False) as view:
+        body = asked(view.address, "api/traces")[1]
+
+    labels = [each["label"] for each in json.loads(body)["traces"]]
+    assert labels == [trace.name, f"{trace.name} (2)", f"{trace.name} (3)"]
+
+
 def test_two_views_have_nothing_in_common(trace: Path) -> None:
     with (
         wavescope.open_view(trace, cache=False) as mine,

@@ -348,6 +348,10 @@ def test_a_range_is_saved_of_its_own_trace_and_nothing_of_one_out_of_sight(page:
     page.becomes(f"{buttons}[0].textContent", "Save range as .pftrace")
     assert page.value("document.querySelector('select[name=save-trace]').value") == "1"
     assert page.value(what) == "What starts in the range: 30.00 us from 0.10 us on"
+    title = "document.querySelector('#panel-range').textContent"
+    open_panel(page, "range")
+    page.wait(f"{title}.includes('new.db: 30.00 us from 100 ns on')")
+    open_panel(page, "save")
 
     page.value("location.hash = 'panel=save&window=70000_80000'")
     choose(page, "select[name=save-trace]", "0")

@@ -110,7 +110,10 @@ def paths_of(given: PathLike | Sequence[PathLike]) -> list[Path]:
 
 
 def labels_of(paths: Sequence[PurePath], labels: Sequence[str]) -> list[str]:
-    """What the traces are called: as told, else by file, with folders where files are alike."""
+    """What the traces are called: as told, else by file, with folders where files are alike.
+
+    One file given twice is numbered.
+    """
     if labels:
         if len(labels) != len(paths):
             raise UsageError(
@@ -123,7 +126,12 @@ def labels_of(paths: Sequence[PurePath], labels: Sequence[str]) -> list[str]:
         return names
     levels = zip(*(path.parts[:-1] for path in paths), strict=False)
     shared = sum(1 for _ in takewhile(lambda level: len(set(level)) == 1, levels))
-    return [str(PurePath(*path.parts[shared:])) for path in paths]
+    names = [str(PurePath(*path.parts[shared:])) for path in paths]
+    before = [names[:place].count(name) for place, name in enumerate(names)]
+    return [
+        f"{name} ({count + 1})" if count else name
+        for name, count in zip(names, before, strict=True)
+    ]
 
 
 def open(path: PathLike) -> Trace:  # noqa: A001  reads as wavescope.open(...)

@@ -116,7 +116,7 @@ const READERS = {
   },
   offsets(seen, value) {
     const found = numbers(value);
-    if (found.every(Number.isFinite)) seen.offsets = found;
+    if (found.every((offset) => Math.abs(offset) <= Number.MAX_SAFE_INTEGER)) seen.offsets = found;
   },
 };
 

@@ -113,9 +113,18 @@ export class AligningControl {
   /** @param {Error & { status?: number }} error */
   refuse({ status, message }) {
     this.isWaiting = status === 503;
-    this.said.textContent = message;
-    if (!this.isWaiting) this.app.say(message); // the panel may be closed
+    if (this.isWaiting) this.said.textContent = message;
+    else this.say(message);
     this.refresh();
+  }
+
+  /**
+   * In the panel, and elsewhere where that is closed.
+   * @param {string} text
+   */
+  say(text) {
+    this.said.textContent = text;
+    if (!this.element.offsetParent) this.app.say(text);
   }
 
   /** The fields that belong to the way, filled with what there is. */
@@ -128,9 +137,7 @@ export class AligningControl {
     this.marker.hidden = way !== "marker" || !found?.length;
     const label = /** @type {HTMLElement} */ (this.number.parentElement);
     label.hidden = this.count.hidden = !found?.length;
-    if (!found || found.length) return;
-    this.said.textContent = NOTHING[way];
-    this.app.say(NOTHING[way]);
+    if (found && !found.length) this.say(NOTHING[way]);
   }
 
   /**

@@ -153,6 +153,7 @@ function saidOf({ rows, total }) {
   const counts = new Map();
   for (const { change } of rows) counts.set(change, (counts.get(change) ?? 0) + 1);
   const words = [...counts].map(([change, count]) => `${count.toLocaleString("en")} ${change}`).join(", ");
+  if (total === 0) return "no kernels";
   return rows.length < total ? `${words} (of ${total.toLocaleString("en")} kernels)` : words;
 }
 

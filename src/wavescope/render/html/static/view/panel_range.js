@@ -72,7 +72,9 @@ class RangePanel {
     }
     openFor(this.app, this.root, "range");
     const [start, end] = [Math.floor(range.start), Math.max(Math.floor(range.start) + 1, Math.ceil(range.end))];
-    this.title.textContent = `${duration(end - start)} from ${duration(start)} on`;
+    const { traces } = this.app;
+    const whose = traces.length > 1 ? `${traces[range.trace].label}: ` : "";
+    this.title.textContent = `${whose}${duration(end - start)} from ${duration(start)} on`;
     for (const parts of PARTS) {
       this.said.textContent = "Adding up…";
       try {
