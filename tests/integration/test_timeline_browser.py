@@ -198,7 +198,9 @@ def test_a_box_keeps_its_border_where_the_window_cuts_it(view: PageView) -> None
 def test_a_call_without_length_is_a_tick_that_leaves_the_shares_visible(view: PageView) -> None:
     ranges = "{ start: 100, duration: 2, depth: 0, class: 1, name: 2 }, { start: 100, duration: 0, depth: 0, class: 0, name: 1 }"
     more = f'{{ planes: 2, depth: 2, table: "calls", ranges: [{ranges}] }}'
-    start(view, COUNT, f'[rowOf("c", "calls", {more}), rowOf("q", "queue", {{ ranges: [{ranges}] }})]')
+    start(
+        view, COUNT, f'[rowOf("c", "calls", {more}), rowOf("q", "queue", {{ ranges: [{ranges}] }})]'
+    )
 
     text, grey, op = view.value(
         "[timeline.palette.text, timeline.palette.marker[1], timeline.palette.classes[1]].map((colour) => colour.match(/[0-9]+/g).join())"
