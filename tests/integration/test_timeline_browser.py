@@ -133,6 +133,19 @@ def test_a_box_that_began_before_the_window_has_its_name_at_the_edge(view: PageV
     assert view.value(written) == [True, True, False]
 
 
+def test_an_instant_on_the_last_pixel_of_a_cut_box_stays(view: PageView) -> None:
+    rows = """[rowOf("m", "markers", { table: "markers", ranges: [{ start: 0, duration: 2006, depth: 0, class: 0, name: 1 },
+      { start: 2006, duration: 0, depth: 0, class: 0, name: 2 }] })]"""
+    start(view, 20 * COUNT, rows)
+    view.value("timeline.show(1000, 1000 + 10 * 800)")
+    drawn(view)
+
+    text = view.value("timeline.palette.text.match(/[0-9]+/g).join()")
+    assert view.value("timeline.viewport.first") == 100
+    seen = [view.value(f"pixel({LABELS + x}, 44)") == text for x in (99, 100, 101)]
+    assert seen == [False, True, False]
+
+
 def test_names_are_left_out_where_a_lane_is_lower_than_letters(view: PageView) -> None:
     ranges = "[...Array(40).keys()].map((i) => ({ start: 0, duration: 700, depth: i, class: 0, name: 1 }))"
     rows = f'[rowOf("a", "queue", {{ depth: 40, ranges: {ranges} }}), rowOf("b", "queue", {{ depth: 2, ranges: {ranges}.slice(0, 2) }})]'

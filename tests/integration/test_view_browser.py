@@ -213,6 +213,20 @@ def test_shift_and_a_drag_select_a_range(browser: Browser, kernels: ViewServer) 
     page.becomes("location.hash.includes('range=')", False)
 
 
+def test_a_tip_has_the_name_of_a_box_that_is_too_narrow_for_it(browser: Browser) -> None:
+    maker = a_trace().with_kernel("narrow", 500, 510).with_kernel("wide", 900, 2_000)
+    tip = "document.querySelector('.tip strong').textContent"
+    with viewing(*views_of(maker)) as server:
+        page = looked_at(browser, server, width=1000)
+        x, y = page.value(
+            f"""(({{left, top, height}}) => [left, top + height / 2])(document.querySelector('{label("0:queue/0/0")}').getBoundingClientRect())"""
+        )
+
+        page.mouse("mouseMoved", x + 200 + 2.5, y)
+
+        page.becomes(tip, "narrow")
+
+
 def test_what_keys_select_is_said_to_those_who_listen(
     browser: Browser, kernels: ViewServer
 ) -> None:

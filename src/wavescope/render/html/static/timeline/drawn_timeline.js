@@ -242,12 +242,17 @@ export class DrawnTimeline {
     const isGrey = isNested(row) && !this.source.colourings[this.colouring]?.coloursHost;
     const style = this.pictures.styleOf(isGrey);
     const lanes = lanesOf(row);
+    let covered = { depth: -1, end: 0 }; // the last one: an instant on its last pixel is drawn again
     for (let i = 0; i < boxes.length; i += 1) {
       const [left, right] = pixelsOf(boxes, i, scale);
-      if (left >= first || right - first < LEAST_WITH_NAME * this.ratio) continue;
+      const isCut = left < first && right - first >= LEAST_WITH_NAME * this.ratio;
+      const isCovered = boxes.duration[i] === 0 && boxes.depth[i] === covered.depth && left >= first && left < covered.end;
+      if (!isCut && !isCovered) continue;
+      if (isCut) covered = { depth: boxes.depth[i], end: right };
       const [lane, tall] = this.pictures.laneOf(row, lanes, height, boxes.depth[i]);
       setUpText(this.pen, style);
-      paintBox(this.pen, style, row, boxes, i, this.leftPixels, this.leftPixels + right - first, top + lane, tall);
+      const from = this.leftPixels + Math.max(0, left - first);
+      paintBox(this.pen, style, row, boxes, i, from, this.leftPixels + right - first, top + lane, tall);
     }
   }
 

@@ -7,6 +7,8 @@ import { element } from "./elements.js";
 /** @typedef {import("../timeline/types").Colouring} Colouring */
 
 const MOST_SHARES = 8;
+/** Where a name will stand that is on its way. */
+export const NO_NAME_YET = "…";
 
 /**
  * @param {Hit} hit
@@ -20,7 +22,7 @@ export function tipLines(hit, name, colouring, scale) {
   const labelOf = (/** @type {number} */ number) => colouring?.labels[number] ?? "";
   if (box) {
     const time = box.duration > 0 ? `${duration(box.duration)} from ${duration(box.start)}` : `at ${duration(box.start)}`;
-    return [name || "…", time, [row.label, labelOf(box.class)].filter(Boolean).join(" · ")];
+    return [name || NO_NAME_YET, time, [row.label, labelOf(box.class)].filter(Boolean).join(" · ")];
   }
   if (hit.value !== null) {
     const value = Number.isNaN(hit.value) ? "not known" : `${Number(hit.value.toPrecision(4))} ${row.unit}`.trim();

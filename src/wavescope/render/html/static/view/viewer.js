@@ -7,7 +7,7 @@ import { App } from "./app.js";
 import { Arrangement } from "./arrangement.js";
 import { ColourChoice } from "./colour_choice.js";
 import { Dock } from "./dock.js";
-import { HoverTip, tipLines } from "./hover_tip.js";
+import { HoverTip, NO_NAME_YET, tipLines } from "./hover_tip.js";
 import { joinedRows } from "./joined_rows.js";
 import { JoinedSource, splitId } from "./joined_source.js";
 import { LinkKeeping } from "./link_keeping.js";
@@ -61,6 +61,10 @@ export class Viewer {
     this.state = "";
     /** @type {string[]} rows that were pinned to be seen together */
     this.together = [];
+    /** @type {Hit | null} what is under the pointer, while its name is on its way */
+    this.tipped = null;
+    /** @type {Hit | null} what was selected, until it is said */
+    this.heard = null;
     /** The trace on whose rows the pointer went down. */
     this.pressedTrace = 0;
     this.origin = traces.map(({ first_ns }) => first_ns);
@@ -283,6 +287,7 @@ export class Viewer {
     if (!this.timeline) return;
     part("timeline").dataset.boxes = String(boxes);
     this.app.frameDrawn();
+    this.tellNames();
     this.colours?.draw();
     queueMicrotask(() => this.tellState());
   }
@@ -302,7 +307,18 @@ export class Viewer {
       this.tip.hide();
       return;
     }
-    this.tip.show(this.linesOf(hit), hit.x, hit.y);
+    const lines = this.linesOf(hit);
+    this.tipped = lines[0] === NO_NAME_YET ? hit : null;
+    this.tip.show(lines, hit.x, hit.y);
+  }
+
+  /** Names that were on their way when they were to be told. */
+  tellNames() {
+    if (this.tipped && !this.tip.tip.hidden) this.hovered(this.tipped);
+    const lines = this.heard && this.linesOf(this.heard);
+    if (!lines || lines[0] === NO_NAME_YET) return;
+    this.heard = null;
+    part("heard").textContent = lines.join(", ");
   }
 
   /** @param {Hit} hit */
@@ -322,7 +338,8 @@ export class Viewer {
     const { start, duration: length, row } = hit.box;
     const place = { rowId, start: start - this.source.offsets[trace], duration: length };
     this.app.select(trace, hit.row.table, row, place, false);
-    part("heard").textContent = this.linesOf(hit).join(", ");
+    this.heard = hit;
+    this.tellNames();
   }
 
   /** @param {{ from: number, to: number } | null} range */
