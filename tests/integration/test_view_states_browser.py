@@ -122,6 +122,35 @@ def test_a_trace_that_is_still_read_grows_on_the_page(browser: Browser) -> None:
         assert page.complaints() == []
 
 
+def test_panels_wait_for_a_trace_that_is_still_read(browser: Browser) -> None:
+    views = views_of(a_trace().with_kernel("gemm", 0, 1_000).with_kernel("gemm", 3_000, 4_000))
+    whole = views[0].loaded
+    views[0].loaded = replace(whole, share=0.43, is_whole=False)
+    with viewing(*views) as server:
+        page = browser.page(f"{server.address}#panel=range&range=0_0_2000")
+        said = "document.querySelector('#panel-range .said')?.textContent"
+        page.becomes(said, "This comes when the whole trace is read.")
+
+        views[0].loaded = replace(whole, version=whole.version + 1)
+
+        title = "document.querySelector('#panel-range .details-title')?.textContent"
+        page.becomes(title, "2.000 us from 0 ns on, 1 op, GPUs busy 100.0 %")
+        page.becomes(said, "")
+
+
+def test_panels_say_that_a_trace_was_not_read_to_its_end(browser: Browser) -> None:
+    views = views_of(a_trace().with_kernel("gemm", 0, 1_000))
+    views[0].loaded = replace(views[0].loaded, is_whole=False, problem="the file ends too early")
+    with viewing(*views) as server:
+        page = looked_at(browser, server, "#range=0_0_2000")
+        for panel, part in (("kernels", ".said"), ("findings", ".said"), ("range", ".error")):
+            page.click(f"#tab-{panel}")
+            page.becomes(
+                f"document.querySelector('#panel-{panel} {part}')?.textContent",
+                "the trace was not read to its end: the file ends too early",
+            )
+
+
 def test_why_a_trace_was_not_read_to_its_end_is_said(browser: Browser) -> None:
     views = views_of(a_trace().with_kernel("gemm", 0, 1_000))
     views[0].loaded = replace(views[0].loaded, is_whole=False, problem="the file ends too early")
