@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+import wavescope
 from tests.browser import Browser, PageView
 from tests.builders import a_trace
+from tests.sampled_runs import simulated_run
 from tests.serving_traces import DECODE, PREFILL, VLLM_ROCM, Server, labelled
 from wavescope.model.trace import Trace
 from wavescope.render.html.view_page import view_page_html
@@ -258,12 +260,25 @@ def test_slow_steps_lie_below_the_median_step(browser: Browser, steps: str) -> N
     assert abs(colours[1] - colours[2]) <= 4
     assert colours[1] < 0.12 * widths[1]
 
+    kinds = "document.querySelector('#panel-steps select[name=kind]').selectedOptions[0].text"
+    assert page.value(kinds).startswith("GPU 0, queue 0 · kind ")
     page.click(".step-strips .strip:nth-child(2)")
     page.wait(f"{kept('range')} !== null")
     row = page.value("document.querySelector('#panel-steps tbody tr').textContent")
     assert row.startswith("12decode")
     _, start, end = map(float, page.value(kept("range")).split("_"))
     assert 3_300_000 < end - start < 3_400_000
+
+
+def test_marked_steps_of_a_sampled_trace_are_told(browser: Browser) -> None:
+    trace = simulated_run(1).trace
+    (told,) = wavescope.steps(trace).table("marked_steps").records()
+    for address in _served(trace):
+        page = opened(browser, address, "steps")
+
+        said = text("#panel-steps .said")
+        page.wait(f"{said}?.startsWith('Process 0: {told['steps']} marked steps, median ')")
+        assert page.value("document.querySelector('#panel-steps table').hidden")
 
 
 def test_all_steps_are_listed_when_asked(browser: Browser, steps: str) -> None:

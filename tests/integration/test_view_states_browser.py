@@ -122,6 +122,62 @@ def test_a_trace_that_is_still_read_grows_on_the_page(browser: Browser) -> None:
         assert page.complaints() == []
 
 
+def test_the_next_hit_is_the_next_one_also_while_the_trace_is_read(browser: Browser) -> None:
+    maker = a_trace()
+    for number in range(4):
+        maker.with_kernel("gemm", 1_000 * number, 1_000 * number + 900)
+    views = views_of(maker)
+    whole = views[0].loaded
+    views[0].loaded = replace(whole, share=0.43, is_whole=False)
+    start = "document.querySelector('#panel-details [data-fact=start]')?.title"
+    searched = "document.querySelector('#panel-search').dataset.searched"
+    said = "document.querySelector('.search-said').textContent"
+    with viewing(*views) as server:
+        page = browser.page(f"{server.address}#panel=search&x.search=gemm")
+        page.wait("document.querySelector('.search-said') !== null")
+        page.becomes(said, "4 hits, 1 name, 3.600 us so far")
+        page.value("document.querySelector('.search-pattern').focus()")
+        for expected in ("0 ns", "1000 ns"):
+            page.key("Enter")
+            page.becomes(start, expected)
+
+        views[0].loaded = replace(whole, version=whole.version + 1)
+        page.becomes(said, "4 hits, 1 name, 3.600 us")
+        page.becomes(searched, "gemm")
+        page.key("Enter")
+
+        page.becomes(start, "2000 ns")
+
+
+def test_panels_wait_for_a_trace_that_is_still_read(browser: Browser) -> None:
+    views = views_of(a_trace().with_kernel("gemm", 0, 1_000).with_kernel("gemm", 3_000, 4_000))
+    whole = views[0].loaded
+    views[0].loaded = replace(whole, share=0.43, is_whole=False)
+    with viewing(*views) as server:
+        page = browser.page(f"{server.address}#panel=range&range=0_0_2000")
+        said = "document.querySelector('#panel-range .said')?.textContent"
+        page.becomes(said, "This comes when the whole trace is read.")
+
+        views[0].loaded = replace(whole, version=whole.version + 1)
+
+        title = "document.querySelector('#panel-range .details-title')?.textContent"
+        page.becomes(title, "2.000 us from 0 ns on, 1 op, GPUs busy 100.0 %")
+        page.becomes(said, "")
+
+
+def test_panels_say_that_a_trace_was_not_read_to_its_end(browser: Browser) -> None:
+    views = views_of(a_trace().with_kernel("gemm", 0, 1_000))
+    views[0].loaded = replace(views[0].loaded, is_whole=False, problem="the file ends too early")
+    with viewing(*views) as server:
+        page = looked_at(browser, server, "#range=0_0_2000")
+        for panel, part in (("kernels", ".said"), ("findings", ".said"), ("range", ".error")):
+            page.click(f"#tab-{panel}")
+            page.becomes(
+                f"document.querySelector('#panel-{panel} {part}')?.textContent",
+                "the trace was not read to its end: the file ends too early",
+            )
+
+
 def test_why_a_trace_was_not_read_to_its_end_is_said(browser: Browser) -> None:
     views = views_of(a_trace().with_kernel("gemm", 0, 1_000))
     views[0].loaded = replace(views[0].loaded, is_whole=False, problem="the file ends too early")

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+import wavescope
 from tests.builders import TraceMaker, a_trace
 from tests.unit.view.test_view_categories import lane_of
 from wavescope.analyze.compare import CompareOptions, Part, compare
@@ -144,6 +145,25 @@ def test_steps_take_turns() -> None:
         "outside any step",
     ]  # fmt: skip
     assert set(shown(view, "step")["markers/0/1"]) == {"host"}
+
+
+def test_steps_of_every_queue_are_odd_and_even_by_their_numbers_there() -> None:
+    maker, number_of_steps = a_trace(), {0: 21, 1: 20}
+    for gpu, count in number_of_steps.items():
+        for step in range(count):
+            for place, name in enumerate(("gemm", "softmax", "gemm", "rms_norm", "topk_select")):
+                start = 1_000_000 * step + 10_000 * place
+                maker.with_kernel(name, start, start + 9_000, gpu=gpu)
+    view = loaded_view(maker.build())
+
+    found = {gpu: shown(view, "step")[f"queue/{gpu}/0"][::5] for gpu in number_of_steps}
+
+    turns = ["odd steps", "even steps"] * 11
+    assert found == {0: turns[:21], 1: turns[:20]}
+    told = wavescope.steps(view.trace).table("steps").records()
+    assert [(row["gpu"], row["step"]) for row in told] == [
+        (gpu, step) for gpu, count in number_of_steps.items() for step in range(1, count + 1)
+    ]
 
 
 def pair() -> tuple[TraceView, TraceView]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from wavescope.analyze.page import phase_colouring
 from wavescope.analyze.phases import phases_of
@@ -35,9 +36,28 @@ def _phases(view: TraceView) -> OpClasses:
 
 
 def _steps(view: TraceView) -> OpClasses:
-    of_op = view.trace.derived(trace_steps).of_op
+    numbers = _numbers_on_queues(view.trace.derived(trace_steps))
     # -1, the ops of no step, is the third class.
-    return OpClasses(STEP_LABELS, np.where(of_op < 0, 2, of_op % 2).astype(np.uint8))
+    return OpClasses(STEP_LABELS, np.where(numbers < 0, 2, numbers % 2).astype(np.uint8))
+
+
+def _numbers_on_queues(steps: Steps) -> npt.NDArray[np.int64]:
+    """Of each op the number of its step on its queue from 0 on, as in the table of steps.
+
+    An op beside the queues that have steps has the number of one that it runs with; -1: no step.
+    """
+    number_of = np.full(len(steps) + 1, -1, np.int64)  # the last entry answers for -1
+    of_lanes = []
+    for lane in steps.of_lane:
+        begun = steps.of_op[lane.lane.rows[lane.firsts[:-1]]]
+        of_lanes.append((lane.lane.rows, begun))
+        number_of[begun] = np.arange(len(lane))
+    numbers: npt.NDArray[np.int64] = number_of[steps.of_op]
+    for rows, begun in of_lanes:
+        # Marked steps have several queues, of which each counts those that it takes part in.
+        number_of[begun] = np.arange(len(begun))
+        numbers[rows] = number_of[steps.of_op[rows]]
+    return numbers
 
 
 PHASE = ByOp("phase", "Phase", _phases)

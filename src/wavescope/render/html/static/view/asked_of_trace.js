@@ -6,6 +6,8 @@ import { element } from "./elements.js";
 /** @typedef {(trace: number, signal: AbortSignal) => Promise<any>} Ask */
 /** @typedef {(answer: any, trace: number) => void} Show */
 
+export const STILL_READING = "This comes when the whole trace is read.";
+
 export class AskedOfTrace {
   /**
    * @param {App} app
@@ -43,8 +45,10 @@ export class AskedOfTrace {
       this.choice.hidden = traces.length < 2;
     }
     if (!this.isShown || this.isAnswered || this.running) return;
-    if (this.app.traces[this.trace]?.is_whole) this.again();
-    else this.said.textContent = "This comes when the whole trace is read.";
+    const info = traces[this.trace];
+    // Of one that cannot be read the server says why.
+    if (info?.is_whole || info?.problem) this.again();
+    else this.said.textContent = STILL_READING;
   }
 
   /** Ask anew: of another trace, or with other parameters. */

@@ -1,6 +1,7 @@
 // What a selected range of time holds: the tables that `wavescope summary --start --end` prints.
 
 import { duration } from "../timeline/time_text.js";
+import { STILL_READING } from "./asked_of_trace.js";
 import { element } from "./elements.js";
 import { copyText, openFor } from "./panel_focus.js";
 import { SortableRows } from "./sortable_rows.js";
@@ -46,7 +47,10 @@ class RangePanel {
       element("div", { class: "panel-head" }, this.title, this.said, this.filter, this.zoom, this.command, this.whole, this.clear),
       this.error, this.tables,
     );
+    /** Whether the range is asked for when the trace is read. */
+    this.isWaiting = false;
     app.onRange((range) => this.select(range));
+    app.onTraces(() => this.isWaiting && this.canAsk() && this.select(this.range));
     this.select(app.range);
   }
 
@@ -55,11 +59,18 @@ class RangePanel {
     this.app.selectRange({ trace: this.range?.trace ?? 0, start: Math.floor(start), end: Math.ceil(end) });
   }
 
+  /** Whether the trace of the range is read, or will not be. */
+  canAsk() {
+    const info = this.app.traces.find(({ trace }) => trace === this.range?.trace);
+    return Boolean(info?.is_whole || info?.problem);
+  }
+
   /** @param {Range | null} range */
   async select(range) {
     this.asking?.abort();
     const asking = this.asking = new AbortController();
     this.range = range;
+    this.isWaiting = false;
     this.shown = [];
     this.tables.replaceChildren();
     this.error.hidden = true;
@@ -75,6 +86,11 @@ class RangePanel {
     const { traces } = this.app;
     const whose = traces.length > 1 ? `${traces[range.trace].label}: ` : "";
     this.title.textContent = `${whose}${duration(end - start)} from ${duration(start)} on`;
+    this.isWaiting = !this.canAsk();
+    if (this.isWaiting) {
+      this.said.textContent = STILL_READING;
+      return;
+    }
     for (const parts of PARTS) {
       this.said.textContent = "Adding up…";
       try {
@@ -96,7 +112,7 @@ class RangePanel {
   /** @param {Result} result */
   add(result) {
     const count = result.facts.op_count;
-    if (typeof count === "number") this.title.textContent += `, ${count.toLocaleString("en")} ops${busyText(result.facts)}`;
+    if (typeof count === "number") this.title.textContent += `, ${count.toLocaleString("en")} ${count === 1 ? "op" : "ops"}${busyText(result.facts)}`;
     for (const table of result.tables) if (table.rows.length) this.tables.append(this.table(table));
   }
 

@@ -35,6 +35,7 @@ class SearchPanel {
     /** @type {{ trace: number, hit: Hit } | null} */
     this.at = null;
     this.timer = 0;
+    this.asked = "";
     this.versions = "";
     this.steps = Promise.resolve();
     this.input = element("input", {
@@ -124,7 +125,9 @@ class SearchPanel {
     const asking = this.asking = new AbortController();
     const pattern = this.input.value;
     this.app.keep("search", pattern);
-    this.at = null;
+    // While a trace is being read the same is searched for again and again: the hit stays.
+    if (this.asked !== `${this.tables} ${pattern}`) this.at = null;
+    this.asked = `${this.tables} ${pattern}`;
     delete this.root.dataset.searched;
     if (!pattern || !this.tables) {
       this.draw(null);

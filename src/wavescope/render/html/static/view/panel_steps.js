@@ -75,6 +75,17 @@ class StepsPanel {
     ];
   }
 
+  /**
+   * A queue as the timeline calls it.
+   * @param {string} id
+   */
+  rowText(id) {
+    const { rows } = this.app.traces[this.trace];
+    const row = rows.find((each) => each.id === id);
+    const parent = rows.find((each) => each.id === row?.parent);
+    return [parent?.label, row?.label ?? id].filter(Boolean).join(", ");
+  }
+
   /** @param {number} ns */
   timeText(ns) {
     return position(ns, 1000, Math.max(1, this.app.traces[this.trace].span_ns));
@@ -89,9 +100,10 @@ class StepsPanel {
     this.medians = answer.medians;
     this.steps = stepsOf(answer, this.medians);
     this.total = answer.facts.step_count;
-    const kinds = this.medians.map((median, at) => element("option", { value: String(at), text: kindText(median) }));
+    const kinds = this.medians.map((median, at) => element("option", { value: String(at), text: kindText(median, this.rowText(rowIdOf(median))) }));
     this.kind.replaceChildren(...kinds);
     this.controls.hidden = !this.steps.length;
+    this.rows.element.hidden = !this.steps.length;
     this.asked.said.textContent = this.steps.length ? `${this.total.toLocaleString("en")} steps, told by ${answer.facts.told_by}` : noSteps(answer);
     const slow = this.steps.filter((step) => step.isSlow);
     this.onlySlow.checked = slow.length > 0;
@@ -136,16 +148,20 @@ class StepsPanel {
 
 /** @param {any} answer */
 function noSteps(answer) {
-  if (answer.facts.sampled) return `${answer.facts.sampled}. ${answer.findings.map((/** @type {any} */ each) => each.title).join("; ")}`;
+  const marked = recordsOf(answer, "marked_steps").map((each) => `Process ${each.process}: ${each.steps.toLocaleString("en")} marked steps, median ${duration(each.median_ns)}, p95 ${duration(each.p95_ns)}, longest ${duration(each.longest_ns)}. `);
+  if (answer.facts.sampled) return `${marked.join("")}${answer.facts.sampled}. ${answer.findings.map((/** @type {any} */ each) => each.title).join("; ")}`;
   return "The number of steps is unknown: nothing repeats often enough; ranges around steps would tell.";
 }
 
 /** @param {{ gpu: number, queue: number }} step */
 const rowIdOf = ({ gpu, queue }) => `queue/${gpu}/${queue}`;
 
-/** @param {Median} median */
-function kindText({ gpu, queue, kind, phase, steps }) {
-  const words = [`GPU ${gpu}, queue ${queue}`, kind === null ? "no kind" : `kind ${kind}`, phase, `${steps.toLocaleString("en")} steps`];
+/**
+ * @param {Median} median
+ * @param {string} where
+ */
+function kindText({ kind, phase, steps }, where) {
+  const words = [where, kind === null ? "no kind" : `kind ${kind}`, phase, `${steps.toLocaleString("en")} steps`];
   return words.filter(Boolean).join(" · ");
 }
 
