@@ -1,22 +1,22 @@
 // The page as a whole: traces, timeline, rows, colours, panels and the address, put together.
 
 import { Timeline } from "../timeline/timeline.js";
-import { duration } from "../timeline/time_text.js";
 import { nothingSeen, readAddress } from "./address.js";
 import { App } from "./app.js";
 import { Arrangement } from "./arrangement.js";
 import { ColourChoice } from "./colour_choice.js";
 import { Dock } from "./dock.js";
-import { HoverTip, NO_NAME_YET, tipLines } from "./hover_tip.js";
+import { tipLines } from "./hover_tip.js";
 import { joinedRows } from "./joined_rows.js";
 import { JoinedSource, splitId } from "./joined_source.js";
 import { LinkKeeping } from "./link_keeping.js";
 import { PANELS } from "./panels.js";
+import { PointedAt } from "./pointed_at.js";
 import { RowLabels } from "./row_labels.js";
 import { RowTools } from "./row_tools.js";
 import { ServedSource } from "./served_source.js";
 import { TileCache } from "./tile_cache.js";
-import { notesOf } from "./trace_notes.js";
+import { describeProgress, describeTraces, describeWindow } from "./view_bar.js";
 
 /** @typedef {import("./types").TraceInfo} TraceInfo */
 /** @typedef {import("./address.js").Seen} Seen */
@@ -61,10 +61,6 @@ export class Viewer {
     this.state = "";
     /** @type {string[]} rows that were pinned to be seen together */
     this.together = [];
-    /** @type {Hit | null} what is under the pointer, while its name is on its way */
-    this.tipped = null;
-    /** @type {Hit | null} what was selected, until it is said */
-    this.heard = null;
     /** The trace on whose rows the pointer went down. */
     this.pressedTrace = 0;
     this.origin = traces.map(({ first_ns }) => first_ns);
@@ -75,7 +71,7 @@ export class Viewer {
     this.stage = /** @type {HTMLElement} */ (document.querySelector("#timeline .stage"));
     this.timeline = this.madeTimeline();
     this.app.timeline = this.timeline;
-    this.tip = new HoverTip(this.stage);
+    this.pointed = new PointedAt({ stage: this.stage, heard: part("heard") }, (hit) => this.linesOf(hit));
     this.labels = new RowLabels(part("labels"), this.arrangement, {
       onChange: () => this.arranged(),
       onFocus: (id) => this.timeline.reveal(id),
@@ -111,6 +107,7 @@ export class Viewer {
     };
   }
 
+  /** @returns {Timeline} */
   madeTimeline() {
     const width = labelWidth(innerWidth);
     document.documentElement.style.setProperty("--labels", `${width}px`);
@@ -123,7 +120,7 @@ export class Viewer {
       shiftDrag: "range",
       altDrag: "zoom",
       least: LEAST_WINDOW,
-      onHover: (hit) => this.hovered(hit),
+      onHover: (hit) => this.pointed?.show(hit),
       onSelect: (hit) => this.clicked(hit),
       onRange: (range) => this.ranged(range),
       onViewport: () => this.moved(),
@@ -144,7 +141,7 @@ export class Viewer {
     if (state === this.state) return;
     const isDue = performance.now() - this.updatedAt >= Math.max(LEAST_HOLD_MS, HOLD * longest);
     if (!isReading || isDue || !this.source.hasDrawn) this.update(traces);
-    else this.describeProgress(traces);
+    else describeProgress(traces);
   }
 
   /** @param {TraceInfo[]} traces */
@@ -166,7 +163,8 @@ export class Viewer {
     this.isRestoring = false;
     this.dock.update();
     this.app.tell("traces");
-    this.describe();
+    describeTraces(this.app.traces);
+    describeWindow(this.timeline.window);
   }
 
   /** @param {TraceInfo[]} traces */
@@ -254,13 +252,13 @@ export class Viewer {
 
   moved() {
     if (!this.timeline) return;
-    this.tip?.hide();
+    this.pointed?.hide();
     this.changed();
     if (!this.isRestoring) {
       this.wantedWindow = null;
       this.links.moved();
     }
-    this.describeWindow();
+    describeWindow(this.timeline.window);
     this.app.windowMoved();
   }
 
@@ -270,7 +268,7 @@ export class Viewer {
     this.labels?.lay(rows, layout.scrolledTop);
     if (layout.scroll === this.scrolledTo) return;
     this.scrolledTo = layout.scroll;
-    this.tip?.hide();
+    this.pointed?.hide();
     if (!this.isRestoring) this.links.moved();
   }
 
@@ -287,7 +285,7 @@ export class Viewer {
     if (!this.timeline) return;
     part("timeline").dataset.boxes = String(boxes);
     this.app.frameDrawn();
-    this.tellNames();
+    this.pointed?.tellNames();
     this.colours?.draw();
     queueMicrotask(() => this.tellState());
   }
@@ -301,27 +299,7 @@ export class Viewer {
     dataset.whole = String(isExact);
   }
 
-  /** @param {Hit | null} hit */
-  hovered(hit) {
-    if (!hit) {
-      this.tip.hide();
-      return;
-    }
-    const lines = this.linesOf(hit);
-    this.tipped = lines[0] === NO_NAME_YET ? hit : null;
-    this.tip.show(lines, hit.x, hit.y);
-  }
-
-  /** Names that were on their way when they were to be told. */
-  tellNames() {
-    if (this.tipped && !this.tip.tip.hidden) this.hovered(this.tipped);
-    const lines = this.heard && this.linesOf(this.heard);
-    if (!lines || lines[0] === NO_NAME_YET) return;
-    this.heard = null;
-    part("heard").textContent = lines.join(", ");
-  }
-
-  /** @param {Hit} hit */
+  /** @param {Hit} hit @returns {string[]} */
   linesOf(hit) {
     const name = hit.box ? this.source.sources[splitId(hit.row.id)[0]].wholeNameOf(hit.row, hit.box.name) : "";
     const colouring = this.source.colourings[this.colours.number];
@@ -338,8 +316,7 @@ export class Viewer {
     const { start, duration: length, row } = hit.box;
     const place = { rowId, start: start - this.source.offsets[trace], duration: length };
     this.app.select(trace, hit.row.table, row, place, false);
-    this.heard = hit;
-    this.tellNames();
+    this.pointed.say(hit);
   }
 
   /** @param {{ from: number, to: number } | null} range */
@@ -423,46 +400,6 @@ export class Viewer {
       event.preventDefault();
       this.timeline.scrollBy(event.deltaY);
     }, { passive: false });
-  }
-
-  /** Which traces these are, how much was read, and what is wrong with them. */
-  describe() {
-    const { traces } = this.app;
-    const names = traces.map(({ label }) => label).join(" · ");
-    document.title = `${names} · wavescope`;
-    part("traces").textContent = names;
-    part("traces").title = traces.map(({ file, format }) => `${file} (${format})`).join("\n");
-    this.describeProgress(traces);
-    this.describeProblems();
-    this.describeWindow();
-  }
-
-  /** @param {TraceInfo[]} traces */
-  describeProgress(traces) {
-    const reading = traces.filter(({ is_whole, problem }) => !is_whole && !problem);
-    const progress = part("progress");
-    progress.hidden = reading.length === 0;
-    const share = reading.reduce((sum, trace) => sum + trace.share, 0) / Math.max(1, reading.length);
-    progress.querySelector("progress").value = share;
-    progress.querySelector("span").textContent = `reading ${Math.floor(100 * share)} %`;
-  }
-
-  describeProblems() {
-    const lines = notesOf(this.app.traces);
-    const list = part("notes");
-    list.hidden = lines.length === 0;
-    const said = lines.join("\n");
-    if (list.dataset.said === said) return;
-    list.dataset.said = said;
-    list.replaceChildren(...lines.map((line) => Object.assign(document.createElement("li"), { textContent: line })));
-  }
-
-  describeWindow() {
-    const { from, to } = this.timeline.window;
-    const figure = part("timeline");
-    figure.dataset.from = String(from);
-    figure.dataset.to = String(to);
-    part("window").textContent = `${duration(from)} – ${duration(to)} (${duration(to - from)})`;
   }
 }
 
