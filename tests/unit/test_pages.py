@@ -53,19 +53,6 @@ def test_every_page_is_reached_from_the_readme() -> None:
     assert [page.name for page in PAGES if page not in reached] == []
 
 
-def test_the_page_of_the_viewer_names_the_panels_and_their_keys() -> None:
-    scripts = (ROOT / "src/wavescope/render/html/static/view").glob("panel_*.js")
-    declared = [
-        dict(re.findall(r'^  (title|key): "(.*)",$', script.read_text("utf-8"), re.M))
-        for script in scripts
-    ]
-    panels = {each["title"]: each.get("key", "").upper() for each in declared if each}
-    page = (ROOT / "docs" / "view.md").read_text(encoding="utf-8")
-    listed = dict(re.findall(r"^\| ([\w ]+) \| `(.)` \|", page, re.M))
-
-    assert listed == {title: key for title, key in panels.items() if key}
-
-
 def test_the_reference_lists_every_command_once() -> None:
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| \[`(.*?)`\]", page, re.M)
