@@ -211,3 +211,14 @@ def test_what_is_drawn_stays_when_the_server_ends_and_goes_on_when_it_is_back(
         assert again.address == address
         page.becomes(banner, True)
         settled(page, [2_250, 6_750])
+
+
+def test_a_page_of_an_earlier_start_says_that_there_is_a_new_address(browser: Browser) -> None:
+    views = views_of(a_trace().with_kernel("gemm", 0, 1_000))
+    banner = "document.querySelector('#banner').textContent"
+    with viewing(*views) as server:
+        page, port = looked_at(browser, server), server.port
+    with ViewServer(views, view_page_html(), port):
+        page.click("#zoom-in")
+        page.becomes(f"{banner}.includes('prints an address of its own')", True)
+        assert page.value(BOXES) == "1"

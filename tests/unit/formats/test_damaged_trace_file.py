@@ -95,6 +95,19 @@ def test_an_endless_view_instead_of_a_table_is_not_read(tmp_path: Path) -> None:
         assert list(source.batches(CALLS)) == []
 
 
+def test_an_endless_view_instead_of_the_strings_is_refused(tmp_path: Path) -> None:
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+    path = changed(
+        tmp_path,
+        "PRAGMA legacy_alter_table = ON",
+        "DROP TABLE rocpd_string",
+        f"CREATE VIEW rocpd_string AS {numbers} SELECT i AS id, 'x' AS string FROM n",
+    )
+
+    with pytest.raises(UnreadableInputError, match="no such table: rocpd_string"):
+        read_everything(path)
+
+
 def test_numbers_that_are_none_are_unknown_and_noted(tmp_path: Path) -> None:
     path = changed(tmp_path, "UPDATE wavescope_process SET pid = 'forty-two'")
 

@@ -133,7 +133,8 @@ def test_without_the_token_there_is_nothing(server: ViewServer) -> None:
     assert [reply.status for reply in refused] == [404] * len(wrong)
     unknown = ask(server, "api/unheard_of")
     assert {reply.body for reply in refused} == {unknown.body}
-    assert unknown.json == {"error": "there is nothing here", "hint": ""}
+    sentence = "there is nothing here; each start of `wavescope view` prints an address of its own"
+    assert unknown.json == {"error": sentence, "hint": ""}
 
 
 def test_every_answer_has_a_strict_policy_and_allows_no_other_origin(server: ViewServer) -> None:

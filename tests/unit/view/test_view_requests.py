@@ -8,12 +8,13 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.view_servers import PATIENCE_S, add_question, ask, ask_sql, send, served
+from tests.view_servers import PAGE, PATIENCE_S, add_question, ask, ask_sql, send, served
 from wavescope.errors import MachineError, UsageError
 from wavescope.view.answers import Answer, Asked
 from wavescope.view.opening import StillReadingError
@@ -191,6 +192,21 @@ def test_there_is_room_for_so_many_connections(monkeypatch: pytest.MonkeyPatch) 
         kept.pop().close()
         wait_until_answered(server)
         kept.pop().close()
+
+
+def test_strangers_that_stay_connected_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loopback, "MOST_CONNECTIONS", 2)
+    with served() as server, ExitStack() as stack:
+        owner = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
+        stack.callback(owner.close)
+        owner.request("GET", urlsplit(server.address).path)
+        assert owner.getresponse().read() == PAGE.encode()
+        for _ in range(9):
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+
+        assert ask(server).status == 200
+        owner.request("GET", urlsplit(server.address).path)
+        assert owner.getresponse().read() == PAGE.encode()
 
 
 def wait_until_answered(server: ViewServer) -> None:

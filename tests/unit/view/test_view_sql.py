@@ -128,10 +128,34 @@ def test_writing_and_other_files_are_refused(view: TraceView, statement: str) ->
 
 def test_mistakes_are_explained(view: TraceView) -> None:
     assert refused(view, "SELECT absent FROM rocpd_op") == "SQL: no such column: absent"
+    assert refused(view, "SELECT json_extract('[', '$')") == "SQL: malformed JSON"
     assert refused(view, "") == "the SQL statement is empty"
     assert refused(view, "SELECT 1; SELECT 2") == "give one SQL statement at a time"
     with pytest.raises(UsageError, match="the parameter 'sql' is missing"):
         sql(Asked([view]))
+
+
+def test_statements_may_be_long(view: TraceView) -> None:
+    text = "a" * 200_000
+
+    assert answered(view, f"SELECT length('{text}') AS length")["rows"] == [[200_000]]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python does not tell which error it was")
+def test_more_temporary_space_than_allowed_is_no_damage(view: TraceView) -> None:
+    statement = "SELECT i, hex(randomblob(500)) AS text FROM n ORDER BY text"
+
+    said = refused(view, ENDLESS + statement, temporary_bytes=1 << 20, wall_s=60)
+
+    assert said == "the statement needs more temporary space than there is"
+
+
+def test_names_of_files_need_not_be_text(tmp_path: Path) -> None:
+    trace = write_as(a_trace().with_kernel("gemm", 0, 10), tmp_path / "trace.db")
+    view = opened_view(trace.rename(tmp_path / "\udcff\n.db"))
+
+    assert answered(view, "SELECT count(*) FROM rocpd_op")["rows"] == [[1]]
+    view.trace.close()
 
 
 def test_an_endless_statement_is_ended(view: TraceView) -> None:

@@ -42,6 +42,7 @@ _ALLOWED_ACTIONS = {
 }
 _SQL_ERRORS = (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError)
 """The last one when a message quotes a damaged name."""
+_DAMAGED = ("image is malformed", "malformed database", "not a database", "disk I/O")
 _INSTRUCTIONS_BETWEEN_CHECKS = 200_000
 
 
@@ -88,7 +89,9 @@ class ReadOnlyQuery:
             return KeyboardInterrupt()  # type: ignore[return-value]
         if isinstance(error, UnicodeDecodeError):
             return UnreadableInputError(self._path, "the database is damaged (names are not text)")
-        if "malformed" in message or "not a database" in message or "disk I/O" in message:
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_WRITE":
+            return UsageError("the statement needs more temporary space than there is")
+        if any(words in message for words in _DAMAGED):
             return UnreadableInputError(self._path, f"the database is damaged ({message})")
         if any(word in message for word in ("authoriz", "prohibited", "readonly")):
             return UsageError(

@@ -82,6 +82,8 @@ class SqliteSource(Closing):
     @cached_property
     def _string_ids(self) -> StringIds:
         with sqlite_errors(self.path):
+            if "rocpd_string" not in self._tables:  # a view of that name may be endless
+                raise sqlite3.DatabaseError("no such table: rocpd_string")
             return StringIds.read(self.connection, "rocpd_string")
 
     @property

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import BinaryIO
 
 import orjson
 
@@ -41,7 +42,9 @@ def answer_within(asked: Asked, limits: SqlLimits) -> Answer:
     statement = asked.text("sql")
     asked.view.require_unchanged()
     file = asked.view.derived(_sql_file)
-    given = {"path": str(file.path()), "sql": statement, "server": os.getpid()}
+    # Names of files need not be text.
+    path = os.fsencode(file.path()).hex()
+    given = {"path": path, "sql": statement, "server": os.getpid()}
     with _turn(asked):
         said = _said_by_process(orjson.dumps({**given, **limits.as_json()}), limits, asked)
     answer = orjson.loads(said)
@@ -68,14 +71,17 @@ def _turn(asked: Asked) -> Iterator[None]:
 def _said_by_process(request: bytes, limits: SqlLimits, asked: Asked) -> bytes:
     # The same modules as here, and none that lie in the current folder.
     program = _PROGRAM.format(path=[place for place in sys.path if place])
-    with subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
+    with (
+        _readable(request) as given,
+        subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process,
+    ):
         try:
-            said = _said_in_time(process, request, limits.wall_s + _START_S, asked)
+            said = _said_in_time(process, limits.wall_s + _START_S, asked)
         finally:
             process.kill()
     if said.endswith(b"}"):
@@ -87,16 +93,20 @@ def _said_by_process(request: bytes, limits: SqlLimits, asked: Asked) -> bytes:
     )
 
 
-def _said_in_time(
-    process: subprocess.Popen[bytes], request: bytes, seconds: float, asked: Asked
-) -> bytes:
+def _readable(data: bytes) -> BinaryIO:
+    """A file in memory: a pipe would have to be filled while the process is watched."""
+    file = os.fdopen(os.memfd_create("statement"), "w+b")
+    file.write(data)
+    file.seek(0)
+    return file
+
+
+def _said_in_time(process: subprocess.Popen[bytes], seconds: float, asked: Asked) -> bytes:
     """What the process says before it ends; nothing where that takes longer."""
     until = time.monotonic() + seconds
-    unsent: bytes | None = request
     while time.monotonic() < until:
         with suppress(subprocess.TimeoutExpired):
-            return process.communicate(unsent, timeout=_LOOK_S)[0]
-        unsent = None
+            return process.communicate(timeout=_LOOK_S)[0]
         _require_awaited(asked)
     return b""
 

@@ -49,7 +49,8 @@ def main() -> None:
     """Read a request from standard input and answer it on standard output."""
     request = orjson.loads(sys.stdin.buffer.read())
     _end_with(request.pop("server"))
-    path, statement = Path(request.pop("path")), request.pop("sql")
+    path = Path(os.fsdecode(bytes.fromhex(request.pop("path"))))
+    statement = request.pop("sql")
     limits = SqlLimits(**request)
     _limit(limits)
     sys.stdout.buffer.write(json_bytes(_answer(path, statement, limits)))

@@ -40,7 +40,8 @@ ANSWER_HEADERS: Mapping[str, str] = {
 """Of every answer, refusals included; none allows another origin anything."""
 _SENTENCES = {
     HTTPStatus.FORBIDDEN: "only the page of this server may ask it",
-    HTTPStatus.NOT_FOUND: "there is nothing here",
+    HTTPStatus.NOT_FOUND: "there is nothing here; each start of `wavescope view` prints an address "
+    "of its own",
     HTTPStatus.METHOD_NOT_ALLOWED: "this is asked in another way",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "the body is to be JSON",
     HTTPStatus.LENGTH_REQUIRED: "the length of the body is not told",

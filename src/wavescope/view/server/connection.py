@@ -86,6 +86,7 @@ class Connection(BaseHTTPRequestHandler):
         is_posted = self.command == "POST"
         try:
             place = admitted_place(path, self.headers, self.server.token)
+            self.server.know(self.connection)
             parameters = {**_parameters(query), **self._members(is_posted=is_posted)}
             asked = Asked(self.server.site.views, parameters, self._is_awaited)
             status, answer = self.server.site.reply(place, asked, is_posted=is_posted)

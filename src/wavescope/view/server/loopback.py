@@ -24,7 +24,8 @@ class LoopbackServer(ThreadingHTTPServer):
     def __init__(self, site: Site, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
         self.site = site
         self.token = new_token()
-        self._connections: set[socket.socket] = set()
+        self._connections: dict[socket.socket, bool] = {}
+        """Whether each has shown that it knows the token; the oldest first."""
         self._lock = threading.Lock()
         super().__init__((LOOPBACK, port), handler)
 
@@ -38,16 +39,34 @@ class LoopbackServer(ThreadingHTTPServer):
         del client_address
         assert isinstance(request, socket.socket)
         with self._lock:
-            has_room = len(self._connections) < MOST_CONNECTIONS
+            has_room = len(self._connections) < MOST_CONNECTIONS or self._end_a_stranger()
             if has_room:
-                self._connections.add(request)
+                self._connections[request] = False
         return has_room
+
+    def _end_a_stranger(self) -> bool:
+        """Make room: another user of the machine must not keep the owner out by connecting."""
+        stranger = next(
+            (each for each, is_known in self._connections.items() if not is_known), None
+        )
+        if stranger is None:
+            return False
+        del self._connections[stranger]
+        with suppress(OSError):
+            stranger.shutdown(socket.SHUT_RDWR)
+        return True
+
+    def know(self, connection: socket.socket) -> None:
+        """It has the token: it is not ended to make room for others."""
+        with self._lock:
+            if connection in self._connections:
+                self._connections[connection] = True
 
     def close_request(self, request: object) -> None:
         """Forget a connection that ended."""
         assert isinstance(request, socket.socket)
         with self._lock:
-            self._connections.discard(request)
+            self._connections.pop(request, None)
         super().close_request(request)
 
     def handle_error(self, request: object, client_address: object) -> None:

@@ -249,6 +249,16 @@ def test_a_full_disk_leaves_nothing_behind(folder: Path, monkeypatch: pytest.Mon
     assert a_cache(folder).keep(KEY, kept([1, 5]))
 
 
+def test_folders_that_were_not_kept_here_are_never_removed(folder: Path) -> None:
+    (folder / "photographs").mkdir(mode=0o700, parents=True)
+    (folder / "photographs" / "cat").write_bytes(bytes(10_000))
+    folder.chmod(0o700)
+    cache = LaneCache(CacheOptions(folder=folder, largest_bytes=5_000, fewest_ranges=1), {})
+
+    assert cache.keep(KEY, kept([1, 5]))
+    assert {path.name for path in folder.iterdir()} == {"photographs", KEY}
+
+
 def test_lanes_that_are_no_longer_wanted_leave_nothing_behind(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import mmap
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -27,6 +28,7 @@ from wavescope.closing import on_error
 from wavescope.view.opening.cache.kept_lanes import KeptLanes, kept_lanes
 from wavescope.view.opening.opening_options import CacheOptions
 
+_KEY = re.compile(r"[0-9a-f]{40}")
 _COLUMNS = "columns"
 _MANIFEST = "manifest"
 _UNFINISHED = ".unfinished-"
@@ -133,6 +135,8 @@ class LaneCache:
                 if self._clock() - used_at > _UNFINISHED_SECONDS:
                     _remove(Path(entry.path))
                 continue
+            if _KEY.fullmatch(entry.name) is None:
+                continue  # whatever it is, it was not kept here
             entries.append((used_at, _bytes_in(Path(entry.path)), Path(entry.path)))
         total = sum(each for _, each, _ in entries)
         for _, entry_bytes, path in sorted(entries):

@@ -58,7 +58,7 @@ const polling = new TracePolling(
   (problem) => warn(problem && (asking.isUp ? `The server does not answer as it should: ${problem}` : AWAY)),
 );
 const AWAY =
-  "The server of this page does not answer: it was ended, or the connection is lost. What is drawn stays; it is tried again every second.";
+  "The server of this page does not answer: it was ended, or the connection is lost. What is drawn stays; it is tried again every second. A new start of `wavescope view` prints a new address.";
 
 asking.onState = (/** @type {boolean} */ isUp) => {
   if (isUp) {
