@@ -22,7 +22,7 @@ import { describeProgress, describeTraces, describeWindow } from "./view_bar.js"
 /** @typedef {import("./address.js").Seen} Seen */
 /** @typedef {import("../timeline/types").Hit} Hit */
 
-const TILE_BYTES = 48 * 2 ** 20;
+const TILE_BYTES = 24 * 2 ** 20;
 const LEAST_WINDOW = 20;
 const FOLDED_SERIES = 12;
 /** While a trace is read: how long a picture holds, and how many times as long as it took. */
