@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol, cast
 
 import numpy as np
@@ -68,24 +69,6 @@ class Zones:
     low: dict[str, Numbers]
     high: dict[str, Numbers]
 
-    @classmethod
-    def of(cls, source: TraceSource, table: Table, columns: Sequence[str]) -> Zones:
-        """The zones of a table, by one pass over `columns`."""
-        counts, keys = [0], []
-        bounds: list[list[tuple[int, int]]] = [[] for _ in columns]
-        for numbers, batch in keyed_batches(source, table, columns, 0, ZONE_ROWS):
-            keys.append(int(numbers[0]))
-            counts.append(len(numbers))
-            for found, name in zip(bounds, columns, strict=True):
-                found.append((int(batch[name].min()), int(batch[name].max())))
-        arrays = [np.array(found, np.int64).reshape(-1, 2) for found in bounds]
-        return cls(
-            np.cumsum(counts, dtype=np.int64),
-            np.array(keys, np.int64),
-            {name: array[:, 0] for name, array in zip(columns, arrays, strict=True)},
-            {name: array[:, 1] for name, array in zip(columns, arrays, strict=True)},
-        )
-
     def __len__(self) -> int:
         return len(self.first_keys)
 
@@ -99,13 +82,45 @@ class Zones:
         return self.first_rows[:-1].tolist(), self.first_rows[1:].tolist()
 
 
+class ZonePass:
+    """One pass over some columns of a table, which can be made in pieces."""
+
+    def __init__(self, source: TraceSource, table: Table, columns: Sequence[str]) -> None:
+        self._batches = keyed_batches(source, table, columns, 0, ZONE_ROWS)
+        self._counts, self._keys = [0], list[int]()
+        self._bounds: dict[str, list[tuple[int, int]]] = {name: [] for name in columns}
+
+    def go_on(self, most: int | None = None) -> bool:
+        """Look at all zones that are left, or at so many; whether there may be others."""
+        seen = 0
+        for numbers, batch in islice(self._batches, most):
+            seen += 1
+            self._keys.append(int(numbers[0]))
+            self._counts.append(len(numbers))
+            for name, found in self._bounds.items():
+                found.append((int(batch[name].min()), int(batch[name].max())))
+        return seen == most
+
+    def zones(self) -> Zones:
+        """What was seen."""
+        bounds = {
+            name: np.array(found, np.int64).reshape(-1, 2) for name, found in self._bounds.items()
+        }
+        return Zones(
+            np.cumsum(self._counts, dtype=np.int64),
+            np.array(self._keys, np.int64),
+            {name: array[:, 0] for name, array in bounds.items()},
+            {name: array[:, 1] for name, array in bounds.items()},
+        )
+
+
 class StoredTable:
     """One table of a source."""
 
-    def __init__(self, source: TraceSource, table: Table, zoned: Sequence[str]) -> None:
+    def __init__(self, source: TraceSource, table: Table, zones: Zones) -> None:
         self.spec = table
         self._source = source
-        self.zones = Zones.of(source, table, zoned)
+        self.zones = zones
 
     def __len__(self) -> int:
         return self.zones.row_count

@@ -7,7 +7,8 @@ open then on that thread. With these rows they say the same as with the whole tr
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +19,14 @@ from wavescope.model.columns import CALLS, COUNTERS, LINKS, MARKERS, OPS, Table
 from wavescope.model.source import Derivation, TraceSource
 from wavescope.model.trace import Trace, TraceTable
 from wavescope.view.opening import TraceView
-from wavescope.view.parts.stored_table import Moments, Numbers, StoredTable, among, united
+from wavescope.view.parts.stored_table import (
+    Moments,
+    Numbers,
+    StoredTable,
+    ZonePass,
+    among,
+    united,
+)
 
 _ZONED = {
     OPS: ("id", "start_ns", "end_ns"),
@@ -30,6 +38,10 @@ _ZONED = {
 _NOTHING = np.empty(0, np.int64)
 _FIRST_PICTURES_S = 2.0
 """What the page draws at first would come later for these passes."""
+_PIECE_ZONES = 32
+_REST = 2
+"""Times as long as a piece takes nothing is done."""
+_DONE = object()
 
 
 @dataclass
@@ -43,8 +55,20 @@ class TraceParts:
     def table(self, spec: Table) -> StoredTable:
         """The rows of a table; one pass over it at the first time."""
         if spec.name not in self._tables:
-            self._tables[spec.name] = StoredTable(self.source, spec, _ZONED[spec])
+            whole = ZonePass(self.source, spec, _ZONED[spec])
+            whole.go_on()
+            self._tables[spec.name] = StoredTable(self.source, spec, whole.zones())
         return self._tables[spec.name]
+
+    def prepared(self, spec: Table) -> Iterator[None]:
+        """Make the pass over a table in pieces, unless somebody needs it meanwhile."""
+        if not self.source.row_count(spec):
+            return
+        pieces = ZonePass(self.source, spec, _ZONED[spec])
+        while spec.name not in self._tables and pieces.go_on(_PIECE_ZONES):
+            yield
+        if spec.name not in self._tables:
+            self._tables[spec.name] = StoredTable(self.source, spec, pieces.zones())
 
     def trace(self, rows: Mapping[Table, Numbers]) -> Trace:
         """The trace with these rows of some tables, which increase, and all rows of others."""
@@ -118,9 +142,19 @@ def _prepare(views: Sequence[TraceView], after_s: float) -> None:
         if view.closes_within(after_s):
             continue
         for spec in _ZONED:
-            # A table at a time, so that questions come in between.
-            with view.turn:
-                if view.is_closing or view.loaded.problem:
-                    break
-                if view.trace.source.row_count(spec):
-                    view.derived(parts_of).table(spec)
+            if not _prepare_table(view, spec):
+                break
+
+
+def _prepare_table(view: TraceView, spec: Table) -> bool:
+    """Whether that was done; questions come in between, and have most of the machine."""
+    pieces = view.derived(parts_of).prepared(spec)
+    while True:
+        began = time.monotonic()
+        with view.turn:
+            if view.is_closing or view.loaded.problem:
+                return False
+            if next(pieces, _DONE) is _DONE:
+                return True
+        if view.closes_within(_REST * (time.monotonic() - began)):
+            return False

@@ -13,7 +13,14 @@ from wavescope.formats import exporter_for, open_source, write_source
 from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS, Table
 from wavescope.model.source import Batch, TraceSource, read_columns
 from wavescope.view.opening import loaded_view
-from wavescope.view.parts import Moments, TraceParts, parts_of, prepare_parts, stored_table
+from wavescope.view.parts import (
+    Moments,
+    TraceParts,
+    parts_of,
+    prepare_parts,
+    stored_table,
+    trace_parts,
+)
 
 ROWS = 40
 
@@ -136,6 +143,32 @@ def test_tables_are_gone_over_before_anybody_asks(tmp_path: Path) -> None:
 
     assert set(view.derived(parts_of)._tables) == {"ops", "calls", "links"}
     assert not other.has_derived(parts_of)
+
+
+def test_a_pass_in_pieces_finds_the_same_and_ends_when_somebody_was_quicker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stored_table, "ZONE_ROWS", 3)
+    monkeypatch.setattr(trace_parts, "_PIECE_ZONES", 2)
+    source = random_ops(ROWS).builder
+    in_pieces, at_once = TraceParts(source), TraceParts(source)
+
+    pauses = sum(1 for _ in in_pieces.prepared(OPS))
+
+    assert pauses == -(-ROWS // 3) // 2
+    found, expected = in_pieces.table(OPS).zones, at_once.table(OPS).zones
+    assert found.edges == expected.edges
+    assert found.first_keys.tolist() == expected.first_keys.tolist()
+    for name in ("id", "start_ns", "end_ns"):
+        assert found.low[name].tolist() == expected.low[name].tolist()
+        assert found.high[name].tolist() == expected.high[name].tolist()
+
+    late = TraceParts(source)
+    pieces = late.prepared(OPS)
+    next(pieces)
+    table = late.table(OPS)
+    assert list(pieces) == []
+    assert late.table(OPS) is table
 
 
 def test_rows_that_were_added_together_are_found_one_by_one(
