@@ -73,7 +73,7 @@ native-test: setup $(CUPTI_HEADERS)/.fetched ## the native tests under AddressSa
 native-test-threads: setup ## the collector's parts under ThreadSanitizer
 	cmake -S native -B build/native-test-threads -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_WARNINGS_AS_ERRORS=ON -DWAVESCOPE_SANITIZE_THREADS=ON >/dev/null
 	cmake --build build/native-test-threads --target thread_tests
-	ctest --test-dir build/native-test-threads --output-on-failure --timeout 180 -L threads
+	ctest --test-dir build/native-test-threads --output-on-failure --timeout 180 --parallel 2 -L threads
 
 bench: setup ## throughput benchmarks: CPU seconds, memory, ratios
 	$(BIN)/python benchmarks/throughput/run.py
