@@ -116,9 +116,20 @@ def opened(trace: Path, cache: Path) -> Measured:
             wait_for(page, _IS_WHOLE)
             tiles_ms = page.value(_TILES)
             server, shown = usage(process.pid), usage(browser._process.pid)
+            wait_for_cache(cache)
     return Measured(
         drawn_s, drawn_cpu_s, whole_s, tiles_ms, frames_per_s, frame_ms, server, shown.since(empty)
     )
+
+
+def wait_for_cache(cache: Path) -> None:
+    """Return when what was read is kept for the next opening."""
+    end = time.monotonic() + chromium.TIMEOUT_S
+    while time.monotonic() < end:
+        if any(cache.glob("wavescope/view/[!.]*/manifest")):
+            return
+        time.sleep(0.1)
+    raise SystemExit("nothing was kept in the cache")
 
 
 def seconds_until(page: PageView, expression: str, began: float) -> float:
