@@ -32,13 +32,13 @@ demo: setup ## record a program on the software GPU and show its summary
 	$(BIN)/wavescope demo -o demo-output
 
 test: setup lint native-test native-test-threads ## everything CI checks
-	$(BIN)/pytest -n auto -m "not slow and not gpu and not torch and not runtimes"
+	$(BIN)/pytest -n auto --dist worksteal -m "not slow and not gpu and not torch and not runtimes"
 
 test-all: setup lint native-test native-test-threads ## also the slow tests
-	$(BIN)/pytest -n auto -m "not gpu and not torch and not runtimes"
+	$(BIN)/pytest -n auto --dist worksteal -m "not gpu and not torch and not runtimes"
 
 explore: setup ## the property tests with examples that no run had before
-	WAVESCOPE_TEST_EXAMPLES=untimed $(BIN)/pytest -n auto -m "not gpu and not torch and not runtimes" tests/unit tests/formats tests/integration/test_hotspots_hostile.py
+	WAVESCOPE_TEST_EXAMPLES=untimed $(BIN)/pytest -n auto --dist worksteal -m "not gpu and not torch and not runtimes" tests/unit tests/formats tests/integration/test_hotspots_hostile.py
 
 test-torch: setup ## the tests with PyTorch, which is installed first
 	$(BIN)/pip install --quiet $(TORCH)
