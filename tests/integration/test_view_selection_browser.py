@@ -47,9 +47,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, trace: Path) -> Iterator[PageView]:
+    yield from pages_of(browser, trace, "0:queue/0/0")
+
+
+def pages_of(browser: Browser, trace: Path, row: str) -> Iterator[PageView]:
+    """A page of the trace, when that row is there."""
     with wavescope.open_view(trace, cache=False) as view:
         page = browser.page(view.address)
-        page.wait("document.querySelector('[data-row=\"0:queue/0/0\"]') !== null")
+        page.wait(f"document.querySelector('[data-row=\"{row}\"]') !== null")
         yield page
         browser.close_pages()
 
@@ -275,11 +280,7 @@ def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def deep_page(browser: Browser, deep: Path) -> Iterator[PageView]:
-    with wavescope.open_view(deep, cache=False) as view:
-        page = browser.page(view.address)
-        page.wait("document.querySelector('[data-row=\"0:calls/0/1\"]') !== null")
-        yield page
-        browser.close_pages()
+    yield from pages_of(browser, deep, "0:calls/0/1")
 
 
 DEPTH_IN_SIGHT = f"""(() => {{

@@ -29,6 +29,7 @@ from wavescope.formats.sqlite.sqlite_columns import (
 from wavescope.formats.sqlite.sqlite_open import ReadOnlyDatabase, as_text, quoted, sqlite_errors
 from wavescope.formats.sqlite.sqlite_table import table_layout
 from wavescope.formats.wavescope.schema import UNKNOWN_GPU, require_readable_version
+from wavescope.formats.wavescope.string_ids import StringIds
 from wavescope.model.columns import (
     CALLS,
     MARKERS,
@@ -382,40 +383,3 @@ def _on_gpus(block: ColumnBlock) -> npt.NDArray[np.bool_] | None:
 
 def _values(values: object) -> Array | list[str]:
     return values if isinstance(values, np.ndarray) else list(values)  # type: ignore[call-overload]
-
-
-class StringIds:
-    """Strings of one table of a file, and the code of each of their ids."""
-
-    def __init__(self, ids: npt.NDArray[np.int64], strings: list[str]) -> None:
-        self.strings = StringTable()
-        order = np.argsort(ids, kind="stable")
-        self._ids = ids[order]
-        self._codes = self.strings.codes(strings)[order]
-        self._dense = _is_dense(self._ids)
-
-    @classmethod
-    def read(cls, connection: sqlite3.Connection, table: str) -> StringIds:
-        """The strings of `table`, which has the columns id and string."""
-        rows = connection.execute(f"SELECT id, string FROM {quoted(table)}").fetchall()  # noqa: S608
-        ids = np.fromiter((int(row[0]) for row in rows), np.int64, len(rows))
-        return cls(ids, [as_text(row[1]) for row in rows])
-
-    def codes(self, ids: Array) -> tuple[npt.NDArray[np.int32], int]:
-        """The code of each id, -1 where there is none, and how many ids dangle (NULL does not)."""
-        if not len(self._ids):
-            return np.full(len(ids), UNKNOWN, np.int32), int((ids >= 0).sum())
-        if self._dense:
-            places = ids - self._ids[0]
-            known = (places >= 0) & (places < len(self._ids))
-        else:
-            places = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
-            known = self._ids[places] == ids
-        if known.all():
-            return self._codes[places], 0
-        codes = np.where(known, self._codes[np.where(known, places, 0)], UNKNOWN).astype(np.int32)
-        return codes, int((~known & (ids >= 0)).sum())
-
-
-def _is_dense(ids: npt.NDArray[np.int64]) -> bool:
-    return len(ids) > 0 and int(ids[-1]) - int(ids[0]) == len(ids) - 1
