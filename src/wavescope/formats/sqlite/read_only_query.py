@@ -90,7 +90,10 @@ class ReadOnlyQuery:
         if isinstance(error, UnicodeDecodeError):
             return UnreadableInputError(self._path, "the database is damaged (names are not text)")
         if getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_WRITE":
-            return UsageError("the statement needs more temporary space than there is")
+            return UsageError(
+                "the statement needs more temporary space than there is",
+                hint="select or sort less; for `wavescope query` TMPDIR names a roomier folder",
+            )
         if any(words in message for words in _DAMAGED):
             return UnreadableInputError(self._path, f"the database is damaged ({message})")
         if any(word in message for word in ("authoriz", "prohibited", "readonly")):
