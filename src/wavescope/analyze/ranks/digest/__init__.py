@@ -1,0 +1,25 @@
+"""What of one rank's trace the comparison of ranks needs, small enough to travel."""
+
+from wavescope.analyze.ranks.digest.rank_digest import (
+    UNKNOWN,
+    CollectiveRows,
+    CollectiveUse,
+    Group,
+    KernelTotal,
+    RankDigest,
+    RankIdentity,
+    StepRows,
+    TimeBins,
+)
+
+__all__ = [
+    "UNKNOWN",
+    "CollectiveRows",
+    "CollectiveUse",
+    "Group",
+    "KernelTotal",
+    "RankDigest",
+    "RankIdentity",
+    "StepRows",
+    "TimeBins",
+]

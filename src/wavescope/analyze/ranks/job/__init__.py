@@ -1,0 +1,16 @@
+"""The ranks of a job together: their collectives matched, their clocks made one."""
+
+from wavescope.analyze.ranks.job.job import NO_TIME, Job
+from wavescope.analyze.ranks.job.matched import MISSING, MatchedBy, MatchedGroup, Mismatch
+from wavescope.analyze.ranks.job.rank_clock import ClockState, RankClock
+
+__all__ = [
+    "MISSING",
+    "NO_TIME",
+    "ClockState",
+    "Job",
+    "MatchedBy",
+    "MatchedGroup",
+    "Mismatch",
+    "RankClock",
+]
