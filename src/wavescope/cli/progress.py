@@ -17,6 +17,8 @@ from wavescope.render.cells.escape import cell_width, shortened, visible
 SILENT_SECONDS = 1.0
 LINE_SECONDS = 5.0
 _REDRAW_SECONDS = 0.2
+_KNOWN_SECONDS = 5.0
+"""Before that the start of the work tells too little of the rest."""
 _ACTIVITY_WIDTH = 60
 _BAR_WIDTH = 30
 _BLANK_LINE = "\r\x1b[2K"
@@ -76,8 +78,9 @@ class Progress:
     def _print_lines(self, began: float) -> None:
         while not self._finished.wait(LINE_SECONDS):
             done, total = self._counts
+            seconds = time.monotonic() - began
             share = f" {100 * done // total} %," if total else ""
-            say(f"{self._activity}:{share} {time.monotonic() - began:.0f} s")
+            say(f"{self._activity}:{share} {seconds:.0f} s{left_text(done, total, seconds)}")
 
     def _draw_bar(self, began: float) -> None:
         """Draw one line over and over, and wipe it in the end."""
@@ -103,7 +106,14 @@ def bar_line(activity: str, done: int, total: int, seconds: float, width: int) -
         share = min(max(done / total, 0.0), 1.0)
         filled = int(share * _BAR_WIDTH)
         bar = f"[{'#' * filled}{'-' * (_BAR_WIDTH - filled)}] "
-        figures = f"{int(100 * share)} %, {figures}"
+        figures = f"{int(100 * share)} %, {figures}{left_text(done, total, seconds)}"
     room = width - 1  # many terminals go to the next line behind the last column
     line = f"{activity} {bar}{figures}"
     return line if cell_width(line) <= room else shortened(f"{activity} {figures}", room)
+
+
+def left_text(done: int, total: int, seconds: float) -> str:
+    """About how long the rest takes if it goes on as before; nothing where that is a guess."""
+    if not 0 < done < total or seconds < _KNOWN_SECONDS or 50 * done < total:
+        return ""
+    return f", about {seconds * (total - done) / done:.0f} s left"

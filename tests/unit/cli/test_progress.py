@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from wavescope.cli import progress as progress_module
-from wavescope.cli.progress import Progress, bar_line
+from wavescope.cli.progress import Progress, bar_line, left_text
 from wavescope.render.cells.escape import cell_width
 
 PATIENCE_S = 60
@@ -176,3 +176,22 @@ def test_failed_or_quiet_work_says_no_notes(
         silent.tell("rows that were skipped: 3")
 
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "seconds", "text"),
+    [
+        (1, 4, 10.0, ", about 30 s left"),
+        (3, 4, 10.0, ", about 3 s left"),
+        (1, 4, 4.9, ""),  # too early to tell
+        (1, 51, 10.0, ""),  # too little to tell from
+        (0, 4, 10.0, ""),
+        (4, 4, 10.0, ""),
+        (5, 4, 10.0, ""),
+        (3, 0, 10.0, ""),
+    ],
+)
+def test_what_is_left_is_told_where_it_is_known(
+    done: int, total: int, seconds: float, text: str
+) -> None:
+    assert left_text(done, total, seconds) == text
