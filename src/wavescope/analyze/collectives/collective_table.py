@@ -17,8 +17,9 @@ from wavescope.analyze.collectives.records import CollectiveUse, collective_uses
 from wavescope.analyze.operators import with_all_calls
 from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.ops.op_links import RowArray
+from wavescope.arrays.covered_time import CoveredTime
 from wavescope.arrays.groups import GroupStatistics, group_statistics, group_sums
-from wavescope.arrays.intervals import Times, sorted_times, stretches_of_sorted
+from wavescope.arrays.intervals import Times
 from wavescope.model.op_kinds import OpClass, OpKind
 from wavescope.model.result import ColumnOf, Result, ResultColumn, Unit, Value, table_of
 from wavescope.model.trace import Trace
@@ -104,34 +105,9 @@ def _exposed_ns(trace: Trace, rows: RowArray) -> Times:
     for gpu in np.unique(gpus).tolist():
         mine = gpus == gpu
         compute = is_compute & (everything.ops["gpu"] == gpu)
-        hidden = _CoveredTime.of(
-            *(everything.ops[name][compute] for name in ("start_ns", "end_ns"))
-        )
-        exposed[mine] -= hidden.until(ends[mine]) - hidden.until(starts[mine])
+        hidden = CoveredTime.of(*(everything.ops[name][compute] for name in ("start_ns", "end_ns")))
+        exposed[mine] -= hidden.between(starts[mine], ends[mine])
     return exposed
-
-
-class _CoveredTime(NamedTuple):
-    """Gapless stretches in order, and how long all before each are together."""
-
-    starts: Times
-    ends: Times
-    before_ns: Times
-
-    @classmethod
-    def of(cls, starts: Times, ends: Times) -> _CoveredTime:
-        firsts, lasts = stretches_of_sorted(sorted_times(starts), sorted_times(ends))
-        before_ns = np.concatenate(([0], np.cumsum(lasts - firsts)))[:-1]
-        return cls(firsts, lasts, before_ns)
-
-    def until(self, times: Times) -> Times:
-        """How much of the time before each of `times` is covered."""
-        if not len(self.starts):
-            return np.zeros(len(times), np.int64)
-        place = np.searchsorted(self.starts, times, "right") - 1
-        at = np.maximum(place, 0)
-        inside = np.minimum(times, self.ends[at]) - self.starts[at]
-        return np.where(place < 0, 0, self.before_ns[at] + inside)
 
 
 _COLUMNS: tuple[ColumnOf[_Collective], ...] = (

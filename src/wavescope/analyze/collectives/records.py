@@ -48,9 +48,15 @@ class CollectiveUse(NamedTuple):
 
 def collective_uses(trace: Trace, op_rows: RowArray) -> list[CollectiveUse]:
     """For each of these ops, which are collectives, what is known of it."""
-    names = [trace.strings[int(code)] for code in trace.ops["name"][op_rows]]
+    return uses_of_records(trace, op_rows, collective_records(trace, op_rows))
+
+
+def uses_of_records(
+    trace: Trace, op_rows: RowArray, records: list[dict[str, Any]]
+) -> list[CollectiveUse]:
+    """The same, of records that were looked up already."""
+    names = [trace.strings[code] for code in trace.ops["name"][op_rows].tolist()]
     from_kernel = {name: _of_kernel(name) for name in set(names)}
-    records = _records(trace, op_rows)
     known: dict[tuple[bytes, str], CollectiveUse] = {}
     uses = []
     for name, record in zip(names, records, strict=True):
@@ -63,7 +69,7 @@ def collective_uses(trace: Trace, op_rows: RowArray) -> list[CollectiveUse]:
     return uses
 
 
-def _records(trace: Trace, op_rows: RowArray) -> list[dict[str, Any]]:
+def collective_records(trace: Trace, op_rows: RowArray) -> list[dict[str, Any]]:
     """The arguments of the record around each op's launch; empty where there is none for it alone.
 
     What is recorded for several kernels together tells nothing of one of them.

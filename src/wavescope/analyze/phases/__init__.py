@@ -1,5 +1,6 @@
 """Phases: which ops are prefill, decode or whatever a program marked, and what each phase did."""
 
+from wavescope.analyze.phases.annotations import phase_in_name
 from wavescope.analyze.phases.assignment import (
     OUTSIDE,
     PhaseAssignment,
@@ -18,6 +19,7 @@ __all__ = [
     "PhaseRules",
     "PhaseScope",
     "PhaseSource",
+    "phase_in_name",
     "phases_of",
     "phases_result",
 ]

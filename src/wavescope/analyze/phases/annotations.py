@@ -54,6 +54,17 @@ def annotated_phases(marked: MarkedPhases) -> Codes:
     return looked_up(of_path, marked.path_of_op)
 
 
+def phase_in_name(name: str) -> str:
+    """The phase that a marker's name tells (prefill, decode or mixed), "" when it tells none."""
+    short = name[:LONGEST_MATCHED]
+    if batch := _BATCH.match(short):
+        prompt, decoded = int(batch[1]) > 0, int(batch[2]) > 0
+        found = FoundPhase.SHARED if prompt and decoded else FoundPhase.DECODE
+        return (FoundPhase.PREFILL if prompt and not decoded else found).label
+    words = _WORD.findall(short)
+    return _WORDS[words[-1].lower()].label if words else ""
+
+
 def agreement(marked: MarkedPhases, found: Codes, lengths_ns: Array) -> float | None:
     """Of the GPU time of which markers and structure both tell prefill or decode, how much they
     tell alike; None where they do not meet."""

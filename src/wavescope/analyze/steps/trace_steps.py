@@ -72,6 +72,8 @@ class Steps:
     told_by: str = ""
     """How the steps were told, for people."""
     repeated: RepeatedSteps | None = None
+    names: Positions | None = None
+    """The code of each step's marker's name; None for steps that no marker tells."""
 
     def __len__(self) -> int:
         return len(self.wall_ns)
@@ -86,6 +88,7 @@ class Steps:
             of_op=number[self.of_op],
             wall_ns=self.wall_ns[self.is_regular],
             is_regular=self.is_regular[self.is_regular],
+            names=None if self.names is None else self.names[self.is_regular],
         )
 
     @property
@@ -177,6 +180,7 @@ def _marked_steps(trace: Trace, marked: MarkedOps, pattern: str) -> Steps:
         ends[used] - starts[used],
         np.ones(used.size, bool),
         f"markers matching {pattern or 'steps'}",
+        names=found.host.names[used].astype(np.int64),
     )
 
 
