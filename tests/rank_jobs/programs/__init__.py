@@ -1,0 +1,1 @@
+"""What the ranks of a job do in a step, for each way of sharing the work."""
