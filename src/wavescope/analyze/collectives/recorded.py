@@ -51,6 +51,8 @@ class RecordedCollective(NamedTuple):
     """Its number within the group, -1 when not recorded."""
     peer: int
     """The global rank at the other end of a send or a receive, else -1."""
+    is_named: bool
+    """Whether the framework recorded what it is; else its kernel's name tells."""
 
 
 def recorded_collectives(trace: Trace, op_rows: RowArray) -> list[RecordedCollective]:
@@ -62,7 +64,7 @@ def recorded_collectives(trace: Trace, op_rows: RowArray) -> list[RecordedCollec
     found = []
     for record, use in zip(records, uses, strict=True):
         if not record:
-            found.append(RecordedCollective(use, None, UNKNOWN, UNKNOWN))
+            found.append(RecordedCollective(use, None, UNKNOWN, UNKNOWN, False))
             continue
         told = [record.get(key) for key in _GROUP_KEYS]
         key = orjson.dumps(told)
@@ -70,7 +72,8 @@ def recorded_collectives(trace: Trace, op_rows: RowArray) -> list[RecordedCollec
             groups[key] = _group(told)
         peers = (_number(record.get(key)) for key in _PEER_KEYS)
         peer = next((number for number in peers if number != UNKNOWN), UNKNOWN)
-        found.append(RecordedCollective(use, groups[key], _number(record.get("Seq")), peer))
+        sequence, is_named = _number(record.get("Seq")), bool(_text(record.get("Collective name")))
+        found.append(RecordedCollective(use, groups[key], sequence, peer, is_named))
     return found
 
 

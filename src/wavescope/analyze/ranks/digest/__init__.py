@@ -1,5 +1,7 @@
 """What of one rank's trace the comparison of ranks needs, small enough to travel."""
 
+from wavescope.analyze.ranks.digest.digest_options import DigestOptions
+from wavescope.analyze.ranks.digest.making import digests_of
 from wavescope.analyze.ranks.digest.rank_digest import (
     UNKNOWN,
     CollectiveRows,
@@ -16,10 +18,12 @@ __all__ = [
     "UNKNOWN",
     "CollectiveRows",
     "CollectiveUse",
+    "DigestOptions",
     "Group",
     "KernelTotal",
     "RankDigest",
     "RankIdentity",
     "StepRows",
     "TimeBins",
+    "digests_of",
 ]

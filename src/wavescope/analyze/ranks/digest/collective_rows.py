@@ -1,0 +1,155 @@
+"""The collectives of a rank as rows: when, what, with whom, and what ran before and meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from wavescope.analyze.collectives import (
+    RecordedCollective,
+    RecordedGroup,
+    recorded_collectives,
+)
+from wavescope.analyze.ranks.digest.host_late import HostLate
+from wavescope.analyze.ranks.digest.rank_digest import (
+    UNKNOWN,
+    CollectiveRows,
+    CollectiveUse,
+    Group,
+    Numbers,
+)
+from wavescope.analyze.ranks.digest.rank_ops import RankOps, Rows
+from wavescope.arrays.coded_columns import DistinctRows
+from wavescope.arrays.intervals import Times
+from wavescope.names.kernel_names import short_name
+
+_LARGEST_RANK = (1 << 31) - 1
+
+
+class Collectives(NamedTuple):
+    """The collectives of a rank with what their numbers stand for."""
+
+    rows: CollectiveRows
+    uses: tuple[CollectiveUse, ...]
+    groups: tuple[Group, ...]
+
+
+def collectives_of(
+    ops: RankOps,
+    step_of_op: Numbers,
+    late: HostLate | None,
+    stated_groups: Mapping[str, RecordedGroup],
+) -> Collectives:
+    """The collectives of a rank; `stated_groups` are what the file says of groups by name."""
+    rows = ops.collective_rows
+    starts, ends = ops.starts[rows], ops.ends[rows]
+    before = _before(ops, starts, ends)
+    idle_before = starts - before - ops.busy.between(before, starts)
+    if late is None:
+        late_before = np.full(len(rows), UNKNOWN, np.int64)
+    else:
+        late_before = late.between(before, starts, idle_before)
+    told = _told(ops, rows)
+    uses, use_of_row, groups = _numbered(told, _short_names(ops, rows), stated_groups)
+    columns = CollectiveRows(
+        start_ns=starts,
+        end_ns=ends,
+        use=use_of_row,
+        queue=_queue_numbers(ops)[rows],
+        sequence=np.array([each.sequence for each in told], np.int64),
+        peer=np.array([_rank(each.peer) for each in told], np.int32),
+        step=step_of_op[rows].astype(np.int32),
+        compute_before_ns=ops.compute.between(before, starts),
+        idle_before_ns=idle_before,
+        host_late_ns=late_before,
+        exposed_ns=ends - starts - ops.compute.between(starts, ends),
+        exposed_tail_ns=ends - np.maximum(starts, ops.compute.last_before(ends)),
+    )
+    return Collectives(columns, uses, groups)
+
+
+def _before(ops: RankOps, starts: Times, ends: Times) -> Times:
+    """For each collective the latest end of all before it, at most its own start."""
+    latest = np.maximum.accumulate(np.concatenate(([ops.first_ns], ends[:-1])))
+    return np.minimum(latest[: len(starts)], starts)
+
+
+def _told(ops: RankOps, rows: Rows) -> list[RecordedCollective]:
+    if not len(rows):
+        return []
+    trace_rows = rows if ops.rows is None else ops.rows[rows]
+    return recorded_collectives(ops.trace, trace_rows.astype(np.int64))
+
+
+def _short_names(ops: RankOps, rows: Rows) -> list[str]:
+    codes = ops.column("name")[rows].tolist()
+    short = {code: short_name(ops.trace.strings[code]) for code in set(codes)}
+    return [short[code] for code in codes]
+
+
+def _queue_numbers(ops: RankOps) -> Numbers:
+    """For each op a small number for its queue, in the order of GPU and queue numbers."""
+    gpus, queues = ops.column("gpu"), ops.column("queue")
+    numbers, firsts = DistinctRows(2).number((gpus, queues))
+    order = np.lexsort((queues[firsts], gpus[firsts]))
+    small = np.empty(len(firsts), np.int32)
+    small[order] = np.arange(len(firsts))
+    return small[numbers]
+
+
+class _Numbers(NamedTuple):
+    uses: tuple[CollectiveUse, ...]
+    use_of_row: Numbers
+    groups: tuple[Group, ...]
+
+
+def _numbered(
+    told: Sequence[RecordedCollective],
+    kernels: Sequence[str],
+    stated: Mapping[str, RecordedGroup],
+) -> _Numbers:
+    """Each different use and group once, in the order of first sight."""
+    groups: dict[Group, int] = {}
+    uses: dict[CollectiveUse, int] = {}
+    known: dict[tuple[object, RecordedGroup | None, str], int] = {}
+    numbers = np.empty(len(told), np.int32)
+    for row, (each, kernel) in enumerate(zip(told, kernels, strict=True)):
+        name = each.use.operation if each.is_named else kernel
+        key = (each.use, each.group, name)
+        if key not in known:
+            group = UNKNOWN
+            if each.group is not None:
+                group = groups.setdefault(_group(each.group, stated), len(groups))
+            known[key] = uses.setdefault(_use(each, group, name), len(uses))
+        numbers[row] = known[key]
+    return _Numbers(tuple(uses), numbers, tuple(groups))
+
+
+def _group(recorded: RecordedGroup, stated: Mapping[str, RecordedGroup]) -> Group:
+    """A group with what the file says of it elsewhere, where that does not contradict it."""
+    size, ranks, description = recorded.size, recorded.ranks, recorded.description
+    more = stated.get(recorded.name)
+    if more is not None and not ranks and (size in (UNKNOWN, more.size)):
+        size, ranks = more.size, more.ranks
+        description = description or more.description
+    return Group(recorded.name, description, size, ranks)
+
+
+def _use(collective: RecordedCollective, group: int, name: str) -> CollectiveUse:
+    use = collective.use
+    message = use.message
+    size_bytes = message.size_bytes
+    return CollectiveUse(
+        operation=message.operation.value if message.operation is not None else "",
+        group=group,
+        dtype=use.dtype or "",
+        size_bytes=UNKNOWN if size_bytes is None else size_bytes,
+        bus_factor=message.bus_factor or 0.0,
+        name=name,
+    )
+
+
+def _rank(number: int) -> int:
+    return number if number <= _LARGEST_RANK else UNKNOWN

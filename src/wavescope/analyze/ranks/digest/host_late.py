@@ -1,0 +1,58 @@
+"""How long the GPU was idle because the host had not launched the next op yet."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.operators import with_all_calls
+from wavescope.analyze.ops.op_links import op_links
+from wavescope.analyze.ranks.digest.rank_digest import UNKNOWN
+from wavescope.analyze.ranks.digest.rank_ops import RankOps
+from wavescope.arrays.covered_time import CoveredTime
+from wavescope.arrays.intervals import Times, is_sorted
+
+
+class HostLate(NamedTuple):
+    """Idle gaps of which the launch of the next op is known, and of each the time before it."""
+
+    late: CoveredTime
+    """From the beginning of a gap until the launch call of the op that ends it was over."""
+    told: CoveredTime
+    """The whole gaps."""
+
+    def between(self, starts: Times, ends: Times, idle_ns: Times) -> Times:
+        """How long the host was late in each [start, end); -1 where it was idle and no launch is
+        known."""
+        late_ns = self.late.between(starts, ends)
+        unknown = (idle_ns > 0) & (self.told.between(starts, ends) == 0)
+        return np.where(unknown, UNKNOWN, late_ns)
+
+
+def host_late(ops: RankOps) -> HostLate | None:
+    """What is known of a rank's gaps; None where the trace has no launches."""
+    trace = with_all_calls(ops.trace)
+    busy = ops.busy
+    if len(busy.starts) < 2 or not len(trace.links) or not len(trace.calls):
+        return None
+    links = trace.derived(op_links)
+    if not len(links.op_rows):
+        return None
+    gap_starts, gap_ends = busy.ends[:-1], busy.starts[1:]
+    launched = np.full(len(trace.ops), UNKNOWN, np.int64)
+    launched[links.op_rows] = links.call_rows
+    calls = ops.of_working(launched)[_ops_that_begin_at(ops.starts, gap_ends)]
+    is_told = np.flatnonzero(calls != UNKNOWN)
+    gap_starts, gap_ends = gap_starts[is_told], gap_ends[is_told]
+    until = np.clip(trace.calls["end_ns"][calls[is_told]], gap_starts, gap_ends)
+    return HostLate(CoveredTime.of(gap_starts, until), CoveredTime.of(gap_starts, gap_ends))
+
+
+def _ops_that_begin_at(starts: Times, moments: Times) -> npt.NDArray[np.intp]:
+    """For each moment, at which some op begins, the first row of one."""
+    if is_sorted(starts):
+        return np.searchsorted(starts, moments)
+    order = np.argsort(starts, kind="stable")
+    return order[np.searchsorted(starts[order], moments)]

@@ -1,0 +1,163 @@
+"""How long each step of a rank ran what: exact, whether steps overlap or not."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.ranks.digest.host_late import HostLate
+from wavescope.analyze.ranks.digest.rank_digest import UNKNOWN, Numbers
+from wavescope.analyze.ranks.digest.rank_ops import RankOps
+from wavescope.arrays import Array
+from wavescope.arrays.interval_union import group_unions_ns
+from wavescope.arrays.intervals import Times
+
+
+class OpRuns(NamedTuple):
+    """Ops of one step that follow one another in the trace: there are far fewer than ops."""
+
+    firsts: npt.NDArray[np.intp]
+    lengths: npt.NDArray[np.intp]
+    steps: Times
+    """Of each run, -1 for ops outside any step."""
+
+    def counts(self, step_count: int) -> Times:
+        """How many ops each step has."""
+        return self._added(self.lengths, step_count)
+
+    def sums(self, values: Array, step_count: int) -> Times:
+        """The values of all ops of each step added up."""
+        if not len(self.firsts):
+            return np.zeros(step_count, np.int64)
+        return self._added(np.add.reduceat(values, self.firsts, dtype=np.int64), step_count)
+
+    def minima(self, values: Times, step_count: int) -> Times:
+        """The least value of each step."""
+        found = np.full(step_count + 1, np.iinfo(np.int64).max, np.int64)
+        if len(self.firsts):
+            np.minimum.at(found, self.steps, np.minimum.reduceat(values, self.firsts))
+        return found[:step_count]
+
+    def maxima(self, values: Times, step_count: int) -> Times:
+        """The greatest value of each step."""
+        found = np.full(step_count + 1, np.iinfo(np.int64).min, np.int64)
+        if len(self.firsts):
+            np.maximum.at(found, self.steps, np.maximum.reduceat(values, self.firsts))
+        return found[:step_count]
+
+    def _added(self, of_run: Array, step_count: int) -> Times:
+        # The last place is that of ops outside any step.
+        found = np.zeros(step_count + 1, np.int64)
+        np.add.at(found, self.steps, of_run)
+        return found[:step_count]
+
+
+def op_runs(step_of_op: Array) -> OpRuns:
+    """The runs of ops of one step."""
+    if not len(step_of_op):
+        nothing = np.empty(0, np.intp)
+        return OpRuns(nothing, nothing, np.empty(0, np.int64))
+    changes = np.flatnonzero(step_of_op[1:] != step_of_op[:-1]) + 1
+    firsts = np.concatenate(([0], changes))
+    lengths = np.diff(np.append(firsts, len(step_of_op)))
+    return OpRuns(firsts, lengths, step_of_op[firsts].astype(np.int64))
+
+
+class StepSpans(NamedTuple):
+    """When steps begin and end, in order of their beginnings, and the step of each op."""
+
+    starts: Times
+    ends: Times
+    of_op: Numbers
+
+    def __len__(self) -> int:  # type: ignore[override]
+        return len(self.starts)
+
+
+class StepTimes(NamedTuple):
+    """How long each step ran what."""
+
+    busy_ns: Times
+    compute_ns: Times
+    collective_ns: Times
+    exposed_ns: Times
+    host_late_ns: Times
+
+
+def step_times(ops: RankOps, spans: StepSpans, late: HostLate | None) -> StepTimes:
+    """The times of all steps of a rank."""
+    if _are_alone(ops, spans):
+        busy, compute, collective, either = (
+            covered.between(spans.starts, spans.ends)
+            for covered in (ops.busy, ops.compute, ops.collective, ops.compute_or_collective)
+        )
+        exposed = either - compute
+    else:
+        busy = _unions_ns(ops, spans, np.flatnonzero(spans.of_op >= 0))
+        compute = _unions_ns(ops, spans, np.flatnonzero((spans.of_op >= 0) & ops.is_compute))
+        collective, exposed = _of_collectives(ops, spans)
+    idle = spans.ends - spans.starts - ops.busy.between(spans.starts, spans.ends)
+    if late is None:
+        host_late = np.full(len(spans.starts), UNKNOWN, np.int64)
+    else:
+        host_late = late.between(spans.starts, spans.ends, idle)
+    return StepTimes(busy, compute, collective, exposed, host_late)
+
+
+def _are_alone(ops: RankOps, spans: StepSpans) -> bool:
+    """Whether nothing but its own ops runs from the beginning to the end of each step."""
+    if not np.all(spans.starts[1:] >= spans.ends[:-1]):
+        return False
+    outside = np.flatnonzero(spans.of_op < 0)
+    if not len(outside) or not len(spans.starts):
+        return True
+    starts, ends = ops.starts[outside], ops.ends[outside]
+    following = np.searchsorted(spans.ends, starts, side="right")
+    next_starts = np.append(spans.starts, np.iinfo(np.int64).max)[following]
+    return not np.any((next_starts < ends) & (starts < ends))
+
+
+def _unions_ns(ops: RankOps, spans: StepSpans, rows: npt.NDArray[np.intp]) -> Times:
+    """How long at least one of these ops of each step ran."""
+    lengths = group_unions_ns(
+        spans.of_op[rows],
+        np.zeros(len(rows), np.int8),
+        ops.starts[rows],
+        ops.ends[rows],
+        len(spans.starts),
+    )
+    return np.array(lengths, np.int64)
+
+
+def _of_collectives(ops: RankOps, spans: StepSpans) -> tuple[Times, Times]:
+    """How long a collective of each step ran, and how long of that no compute did."""
+    rows = ops.collective_rows
+    rows = rows[spans.of_op[rows] >= 0]
+    steps, starts, ends = stretches_by_group(spans.of_op[rows], ops.starts[rows], ops.ends[rows])
+    lengths = ends - starts
+    exposed = lengths - ops.compute.between(starts, ends)
+    totals = np.zeros((2, len(spans.starts)), np.int64)
+    np.add.at(totals[0], steps, lengths)
+    np.add.at(totals[1], steps, exposed)
+    return totals[0], totals[1]
+
+
+def stretches_by_group(
+    groups: Array, starts: Times, ends: Times
+) -> tuple[npt.NDArray[np.int64], Times, Times]:
+    """The gapless stretches that the rows of each group cover: group, start and end of each."""
+    order = np.lexsort((starts, groups))
+    groups, starts, ends = groups[order].astype(np.int64), starts[order], ends[order]
+    if not len(order):
+        return groups, starts, ends
+    # The latest end so far within each group: by the places of ends in their order, since times
+    # themselves leave no room for the number of the group.
+    distinct_ends, place = np.unique(ends, return_inverse=True)
+    reached = np.maximum.accumulate(groups * len(distinct_ends) + place) % len(distinct_ends)
+    latest = distinct_ends[reached]
+    is_first = np.append(True, (groups[1:] != groups[:-1]) | (starts[1:] > latest[:-1]))
+    firsts = np.flatnonzero(is_first)
+    lasts = np.append(firsts[1:], len(order)) - 1
+    return groups[firsts], starts[firsts], latest[lasts]
