@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ranks.digest import RankDigest, TimeBins
-from wavescope.analyze.ranks.job import Job
+from wavescope.analyze.ranks.job import Job, RankClock
 from wavescope.analyze.ranks.maps.lateness import Reals, arrivals_of, mean_by_cell
+from wavescope.arrays.intervals import Times
 
 SHARES = ("busy", "compute", "exposed")
 """The measures that are shares of time, as the matrices are called."""
@@ -45,6 +46,10 @@ class RankMap:
     lies: the largest of the three measures."""
     is_own_clock: npt.NDArray[np.bool_]
     """For each rank whether its clock is not comparable: it is shown from its own start on."""
+    own_first_ns: Times
+    """Each rank's own time where the first bin begins."""
+    own_rate: Reals
+    """How many nanoseconds of its own clock pass in one of common time."""
 
     @property
     def bin_count(self) -> int:
@@ -93,7 +98,23 @@ def rank_time_map(job: Job, bin_count: int = 200) -> RankMap:
         **values,
         lateness_ns=mean_by_cell(arrivals.place, column, arrivals.late_ns, shape),
         is_own_clock=np.array([start is None for start in starts], np.bool_),
+        own_first_ns=np.array(
+            [_own_first(job, place, first_ns) for place in range(len(job))], np.int64
+        ),
+        own_rate=1 / np.array([_rate(clock) for clock in job.clocks], np.float64),
     )
+
+
+def _rate(clock: RankClock) -> float:
+    """How many nanoseconds of common time pass in one of its own; clocks do not run backwards."""
+    return max(0.5, 1 + clock.drift_ppm * 1e-6) if clock.is_comparable else 1.0
+
+
+def _own_first(job: Job, place: int, first_ns: int) -> int:
+    if job.clocks[place].is_comparable:
+        return int(job.clocks[place].to_own(np.array([first_ns], np.int64))[0])
+    rank = job.ranks[place]
+    return int(_recorded_edges(rank)[0]) if len(rank.bins) else rank.first_ns
 
 
 def _common_start(job: Job, place: int) -> int | None:
@@ -122,8 +143,7 @@ def _placed(job: Job, place: int, start_ns: int, first_ns: int) -> _PlacedBins |
         return None
     edges = _recorded_edges(rank)
     own = (edges - edges[0]).astype(np.float64)
-    rate = 1 + clock.drift_ppm * 1e-6 if clock.is_comparable else 1.0
-    return _PlacedBins(rank.bins, own, own * rate + (start_ns - first_ns))
+    return _PlacedBins(rank.bins, own, own * _rate(clock) + (start_ns - first_ns))
 
 
 def _cut_again(

@@ -67,6 +67,17 @@ def test_a_clock_that_is_not_comparable_is_shown_from_its_own_start() -> None:
     assert found.is_own_clock.tolist() == [False, True]
     assert found.first_ns == 7_000
     assert found.busy.tolist() == [[1, 0], [0, 1]]
+    assert found.own_first_ns.tolist() == [7_000, 99_000]
+
+
+def test_the_way_back_to_a_ranks_own_time_is_told() -> None:
+    drifting = RankClock(ClockState.ALIGNED, origin_ns=4_000, offset_ns=-3_000, drift_ppm=250_000.0)
+    made = digest(0, 4_000, 4_400, even_bins(4_000, 100, 100, 0, 100, 0))
+    found = rank_time_map(job([made], [drifting]), 4)
+
+    assert (found.first_ns, found.width_ns) == (1_000, 125)
+    assert found.own_first_ns.tolist() == [4_000]
+    assert found.own_rate.tolist() == [0.8]
 
 
 def test_time_after_the_last_op_was_not_recorded() -> None:
