@@ -112,11 +112,15 @@ class ProcessHandle(Closing):
         """Whether it ended because nobody gave it anything."""
         return self._process.poll() == IDLE_EXIT
 
-    def close(self) -> None:
-        """End the process, and what it started, at once."""
+    def kill(self) -> None:
+        """End the process, and what it started, at once; another thread may wait for its answer."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End the process at once, and give everything back."""
+        self.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:

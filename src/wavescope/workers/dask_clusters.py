@@ -1,0 +1,202 @@
+"""How a Dask cluster is reached, or made: by address, scheduler file, locally, over SSH, by Slurm.
+
+Clusters that are made here end with the run; those of others are left as they were.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from wavescope.errors import MachineError, UnreadableInputError, UsageError
+from wavescope.workers.engine_options import LOCAL, EngineOptions, process_count
+
+_ADDRESS = re.compile(r"[a-z]+://.+", re.ASCII)
+_HOST_AND_PORT = re.compile(r"[^/\s]+:\d{1,5}", re.ASCII)
+_SSH_HOST = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[^@\s:]+|\[[^\]]+\])(?::(?P<port>\d+))?")
+_CLOSE_S = 10.0
+_LISTS = ("env_extra", "job_directives_skip", "job_extra_directives", "job_script_prologue")
+
+Client = Any
+Cluster = Any
+
+
+@contextmanager
+def connected(options: EngineOptions, item_count: int) -> Iterator[Client]:
+    """A client of the cluster that `options` name; both are closed in the end."""
+    distributed = needed("distributed", "cluster")
+    with ExitStack() as stack:
+        if options.scheduler == LOCAL:
+            cluster = stack.enter_context(_local_cluster(options, item_count))
+        elif options.ssh_hosts:
+            cluster = stack.enter_context(_made(lambda: _ssh_cluster(options), "over SSH"))
+        elif options.slurm:
+            cluster = stack.enter_context(_made(lambda: _slurm_cluster(options), "with Slurm"))
+        else:
+            cluster = scheduler_address(options.scheduler)
+        client = _client(distributed, cluster, options)
+        stack.callback(_closed, client)
+        yield client
+
+
+def needed(module: str, extra: str) -> Any:
+    """The module, or an error that says how to get it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MachineError(
+            f"this needs {module.partition('.')[0]}, which cannot be imported: {error}",
+            hint=f"pip install 'wavescope[{extra}]'",
+        ) from error
+
+
+def scheduler_address(scheduler: str) -> str:
+    """The address that `scheduler` is, or that is in the scheduler file of this name."""
+    if _ADDRESS.fullmatch(scheduler):
+        return scheduler
+    path = Path(scheduler)
+    if _HOST_AND_PORT.fullmatch(scheduler) and not path.exists():
+        return f"tcp://{scheduler}"
+    try:
+        address = json.loads(path.read_text())["address"]
+    except OSError as error:
+        raise UnreadableInputError(
+            path, error.strerror or str(error), hint="a scheduler is tcp://HOST:PORT, or a file"
+        ) from error
+    except (ValueError, LookupError, TypeError) as error:
+        raise UnreadableInputError(path, "this is not a scheduler file of Dask") from error
+    if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
+        raise UnreadableInputError(path, "there is no address of a scheduler in it")
+    return address
+
+
+def _client(distributed: Any, cluster: Cluster, options: EngineOptions) -> Client:
+    try:
+        return distributed.Client(cluster, timeout=options.connect_s, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise MachineError(
+            f"no Dask scheduler answers at {_named(cluster)} within {options.connect_s:g} s",
+            hint="is it running, and can this machine reach it? Dask's versions must agree",
+        ) from error
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise MachineError(
+            f"cannot connect to {_named(cluster)}: {error}",
+            hint="tls:// needs certificates in Dask's configuration: see docs/cluster.md",
+        ) from error
+
+
+def _named(cluster: Cluster) -> str:
+    return cluster if isinstance(cluster, str) else str(cluster.scheduler_address)
+
+
+def _closed(client: Client) -> None:
+    with contextlib.suppress(OSError, TimeoutError):
+        client.close(timeout=_CLOSE_S)
+
+
+@contextmanager
+def _made(make: Callable[[], Cluster], how: str) -> Iterator[Cluster]:
+    try:
+        cluster = make()
+    except Exception as error:
+        # Dask wraps what a remote shell, a job or a library said in errors of many kinds.
+        reason = " ".join(str(error).split())
+        raise MachineError(
+            f"a Dask cluster cannot be started {how}: {type(error).__name__}: {reason}",
+            hint="docs/cluster.md has complete examples, and what they need",
+        ) from error
+    try:
+        yield cluster
+    finally:
+        with contextlib.suppress(OSError, TimeoutError):
+            cluster.close(timeout=_CLOSE_S)
+
+
+@contextmanager
+def _local_cluster(options: EngineOptions, item_count: int) -> Iterator[Cluster]:
+    distributed = needed("distributed", "cluster")
+    count = max(1, min(process_count(options), item_count))
+    # On shared storage, where people work, workers would wait for its locks.
+    with tempfile.TemporaryDirectory(prefix="wavescope-dask-") as folder:
+
+        def make() -> Cluster:
+            return distributed.LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=None,
+                worker_dashboard_address=None,
+                memory_limit=options.memory_limit_bytes or "auto",
+                local_directory=folder,
+            )
+
+        with _made(make, "on this machine") as cluster:
+            yield cluster
+
+
+def _ssh_cluster(options: EngineOptions) -> Cluster:
+    distributed = needed("distributed", "cluster")
+    needed("asyncssh", "cluster-ssh")
+    hosts = [ssh_host(host) for host in options.ssh_hosts]
+    worker_options: dict[str, Any] = {"nthreads": options.workers}
+    if options.memory_limit_bytes is not None:
+        worker_options["memory_limit"] = options.memory_limit_bytes * (options.workers or 1)
+    if options.workers is None:
+        del worker_options["nthreads"]
+    # The first host has the scheduler, and a worker like all others.
+    return distributed.SSHCluster(
+        [host for host, _ in (hosts[0], *hosts)],
+        connect_options=[connect for _, connect in (hosts[0], *hosts)],
+        worker_options=worker_options,
+        scheduler_options={"port": 0, "dashboard_address": None},
+        remote_python=options.ssh_python or None,
+    )
+
+
+def ssh_host(spelled: str) -> tuple[str, Mapping[str, Any]]:
+    """The host of `user@host:port`, and how it is connected to."""
+    match = _SSH_HOST.fullmatch(spelled)
+    if match is None:
+        raise UsageError(f"'{spelled}' is not a host", hint="hosts are [USER@]HOST[:PORT]")
+    connect: dict[str, Any] = {}
+    if match["user"]:
+        connect["username"] = match["user"]
+    if match["port"]:
+        connect["port"] = int(match["port"])
+    return match["host"].strip("[]"), connect
+
+
+def _slurm_cluster(options: EngineOptions) -> Cluster:
+    jobqueue = needed("dask_jobqueue", "cluster-slurm")
+    cluster = jobqueue.SLURMCluster(**slurm_options(options.slurm))
+    with contextlib.ExitStack() as stack:
+        stack.callback(cluster.close)
+        cluster.scale(jobs=options.workers or 1)
+        stack.pop_all()
+    return cluster
+
+
+def slurm_options(spelled: str) -> dict[str, Any]:
+    """The options of SLURMCluster that "name=value,name=value" means.
+
+    Values of which there may be several, such as job_extra_directives, are parted by semicolons.
+    """
+    found: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in spelled.split(","))):
+        name, equals, value = (text.strip() for text in part.partition("="))
+        name = name.replace("-", "_")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"'{part}' is not an option of Slurm's", hint="queue=batch,cores=8")
+        if name in _LISTS:
+            found[name] = [each.strip() for each in value.split(";") if each.strip()]
+        else:
+            found[name] = int(value) if value.isdecimal() else value
+    return found
