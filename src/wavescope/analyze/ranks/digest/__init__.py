@@ -1,5 +1,6 @@
 """What of one rank's trace the comparison of ranks needs, small enough to travel."""
 
+from wavescope.analyze.ranks.digest.coding import UnreadableDigestError, decoded, encoded
 from wavescope.analyze.ranks.digest.digest_options import DigestOptions
 from wavescope.analyze.ranks.digest.making import digests_of
 from wavescope.analyze.ranks.digest.rank_digest import (
@@ -25,5 +26,8 @@ __all__ = [
     "RankIdentity",
     "StepRows",
     "TimeBins",
+    "UnreadableDigestError",
+    "decoded",
     "digests_of",
+    "encoded",
 ]

@@ -6,7 +6,7 @@ All times are the rank's own clock in integer nanoseconds. What is not known is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,18 @@ from wavescope.arrays.intervals import Times
 Numbers = npt.NDArray[np.int32]
 
 UNKNOWN = -1
+
+
+class _Columns:
+    """Tables of columns are equal when all their columns are."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [each.name for each in fields(self)]  # type: ignore[arg-type]  # a dataclass
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    __hash__ = None  # type: ignore[assignment]  # arrays inside: equal by content, so not hashable
 
 
 @dataclass(frozen=True)
@@ -63,8 +75,8 @@ class CollectiveUse(NamedTuple):
     """As recorded, or the kernel's short name where nothing was."""
 
 
-@dataclass(frozen=True)
-class CollectiveRows:
+@dataclass(frozen=True, eq=False)
+class CollectiveRows(_Columns):
     """The collectives of a rank in the order in which they began on its GPU."""
 
     start_ns: Times
@@ -95,8 +107,8 @@ class CollectiveRows:
         return len(self.start_ns)
 
 
-@dataclass(frozen=True)
-class StepRows:
+@dataclass(frozen=True, eq=False)
+class StepRows(_Columns):
     """The steps of a rank in order of time, as `analyze.steps.steps_of` tells them."""
 
     start_ns: Times
@@ -120,6 +132,7 @@ class StepRows:
     moe_ns: Times
     """Summed durations of kernels of the category of experts."""
     kernel_count: Times
+    """Its compute kernels; collectives are rows of their own."""
     work_items: Times
     """Summed launch sizes of its compute kernels: more means more work, not a slower GPU."""
 
@@ -140,8 +153,8 @@ class KernelTotal(NamedTuple):
     work_items: int
 
 
-@dataclass(frozen=True)
-class TimeBins:
+@dataclass(frozen=True, eq=False)
+class TimeBins(_Columns):
     """The rank's time cut into equal bins: how long each kind of work ran in each."""
 
     first_ns: int

@@ -72,9 +72,6 @@ class StepSpans(NamedTuple):
     ends: Times
     of_op: Numbers
 
-    def __len__(self) -> int:  # type: ignore[override]
-        return len(self.starts)
-
 
 class StepTimes(NamedTuple):
     """How long each step ran what."""

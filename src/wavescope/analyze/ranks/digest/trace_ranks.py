@@ -76,8 +76,8 @@ def trace_ranks(trace: Trace) -> list[TraceRank]:
         notes = _several_gpus(part)
         if place == 0 and unowned_count:
             notes += (f"{unowned_count:,} ops of no known process are left out",)
-        members = _known(processes, by_key[key])
-        found.append(TraceRank(_identity(part, members), part, frozenset(by_key[key]), notes))
+        identity = _identity(part, _known(processes, by_key[key]))
+        found.append(TraceRank(identity, part, frozenset(by_key[key]), notes))
     return found
 
 
@@ -192,8 +192,9 @@ def _agent(trace: Trace, gpu: int, processes: frozenset[int]) -> _Agent:
         return _Agent()
     own = [row for row in rows if int(agents["process"][row]) in processes]
     row = (own or rows)[0]
-    texts = (
+    host, uuid, chip, model = (
         agents.string_table[int(agents[name][row])] for name in ("host", "uuid", "chip", "model")
     )
     numbers = (int(agents[name][row]) for name in ("cu_count", "clock_mhz"))
-    return _Agent(*texts, *(number if number > 0 else UNKNOWN for number in numbers))
+    units, clock_mhz = (number if number > 0 else UNKNOWN for number in numbers)
+    return _Agent(host, uuid, chip, model, units, clock_mhz)
