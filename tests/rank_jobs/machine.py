@@ -18,6 +18,8 @@ from tests.rank_jobs.noise import Noise, Values
 
 COMPUTE_QUEUE = 7
 LAUNCH_LATENCY_NS = 4_000.0
+_HAND_OVER_NS = 2_000.0
+"""From the end of compute to the beginning of the communication that waits for it."""
 _LAUNCH_NS = 11_000.0
 _DATA_NS = 150_000.0
 _INSIDE = (12_000.0, 150.0)
@@ -75,6 +77,17 @@ class Issued:
     is_graph: bool = False
 
 
+@dataclass(frozen=True)
+class PendingSend:
+    """Sends that were launched, and when their data is there."""
+
+    senders: np.ndarray
+    call_start: Values
+    launch: Values
+    ready: Values
+    sequence: Values
+
+
 @dataclass
 class Run:
     """Everything that happened, in true time."""
@@ -112,13 +125,18 @@ class Machine:
         self._step = -1
         self._graph: Values | None = None
         self._exchange_count = 0
-        self._sequences: dict[str, int] = {}
+        self._sequences: dict[str, Values] = {}
         self._pair_sequences = np.zeros(hosts.rank_count)
         self._last_done = np.zeros(hosts.rank_count)
         self._launches = np.zeros(hosts.rank_count)
         """Launches of each rank in the current step."""
         self._has_stalls = False
         self._crossing: dict[int, np.ndarray] = {}
+
+    @property
+    def work(self) -> Values:
+        """How much work each rank has in this step, 1 if nothing is wrong."""
+        return self._conditions.work[self._step]
 
     def begin_step(self, data_ns: float = _DATA_NS) -> None:
         """Hosts fetch their data and begin the next step."""
@@ -182,15 +200,21 @@ class Machine:
         queue: int,
         *,
         who: np.ndarray | None = None,
+        after: Values | None = None,
         in_share: Values | None = None,
         out_share: Values | None = None,
     ) -> Values:
-        """Run a collective in each group (of which all members are in `who`); when it ends."""
+        """Run a collective in each group (of which all members are in `who`); when it ends.
+
+        Its inputs are there `after` that, else when compute is done that was launched before.
+        """
         who = self.all_ranks if who is None else who
         groups = np.unique(layout.group_of_rank[who])
         members = layout.members[groups]
         call_start, launch = self._launched(who)
-        start = self._communication_start(launch, queue)
+        ready = self.compute_done() if after is None else after
+        start = np.maximum(launch + LAUNCH_LATENCY_NS, self._queue(queue))
+        start = np.maximum(start, ready + _HAND_OVER_NS)
         transfer = self._transfer_ns(layout, operation, groups)
         if in_share is not None and out_share is not None:
             # The rank that sends or receives most decides.
@@ -215,45 +239,58 @@ class Machine:
         )
         return end
 
-    def transfer(
+    def send(self, senders: np.ndarray) -> PendingSend:
+        """Launch sends of what compute makes now; they run when the receivers are there."""
+        call_start, launch = self._launched(senders)
+        ready = np.maximum(launch + LAUNCH_LATENCY_NS, self.compute_done() + _HAND_OVER_NS)
+        self._pair_sequences[senders] += 1
+        return PendingSend(senders, call_start, launch, ready, self._pair_sequences.copy())
+
+    def receive(
         self,
         layout: Layout,
         message_bytes: int,
-        senders: np.ndarray,
+        sent: PendingSend,
         receivers: np.ndarray,
         queues: tuple[int, int],
     ) -> Values:
-        """Send from each of `senders` to the receiver beside it; when each of them is done.
+        """Launch the receives of what was sent to the rank beside; when each of them is done.
 
         The queues are those of the senders and of the receivers.
         """
-        send_queue, receive_queue = queues
-        elements = message_bytes // 2
-        send = Operation("send", SEND_RECV_KERNEL, elements, 0, 1.0, message_bytes)
-        receive = Operation("recv", SEND_RECV_KERNEL, 0, elements, 1.0, message_bytes)
-        sent = self._launched(senders)
-        send_start = self._communication_start(sent[1], send_queue)
+        senders, elements = sent.senders, message_bytes // 2
         received = self._launched(receivers)
+        self._pair_sequences[receivers] += 1
         # A receive needs no input: only its queue and its launch.
-        free = self._queue(receive_queue)
-        receive_start = np.maximum(received[1] + LAUNCH_LATENCY_NS, free)
-        crosses = self._hosts.of_rank[senders] != self._hosts.of_rank[receivers]
-        speed = np.where(crosses, _P2P_BYTES_PER_NS[True], _P2P_BYTES_PER_NS[False])
-        latency = np.where(crosses, _BETWEEN[0], _INSIDE[0])
-        factors = self._conditions.pair_factors(self._step, senders, receivers)
-        factors = factors * self.noise.transfer(len(senders))
+        receive_start = np.maximum(received[1] + LAUNCH_LATENCY_NS, self._queue(queues[1]))
+        send_start = np.maximum(sent.ready, self._queue(queues[0]))
         done = np.maximum(send_start[senders], receive_start[receivers])
-        done = done + latency + message_bytes / speed * factors
+        done = done + self._pair_transfer_ns(message_bytes, senders, receivers)
         end = np.full(self.rank_count, np.nan)
         numbers = self._exchange_count + np.arange(len(senders))
         self._exchange_count += len(senders)
-        for who, others, times, queue, operation in (
-            (senders, receivers, (*sent, send_start), send_queue, send),
-            (receivers, senders, (*received, receive_start), receive_queue, receive),
+        send = Operation("send", SEND_RECV_KERNEL, elements, 0, 1.0, message_bytes)
+        receive = Operation("recv", SEND_RECV_KERNEL, 0, elements, 1.0, message_bytes)
+        for who, others, times, queue, operation, sequence in (
+            (
+                senders,
+                receivers,
+                (sent.call_start, sent.launch, send_start),
+                queues[0],
+                send,
+                sent.sequence,
+            ),
+            (
+                receivers,
+                senders,
+                (*received, receive_start),
+                queues[1],
+                receive,
+                self._pair_sequences.copy(),
+            ),
         ):
             own_end = np.full(self.rank_count, np.nan)
             own_end[who] = done + self.noise.end_jitter_ns((len(who),))
-            end[who] = own_end[who]
             self._queue(queue)[who] = own_end[who]
             self._note_done(who, own_end)
             exchange, peer = np.full((2, self.rank_count), -1.0)
@@ -266,8 +303,14 @@ class Machine:
                 layout=layout,
                 exchange=exchange,
                 peer=peer,
+                sequence=sequence,
             )
+            end = own_end
         return end
+
+    def compute_done(self) -> Values:
+        """When everything is done that was launched on the compute queues so far."""
+        return self._queues[COMPUTE_QUEUE].copy()
 
     def compute_waits_for(self, ends: Values, who: np.ndarray | None = None) -> None:
         """What is launched from now on begins after `ends`."""
@@ -289,13 +332,6 @@ class Machine:
         self._host[who] += cost[who]
         return call_start, self._host.copy()
 
-    def _communication_start(self, launch: Values, queue: int) -> Values:
-        """When ops of a communication queue begin whose inputs are what compute makes now."""
-        return np.maximum(
-            np.maximum(launch + LAUNCH_LATENCY_NS, self._queue(queue)),
-            self._queues[COMPUTE_QUEUE] + 2_000,
-        )
-
     def _queue(self, queue: int) -> Values:
         if queue not in self._queues:
             self._queues[queue] = np.zeros(self.rank_count)
@@ -311,6 +347,15 @@ class Machine:
         factors = factors * self.noise.transfer(len(groups))
         return latency + operation.message_bytes * operation.bus_factor / speed * factors
 
+    def _pair_transfer_ns(
+        self, message_bytes: int, senders: np.ndarray, receivers: np.ndarray
+    ) -> Values:
+        crosses = self._hosts.of_rank[senders] != self._hosts.of_rank[receivers]
+        speed = np.where(crosses, _P2P_BYTES_PER_NS[True], _P2P_BYTES_PER_NS[False])
+        latency = np.where(crosses, _BETWEEN[0], _INSIDE[0])
+        factors = self._conditions.pair_factors(self._step, senders, receivers)
+        return latency + message_bytes / speed * factors * self.noise.transfer(len(senders))
+
     def _issue_collective(
         self,
         who: np.ndarray,
@@ -323,13 +368,12 @@ class Machine:
         in_share: Values | None = None,
         out_share: Values | None = None,
         peer: Values | None = None,
+        sequence: Values | None = None,
     ) -> None:
-        if peer is None:
-            self._sequences[layout.description] = self._sequences.get(layout.description, 0) + 1
-            sequence = np.full(self.rank_count, float(self._sequences[layout.description]))
-        else:
-            self._pair_sequences[who] += 1
-            sequence = self._pair_sequences.copy()
+        if sequence is None:
+            counted = self._sequences.setdefault(layout.description, np.zeros(self.rank_count))
+            counted[who] += 1
+            sequence = counted.copy()
         ones = np.ones(self.rank_count)
         self._issue(
             who,
@@ -352,7 +396,9 @@ class Machine:
 
     def _issue(self, who: np.ndarray, issued: Issued) -> None:
         if len(who) < self.rank_count:
-            issued.start[np.setdiff1d(self.all_ranks, who)] = np.nan
+            ran = issued.start[who]
+            issued.start[:] = np.nan
+            issued.start[who] = ran
         self.run.issued.append(issued)
 
     def _note_done(self, who: np.ndarray, end: Values) -> None:

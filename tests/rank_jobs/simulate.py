@@ -16,6 +16,10 @@ from tests.rank_jobs.layout import Hosts, Layouts
 from tests.rank_jobs.machine import Machine, Run
 from tests.rank_jobs.noise import Noise, NoiseSize
 from tests.rank_jobs.programs.data_parallel import DataParallel
+from tests.rank_jobs.programs.decode import Decode
+from tests.rank_jobs.programs.experts import Experts
+from tests.rank_jobs.programs.pipeline import Pipeline
+from tests.rank_jobs.programs.sharded_data_parallel import ShardedDataParallel
 from tests.rank_jobs.programs.tensor_parallel import TensorParallel
 from tests.rank_jobs.recording import SLOWER_GPU, Detail, Gpu, Recorder, RunColumns, rank_rows
 from tests.rank_jobs.truth import Integers, TrueClock, TrueExchanges, Truth, label_of
@@ -106,12 +110,18 @@ def _changed(settings: Settings, changes: dict[str, object]) -> Settings:
 
 def _program(topology: Topology, ranks: int, settings: Settings) -> Program:
     layouts = Layouts(ranks, has_own_names=settings.has_own_group_names)
+    every, size = settings.reads_back_every, settings.group_size
     if topology is Topology.DDP:
-        return DataParallel(layouts, settings.reads_back_every)
-    size = settings.group_size or min(8, max(2, ranks // 2))
+        return DataParallel(layouts, every)
+    if topology is Topology.FSDP:
+        return ShardedDataParallel(layouts, every)
     if topology is Topology.TENSOR:
-        return TensorParallel(layouts, ranks, size, settings.reads_back_every)
-    raise NotImplementedError(topology)
+        return TensorParallel(layouts, ranks, size or min(8, max(2, ranks // 2)), every)
+    if topology is Topology.PIPELINE:
+        return Pipeline(layouts, ranks, size or min(4, ranks), every)
+    if topology is Topology.EXPERTS:
+        return Experts(layouts, ranks, size or min(8, ranks), every)
+    return Decode(layouts, size or min(8, ranks))
 
 
 def _run(
@@ -128,7 +138,8 @@ def _run(
     step_ns = 0.0 if clean is None else clean.step_done[-1] / steps
     launches = None
     if clean is not None:
-        launches = sum(~np.isnan(each.start) for each in clean.issued) / steps
+        eager = [~np.isnan(each.start) for each in clean.issued if not each.is_graph]
+        launches = (sum(eager) + len(clean.graph_calls)) / steps
     noise = Noise(hosts.rank_count, settings.noise, seed)
     machine = Machine(hosts, conditions_of(faults, hosts, steps, step_ns), noise, launches)
     program = _program(topology, hosts.rank_count, settings)
