@@ -1,0 +1,215 @@
+"""The page of a job of many ranks: who is late and why, heat maps, collectives, clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.ranks.job import Job
+from wavescope.analyze.ranks.maps import RankStepMap, rank_step_map, rank_time_map
+from wavescope.analyze.ranks.stragglers import StragglerReport, Verdict
+from wavescope.model.result import Result, ResultTable
+from wavescope.render.html.charts import histogram
+from wavescope.render.html.markup import Html, bounded, element, joined
+from wavescope.render.html.page import Card, Page, Section, cards_html
+from wavescope.render.html.ranks_maps import DATA_ID, map_html, maps_data, step_map, time_map
+from wavescope.render.html.ranks_story import story_html
+from wavescope.render.html.results import findings_html
+from wavescope.render.html.tables import TableView, table_html
+from wavescope.units import count_text, counted, duration_text
+
+SCRIPTS = ("page", "tables", "ranks")
+STYLES = ("page", "ranks")
+_DISTRIBUTION_BINS = 48
+_MOST_BINS = 200
+_MOST_CELLS = 200_000
+"""Of a map of time: more ranks have coarser bins."""
+_HIDDEN: Mapping[str, frozenset[str]] = {
+    "ranks": frozenset(
+        {
+            "first_ns",
+            "last_ns",
+            "chip",
+            "gpu_uuid",
+            "gpu_number",
+            "exposed_ns",
+            "op_count",
+            "lost_count",
+            "timed_count",
+        }
+    ),
+}
+"""Columns that a page has no room for; the other forms of the result have them."""
+
+
+def ranks_page(job: Job, report: StragglerReport, result: Result, title: str) -> Page:
+    """The page of a job; `result` has its tables and findings."""
+    steps = rank_step_map(job)
+    time = rank_time_map(job, max(1, min(_MOST_BINS, _MOST_CELLS // max(1, len(job)))))
+    drawn_time, drawn_steps = time_map(time), step_map(job, steps, report, time)
+    maps = [drawn for drawn in (drawn_time, drawn_steps) if drawn.measures]
+    tables = _Tables(result)
+    headline = str(result.facts.get("headline") or report.reason)
+    story = _blocks(story_html(job, report, headline), tables.html("stragglers", "delays"))
+    sections = [
+        Section("figures", "", cards_html(_cards(job, report, result, steps)), is_bare=True),
+        Section("stragglers", "Who the others wait for", story, "Stragglers"),
+        Section("findings", "Findings", findings_html(result.findings)),
+        *(
+            Section(f"map-{drawn.kind}", name, map_html(job, drawn), short)
+            for drawn, name, short in (
+                (drawn_time, "Ranks over time", "Over time"),
+                (drawn_steps, "Ranks by step", "By step"),
+            )
+            if drawn.measures
+        ),
+        Section("compared", "Compared with the base", tables.html("compared")),
+        Section("steps", "Steps", _blocks(_distribution(steps), tables.html("steps", "stages"))),
+        Section(
+            "collectives",
+            "Collectives",
+            tables.html("collectives", "collectives_by_step"),
+        ),
+        Section("ranks", "Ranks", tables.html("ranks", "outliers", "experts")),
+        Section("groups", "Groups", tables.html("groups", "mismatches")),
+        Section("clocks", "Clocks", tables.html("clocks")),
+        Section("files", "Files", tables.html("files")),
+    ]
+    sections.append(Section("more", "More", tables.rest()))
+    shown = [section for section in sections if section.body]
+    data = {DATA_ID: maps_data(job, time, maps)} if maps else {}
+    return Page(title, _header(job, title, headline), shown, data, SCRIPTS, STYLES)
+
+
+def _blocks(*parts: Html) -> Html:
+    found = [part for part in parts if part]
+    return element("div", *found, class_="blocks") if found else Html("")
+
+
+class _Tables:
+    """The tables of a result: each is shown once, and none that is empty."""
+
+    def __init__(self, result: Result) -> None:
+        self._left = {table.name: table for table in result.tables if table.rows}
+
+    def html(self, *names: str) -> Html:
+        found = [self._left.pop(name) for name in names if name in self._left]
+        return element("div", *map(_table, found), class_="blocks") if found else Html("")
+
+    def rest(self) -> Html:
+        return self.html(*list(self._left))
+
+
+def _table(table: ResultTable) -> Html:
+    return table_html(table, TableView(hidden=_HIDDEN.get(table.name, frozenset())))
+
+
+def _header(job: Job, title: str, headline: str) -> Html:
+    world = max((rank.identity.world_size or 0 for rank in job.ranks), default=0)
+    formats = sorted({rank.format for rank in job.ranks if rank.format})
+    words = [
+        counted(len(job), "rank") + (f" of {world}" if world > len(job) else ""),
+        counted(sum(rank.op_count for rank in job.ranks), "op"),
+        ", ".join(bounded(name, 30) for name in formats[:4]),
+    ]
+    return joined(
+        [
+            element("h1", bounded(title, 200)),
+            element("div", *(element("span", word) for word in words if word), class_="facts"),
+            element("p", bounded(headline), class_="headline") if headline else None,
+        ]
+    )
+
+
+def _cards(job: Job, report: StragglerReport, result: Result, steps: RankStepMap) -> list[Card]:
+    return [
+        _ranks_card(job, result),
+        _hosts_card(job),
+        *_step_cards(steps),
+        _exposed_card(job),
+        _delay_card(report),
+    ]
+
+
+def _ranks_card(job: Job, result: Result) -> Card:
+    files = next((table for table in result.tables if table.name == "files"), None)
+    names = [] if files is None else [column.name for column in files.columns]
+    problems = files.column("problem") if files is not None and "problem" in names else []
+    bad = sum(1 for problem in problems if problem)
+    if bad:
+        return Card("Ranks", count_text(len(job)), f"{counted(bad, 'file')} not read", "warning")
+    foreign = sum(1 for clock in job.clocks if not clock.is_comparable)
+    remark = f"{foreign} with a foreign clock" if foreign else "all on one clock"
+    return Card("Ranks", count_text(len(job)), remark, "warning" if foreign else "")
+
+
+def _hosts_card(job: Job) -> Card:
+    hosts = {rank.identity.host for rank in job.ranks} - {""}
+    models = sorted({rank.identity.gpu_model or rank.identity.chip for rank in job.ranks} - {""})
+    remark = bounded(models[0], 40) if len(models) == 1 else f"{len(models)} GPU models"
+    return Card("Hosts", count_text(len(hosts)) if hosts else "unknown", remark if models else "")
+
+
+def _step_cards(steps: RankStepMap) -> list[Card]:
+    known = steps.step_ns[np.isfinite(steps.step_ns)]
+    if not known.size:
+        return [Card("Steps", "none", "found")]
+    median, slow = (float(value) for value in np.percentile(known, (50, 99)))
+    return [
+        Card("Steps", count_text(steps.step_count), "matched across ranks"),
+        Card("Median step", duration_text(median), f"99 % within {duration_text(slow)}"),
+    ]
+
+
+def _exposed_card(job: Job) -> Card:
+    exposed = sum(int(rank.bins.exposed_ns.sum()) for rank in job.ranks)
+    span = sum(max(0, rank.last_ns - rank.first_ns) for rank in job.ranks)
+    value = f"{100 * exposed / span:.1f} %" if span else "unknown"
+    return Card("Exposed communication", value, "of all ranks' time")
+
+
+def _delay_card(report: StragglerReport) -> Card:
+    actual = sum(account.actual_ns for account in report.steps)
+    lost = actual - sum(account.ideal_ns for account in report.steps)
+    if not actual:
+        return Card("Time lost", "unknown", "steps could not be accounted for")
+    remark = f"{duration_text(lost)} beyond the ideal"
+    tone = "problem" if report.verdict is Verdict.CULPRIT else ""
+    return Card("Time lost", f"{100 * lost / actual:.1f} %", remark, tone)
+
+
+def _distribution(steps: RankStepMap) -> Html:
+    """How long steps took, of all ranks together."""
+    known = steps.step_ns[np.isfinite(steps.step_ns)]
+    if known.size < 2 or known.min() <= 0:
+        return Html("")
+    edges, counts = distribution(known)
+    median, slow = (float(value) for value in np.percentile(known, (50, 95)))
+    what = (
+        f"{counted(known.size, 'step')} of {counted(len(steps.step_ns), 'rank')}: median "
+        f"{duration_text(median)}, 95 % within {duration_text(slow)}, from "
+        f"{duration_text(known.min())} to {duration_text(known.max())}"
+    )
+    return element(
+        "figure",
+        element("h3", "How long steps took"),
+        histogram(edges, counts, [median, slow], what),
+        element(
+            "figcaption",
+            f"{what}. ",
+            element("span", "median", class_="key0"),
+            element("span", "95th percentile", class_="key1"),
+        ),
+        class_="distribution",
+    )
+
+
+def distribution(known: npt.NDArray[np.float64]) -> tuple[Sequence[float], Sequence[int]]:
+    """Edges that grow by equal factors, and how many values lie between each two."""
+    low, high = float(known.min()), float(known.max())
+    edges = np.geomspace(low, max(high, low * 1.001), _DISTRIBUTION_BINS + 1)
+    counts, _ = np.histogram(known, edges)
+    counts[-1] += int(known.size - counts.sum())
+    return edges.tolist(), counts.tolist()
