@@ -14,7 +14,8 @@ from wavescope.model.result import Result, ResultTable
 from wavescope.render.html.charts import histogram
 from wavescope.render.html.markup import Html, bounded, element, joined
 from wavescope.render.html.page import Card, Page, Section, cards_html
-from wavescope.render.html.ranks_maps import DATA_ID, map_html, maps_data, step_map, time_map
+from wavescope.render.html.ranks_map_data import DATA_ID, maps_data, step_map, time_map
+from wavescope.render.html.ranks_maps import map_html
 from wavescope.render.html.ranks_story import story_html
 from wavescope.render.html.results import findings_html
 from wavescope.render.html.tables import TableView, table_html
@@ -48,7 +49,7 @@ def ranks_page(job: Job, report: StragglerReport, result: Result, title: str) ->
     """The page of a job; `result` has its tables and findings."""
     steps = rank_step_map(job)
     time = rank_time_map(job, max(1, min(_MOST_BINS, _MOST_CELLS // max(1, len(job)))))
-    drawn_time, drawn_steps = time_map(time), step_map(job, steps, report, time)
+    drawn_time, drawn_steps = time_map(time, steps), step_map(job, steps, report, time)
     maps = [drawn for drawn in (drawn_time, drawn_steps) if drawn.measures]
     tables = _Tables(result)
     headline = str(result.facts.get("headline") or report.reason)

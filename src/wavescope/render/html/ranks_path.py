@@ -117,8 +117,8 @@ class _Picture:
         for number, name in enumerate(self._names):
             y = _RAIL_PX * number + _RAIL_PX // 2
             shapes.append(element("text", name, x="0", y=y))
-            ends = {"x1": f"{_LABELS_PERCENT}%", "x2": "100%", "y1": y, "y2": y}
-            shapes.append(element("line", class_="rail", **ends))
+            left = f"{_LABELS_PERCENT}%"
+            shapes.append(element("line", class_="rail", x1=left, x2="100%", y1=y, y2=y))
         return shapes
 
     def hop(self, one: Piece, other: Piece) -> Html | None:
