@@ -32,7 +32,7 @@ class Mismatch(NamedTuple):
     """`missing` (a rank lacks exchanges that others have), `operation`, `size`, `absent` (a member
     that no trace was given of), `order` (its order is not certain)."""
     group: int
-    """A place in `Job.groups`."""
+    """A place in `Job.groups`; `MISSING` for what belongs to none."""
     places: tuple[int, ...]
     """The ranks that differ from the rest, by place."""
     exchange_count: int
@@ -59,6 +59,8 @@ class MatchedGroup:
     matched_by: MatchedBy
     confidence: float
     """0 to 1: how sure the matching is; 1 for sequence numbers that agree in kind and size."""
+    sender: int = MISSING
+    """For sends and receives of two ranks: which of `members` sends (0 or 1), where known."""
 
     @property
     def exchange_count(self) -> int:

@@ -1,0 +1,139 @@
+"""By how many exchanges a rank began to record earlier or later than another.
+
+Row j of a rank at shift s is row j + s of the rank that it is compared with. What both do must be
+equal where they overlap. In a program that repeats itself several shifts fit: labels of steps tell
+the right one, else the times do: ends of one exchange have the same distances on all ranks, within
+microseconds, and steps differ from each other by more than that.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.ranks.matching.local_groups import LocalGroup, Numbers
+from wavescope.arrays.intervals import Times
+
+Shifts = npt.NDArray[np.int64]
+
+BY_LABELS = 0.97
+ONLY_ONE = 0.95
+BY_TIMES = 0.9
+BY_CLOCKS = 0.7
+A_GUESS = 0.3
+
+_MOST_CANDIDATES = 4096
+_COMPARED_CELLS = 1 << 18
+_LEAST_COMPARED = 4
+_CLEARLY = 3.0
+"""Times tell a shift if the next best one fits so many times worse."""
+_RESOLUTION_NS = 500
+
+
+class Shift(NamedTuple):
+    """A shift and how sure it is."""
+
+    rows: int
+    certainty: float
+
+
+def exact_shifts(reference: Numbers, member: Numbers) -> Shifts:
+    """All shifts at which no exchange differs, with at least half of the shorter rank compared."""
+    size = 1 << int(len(reference) + len(member) - 1).bit_length()
+    left, right = reference.astype(np.float64) + 1, member.astype(np.float64) + 1
+    # The sum of squared differences at each shift; 0 means that everything is equal.
+    spectrum = np.fft.rfft(left, size) * np.conj(np.fft.rfft(right, size))
+    products = np.fft.irfft(spectrum, size)
+    shifts = np.arange(-(len(member) - 1), len(reference))
+    first, stop = np.maximum(shifts, 0), np.minimum(len(reference), len(member) + shifts)
+    squares_left = np.concatenate([[0.0], np.cumsum(left**2)])
+    squares_right = np.concatenate([[0.0], np.cumsum(right**2)])
+    differences = (
+        (squares_left[stop] - squares_left[first])
+        + (squares_right[stop - shifts] - squares_right[first - shifts])
+        - 2 * products[shifts % size]
+    )
+    enough = stop - first >= max(1, (min(len(reference), len(member)) + 1) // 2)
+    near = shifts[(np.abs(differences) < 0.5) & enough]
+    return near[:_MOST_CANDIDATES]
+
+
+def window_shifts(reference: Numbers, member: Numbers, width: int = 32) -> Shifts:
+    """Shifts at which the first exchanges of either are found in the other."""
+    later = _places_of(member[:width], reference)
+    earlier = _places_of(reference[:width], member)
+    return np.unique(np.concatenate([later, -earlier]))[:_MOST_CANDIDATES]
+
+
+def _places_of(window: Numbers, tokens: Numbers) -> Shifts:
+    if not len(window) or len(window) > len(tokens):
+        return np.empty(0, np.int64)
+    found = np.ones(len(tokens) - len(window) + 1, np.bool_)
+    for place, token in enumerate(window.tolist()):
+        found &= tokens[place : place + len(found)] == token
+    return np.flatnonzero(found).astype(np.int64)
+
+
+def chosen_shift(candidates: Shifts, reference: LocalGroup, member: LocalGroup) -> Shift:
+    """The shift among those that fit which labels of steps, times or clocks tell."""
+    labelled = _shift_by_labels(reference, member)
+    if labelled is not None:
+        nearest = int(candidates[np.argmin(np.abs(candidates - labelled))])
+        # A marker may begin a few exchanges earlier on another rank, not a step.
+        return Shift(nearest, BY_LABELS if nearest == labelled else BY_TIMES)
+    if len(candidates) == 1:
+        return Shift(int(candidates[0]), ONLY_ONE)
+    by_times = _shift_by_times(candidates, reference, member)
+    return by_times or _shift_by_clocks(candidates, reference, member)
+
+
+def _shift_by_labels(reference: LocalGroup, member: LocalGroup) -> int | None:
+    """How far first exchanges of equally labelled steps are apart, mostly."""
+    left, left_first = _first_of_labels(reference.label)
+    right, right_first = _first_of_labels(member.label)
+    common, left_at, right_at = np.intersect1d(left, right, return_indices=True)
+    if not len(common):
+        return None
+    apart, counts = np.unique(left_first[left_at] - right_first[right_at], return_counts=True)
+    return int(apart[np.argmax(counts)])
+
+
+def _first_of_labels(label: Times) -> tuple[Times, npt.NDArray[np.intp]]:
+    changes = np.flatnonzero(np.concatenate([[True], label[1:] != label[:-1]]))
+    # The first step of a recording may be cut; where it began says nothing.
+    labels, first = np.unique(label[changes], return_index=True)
+    known = labels >= 0
+    return labels[known], changes[first[known]]
+
+
+def _shift_by_times(candidates: Shifts, reference: LocalGroup, member: LocalGroup) -> Shift | None:
+    """The shift at which the distances between ends agree, None where several do or none."""
+    left, right = np.diff(reference.end_ns), np.diff(member.end_ns)
+    first = np.maximum(candidates, 0)
+    stop = np.minimum(len(left), len(right) + candidates)
+    width = int(min(np.min(stop - first), max(_COMPARED_CELLS // len(candidates), 16), len(right)))
+    if width < _LEAST_COMPARED:
+        return None
+    middle = (first + stop - width) // 2
+    cells = middle[:, None] + np.arange(width)
+    apart = np.median(np.abs(left[cells] - right[cells - candidates[:, None]]), axis=1)
+    order = np.argsort(apart, kind="stable")
+    best, second = apart[order[0]], apart[order[1]]
+    if second < _CLEARLY * max(best, _RESOLUTION_NS):
+        return None
+    return Shift(int(candidates[order[0]]), BY_TIMES)
+
+
+def _shift_by_clocks(candidates: Shifts, reference: LocalGroup, member: LocalGroup) -> Shift:
+    """The shift at which both clocks show about the same, if they do at one only."""
+    middle = (np.maximum(candidates, 0) + np.minimum(len(reference), len(member) + candidates)) // 2
+    middle = np.clip(middle, 0, len(reference) - 1)
+    other = np.clip(middle - candidates, 0, len(member) - 1)
+    apart = np.abs(reference.end_ns[middle] - member.end_ns[other])
+    order = np.argsort(apart, kind="stable")
+    best, second = order[0], order[1]
+    if apart[second] >= _CLEARLY * max(int(apart[best]), _RESOLUTION_NS):
+        return Shift(int(candidates[best]), BY_CLOCKS)
+    return Shift(int(candidates[np.argmin(np.abs(candidates))]), A_GUESS)

@@ -1,0 +1,106 @@
+"""Which ranks ended the same exchanges together, told by the distances between ends.
+
+Members of one group end an exchange within microseconds of each other, whatever their clocks show.
+So from one exchange to the next the same time passes on all of them, and on ranks of other groups
+another time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.arrays.intervals import Times
+
+_COMPARED = 256
+_LEAST_COMPARED = 8
+CLEARLY = 3.0
+"""Ranks are told apart if those of other groups differ so many times more."""
+_RESOLUTION_NS = 500.0
+
+
+class Partition(NamedTuple):
+    """Ranks in parts, and how clearly they are told apart."""
+
+    parts: list[list[int]]
+    separation: float
+    """The least distance to another part / the greatest within one; 0 when nothing was told."""
+
+
+def partition_by_times(end_ns: Times, size: int | None) -> Partition | None:
+    """The parts of ranks, of `size` each where that is known; None where times do not tell.
+
+    `end_ns`: [rank, exchange], each rank's own clock, only exchanges that all have.
+    """
+    distances = _sampled_distances(end_ns)
+    if distances is None:
+        return None
+    parts = _parts(distances, size)
+    if parts is None:
+        return None
+    return Partition(parts, _separation(distances, parts))
+
+
+def separation_of(end_ns: Times, parts: list[list[int]]) -> float | None:
+    """How clearly times tell given parts apart; None where there is too little to tell it by."""
+    distances = _sampled_distances(end_ns)
+    return None if distances is None else _separation(distances, parts)
+
+
+def _sampled_distances(end_ns: Times) -> Times | None:
+    """[rank, distance]: how long from one exchange's end to the next one's, of some of them."""
+    if end_ns.shape[1] <= _LEAST_COMPARED:
+        return None
+    first = max(0, (end_ns.shape[1] - _COMPARED - 1) // 2)
+    distances: Times = np.diff(end_ns[:, first : first + _COMPARED + 1], axis=1)
+    return distances
+
+
+def _apart(distances: Times, leader: int, others: list[int]) -> npt.NDArray[np.float64]:
+    apart: npt.NDArray[np.float64] = np.median(
+        np.abs(distances[others] - distances[leader]), axis=1
+    )
+    return np.maximum(apart, _RESOLUTION_NS)
+
+
+def _parts(distances: Times, size: int | None) -> list[list[int]] | None:
+    left = list(range(len(distances)))
+    parts = []
+    while left:
+        leader, others = left[0], left[1:]
+        apart = _apart(distances, leader, others) if others else np.empty(0)
+        order = np.argsort(apart, kind="stable")
+        count = _gap(apart[order]) if size is None else min(size - 1, len(others))
+        if count is None:
+            return None
+        part = sorted([leader, *(others[place] for place in order[:count].tolist())])
+        parts.append(part)
+        left = [rank for rank in left if rank not in part]
+        if size is None:
+            size = len(part)
+    return parts
+
+
+def _gap(ordered: npt.NDArray[np.float64]) -> int | None:
+    """How many of the ranks in order of distance belong to the leader's part: all where no gap."""
+    if len(ordered) < 2:
+        return len(ordered)
+    ratios = ordered[1:] / ordered[:-1]
+    place = int(np.argmax(ratios))
+    return place + 1 if ratios[place] >= CLEARLY else len(ordered)
+
+
+def _separation(distances: Times, parts: list[list[int]]) -> float:
+    """By the first rank of each part: how much nearer its own part is than the others."""
+    if len(parts) < 2:
+        return 1.0
+    worst = np.inf
+    for part in parts:
+        inside = set(part)
+        outside = [rank for rank in range(len(distances)) if rank not in inside]
+        own = _apart(distances, part[0], part[1:]).max(initial=_RESOLUTION_NS)
+        other = _apart(distances, part[0], outside).min(initial=np.inf)
+        worst = min(worst, float(other / own))
+    return float(worst)

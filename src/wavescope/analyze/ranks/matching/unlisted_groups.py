@@ -1,0 +1,198 @@
+"""Groups of which only the name and the size are recorded, or nothing at all.
+
+Equal names on several ranks may be several groups (`tp` of each host). The size says how many
+there must be; which ranks are together is told by the times of their exchanges, else supposed from
+the order of ranks, and said.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from wavescope.analyze.ranks.matching.alignment import aligned
+from wavescope.analyze.ranks.matching.columns import columns_of, matrix_of
+from wavescope.analyze.ranks.matching.gathered import Gathered, gathered_of, regular_parts
+from wavescope.analyze.ranks.matching.local_groups import NO_GROUP, LocalGroup
+from wavescope.analyze.ranks.matching.sequence_columns import has_sequence, sequence_keys
+from wavescope.analyze.ranks.matching.time_partition import CLEARLY, Partition, partition_by_times
+from wavescope.arrays.intervals import Times
+
+_TOLD_BY_TIMES = 0.9
+_IRREGULAR = 0.75
+_SUPPOSED = 0.35
+_ONE_OF_ALL = 0.8
+_LEAST_CERTAIN = 0.5
+
+
+def by_names(parts: Sequence[LocalGroup], numbers: Sequence[int]) -> list[Gathered]:
+    """Groups of parts that list no members."""
+    named: dict[tuple[str, str, int, int], list[LocalGroup]] = defaultdict(list)
+    for part in parts:
+        if part.group != NO_GROUP:
+            name = (part.group.name, part.group.description, max(part.group.size, 0))
+            # A rank with two groups of one name uses them in the same order as the others.
+            nth = 0
+            while any(member.place == part.place for member in named[(*name, nth)]):
+                nth += 1
+            named[(*name, nth)].append(part)
+    gathered = [group for key, members in named.items() for group in _cut(members, key[2], numbers)]
+    unnamed = [part for part in parts if part.group == NO_GROUP]
+    return [*gathered, *_without_group(unnamed)]
+
+
+def _cut(members: list[LocalGroup], size: int, numbers: Sequence[int]) -> list[Gathered]:
+    """One or several groups of ranks that use the same name."""
+    if len(members) == 1:
+        return [gathered_of(members)]
+    if size < 1:
+        return _cut_without_size(members)
+    if len(members) <= size:
+        return _possibly_one(members, size)
+    by_program: dict[bytes, list[LocalGroup]] = defaultdict(list)
+    for member in members:
+        by_program[np.unique(member.tokens).tobytes()].append(member)
+    if len(by_program) > 1 and all(len(part) % size == 0 for part in by_program.values()):
+        return [group for part in by_program.values() for group in _cut(part, size, numbers)]
+    return _cut_to_size(members, size, numbers)
+
+
+def _cut_without_size(members: list[LocalGroup]) -> list[Gathered]:
+    partition = _told_by_times(members, None)
+    if partition is None or len(partition.parts) < 2:
+        return [gathered_of(members)]
+    return [
+        gathered_of(members[place] for place in part).doubted(
+            _IRREGULAR, "which ranks are together is told by the times of their exchanges only"
+        )
+        for part in partition.parts
+    ]
+
+
+def _possibly_one(members: list[LocalGroup], size: int) -> list[Gathered]:
+    """As many ranks as the group has, or fewer: mostly one group, if times do not say otherwise."""
+    partition = None if len(members) == size else _told_by_times(members, None)
+    if partition is None or len(partition.parts) < 2:
+        return [gathered_of(members, size=size)]
+    doubt = "its ranks bear the name of other groups; times of exchanges tell them apart"
+    return [
+        gathered_of((members[place] for place in part), size=size).doubted(_IRREGULAR, doubt)
+        for part in partition.parts
+    ]
+
+
+def _cut_to_size(members: list[LocalGroup], size: int, numbers: Sequence[int]) -> list[Gathered]:
+    ways = regular_parts([numbers[member.place] for member in members], size)
+    partition = _told_by_times(members, size)
+    if partition is not None:
+        is_regular = sorted(partition.parts) in [sorted(way) for way in ways]
+        certainty = _TOLD_BY_TIMES if is_regular else _IRREGULAR
+        doubt = "" if is_regular else "which ranks are together is told by times only"
+        parts = partition.parts
+    else:
+        fitting = [way for way in ways if _counts_agree(members, way)] or ways
+        certainty, parts = _SUPPOSED, fitting[0]
+        doubt = (
+            f"{len(members)} ranks bear the name of a group of {size} and nothing tells which are "
+            "together: neighbours are supposed"
+        )
+    return [
+        gathered_of((members[place] for place in part), size=size).doubted(certainty, doubt)
+        for part in parts
+    ]
+
+
+def _counts_agree(members: Sequence[LocalGroup], parts: Sequence[Sequence[int]]) -> bool:
+    return all(len({len(members[place]) for place in part}) == 1 for part in parts)
+
+
+def _told_by_times(members: Sequence[LocalGroup], size: int | None) -> Partition | None:
+    """Parts that times tell clearly, of one size each."""
+    ends = _common_ends(members)
+    partition = None if ends is None else partition_by_times(ends, size)
+    if partition is None or (len(partition.parts) > 1 and not _is_sound(partition, size)):
+        return None
+    return partition
+
+
+def _is_sound(partition: Partition, size: int | None) -> bool:
+    sizes = {len(part) for part in partition.parts}
+    # A single rank that differs from the rest ends late; it is no group of its own.
+    whole = len(sizes) == 1 and sizes != {1}
+    return partition.separation >= CLEARLY and (whole or size is not None)
+
+
+def _common_ends(members: Sequence[LocalGroup]) -> Times | None:
+    """[member, exchange]: ends of exchanges that all members have, if their order is certain."""
+    if has_sequence(members):
+        keys = sequence_keys(members)
+    else:
+        alignment = aligned(members)
+        if min(alignment.certainty) < _LEAST_CERTAIN:
+            return None
+        keys = alignment.keys
+    columns, count = columns_of(keys)
+    places = matrix_of(
+        [replace(member, rows=np.arange(len(member), dtype=np.int32)) for member in members],
+        columns,
+        count,
+        "rows",
+    )
+    places = places[:, np.all(places >= 0, axis=0)]
+    return np.stack([member.end_ns[row] for member, row in zip(members, places, strict=True)])
+
+
+def _without_group(parts: Sequence[LocalGroup]) -> list[Gathered]:
+    """Groups of collectives of which only the kernels are known."""
+    if len(parts) < 2:
+        return [gathered_of(parts)] if parts else []
+    alignment = aligned(parts)
+    if min(alignment.certainty) < _LEAST_CERTAIN:
+        doubt = "no group is recorded, and the ranks' exchanges differ: they may be several groups"
+        return [gathered_of(parts).doubted(_SUPPOSED, doubt)]
+    by_partition: dict[tuple[tuple[int, ...], ...], list[int]] = defaultdict(list)
+    for token in sorted({token for part in parts for token in np.unique(part.tokens).tolist()}):
+        having = [place for place, part in enumerate(parts) if bool(np.any(part.tokens == token))]
+        chosen = [parts[place].part(parts[place].tokens == token) for place in having]
+        keys = [alignment.keys[place][parts[place].tokens == token] for place in having]
+        by_partition[_parts_of_token(chosen, keys)].append(token)
+    return [
+        gathered_of(_with_tokens(parts, part, tokens)).doubted(
+            _ONE_OF_ALL if len(partition) == 1 else _IRREGULAR,
+            ""
+            if len(partition) == 1
+            else "no group is recorded: which ranks are together is told by times only",
+        )
+        for partition, tokens in by_partition.items()
+        for part in partition
+    ]
+
+
+def _parts_of_token(
+    chosen: Sequence[LocalGroup], keys: Sequence[Times]
+) -> tuple[tuple[int, ...], ...]:
+    """Places of ranks that are together in exchanges of one kind."""
+    everybody = (tuple(member.place for member in chosen),)
+    columns, count = columns_of(keys)
+    rows = [replace(member, rows=np.arange(len(member), dtype=np.int32)) for member in chosen]
+    places = matrix_of(rows, columns, count, "rows")
+    places = places[:, np.all(places >= 0, axis=0)]
+    ends = np.stack([member.end_ns[row] for member, row in zip(chosen, places, strict=True)])
+    partition = partition_by_times(ends, None)
+    if partition is None or len(partition.parts) < 2 or not _is_sound(partition, None):
+        return everybody
+    return tuple(tuple(chosen[place].place for place in part) for part in partition.parts)
+
+
+def _with_tokens(
+    parts: Sequence[LocalGroup], places: Sequence[int], tokens: Sequence[int]
+) -> list[LocalGroup]:
+    inside = set(places)
+    return [
+        part.part(np.isin(part.tokens, tokens))
+        for part in parts
+        if part.place in inside and bool(np.isin(part.tokens, tokens).any())
+    ]
