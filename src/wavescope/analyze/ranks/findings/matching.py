@@ -1,0 +1,122 @@
+"""What does not fit between ranks: collectives, clocks, ranks and files that are missing."""
+
+from __future__ import annotations
+
+from wavescope.analyze.ranks.findings.context import RankContext
+from wavescope.analyze.ranks.job import ClockState
+from wavescope.analyze.ranks.measures import numbers_text
+from wavescope.model.result import Finding, Severity
+from wavescope.units import counted
+
+MISMATCH_ID = "collective-mismatch"
+CLOCKS_ID = "clocks-not-comparable"
+MISSING_ID = "ranks-missing"
+FILES_ID = "files-unreadable"
+
+_SHOWN = 3
+_MOST_LISTED = 100_000
+_ABSENT = "absent"
+
+
+def collective_mismatches(context: RankContext) -> list[Finding]:
+    """One finding for all collectives that do not match, those of most exchanges first."""
+    found = [each for each in context.measures.job.mismatches if each.kind != _ABSENT]
+    if not found:
+        return []
+    found.sort(key=lambda mismatch: -mismatch.exchange_count)
+    exchange_count = sum(mismatch.exchange_count for mismatch in found)
+    places = sorted({place for mismatch in found for place in mismatch.places})
+    left = len(found) - _SHOWN
+    more = f"; and {left} more, see table `mismatches`" if left > 0 else ""
+    is_wrong = any(mismatch.kind in ("operation", "size") for mismatch in found)
+    return [
+        Finding(
+            MISMATCH_ID,
+            Severity.WARNING if is_wrong else Severity.INFO,
+            f"{counted(exchange_count, 'collective')} of {counted(len(places), 'rank')} do not "
+            "match the other ranks'",
+            "; ".join(mismatch.sentence for mismatch in found[:_SHOWN]) + more,
+            "ranks that call other collectives than the rest hang or mix data sooner or later; "
+            "if recording began or ended at different times, record the same steps on all ranks",
+            where=f"ranks {context.measures.rank_text(places)}" if places else "",
+            numbers={"mismatch_count": len(found), "exchange_count": exchange_count},
+        )
+    ]
+
+
+def clocks_not_comparable(context: RankContext) -> list[Finding]:
+    """A finding when times of some ranks mean nothing beside those of others."""
+    job = context.measures.job
+    apart = [place for place, clock in enumerate(job.clocks) if not clock.is_comparable]
+    if len(job) < 2 or not apart:
+        return []
+    reasons = list(dict.fromkeys(job.clocks[place].reason for place in apart))
+    states = [job.clocks[place].state for place in apart]
+    is_contradicted = any(state is ClockState.CONTRADICTED for state in states)
+    return [
+        Finding(
+            CLOCKS_ID,
+            Severity.WARNING,
+            f"the clocks of {len(apart)} of {len(job)} ranks cannot be compared",
+            f"{context.ranks_name(apart)}: "
+            + ("; ".join(reason for reason in reasons[:_SHOWN] if reason) or "nothing ties them"),
+            "exchanges with them are told by durations only; "
+            + (
+                "look for restarts and steps of the clock in the time recorded, and at `mismatches`"
+                if is_contradicted
+                else "record more steps with collectives that all ranks take part in"
+            ),
+            where=f"ranks {context.measures.rank_text(apart)}",
+            numbers={"rank_count": len(apart)},
+        )
+    ]
+
+
+def ranks_missing(context: RankContext) -> list[Finding]:
+    """A finding when the job has ranks that no usable trace was given of."""
+    job = context.measures.job
+    world = max((rank.identity.world_size or 0 for rank in job.ranks), default=0)
+    given = set(job.numbers)
+    missing_count = world - sum(0 <= number < world for number in given)
+    sentences = [each.sentence for each in job.mismatches if each.kind == _ABSENT]
+    if missing_count <= 0 and not sentences:
+        return []
+    told = []
+    if missing_count > 0:
+        which = ""
+        if world <= _MOST_LISTED:
+            which = f": {numbers_text(set(range(world)) - given)}"
+        told.append(f"traces of {len(given)} of {world} ranks were given; missing{which}")
+    return [
+        Finding(
+            MISSING_ID,
+            Severity.WARNING,
+            f"{counted(missing_count, 'rank')} of {world} are missing"
+            if missing_count > 0
+            else "members of groups are missing",
+            "; ".join([*told, *sentences[:_SHOWN]]),
+            "who comes last is told among those given: skew and waiting are at least, transfer "
+            "times at most; give the other ranks' traces, too",
+            numbers={"missing_count": max(missing_count, 0), "world_size": world or None},
+        )
+    ]
+
+
+def files_unreadable(context: RankContext) -> list[Finding]:
+    """A finding when files were left out."""
+    bad = [file for file in context.files if file.problem]
+    if not bad:
+        return []
+    left = len(bad) - _SHOWN
+    more = f"; and {left} more, see table `files`" if left > 0 else ""
+    return [
+        Finding(
+            FILES_ID,
+            Severity.WARNING,
+            f"{len(bad)} of {counted(len(context.files), 'file')} could not be used",
+            "; ".join(f"{file.path}: {file.problem}" for file in bad[:_SHOWN]) + more,
+            "was the run killed while it wrote them? `wavescope info` and `wavescope recover` say "
+            "what is in a file",
+            numbers={"file_count": len(bad)},
+        )
+    ]
