@@ -1,0 +1,150 @@
+"""Which ranks take longer than others of their role, in which steps, by more than nature.
+
+GPUs and hosts are never quite equal. A rank is late if it stands apart from the rest of its role:
+by more than GPUs naturally differ, by several times the spread of the others, and in enough steps.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.ranks.stragglers.limits import LIMITS
+from wavescope.analyze.ranks.stragglers.medians import (
+    Reals,
+    median,
+    medians,
+    medians_of_others,
+    spread,
+)
+from wavescope.analyze.ranks.stragglers.own_work import OwnWork, step_time_ns
+from wavescope.analyze.ranks.stragglers.roles import Roles
+
+_ERROR_OF_MEDIAN = 1.25
+"""The standard error of a median in those of a mean."""
+
+
+class LateIn(str, enum.Enum):
+    """What of a rank's own time is longer."""
+
+    WORK = "work"
+    IDLE = "idle"
+
+
+class LateRank(NamedTuple):
+    """A rank that takes longer by itself; whether others waited for it is another question."""
+
+    place: int
+    late_in: LateIn
+    steps: tuple[int, ...]
+    is_always: bool
+    excess_ns: float
+    """The median over these steps."""
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """One kind of time of the ranks of a role."""
+
+    places: tuple[int, ...]
+    late_in: LateIn
+    excess_ns: Reals
+    """[rank, step]: more than the median of the others."""
+    natural_ns: float
+    """What is no fault."""
+
+
+def late_ranks(work: OwnWork, roles: Roles) -> list[LateRank]:
+    """All late ranks; one that is late in two ways by the greater one."""
+    found: dict[int, LateRank] = {}
+    for places in roles.members:
+        if len(places) < 2:
+            continue
+        for late in (*_late(_of_work(work, places)), *_late(_of_idle(work, places))):
+            known = found.get(late.place)
+            if known is None or _weight(late) > _weight(known):
+                found[late.place] = late
+    return [found[place] for place in sorted(found)]
+
+
+def _weight(late: LateRank) -> float:
+    return late.excess_ns * len(late.steps)
+
+
+def _of_work(work: OwnWork, places: tuple[int, ...]) -> _Compared:
+    values = work.work_ns[list(places)]
+    natural_ns = max(
+        LIMITS.natural_work_share * _zero_if_none(median(values)),
+        LIMITS.least_share * _zero_if_none(step_time_ns(work, places)),
+    )
+    return _Compared(places, LateIn.WORK, values - medians_of_others(values), natural_ns)
+
+
+def _of_idle(work: OwnWork, places: tuple[int, ...]) -> _Compared:
+    values = work.idle_ns[list(places)]
+    natural_ns = LIMITS.natural_idle_share * _zero_if_none(step_time_ns(work, places))
+    return _Compared(places, LateIn.IDLE, values - medians_of_others(values), natural_ns)
+
+
+def _zero_if_none(value: float) -> float:
+    return 0.0 if math.isnan(value) else value
+
+
+def _late(compared: _Compared) -> list[LateRank]:
+    excess = compared.excess_ns
+    step_counts = np.count_nonzero(~np.isnan(excess), axis=1)
+    usual = medians(excess.T)
+    noise_ns = spread(excess - usual[:, None])
+    enough = step_counts >= LIMITS.least_steps
+    always = _standing_apart(np.where(enough, usual, np.nan), step_counts, noise_ns, compared)
+    late_step_ns = max(LIMITS.step_factor * compared.natural_ns, LIMITS.noise_factor * noise_ns)
+    found = []
+    for number, place in enumerate(compared.places):
+        if not enough[number]:
+            continue
+        limit_ns = usual[number] / 2 if number in always else late_step_ns
+        steps = np.flatnonzero(excess[number] > max(limit_ns, 1.0))
+        if len(steps):
+            excess_ns = float(np.median(excess[number, steps]))
+            own_steps = tuple(steps.tolist())
+            found.append(LateRank(place, compared.late_in, own_steps, number in always, excess_ns))
+    return found
+
+
+def _standing_apart(
+    usual_ns: Reals, step_counts: npt.NDArray[np.int64], noise_ns: float, compared: _Compared
+) -> set[int]:
+    """Ranks above the widest gap of the usual excesses, as often as such a gap is found."""
+    order = [int(number) for number in np.argsort(usual_ns) if not math.isnan(usual_ns[number])]
+    apart: set[int] = set()
+    while len(order) > 1:
+        ordered = usual_ns[order]
+        # At most half of the ranks can be late: else the others are early.
+        first = len(order) // 2
+        gaps = np.diff(ordered)[max(first - 1, 0) :]
+        cut = max(first - 1, 0) + int(np.argmax(gaps)) + 1
+        rest = ordered[:cut]
+        error_ns = _ERROR_OF_MEDIAN * noise_ns / math.sqrt(int(step_counts[order[cut:]].min()))
+        spread_ns = max(spread(rest), error_ns)
+        limit_ns = max(compared.natural_ns, LIMITS.spread_factor * spread_ns)
+        above_ns = ordered[cut] - float(np.median(rest))
+        # With half of the ranks late, the others are as far below their peers.
+        if min(above_ns, 2 * ordered[cut]) < limit_ns or gaps.max() < limit_ns / 2:
+            break
+        apart.update(order[cut:])
+        order = order[:cut]
+    return apart
+
+
+def late_matrix(late: Sequence[LateRank], step_count: int) -> npt.NDArray[np.bool_]:
+    """[late rank, step]: when each of them was late."""
+    matrix = np.zeros((len(late), step_count), np.bool_)
+    for number, rank in enumerate(late):
+        matrix[number, list(rank.steps)] = True
+    return matrix

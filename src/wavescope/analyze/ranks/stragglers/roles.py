@@ -1,0 +1,134 @@
+"""Which ranks may be compared: those that do the same exchanges at the same stage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.ranks.job import MISSING, Job
+from wavescope.analyze.ranks.stragglers.rank_times import RankTimes
+
+Signatures = npt.NDArray[np.uint64]
+
+_SEND = "send/recv"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Ranks by what they do in a step."""
+
+    signature: Signatures
+    """[place, step]: equal where two ranks did the same kinds of exchanges in the same order."""
+    members: tuple[tuple[int, ...], ...]
+    """Places of each role."""
+
+    def of_places(self) -> dict[int, int]:
+        """The role of each place."""
+        return {place: role for role, places in enumerate(self.members) for place in places}
+
+
+def roles_of(job: Job, ranks: tuple[RankTimes, ...], step_count: int) -> Roles:
+    """Ranks of the same stage of a pipeline whose steps mostly look the same."""
+    signature = _signatures(job, ranks, step_count)
+    stages = _stages(job, ranks)
+    found: dict[tuple[int, int], list[int]] = {}
+    for place, rank in enumerate(ranks):
+        own = signature[place, rank.has_step]
+        values, counts = np.unique(own, return_counts=True)
+        usual = int(values[np.argmax(counts)]) if len(values) else MISSING
+        found.setdefault((stages[place], usual), []).append(place)
+    return Roles(signature, tuple(tuple(places) for places in found.values()))
+
+
+def _signatures(job: Job, ranks: tuple[RankTimes, ...], step_count: int) -> Signatures:
+    codes = _use_codes(job)
+    longest = max((int(np.diff(rank.bounds).max(initial=0)) for rank in ranks), default=0)
+    weights = _scattered(np.arange(longest + 1, dtype=np.uint64))
+    signature = np.zeros((len(ranks), step_count), np.uint64)
+    for place, rank in enumerate(ranks):
+        hashes = np.zeros(len(rank.group), np.uint64)
+        for group in np.unique(rank.group[rank.group != MISSING]).tolist():
+            mine = rank.group == group
+            hashes[mine] = codes[group][rank.exchange[mine]]
+        inside = rank.step_rows[rank.bounds[0] : rank.bounds[-1]]
+        terms = hashes[inside] * weights[rank.offset[inside]]
+        sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)))
+        edges = rank.bounds - rank.bounds[0]
+        signature[place] = sums[edges[1:]] - sums[edges[:-1]]
+    return signature
+
+
+def _use_codes(job: Job) -> list[Signatures]:
+    """For each group a number of each exchange that tells its kind: operation and members.
+
+    Sizes are left out: ranks with uneven numbers of tokens have the same role.
+    """
+    numbers: dict[tuple[str, int], int] = {}
+    codes = []
+    for group in job.groups:
+        kinds = [
+            numbers.setdefault((use.operation, group.size), len(numbers) + 1) for use in group.uses
+        ]
+        codes.append(_scattered(np.array(kinds or [0], np.uint64))[group.use])
+    return codes
+
+
+def _scattered(numbers: Signatures) -> Signatures:
+    """Numbers that look random, equal for equal ones (the finalizer of splitmix64)."""
+    mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    scattered: Signatures = mixed ^ (mixed >> np.uint64(31))
+    return scattered
+
+
+def _stages(job: Job, ranks: tuple[RankTimes, ...]) -> list[int]:
+    """How many-th each rank is among those that it sends to and receives from, in their order.
+
+    A closed ring in which each has two neighbours passes everything around: all do the same.
+    """
+    neighbours = _neighbours(job, ranks)
+    stages = [0] * len(ranks)
+    seen: set[int] = set()
+    for first in range(len(ranks)):
+        if first in seen or not neighbours[first]:
+            continue
+        reached, open_places = {first}, [first]
+        while open_places:
+            fresh = neighbours[open_places.pop()] - reached
+            reached |= fresh
+            open_places.extend(fresh)
+        seen |= reached
+        is_ring = len(reached) > 2 and all(len(neighbours[place]) == 2 for place in reached)
+        for number, place in enumerate(sorted(reached)):
+            stages[place] = 0 if is_ring else number
+    return stages
+
+
+def _neighbours(job: Job, ranks: tuple[RankTimes, ...]) -> list[set[int]]:
+    place_of = {number: place for place, number in enumerate(job.numbers)}
+    neighbours: list[set[int]] = [set() for _ in ranks]
+
+    def join(one: int, other: int) -> None:
+        if one != other:
+            neighbours[one].add(other)
+            neighbours[other].add(one)
+
+    for group in job.groups:
+        sends = np.array([use.operation == _SEND for use in group.uses] or [False])
+        exchanges = np.flatnonzero(sends[group.use])
+        if not len(exchanges):
+            continue
+        members = group.members.tolist()
+        if len(members) == 2:
+            join(*members)
+            continue
+        for member, place in enumerate(members):
+            rows = group.rows[member, exchanges]
+            peers = job.ranks[place].collectives.peer[rows[rows != MISSING]]
+            for peer in np.unique(peers).tolist():
+                if peer in place_of:
+                    join(place, place_of[peer])
+    return neighbours

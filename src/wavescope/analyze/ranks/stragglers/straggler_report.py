@@ -1,0 +1,69 @@
+"""Who is late: the critical path of all steps, who is behind its excess, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wavescope.analyze.ranks.job import Job
+from wavescope.analyze.ranks.stragglers.culprits import culprits_of
+from wavescope.analyze.ranks.stragglers.limits import LIMITS
+from wavescope.analyze.ranks.stragglers.observed import Observed, observed
+from wavescope.analyze.ranks.stragglers.rank_delays import rank_delays
+from wavescope.analyze.ranks.stragglers.report import (
+    Culprit,
+    RankDelay,
+    StragglerReport,
+    Verdict,
+)
+from wavescope.units import counted, duration_text
+
+
+def stragglers_of(job: Job) -> StragglerReport:
+    """Who makes the others wait, in which steps, by how much and why; or why it cannot be told."""
+    problem = _hopeless(job)
+    if problem:
+        nobody = tuple(RankDelay(place, 0, 0, 0, 0) for place in range(len(job)))
+        return StragglerReport(Verdict.INCONCLUSIVE, problem, ranks=nobody)
+    seen = observed(job)
+    culprits = culprits_of(seen)
+    verdict, reason = _verdict(seen, culprits)
+    delays = rank_delays(job, seen.arrivals, seen.excess)
+    return StragglerReport(verdict, reason, culprits, seen.accounts, delays)
+
+
+def _hopeless(job: Job) -> str:
+    """Why nothing can be compared at all; "" if it can."""
+    if len(job) < 2:
+        return "there is only one rank"
+    if not any(len(group.members) > 1 for group in job.groups):
+        return "no exchange was matched between ranks, so nobody is seen to wait for anybody"
+    comparable = sum(clock.is_comparable for clock in job.clocks)
+    if 2 * comparable < len(job) or comparable < 2:
+        reasons = [clock.reason for clock in job.clocks if not clock.is_comparable and clock.reason]
+        why = f": {reasons[0]}" if reasons else ""
+        return f"the clocks of only {comparable} of {len(job)} ranks can be compared{why}"
+    if any(rank.is_sampled for rank in job.ranks):
+        return "the traces have samples of the kernels only"
+    return ""
+
+
+def _verdict(seen: Observed, culprits: Sequence[Culprit]) -> tuple[Verdict, str]:
+    if culprits:
+        first = culprits[0]
+        return Verdict.CULPRIT, (
+            f"{first.name} delays the job by {duration_text(first.delay_ns)} "
+            f"({first.share_percent:.1f} % of the time), {first.recurrence}"
+        )
+    if len(seen.accounts) < LIMITS.least_steps:
+        return Verdict.INCONCLUSIVE, f"only {counted(len(seen.accounts), 'step')} can be compared"
+    if all(len(role) < 2 for role in seen.roles.members):
+        return Verdict.INCONCLUSIVE, "no two ranks do the same, so that none can be compared"
+    if np.isnan(seen.work.window_ns).all():
+        return Verdict.INCONCLUSIVE, "no step looks alike on two ranks"
+    reason = "no rank takes longer than others of its role by more than GPUs naturally differ"
+    skipped = sum(not clock.is_comparable for clock in seen.job.clocks)
+    if skipped:
+        reason += f"; {counted(skipped, 'rank')} could not be compared"
+    return Verdict.NOBODY, reason

@@ -1,0 +1,131 @@
+"""Late ranks put together: a host, a GPU model, a rotation, or a rank alone.
+
+Only those are suspects for whom the job really waited: the excess of their parts on the critical
+path must be worth mentioning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wavescope.analyze.ranks.job import Job
+from wavescope.analyze.ranks.stragglers.late_ranks import LateIn, LateRank, late_matrix
+from wavescope.analyze.ranks.stragglers.limits import LIMITS
+from wavescope.analyze.ranks.stragglers.path_excess import PathExcess
+from wavescope.analyze.ranks.stragglers.recurrence import is_temporary
+from wavescope.analyze.ranks.stragglers.report import CulpritKind
+from wavescope.analyze.ranks.stragglers.roles import Roles
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """Ranks that are late together, and what it cost the job."""
+
+    kind: CulpritKind
+    name: str
+    late: tuple[LateRank, ...]
+    steps: tuple[int, ...]
+    delay_ns: int
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return tuple(rank.place for rank in self.late)
+
+    @property
+    def late_in(self) -> LateIn:
+        """What is longer on most of them."""
+        idle_count = sum(rank.late_in is LateIn.IDLE for rank in self.late)
+        return LateIn.IDLE if 2 * idle_count > len(self.late) else LateIn.WORK
+
+
+def suspects_of(
+    job: Job, roles: Roles, late: Sequence[LateRank], excess: PathExcess
+) -> list[Suspect]:
+    """Those that cost most first."""
+    step_count = len(excess.actual_ns)
+    rotating, rest = _rotating(late, excess, step_count)
+    lasting = [rank for rank in rest if _lasts(rank, step_count)]
+    found = list(rotating)
+    for kind, name, ranks in _together(job, roles, lasting):
+        suspect = _suspect(kind, name, ranks, excess)
+        if excess.share(suspect.delay_ns, suspect.steps) >= LIMITS.least_share:
+            found.append(suspect)
+    return sorted(found, key=lambda suspect: (-suspect.delay_ns, suspect.places))
+
+
+def _lasts(rank: LateRank, step_count: int) -> bool:
+    if rank.is_always:
+        return True
+    if len(rank.steps) < LIMITS.least_late_steps:
+        return False
+    often = len(rank.steps) >= LIMITS.rotating_steps * step_count
+    return often or is_temporary(rank.steps, step_count)
+
+
+def _suspect(
+    kind: CulpritKind, name: str, ranks: Sequence[LateRank], excess: PathExcess
+) -> Suspect:
+    places = [rank.place for rank in ranks]
+    steps = tuple(sorted({step for rank in ranks for step in rank.steps}))
+    delay_ns = int(excess.local_ns[np.ix_(places, steps)].sum())
+    return Suspect(kind, name, tuple(ranks), steps, delay_ns)
+
+
+def _rotating(
+    late: Sequence[LateRank], excess: PathExcess, step_count: int
+) -> tuple[list[Suspect], list[LateRank]]:
+    """A rotation if there is one, and who is left."""
+    turns = [rank for rank in late if not rank.is_always]
+    if len(turns) < LIMITS.rotating_ranks:
+        return [], list(late)
+    typical_ns = float(np.median([rank.excess_ns for rank in turns for _ in rank.steps]))
+    turns = [rank for rank in turns if rank.excess_ns >= typical_ns / 2]
+    is_late = late_matrix(turns, step_count)
+    is_someones = is_late.any(axis=0)
+    is_one_at_a_time = is_late.sum() <= 1.3 * is_someones.sum()
+    is_shared = is_late.sum(axis=1).max(initial=0) <= LIMITS.always_share * is_someones.sum()
+    if (
+        len(turns) < LIMITS.rotating_ranks
+        or is_someones.mean() < LIMITS.rotating_steps
+        or not (is_one_at_a_time and is_shared)
+    ):
+        return [], list(late)
+    suspect = _suspect(CulpritKind.ROTATING, "", turns, excess)
+    if excess.share(suspect.delay_ns, suspect.steps) < LIMITS.least_share:
+        return [], list(late)
+    in_turns = {rank.place for rank in turns}
+    return [suspect], [rank for rank in late if rank.place not in in_turns]
+
+
+def _together(
+    job: Job, roles: Roles, late: Sequence[LateRank]
+) -> list[tuple[CulpritKind, str, list[LateRank]]]:
+    """Late ranks by GPU model, then by host, then each alone."""
+    compared = {place for places in roles.members if len(places) > 1 for place in places}
+    left = {rank.place: rank for rank in late}
+    found = []
+    models = [rank.identity.gpu_model or rank.identity.chip for rank in job.ranks]
+    hosts = [rank.identity.host for rank in job.ranks]
+    for kind, names in ((CulpritKind.GPU_MODEL, models), (CulpritKind.HOST, hosts)):
+        for name in dict.fromkeys(names):
+            own = {place for place in compared if names[place] == name}
+            mine = [left[place] for place in sorted(own) if place in left]
+            is_whole = len(mine) >= max(LIMITS.host_share * len(own), 1)
+            has_others = any(place not in own for place in compared)
+            if not (name and is_whole and has_others and _is_telling(kind, own, names)):
+                continue
+            found.append((kind, name, mine))
+            for rank in mine:
+                del left[rank.place]
+    found.extend((CulpritKind.RANK, "", [rank]) for rank in left.values())
+    return found
+
+
+def _is_telling(kind: CulpritKind, own: set[int], names: Sequence[str]) -> bool:
+    """A host with one rank is that rank; a model says something even of one."""
+    if kind is CulpritKind.HOST:
+        return len(own) > 1
+    return 2 * len(own) <= sum(1 for name in names if name)
