@@ -15,7 +15,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from wavescope.errors import MachineError, UnreadableInputError, UsageError
+from wavescope.errors import (
+    MachineError,
+    UnreadableInputError,
+    UsageError,
+    WavescopeError,
+)
 from wavescope.workers.engine_options import LOCAL, EngineOptions, process_count
 
 _ADDRESS = re.compile(r"[a-z]+://.+", re.ASCII)
@@ -105,6 +110,8 @@ def _closed(client: Client) -> None:
 def _made(make: Callable[[], Cluster], how: str) -> Iterator[Cluster]:
     try:
         cluster = make()
+    except WavescopeError:
+        raise
     except Exception as error:
         # Dask wraps what a remote shell, a job or a library said in errors of many kinds.
         reason = " ".join(str(error).split())
