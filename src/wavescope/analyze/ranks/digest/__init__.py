@@ -2,6 +2,7 @@
 
 from wavescope.analyze.ranks.digest.coding import UnreadableDigestError, decoded, encoded
 from wavescope.analyze.ranks.digest.digest_options import DigestOptions
+from wavescope.analyze.ranks.digest.joined_digests import joined
 from wavescope.analyze.ranks.digest.making import digests_of
 from wavescope.analyze.ranks.digest.rank_digest import (
     UNKNOWN,
@@ -30,4 +31,5 @@ __all__ = [
     "decoded",
     "digests_of",
     "encoded",
+    "joined",
 ]
