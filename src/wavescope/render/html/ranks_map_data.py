@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -204,9 +204,15 @@ def _own_windows(job: Job, time: RankMap, each: int) -> dict[str, Any]:
     }
 
 
-def maps_data(job: Job, time: RankMap, maps: Sequence[DrawnMap]) -> dict[str, Any]:
+def maps_data(
+    job: Job, time: RankMap, report: StragglerReport, maps: Sequence[DrawnMap]
+) -> dict[str, Any]:
     """What the page's script reads: the ranks, and each map by its kind."""
-    return {"ranks": _ranks(job, time), "maps": {drawn.kind: _map_data(drawn) for drawn in maps}}
+    late = {place for culprit in report.culprits for place in culprit.places}
+    return {
+        "ranks": _ranks(job, time, late),
+        "maps": {drawn.kind: _map_data(drawn) for drawn in maps},
+    }
 
 
 def _map_data(drawn: DrawnMap) -> dict[str, Any]:
@@ -265,7 +271,7 @@ def _largest_usual(values: Reals, axis: int) -> float:
     return float(np.nanpercentile(shown, 75, axis=axis).max(initial=0.0))
 
 
-def _ranks(job: Job, time: RankMap) -> list[dict[str, Any]]:
+def _ranks(job: Job, time: RankMap, late: Collection[int]) -> list[dict[str, Any]]:
     shared = Counter(rank.path for rank in job.ranks)
     return [
         {
@@ -278,6 +284,7 @@ def _ranks(job: Job, time: RankMap) -> list[dict[str, Any]]:
             ),
             "left": str(int(time.own_first_ns[place])),
             "rate": float(time.own_rate[place]),
+            "isLate": place in late,
             "clock": _clock_words(job, place) if time.is_own_clock[place] else "",
         }
         for place, (number, rank) in enumerate(zip(job.numbers, job.ranks, strict=True))

@@ -18,12 +18,12 @@ _KEYS = (
 )
 
 
-def map_html(job: Job, drawn: DrawnMap) -> Html:
+def map_html(job: Job, drawn: DrawnMap, *, has_late: bool = False) -> Html:
     """The place of a map, its tools, and what it shows in numbers for those who cannot see it."""
     what = "bins of time" if drawn.kind == "time" else "steps"
     return element(
         "div",
-        _tools(drawn),
+        _tools(drawn, has_late=has_late),
         element(
             "div",
             element(
@@ -51,7 +51,7 @@ def map_html(job: Job, drawn: DrawnMap) -> Html:
     )
 
 
-def _tools(drawn: DrawnMap) -> Html:
+def _tools(drawn: DrawnMap, *, has_late: bool) -> Html:
     choices = [
         element("option", measure.title, value=str(number), title=measure.meaning)
         for number, measure in enumerate(drawn.measures)
@@ -76,6 +76,7 @@ def _tools(drawn: DrawnMap) -> Html:
             element("span", class_="high"),
             element("span", class_="gap"),
             element("span", "nothing recorded"),
+            element("span", "others wait for it", class_="late") if has_late else None,
             class_="scale",
         ),
         class_="tools",

@@ -10,15 +10,15 @@ import numpy.typing as npt
 from wavescope.analyze.ranks.job import Job
 from wavescope.analyze.ranks.maps import RankStepMap, rank_step_map, rank_time_map
 from wavescope.analyze.ranks.stragglers import StragglerReport, Verdict
-from wavescope.model.result import Result, ResultTable
+from wavescope.model.result import Result, Value
 from wavescope.render.html.charts import histogram
 from wavescope.render.html.markup import Html, bounded, element, joined
 from wavescope.render.html.page import Card, Page, Section, cards_html
 from wavescope.render.html.ranks_map_data import DATA_ID, maps_data, step_map, time_map
 from wavescope.render.html.ranks_maps import map_html
 from wavescope.render.html.ranks_story import story_html
+from wavescope.render.html.ranks_tables import RanksTables
 from wavescope.render.html.results import findings_html
-from wavescope.render.html.tables import TableView, table_html
 from wavescope.units import count_text, counted, duration_text
 
 SCRIPTS = ("page", "tables", "ranks")
@@ -27,22 +27,6 @@ _DISTRIBUTION_BINS = 48
 _MOST_BINS = 200
 _MOST_CELLS = 200_000
 """Of a map of time: more ranks have coarser bins."""
-_HIDDEN: Mapping[str, frozenset[str]] = {
-    "ranks": frozenset(
-        {
-            "first_ns",
-            "last_ns",
-            "chip",
-            "gpu_uuid",
-            "gpu_number",
-            "exposed_ns",
-            "op_count",
-            "lost_count",
-            "timed_count",
-        }
-    ),
-}
-"""Columns that a page has no room for; the other forms of the result have them."""
 
 
 def ranks_page(job: Job, report: StragglerReport, result: Result, title: str) -> Page:
@@ -51,15 +35,20 @@ def ranks_page(job: Job, report: StragglerReport, result: Result, title: str) ->
     time = rank_time_map(job, max(1, min(_MOST_BINS, _MOST_CELLS // max(1, len(job)))))
     drawn_time, drawn_steps = time_map(time, steps), step_map(job, steps, report, time)
     maps = [drawn for drawn in (drawn_time, drawn_steps) if drawn.measures]
-    tables = _Tables(result)
+    tables = RanksTables(result)
     headline = str(result.facts.get("headline") or report.reason)
     story = _blocks(story_html(job, report, headline), tables.html("stragglers", "delays"))
     sections = [
-        Section("figures", "", cards_html(_cards(job, report, result, steps)), is_bare=True),
+        Section("figures", "", cards_html(_cards(job, report, result.facts)), is_bare=True),
         Section("stragglers", "Who the others wait for", story, "Stragglers"),
         Section("findings", "Findings", findings_html(result.findings)),
         *(
-            Section(f"map-{drawn.kind}", name, map_html(job, drawn), short)
+            Section(
+                f"map-{drawn.kind}",
+                name,
+                map_html(job, drawn, has_late=bool(report.culprits)),
+                short,
+            )
             for drawn, name, short in (
                 (drawn_time, "Ranks over time", "Over time"),
                 (drawn_steps, "Ranks by step", "By step"),
@@ -80,31 +69,13 @@ def ranks_page(job: Job, report: StragglerReport, result: Result, title: str) ->
     ]
     sections.append(Section("more", "More", tables.rest()))
     shown = [section for section in sections if section.body]
-    data = {DATA_ID: maps_data(job, time, maps)} if maps else {}
+    data = {DATA_ID: maps_data(job, time, report, maps)} if maps else {}
     return Page(title, _header(job, title, headline), shown, data, SCRIPTS, STYLES)
 
 
 def _blocks(*parts: Html) -> Html:
     found = [part for part in parts if part]
     return element("div", *found, class_="blocks") if found else Html("")
-
-
-class _Tables:
-    """The tables of a result: each is shown once, and none that is empty."""
-
-    def __init__(self, result: Result) -> None:
-        self._left = {table.name: table for table in result.tables if table.rows}
-
-    def html(self, *names: str) -> Html:
-        found = [self._left.pop(name) for name in names if name in self._left]
-        return element("div", *map(_table, found), class_="blocks") if found else Html("")
-
-    def rest(self) -> Html:
-        return self.html(*list(self._left))
-
-
-def _table(table: ResultTable) -> Html:
-    return table_html(table, TableView(hidden=_HIDDEN.get(table.name, frozenset())))
 
 
 def _header(job: Job, title: str, headline: str) -> Html:
@@ -124,26 +95,24 @@ def _header(job: Job, title: str, headline: str) -> Html:
     )
 
 
-def _cards(job: Job, report: StragglerReport, result: Result, steps: RankStepMap) -> list[Card]:
+def _cards(job: Job, report: StragglerReport, facts: Mapping[str, Value]) -> list[Card]:
     return [
-        _ranks_card(job, result),
+        _ranks_card(job, facts),
         _hosts_card(job),
-        *_step_cards(steps),
-        _exposed_card(job),
+        *_step_cards(facts),
+        _exposed_card(facts),
         _delay_card(report),
     ]
 
 
-def _ranks_card(job: Job, result: Result) -> Card:
-    files = next((table for table in result.tables if table.name == "files"), None)
-    names = [] if files is None else [column.name for column in files.columns]
-    problems = files.column("problem") if files is not None and "problem" in names else []
-    bad = sum(1 for problem in problems if problem)
-    if bad:
-        return Card("Ranks", count_text(len(job)), f"{counted(bad, 'file')} not read", "warning")
+def _ranks_card(job: Job, facts: Mapping[str, Value]) -> Card:
+    bad = facts.get("unreadable_file_count")
     foreign = sum(1 for clock in job.clocks if not clock.is_comparable)
-    remark = f"{foreign} with a foreign clock" if foreign else "all on one clock"
-    return Card("Ranks", count_text(len(job)), remark, "warning" if foreign else "")
+    if bad:
+        return Card("Ranks", count_text(len(job)), f"{bad} files not read", "warning")
+    if foreign and len(job) > 1:
+        return Card("Ranks", count_text(len(job)), f"{foreign} not on one clock", "warning")
+    return Card("Ranks", count_text(len(job)), "all on one clock" if len(job) > 1 else "")
 
 
 def _hosts_card(job: Job) -> Card:
@@ -153,32 +122,39 @@ def _hosts_card(job: Job) -> Card:
     return Card("Hosts", count_text(len(hosts)) if hosts else "unknown", remark if models else "")
 
 
-def _step_cards(steps: RankStepMap) -> list[Card]:
-    known = steps.step_ns[np.isfinite(steps.step_ns)]
-    if not known.size:
-        return [Card("Steps", "none", "found")]
-    median, slow = (float(value) for value in np.percentile(known, (50, 99)))
+def _step_cards(facts: Mapping[str, Value]) -> list[Card]:
+    count, median, late = (
+        _number(facts.get(key)) for key in ("step_count", "step_median_ns", "step_p95_ns")
+    )
+    if not count or median is None:
+        return [Card("Steps", "none", "found in all ranks")]
+    remark = f"95 % within {duration_text(late)}" if late is not None else ""
     return [
-        Card("Steps", count_text(steps.step_count), "matched across ranks"),
-        Card("Median step", duration_text(median), f"99 % within {duration_text(slow)}"),
+        Card("Steps", count_text(int(count)), "matched across ranks"),
+        Card("Median step", duration_text(median), remark),
     ]
 
 
-def _exposed_card(job: Job) -> Card:
-    exposed = sum(int(rank.bins.exposed_ns.sum()) for rank in job.ranks)
-    span = sum(max(0, rank.last_ns - rank.first_ns) for rank in job.ranks)
-    value = f"{100 * exposed / span:.1f} %" if span else "unknown"
-    return Card("Exposed communication", value, "of all ranks' time")
+def _exposed_card(facts: Mapping[str, Value]) -> Card:
+    exposed = _number(facts.get("exposed_percent"))
+    title = "Exposed communication"
+    if exposed is None:
+        return Card(title, "unknown", "no collectives")
+    return Card(title, f"{exposed:.1f} %", "of the median rank's time")
+
+
+def _number(value: Value) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _delay_card(report: StragglerReport) -> Card:
     actual = sum(account.actual_ns for account in report.steps)
     lost = actual - sum(account.ideal_ns for account in report.steps)
     if not actual:
-        return Card("Time lost", "unknown", "steps could not be accounted for")
+        return Card("Lost to late ranks", "unknown", "steps could not be accounted for")
     remark = f"{duration_text(lost)} beyond the ideal"
     tone = "problem" if report.verdict is Verdict.CULPRIT else ""
-    return Card("Time lost", f"{100 * lost / actual:.1f} %", remark, tone)
+    return Card("Lost to late ranks", f"{100 * lost / actual:.1f} %", remark, tone)
 
 
 def _distribution(steps: RankStepMap) -> Html:

@@ -36,7 +36,7 @@ _MINOR_PERCENT = 2.0
 
 def story_html(job: Job, report: StragglerReport, headline: str) -> Html:
     """The verdict, the culprits, where the time of all steps and of the worst one went."""
-    verdict = element("p", bounded(report.reason), class_=f"verdict {report.verdict.value}")
+    verdict = element("p", bounded(report.reason), class_=f"verdict told-{report.verdict.value}")
     parts = [
         verdict if report.reason and report.reason != headline else None,
         _culprits(report),

@@ -47,7 +47,7 @@ export class HeatMap {
 
   /** The width of what stands left of the cells. */
   get margin() {
-    return this.hasHosts ? 128 : 48;
+    return this.hasHosts ? 136 : 52;
   }
 
   arrange() {
@@ -95,6 +95,7 @@ export class HeatMap {
     context.strokeStyle = style.color;
     this.drawRowLabels();
     this.drawAxis();
+    this.drawLate(style);
     this.drawMarks(style);
   }
 
@@ -148,9 +149,27 @@ export class HeatMap {
     context.textAlign = "right";
     const step = this.isByValue ? Math.max(1, Math.ceil(LABEL_EVERY / row)) : axisStep(Math.max(1, LABEL_EVERY / row));
     for (let place = 0; place < order.length; place += step) {
-      context.fillText(data.ranks[order[place]].number, this.margin - 6, Math.max(6, (place + 0.5) * row), 40);
+      context.fillText(data.ranks[order[place]].number, this.margin - 10, Math.max(6, (place + 0.5) * row), 40);
     }
     if (this.hasHosts) this.drawHosts();
+  }
+
+  /**
+   * An arrow beside each rank that others wait for: a row may be as thin as a pixel.
+   * @param {CSSStyleDeclaration} style
+   */
+  drawLate(style) {
+    const { context, data, order, row } = this;
+    context.fillStyle = style.getPropertyValue("text-decoration-color");
+    for (let place = 0; place < order.length; place += 1) {
+      if (!data.ranks[order[place]].isLate) continue;
+      const y = Math.max(4, (place + 0.5) * row);
+      context.beginPath();
+      context.moveTo(this.margin - 1, y);
+      context.lineTo(this.margin - 7, y - 4);
+      context.lineTo(this.margin - 7, y + 4);
+      context.fill();
+    }
   }
 
   drawHosts() {
@@ -179,7 +198,7 @@ export class HeatMap {
     const each = width / data.columns;
     const unit = data.kind === "time" ? data.width : 1;
     const least = (data.kind === "time" ? 90 : 44) / each;
-    const step = axisStep(Math.max(least * unit, data.kind === "time" ? 1 : 1));
+    const step = axisStep(Math.max(least * unit, 1));
     const end = data.columns * unit;
     for (let at = 0; at < end; at += step) {
       const column = at / unit;
@@ -202,14 +221,8 @@ export class HeatMap {
     context.lineWidth = 2;
     if (chosen !== null) {
       const { y, height } = this.placeOf({ rank: chosen, column: 0 });
-      context.fillStyle = accent;
-      context.beginPath();
-      context.moveTo(this.margin - 1, y + height / 2);
-      context.lineTo(this.margin - 6, y + height / 2 - 4);
-      context.lineTo(this.margin - 6, y + height / 2 + 4);
-      context.fill();
       context.strokeStyle = accent;
-      if (height >= 4) context.strokeRect(this.margin, y + 1, this.canvas.clientWidth - this.margin - 1, height - 2);
+      context.strokeRect(this.margin - 8, y - 1, this.canvas.clientWidth - this.margin + 7, height + 2);
     }
     if (cursor) {
       const { x, y, width, height } = this.placeOf(cursor);

@@ -10,6 +10,7 @@
  * @property {string} command without times; empty where none can be typed
  * @property {string} left the rank's own time at the left edge of the map, in ns
  * @property {number} rate how many ns of its own pass in one of common time
+ * @property {boolean} isLate whether others wait for it
  * @property {string} clock what is to be said of its clock; empty where nothing is
  */
 

@@ -1,0 +1,161 @@
+"""Tables of a job of ranks as a page shows them: the columns that fit, words below names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
+from wavescope.render.html.markup import Html, element
+from wavescope.render.html.tables import TableView, table_html
+
+_MOST_ROWS, _MOST_RANKS = 300, 1_024
+_ONE_ROW_A_RANK = frozenset({"ranks", "clocks", "files"})
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """How a table fits a page; the other forms of the result have all of it."""
+
+    hidden: frozenset[str] = frozenset()
+    name: str = ""
+    """The one column of names, which may be long; other words are short. All are where empty."""
+    below: str = ""
+    """The column that stands below the names."""
+
+
+_BOUNDS = frozenset(
+    {
+        "bus_low_gb_per_s",
+        "bus_high_gb_per_s",
+        "transfer_low_ns",
+        "transfer_high_ns",
+        "shortest_ns",
+        "spread_ns",
+        "skew_high_ns",
+        "wait_low_ns",
+        "wait_high_ns",
+        "certified",
+    }
+)
+"""Columns of `collectives` that say what is certain where arrivals cannot be compared."""
+_BEST_BOUNDS = frozenset(
+    {
+        "bus_low_gb_per_s",
+        "bus_high_gb_per_s",
+        "transfer_low_ns",
+        "transfer_high_ns",
+        "skew_high_ns",
+    }
+)
+_COLLECTIVES = _Shown(
+    frozenset(
+        {"size_class_bytes", "skew_most_ns", "last_count", "exposed_ns", "duration_ns", "basis"}
+    ),
+    "operation",
+    "group",
+)
+_SHOWN: Mapping[str, _Shown] = {
+    "ranks": _Shown(
+        frozenset(
+            {
+                "first_ns",
+                "last_ns",
+                "chip",
+                "gpu_uuid",
+                "gpu_number",
+                "exposed_ns",
+                "op_count",
+                "timed_count",
+            }
+        ),
+        "host",
+        "path",
+    ),
+    "stragglers": _Shown(name="culprit", below="evidence"),
+    "delays": _Shown(name="where"),
+    "outliers": _Shown(frozenset({"value", "median", "unit"}), "host"),
+    "steps": _Shown(frozenset({"start_ns", "compared_count", "exposed_ns"})),
+    "collectives": _COLLECTIVES,
+    "collectives_by_step": _COLLECTIVES,
+    "clocks": _Shown(frozenset({"origin_ns"}), "host", "reason"),
+    "groups": _Shown(name="group", below="ranks"),
+    "mismatches": _Shown(name="group", below="sentence"),
+    "files": _Shown(name="path", below="problem"),
+    "compared": _Shown(frozenset({"base_value", "new_value", "change_value", "unit"}), "where"),
+}
+
+
+class RanksTables:
+    """The tables of a result: each is shown once, and none that is empty."""
+
+    def __init__(self, result: Result) -> None:
+        self._left = {table.name: table for table in result.tables if table.rows}
+
+    def html(self, *names: str) -> Html:
+        """Those of the named tables that have rows and were not shown yet."""
+        found = [self._left.pop(name) for name in names if name in self._left]
+        return element("div", *map(_table, found), class_="blocks") if found else Html("")
+
+    def rest(self) -> Html:
+        """All that no section asked for."""
+        return self.html(*list(self._left))
+
+
+def _table(table: ResultTable) -> Html:
+    shown = _SHOWN.get(table.name, _Shown())
+    table = _with_more_below(table)
+    hidden = set(shown.hidden) | _needless(table)
+    names = {column.name for column in table.columns}
+    name, below = shown.name, shown.below
+    if not {name, below} <= names or not _has_values(table, name):
+        below = ""
+    columns = tuple(_short_words(column, {name, below}) for column in table.columns)
+    view = TableView(
+        hidden=frozenset(hidden),
+        most_rows=_MOST_RANKS if table.name in _ONE_ROW_A_RANK else _MOST_ROWS,
+        below=below,
+    )
+    return table_html(replace(table, columns=columns) if name else table, view)
+
+
+def _short_words(column: ResultColumn, names: set[str]) -> ResultColumn:
+    if column.unit is not Unit.NAME or column.name in names:
+        return column
+    return column._replace(unit=Unit.NONE)
+
+
+def _needless(table: ResultTable) -> set[str]:
+    """Columns that say what others say already."""
+    names = {column.name for column in table.columns}
+    needless = set()
+    if {"step", "label"} <= names and table.column("step") == table.column("label"):
+        needless.add("label")
+    if "lost_count" in names and not any(table.column("lost_count")):
+        needless.add("lost_count")
+    if names >= _BOUNDS:
+        is_timed = _has_values(table, "transfer_median_ns")
+        needless |= _BOUNDS if is_timed else {*_BOUNDS - _BEST_BOUNDS, "timed_count"}
+        if table.column("timed_count") == table.column("exchange_count"):
+            needless.add("timed_count")
+    return needless
+
+
+def _with_more_below(table: ResultTable) -> ResultTable:
+    """The table of collectives with their type behind the group, and what its figures rest on."""
+    places = {column.name: place for place, column in enumerate(table.columns)}
+    if not {"group", "dtype", "basis"} <= places.keys():
+        return table
+    more = [places["dtype"]] + ([] if "step" in places else [places["basis"]])
+    group = places["group"]
+    rows = []
+    for row in table.rows:
+        words = [str(row[place]) for place in (group, *more) if row[place]]
+        rows.append((*row[:group], " · ".join(words), *row[group + 1 :]))
+    return replace(table, rows=rows)
+
+
+def _has_values(table: ResultTable, name: str) -> bool:
+    names = [column.name for column in table.columns]
+    values: list[Value] = table.column(name) if name in names else []
+    return any(value is not None for value in values)
