@@ -23,7 +23,8 @@ from wavescope.arrays.intervals import Times
 
 Flags = npt.NDArray[np.bool_]
 
-_BLOCK_CELLS = 1 << 20
+_BLOCK_CELLS = 1 << 17
+"""A megabyte for each matrix of a block: what is made of them stays in the cache."""
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -81,7 +82,13 @@ def exchange_times(job: Job, group: MatchedGroup) -> ExchangeTimes:
     parts = []
     for columns in _blocks(*group.rows.shape):
         there = group.rows[:, columns] != MISSING
-        block = _Block(starts[:, columns], ends[:, columns], there, is_synchronizing[columns])
+        block = _Block(
+            starts[:, columns],
+            ends[:, columns],
+            there,
+            is_synchronizing[columns],
+            bool(there.all()),
+        )
         parts.append(_times_of(block, margins))
     return _joined(parts, len(clocks))
 
@@ -129,6 +136,12 @@ class _Block:
     ends: Times
     there: Flags
     is_synchronizing: Flags
+    is_whole: bool
+    """Whether every member has every exchange, as is usual: then nothing need be masked."""
+
+    def seen(self, values: Times, otherwise: int) -> Times:
+        """`values`, with `otherwise` for members that have no such exchange."""
+        return values if self.is_whole else np.where(self.there, values, otherwise)
 
 
 def _blocks(member_count: int, exchange_count: int) -> Iterator[slice]:
@@ -144,10 +157,10 @@ def _times_of(block: _Block, margins: _Margins) -> ExchangeTimes:
     seen = count > 0
     starts, ends = block.starts, np.maximum(block.ends, block.starts)
     last = np.where(seen, starts.max(axis=0), 0)
-    first = np.where(seen, np.where(there, starts, _NEVER).min(axis=0), 0)
-    durations = np.where(there, ends - starts, 0)
+    first = np.where(seen, block.seen(starts, _NEVER).min(axis=0), 0)
+    durations = block.seen(ends - starts, 0)
     longest = durations.max(axis=0)
-    shortest = np.where(seen, np.where(there, durations, _NEVER).min(axis=0), 0)
+    shortest = np.where(seen, block.seen(durations, _NEVER).min(axis=0), 0)
     is_timed = (count >= 2) & ~(there & ~margins.is_comparable).any(axis=0)
     is_certified = is_timed & ~(there & ~margins.is_certified).any(axis=0)
     waits = np.where(there & is_timed, last - starts, 0)
@@ -205,20 +218,19 @@ class _Bounds:
 def _bounds(
     block: _Block, margins: _Margins, durations: Times, shortest: Times, longest: Times
 ) -> _Bounds:
-    there = block.there
     low, high = block.starts + margins.low_ns, block.starts + margins.high_ns
-    last_low = np.where(there, low, -_NEVER).max(axis=0)
-    last_high = np.where(there, high, -_NEVER).max(axis=0)
-    first_low = np.where(there, low, _NEVER).min(axis=0)
-    first_high = np.where(there, high, _NEVER).min(axis=0)
-    end_low = np.where(there, block.ends + margins.low_ns, -_NEVER).max(axis=0)
-    end_high = np.where(there, block.ends + margins.high_ns, -_NEVER).max(axis=0)
+    last_low = block.seen(low, -_NEVER).max(axis=0)
+    last_high = block.seen(high, -_NEVER).max(axis=0)
+    first_low = block.seen(low, _NEVER).min(axis=0)
+    first_high = block.seen(high, _NEVER).min(axis=0)
+    end_low = block.seen(block.ends + margins.low_ns, -_NEVER).max(axis=0)
+    end_high = block.seen(block.ends + margins.high_ns, -_NEVER).max(axis=0)
     most = np.where(block.is_synchronizing, durations, _NEVER)
     return _Bounds(
         skew_low=np.maximum(last_low - first_high, 0),
         skew_high=last_high - first_low,
-        wait_low=np.where(there, np.maximum(last_low - high, 0), 0).sum(axis=0),
-        wait_high=np.where(there, np.minimum(last_high - low, most), 0).sum(axis=0),
+        wait_low=block.seen(np.maximum(last_low - high, 0), 0).sum(axis=0),
+        wait_high=block.seen(np.minimum(last_high - low, most), 0).sum(axis=0),
         transfer_low=np.clip(end_low - last_high, shortest, longest),
         transfer_high=np.clip(end_high - last_low, shortest, longest),
     )
