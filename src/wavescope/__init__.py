@@ -14,6 +14,7 @@ wavescope.compare(["old.db", "new.db"])   # what changed
 wavescope.hotspots("ui_output_agent_1_dispatch_3")   # where a kernel stalls
 wavescope.counters("workloads/gemm")      # what hardware counters say
 wavescope.traffic("out_counter_collection.csv")   # how kernels use L2 and memory
+wavescope.ranks("run/")                   # who makes the ranks of a job wait, and why
 wavescope.open_view("trace.db").address   # a page to move around in the whole trace
 wavescope.record(["python3", "train.py"])  # run a program, record what its GPUs do
 
@@ -49,6 +50,7 @@ _NAMES = {
     "wavescope.analyze.operators": ("OperatorOptions", "OperatorPart"),
     "wavescope.analyze.phases": ("PhaseOptions", "PhaseRules", "PhaseScope", "phases_of"),
     "wavescope.analyze.quick_findings": ("Thresholds",),
+    "wavescope.analyze.ranks.result": ("RanksOptions",),
     "wavescope.analyze.steps": ("StepOptions", "steps_of"),
     "wavescope.analyze.summary": (
         "GapOptions",
@@ -106,6 +108,7 @@ _NAMES = {
     "wavescope.api.overhead": ("overhead",),
     "wavescope.api.phases": ("phases", "steps"),
     "wavescope.api.queries": ("query",),
+    "wavescope.api.ranks": ("ranks",),
     "wavescope.api.recording": (
         "attach",
         "pause_process",
@@ -143,6 +146,7 @@ _NAMES = {
     "wavescope.model.toml_files": ("read_rules",),
     "wavescope.model.trace": ("Trace",),
     "wavescope.names.kernel_names": ("CategoryRules", "NameRules"),
+    "wavescope.workers": ("EngineOptions",),
 }
 """By module what it offers here; `__init__.pyi` says the same to type checkers."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

@@ -38,6 +38,7 @@ from wavescope.analyze.phases import (
     phases_of as phases_of,
 )
 from wavescope.analyze.quick_findings import Thresholds as Thresholds
+from wavescope.analyze.ranks.result import RanksOptions as RanksOptions
 from wavescope.analyze.steps import StepOptions as StepOptions, steps_of as steps_of
 from wavescope.analyze.summary import (
     GapOptions as GapOptions,
@@ -99,6 +100,7 @@ from wavescope.api.opened import open as open, select as select
 from wavescope.api.overhead import overhead as overhead
 from wavescope.api.phases import phases as phases, steps as steps
 from wavescope.api.queries import query as query
+from wavescope.api.ranks import ranks as ranks
 from wavescope.api.recording import (
     attach as attach,
     pause_process as pause_process,
@@ -147,3 +149,4 @@ from wavescope.model.toml_files import read_rules as read_rules
 from wavescope.model.trace import Trace as Trace
 from wavescope.names.kernel_names import CategoryRules as CategoryRules, NameRules as NameRules
 from wavescope.version import __version__ as __version__
+from wavescope.workers import EngineOptions as EngineOptions

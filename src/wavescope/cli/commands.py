@@ -127,6 +127,7 @@ GROUPS: Mapping[str, tuple[CommandEntry, ...]] = {
         CommandEntry("view", "view", "the whole trace in a browser, exact at every zoom"),
         _REPORT,
         _COMPARE,
+        CommandEntry("ranks", "ranks", "many ranks: who is late and why, collectives, clocks"),
         CommandEntry("query", "query", "run SQL on a trace, read-only"),
     ),
     "Kernel": (

@@ -32,6 +32,7 @@ class Input:
 
 
 TRACE = Input("trace")
+RANK_TRACES = Input("trace of a rank")
 CAPTURE = Input("capture")
 COUNTER_FOLDER = Input("counter folder")
 COUNTER_FILE = Input("counter file")

@@ -1,0 +1,59 @@
+"""What a worker does with one file of a job: open it, digest it, send the digest back.
+
+Only this travels: the path and the options there, some 100 kB for each rank back.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+import orjson
+
+from wavescope.analyze.ranks.digest import (
+    DigestOptions,
+    RankDigest,
+    decoded,
+    digests_of,
+    encoded,
+)
+from wavescope.formats import open_trace
+from wavescope.workers import Task
+
+_LENGTH = struct.Struct("<Q")
+
+
+def digest_task(options: DigestOptions) -> Task:
+    """The task that makes digests of each file."""
+    return Task(f"{__name__}:digests_of_file", orjson.dumps(asdict(options)))
+
+
+def digests_of_file(path: str, options: bytes) -> bytes:
+    """The digests of all ranks in the trace at `path`, as `read_digests` takes them."""
+    with open_trace(path) as trace:
+        made = digests_of(trace, DigestOptions(**orjson.loads(options)))
+    return b"".join(_framed(encoded(digest)) for digest in made)
+
+
+def read_digests(answer: bytes) -> list[RankDigest]:
+    """What `digests_of_file` gave."""
+    return [decoded(part) for part in _parts(answer)]
+
+
+def bytes_of(answers: Sequence[bytes]) -> int:
+    """How many bytes came back."""
+    return sum(map(len, answers))
+
+
+def _framed(part: bytes) -> bytes:
+    return _LENGTH.pack(len(part)) + part
+
+
+def _parts(answer: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(answer):
+        (length,) = _LENGTH.unpack_from(answer, at)
+        at += _LENGTH.size
+        yield answer[at : at + length]
+        at += length
