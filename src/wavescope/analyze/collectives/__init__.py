@@ -2,15 +2,17 @@
 
 from wavescope.analyze.collectives.collective_table import collectives_result
 from wavescope.analyze.collectives.recorded import (
-    RecordedCollective,
+    RecordedCollectives,
     RecordedGroup,
+    RecordedKind,
     listed_ranks,
     recorded_collectives,
 )
 
 __all__ = [
-    "RecordedCollective",
+    "RecordedCollectives",
     "RecordedGroup",
+    "RecordedKind",
     "collectives_result",
     "listed_ranks",
     "recorded_collectives",

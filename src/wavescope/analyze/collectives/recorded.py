@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import orjson
 
 from wavescope.analyze.collectives.records import (
     CollectiveUse,
     collective_records,
-    uses_of_records,
+    use_of_kernel,
+    use_of_record,
 )
 from wavescope.analyze.operators import with_all_calls
 from wavescope.analyze.ops.op_links import RowArray
@@ -29,6 +33,15 @@ _GROUP_KEYS = (
     "Global rank start",
     "Global rank stride",
 )
+_USE_KEYS = (
+    "Collective name",
+    "In msg nelems",
+    "Out msg nelems",
+    "dtype",
+    "In split size",
+    "Out split size",
+)
+_SEQUENCE = "Seq"
 _PEER_KEYS = ("Dst Rank", "Src Rank")
 
 
@@ -42,39 +55,77 @@ class RecordedGroup(NamedTuple):
     """The global ranks of all members, where they are known."""
 
 
-class RecordedCollective(NamedTuple):
-    """What is known of one collective."""
+class RecordedKind(NamedTuple):
+    """What some collectives have in common."""
 
     use: CollectiveUse
     group: RecordedGroup | None
-    sequence: int
-    """Its number within the group, -1 when not recorded."""
-    peer: int
-    """The global rank at the other end of a send or a receive, else -1."""
+    kernel: str
+    """The whole name of the kernel."""
     is_named: bool
-    """Whether the framework recorded what it is; else its kernel's name tells."""
+    """Whether the framework recorded what it is; else the kernel's name tells."""
 
 
-def recorded_collectives(trace: Trace, op_rows: RowArray) -> list[RecordedCollective]:
-    """For each of these ops, which are collectives, what is recorded of it."""
-    trace = with_all_calls(trace)
-    records = collective_records(trace, op_rows)
-    uses = uses_of_records(trace, op_rows, records)
-    groups: dict[bytes, RecordedGroup | None] = {}
-    found = []
-    for record, use in zip(records, uses, strict=True):
-        if not record:
-            found.append(RecordedCollective(use, None, UNKNOWN, UNKNOWN, False))
-            continue
-        told = [record.get(key) for key in _GROUP_KEYS]
-        key = orjson.dumps(told)
-        if key not in groups:
-            groups[key] = _group(told)
-        peers = (_number(record.get(key)) for key in _PEER_KEYS)
-        peer = next((number for number in peers if number != UNKNOWN), UNKNOWN)
-        sequence, is_named = _number(record.get("Seq")), bool(_text(record.get("Collective name")))
-        found.append(RecordedCollective(use, groups[key], sequence, peer, is_named))
-    return found
+class RecordedCollectives(NamedTuple):
+    """What is recorded of some collectives, as columns."""
+
+    kinds: list[RecordedKind]
+    """In the order of first sight."""
+    kind: npt.NDArray[np.int32]
+    """For each collective a place in `kinds`."""
+    sequence: npt.NDArray[np.int64]
+    """Its number within the group, -1 when not recorded."""
+    peer: npt.NDArray[np.int64]
+    """The global rank at the other end of a send or a receive, else -1."""
+
+
+def recorded_collectives(trace: Trace, op_rows: RowArray) -> RecordedCollectives:
+    """What is recorded of these ops, which are collectives."""
+    names = trace.ops["name"][op_rows]
+    records = collective_records(with_all_calls(trace), op_rows)
+    if not any(records):
+        return _by_kernels(trace, names)
+    known: dict[tuple[object, ...], int] = {}
+    kinds: list[RecordedKind] = []
+    numbers = np.empty(len(op_rows), np.int32)
+    sequence, peer = np.full((2, len(op_rows)), UNKNOWN, np.int64)
+    for row, (code, record) in enumerate(zip(names.tolist(), records, strict=True)):
+        key = _key(code, record)
+        if key not in known:
+            known[key] = len(kinds)
+            kinds.append(_kind(trace.strings[code], record))
+        numbers[row] = known[key]
+        if record:
+            sequence[row] = _number(record.get(_SEQUENCE))
+            peer[row] = max(_number(record.get(name)) for name in _PEER_KEYS)
+    return RecordedCollectives(kinds, numbers, sequence, peer)
+
+
+def _by_kernels(trace: Trace, names: npt.NDArray[np.int32]) -> RecordedCollectives:
+    """The same where nothing but the names of kernels is recorded."""
+    codes, firsts, inverse = np.unique(names, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    place = np.empty(len(codes), np.int32)
+    place[order] = np.arange(len(codes))
+    kinds = [_kind(trace.strings[code], {}) for code in codes[order].tolist()]
+    unknown = np.full(len(names), UNKNOWN, np.int64)
+    return RecordedCollectives(kinds, place[inverse], unknown, unknown)
+
+
+def _key(code: int, record: dict[str, Any]) -> tuple[object, ...]:
+    """Equal for collectives of one kind."""
+    if not record:
+        return (code,)
+    told = [record.get(key) for key in (*_USE_KEYS, *_GROUP_KEYS)]
+    return (code, *(each if isinstance(each, str | int) else repr(each) for each in told))
+
+
+def _kind(kernel: str, record: dict[str, Any]) -> RecordedKind:
+    is_named = bool(_text(record.get("Collective name")))
+    by_kernel = use_of_kernel(kernel)
+    use = use_of_record(record, by_kernel) if is_named else by_kernel
+    group = _group([record.get(key) for key in _GROUP_KEYS]) if record else None
+    return RecordedKind(use, group, kernel, is_named)
 
 
 def listed_ranks(value: object, size: int = UNKNOWN) -> tuple[int, ...]:
@@ -99,11 +150,11 @@ def listed_ranks(value: object, size: int = UNKNOWN) -> tuple[int, ...]:
     return _row_of_ranks(shown, shown[0], step, size)
 
 
-def _row_of_ranks(shown: list[int], first: int, step: int, size: int) -> tuple[int, ...]:
+def _row_of_ranks(shown: Sequence[int], first: int, step: int, size: int) -> tuple[int, ...]:
     """`size` ranks from `first` on, if what is shown of them are the first ones, then the last."""
     row = range(first, first + step * size, step)
     fits = any(
-        shown == [*row[:before], *row[size - (len(shown) - before) :]]
+        list(shown) == [*row[:before], *row[size - (len(shown) - before) :]]
         for before in range(1, len(shown) + 1)
     )
     return tuple(row) if fits and first >= 0 else ()

@@ -48,15 +48,9 @@ class CollectiveUse(NamedTuple):
 
 def collective_uses(trace: Trace, op_rows: RowArray) -> list[CollectiveUse]:
     """For each of these ops, which are collectives, what is known of it."""
-    return uses_of_records(trace, op_rows, collective_records(trace, op_rows))
-
-
-def uses_of_records(
-    trace: Trace, op_rows: RowArray, records: list[dict[str, Any]]
-) -> list[CollectiveUse]:
-    """The same, of records that were looked up already."""
     names = [trace.strings[code] for code in trace.ops["name"][op_rows].tolist()]
-    from_kernel = {name: _of_kernel(name) for name in set(names)}
+    from_kernel = {name: use_of_kernel(name) for name in set(names)}
+    records = collective_records(trace, op_rows)
     known: dict[tuple[bytes, str], CollectiveUse] = {}
     uses = []
     for name, record in zip(names, records, strict=True):
@@ -64,7 +58,7 @@ def uses_of_records(
         key = (orjson.dumps(told), name)
         if key not in known:
             kernel = from_kernel[name]
-            known[key] = _of_record(told, kernel) if _text(told.get(_NAME)) else kernel
+            known[key] = use_of_record(told, kernel) if _text(told.get(_NAME)) else kernel
         uses.append(known[key])
     return uses
 
@@ -74,6 +68,8 @@ def collective_records(trace: Trace, op_rows: RowArray) -> list[dict[str, Any]]:
 
     What is recorded for several kernels together tells nothing of one of them.
     """
+    if not len(trace.links) or trace.strings.find(_RECORD) < 0:
+        return [{}] * len(op_rows)
     links = trace.derived(op_links)
     launch = np.full(len(trace.ops), -1, np.int64)
     launch[links.op_rows] = links.call_rows
@@ -100,7 +96,9 @@ _KEYS = (
 )
 
 
-def _of_record(told: dict[str, Any], kernel: CollectiveUse) -> CollectiveUse:
+def use_of_record(record: dict[str, Any], kernel: CollectiveUse) -> CollectiveUse:
+    """What a record with the name of a collective says, beside what the kernel's name does."""
+    told = {key: record.get(key) for key in _KEYS}
     dtype, name = _text(told["dtype"]), str(told[_NAME])
     ranks = _listed(told["Process Group Ranks"])
     group_size = _count(told["Group size"]) or len(ranks) or None
@@ -116,7 +114,8 @@ def _of_record(told: dict[str, Any], kernel: CollectiveUse) -> CollectiveUse:
     return CollectiveUse(name, group, group_size, dtype, message, kernel.kernel_variant)
 
 
-def _of_kernel(name: str) -> CollectiveUse:
+def use_of_kernel(name: str) -> CollectiveUse:
+    """What the name of a kernel says of the collective."""
     found = _KERNEL.search(name[:_MOST_CHARACTERS])
     words = found["words"].split("_") if found else []
     operation = operation_of(words[0]) if words else _other_operation(name)

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from wavescope.analyze.collectives import (
-    RecordedCollective,
+    RecordedCollectives,
     RecordedGroup,
+    RecordedKind,
     recorded_collectives,
 )
 from wavescope.analyze.ranks.digest.host_late import HostLate
@@ -26,6 +27,7 @@ from wavescope.arrays.intervals import Times
 from wavescope.names.kernel_names import short_name
 
 _LARGEST_RANK = (1 << 31) - 1
+_LARGEST_SIZE = 1 << 60
 
 
 class Collectives(NamedTuple):
@@ -52,14 +54,14 @@ def collectives_of(
     else:
         late_before = late.between(before, starts, idle_before)
     told = _told(ops, rows)
-    uses, use_of_row, groups = _numbered(told, _short_names(ops, rows), stated_groups)
+    uses, use_of_kind, groups = _numbered(told.kinds, stated_groups)
     columns = CollectiveRows(
         start_ns=starts,
         end_ns=ends,
-        use=use_of_row,
-        queue=_queue_numbers(ops)[rows],
-        sequence=np.array([each.sequence for each in told], np.int64),
-        peer=np.array([_rank(each.peer) for each in told], np.int32),
+        use=use_of_kind[told.kind],
+        queue=_queue_numbers(ops, rows),
+        sequence=told.sequence,
+        peer=np.where(told.peer <= _LARGEST_RANK, told.peer, UNKNOWN).astype(np.int32),
         step=step_of_op[rows].astype(np.int32),
         compute_before_ns=ops.compute.between(before, starts),
         idle_before_ns=idle_before,
@@ -76,22 +78,14 @@ def _before(ops: RankOps, starts: Times, ends: Times) -> Times:
     return np.minimum(latest[: len(starts)], starts)
 
 
-def _told(ops: RankOps, rows: Rows) -> list[RecordedCollective]:
-    if not len(rows):
-        return []
+def _told(ops: RankOps, rows: Rows) -> RecordedCollectives:
     trace_rows = rows if ops.rows is None else ops.rows[rows]
     return recorded_collectives(ops.trace, trace_rows.astype(np.int64))
 
 
-def _short_names(ops: RankOps, rows: Rows) -> list[str]:
-    codes = ops.column("name")[rows].tolist()
-    short = {code: short_name(ops.trace.strings[code]) for code in set(codes)}
-    return [short[code] for code in codes]
-
-
-def _queue_numbers(ops: RankOps) -> Numbers:
-    """For each op a small number for its queue, in the order of GPU and queue numbers."""
-    gpus, queues = ops.column("gpu"), ops.column("queue")
+def _queue_numbers(ops: RankOps, rows: Rows) -> Numbers:
+    """For each collective a small number for its queue, in the order of GPU and queue numbers."""
+    gpus, queues = ops.column("gpu")[rows], ops.column("queue")[rows]
     numbers, firsts = DistinctRows(2).number((gpus, queues))
     order = np.lexsort((queues[firsts], gpus[firsts]))
     small = np.empty(len(firsts), np.int32)
@@ -99,32 +93,19 @@ def _queue_numbers(ops: RankOps) -> Numbers:
     return small[numbers]
 
 
-class _Numbers(NamedTuple):
-    uses: tuple[CollectiveUse, ...]
-    use_of_row: Numbers
-    groups: tuple[Group, ...]
-
-
 def _numbered(
-    told: Sequence[RecordedCollective],
-    kernels: Sequence[str],
-    stated: Mapping[str, RecordedGroup],
-) -> _Numbers:
-    """Each different use and group once, in the order of first sight."""
+    kinds: Sequence[RecordedKind], stated: Mapping[str, RecordedGroup]
+) -> tuple[tuple[CollectiveUse, ...], Numbers, tuple[Group, ...]]:
+    """Each different use once, the use of each kind, and each different group once."""
     groups: dict[Group, int] = {}
     uses: dict[CollectiveUse, int] = {}
-    known: dict[tuple[object, RecordedGroup | None, str], int] = {}
-    numbers = np.empty(len(told), np.int32)
-    for row, (each, kernel) in enumerate(zip(told, kernels, strict=True)):
-        name = each.use.operation if each.is_named else kernel
-        key = (each.use, each.group, name)
-        if key not in known:
-            group = UNKNOWN
-            if each.group is not None:
-                group = groups.setdefault(_group(each.group, stated), len(groups))
-            known[key] = uses.setdefault(_use(each, group, name), len(uses))
-        numbers[row] = known[key]
-    return _Numbers(tuple(uses), numbers, tuple(groups))
+    numbers = np.empty(len(kinds), np.int32)
+    for place, kind in enumerate(kinds):
+        group = UNKNOWN
+        if kind.group is not None:
+            group = groups.setdefault(_group(kind.group, stated), len(groups))
+        numbers[place] = uses.setdefault(_use(kind, group), len(uses))
+    return tuple(uses), numbers, tuple(groups)
 
 
 def _group(recorded: RecordedGroup, stated: Mapping[str, RecordedGroup]) -> Group:
@@ -137,19 +118,14 @@ def _group(recorded: RecordedGroup, stated: Mapping[str, RecordedGroup]) -> Grou
     return Group(recorded.name, description, size, ranks)
 
 
-def _use(collective: RecordedCollective, group: int, name: str) -> CollectiveUse:
-    use = collective.use
-    message = use.message
+def _use(kind: RecordedKind, group: int) -> CollectiveUse:
+    message = kind.use.message
     size_bytes = message.size_bytes
     return CollectiveUse(
         operation=message.operation.value if message.operation is not None else "",
         group=group,
-        dtype=use.dtype or "",
-        size_bytes=UNKNOWN if size_bytes is None else size_bytes,
+        dtype=kind.use.dtype or "",
+        size_bytes=UNKNOWN if size_bytes is None or size_bytes >= _LARGEST_SIZE else size_bytes,
         bus_factor=message.bus_factor or 0.0,
-        name=name,
+        name=kind.use.operation if kind.is_named else short_name(kind.kernel),
     )
-
-
-def _rank(number: int) -> int:
-    return number if number <= _LARGEST_RANK else UNKNOWN
