@@ -106,10 +106,10 @@ def _cards(job: Job, report: StragglerReport, facts: Mapping[str, Value]) -> lis
 
 
 def _ranks_card(job: Job, facts: Mapping[str, Value]) -> Card:
-    bad = facts.get("unreadable_file_count")
+    bad = int(_number(facts.get("unreadable_file_count")) or 0)
     foreign = sum(1 for clock in job.clocks if not clock.is_comparable)
     if bad:
-        return Card("Ranks", count_text(len(job)), f"{bad} files not read", "warning")
+        return Card("Ranks", count_text(len(job)), f"{counted(bad, 'file')} not read", "warning")
     if foreign and len(job) > 1:
         return Card("Ranks", count_text(len(job)), f"{foreign} not on one clock", "warning")
     return Card("Ranks", count_text(len(job)), "all on one clock" if len(job) > 1 else "")

@@ -77,7 +77,9 @@ _SHOWN: Mapping[str, _Shown] = {
     "outliers": _Shown(frozenset({"value", "median", "unit"}), "host"),
     "steps": _Shown(frozenset({"start_ns", "compared_count", "exposed_ns"})),
     "collectives": _COLLECTIVES,
-    "collectives_by_step": _COLLECTIVES,
+    "collectives_by_step": replace(
+        _COLLECTIVES, hidden=_COLLECTIVES.hidden | {"group_size", "exposed_percent"}
+    ),
     "clocks": _Shown(frozenset({"origin_ns"}), "host", "reason"),
     "groups": _Shown(name="group", below="ranks"),
     "mismatches": _Shown(name="group", below="sentence"),
@@ -135,7 +137,7 @@ def _needless(table: ResultTable) -> set[str]:
         needless.add("lost_count")
     if names >= _BOUNDS:
         is_timed = _has_values(table, "transfer_median_ns")
-        needless |= _BOUNDS if is_timed else {*_BOUNDS - _BEST_BOUNDS, "timed_count"}
+        needless |= _BOUNDS if is_timed else {*_BOUNDS - _BEST_BOUNDS, "timed_count", "nature"}
         if table.column("timed_count") == table.column("exchange_count"):
             needless.add("timed_count")
     return needless
