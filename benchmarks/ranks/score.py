@@ -15,6 +15,7 @@ the beginning, in the middle and at the end of each rank's trace, against the fi
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import sys
 import time
@@ -32,6 +33,7 @@ import numpy as np
 
 from tests.rank_jobs import Label, SimulatedJob
 from tests.rank_jobs.cases import Case, clean_cases, labelled_cases
+from tests.rank_jobs.true_job import with_true_clocks
 from wavescope.analyze.ranks.job import Job
 from wavescope.analyze.ranks.joining import job_of
 from wavescope.analyze.ranks.stragglers import Culprit, StragglerReport, Verdict, stragglers_of
@@ -65,7 +67,7 @@ def main() -> None:
     if options.only:
         cases = [case for case in cases if re.search(options.only, case.title)]
     began = time.perf_counter()
-    scores = _scores(cases, options.workers)
+    scores = _scores(cases, options.workers, options.true_clocks)
     labelled = [score for score in scores if score.case.faults]
     clean = [score for score in scores if not score.case.faults]
     counted = [each for each in labelled if each.delay_percent >= LEAST_DELAY_PERCENT]
@@ -89,22 +91,25 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--clean", type=int, default=240, help="jobs without a fault")
     parser.add_argument("--only", default="", help="a regular expression for titles of jobs")
     parser.add_argument("--workers", type=int, default=2, help="processes")
+    parser.add_argument("--true-clocks", action="store_true", help="as if all clocks were known")
     parser.add_argument("--failed", action="store_true", help="list the jobs that are not right")
     return parser.parse_args()
 
 
-def _scores(cases: Sequence[Case], workers: int) -> list[Score]:
+def _scores(cases: Sequence[Case], workers: int, true_clocks: bool) -> list[Score]:
+    known = itertools.repeat(true_clocks)
     if workers <= 1:
-        return [score_of(case) for case in cases]
+        return [*map(score_of, cases, known)]
     with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(score_of, cases, chunksize=4))
+        return list(pool.map(score_of, cases, known, chunksize=4))
 
 
-def score_of(case: Case) -> Score:
+def score_of(case: Case, true_clocks: bool = False) -> Score:
     """What is said of one job, and whether it is right."""
     simulated = case.job()
     try:
         job = job_of(simulated.digests(), simulated.numbers)
+        job = with_true_clocks(job, simulated.truth) if true_clocks else job
         report = stragglers_of(job)
     except Exception:  # noqa: BLE001  one job that fails is one row
         words = traceback.format_exc(limit=-2)

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.rank_jobs import Fault, FaultKind, Settings, Topology, TrueClock, simulated
+from tests.rank_jobs.true_job import known_clock
 from tests.rank_jobs.truth import EPOCH_NS
 from wavescope.analyze.collectives import collectives_result
 from wavescope.analyze.ranks.digest import DigestOptions, RankDigest, digests_of
@@ -81,6 +84,20 @@ def test_a_clock_that_drifts_and_jumps() -> None:
         EPOCH_NS + 100_000_000 + 1_000 + 1_000,
         EPOCH_NS + 1_000_000_000 + 1_000 + 10_000 + 7_000,
     ]
+
+
+@given(
+    offset_ns=st.integers(-(10**10), 10**10),
+    drift_ppm=st.floats(-200, 200),
+    true_ns=st.integers(0, 10**11),
+)
+def test_a_known_clock_gives_true_time(offset_ns: int, drift_ppm: float, true_ns: int) -> None:
+    clock = TrueClock(offset_ns, drift_ppm)
+
+    common = known_clock(clock).to_common(clock.own([true_ns]))
+
+    assert abs(int(common[0]) - EPOCH_NS - true_ns) <= 2
+    assert abs(float(clock.true(clock.own(true_ns))) - true_ns) <= 1
 
 
 @pytest.mark.parametrize("topology", Topology)
