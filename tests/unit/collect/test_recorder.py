@@ -45,6 +45,9 @@ def a_program(body: str) -> tuple[str, ...]:
     return (sys.executable, "-c", textwrap.dedent(start) + textwrap.dedent(body))
 
 
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
 def a_recording(tmp_path: Path, body: str, **options: object) -> RecordOptions:
     return RecordOptions(a_program(body), tmp_path / "trace.db", **options)  # type: ignore[arg-type]
 
@@ -72,6 +75,7 @@ def test_a_program_becomes_a_trace_and_nothing_else_is_left(tmp_path: Path) -> N
         assert trace.metadata["program_end"] == "exit code 3"
         assert trace.metadata["recorded_by"].startswith("wavescope ")
         assert "output" not in trace.metadata
+        assert trace.metadata["boot_id"] == BOOT_ID.read_text().strip()
 
 
 def test_placeholders_are_filled_in_only_where_users_name_files(tmp_path: Path) -> None:

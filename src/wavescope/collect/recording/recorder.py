@@ -50,6 +50,8 @@ from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.version import __version__
 
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
 
 @dataclass(frozen=True)
 class Recording:
@@ -246,10 +248,19 @@ def describe_session(session: Path, options: RecordOptions, **more: str) -> None
         "recorded_command": shlex.join(options.command),
         "output": str(options.output.absolute()),
         "mode": options.mode.value,
+        "boot_id": _boot_id(),
         KERNEL_FILTER: options.kernel,
         "softgpu": "" if options.softgpu is None else options.softgpu or "default",
     }
     write_session_facts(session, {tag: value for tag, value in {**facts, **more}.items() if value})
+
+
+def _boot_id() -> str:
+    """What names this start of the machine: recordings of one start share their clock."""
+    try:
+        return _BOOT_ID.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def run_into(
