@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import numpy as np
+
 from wavescope.analyze.ranks.findings.context import RankContext
-from wavescope.analyze.ranks.job import ClockState
+from wavescope.analyze.ranks.job import MISSING, ClockState, Job, Mismatch
 from wavescope.analyze.ranks.measures import numbers_text
 from wavescope.model.result import Finding, Severity
 from wavescope.units import counted
@@ -16,11 +20,16 @@ FILES_ID = "files-unreadable"
 _SHOWN = 3
 _MOST_LISTED = 100_000
 _ABSENT = "absent"
+_MISSING = "missing"
 
 
 def collective_mismatches(context: RankContext) -> list[Finding]:
-    """One finding for all collectives that do not match, those of most exchanges first."""
-    found = [each for each in context.measures.job.mismatches if each.kind != _ABSENT]
+    """One finding for all collectives that do not match, those of most exchanges first.
+
+    What a rank lacks before its first exchange or after its last was not recorded, and is none.
+    """
+    job = context.measures.job
+    found = [each for each in job.mismatches if each.kind != _ABSENT and not _is_at_ends(job, each)]
     if not found:
         return []
     found.sort(key=lambda mismatch: -mismatch.exchange_count)
@@ -32,12 +41,12 @@ def collective_mismatches(context: RankContext) -> list[Finding]:
     return [
         Finding(
             MISMATCH_ID,
-            Severity.WARNING if is_wrong else Severity.INFO,
+            Severity.PROBLEM if is_wrong else Severity.WARNING,
             f"{counted(exchange_count, 'collective')} of {counted(len(places), 'rank')} do not "
             "match the other ranks'",
-            "; ".join(mismatch.sentence for mismatch in found[:_SHOWN]) + more,
+            _joined(mismatch.sentence for mismatch in found[:_SHOWN]) + more,
             "ranks that call other collectives than the rest hang or mix data sooner or later; "
-            "if recording began or ended at different times, record the same steps on all ranks",
+            "if ops were lost while recording, record less at once",
             where=f"ranks {context.measures.rank_text(places)}" if places else "",
             numbers={"mismatch_count": len(found), "exchange_count": exchange_count},
         )
@@ -59,7 +68,7 @@ def clocks_not_comparable(context: RankContext) -> list[Finding]:
             Severity.WARNING,
             f"the clocks of {len(apart)} of {len(job)} ranks cannot be compared",
             f"{context.ranks_name(apart)}: "
-            + ("; ".join(reason for reason in reasons[:_SHOWN] if reason) or "nothing ties them"),
+            + (_joined(filter(None, reasons[:_SHOWN])) or "nothing ties them to the others"),
             "exchanges with them are told by durations only; "
             + (
                 "look for restarts and steps of the clock in the time recorded, and at `mismatches`"
@@ -94,7 +103,7 @@ def ranks_missing(context: RankContext) -> list[Finding]:
             f"{counted(missing_count, 'rank')} of {world} are missing"
             if missing_count > 0
             else "members of groups are missing",
-            "; ".join([*told, *sentences[:_SHOWN]]),
+            _joined([*told, *sentences[:_SHOWN]]),
             "who comes last is told among those given: skew and waiting are at least, transfer "
             "times at most; give the other ranks' traces, too",
             numbers={"missing_count": max(missing_count, 0), "world_size": world or None},
@@ -120,3 +129,19 @@ def files_unreadable(context: RankContext) -> list[Finding]:
             numbers={"file_count": len(bad)},
         )
     ]
+
+
+def _is_at_ends(job: Job, mismatch: Mismatch) -> bool:
+    """Whether all that is missing lies before a rank's first exchange or after its last."""
+    if mismatch.kind != _MISSING or not 0 <= mismatch.group < len(job.groups):
+        return False
+    group = job.groups[mismatch.group]
+    for row in group.rows[np.isin(group.members, mismatch.places)]:
+        there = np.flatnonzero(row != MISSING)
+        if len(there) and int(there[-1]) - int(there[0]) + 1 != len(there):
+            return False
+    return True
+
+
+def _joined(sentences: Iterable[str]) -> str:
+    return "; ".join(sentence.rstrip(".") for sentence in sentences)
