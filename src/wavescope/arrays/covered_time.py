@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wavescope.arrays.interval_union import stretches_of_runs
-from wavescope.arrays.intervals import Times, sorted_times, stretches_of_sorted
+from wavescope.arrays.intervals import Times, sorted_times
 
 
 class CoveredTime(NamedTuple):
@@ -24,7 +24,9 @@ class CoveredTime(NamedTuple):
     @classmethod
     def of(cls, starts: Times, ends: Times) -> CoveredTime:
         """What any rows cover, however sorted and overlapping; none ends before it begins."""
-        return cls._of_run(*stretches_of_sorted(sorted_times(starts), sorted_times(ends)))
+        if not len(starts):
+            return NOTHING_COVERED
+        return cls._of_run(*stretches_of_runs([(sorted_times(starts), sorted_times(ends))]))
 
     @classmethod
     def of_all(cls, parts: Sequence[CoveredTime]) -> CoveredTime:

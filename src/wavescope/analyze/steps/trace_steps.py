@@ -22,6 +22,7 @@ from wavescope.analyze.steps.lane_steps import LaneSteps, divided, lane_steps
 from wavescope.analyze.steps.lanes import Lane, Lanes, lanes_of
 from wavescope.analyze.steps.repetition import Positions
 from wavescope.analyze.steps.step_level import step_roles
+from wavescope.arrays.coded_columns import code_counts, looked_up
 from wavescope.model.selection import compiled
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import ATTENTION, meaning_of
@@ -163,10 +164,11 @@ def _marked_steps(trace: Trace, marked: MarkedOps, pattern: str) -> Steps:
     drawn = [
         number_of_name.get(drawn_names[step], OUTSIDE) if step >= 0 else step for step in drawn
     ]
-    of_op = np.array([*host, OUTSIDE], np.int64)[ranges.host]
-    unknown = of_op == OUTSIDE
-    of_op[unknown] = np.array([*drawn, OUTSIDE], np.int64)[ranges.drawn[unknown]]
-    used = np.unique(of_op[of_op != OUTSIDE])
+    of_op = looked_up(np.array([*host, OUTSIDE], np.int64), ranges.host)
+    if drawn:
+        unknown = of_op == OUTSIDE
+        of_op[unknown] = np.array([*drawn, OUTSIDE], np.int64)[ranges.drawn[unknown]]
+    used = np.flatnonzero(code_counts(of_op, len(host)))
     if not used.size:
         return _no_steps(trace)
     starts, ends = found.host.starts, found.host.ends
@@ -176,7 +178,7 @@ def _marked_steps(trace: Trace, marked: MarkedOps, pattern: str) -> Steps:
     return Steps(
         trace,
         StepSource.MARKERS,
-        number[of_op],
+        looked_up(number, of_op),
         ends[used] - starts[used],
         np.ones(used.size, bool),
         f"markers matching {pattern or 'steps'}",

@@ -34,11 +34,10 @@ class HostLate(NamedTuple):
 def host_late(ops: RankOps) -> HostLate | None:
     """What is known of a rank's gaps; None where the trace has no launches."""
     trace = with_all_calls(ops.trace)
-    busy = ops.busy
-    if len(busy.starts) < 2 or not len(trace.links) or not len(trace.calls):
+    if not len(trace.links) or not len(trace.calls):
         return None
-    links = trace.derived(op_links)
-    if not len(links.op_rows):
+    links, busy = trace.derived(op_links), ops.busy
+    if not len(links.op_rows) or len(busy.starts) < 2:
         return None
     gap_starts, gap_ends = busy.ends[:-1], busy.starts[1:]
     launched = np.full(len(trace.ops), UNKNOWN, np.int64)

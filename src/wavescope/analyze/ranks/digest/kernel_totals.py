@@ -9,28 +9,36 @@ from wavescope.analyze.ops.op_labels import named_ops
 from wavescope.analyze.ranks.digest.launch_sizes import LaunchSizes
 from wavescope.analyze.ranks.digest.rank_digest import UNKNOWN, KernelTotal
 from wavescope.analyze.ranks.digest.rank_ops import RankOps
+from wavescope.arrays.coded_columns import index_type
 from wavescope.arrays.groups import group_statistics, group_sums
-from wavescope.model.op_kinds import OpKind
+
+_LARGEST = (1 << 63) - 1
+"""What 64 bits hold; the sum of hostile times may be more."""
 
 
 def kernel_totals(ops: RankOps, sizes: LaunchSizes, kernel_count: int) -> tuple[KernelTotal, ...]:
     """At most `kernel_count` kernels, the one with most time first."""
-    rows = compute_kernels(ops)
-    if not len(rows):
-        return ()
     named = ops.trace.derived(named_ops)
-    names = ops.of_working(named.of_op)[rows]
-    lengths = ops.of_working(ops.trace.op_length_ns)[rows]
     count = len(named.names)
-    statistics = group_statistics(names, lengths, count)
-    work_items = group_sums(names, sizes.work_items[rows], count)
-    known = np.bincount(names, sizes.is_known[rows], count)
+    if not ops.is_compute_kernel.any() or not kernel_count:
+        return ()
+    # All other ops are one more group: picking kernels out of each column would cost more.
+    kind = index_type(count + 1)
+    own = ops.of_working(named.of_op).astype(kind, copy=False)
+    names: npt.NDArray[np.integer] = np.where(ops.is_compute_kernel, own, kind(count))
+    lengths = ops.of_working(ops.trace.op_length_ns)
+    statistics = group_statistics(names, lengths, count + 1)
+    work_items = group_sums(names, sizes.work_items, count + 1)
+    if sizes.is_known.all():
+        known = np.ones(count + 1, np.bool_)
+    else:
+        known = np.bincount(names, sizes.is_known, count + 1) > 0
     found = [
         KernelTotal(
             named.names[number],
             named.meanings[number].category,
             runs,
-            total,
+            min(total, _LARGEST),
             median,
             shortest,
             work_items[number] if known[number] else UNKNOWN,
@@ -43,11 +51,7 @@ def kernel_totals(ops: RankOps, sizes: LaunchSizes, kernel_count: int) -> tuple[
             statistics.minima.tolist(),
             strict=True,
         )
+        if number < count
     ]
     found.sort(key=lambda kernel: (-kernel.total_ns, kernel.name))
     return tuple(found[:kernel_count])
-
-
-def compute_kernels(ops: RankOps) -> npt.NDArray[np.intp]:
-    """The kernels among a rank's ops that are no collectives."""
-    return np.flatnonzero(ops.is_compute & (ops.kinds == OpKind.KERNEL))

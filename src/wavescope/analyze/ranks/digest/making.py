@@ -14,13 +14,14 @@ from wavescope.analyze.ranks.digest.collective_rows import collectives_of
 from wavescope.analyze.ranks.digest.digest_options import DigestOptions
 from wavescope.analyze.ranks.digest.host_late import host_late
 from wavescope.analyze.ranks.digest.kernel_totals import kernel_totals
-from wavescope.analyze.ranks.digest.launch_sizes import launch_sizes
+from wavescope.analyze.ranks.digest.launch_sizes import LaunchSizes, launch_sizes
 from wavescope.analyze.ranks.digest.rank_digest import UNKNOWN, RankDigest
 from wavescope.analyze.ranks.digest.rank_ops import RankOps
 from wavescope.analyze.ranks.digest.step_rows import rank_steps
 from wavescope.analyze.ranks.digest.time_bins import time_bins
 from wavescope.analyze.ranks.digest.trace_ranks import TraceRank, trace_ranks
-from wavescope.model.columns import MONITORS
+from wavescope.arrays import Array
+from wavescope.model.columns import LINKS, MONITORS
 from wavescope.model.trace import Trace
 
 OP_COLUMNS = (
@@ -32,11 +33,8 @@ OP_COLUMNS = (
     "queue",
     "process",
     "marker",
-    "grid_x",
-    "grid_y",
-    "grid_z",
 )
-"""What digests are made of, read from the file in one pass."""
+"""What digests are made of beside launch sizes, read from the file in one pass."""
 _JOB = "chrome.distributedInfo"
 _BOOT = "boot_id"
 _MOST_NOTES = 100
@@ -44,14 +42,17 @@ _MOST_NOTES = 100
 
 def digests_of(trace: Trace, options: DigestOptions | None = None) -> tuple[RankDigest, ...]:
     """The digest of each rank in the trace, mostly one."""
-    trace.ops.load(*OP_COLUMNS)
+    has_links = trace.source.row_count(LINKS) > 0
+    work_items = launch_sizes(trace, (*OP_COLUMNS, *(("id",) if has_links else ())))
     chosen = options or DigestOptions()
-    return tuple(_digest(rank, chosen) for rank in trace_ranks(trace))
+    return tuple(_digest(rank, work_items, chosen) for rank in trace_ranks(trace))
 
 
-def _digest(rank: TraceRank, options: DigestOptions) -> RankDigest:
+def _digest(rank: TraceRank, work_items: Array, options: DigestOptions) -> RankDigest:
     trace, ops = rank.trace, RankOps.of(rank.trace)
-    sizes, late = launch_sizes(ops), host_late(ops)
+    own_items = work_items if rank.rows is None else work_items[rank.rows]
+    sizes = LaunchSizes.of(ops.of_working(own_items))
+    late = host_late(ops)
     steps = rank_steps(ops, sizes, late, options)
     collectives = collectives_of(ops, steps.of_op, late, _stated_groups(trace))
     is_sampled = recorded(trace) is not None

@@ -88,6 +88,12 @@ class RankOps:
         return is_compute
 
     @cached_property
+    def is_compute_kernel(self) -> npt.NDArray[np.bool_]:
+        """Which are kernels and no collectives."""
+        chosen: npt.NDArray[np.bool_] = self.is_compute & (self.kinds == OpKind.KERNEL)
+        return chosen
+
+    @cached_property
     def collective_rows(self) -> Rows:
         """The collectives, in the order in which they began."""
         rows = np.flatnonzero(self.classes == OpClass.COMMUNICATION)
@@ -110,11 +116,10 @@ class RankOps:
         return CoveredTime.of_all((self.compute_or_collective, self._covered(OpClass.COPY)))
 
     def _covered(self, op_class: OpClass) -> CoveredTime:
-        mine = self.classes == op_class
+        mine = self.is_compute if op_class is OpClass.COMPUTE else self.classes == op_class
         if mine.all():
             return CoveredTime.of(self.starts, self.ends)
-        rows = np.flatnonzero(mine)
-        return CoveredTime.of(self.starts[rows], self.ends[rows])
+        return CoveredTime.of(self.starts[mine], self.ends[mine])
 
 
 def _usable(starts: Times, ends: Times) -> npt.NDArray[np.bool_] | None:

@@ -11,11 +11,10 @@ import numpy as np
 from wavescope.analyze.phases import phase_in_name
 from wavescope.analyze.ranks.digest.digest_options import DigestOptions
 from wavescope.analyze.ranks.digest.host_late import HostLate
-from wavescope.analyze.ranks.digest.kernel_totals import compute_kernels
 from wavescope.analyze.ranks.digest.launch_sizes import LaunchSizes
 from wavescope.analyze.ranks.digest.rank_digest import UNKNOWN, Numbers, StepRows
 from wavescope.analyze.ranks.digest.rank_ops import RankOps
-from wavescope.analyze.ranks.digest.step_times import StepSpans, op_runs, step_times
+from wavescope.analyze.ranks.digest.step_times import OpRuns, StepSpans, op_runs, step_times
 from wavescope.analyze.steps import StepOptions, Steps, steps_of
 from wavescope.arrays.coded_columns import looked_up
 from wavescope.arrays.intervals import Times
@@ -24,6 +23,8 @@ from wavescope.names.kernel_names import MOE, meaning_of
 _NUMBERED = re.compile(r"(?:step|iteration|iter|batch)\w*?[ ._:/#=-]*(\d{1,18})", re.IGNORECASE)
 _LAST_NUMBER = re.compile(r"(\d{1,18})\D*$")
 _LONGEST_NAME = 512
+_LONGEST_NS = 1 << 42
+"""More than an hour: only a hostile file has such kernels, and sums of them must not wrap."""
 
 
 class RankSteps(NamedTuple):
@@ -54,11 +55,10 @@ def rank_steps(
     names = _names(ops, steps, used)
     phases = _phases(names)
     place = {phase: row for row, phase in enumerate(phases)}
-    kernels = np.zeros(len(ops), np.bool_)
-    kernels[compute_kernels(ops)] = True
+    kernels = ops.is_compute_kernel
     kernel_count = runs.sums(kernels, len(steps))[used]
     sized_count = runs.sums(kernels & sizes.is_known, len(steps))[used]
-    work_items = runs.sums(np.where(kernels, sizes.work_items, 0), len(steps))[used]
+    work_items = runs.sums(sizes.work_items * kernels, len(steps))[used]
     rows = StepRows(
         start_ns=spans.starts,
         end_ns=spans.ends,
@@ -69,7 +69,7 @@ def rank_steps(
         collective_ns=times.collective_ns,
         exposed_ns=times.exposed_ns,
         host_late_ns=times.host_late_ns,
-        moe_ns=runs.sums(_moe_ns(ops), len(steps))[used],
+        moe_ns=_moe_ns(ops, runs, len(steps))[used],
         kernel_count=kernel_count,
         work_items=np.where((kernel_count > 0) & (sized_count == 0), UNKNOWN, work_items),
     )
@@ -96,16 +96,17 @@ def _label(name: str, options: DigestOptions) -> int:
     return int(found[1]) if found else UNKNOWN
 
 
-def _moe_ns(ops: RankOps) -> Times:
-    """The length of each op that is a kernel of experts, 0 for others."""
+def _moe_ns(ops: RankOps, runs: OpRuns, step_count: int) -> Times:
+    """The durations of kernels of experts in each step added up."""
     trace = ops.trace
     used = trace.ops.code_counts("name").codes.tolist()
     experts = [
         code for code in used if code >= 0 and meaning_of(trace.strings[code]).category == MOE
     ]
     if not experts:
-        return np.zeros(len(ops), np.int64)
+        return np.zeros(step_count, np.int64)
     is_expert = np.zeros(max(used) + 2, np.bool_)  # with a last entry for code -1
     is_expert[experts] = True
     chosen = looked_up(is_expert, ops.column("name")) & ops.is_compute
-    return np.where(chosen, ops.ends - ops.starts, 0)
+    lengths = np.minimum(ops.ends - ops.starts, _LONGEST_NS)
+    return runs.sums(lengths * chosen, step_count)

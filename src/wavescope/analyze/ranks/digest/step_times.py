@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +12,13 @@ from wavescope.analyze.ranks.digest.host_late import HostLate
 from wavescope.analyze.ranks.digest.rank_digest import UNKNOWN, Numbers
 from wavescope.analyze.ranks.digest.rank_ops import RankOps
 from wavescope.arrays import Array
-from wavescope.arrays.interval_union import group_unions_ns
-from wavescope.arrays.intervals import Times
+from wavescope.arrays.interval_union import covered_ns, group_unions_ns
+from wavescope.arrays.intervals import Times, sorted_times
+
+Flags = npt.NDArray[np.bool_]
+
+_MOST_SLICES = 4_000
+"""With more runs of ops than these, sorting all ops by step takes less than going through them."""
 
 
 class OpRuns(NamedTuple):
@@ -92,8 +98,8 @@ def step_times(ops: RankOps, spans: StepSpans, late: HostLate | None) -> StepTim
         )
         exposed = either - compute
     else:
-        busy = _unions_ns(ops, spans, np.flatnonzero(spans.of_op >= 0))
-        compute = _unions_ns(ops, spans, np.flatnonzero((spans.of_op >= 0) & ops.is_compute))
+        busy = _unions_ns(ops, spans, np.ones(len(ops), np.bool_))
+        compute = _unions_ns(ops, spans, ops.is_compute)
         collective, exposed = _of_collectives(ops, spans)
     idle = spans.ends - spans.starts - ops.busy.between(spans.starts, spans.ends)
     if late is None:
@@ -116,16 +122,32 @@ def _are_alone(ops: RankOps, spans: StepSpans) -> bool:
     return not np.any((next_starts < ends) & (starts < ends))
 
 
-def _unions_ns(ops: RankOps, spans: StepSpans, rows: npt.NDArray[np.intp]) -> Times:
-    """How long at least one of these ops of each step ran."""
-    lengths = group_unions_ns(
-        spans.of_op[rows],
-        np.zeros(len(rows), np.int8),
-        ops.starts[rows],
-        ops.ends[rows],
-        len(spans.starts),
-    )
-    return np.array(lengths, np.int64)
+def _unions_ns(ops: RankOps, spans: StepSpans, chosen: Flags) -> Times:
+    """How long at least one of the chosen ops of each step ran."""
+    runs = op_runs(spans.of_op)
+    if len(runs.firsts) > _MOST_SLICES:
+        rows = np.flatnonzero(chosen & (spans.of_op >= 0))
+        nothing = np.zeros(len(rows), np.int8)
+        columns = (spans.of_op[rows], nothing, ops.starts[rows], ops.ends[rows])
+        return np.array(group_unions_ns(*columns, len(spans.starts)), np.int64)
+    parts: dict[int, list[slice]] = {}
+    for first, length, step in zip(*(column.tolist() for column in runs), strict=True):
+        parts.setdefault(step, []).append(slice(first, first + length))
+    lengths = np.zeros(len(spans.starts), np.int64)
+    everything = bool(chosen.all())
+    for step, slices in parts.items():
+        if step < 0:
+            continue
+        starts = _joined(ops.starts, slices, None if everything else chosen)
+        ends = _joined(ops.ends, slices, None if everything else chosen)
+        lengths[step] = covered_ns((sorted_times(starts), sorted_times(ends)))
+    return lengths
+
+
+def _joined(times: Times, slices: Sequence[slice], chosen: Flags | None) -> Times:
+    """The chosen times of some runs of ops."""
+    parts = [times[part] if chosen is None else times[part][chosen[part]] for part in slices]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _of_collectives(ops: RankOps, spans: StepSpans) -> tuple[Times, Times]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wavescope.analyze.ranks.digest.rank_digest import UNKNOWN, RankIdentity
+from wavescope.analyze.ranks.digest.rank_ops import Rows
 from wavescope.arrays.coded_columns import distinct
 from wavescope.model import columns as declared
 from wavescope.model.op_kinds import OpKind
@@ -30,6 +31,8 @@ class TraceRank(NamedTuple):
 
     identity: RankIdentity
     trace: Trace
+    rows: Rows | None
+    """The rows of its ops among those of the whole trace; None: all of them."""
     processes: frozenset[int]
     """The rows of its processes in the trace."""
     notes: tuple[str, ...] = ()
@@ -77,7 +80,7 @@ def trace_ranks(trace: Trace) -> list[TraceRank]:
         if place == 0 and unowned_count:
             notes += (f"{unowned_count:,} ops of no known process are left out",)
         identity = _identity(part, _known(processes, by_key[key]))
-        found.append(TraceRank(identity, part, frozenset(by_key[key]), notes))
+        found.append(TraceRank(identity, part, rows, frozenset(by_key[key]), notes))
     return found
 
 
@@ -88,13 +91,14 @@ def _of_one(trace: Trace, members: Sequence[_Process]) -> list[TraceRank]:
     gpus = [] if has_rank else _gpus_with_kernels(trace)
     if len(gpus) < 2:
         notes = _several_gpus(trace) if has_rank else ()
-        return [TraceRank(_identity(trace, members), trace, own, notes)]
+        return [TraceRank(_identity(trace, members), trace, None, own, notes)]
     shared = _sharing(trace)
     note = f"one process without a rank used {len(gpus)} GPUs: each GPU counts as a rank"
     found = []
     for gpu in gpus:
-        part = shared.with_tables((trace.ops.take(np.flatnonzero(trace.ops["gpu"] == gpu)),))
-        found.append(TraceRank(_identity(part, members), part, own, (note,)))
+        rows = np.flatnonzero(trace.ops["gpu"] == gpu)
+        part = shared.with_tables((trace.ops.take(rows),))
+        found.append(TraceRank(_identity(part, members), part, rows, own, (note,)))
     return found
 
 
