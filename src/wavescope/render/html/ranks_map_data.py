@@ -136,7 +136,7 @@ def step_map(job: Job, found: RankStepMap, report: StragglerReport, time: RankMa
         if (np.isfinite(measure.values) & (measure.values > 0)).any()
     ]
     labels = [
-        str(label) if label != MISSING else str(number)
+        str(number) if label in {MISSING, number} else f"{number} (#{label})"
         for number, label in enumerate(found.labels.tolist())
     ]
     columns = {

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Mapping
 
 from wavescope.analyze.ranks.job import Job
-from wavescope.analyze.ranks.maps import RankStepMap, rank_step_map, rank_time_map
+from wavescope.analyze.ranks.maps import rank_step_map, rank_time_map
 from wavescope.analyze.ranks.stragglers import StragglerReport, Verdict
 from wavescope.model.result import Result, Value
-from wavescope.render.html.charts import histogram
 from wavescope.render.html.markup import Html, bounded, element, joined
 from wavescope.render.html.page import Card, Page, Section, cards_html
+from wavescope.render.html.ranks_charts import clocks_html, distribution_html, stages_html
 from wavescope.render.html.ranks_map_data import DATA_ID, maps_data, step_map, time_map
 from wavescope.render.html.ranks_maps import map_html
 from wavescope.render.html.ranks_story import story_html
@@ -23,7 +20,6 @@ from wavescope.units import count_text, counted, duration_text
 
 SCRIPTS = ("page", "tables", "ranks")
 STYLES = ("page", "ranks")
-_DISTRIBUTION_BINS = 48
 _MOST_BINS = 200
 _MOST_CELLS = 200_000
 """Of a map of time: more ranks have coarser bins."""
@@ -56,15 +52,16 @@ def ranks_page(job: Job, report: StragglerReport, result: Result, title: str) ->
             if drawn.measures
         ),
         Section("compared", "Compared with the base", tables.html("compared")),
-        Section("steps", "Steps", _blocks(_distribution(steps), tables.html("steps", "stages"))),
+        Section("steps", "Steps", _blocks(distribution_html(steps), tables.html("steps"))),
         Section(
             "collectives",
             "Collectives",
             tables.html("collectives", "collectives_by_step"),
         ),
+        Section("stages", "Stages", _blocks(stages_html(result), tables.html("stages"))),
         Section("ranks", "Ranks", tables.html("ranks", "outliers", "experts")),
         Section("groups", "Groups", tables.html("groups", "mismatches")),
-        Section("clocks", "Clocks", tables.html("clocks")),
+        Section("clocks", "Clocks", _blocks(clocks_html(job), tables.html("clocks"))),
         Section("files", "Files", tables.html("files")),
     ]
     sections.append(Section("more", "More", tables.rest()))
@@ -155,38 +152,3 @@ def _delay_card(report: StragglerReport) -> Card:
     remark = f"{duration_text(lost)} beyond the ideal"
     tone = "problem" if report.verdict is Verdict.CULPRIT else ""
     return Card("Lost to late ranks", f"{100 * lost / actual:.1f} %", remark, tone)
-
-
-def _distribution(steps: RankStepMap) -> Html:
-    """How long steps took, of all ranks together."""
-    known = steps.step_ns[np.isfinite(steps.step_ns)]
-    if known.size < 2 or known.min() <= 0:
-        return Html("")
-    edges, counts = distribution(known)
-    median, slow = (float(value) for value in np.percentile(known, (50, 95)))
-    what = (
-        f"{counted(known.size, 'step')} of {counted(len(steps.step_ns), 'rank')}: median "
-        f"{duration_text(median)}, 95 % within {duration_text(slow)}, from "
-        f"{duration_text(known.min())} to {duration_text(known.max())}"
-    )
-    return element(
-        "figure",
-        element("h3", "How long steps took"),
-        histogram(edges, counts, [median, slow], what),
-        element(
-            "figcaption",
-            f"{what}. ",
-            element("span", "median", class_="key0"),
-            element("span", "95th percentile", class_="key1"),
-        ),
-        class_="distribution",
-    )
-
-
-def distribution(known: npt.NDArray[np.float64]) -> tuple[Sequence[float], Sequence[int]]:
-    """Edges that grow by equal factors, and how many values lie between each two."""
-    low, high = float(known.min()), float(known.max())
-    edges = np.geomspace(low, max(high, low * 1.001), _DISTRIBUTION_BINS + 1)
-    counts, _ = np.histogram(known, edges)
-    counts[-1] += int(known.size - counts.sum())
-    return edges.tolist(), counts.tolist()

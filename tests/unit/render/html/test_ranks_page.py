@@ -29,6 +29,7 @@ from wavescope.analyze.ranks.stragglers import (
     Verdict,
 )
 from wavescope.model.result import Result, ResultColumn, ResultTable
+from wavescope.render.html.ranks_charts import clocks_html, distribution, stages_html
 from wavescope.render.html.ranks_map_data import (
     Measure,
     caused_delays,
@@ -38,7 +39,7 @@ from wavescope.render.html.ranks_map_data import (
     time_map,
     view_command,
 )
-from wavescope.render.html.ranks_page import distribution, ranks_page
+from wavescope.render.html.ranks_page import ranks_page
 from wavescope.render.html.ranks_path import pieces_of
 from wavescope.render.html.ranks_story import waterfall_steps
 
@@ -317,6 +318,27 @@ def test_the_distribution_counts_every_step() -> None:
     assert counts[-1] == 1
     assert (edges[0], edges[-1]) == pytest.approx((10, 100))
     assert sum(distribution(np.full(5, 7.0))[1]) == 5
+
+
+def test_clocks_are_drawn_with_their_intervals(played: Job) -> None:
+    text = clocks_html(played)
+
+    # 900 ns below and 700 ns above the fitted offset: the scale is 900 ns to each side.
+    assert "M0.5 11.1V100.0M1.5 11.1V100.0" in text
+    assert "16 clocks" in text
+    assert "1.600 us wide in the median" in text
+    assert clocks_html(replace(SLOW, rank_count=1).built()) == ""
+
+
+def test_stages_are_bars_of_compute_and_bubble() -> None:
+    columns = tuple(ResultColumn(name, name) for name in ("stage", "compute_ns", "bubble_ns"))
+    table = ResultTable("stages", "Stages", columns, [(0, 300, 100), (1, 100, None)])
+
+    text = stages_html(Result("Ranks", [table]))
+
+    assert "compute 75.0 %, bubble 25.0 %" in text
+    assert "compute 100.0 %" in text
+    assert stages_html(Result("Ranks")) == ""
 
 
 def test_a_page_of_512_ranks_is_small() -> None:

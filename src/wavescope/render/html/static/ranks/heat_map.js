@@ -182,7 +182,7 @@ export class HeatMap {
       if (!isEnd) continue;
       const middle = ((first + place) / 2) * row;
       if (middle - written >= LABEL_EVERY - 1) {
-        context.fillText(data.ranks[order[first]].host, 0, middle, 84);
+        context.fillText(data.ranks[order[first]].host, 4, middle, 84);
         written = middle;
       }
       if (place < order.length) context.fillRect(0, Math.round(place * row) - 0.5, this.margin - 4, 0.5);
@@ -204,7 +204,7 @@ export class HeatMap {
       const column = at / unit;
       const x = this.margin + (data.kind === "time" ? column : column + 0.5) * each;
       context.fillRect(Math.round(x), y, 1, 4);
-      const text = data.kind === "time" ? position(at, step, end) : data.labels[column];
+      const text = data.kind === "time" ? position(at, step, end) : data.labels[column].split(" ", 1)[0];
       const half = context.measureText(text).width / 2;
       context.textAlign = x - half < this.margin ? "left" : x + half > this.canvas.clientWidth ? "right" : "center";
       context.fillText(text, context.textAlign === "left" ? Math.max(x, this.margin) : Math.min(x, this.canvas.clientWidth), y + 7);
