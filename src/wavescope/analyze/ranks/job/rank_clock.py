@@ -43,6 +43,8 @@ class RankClock:
     """How many exchanges it was fitted to."""
     reason: str = ""
     """Why it is not aligned, as a sentence."""
+    component: int = 0
+    """Only ranks with the same number are tied to each other; each has a reference of its own."""
 
     @property
     def is_comparable(self) -> bool:
