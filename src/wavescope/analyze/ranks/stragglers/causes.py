@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from wavescope.analyze.ranks.job import Job
+from wavescope.analyze.ranks.stragglers.kernel_speeds import (
+    SAME_SIZE,
+    size_of_run,
+    time_per_work,
+)
 from wavescope.analyze.ranks.stragglers.late_ranks import LateIn
 from wavescope.analyze.ranks.stragglers.limits import LIMITS
 from wavescope.analyze.ranks.stragglers.medians import Reals, median
@@ -37,26 +43,26 @@ class Comparison:
 
     late: tuple[int, ...]
     others: tuple[int, ...]
-    steps: tuple[int, ...]
+    is_late: npt.NDArray[np.bool_]
+    """[place, step]."""
 
     def medians(self, values: Reals) -> tuple[float, float]:
         """The typical value of the late ones and of the others, from [place, step]."""
-        if len(self.late) == 0 or len(self.others) == 0:
+        if values.shape != self.is_late.shape:
             return float("nan"), float("nan")
-        return (
-            median(values[np.ix_(self.late, self.steps)]),
-            median(values[np.ix_(self.others, self.steps)]),
-        )
+        steps = np.flatnonzero(self.is_late.any(axis=0))
+        return median(values[self.is_late]), median(values[list(self.others)][:, steps])
 
 
 def explained(job: Job, roles: Roles, work: OwnWork, suspect: Suspect) -> Explained:
     """The cause that explains most of the delay."""
+    compared = _comparison(roles, suspect, work.work_ns.shape)
     if suspect.late_in is LateIn.IDLE:
-        return _host_late(job, work, _comparison(roles, suspect))
-    return _longer_work(job, work, _comparison(roles, suspect))
+        return _host_late(job, work, compared)
+    return _longer_work(job, work, compared)
 
 
-def _comparison(roles: Roles, suspect: Suspect) -> Comparison:
+def _comparison(roles: Roles, suspect: Suspect, shape: tuple[int, ...]) -> Comparison:
     late = set(suspect.places)
     others = [
         place
@@ -65,7 +71,11 @@ def _comparison(roles: Roles, suspect: Suspect) -> Comparison:
         for place in places
         if place not in late
     ]
-    return Comparison(tuple(sorted(late)), tuple(others or sorted(late)), suspect.steps)
+    others = others or [place for place in range(shape[0]) if place not in late]
+    is_late = np.zeros(shape, np.bool_)
+    for rank in suspect.late:
+        is_late[rank.place, list(rank.steps)] = True
+    return Comparison(tuple(sorted(late)), tuple(others), is_late)
 
 
 def _host_late(job: Job, work: OwnWork, compared: Comparison) -> Explained:
@@ -90,10 +100,23 @@ def _host_late(job: Job, work: OwnWork, compared: Comparison) -> Explained:
 
 
 def _unlaunched(job: Job, shape: tuple[int, ...]) -> Reals:
-    """[place, step]: how long nothing ran because nothing was launched, as far as is known."""
+    """[place, step]: how long nothing ran because nothing was launched, as far as is known.
+
+    Pauses before an exchange are counted with it, also those before the first op of the step.
+    """
+    found = np.zeros(shape)
     if job.steps.shape != shape:
-        return np.zeros(shape)
-    return np.maximum(job.step_column("host_late_ns", 0), 0).astype(np.float64)
+        return found
+    for place, rank in enumerate(job.ranks):
+        rows = job.steps[place]
+        there = (rows >= 0) & (rows < len(rank.steps))
+        step = rank.collectives.step
+        known = step >= 0
+        late_ns = np.maximum(rank.collectives.host_late_ns[known], 0)
+        by_step = np.bincount(step[known], late_ns, len(rank.steps))
+        of_steps = np.maximum(rank.steps.host_late_ns, 0)
+        found[place, there] = np.maximum(by_step[: len(rank.steps)], of_steps)[rows[there]]
+    return found
 
 
 def _longer_work(job: Job, work: OwnWork, compared: Comparison) -> Explained:
@@ -141,7 +164,7 @@ def _slower_compute(job: Job, compared: Comparison, known: Explained) -> Explain
         numbers["kernel_factor"] = kernels[0][1]
     for name, own, others in _other_hardware(job, compared):
         evidence += f"; {name} {own} against {others}"
-    counts = compared.medians(_column(job, "kernel_count"))
+    counts = compared.medians(job.step_column("kernel_count", 0).astype(np.float64))
     is_same = counts[1] > 0 and abs(counts[0] / counts[1] - 1) <= _SAME_WORK
     if is_same and not kernels:
         evidence += f"; with the same number of kernels ({counts[0]:,.0f})"
@@ -149,18 +172,13 @@ def _slower_compute(job: Job, compared: Comparison, known: Explained) -> Explain
     return Explained(cause, evidence, numbers)
 
 
-def _column(job: Job, name: str) -> Reals:
-    values = job.step_column(name, 0).astype(np.float64)
-    return values if values.shape[1] else np.zeros((len(job), 1))
-
-
 def _slower_kernels(job: Job, compared: Comparison) -> list[tuple[str, float]]:
     """Kernels that take longer on the late ranks than on others: most lost time first."""
     others: dict[str, list[tuple[float, float]]] = {}
     for place in compared.others:
         for kernel in job.ranks[place].kernels:
-            size = kernel.work_items / max(kernel.run_count, 1)
-            others.setdefault(kernel.name, []).append((kernel.median_ns, size))
+            pair = time_per_work(kernel), size_of_run(kernel)
+            others.setdefault(kernel.name, []).append(pair)
     lost: dict[str, list[tuple[float, float]]] = {}
     for place in compared.late:
         for kernel in job.ranks[place].kernels:
@@ -168,15 +186,13 @@ def _slower_kernels(job: Job, compared: Comparison) -> list[tuple[str, float]]:
             if not peers:
                 continue
             typical, size = (float(np.median(values)) for values in zip(*peers, strict=True))
-            own_size = kernel.work_items / max(kernel.run_count, 1)
-            if typical <= 0 or abs(own_size - size) > _SAME_WORK * max(size, 1):
+            if abs(size_of_run(kernel) - size) > SAME_SIZE * max(size, 1):
                 continue
-            ratio = kernel.median_ns / typical
+            ratio = time_per_work(kernel) / typical
             lost.setdefault(kernel.name, []).append((kernel.total_ns * (1 - 1 / ratio), ratio))
     ranked = [
         (sum(time for time, _ in values), name, float(np.median([ratio for _, ratio in values])))
         for name, values in lost.items()
-        if all(ratio > 0 for _, ratio in values)
     ]
     ranked.sort(key=lambda item: (-item[0], item[1]))
     return [(name, ratio) for _, name, ratio in ranked if ratio >= _SLOWER_KERNEL]

@@ -20,7 +20,7 @@ _SHOWN_GROUPS = 3
 
 def culprits_of(seen: Observed) -> tuple[Culprit, ...]:
     """Those that cost the job most time first."""
-    late = late_ranks(seen.work, seen.roles)
+    late = late_ranks(seen.work, seen.roles, seen.speeds)
     suspects = suspects_of(seen.job, seen.roles, late, seen.excess)
     links = slow_links(seen.job, seen.ranks, seen.arrivals, seen.excess)
     found = [_of_suspect(seen, suspect) for suspect in suspects]

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.ranks.stragglers.kernel_speeds import KernelSpeeds
 from wavescope.analyze.ranks.stragglers.limits import LIMITS
 from wavescope.analyze.ranks.stragglers.medians import (
     Reals,
@@ -25,6 +26,7 @@ from wavescope.analyze.ranks.stragglers.medians import (
 )
 from wavescope.analyze.ranks.stragglers.own_work import OwnWork, step_time_ns
 from wavescope.analyze.ranks.stragglers.roles import Roles
+from wavescope.analyze.ranks.stragglers.standing_apart import standing_apart
 
 _ERROR_OF_MEDIAN = 1.25
 """The standard error of a median in those of a mean."""
@@ -60,9 +62,9 @@ class _Compared:
     """What is no fault."""
 
 
-def late_ranks(work: OwnWork, roles: Roles) -> list[LateRank]:
+def late_ranks(work: OwnWork, roles: Roles, speeds: KernelSpeeds) -> list[LateRank]:
     """All late ranks; one that is late in two ways by the greater one."""
-    found: dict[int, LateRank] = {}
+    found = {late.place: late for late in _of_slow_roles(work, roles, speeds)}
     for places in roles.members:
         if len(places) < 2:
             continue
@@ -71,6 +73,19 @@ def late_ranks(work: OwnWork, roles: Roles) -> list[LateRank]:
             if known is None or _weight(late) > _weight(known):
                 found[late.place] = late
     return [found[place] for place in sorted(found)]
+
+
+def _of_slow_roles(work: OwnWork, roles: Roles, speeds: KernelSpeeds) -> list[LateRank]:
+    """Ranks with slower kernels than other roles have, where their own role is slow as a whole."""
+    found = []
+    for places, factor in zip(roles.members, speeds.role_factors(roles).tolist(), strict=True):
+        for place in places if factor > 1 else ():
+            own = work.work_ns[place]
+            steps = tuple(np.flatnonzero(~np.isnan(own)).tolist())
+            if place in speeds.slow and len(steps) >= LIMITS.least_steps:
+                excess_ns = median(own) * (1 - 1 / float(speeds.factor[place]))
+                found.append(LateRank(place, LateIn.WORK, steps, True, excess_ns))
+    return found
 
 
 def _weight(late: LateRank) -> float:
@@ -102,7 +117,8 @@ def _late(compared: _Compared) -> list[LateRank]:
     usual = medians(excess.T)
     noise_ns = spread(excess - usual[:, None])
     enough = step_counts >= LIMITS.least_steps
-    always = _standing_apart(np.where(enough, usual, np.nan), step_counts, noise_ns, compared)
+    error_ns = _ERROR_OF_MEDIAN * noise_ns / np.sqrt(np.maximum(step_counts, 1))
+    always = standing_apart(np.where(enough, usual, np.nan), error_ns, compared.natural_ns)
     late_step_ns = max(LIMITS.step_factor * compared.natural_ns, LIMITS.noise_factor * noise_ns)
     found = []
     for number, place in enumerate(compared.places):
@@ -115,31 +131,6 @@ def _late(compared: _Compared) -> list[LateRank]:
             own_steps = tuple(steps.tolist())
             found.append(LateRank(place, compared.late_in, own_steps, number in always, excess_ns))
     return found
-
-
-def _standing_apart(
-    usual_ns: Reals, step_counts: npt.NDArray[np.int64], noise_ns: float, compared: _Compared
-) -> set[int]:
-    """Ranks above the widest gap of the usual excesses, as often as such a gap is found."""
-    order = [int(number) for number in np.argsort(usual_ns) if not math.isnan(usual_ns[number])]
-    apart: set[int] = set()
-    while len(order) > 1:
-        ordered = usual_ns[order]
-        # At most half of the ranks can be late: else the others are early.
-        first = len(order) // 2
-        gaps = np.diff(ordered)[max(first - 1, 0) :]
-        cut = max(first - 1, 0) + int(np.argmax(gaps)) + 1
-        rest = ordered[:cut]
-        error_ns = _ERROR_OF_MEDIAN * noise_ns / math.sqrt(int(step_counts[order[cut:]].min()))
-        spread_ns = max(spread(rest), error_ns)
-        limit_ns = max(compared.natural_ns, LIMITS.spread_factor * spread_ns)
-        above_ns = ordered[cut] - float(np.median(rest))
-        # With half of the ranks late, the others are as far below their peers.
-        if min(above_ns, 2 * ordered[cut]) < limit_ns or gaps.max() < limit_ns / 2:
-            break
-        apart.update(order[cut:])
-        order = order[:cut]
-    return apart
 
 
 def late_matrix(late: Sequence[LateRank], step_count: int) -> npt.NDArray[np.bool_]:

@@ -7,7 +7,7 @@ import numpy as np
 from wavescope.analyze.ranks.job import MISSING, Job
 from wavescope.analyze.ranks.stragglers.limits import LIMITS
 from wavescope.analyze.ranks.stragglers.medians import Reals, medians
-from wavescope.analyze.ranks.stragglers.rank_times import PointKind, RankTimes
+from wavescope.analyze.ranks.stragglers.rank_times import Numbers, PointKind, RankTimes
 from wavescope.analyze.ranks.stragglers.references import sampled
 from wavescope.analyze.ranks.stragglers.roles import Roles
 from wavescope.analyze.ranks.stragglers.suspects import Suspect
@@ -49,9 +49,10 @@ def _stretch(
     chosen = sampled(steps, _STEP_COUNT)
     lost = []
     for step in chosen:
-        own = _stretches(ranks[place], step)
+        offsets = _offsets_by_time(ranks[place], step)
+        own = _stretches(ranks[place], step, offsets)
         others = [
-            _stretches(ranks[peer], step)
+            _stretches(ranks[peer], step, offsets)
             for peer in peers
             if roles.signature[peer, step] == roles.signature[place, step]
             and ranks[peer].has_step[step]
@@ -70,25 +71,32 @@ def _stretch(
     return _stretch_name(job, ranks[place], chosen[-1], largest, usual_length - 1)
 
 
-def _stretches(rank: RankTimes, step: int) -> Reals:
-    """Own time from the begin of a step to its first exchange, between exchanges, to its end."""
-    count = int(rank.bounds[step + 1] - rank.bounds[step])
+def _stretches(rank: RankTimes, step: int, offsets: Numbers) -> Reals:
+    """Own time from the begin of a step over these exchanges to its end."""
+    count = len(offsets)
     kinds = np.array(
         [PointKind.STEP_START] + [PointKind.ROW_START] * count + [PointKind.STEP_END], np.int64
     )
-    offsets = np.concatenate(([0], np.arange(count), [0]))
-    times, _ = rank.own_time(kinds, np.full(count + 2, step, np.int64), offsets)
+    places = np.concatenate(([0], offsets, [0]))
+    times, _ = rank.own_time(kinds, np.full(count + 2, step, np.int64), places)
     return np.diff(times).astype(np.float64)
+
+
+def _offsets_by_time(rank: RankTimes, step: int) -> Numbers:
+    """The places of a step's exchanges in the order in which they began on a rank."""
+    rows = rank.step_rows[rank.bounds[step] : rank.bounds[step + 1]]
+    return np.argsort(rank.start_ns[rows], kind="stable")
 
 
 def _stretch_name(job: Job, rank: RankTimes, step: int, stretch: int, count: int) -> str:
     if stretch == count:
         return "the end of the step, after its last exchange"
-    row = int(rank.step_rows[rank.bounds[step] + stretch])
-    group, exchange = int(rank.group[row]), int(rank.exchange[row])
+    rows = rank.step_rows[rank.bounds[step] : rank.bounds[step + 1]]
+    row = int(rows[_offsets_by_time(rank, step)[stretch]])
+    group, exchange = int(rank.kinds.group[row]), int(rank.kinds.exchange[row])
     operation = "exchange"
     if group != MISSING:
         matched = job.groups[group]
         operation = matched.uses[int(matched.use[exchange])].operation or operation
     where = "the begin of the step, before" if stretch == 0 else "before"
-    return f"{where} {operation} {stretch + 1} of {count}"
+    return f"{where} {operation} ({stretch + 1} of {count} exchanges)"

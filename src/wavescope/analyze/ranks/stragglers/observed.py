@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +10,15 @@ import numpy.typing as npt
 
 from wavescope.analyze.ranks.job import Job
 from wavescope.analyze.ranks.stragglers.arrivals import Arrivals, arrivals_of
+from wavescope.analyze.ranks.stragglers.kernel_speeds import KernelSpeeds, kernel_speeds
 from wavescope.analyze.ranks.stragglers.own_work import OwnWork, own_work
 from wavescope.analyze.ranks.stragglers.path import Walk
-from wavescope.analyze.ranks.stragglers.path_excess import PathExcess, path_excess, step_accounts
+from wavescope.analyze.ranks.stragglers.path_excess import (
+    PathExcess,
+    path_excess,
+    slowest_accounts,
+    step_accounts,
+)
 from wavescope.analyze.ranks.stragglers.rank_times import RankTimes, rank_times
 from wavescope.analyze.ranks.stragglers.references import references
 from wavescope.analyze.ranks.stragglers.report import StepAccount
@@ -30,37 +37,65 @@ class Observed:
     roles: Roles
     arrivals: tuple[Arrivals, ...]
     accounts: tuple[StepAccount, ...]
+    """Of ranks that exchange nothing with others the slowest in each step."""
     excess: PathExcess
     work: OwnWork
+    speeds: KernelSpeeds
 
 
 def observed(job: Job) -> Observed:
-    """A job of which at least one rank has comparable times and a step."""
+    """What can be measured of ranks whose times can be compared."""
     windows = step_windows(job)
     ranks = rank_times(job, windows)
     roles = roles_of(job, ranks, windows.count)
     arrivals = arrivals_of(job)
-    places = _walkable(job, ranks)
-    pieces = Walk(job, ranks, arrivals, places).pieces(_last_step(ranks, places))
-    accounts = step_accounts(pieces, references(pieces, ranks, arrivals, roles))
-    excess = path_excess(accounts, len(job), len(job.groups), windows.count)
-    work = own_work(ranks, windows, roles)
-    return Observed(job, windows.are_steps, ranks, roles, arrivals, accounts, excess, work)
+    speeds = kernel_speeds(job)
+    factors = speeds.role_factors(roles)
+    paths = []
+    for places in _tied(job, ranks):
+        pieces = Walk(job, ranks, arrivals, places).pieces(_last_step(ranks, places))
+        typical_ns = references(pieces, ranks, arrivals, roles, factors)
+        paths.append(step_accounts(pieces, typical_ns))
+    excess = path_excess(paths, len(job), len(job.groups), windows.count)
+    return Observed(
+        job,
+        windows.are_steps,
+        ranks,
+        roles,
+        arrivals,
+        slowest_accounts(paths),
+        excess,
+        own_work(ranks, windows, roles),
+        speeds,
+    )
 
 
-def _walkable(job: Job, ranks: tuple[RankTimes, ...]) -> npt.NDArray[np.int64]:
-    """Places of ranks with a step and a clock that can be compared."""
-    found = [
-        place
+def _tied(job: Job, ranks: tuple[RankTimes, ...]) -> list[npt.NDArray[np.int64]]:
+    """Ranks with comparable times and steps, as sets that exchange something with each other."""
+    walkable = [
+        job.clocks[place].is_comparable and bool(rank.has_step.any())
         for place, rank in enumerate(ranks)
-        if job.clocks[place].is_comparable and rank.has_step.any()
     ]
-    return np.array(found, np.int64)
+    leader = list(range(len(ranks)))
+
+    def leader_of(place: int) -> int:
+        while leader[place] != place:
+            leader[place] = leader[leader[place]]
+            place = leader[place]
+        return place
+
+    for group in job.groups:
+        members = [place for place in group.members.tolist() if walkable[place]]
+        for place in members[1:]:
+            leader[leader_of(place)] = leader_of(members[0])
+    sets: dict[int, list[int]] = {}
+    for place in range(len(ranks)):
+        if walkable[place]:
+            sets.setdefault(leader_of(place), []).append(place)
+    return [np.array(places, np.int64) for places in sets.values()]
 
 
-def _last_step(ranks: tuple[RankTimes, ...], places: npt.NDArray[np.int64]) -> int:
-    """The last step that at least half of these ranks have; -1 without any."""
-    if not len(places):
-        return -1
+def _last_step(ranks: Sequence[RankTimes], places: npt.NDArray[np.int64]) -> int:
+    """The last step that at least half of these ranks have."""
     counts = np.sum([ranks[place].has_step for place in places.tolist()], axis=0)
     return int(np.flatnonzero(counts >= max(1, counts.max() / 2))[-1])

@@ -21,6 +21,7 @@ from wavescope.analyze.ranks.stragglers.rank_times import PointKind, RankTimes
 from wavescope.analyze.ranks.stragglers.report import PathKind
 
 _CHAIN_LENGTH = 4
+_ANCHOR_DISTANCE = 16
 
 
 class Point(NamedTuple):
@@ -42,7 +43,10 @@ class Piece(NamedTuple):
     start_ns: int
     end_ns: int
     begin: Point
+    """Of a local piece: where its stretch begins on other ranks."""
     finish: Point
+    before_ns: int = 0
+    """Own time of the rank between that point and the piece."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +113,12 @@ class Walk:
             return None
         if row == MISSING or rank.end_ns[row] <= begin_ns:
             first = Point(PointKind.STEP_START, self._steps[place][0], 0)
-            self._add_local(pieces, moment, begin_ns, first)
+            self._add_local(pieces, moment, begin_ns, first, 0)
             return None
         end_ns = int(rank.end_ns[row])
+        self._add_local(pieces, moment, end_ns, *self._anchor(place, row))
         step, offset = int(rank.step[row]), int(rank.offset[row])
-        self._add_local(pieces, moment, end_ns, Point(PointKind.ROW_END, step, offset))
-        group, exchange = int(rank.group[row]), int(rank.exchange[row])
+        group, exchange = int(rank.kinds.group[row]), int(rank.kinds.exchange[row])
         cause, arrived_ns = self._last_arrival(place, row, end_ns)
         if arrived_ns < end_ns:
             ends = Point(PointKind.ROW_END, step, offset)
@@ -157,7 +161,7 @@ class Walk:
     def _last_arrival(self, place: int, row: int, end_ns: int) -> tuple[int, int]:
         """Who came last to the exchange of a row, before it ended on that rank, and when."""
         rank = self._ranks[place]
-        group, exchange = int(rank.group[row]), int(rank.exchange[row])
+        group, exchange = int(rank.kinds.group[row]), int(rank.kinds.exchange[row])
         own = place, int(rank.start_ns[row])
         if group == MISSING:
             return own
@@ -186,14 +190,40 @@ class Walk:
         steps = self._steps[place]
         return steps[min(number, len(steps) - 1)]
 
-    def _add_local(self, pieces: list[Piece], moment: _Moment, begin_ns: int, begin: Point) -> None:
-        """Adds the rank's own time from `begin` to the moment, cut where its steps end."""
+    def _anchor(self, place: int, row: int) -> tuple[Point, int]:
+        """A point before the end of a row up to which other ranks have done the same work.
+
+        Others may not have waited for this row, so that its end says nothing of their work; but
+        where this rank began to wait its work was done, and other exchanges begin when work is
+        done. With it comes the rank's own time from there to the end of the row.
+        """
+        rank = self._ranks[place]
+        end_ns = int(rank.end_ns[row])
+        waits_from_ns = end_ns - int(rank.tail_ns[row])
+        number = bisect_left(self._step_ends[place], waits_from_ns + 1) - 1
+        step_end_ns = self._step_ends[place][number] if number >= 0 else None
+        last = int(rank.start_ns.searchsorted(waits_from_ns + LIMITS.blocking_tail_ns, "right"))
+        for other in range(last - 1, max(last - 1 - _ANCHOR_DISTANCE, -1), -1):
+            start_ns = int(rank.start_ns[other])
+            if step_end_ns is not None and start_ns < step_end_ns:
+                break
+            if not rank.kinds.is_receive[other]:
+                point = Point(PointKind.ROW_START, int(rank.step[other]), int(rank.offset[other]))
+                return point, _own_time_between(rank, start_ns, end_ns)
+        if step_end_ns is None:
+            return Point(PointKind.ROW_END, int(rank.step[row]), int(rank.offset[row])), 0
+        point = Point(PointKind.STEP_END, self._steps[place][number], 0)
+        return point, _own_time_between(rank, step_end_ns, end_ns)
+
+    def _add_local(
+        self, pieces: list[Piece], moment: _Moment, begin_ns: int, begin: Point, before_ns: int
+    ) -> None:
+        """Adds the rank's own time from `begin_ns` to the moment, cut where its steps end."""
         place, finish, end_ns = moment.place, moment.point, moment.time_ns
         group, exchange = moment.group, moment.exchange
         ends, steps = self._step_ends[place], self._steps[place]
         while end_ns > begin_ns:
             number = min(bisect_left(ends, end_ns), len(ends) - 1)
-            # After the last step's end, and before a step that begins late, time is nobody's.
             cut_ns = ends[number - 1] if number else begin_ns
             start_ns = max(cut_ns, begin_ns)
             is_cut = start_ns > begin_ns
@@ -208,7 +238,12 @@ class Walk:
                 end_ns,
                 start,
                 finish,
+                0 if is_cut else before_ns,
             )
             pieces.append(piece)
             end_ns, finish = start_ns, start
             group, exchange = MISSING, MISSING
+
+
+def _own_time_between(rank: RankTimes, start_ns: int, end_ns: int) -> int:
+    return max(rank.own_moment(end_ns) - rank.own_moment(start_ns), 0)

@@ -21,7 +21,7 @@ class PathExcess:
     transfer_ns: Times
     """[group, step]."""
     actual_ns: Times
-    """[step]: the whole path."""
+    """[step]: the whole path; the longest of several."""
 
     def share(self, delay_ns: int, steps: Sequence[int] | None = None) -> float:
         """That delay of the time of these steps, or of all; 1 is all of it."""
@@ -55,15 +55,26 @@ def step_accounts(pieces: Sequence[Piece], reference_ns: Times) -> tuple[StepAcc
     )
 
 
+def slowest_accounts(paths: Sequence[Sequence[StepAccount]]) -> tuple[StepAccount, ...]:
+    """For each step the longest of the paths of ranks that have nothing to do with each other."""
+    slowest: dict[int, StepAccount] = {}
+    for path in paths:
+        for account in path:
+            known = slowest.get(account.step)
+            if known is None or account.actual_ns > known.actual_ns:
+                slowest[account.step] = account
+    return tuple(slowest[step] for step in sorted(slowest))
+
+
 def path_excess(
-    accounts: Sequence[StepAccount], place_count: int, group_count: int, step_count: int
+    paths: Sequence[Sequence[StepAccount]], place_count: int, group_count: int, step_count: int
 ) -> PathExcess:
-    """The excess of all accounts in matrices."""
+    """The excess of all paths in matrices."""
     local = np.zeros((place_count, step_count), np.int64)
     transfer = np.zeros((group_count, step_count), np.int64)
     actual = np.zeros(step_count, np.int64)
-    for account in accounts:
-        actual[account.step] = account.actual_ns
+    for account in (account for path in paths for account in path):
+        actual[account.step] = max(actual[account.step], account.actual_ns)
         for part in account.parts:
             if part.kind is PathKind.LOCAL:
                 local[part.place, account.step] += part.excess_ns

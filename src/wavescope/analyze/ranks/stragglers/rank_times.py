@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.ranks.job import MISSING, Job
+from wavescope.analyze.ranks.job import Job
 from wavescope.analyze.ranks.stragglers.limits import LIMITS
+from wavescope.analyze.ranks.stragglers.row_kinds import RowKinds, row_kinds
 from wavescope.analyze.ranks.stragglers.step_windows import StepWindows
 from wavescope.arrays.intervals import Times
 
@@ -36,15 +37,16 @@ class RankTimes:
 
     start_ns: Times
     end_ns: Times
+    tail_ns: Times
+    """How long nothing else ran before each end."""
     queue: npt.NDArray[np.int32]
-    group: npt.NDArray[np.int32]
-    """For each row the group it was matched in, or `MISSING`."""
-    exchange: npt.NDArray[np.int32]
+    kinds: RowKinds
     step: Numbers
     offset: Numbers
-    """For each row the how many-th of its step it is."""
+    """The place of each row in its step: by kind, then by time, since kinds that overlap each other
+    need not begin in the same order everywhere."""
     step_rows: Numbers
-    """Rows by step; those of step s from bounds[s] to bounds[s + 1]."""
+    """Rows by step and place; those of step s from bounds[s] to bounds[s + 1]."""
     bounds: Numbers
     wait_end_ns: Times
     """Ends of what it waited for, ascending."""
@@ -62,6 +64,11 @@ class RankTimes:
         number = np.searchsorted(self.wait_end_ns, common_ns, "right")
         waited: Times = np.append(0, self.waited_ns)[number]
         return waited
+
+    def own_moment(self, time_ns: int) -> int:
+        """Own time at one common time."""
+        number = int(self.wait_end_ns.searchsorted(time_ns, "right"))
+        return time_ns - (int(self.waited_ns[number - 1]) if number else 0)
 
     def own_time(
         self, kinds: Numbers, steps: Numbers, offsets: Numbers
@@ -85,38 +92,22 @@ class RankTimes:
 
 def rank_times(job: Job, windows: StepWindows) -> tuple[RankTimes, ...]:
     """All ranks of the job, by place."""
-    groups = [np.full(len(rank.collectives), MISSING, np.int32) for rank in job.ranks]
-    exchanges = [np.full(len(rank.collectives), MISSING, np.int32) for rank in job.ranks]
-    for number, group in enumerate(job.groups):
-        for member, place in enumerate(group.members.tolist()):
-            rows = group.rows[member]
-            there = np.flatnonzero(rows != MISSING)
-            groups[place][rows[there]] = number
-            exchanges[place][rows[there]] = there
     return tuple(
-        _rank_times(job, windows, place, groups[place], exchanges[place])
-        for place in range(len(job))
+        _rank_times(job, windows, place, kinds) for place, kinds in enumerate(row_kinds(job))
     )
 
 
-def _rank_times(
-    job: Job,
-    windows: StepWindows,
-    place: int,
-    group: npt.NDArray[np.int32],
-    exchange: npt.NDArray[np.int32],
-) -> RankTimes:
+def _rank_times(job: Job, windows: StepWindows, place: int, kinds: RowKinds) -> RankTimes:
     collectives, clock = job.ranks[place].collectives, job.clocks[place]
     start_ns = clock.to_common(collectives.start_ns)
     end_ns = np.maximum(clock.to_common(collectives.end_ns), start_ns)
+    tail_ns = np.clip(collectives.exposed_tail_ns, 0, end_ns - start_ns)
     step = windows.row_steps[place]
-    step_rows = np.argsort(step, kind="stable") if (step[1:] < step[:-1]).any() else None
-    ordered = step if step_rows is None else step[step_rows]
-    bounds = np.searchsorted(ordered, np.arange(windows.count + 1))
-    rows = np.arange(len(step)) if step_rows is None else step_rows
+    step_rows = _by_step_and_kind(step, kinds.code)
+    bounds = np.searchsorted(step[step_rows], np.arange(windows.count + 1))
     offset = np.empty(len(step), np.int64)
-    offset[rows] = np.arange(len(step)) - bounds[np.maximum(ordered, 0)]
-    waits = _waits(start_ns, end_ns, collectives.exposed_tail_ns)
+    offset[step_rows] = np.arange(len(step)) - bounds[np.maximum(step[step_rows], 0)]
+    waits = _waits(start_ns, end_ns, tail_ns)
     in_step = step[waits.row] >= 0
     step_waited = np.zeros(windows.count, np.int64)
     lengths = np.diff(waits.waited_ns, prepend=0)
@@ -124,12 +115,12 @@ def _rank_times(
     return RankTimes(
         start_ns=start_ns,
         end_ns=end_ns,
+        tail_ns=tail_ns,
         queue=collectives.queue,
-        group=group,
-        exchange=exchange,
+        kinds=kinds,
         step=step,
         offset=offset,
-        step_rows=rows,
+        step_rows=step_rows,
         bounds=bounds,
         wait_end_ns=end_ns[waits.row],
         wait_row=waits.row,
@@ -141,6 +132,16 @@ def _rank_times(
     )
 
 
+def _by_step_and_kind(step: Numbers, code: npt.NDArray[np.int32]) -> Numbers:
+    """Rows in order of step, kind and time."""
+    if not len(step):
+        return np.zeros(0, np.int64)
+    key = (step + 1) * (int(code.max()) + 1) + code
+    # Sorting short numbers is several times faster.
+    key = key.astype(np.uint16) if int(key.max()) < 1 << 16 else key
+    return np.argsort(key, kind="stable")
+
+
 @dataclass(frozen=True)
 class _Waits:
     row: Numbers
@@ -149,13 +150,12 @@ class _Waits:
 
 def _waits(start_ns: Times, end_ns: Times, tail_ns: Times) -> _Waits:
     """Rows that were waited for by end, and the union of their waits until each end."""
-    tails = np.minimum(tail_ns, end_ns - start_ns)
-    is_wait = (tails > 0) & (tails >= np.minimum(end_ns - start_ns, LIMITS.blocking_tail_ns))
+    is_wait = (tail_ns > 0) & (tail_ns >= np.minimum(end_ns - start_ns, LIMITS.blocking_tail_ns))
     row = np.flatnonzero(is_wait)
     ends = end_ns[row]
     if (ends[1:] < ends[:-1]).any():
         row = row[np.argsort(ends, kind="stable")]
         ends = end_ns[row]
-    begins = ends - tails[row]
+    begins = ends - tail_ns[row]
     begins[1:] = np.maximum(begins[1:], ends[:-1])
     return _Waits(row, np.cumsum(np.maximum(ends - begins, 0)))

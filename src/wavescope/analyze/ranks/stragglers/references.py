@@ -30,6 +30,9 @@ class _Stretches:
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self.place = np.array([piece.place for piece in pieces], np.int64)
         self.actual_ns = np.array([piece.end_ns - piece.start_ns for piece in pieces], np.int64)
+        before_ns = np.array([piece.before_ns for piece in pieces], np.int64)
+        self.share = self.actual_ns / np.maximum(self.actual_ns + before_ns, 1)
+        """What of the rank's own time since the begin of the stretch is the piece."""
         self.begin = np.array([piece.begin for piece in pieces], np.int64).reshape(-1, 3).T
         self.finish = np.array([piece.finish for piece in pieces], np.int64).reshape(-1, 3).T
 
@@ -39,8 +42,12 @@ def references(
     ranks: tuple[RankTimes, ...],
     arrivals: tuple[Arrivals, ...],
     roles: Roles,
+    role_factors: Reals,
 ) -> Times:
-    """The typical duration of each piece in whole ns; its own where nothing compares."""
+    """The typical duration of each piece in whole ns; its own where nothing compares.
+
+    `role_factors` are how much slower than others all ranks of a role are.
+    """
     found = np.array([piece.end_ns - piece.start_ns for piece in pieces], np.int64)
     role_of = roles.of_places()
     by_role: dict[int, list[int]] = {}
@@ -59,6 +66,7 @@ def references(
             if key not in known:
                 known[key] = _typical_of_steps(piece, ranks, roles)
             typical[number] = known[key]
+        typical *= stretches.share / role_factors[role]
         typical = np.where(np.isnan(typical), stretches.actual_ns, typical)
         found[numbers] = np.rint(np.maximum(typical, 0)).astype(np.int64)
     return found

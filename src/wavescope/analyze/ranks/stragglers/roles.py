@@ -9,10 +9,9 @@ import numpy.typing as npt
 
 from wavescope.analyze.ranks.job import MISSING, Job
 from wavescope.analyze.ranks.stragglers.rank_times import RankTimes
+from wavescope.analyze.ranks.stragglers.row_kinds import SEND
 
 Signatures = npt.NDArray[np.uint64]
-
-_SEND = "send/recv"
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,7 @@ class Roles:
     """Ranks by what they do in a step."""
 
     signature: Signatures
-    """[place, step]: equal where two ranks did the same kinds of exchanges in the same order."""
+    """[place, step]: equal where two ranks did the same exchanges, as often each."""
     members: tuple[tuple[int, ...], ...]
     """Places of each role."""
 
@@ -31,7 +30,7 @@ class Roles:
 
 def roles_of(job: Job, ranks: tuple[RankTimes, ...], step_count: int) -> Roles:
     """Ranks of the same stage of a pipeline whose steps mostly look the same."""
-    signature = _signatures(job, ranks, step_count)
+    signature = _signatures(ranks, step_count)
     stages = _stages(job, ranks)
     found: dict[tuple[int, int], list[int]] = {}
     for place, rank in enumerate(ranks):
@@ -42,37 +41,19 @@ def roles_of(job: Job, ranks: tuple[RankTimes, ...], step_count: int) -> Roles:
     return Roles(signature, tuple(tuple(places) for places in found.values()))
 
 
-def _signatures(job: Job, ranks: tuple[RankTimes, ...], step_count: int) -> Signatures:
-    codes = _use_codes(job)
+def _signatures(ranks: tuple[RankTimes, ...], step_count: int) -> Signatures:
     longest = max((int(np.diff(rank.bounds).max(initial=0)) for rank in ranks), default=0)
     weights = _scattered(np.arange(longest + 1, dtype=np.uint64))
+    most_code = max((int(rank.kinds.code.max(initial=0)) for rank in ranks), default=0)
+    hashes = _scattered(np.arange(most_code + 1, dtype=np.uint64))
     signature = np.zeros((len(ranks), step_count), np.uint64)
     for place, rank in enumerate(ranks):
-        hashes = np.zeros(len(rank.group), np.uint64)
-        for group in np.unique(rank.group[rank.group != MISSING]).tolist():
-            mine = rank.group == group
-            hashes[mine] = codes[group][rank.exchange[mine]]
         inside = rank.step_rows[rank.bounds[0] : rank.bounds[-1]]
-        terms = hashes[inside] * weights[rank.offset[inside]]
+        terms = hashes[rank.kinds.code[inside]] * weights[rank.offset[inside]]
         sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)))
         edges = rank.bounds - rank.bounds[0]
         signature[place] = sums[edges[1:]] - sums[edges[:-1]]
     return signature
-
-
-def _use_codes(job: Job) -> list[Signatures]:
-    """For each group a number of each exchange that tells its kind: operation and members.
-
-    Sizes are left out: ranks with uneven numbers of tokens have the same role.
-    """
-    numbers: dict[tuple[str, int], int] = {}
-    codes = []
-    for group in job.groups:
-        kinds = [
-            numbers.setdefault((use.operation, group.size), len(numbers) + 1) for use in group.uses
-        ]
-        codes.append(_scattered(np.array(kinds or [0], np.uint64))[group.use])
-    return codes
 
 
 def _scattered(numbers: Signatures) -> Signatures:
@@ -117,7 +98,7 @@ def _neighbours(job: Job, ranks: tuple[RankTimes, ...]) -> list[set[int]]:
             neighbours[other].add(one)
 
     for group in job.groups:
-        sends = np.array([use.operation == _SEND for use in group.uses] or [False])
+        sends = np.array([use.operation == SEND for use in group.uses] or [False])
         exchanges = np.flatnonzero(sends[group.use])
         if not len(exchanges):
             continue

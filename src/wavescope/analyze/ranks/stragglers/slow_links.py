@@ -49,7 +49,9 @@ def slow_links(
     slow = {group for group, steps in late.items() if steps}
     if not slow:
         return []
-    known = {group for group in range(len(job.groups)) if not np.isnan(factors[group]).all()}
+    known = slow | (
+        _groups_with_equals(arrivals) & set(np.flatnonzero(~np.isnan(factors).all(axis=1)).tolist())
+    )
     kind, name, places = _explained(job, slow, known)
     steps = sorted({step for group in slow for step in late[group]})
     chosen = np.ix_(sorted(slow), steps)
@@ -58,6 +60,15 @@ def slow_links(
         return []
     factor = float(np.nanmedian(factors[chosen]))
     return [SlowLink(kind, name, places, tuple(sorted(slow)), tuple(steps), delay_ns, factor)]
+
+
+def _groups_with_equals(arrivals: tuple[Arrivals, ...]) -> set[int]:
+    """Groups of which others have exchanges of the same kind: only they could be told slow."""
+    users: dict[int, set[int]] = {}
+    for group, found in enumerate(arrivals):
+        for kind in np.unique(found.kind).tolist():
+            users.setdefault(kind, set()).add(group)
+    return {group for groups in users.values() if len(groups) > 1 for group in groups}
 
 
 def _factors(

@@ -81,8 +81,10 @@ def _rotating(
     turns = [rank for rank in late if not rank.is_always]
     if len(turns) < LIMITS.rotating_ranks:
         return [], list(late)
-    typical_ns = float(np.median([rank.excess_ns for rank in turns for _ in rank.steps]))
-    turns = [rank for rank in turns if rank.excess_ns >= typical_ns / 2]
+    # A hiccup of somebody else is no turn of his.
+    lost_ns = [rank.excess_ns * len(rank.steps) for rank in turns]
+    least_ns = float(np.median(lost_ns)) / 2
+    turns = [rank for rank, lost in zip(turns, lost_ns, strict=True) if lost >= least_ns]
     is_late = late_matrix(turns, step_count)
     is_someones = is_late.any(axis=0)
     is_one_at_a_time = is_late.sum() <= 1.3 * is_someones.sum()
