@@ -421,6 +421,12 @@ def all_reduce(message_bytes: int, size: int) -> Operation:
     return Operation("allreduce", kernel, elements, elements, factor, message_bytes)
 
 
+def norm_reduce(size: int) -> Operation:
+    """The all-reduce of one number: the norm of all gradients, before the optimizer."""
+    kernel = nccl_kernel("AllReduce_Sum_f32_RING_LL")
+    return Operation("allreduce", kernel, 1, 1, 2 * (size - 1) / size, 4, "Float")
+
+
 def all_gather(message_bytes: int, size: int) -> Operation:
     """An all-gather after which each rank has so many bytes."""
     elements = message_bytes // 2

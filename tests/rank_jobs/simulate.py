@@ -156,7 +156,8 @@ def _recorders(
     columns: RunColumns, faults: Sequence[Fault], hosts: Hosts, settings: Settings, seed: int
 ) -> list[Recorder]:
     rng = np.random.default_rng([seed, 202])
-    count, last_ns = hosts.rank_count, columns.last_ns + 1
+    count = hosts.rank_count
+    last_ns = max(columns.last_ns, float(columns.run.step_ends[-1].max())) + 1
     offsets = rng.integers(-settings.offset_ns, settings.offset_ns + 1, count)
     drifts = rng.uniform(-settings.drift_ppm, settings.drift_ppm, count)
     spread_ns = settings.recording_spread * last_ns / len(columns.run.step_done)

@@ -14,6 +14,8 @@ from tests.rank_jobs.programs.kernels import (
 
 _LAYERS = 6
 _LAYERS_PER_BUCKET = 2
+_FIRST_BUCKET_BYTES = 1 << 20
+"""PyTorch makes the first one small, so that communication begins early."""
 _BUCKET_BYTES = 32 << 20
 _QUEUE = 20
 
@@ -25,6 +27,7 @@ class DataParallel:
         self._reads_back_every = reads_back_every
         self._world = layouts.world
         self._bucket = all_reduce(_BUCKET_BYTES, self._world.size)
+        self._first_bucket = all_reduce(_FIRST_BUCKET_BYTES, self._world.size)
 
     def step(self, machine: Machine, number: int) -> None:
         machine.begin_step()
@@ -32,13 +35,12 @@ class DataParallel:
             for kernel in (*ATTENTION_BLOCK, *MLP_BLOCK):
                 machine.kernel(kernel)
         machine.kernel(LOGITS)
-        reduced = None
+        reduced = machine.collective(self._world, self._first_bucket, _QUEUE)
         for layer in range(_LAYERS):
             for kernel in (*backward(MLP_BLOCK), *backward(ATTENTION_BLOCK)):
                 machine.kernel(kernel)
             if (layer + 1) % _LAYERS_PER_BUCKET == 0:
                 reduced = machine.collective(self._world, self._bucket, _QUEUE)
-        assert reduced is not None
         machine.compute_waits_for(reduced)
         for _ in range(4):
             machine.kernel(OPTIMIZER)

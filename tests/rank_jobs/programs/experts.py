@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.rank_jobs.layout import Layouts
-from tests.rank_jobs.machine import Kernel, Machine, all_reduce, all_to_all
+from tests.rank_jobs.machine import Kernel, Machine, all_reduce, all_to_all, norm_reduce
 from tests.rank_jobs.noise import Values
 from tests.rank_jobs.programs.kernels import (
     ATTENTION_BLOCK,
@@ -56,6 +56,8 @@ class Experts:
                 reduced = machine.collective(self._world, self._gradients, _DATA_QUEUE)
         if reduced is not None:
             machine.compute_waits_for(reduced)
+        norm = norm_reduce(self._world.size)
+        machine.compute_waits_for(machine.collective(self._world, norm, _DATA_QUEUE))
         for _ in range(2):
             machine.kernel(OPTIMIZER)
         machine.end_step(waits_for_gpu=(number + 1) % self._reads_back_every == 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.rank_jobs.layout import Layouts
-from tests.rank_jobs.machine import Machine, PendingSend, all_reduce
+from tests.rank_jobs.machine import Machine, PendingSend, all_reduce, norm_reduce
 from tests.rank_jobs.programs.kernels import (
     ATTENTION_BLOCK,
     MLP_BLOCK,
@@ -17,7 +17,7 @@ from tests.rank_jobs.programs.kernels import (
 _MICROBATCHES = 8
 _ACTIVATION_BYTES = 2 << 20
 _GRADIENT_BYTES = 24 << 20
-_DATA_QUEUE = 20
+_DATA_QUEUE, _WORLD_QUEUE = 20, 24
 _FORWARD_QUEUES = (30, 31)
 """Where a stage sends to the next, and receives from the one before."""
 _BACKWARD_QUEUES = (32, 33)
@@ -34,6 +34,7 @@ class Pipeline:
     ) -> None:
         self._reads_back_every = reads_back_every
         width = rank_count // stage_count
+        self._world = layouts.world
         self._stages = np.arange(rank_count).reshape(stage_count, width)
         self._pipeline = layouts.columns("pipeline_parallel", width)
         self._data = layouts.rows("data_parallel", width) if width > 1 else None
@@ -53,8 +54,10 @@ class Pipeline:
                 gradients = all_reduce(_GRADIENT_BYTES, self._data.size)
                 reduced = machine.collective(self._data, gradients, _DATA_QUEUE, who=ranks)
                 machine.compute_waits_for(reduced, ranks)
-            for _ in range(2):
-                machine.kernel(OPTIMIZER, ranks)
+        norm = norm_reduce(self._world.size)
+        machine.compute_waits_for(machine.collective(self._world, norm, _WORLD_QUEUE))
+        for _ in range(2):
+            machine.kernel(OPTIMIZER)
         machine.end_step(waits_for_gpu=(number + 1) % self._reads_back_every == 0)
 
     def _source(self, stage: int, task: Task) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.rank_jobs.layout import Layouts
-from tests.rank_jobs.machine import Kernel, Machine, all_gather, reduce_scatter
+from tests.rank_jobs.machine import Kernel, Machine, all_gather, norm_reduce, reduce_scatter
 from tests.rank_jobs.programs.kernels import (
     ATTENTION_BLOCK,
     LOGITS,
@@ -34,6 +34,8 @@ class ShardedDataParallel:
         self._pass(machine, forward, scatters=False)
         machine.kernel(LOGITS)
         self._pass(machine, backward(forward), scatters=True)
+        norm = norm_reduce(self._world.size)
+        machine.compute_waits_for(machine.collective(self._world, norm, _QUEUE))
         for _ in range(2):
             machine.kernel(OPTIMIZER)
         machine.end_step(waits_for_gpu=(number + 1) % self._reads_back_every == 0)

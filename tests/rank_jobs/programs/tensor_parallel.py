@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.rank_jobs.layout import Layouts
-from tests.rank_jobs.machine import Kernel, Machine, all_reduce
+from tests.rank_jobs.machine import Kernel, Machine, all_reduce, norm_reduce
 from tests.rank_jobs.programs.kernels import (
     ATTENTION_BLOCK,
     MLP_BLOCK,
@@ -15,7 +15,7 @@ from tests.rank_jobs.programs.kernels import (
 _LAYERS = 5
 _ACTIVATION_BYTES = 8 << 20
 _GRADIENT_BYTES = 24 << 20
-_TENSOR_QUEUE, _DATA_QUEUE = 20, 24
+_TENSOR_QUEUE, _DATA_QUEUE, _WORLD_QUEUE = 20, 24, 28
 
 
 class TensorParallel:
@@ -23,6 +23,7 @@ class TensorParallel:
 
     def __init__(self, layouts: Layouts, rank_count: int, size: int, reads_back_every: int) -> None:
         self._reads_back_every = reads_back_every
+        self._world = layouts.world
         self._tensor = layouts.rows("tensor_parallel", size)
         self._data = layouts.columns("data_parallel", size) if rank_count > size else None
         self._activation = all_reduce(_ACTIVATION_BYTES, size)
@@ -42,6 +43,8 @@ class TensorParallel:
                 reduced = machine.collective(self._data, gradients, _DATA_QUEUE)
         if reduced is not None:
             machine.compute_waits_for(reduced)
+        norm = norm_reduce(self._world.size)
+        machine.compute_waits_for(machine.collective(self._world, norm, _WORLD_QUEUE))
         for _ in range(2):
             machine.kernel(OPTIMIZER)
         machine.end_step(waits_for_gpu=(number + 1) % self._reads_back_every == 0)

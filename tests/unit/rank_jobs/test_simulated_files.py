@@ -165,7 +165,7 @@ def test_a_restarted_rank_begins_later_and_a_mismatched_one_has_less() -> None:
     job = simulated(Topology.DDP, faults, seed=2, ranks=4, steps=10, recording_spread=0.0)
 
     counts = [len(job.truth.exchanges[rank].exchange) for rank in range(4)]
-    assert counts == [15, 30, 30, 27]
+    assert counts == [20, 40, 40, 36]
     assert job.truth.mismatched_ranks == (3,)
 
 
