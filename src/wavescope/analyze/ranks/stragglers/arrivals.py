@@ -8,7 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ranks.job import MISSING, NO_TIME, Job, MatchedGroup
+from wavescope.analyze.ranks.stragglers.medians import median, medians_of_others
+from wavescope.analyze.ranks.stragglers.rank_times import RankTimes
 from wavescope.arrays.intervals import Times
+
+_UNEVEN = "all-to-all"
+_OFTEN = 8
+"""A size that occurs so often is one of the program's, and no number of tokens of one step."""
 
 Numbers = npt.NDArray[np.int64]
 
@@ -28,19 +34,22 @@ class Arrivals:
     transfer_ns: Times
     """How long it took the last one; -1 where nobody was there."""
     typical_ns: Times
-    """The median of transfers of the same kind and size in groups that lie alike."""
+    """The median of transfers of the same kind and size in other groups that lie alike."""
     kind: Numbers
     """For each exchange a number of its kind and size, common to all groups."""
     is_complete: bool
     """Whether all ranks of the group were given and can be compared."""
 
 
-def arrivals_of(job: Job) -> tuple[Arrivals, ...]:
+def arrivals_of(job: Job, ranks: tuple[RankTimes, ...]) -> tuple[Arrivals, ...]:
     """One for each group of the job."""
-    kinds: dict[tuple[object, ...], int] = {}
+    kinds = _Kinds(job, ranks)
     found = [_arrivals(job, group, kinds) for group in job.groups]
-    typical = _typical_transfers(found, len(kinds))
-    return tuple(replace(arrivals, typical_ns=typical[arrivals.kind]) for arrivals in found)
+    typical = _typical_transfers(found)
+    return tuple(
+        replace(arrivals, typical_ns=own[np.searchsorted(np.unique(arrivals.kind), arrivals.kind)])
+        for arrivals, own in zip(found, typical, strict=True)
+    )
 
 
 def host_count(job: Job, group: MatchedGroup) -> int:
@@ -48,7 +57,53 @@ def host_count(job: Job, group: MatchedGroup) -> int:
     return len({job.ranks[place].identity.host for place in group.members.tolist()})
 
 
-def _arrivals(job: Job, group: MatchedGroup, kinds: dict[tuple[object, ...], int]) -> Arrivals:
+class _Kinds:
+    """Numbers of kinds of exchanges, common to all groups."""
+
+    def __init__(self, job: Job, ranks: tuple[RankTimes, ...]) -> None:
+        self._job = job
+        self._ranks = ranks
+        self._numbers: dict[tuple[object, ...], int] = {}
+
+    def of(self, group: MatchedGroup) -> Numbers:
+        """The kind of each exchange: operation, size, and how the group lies on hosts.
+
+        Where sizes are unknown, or different each time, the place in the step stands for them.
+        """
+        lies = (group.size, len(group.members), host_count(self._job, group))
+        counts = np.bincount(group.use, minlength=len(group.uses))
+        sized = [
+            use.size_bytes >= 0
+            and (use.operation != _UNEVEN or count >= _OFTEN or len(group.uses) == 1)
+            for use, count in zip(group.uses, counts.tolist(), strict=True)
+        ]
+        is_sized = np.array(sized or [True], np.bool_)[group.use]
+        offsets = np.where(is_sized, MISSING, self._offsets(group))
+        pairs = np.stack((group.use.astype(np.int64), offsets))
+        values, inverse = np.unique(pairs, axis=1, return_inverse=True)
+        numbers = [self._number(group, use, offset, lies) for use, offset in values.T.tolist()]
+        return np.array(numbers, np.int64)[inverse.reshape(-1)]
+
+    def _number(self, group: MatchedGroup, use: int, offset: int, lies: tuple[int, ...]) -> int:
+        told = group.uses[use]
+        size = told.size_bytes if offset == MISSING else MISSING
+        dtype = told.dtype if offset == MISSING else ""
+        key = (told.operation, size, dtype, offset, *lies)
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def _offsets(self, group: MatchedGroup) -> Numbers:
+        """The place of each exchange in its step, as the first member that has it tells."""
+        offsets = np.zeros(group.exchange_count, np.int64)
+        for member in range(len(group.members) - 1, -1, -1):
+            rows = group.rows[member]
+            there = rows != MISSING
+            rank = self._ranks[int(group.members[member])]
+            own = np.where(rank.step[rows[there]] >= 0, rank.offset[rows[there]], 0)
+            offsets[there] = own
+        return offsets
+
+
+def _arrivals(job: Job, group: MatchedGroup, kinds: _Kinds) -> Arrivals:
     comparable = np.array([job.clocks[place].is_comparable for place in group.members], np.bool_)
     starts = job.starts(group)
     if not comparable.all():
@@ -58,14 +113,6 @@ def _arrivals(job: Job, group: MatchedGroup, kinds: dict[tuple[object, ...], int
     last_ns = starts[last_member, columns]
     ends = job.ends(group)[last_member, columns]
     is_there = last_ns != NO_TIME
-    hosts = host_count(job, group)
-    codes = [
-        kinds.setdefault(
-            (use.operation, use.size_bytes, use.dtype, group.size, len(group.members), hosts),
-            len(kinds),
-        )
-        for use in group.uses
-    ]
     return Arrivals(
         start_ns=starts,
         last_member=last_member,
@@ -73,23 +120,45 @@ def _arrivals(job: Job, group: MatchedGroup, kinds: dict[tuple[object, ...], int
         member_count=np.count_nonzero(starts != NO_TIME, axis=0),
         transfer_ns=np.where(is_there, np.maximum(ends - np.where(is_there, last_ns, 0), 0), -1),
         typical_ns=np.zeros(group.exchange_count, np.int64),
-        kind=np.array(codes or [MISSING], np.int64)[group.use],
+        kind=kinds.of(group),
         is_complete=bool(comparable.all()) and len(group.members) >= group.size,
     )
 
 
-def _typical_transfers(found: list[Arrivals], kind_count: int) -> Times:
-    """For each kind the median transfer over all groups and steps."""
-    typical = np.zeros(kind_count, np.int64)
-    if not found:
-        return typical
-    kinds = np.concatenate([arrivals.kind for arrivals in found])
-    transfers = np.concatenate([arrivals.transfer_ns for arrivals in found])
-    kinds, transfers = kinds[transfers >= 0], transfers[transfers >= 0]
-    order = np.argsort(kinds, kind="stable")
-    bounds = np.searchsorted(kinds[order], np.arange(kind_count + 1))
-    for kind in range(kind_count):
-        mine = transfers[order[bounds[kind] : bounds[kind + 1]]]
-        if len(mine):
-            typical[kind] = int(np.median(mine))
+def _typical_transfers(found: list[Arrivals]) -> list[Times]:
+    """For each group and each of its kinds, ascending, the typical transfer.
+
+    It is the median of the other groups' medians, so that one slow group of two is not half of its
+    own measure; of a group without equals its own median over all steps. A group that is faster
+    than the others is measured by all of them.
+    """
+    kinds = [np.unique(arrivals.kind) for arrivals in found]
+    by_kind: dict[int, list[tuple[int, float]]] = {}
+    for group, (arrivals, own_kinds) in enumerate(zip(found, kinds, strict=True)):
+        for kind, middle in zip(own_kinds.tolist(), _kind_medians(arrivals), strict=True):
+            by_kind.setdefault(kind, []).append((group, middle))
+    typical = [np.zeros(len(own), np.int64) for own in kinds]
+    for kind, pairs in by_kind.items():
+        values = np.array([value for _, value in pairs]).reshape(-1, 1)
+        others = medians_of_others(values).reshape(-1)
+        usual = float(median(values))
+        for (group, own), other in zip(pairs, others.tolist(), strict=True):
+            known = [value for value in (other, usual) if value == value]  # noqa: PLR0124  no NaN
+            value = min(known, default=own)
+            slot = int(np.searchsorted(kinds[group], kind))
+            typical[group][slot] = 0 if value != value else round(value)  # noqa: PLR0124
     return typical
+
+
+def _kind_medians(arrivals: Arrivals) -> list[float]:
+    """The median transfer of each kind of a group, ascending; NaN without any."""
+    there = arrivals.transfer_ns >= 0
+    kinds, transfers = arrivals.kind[there], arrivals.transfer_ns[there]
+    order = np.argsort(kinds, kind="stable")
+    wanted = np.unique(arrivals.kind)
+    firsts = np.searchsorted(kinds[order], wanted)
+    lasts = np.searchsorted(kinds[order], wanted, "right")
+    return [
+        float(np.median(transfers[order[first:last]])) if last > first else float("nan")
+        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)
+    ]

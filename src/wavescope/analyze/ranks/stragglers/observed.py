@@ -48,7 +48,7 @@ def observed(job: Job) -> Observed:
     windows = step_windows(job)
     ranks = rank_times(job, windows)
     roles = roles_of(job, ranks, windows.count)
-    arrivals = arrivals_of(job)
+    arrivals = arrivals_of(job, ranks)
     speeds = kernel_speeds(job)
     factors = speeds.role_factors(roles)
     paths = []
