@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,14 +59,20 @@ def stages_html(result: Result) -> Html:
     table = next((table for table in result.tables if table.name == "stages"), None)
     if table is None or not table.rows:
         return Html("")
-    rows = [
-        BarRow(f"stage {row['stage']}", [_time(row["compute_ns"]), _time(row["bubble_ns"])])
-        for row in table.records()
-    ]
+    rows = [BarRow(f"stage {row['stage']}", _stage_times(row)) for row in table.records()]
     if not any(sum(row.values) for row in rows):
         return Html("")
-    what = "Compute and bubble of each pipeline stage, per rank and step"
-    return element("div", element("h3", what), stacked_bars(rows, ["compute", "bubble"], what))
+    what = "A step of each pipeline stage, the median rank's"
+    labels = ["compute", "bubble", "other"]
+    return element("div", element("h3", what), stacked_bars(rows, labels, what), class_="stages")
+
+
+def _stage_times(row: Mapping[str, Value]) -> list[int]:
+    """Compute, bubble, and what else the step is made of: the share of the bubble tells its length."""
+    compute_ns, bubble_ns = _time(row["compute_ns"]), _time(row["bubble_ns"])
+    share = row.get("bubble_percent")
+    step_ns = 100 * bubble_ns / share if isinstance(share, int | float) and share > 0 else 0
+    return [compute_ns, bubble_ns, max(0, round(step_ns) - compute_ns - bubble_ns)]
 
 
 def _time(value: Value) -> int:

@@ -31,6 +31,8 @@ _CAUSES: Mapping[Cause, str] = {
 _MOST_CULPRITS = 12
 _MOST_PARTS = 9
 """Of a waterfall; what is left is summed up."""
+_LEAST_OF_LARGEST = 500
+"""And so are parts that are smaller than this part of the largest: they could not be seen."""
 _MINOR_PERCENT = 2.0
 
 
@@ -117,7 +119,8 @@ def waterfall_steps(job: Job, accounts: Sequence[StepAccount]) -> list[Waterfall
         for part in account.parts:
             excess[_part_words(job, part)] += part.excess_ns
     largest = sorted(excess.items(), key=lambda item: (-abs(item[1]), item[0]))
-    shown = [item for item in largest[:_MOST_PARTS] if item[1]]
+    least_ns = abs(largest[0][1]) / _LEAST_OF_LARGEST if largest else 0
+    shown = [item for item in largest[:_MOST_PARTS] if item[1] and abs(item[1]) >= least_ns]
     rest_ns = sum(excess.values()) - sum(value for _, value in shown)
     if rest_ns:
         shown.append((f"{len(excess) - len(shown)} others together", rest_ns))

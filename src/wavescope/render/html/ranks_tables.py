@@ -50,7 +50,17 @@ _BEST_BOUNDS = frozenset(
 )
 _COLLECTIVES = _Shown(
     frozenset(
-        {"size_class_bytes", "skew_most_ns", "last_count", "exposed_ns", "duration_ns", "basis"}
+        {
+            "size_class_bytes",
+            "skew_most_ns",
+            "last_count",
+            "exposed_ns",
+            "exposed_percent",
+            "duration_ns",
+            "dtype",
+            "basis",
+            "timed_count",
+        }
     ),
     "operation",
     "group",
@@ -64,6 +74,7 @@ _SHOWN: Mapping[str, _Shown] = {
                 "chip",
                 "gpu_uuid",
                 "gpu_number",
+                "collective_ns",
                 "exposed_ns",
                 "op_count",
                 "timed_count",
@@ -77,9 +88,7 @@ _SHOWN: Mapping[str, _Shown] = {
     "outliers": _Shown(frozenset({"value", "median", "unit"}), "host"),
     "steps": _Shown(frozenset({"start_ns", "compared_count", "exposed_ns"})),
     "collectives": _COLLECTIVES,
-    "collectives_by_step": replace(
-        _COLLECTIVES, hidden=_COLLECTIVES.hidden | {"group_size", "exposed_percent"}
-    ),
+    "collectives_by_step": replace(_COLLECTIVES, hidden=_COLLECTIVES.hidden | {"group_size"}),
     "clocks": _Shown(frozenset({"origin_ns"}), "host", "reason"),
     "groups": _Shown(name="group", below="ranks"),
     "mismatches": _Shown(name="group", below="sentence"),
@@ -137,9 +146,7 @@ def _needless(table: ResultTable) -> set[str]:
         needless.add("lost_count")
     if names >= _BOUNDS:
         is_timed = _has_values(table, "transfer_median_ns")
-        needless |= _BOUNDS if is_timed else {*_BOUNDS - _BEST_BOUNDS, "timed_count", "nature"}
-        if table.column("timed_count") == table.column("exchange_count"):
-            needless.add("timed_count")
+        needless |= _BOUNDS if is_timed else {*_BOUNDS - _BEST_BOUNDS, "nature"}
     return needless
 
 

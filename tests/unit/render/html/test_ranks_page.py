@@ -331,12 +331,13 @@ def test_clocks_are_drawn_with_their_intervals(played: Job) -> None:
 
 
 def test_stages_are_bars_of_compute_and_bubble() -> None:
-    columns = tuple(ResultColumn(name, name) for name in ("stage", "compute_ns", "bubble_ns"))
-    table = ResultTable("stages", "Stages", columns, [(0, 300, 100), (1, 100, None)])
+    names = ("stage", "compute_ns", "bubble_ns", "bubble_percent")
+    columns = tuple(ResultColumn(name, name) for name in names)
+    table = ResultTable("stages", "Stages", columns, [(0, 300, 100, 20.0), (1, 100, None, None)])
 
     text = stages_html(Result("Ranks", [table]))
 
-    assert "compute 75.0 %, bubble 25.0 %" in text
+    assert "compute 60.0 %, bubble 20.0 %, other 20.0 %" in text
     assert "compute 100.0 %" in text
     assert stages_html(Result("Ranks")) == ""
 
