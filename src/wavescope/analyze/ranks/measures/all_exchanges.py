@@ -48,6 +48,9 @@ class AllExchanges:
     last_place: Times
     """The rank that came last, by place; `MISSING` where nobody can be told."""
     group_size: Times
+    """Ranks in its group, as recorded."""
+    given_count: Times
+    """Of those, how many were given."""
     times: tuple[ExchangeTimes, ...]
 
     def __len__(self) -> int:
@@ -77,7 +80,7 @@ class AllExchanges:
 def all_exchanges(measures: JobMeasures) -> AllExchanges:
     """All exchanges of a job."""
     numbers: dict[CollectiveKind, int] = {}
-    kinds, sizes, factors, exposed, last, group_sizes = [], [], [], [], [], []
+    kinds, sizes, factors, exposed, last, group_sizes, given = [], [], [], [], [], [], []
     for place, group in enumerate(measures.job.groups):
         of_use = [numbers.setdefault(_kind(place, use), len(numbers)) for use in group.uses]
         kinds.append(np.array(of_use, np.int64)[group.use])
@@ -87,6 +90,7 @@ def all_exchanges(measures: JobMeasures) -> AllExchanges:
         member = measures.exchanges[place].last_member
         last.append(np.where(member == MISSING, MISSING, group.members[member]))
         group_sizes.append(np.full(group.exchange_count, group.size, np.int64))
+        given.append(np.full(group.exchange_count, len(group.members), np.int64))
     return AllExchanges(
         kinds=tuple(numbers),
         kind=_together(kinds),
@@ -96,6 +100,7 @@ def all_exchanges(measures: JobMeasures) -> AllExchanges:
         exposed_ns=_together(exposed),
         last_place=_together(last),
         group_size=_together(group_sizes),
+        given_count=_together(given),
         times=measures.exchanges,
     )
 

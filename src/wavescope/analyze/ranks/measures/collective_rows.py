@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from wavescope.analyze.ranks.job import MISSING
+from wavescope.analyze.ranks.job import MISSING, MatchedGroup
 from wavescope.analyze.ranks.measures.all_exchanges import AllExchanges, CollectiveKind
+from wavescope.analyze.ranks.measures.exchange_times import LEAST_CONFIDENCE
 from wavescope.analyze.ranks.measures.job_measures import JobMeasures
 from wavescope.arrays import Array
 from wavescope.arrays.groups import group_statistics, group_sums
@@ -147,11 +148,10 @@ def _rows(
         kind = exchanges.kinds[code % width]
         group = measures.job.groups[kind.group]
         figures = {name: values[index] for name, values in columns.items()}
-        timed, low = figures["timed_count"], figures.pop("least_members")
-        per_exchange_error = errors[kind.group]
-        arrivals = figures.pop("timed_arrivals")
-        certified_count = figures.pop("certified_count")
-        key = (kind.group, timed, figures["exchange_count"], low)
+        error_ns = errors[kind.group] * figures.pop("timed_arrivals")
+        certified = _certified(figures, figures.pop("certified_count"))
+        counted_ones = figures["timed_count"], figures["exchange_count"]
+        key = (kind.group, *counted_ones, figures.pop("partial_count"))
         if key not in bases:
             bases[key] = _basis(measures, *key)
         rows.append(
@@ -161,8 +161,8 @@ def _rows(
                 group_size=group.size,
                 member_count=len(group.members),
                 step=code // width if has_steps else None,
-                nature=_nature(figures, per_exchange_error * arrivals),
-                certified=_certified(figures, certified_count),
+                nature=_nature(figures, error_ns),
+                certified=certified,
                 basis=bases[key],
                 **figures,
             )
@@ -188,43 +188,51 @@ class _Statistics:
         transfer = self._column("transfer_ns")
         last_place, last_count = self._came_last()
         timed_count = self._sums(timed.astype(np.int64))
+        # Bounds are of the same exchanges as estimates, of all where there are none.
+        told = timed | (np.array(timed_count, np.int64) == 0)[self._numbers]
         waits = self._sums(self._column("wait_ns"))
         return {
             "exchange_count": self._sums(np.ones(len(self._chosen), np.int64)),
             "timed_count": timed_count,
             "certified_count": self._sums(self._column("is_certified").astype(np.int64)),
             "timed_arrivals": self._sums(np.where(timed, self._column("member_count"), 0)),
-            "least_members": self._percentile(-self._column("member_count"), 100, None, -1),
+            "partial_count": self._sums((timed & self._is_partial()).astype(np.int64)),
             "size_bytes": self._percentile(size, 50, size > 0),
             "skew_median_ns": self._percentile(self._column("skew_ns"), 50, timed),
             "skew_p95_ns": self._percentile(self._column("skew_ns"), 95, timed),
             "skew_most_ns": self._percentile(self._column("skew_ns"), 100, timed),
             "skew_high_ns": [
                 None if bound == _UNBOUNDED else bound
-                for bound in self._percentile(self._column("skew_high_ns"), 50)
+                for bound in self._percentile(self._column("skew_high_ns"), 50, told)
             ],
             "wait_ns": [
                 wait if count else None for wait, count in zip(waits, timed_count, strict=True)
             ],
-            "wait_low_ns": self._sums(self._column("wait_low_ns")),
-            "wait_high_ns": self._bounded_sums(self._column("wait_high_ns")),
+            "wait_low_ns": self._sums(np.where(told, self._column("wait_low_ns"), 0)),
+            "wait_high_ns": self._bounded_sums(np.where(told, self._column("wait_high_ns"), 0)),
             "timed_duration_ns": self._sums(np.where(timed, self._column("duration_ns"), 0)),
             "duration_ns": self._sums(self._column("duration_ns")),
             "exposed_ns": self._sums(self._exchanges.exposed_ns[self._chosen]),
             "transfer_median_ns": self._percentile(transfer, 50, timed),
-            "transfer_low_ns": self._percentile(self._column("transfer_low_ns"), 50),
-            "transfer_high_ns": self._percentile(self._column("transfer_high_ns"), 50),
+            "transfer_low_ns": self._percentile(self._column("transfer_low_ns"), 50, told),
+            "transfer_high_ns": self._percentile(self._column("transfer_high_ns"), 50, told),
             "shortest_ns": self._percentile(self._column("shortest_ns"), 50),
             "spread_ns": self._percentile(
                 self._column("longest_ns") - self._column("shortest_ns"), 50
             ),
             "algorithm_gb_per_s": self._speed(size, transfer, np.ones(len(size)), timed),
             "bus_gb_per_s": self._speed(size, transfer, factor, timed),
-            "bus_low_gb_per_s": self._speed(size, self._column("transfer_high_ns"), factor),
-            "bus_high_gb_per_s": self._speed(size, self._column("transfer_low_ns"), factor),
+            "bus_low_gb_per_s": self._speed(size, self._column("transfer_high_ns"), factor, told),
+            "bus_high_gb_per_s": self._speed(size, self._column("transfer_low_ns"), factor, told),
             "last_place": last_place,
             "last_count": last_count,
         }
+
+    def _is_partial(self) -> Array:
+        """Which exchanges not all given members took part in."""
+        given = self._exchanges.given_count[self._chosen]
+        partial: Array = self._column("member_count") < given
+        return partial
 
     def _column(self, name: str) -> Array:
         return self._exchanges.column(name)[self._chosen]
@@ -300,41 +308,47 @@ def _clock_errors(measures: JobMeasures) -> list[float]:
 
 def _nature(figures: dict[str, Any], error_ns: float) -> Nature:
     whole, wait = figures["timed_duration_ns"], figures["wait_ns"]
-    if not isinstance(whole, int) or not isinstance(wait, int) or not whole:
+    if not whole or wait is None:
         return Nature.INCONCLUSIVE
     # Arrivals of all members are off, and so is what each waited.
     return nature_of((wait - error_ns) / whole, (wait + error_ns) / whole)
 
 
-def _certified(figures: dict[str, Any], certified_count: object) -> Nature:
+def _certified(figures: dict[str, Any], certified_count: int) -> Nature:
     """What follows from bounds alone."""
-    whole, low, high = (figures[name] for name in ("duration_ns", "wait_low_ns", "wait_high_ns"))
-    if certified_count != figures["exchange_count"]:
-        return Nature.INCONCLUSIVE
-    if not (isinstance(whole, int) and isinstance(low, int) and isinstance(high, int) and whole):
+    names = ("timed_duration_ns", "wait_low_ns", "wait_high_ns")
+    whole, low, high = (figures[name] for name in names)
+    if not whole or high is None or certified_count != figures["timed_count"]:
         return Nature.INCONCLUSIVE
     return nature_of(low / whole, high / whole)
 
 
-def _basis(
-    measures: JobMeasures, group_place: int, timed: int, exchange_count: int, least_members: int
-) -> str:
+def _basis(measures: JobMeasures, place: int, timed: int, exchange_count: int, partial: int) -> str:
     """What the figures rest on, for people."""
-    group = measures.job.groups[group_place]
+    group = measures.job.groups[place]
+    given = len(group.members)
+    if given < 2:
+        return "one member was given: durations only"
     words: list[str] = []
-    if len(group.members) < 2:
-        words.append("one member was given: durations only")
-    elif timed < exchange_count:
-        unlike = [place for place in group.members.tolist() if not measures.is_comparable[place]]
-        why = f": clock of {_ranks(measures, unlike)} not comparable" if unlike else ""
-        which = "no arrivals are compared" if not timed else f"{timed:,} timed"
-        words.append(f"{which}{why}")
-    if timed and least_members < group.size:
-        words.append(
-            f"{least_members} of {counted(group.size, 'member')} seen: skew and wait are at least, "
-            "transfer at most"
-        )
+    if timed < exchange_count:
+        words.append(f"{timed:,} timed" if timed else "no arrivals are compared")
+        words += _why_untimed(measures, group)
+    if timed and given < group.size:
+        words.append(f"{given} of {counted(group.size, 'member')} given")
+    if partial:
+        words.append(f"{partial:,} lack members")
+    if timed and (partial or given < group.size):
+        words.append("skew and wait are at least, transfer at most")
     return "; ".join(words) or "all members"
+
+
+def _why_untimed(measures: JobMeasures, group: MatchedGroup) -> list[str]:
+    if group.confidence < LEAST_CONFIDENCE:
+        return [f"matching is not sure ({group.confidence:.2f})"]
+    unlike = [place for place in group.members.tolist() if not measures.is_comparable[place]]
+    if not unlike:
+        return []
+    return [f"clock{'' if len(unlike) == 1 else 's'} of {_ranks(measures, unlike)} not comparable"]
 
 
 def _ranks(measures: JobMeasures, places: Sequence[int]) -> str:

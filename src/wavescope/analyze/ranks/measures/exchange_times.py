@@ -1,7 +1,8 @@
 """How long the exchanges of a group took: who came when, how long others waited, the transfer.
 
-An exchange is timed where at least two of its members were seen and all of those have clocks that
-can be compared. Only durations, which no clock's offset changes, are told of the others.
+An exchange is timed where its matching is sure enough, more than half of the given members took
+part, at least two, and all of those have clocks that can be compared. Only durations, which no
+clock's offset changes, are told of the others.
 
 Estimates take the fitted clocks as they are. Bounds hold for any offsets within the intervals that
 causality allows (with the fitted drift), and are never wider than what durations alone say: the
@@ -22,6 +23,9 @@ from wavescope.analyze.ranks.job import MISSING, ClockState, Job, MatchedGroup, 
 from wavescope.arrays.intervals import Times
 
 Flags = npt.NDArray[np.bool_]
+
+LEAST_CONFIDENCE = 0.5
+"""Arrivals of groups whose matching is less sure are not compared."""
 
 _BLOCK_CELLS = 1 << 17
 """A megabyte for each matrix of a block: what is made of them stays in the cache."""
@@ -77,6 +81,7 @@ def exchange_times(job: Job, group: MatchedGroup) -> ExchangeTimes:
     """The times of all exchanges of `group`, in their order."""
     clocks = [job.clocks[place] for place in group.members.tolist()]
     margins = _Margins.of(clocks)
+    is_sure = group.confidence >= LEAST_CONFIDENCE
     starts, ends = job.starts(group), job.ends(group)
     is_synchronizing = group.is_synchronizing
     parts = []
@@ -89,7 +94,7 @@ def exchange_times(job: Job, group: MatchedGroup) -> ExchangeTimes:
             is_synchronizing[columns],
             bool(there.all()),
         )
-        parts.append(_times_of(block, margins))
+        parts.append(_times_of(block, margins, is_sure))
     return _joined(parts, len(clocks))
 
 
@@ -151,7 +156,7 @@ def _blocks(member_count: int, exchange_count: int) -> Iterator[slice]:
         yield slice(first, min(first + width, exchange_count))
 
 
-def _times_of(block: _Block, margins: _Margins) -> ExchangeTimes:
+def _times_of(block: _Block, margins: _Margins, is_sure: bool) -> ExchangeTimes:
     there = block.there
     count = there.sum(axis=0)
     seen = count > 0
@@ -161,14 +166,15 @@ def _times_of(block: _Block, margins: _Margins) -> ExchangeTimes:
     durations = block.seen(ends - starts, 0)
     longest = durations.max(axis=0)
     shortest = np.where(seen, block.seen(durations, _NEVER).min(axis=0), 0)
-    is_timed = (count >= 2) & ~(there & ~margins.is_comparable).any(axis=0)
+    is_timed = (count >= 2) & (2 * count > len(there)) & is_sure
+    is_timed &= ~(there & ~margins.is_comparable).any(axis=0)
     is_certified = is_timed & ~(there & ~margins.is_certified).any(axis=0)
     waits = np.where(there & is_timed, last - starts, 0)
     is_last = there & (starts == last) & is_timed
     # Of several that came at the same time nobody was waited for.
     alone = is_last.sum(axis=0) == 1
     last_member = np.where(alone & is_timed, is_last.argmax(axis=0), MISSING)
-    bounds = _bounds(block, margins, durations, shortest, longest)
+    bounds = _bounds(block, margins, durations)
     wait_ns, skew_ns = waits.sum(axis=0), last - first
     transfer_ns = np.where(is_timed, ends.max(axis=0) - last, 0)
 
@@ -215,24 +221,26 @@ class _Bounds:
     transfer_high: Times
 
 
-def _bounds(
-    block: _Block, margins: _Margins, durations: Times, shortest: Times, longest: Times
-) -> _Bounds:
+def _bounds(block: _Block, margins: _Margins, durations: Times) -> _Bounds:
     low, high = block.starts + margins.low_ns, block.starts + margins.high_ns
     last_low = block.seen(low, -_NEVER).max(axis=0)
     last_high = block.seen(high, -_NEVER).max(axis=0)
     first_low = block.seen(low, _NEVER).min(axis=0)
     first_high = block.seen(high, _NEVER).min(axis=0)
     end_low = block.seen(block.ends + margins.low_ns, -_NEVER).max(axis=0)
-    end_high = block.seen(block.ends + margins.high_ns, -_NEVER).max(axis=0)
     most = np.where(block.is_synchronizing, durations, _NEVER)
+    # An offset moves a rank's start and end alike: whoever ends last took no longer than its own
+    # duration, and whoever arrives last no less.
+    if_it_ends_last = np.minimum(durations, block.ends + margins.high_ns - last_low)
+    if_it_comes_last = np.maximum(durations, end_low - high)
+    can_come_last = block.there & (high >= last_low)
     return _Bounds(
         skew_low=np.maximum(last_low - first_high, 0),
         skew_high=last_high - first_low,
         wait_low=block.seen(np.maximum(last_low - high, 0), 0).sum(axis=0),
         wait_high=block.seen(np.minimum(last_high - low, most), 0).sum(axis=0),
-        transfer_low=np.clip(end_low - last_high, shortest, longest),
-        transfer_high=np.clip(end_high - last_low, shortest, longest),
+        transfer_low=np.where(can_come_last, if_it_comes_last, _NEVER).min(axis=0),
+        transfer_high=block.seen(if_it_ends_last, 0).max(axis=0),
     )
 
 

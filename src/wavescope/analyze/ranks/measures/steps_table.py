@@ -27,6 +27,8 @@ class StepRow(NamedTuple):
     start_ns: int | None
     """Of its first rank, from the job's start."""
     actual_ns: int | None
+    path_ns: int | None
+    """The critical path over ranks."""
     ideal_ns: int | None
     delay_ns: int | None
     median_ns: int
@@ -70,6 +72,7 @@ def step_rows(measures: JobMeasures) -> list[StepRow]:
                 label=None if label == UNKNOWN else int(label),
                 rank_count=len(places),
                 compared_count=int((has & measures.is_comparable).sum()),
+                path_ns=account.actual_ns if account else None,
                 ideal_ns=account.ideal_ns if account else None,
                 delay_ns=account.actual_ns - account.ideal_ns if account else None,
                 median_ns=nearest_rank(durations, 50),
@@ -142,6 +145,9 @@ _FIRST_COLUMNS: tuple[ColumnOf[StepRow], ...] = (
     ),
     ResultColumn("actual_ns", "Actual", Unit.NS, "first start to last end over ranks").of(
         lambda row: row.actual_ns
+    ),
+    ResultColumn("path_ns", "Path", Unit.NS, "critical path over ranks: ideal + delay").of(
+        lambda row: row.path_ns
     ),
     ResultColumn(
         "ideal_ns", "Ideal", Unit.NS, "critical path if each piece took its usual time"

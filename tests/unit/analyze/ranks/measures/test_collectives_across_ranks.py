@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -120,7 +121,7 @@ def test_without_comparable_clocks_only_durations_are_told() -> None:
     assert row["bus_low_gb_per_s"] == pytest.approx(1.5 * (1 << 20) / 2_000)
     assert row["bus_high_gb_per_s"] == pytest.approx(1.5 * (1 << 20) / 1_000)
     assert (row["spread_ns"], row["nature"]) == (1_000, "inconclusive")
-    assert row["basis"] == "no arrivals are compared: clock of rank 1 not comparable"
+    assert row["basis"] == "no arrivals are compared; clock of rank 1 not comparable"
 
 
 def test_missing_members_make_figures_one_sided() -> None:
@@ -128,8 +129,42 @@ def test_missing_members_make_figures_one_sided() -> None:
 
     [row] = _records(a_timed_job(times, group_size=4))
 
-    assert row["basis"] == ("2 of 4 members seen: skew and wait are at least, transfer at most")
+    assert row["basis"] == "2 of 4 members given; skew and wait are at least, transfer at most"
     assert row["group_size"] == 4
+
+
+def test_exchanges_that_lack_members_are_counted() -> None:
+    times: list[list[Pair | None]] = [
+        [(0, 100), (200, 300), (400, 500)],
+        [(10, 100), (210, 300), None],
+        [(20, 100), None, None],
+    ]
+
+    [row] = _records(a_timed_job(times))
+
+    assert (row["exchange_count"], row["timed_count"], row["wait_ns"]) == (3, 2, 30 + 10)
+    assert row["basis"] == "2 timed; 1 lack members; skew and wait are at least, transfer at most"
+
+
+def test_unsure_matching_is_said() -> None:
+    job = a_timed_job([[(0, 100)], [(10, 100)]])
+    unsure = replace(job, groups=(replace(job.groups[0], confidence=0.25),))
+
+    [row] = _records(unsure)
+
+    assert row["basis"] == "no arrivals are compared; matching is not sure (0.25)"
+
+
+def test_bounds_are_of_timed_exchanges_where_there_are_any() -> None:
+    times: list[list[Pair | None]] = [[(0, 1_000), (2_000, 9_000)], [(900, 1_000), None]]
+    clocks = [REFERENCE, certified(-50, 50)]
+
+    [row] = _rows(a_timed_job(times, clocks=clocks))
+
+    # Of the second no arrival is certain; the waiting of rank 1 is at most its own duration.
+    assert (row.wait_low_ns, row.wait_ns, row.wait_high_ns) == (850, 900, 950 + 100)
+    assert (row.transfer_low_ns, row.transfer_high_ns) == (100, 150)
+    assert row.certified is Nature.ARRIVAL_SKEW
 
 
 def test_one_member_alone_is_said() -> None:
