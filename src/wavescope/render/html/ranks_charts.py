@@ -68,7 +68,7 @@ def stages_html(result: Result) -> Html:
 
 
 def _stage_times(row: Mapping[str, Value]) -> list[int]:
-    """Compute, bubble, and what else the step is made of: the share of the bubble tells its length."""
+    """Compute, bubble, and the rest of the step, whose length the bubble's share tells."""
     compute_ns, bubble_ns = _time(row["compute_ns"]), _time(row["bubble_ns"])
     share = row.get("bubble_percent")
     step_ns = 100 * bubble_ns / share if isinstance(share, int | float) and share > 0 else 0

@@ -88,8 +88,10 @@ def time_map(found: RankMap, steps: RankStepMap) -> DrawnMap:
 
 
 def _error_words(found: RankMap) -> str:
-    known = found.error[np.isfinite(found.error)]
-    if not known.size:
+    """How far shares can be off, in bins that were recorded from start to end."""
+    is_whole = found.recorded_ns >= 0.99 * found.width_ns * found.own_rate[:, None]
+    known = found.error[is_whole & np.isfinite(found.error)]
+    if not known.size or not known.any():
         return ""
     return (
         "Where work lies within the bins of a rank's digest is not known: a share can be off by "
