@@ -8,7 +8,8 @@
 Jobs are those of tests/rank_jobs/cases.py: the same seed gives the same jobs. A culprit is right when
 everybody who is named has the fault, and (but for links) everybody who has it is named. What a fault
 costs is known from the same job without it; faults that cost less than 1 % of the time are summed up
-by themselves, where saying nothing is right as well. Clocks are compared with the simulated ones at
+by themselves, where saying nothing is right as well. Intervals of clocks that jump are not counted.
+Clocks are compared with the simulated ones at
 the beginning, in the middle and at the end of each rank's trace, against the first comparable rank.
 """
 
@@ -32,7 +33,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np
 
 from tests.rank_jobs import Label, SimulatedJob
-from tests.rank_jobs.cases import Case, clean_cases, labelled_cases
+from tests.rank_jobs.cases import Case, clean_cases, labelled_cases, spoiled_cases
 from tests.rank_jobs.true_job import with_true_clocks
 from wavescope.analyze.ranks.job import Job
 from wavescope.analyze.ranks.joining import job_of
@@ -55,6 +56,8 @@ class Score(NamedTuple):
     clock_errors_ns: tuple[float, ...]
     missed_intervals: int
     uncompared_clocks: int
+    is_noticed: bool
+    """Whether what is wrong with a file is told: a mismatch, or a clock that is not compared."""
     words: str
 
 
@@ -63,12 +66,14 @@ def main() -> None:
     cases = [
         *labelled_cases(options.repeats, options.seed),
         *clean_cases(options.clean, options.seed),
+        *spoiled_cases(options.spoiled, options.seed),
     ]
     if options.only:
         cases = [case for case in cases if re.search(options.only, case.title)]
     began = time.perf_counter()
     scores = _scores(cases, options.workers, options.true_clocks)
-    labelled = [score for score in scores if score.case.faults]
+    spoiled = [score for score in scores if len(score.case.faults) > 1]
+    labelled = [score for score in scores if len(score.case.faults) == 1]
     clean = [score for score in scores if not score.case.faults]
     counted = [each for each in labelled if each.delay_percent >= LEAST_DELAY_PERCENT]
     small = [each for each in labelled if each.delay_percent < LEAST_DELAY_PERCENT]
@@ -77,6 +82,7 @@ def main() -> None:
     if small:
         print(f"faults that cost less than {LEAST_DELAY_PERCENT:g} % of the time")
         _print_table("fault", small, lambda score: score.case.name)
+    _print_spoiled(spoiled)
     _print_clean(clean)
     _print_clocks(scores)
     print(f"{len(scores)} jobs in {time.perf_counter() - began:.0f} s, seed {options.seed}")
@@ -89,6 +95,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3, help="jobs of each fault and topology")
     parser.add_argument("--clean", type=int, default=240, help="jobs without a fault")
+    parser.add_argument("--spoiled", type=int, default=1, help="jobs of each spoiled file")
     parser.add_argument("--only", default="", help="a regular expression for titles of jobs")
     parser.add_argument("--workers", type=int, default=2, help="processes")
     parser.add_argument("--true-clocks", action="store_true", help="as if all clocks were known")
@@ -113,7 +120,9 @@ def score_of(case: Case, true_clocks: bool = False) -> Score:
         report = stragglers_of(job)
     except Exception:  # noqa: BLE001  one job that fails is one row
         words = traceback.format_exc(limit=-2)
-        return Score(case, FAILED, False, simulated.truth.delay_percent, 0.0, (), 0, 0, words)
+        return Score(
+            case, FAILED, False, simulated.truth.delay_percent, 0.0, (), 0, 0, False, words
+        )
     label = simulated.truth.label
     errors, missed, uncompared = clock_errors(simulated, job)
     return Score(
@@ -125,6 +134,7 @@ def score_of(case: Case, true_clocks: bool = False) -> Score:
         errors,
         missed,
         uncompared,
+        is_noticed(simulated, job),
         _words(report, label, job.numbers),
     )
 
@@ -164,6 +174,8 @@ def clock_errors(simulated: SimulatedJob, job: Job) -> tuple[tuple[float, ...], 
     errors, missed = [], 0
     for place in comparable[1:]:
         clock, true = job.clocks[place], simulated.truth.clocks[job.numbers[place]]
+        if true.jump_at_ns is not None or true_reference.jump_at_ns is not None:
+            continue
         own = np.linspace(job.ranks[place].first_ns, job.ranks[place].last_ns, 3).astype(np.int64)
         right = job.clocks[reference].to_common(true_reference.own(true.true(own)))
         errors.append(float(np.abs(clock.to_common(own) - right).max()))
@@ -173,6 +185,21 @@ def clock_errors(simulated: SimulatedJob, job: Job) -> tuple[tuple[float, ...], 
             offset_ns = int(job.clocks[reference].to_common(moment)[0]) - clock.origin_ns
             missed += not clock.low_ns <= offset_ns <= clock.high_ns
     return tuple(errors), missed, len(job) - len(comparable)
+
+
+def is_noticed(simulated: SimulatedJob, job: Job) -> bool:
+    """Whether the job tells what is wrong with files; true where nothing is."""
+    truth = simulated.truth
+    differing = {job.numbers[place] for each in job.mismatches for place in each.places}
+    compared = {job.numbers[place] for place, clock in enumerate(job.clocks) if clock.is_comparable}
+    absent = any(mismatch.kind == "absent" for mismatch in job.mismatches)
+    has_arguments = simulated.detail.arguments and any(rank.groups for rank in job.ranks)
+    return (
+        set(truth.mismatched_ranks) <= differing
+        and not set(truth.jumped_ranks) & compared
+        # Only arguments tell who should be there.
+        and (absent or not truth.missing_ranks or not has_arguments)
+    )
 
 
 def _words(report: StragglerReport, label: Label, numbers: Sequence[int]) -> str:
@@ -206,6 +233,18 @@ def _print_table(title: str, scores: Iterable[Score], key) -> None:
     print(f"right: {share:.1f} % of {len(everything)}\n")
 
 
+def _print_spoiled(scores: Sequence[Score]) -> None:
+    if not scores:
+        return
+    print("a rank 20 % slower, and the file of another one spoiled")
+    _print_table("spoiled", scores, lambda score: score.case.name)
+    by_name: dict[str, list[bool]] = defaultdict(list)
+    for score in scores:
+        by_name[score.case.name].append(score.is_noticed)
+    told = (f"{name} {sum(each)}/{len(each)}" for name, each in by_name.items())
+    print(f"noticed: {', '.join(told)}\n")
+
+
 def _print_clean(scores: Sequence[Score]) -> None:
     if not scores:
         return
@@ -231,7 +270,8 @@ def _print_clocks(scores: Sequence[Score]) -> None:
 
 def _print_failed(scores: Sequence[Score]) -> None:
     for score in scores:
-        if score.outcome != RIGHT or (score.case.faults and not score.is_cause_right):
+        is_right = score.outcome == RIGHT and (score.is_cause_right or not score.case.faults)
+        if not is_right or not score.is_noticed:
             case = score.case
             print(
                 f"{case.title} ranks {case.ranks} {case.settings}"

@@ -86,6 +86,28 @@ def clean_cases(count: int, seed: int) -> Iterator[Case]:
         yield Case("clean", topology, (), draw.seed(), ranks, settings=draw.settings())
 
 
+def spoiled_cases(repeats: int, seed: int) -> Iterator[Case]:
+    """A slow rank in jobs of which the file of another one is spoiled."""
+    for repeat in range(repeats):
+        for topology in Topology:
+            draw = _Draw(seed + 4, repeat, topology)
+            for kind, size in (
+                (FaultKind.MISSING_FILE, 1.0),
+                (FaultKind.HALF_FILE, 0.5),
+                (FaultKind.RESTART, 0.4),
+                (FaultKind.CLOCK_JUMP, 1.0),
+                (FaultKind.MISSING_COLLECTIVES, 0.05),
+            ):
+                ranks = draw.ranks(topology)
+                slow, spoiled = draw.rng.choice(ranks, 2, replace=False).tolist()
+                faults = (
+                    Fault(FaultKind.SLOW_COMPUTE, (slow,), size=0.2),
+                    Fault(kind, (spoiled,), size=size),
+                )
+                name = kind.name.lower().replace("_", " ")
+                yield Case(name, topology, faults, draw.seed(), ranks, settings=draw.settings())
+
+
 class _Draw:
     """What is different from case to case, by seed."""
 
