@@ -23,9 +23,23 @@ from wavescope.cli.output_files import tell_file
 from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
 from wavescope.errors import EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE, EXIT_OK
+from wavescope.model.result import Result
 
 _DETAILS = ("files", "groups", "clocks", "collectives_by_step", "steps", "delays", "outliers")
 """Tables that the page and --table show; people read findings and the rest first."""
+_COLUMNS = {
+    "stragglers": ("culprit", "cause", "delay_ns", "share_percent", "recurrence", "phase"),
+    "ranks": (
+        *("rank", "host", "gpu", "median_step_ns", "waited_ns", "delay_ns", "busy_percent"),
+        *("exposed_percent", "last_count", "clock"),
+    ),
+    "collectives": (
+        *("operation", "group", "message_bytes", "exchange_count", "skew_median_ns"),
+        *("transfer_median_ns", "bus_gb_per_s", "wait_percent", "nature", "last_rank"),
+    ),
+    "mismatches": ("kind", "ranks", "exchange_count", "sentence"),
+}
+"""What people read of the widest tables; --table, --json and the page have all of it."""
 _EXIT_CODES = {"culprit": EXIT_CHECK_FAILED, "inconclusive": EXIT_INCONCLUSIVE}
 
 
@@ -119,13 +133,23 @@ def _run(arguments: argparse.Namespace) -> int:
             tell=progress.tell,
         )
     shown, left_out = without_details(result, output, _DETAILS)
-    print_result(shown, output)
+    print_result(_narrowed(shown, output), output)
     if not arguments.quiet:
         if arguments.output is not None:
             tell_file(arguments.output, "html")
         elif output.format in FOR_PEOPLE:
             tell_left_out(left_out, output, quiet=False)
     return _EXIT_CODES.get(str(result.facts["verdict"]), EXIT_OK) if arguments.fail else EXIT_OK
+
+
+def _narrowed(result: Result, output: OutputOptions) -> Result:
+    """The result with the columns that fit into a terminal, where nobody asked for a table."""
+    if output.format not in FOR_PEOPLE or output.tables:
+        return result
+    return result.with_only_tables(
+        table.with_only_columns(_COLUMNS.get(table.name, [c.name for c in table.columns]))
+        for table in result.tables
+    )
 
 
 def _engine(arguments: argparse.Namespace) -> wavescope.EngineOptions:
