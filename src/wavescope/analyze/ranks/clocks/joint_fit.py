@@ -21,9 +21,9 @@ from wavescope.analyze.ranks.digest import RankDigest
 
 MOST_RANKS = 1024
 """More are not solved together: the equations would take longer than reading the digests."""
-_ROUNDS = 4
+_ROUNDS = 2
 _FITTED_CELLS = 1 << 19
-_LEAST_EXCHANGES, _MOST_EXCHANGES = 256, 4096
+_LEAST_EXCHANGES, _MOST_EXCHANGES = 256, 2048
 _END_NOISE_NS = 3_000.0
 _END_NOISE_SHARE = 0.02
 """Ends of an exchange differ by about this, and by this share of the time that it takes at least:

@@ -15,7 +15,7 @@ from wavescope.arrays.intervals import Times
 
 POINT_COUNT = 128
 """Of so many parts of the recording the exchange is kept that bounds the clock most."""
-_LINE_POINTS = 512
+_LINE_POINTS = 256
 _USUAL_DRIFT = 50e-6
 """Clocks differ by less than this; a slope is taken from times only where it shows."""
 

@@ -51,7 +51,7 @@ def placed_with_edits(reference: LocalGroup, member: LocalGroup, shift: int) -> 
         if lost is None:
             break
         back = _slide(reference, member, (left, right), lost, added)
-        _write_edit(placed, left, right, lost, added, back)
+        _write_edit(placed, (left, right), lost, added, back)
         left, right = left + lost, right + added
     placed.extra[right:] = -1
     return placed._replace(is_left_out=True)
@@ -111,8 +111,9 @@ def _agrees(left: Numbers, right: Numbers) -> bool:
     return bool(np.array_equal(left[:count], right[:count]))
 
 
-def _write_edit(placed: Placed, left: int, right: int, lost: int, added: int, back: int) -> None:
+def _write_edit(placed: Placed, at: tuple[int, int], lost: int, added: int, back: int) -> None:
     """The rows of an edit; `back`: how many rows before it the edit really began."""
+    left, right = at
     if back and added == 0:
         placed.position[right - back : right] += lost
     elif back:
@@ -147,7 +148,7 @@ def _slide(
         source[place - earlier] == source[np.where(within, place - earlier + count, 0)]
     )
     room = most if equal.all() else int(np.argmin(equal))
-    if room == 0 or room == most:
+    if room in {0, most}:
         return 0
     before = np.arange(room + 1, min(room + _NEAR_ROWS, left, right) + 1)
     offset = np.median(reference.end_ns[left - before] - member.end_ns[right - before])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,15 +41,27 @@ class UseTable:
         return np.array([known[operation] for operation in operations], np.int32)
 
 
-class _Placing(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Placing:
     """Which row of which member is which exchange."""
 
     columns: list[Times]
     count: int
     matched_by: MatchedBy
     certainty: float
-    doubts: list[tuple[int, float]]
-    """Members whose order is not certain, and how sure it is."""
+    doubts: list[int]
+    """Members whose order is not certain."""
+    tokens: Numbers
+    """[member, exchange]: what each does."""
+    leader: npt.NDArray[np.intp]
+    """For each exchange a member that does what most do."""
+    differs: npt.NDArray[np.bool_]
+    """[member, exchange]: whether it does something else than the leader."""
+
+    @property
+    def leaves_out_doubts(self) -> bool:
+        """Few ranks at a place that is a guess would spoil what is known of the others."""
+        return 2 * len(self.doubts) < len(self.tokens)
 
 
 def matched_group(
@@ -60,16 +71,16 @@ def matched_group(
     members = gathered.members
     placing = _placing(gathered, uses)
     rows = matrix_of(members, placing.columns, placing.count, "rows")
-    tokens = matrix_of(members, placing.columns, placing.count, "tokens")
-    leader, differs = _leaders(tokens)
-    differing, share = _differing(rows, tokens, leader, differs, uses)
+    if placing.leaves_out_doubts:
+        rows[placing.doubts] = MISSING
+    differing, share = _differing(rows, placing, uses)
     mismatches = [
         *absent_members(gathered, place, names),
-        *lacking_members(gathered, place, tokens, names),
+        *lacking_members(gathered, place, placing.tokens, names),
         *(names.differing(kind, gathered, place, count) for kind, count in differing),
         *_doubts(gathered, place, placing, names),
     ]
-    use, used = _uses_of(_exact_of(gathered, placing, leader), uses, place)
+    use, used = _uses_of(_exact_of(gathered, placing), uses, place)
     confidence = gathered.certainty * placing.certainty * share
     group = MatchedGroup(
         gathered.name,
@@ -91,32 +102,41 @@ def _placing(gathered: Gathered, uses: UseTable) -> _Placing:
     # Numbers of sends and receives are each rank's own count of both.
     if not gathered.is_pair and has_sequence(members):
         columns, count = columns_of(sequence_keys(members))
-        placing = _Placing(columns, count, MatchedBy.SEQUENCE, 1.0, [])
-        if _agreement(members, placing) >= _COUNTED_DIFFERENTLY:
-            return placing
+        tokens, leader, differs = _compared(members, columns, count)
+        if _agreement(tokens, differs) >= _COUNTED_DIFFERENTLY:
+            return _Placing(columns, count, MatchedBy.SEQUENCE, 1.0, [], tokens, leader, differs)
     alignment = aligned(members)
     columns, count = columns_of(alignment.keys)
     is_sized = _is_sized(members, uses)
-    doubts = [(member, sure) for member, sure in enumerate(alignment.certainty) if sure < DOUBTFUL]
-    # One rank whose place is doubtful says little of the others: the mean, not the least.
-    certainty = float(np.mean(alignment.certainty)) if len(members) > 1 else 1.0
+    doubts = [member for member, sure in enumerate(alignment.certainty) if sure < DOUBTFUL]
+    # Few ranks whose place is a guess are left out; the others are as sure as their mean.
+    are_few = 2 * len(doubts) < len(members)
+    kept = [sure for sure in alignment.certainty if sure >= DOUBTFUL or not are_few]
+    certainty = float(np.mean(kept)) if len(members) > 1 else 1.0
     return _Placing(
         columns,
         count,
         MatchedBy.ARGUMENTS if is_sized else MatchedBy.ORDER,
         certainty * (1.0 if is_sized else _ORDER_ONLY),
         doubts,
+        *_compared(members, columns, count),
     )
 
 
-def _agreement(members: Sequence[LocalGroup], placing: _Placing) -> float:
+def _compared(
+    members: Sequence[LocalGroup], columns: Sequence[Times], count: int
+) -> tuple[Numbers, npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """What each member does in each exchange, who does what most do, and who does not."""
+    tokens = matrix_of(members, columns, count, "tokens")
+    return (tokens, *_leaders(tokens))
+
+
+def _agreement(tokens: Numbers, differs: npt.NDArray[np.bool_]) -> float:
     """The share of exchanges in which members do the same; 1 where none is shared."""
-    tokens = matrix_of(members, placing.columns, placing.count, "tokens")
-    leader, differs = _leaders(tokens)
-    shared = np.count_nonzero(tokens >= 0, axis=0) > 1
-    if not shared.any():
+    if not differs.any():
         return 1.0
-    return 1.0 - float(np.count_nonzero(differs[:, shared].any(axis=0))) / int(shared.sum())
+    shared = np.count_nonzero(tokens >= 0, axis=0) > 1
+    return 1.0 - float(np.count_nonzero(differs.any(axis=0))) / int(shared.sum())
 
 
 def _is_sized(members: Sequence[LocalGroup], uses: UseTable) -> bool:
@@ -142,20 +162,17 @@ def _leaders(tokens: Numbers) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool
 
 
 def _differing(
-    rows: Numbers,
-    tokens: Numbers,
-    leader: npt.NDArray[np.intp],
-    differs: npt.NDArray[np.bool_],
-    uses: UseTable,
+    rows: Numbers, placing: _Placing, uses: UseTable
 ) -> tuple[list[tuple[str, npt.NDArray[np.int64]]], float]:
     """How many exchanges of each member differ in operation or size, and the share that agrees.
 
     Cells with another operation are taken out of `rows`: they are not the same exchange.
     """
+    tokens, differs = placing.tokens, placing.differs
     if not differs.any():
         return [], 1.0
     operation = uses.operation_of_token
-    lead = tokens[leader, np.arange(tokens.shape[1])]
+    lead = tokens[placing.leader, np.arange(tokens.shape[1])]
     other = differs & (operation[np.maximum(tokens, 0)] != operation[lead])
     rows[other] = MISSING
     counts = {
@@ -166,8 +183,9 @@ def _differing(
     return [(kind, count) for kind, count in counts.items() if count.any()], share
 
 
-def _exact_of(gathered: Gathered, placing: _Placing, leader: npt.NDArray[np.intp]) -> Numbers:
+def _exact_of(gathered: Gathered, placing: _Placing) -> Numbers:
     """For each exchange the exact use of its leader."""
+    leader = placing.leader
     exact = np.zeros(placing.count, np.int32)
     for number in np.unique(leader).tolist():
         member, column = gathered.members[number], placing.columns[number]
@@ -193,10 +211,11 @@ def _doubts(gathered: Gathered, place: int, placing: _Placing, names: Names) -> 
         sentence = f"{names.group(gathered)}: {gathered.doubt}."
         rows.append(Mismatch("order", place, places, placing.count, sentence))
     if placing.doubts:
-        places = tuple(gathered.members[member].place for member, _ in placing.doubts)
+        places = tuple(gathered.members[member].place for member in placing.doubts)
         sentence = (
             f"{names.group(gathered)}: the exchanges of {names.ranks(places)} fit those of the "
-            "others at several places, and neither steps nor times tell which."
+            "others at several places, and neither steps nor times tell which"
+            f"{': they are not matched' if placing.leaves_out_doubts else ''}."
         )
         rows.append(Mismatch("order", place, places, placing.count, sentence))
     return rows

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -17,45 +18,74 @@ NO_GROUP = Group("")
 """Of collectives of which only kernels were recorded."""
 
 SEND_RECEIVE = "send/recv"
+_FEW_GROUPS = 32
 _EQUAL_SIZES = frozenset({"all-reduce", "all-gather", "reduce-scatter", "broadcast", SEND_RECEIVE})
 """Operations whose size is the same on all ranks; that of an uneven all-to-all, or of the root of
 a gather, is not."""
 
 
 @dataclass(frozen=True, eq=False)
+class NumberedRank:
+    """A rank whose uses have numbers that are equal on all ranks."""
+
+    place: int
+    digest: RankDigest
+    token_of_use: Numbers
+    exact_of_use: Numbers
+
+    @cached_property
+    def label(self) -> Times:
+        """For each collective the number of its step's marker, -1 without."""
+        step, steps = self.digest.collectives.step, self.digest.steps
+        if not len(steps):
+            return np.full(len(step), UNKNOWN, np.int64)
+        known = (step >= 0) & (step < len(steps))
+        labels: Times = np.where(known, steps.label[np.where(known, step, 0)], UNKNOWN)
+        return labels
+
+
+@dataclass(frozen=True, eq=False)
 class LocalGroup:
     """What one rank did in one of its groups, in order."""
 
-    place: int
+    rank: NumberedRank
     group: Group
     rows: Numbers
     """Rows of the rank's `collectives`."""
-    tokens: Numbers
-    """What must be equal on all ranks, as `Uses.tokens` numbers it."""
-    start_ns: Times
-    end_ns: Times
-    sequence: Times
-    label: Times
-    """The number of the step's marker, -1 without."""
-    exact: Numbers
-    """The use of each row, as `Uses.exact` numbers it."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def place(self) -> int:
+        return self.rank.place
+
+    @cached_property
+    def tokens(self) -> Numbers:
+        """What must be equal on all ranks, as `Uses.tokens` numbers it."""
+        return self.rank.token_of_use[self.rank.digest.collectives.use[self.rows]]
+
+    @cached_property
+    def exact(self) -> Numbers:
+        """The use of each row, as `Uses.exact` numbers it."""
+        return self.rank.exact_of_use[self.rank.digest.collectives.use[self.rows]]
+
+    @cached_property
+    def end_ns(self) -> Times:
+        return self.rank.digest.collectives.end_ns[self.rows]
+
+    @cached_property
+    def sequence(self) -> Times:
+        return self.rank.digest.collectives.sequence[self.rows]
+
+    @cached_property
+    def label(self) -> Times:
+        """The number of the step's marker, -1 without."""
+        return self.rank.label[self.rows]
+
     def part(self, chosen: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> LocalGroup:
         """Only some of its rows."""
-        return LocalGroup(
-            self.place,
-            self.group,
-            self.rows[chosen],
-            self.tokens[chosen],
-            self.start_ns[chosen],
-            self.end_ns[chosen],
-            self.sequence[chosen],
-            self.label[chosen],
-            self.exact[chosen],
-        )
+        return LocalGroup(self.rank, self.group, self.rows[chosen])
 
 
 @dataclass
@@ -92,7 +122,7 @@ def _groups_of(place: int, rank: RankDigest, uses: Uses) -> list[LocalGroup]:
     rows = rank.collectives
     if not len(rows):
         return []
-    whole = whole_rank(place, rank, uses)
+    numbered = numbered_rank(place, rank, uses)
     group_count = len(rank.groups)
     # One number more for rows without a group, and one for those that are matched by their peers.
     numbers = np.array(
@@ -104,55 +134,30 @@ def _groups_of(place: int, rank: RankDigest, uses: Uses) -> list[LocalGroup]:
         ],
         np.int32,
     )[rows.use]
-    order = np.argsort(numbers, kind="stable")
-    first, stop = (
-        np.searchsorted(numbers[order], np.arange(group_count + 1), side)
-        for side in ("left", "right")
-    )
     return [
-        _named(whole, (*rank.groups, NO_GROUP)[group], order[first[group] : stop[group]])
-        for group in range(group_count + 1)
-        if stop[group] > first[group]
+        LocalGroup(numbered, (*rank.groups, NO_GROUP)[group], chosen)
+        for group, chosen in _rows_by_number(numbers, group_count + 1)
+        if len(chosen)
     ]
 
 
-def _named(whole: LocalGroup, group: Group, chosen: npt.NDArray[np.intp]) -> LocalGroup:
-    part = whole if len(chosen) == len(whole) else whole.part(chosen)
-    return LocalGroup(
-        part.place,
-        group,
-        part.rows,
-        part.tokens,
-        part.start_ns,
-        part.end_ns,
-        part.sequence,
-        part.label,
-        part.exact,
-    )
+def _rows_by_number(numbers: Numbers, count: int) -> Iterator[tuple[int, Numbers]]:
+    """For each number below `count` the rows that have it."""
+    if count <= _FEW_GROUPS:
+        for number in range(count):
+            yield number, np.flatnonzero(numbers == number).astype(np.int32)
+        return
+    order = np.argsort(numbers, kind="stable").astype(np.int32)
+    stop = np.cumsum(np.bincount(numbers, minlength=count))
+    for number, last in enumerate(stop[:count].tolist()):
+        yield number, order[stop[number - 1] if number else 0 : last]
 
 
-def whole_rank(place: int, rank: RankDigest, uses: Uses) -> LocalGroup:
-    """All collectives of a rank as if they were of one group."""
-    rows = rank.collectives
-    tokens = np.array([uses.token_number(use) for use in rank.uses], np.int32)
-    exact = np.array([uses.exact_number(use) for use in rank.uses], np.int32)
-    return LocalGroup(
+def numbered_rank(place: int, rank: RankDigest, uses: Uses) -> NumberedRank:
+    """A rank with numbers for its uses."""
+    return NumberedRank(
         place,
-        NO_GROUP,
-        np.arange(len(rows), dtype=np.int32),
-        tokens[rows.use],
-        rows.start_ns,
-        rows.end_ns,
-        rows.sequence,
-        _labels(rank),
-        exact[rows.use],
+        rank,
+        np.array([uses.token_number(use) for use in rank.uses], np.int32),
+        np.array([uses.exact_number(use) for use in rank.uses], np.int32),
     )
-
-
-def _labels(rank: RankDigest) -> Times:
-    step = rank.collectives.step
-    if not len(rank.steps):
-        return np.full(len(step), UNKNOWN, np.int64)
-    known = (step >= 0) & (step < len(rank.steps))
-    labels: Times = np.where(known, rank.steps.label[np.where(known, step, 0)], UNKNOWN)
-    return labels

@@ -50,6 +50,18 @@ class Names:
         )
         return Mismatch(kind, place, tuple(members), most, sentence)
 
+    def lacking(
+        self, gathered: Gathered, places: Sequence[int], found: tuple[int, int, int]
+    ) -> str:
+        """That ranks lack exchanges before, between and after their own."""
+        where = ("before the first", "between", "after the last")
+        told = [f"{count} {word}" for count, word in zip(found, where, strict=True) if count]
+        lack = "lacks" if len(places) == 1 else "each lack"
+        return (
+            f"{self.group(gathered)}: {self.ranks(places)} {lack} {sum(found)} exchanges that "
+            f"others have ({', '.join(told)} of its own)."
+        )
+
 
 def rank_list(numbers: Sequence[int]) -> str:
     """`rank 3`, `ranks 1, 2 and 5`; the first few of many."""
@@ -72,8 +84,8 @@ def absent_members(gathered: Gathered, place: int, names: Names) -> list[Mismatc
     if silent:
         places = tuple(given[number] for number in silent)
         sentence = (
-            f"{names.group(gathered)}: {rank_list(silent)} belongs to it and recorded none of its "
-            f"{count} exchanges."
+            f"{names.group(gathered)}: nothing of its {count} exchanges was recorded on "
+            f"its {rank_list(silent)}."
         )
         rows.append(Mismatch("missing", place, places, count, sentence))
     if not_given:
@@ -104,23 +116,8 @@ def lacking_members(gathered: Gathered, place: int, rows: Numbers, names: Names)
         if any(found):
             alike[found].append(gathered.members[member].place)
     return [
-        _lacking(gathered, place, tuple(places), found, total, names)
+        Mismatch(
+            "missing", place, tuple(places), sum(found), names.lacking(gathered, places, found)
+        )
         for found, places in alike.items()
     ]
-
-
-def _lacking(
-    gathered: Gathered,
-    place: int,
-    places: tuple[int, ...],
-    found: tuple[int, int, int],
-    total: int,
-    names: Names,
-) -> Mismatch:
-    where = ("before its first", "between", "after its last")
-    told = ", ".join(f"{count} {word}" for count, word in zip(found, where, strict=True) if count)
-    sentence = (
-        f"{names.group(gathered)}: {names.ranks(places)} lacks {sum(found)} of {total} exchanges "
-        f"that others have ({told})."
-    )
-    return Mismatch("missing", place, places, sum(found), sentence)

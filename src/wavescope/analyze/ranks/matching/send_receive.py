@@ -13,10 +13,11 @@ from wavescope.analyze.ranks.digest import UNKNOWN, Group, RankDigest
 from wavescope.analyze.ranks.job import MISSING, Mismatch
 from wavescope.analyze.ranks.matching.gathered import Gathered
 from wavescope.analyze.ranks.matching.local_groups import (
+    NO_GROUP,
     SEND_RECEIVE,
     LocalGroup,
     Uses,
-    whole_rank,
+    numbered_rank,
 )
 from wavescope.analyze.ranks.matching.mismatches import Names
 
@@ -44,8 +45,13 @@ def sends_and_receives(
     for place, rank in enumerate(digests):
         chosen = np.array([use.operation == SEND_RECEIVE for use in rank.uses], np.bool_)
         if chosen.any():
+            whole = LocalGroup(
+                numbered_rank(place, rank, uses),
+                NO_GROUP,
+                np.arange(len(rank.collectives), dtype=np.int32),
+            )
             is_chosen = chosen[rank.collectives.use]
-            unknown[place] = _add_rank(place, rank, is_chosen, names.numbers[place], uses, pairs)
+            unknown[place] = _add_rank(whole, rank, is_chosen, names.numbers[place], pairs)
     gathered = [_gathered(ends, members, names) for ends, members in sorted(pairs.items())]
     lost = {place: count for place, count in unknown.items() if count}
     if not lost:
@@ -58,11 +64,10 @@ def sends_and_receives(
 
 
 def _add_rank(
-    place: int,
+    whole: LocalGroup,
     rank: RankDigest,
     is_chosen: npt.NDArray[np.bool_],
     number: int,
-    uses: Uses,
     pairs: dict[_Ends, list[LocalGroup]],
 ) -> int:
     """Puts a rank's rows to their pairs, and says how many have none."""
@@ -71,7 +76,6 @@ def _add_rank(
     group = np.array([use.group for use in rank.uses], np.int64)[rows.use]
     peer = _peers(rank, number)
     known = is_chosen & (peer >= 0) & (peer != number)
-    whole = whole_rank(place, rank, uses)
     keys = np.stack([group[known], peer[known], direction[known]], axis=1)
     kinds, kind = np.unique(keys, axis=0, return_inverse=True)
     if len(kinds) > _MOST_PAIRS_OF_A_RANK:

@@ -56,7 +56,7 @@ def exact_shifts(reference: Numbers, member: Numbers) -> Shifts:
         - 2 * products[shifts % size]
     )
     enough = stop - first >= max(1, (min(len(reference), len(member)) + 1) // 2)
-    near = shifts[(np.abs(differences) < 0.5) & enough]
+    near: Shifts = shifts[(np.abs(differences) < 0.5) & enough]
     return near[:_MOST_CANDIDATES]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -135,14 +134,19 @@ def _common_ends(members: Sequence[LocalGroup]) -> Times | None:
             return None
         keys = alignment.keys
     columns, count = columns_of(keys)
-    places = matrix_of(
-        [replace(member, rows=np.arange(len(member), dtype=np.int32)) for member in members],
-        columns,
-        count,
-        "rows",
+    return _ends_of_all(members, columns, count)
+
+
+def _ends_of_all(members: Sequence[LocalGroup], columns: Sequence[Times], count: int) -> Times:
+    """[member, exchange]: ends of exchanges that all members have."""
+    rows = matrix_of(members, columns, count, "rows")
+    rows = rows[:, np.all(rows >= 0, axis=0)]
+    return np.stack(
+        [
+            member.rank.digest.collectives.end_ns[row]
+            for member, row in zip(members, rows, strict=True)
+        ]
     )
-    places = places[:, np.all(places >= 0, axis=0)]
-    return np.stack([member.end_ns[row] for member, row in zip(members, places, strict=True)])
 
 
 def _without_group(parts: Sequence[LocalGroup]) -> list[Gathered]:
@@ -177,11 +181,7 @@ def _parts_of_token(
     """Places of ranks that are together in exchanges of one kind."""
     everybody = (tuple(member.place for member in chosen),)
     columns, count = columns_of(keys)
-    rows = [replace(member, rows=np.arange(len(member), dtype=np.int32)) for member in chosen]
-    places = matrix_of(rows, columns, count, "rows")
-    places = places[:, np.all(places >= 0, axis=0)]
-    ends = np.stack([member.end_ns[row] for member, row in zip(chosen, places, strict=True)])
-    partition = partition_by_times(ends, None)
+    partition = partition_by_times(_ends_of_all(chosen, columns, count), None)
     if partition is None or len(partition.parts) < 2 or not _is_sound(partition, None):
         return everybody
     return tuple(tuple(chosen[place].place for place in part) for part in partition.parts)
