@@ -21,36 +21,65 @@ _SHOWN = 3
 _MOST_LISTED = 100_000
 _ABSENT = "absent"
 _MISSING = "missing"
+_ORDER = "order"
 
 
 def collective_mismatches(context: RankContext) -> list[Finding]:
-    """One finding for all collectives that do not match, those of most exchanges first.
+    """One finding for all collectives that differ between ranks, one for those that could not be
+    matched; those of most exchanges first.
 
     What a rank lacks before its first exchange or after its last was not recorded, and is none.
     """
     job = context.measures.job
     found = [each for each in job.mismatches if each.kind != _ABSENT and not _is_at_ends(job, each)]
-    if not found:
-        return []
-    found.sort(key=lambda mismatch: -mismatch.exchange_count)
+    unsure = [mismatch for mismatch in found if mismatch.kind == _ORDER]
+    differing = [mismatch for mismatch in found if mismatch.kind != _ORDER]
+    is_wrong = any(mismatch.kind != _MISSING for mismatch in differing)
+    findings = []
+    if differing:
+        findings.append(
+            _mismatch_finding(
+                context,
+                differing,
+                Severity.PROBLEM if is_wrong else Severity.WARNING,
+                "{collectives} of {ranks} differ from the other ranks'",
+                "ranks that call other collectives than the rest hang or mix data sooner or "
+                "later; if ops were lost while recording, record less at once",
+            )
+        )
+    if unsure:
+        findings.append(
+            _mismatch_finding(
+                context,
+                unsure,
+                Severity.INFO,
+                "{collectives} of {ranks} could not be matched for certain",
+                "they are left out of arrivals; recordings that name process groups, such as "
+                "those of torch.profiler with NCCL or RCCL, tell which belong together",
+            )
+        )
+    return findings
+
+
+def _mismatch_finding(
+    context: RankContext, found: list[Mismatch], severity: Severity, title: str, suggestion: str
+) -> Finding:
+    found = sorted(found, key=lambda mismatch: -mismatch.exchange_count)
     exchange_count = sum(mismatch.exchange_count for mismatch in found)
     places = sorted({place for mismatch in found for place in mismatch.places})
     left = len(found) - _SHOWN
     more = f"; and {left} more, see table `mismatches`" if left > 0 else ""
-    is_wrong = any(mismatch.kind in ("operation", "size") for mismatch in found)
-    return [
-        Finding(
-            MISMATCH_ID,
-            Severity.PROBLEM if is_wrong else Severity.WARNING,
-            f"{counted(exchange_count, 'collective')} of {counted(len(places), 'rank')} do not "
-            "match the other ranks'",
-            _joined(mismatch.sentence for mismatch in found[:_SHOWN]) + more,
-            "ranks that call other collectives than the rest hang or mix data sooner or later; "
-            "if ops were lost while recording, record less at once",
-            where=f"ranks {context.measures.rank_text(places)}" if places else "",
-            numbers={"mismatch_count": len(found), "exchange_count": exchange_count},
-        )
-    ]
+    return Finding(
+        MISMATCH_ID,
+        severity,
+        title.format(
+            collectives=counted(exchange_count, "collective"), ranks=counted(len(places), "rank")
+        ),
+        _joined(mismatch.sentence for mismatch in found[:_SHOWN]) + more,
+        suggestion,
+        where=f"ranks {context.measures.rank_text(places)}" if places else "",
+        numbers={"mismatch_count": len(found), "exchange_count": exchange_count},
+    )
 
 
 def clocks_not_comparable(context: RankContext) -> list[Finding]:

@@ -64,13 +64,12 @@ def _finding(context: RankContext, culprit: Culprit) -> Finding:
         "ranks": context.measures.rank_text(culprit.places),
     }
     numbers |= {name: value for name, value in culprit.numbers.items() if name not in numbers}
-    steps = counted(culprit.step_count, "step")
-    recurrence = f", {culprit.recurrence}" if culprit.recurrence else ""
+    recurrence = culprit.recurrence or f"in {counted(culprit.step_count, 'step')}"
     return Finding(
         LINK_ID if is_link else ID,
         Severity.PROBLEM if is_problem else Severity.WARNING,
         _title(context, culprit),
-        f"{culprit.evidence}; {duration_text(culprit.delay_ns)} of delay in {steps}{recurrence}",
+        f"{culprit.evidence}; {duration_text(culprit.delay_ns)} of delay, {recurrence}",
         _suggestion(context, culprit),
         where=culprit.name,
         gain_percent=culprit.share_percent,

@@ -248,6 +248,8 @@ _OF_MEMBERS = ("member_wait_ns", "member_last_count", "member_timed_count")
 
 
 def _joined(parts: Sequence[ExchangeTimes], member_count: int) -> ExchangeTimes:
+    if len(parts) == 1:
+        return parts[0]
     columns: dict[str, Any] = {}
     for name, kind in ExchangeTimes.__annotations__.items():
         values = [getattr(part, name) for part in parts]

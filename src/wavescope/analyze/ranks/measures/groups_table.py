@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from wavescope.analyze.ranks.job import MatchedGroup, Mismatch
@@ -21,13 +22,14 @@ class _GroupRow(NamedTuple):
 def groups_table(measures: JobMeasures) -> ResultTable:
     """All groups, those whose members waited longest first."""
     job = measures.job
+    mismatches = Counter(mismatch.group for mismatch in job.mismatches)
     rows = [
         _GroupRow(
             measures.group_text(place),
             measures.rank_text(group.members.tolist()),
             group,
             times,
-            sum(mismatch.group == place for mismatch in job.mismatches),
+            mismatches[place],
         )
         for place, (group, times) in enumerate(zip(job.groups, measures.exchanges, strict=True))
     ]

@@ -198,7 +198,7 @@ def _monitor_metrics(peers: Sequence[_Rank]) -> list[Metric]:
     """What was sampled on all of these ranks, such as clocks."""
     names = Counter(name for rank in peers for name in dict(rank.row.digest.monitors))
     return [
-        Metric(f"mean of {name}", Unit.NONE, 0.02, 0.0, _monitor(name))
+        Metric(f"mean of {name}", Unit.NONE, 0.02, 0.01, _monitor(name))
         for name, count in sorted(names.items())
         if count == len(peers)
     ]

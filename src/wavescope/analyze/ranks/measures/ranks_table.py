@@ -26,6 +26,7 @@ class RankRow(NamedTuple):
     last_ns: int | None
     step_count: int
     median_step_ns: int | None
+    p95_step_ns: int | None
     busy_ns: int
     compute_ns: int
     collective_ns: int
@@ -81,6 +82,7 @@ def _row(measures: JobMeasures, place: int) -> RankRow:
         last_ns=None if span is None or origin is None else span[1] - origin,
         step_count=len(durations),
         median_step_ns=nearest_rank(durations, 50) if len(durations) else None,
+        p95_step_ns=nearest_rank(durations, 95) if len(durations) else None,
         busy_ns=int(bins.busy_ns.sum()),
         compute_ns=int(bins.compute_ns.sum()),
         collective_ns=int(bins.collective_ns.sum()),
@@ -143,6 +145,9 @@ _COLUMNS: tuple[ColumnOf[RankRow], ...] = (
     ).of(lambda row: row.timed_count),
     ResultColumn("host_late_ns", "Host late", Unit.NS, "idle, next op of the step not launched").of(
         lambda row: row.host_late_ns
+    ),
+    ResultColumn("p95_step_ns", "Step p95", Unit.NS, "95th percentile of the same").of(
+        lambda row: row.p95_step_ns
     ),
     ResultColumn("first_ns", "First op", Unit.NS, "its start after the job's, common time").of(
         lambda row: row.first_ns

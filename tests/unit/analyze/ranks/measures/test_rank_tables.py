@@ -52,6 +52,7 @@ def test_a_rank_is_told_with_shares_of_its_own_span() -> None:
     assert (row["busy_percent"], row["exposed_percent"]) == (70.0, 15.0)
     assert (row["compute_ns"], row["collective_ns"], row["exposed_ns"]) == (500, 400, 150)
     assert (row["step_count"], row["median_step_ns"], row["host_late_ns"]) == (2, 400, 42)
+    assert row["p95_step_ns"] == 500
     assert (row["first_ns"], row["last_ns"]) == (0, 1_000)
     assert (row["waited_ns"], row["timed_count"], row["last_count"]) == (None, 0, None)
     assert (row["delay_ns"], row["clock"], row["path"]) == (None, "reference", "rank5.json")
