@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wavescope.api.rank_names import host_in_name, natural_key, ranks_in_names
-from wavescope.errors import UnreadableInputError, UsageError
-from wavescope.formats import is_trace
+from wavescope.errors import UnknownFormatError, UnreadableInputError, UsageError
+from wavescope.formats import is_trace, open_source
 from wavescope.model.paths import PathLike
 from wavescope.units import count_text
 
@@ -82,9 +82,10 @@ def search_rank_files(given: Sequence[PathLike], pattern: str = "") -> FoundFile
     """The traces of any format in natural order, each once, with the ranks that names tell.
 
     Folders are searched to any depth; links in them are not followed. A folder whose files are one
-    trace together is one input. Of what is found in folders only traces count, told by their content; what
-    is named as a file counts in any case. `pattern` is a regular expression with a group `rank`
-    (or just one group), and maybe `host`, that is looked for in the paths. UsageError without any.
+    trace together is one input. Of what is found in folders only traces count, told by their
+    content; what is named as a file counts in any case. `pattern` is a regular expression with a
+    group `rank` (or just one group), and maybe `host`, that is looked for in the paths. UsageError
+    where nothing is found.
     """
     expression = _compiled(pattern) if pattern else None
     found = FoundFiles()
@@ -231,6 +232,11 @@ def _is_trace_file(entry: os.DirEntry[str], passed_over: Counter[str]) -> bool:
         return False
     try:
         found = is_trace(entry.path)
+        if not found and name.endswith(".gz"):
+            # That it ends early is seen, and said, only when it is opened.
+            open_source(entry.path).close()
+    except UnknownFormatError:
+        found = False
     except UnreadableInputError:
         found = name.endswith(_WRITTEN_TRACES)
     if not found:
