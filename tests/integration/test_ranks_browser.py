@@ -260,6 +260,16 @@ def test_the_command_is_copied_or_selected(browser: Browser, page: Path) -> None
     )
 
 
+def test_a_culprit_leads_to_its_row(browser: Browser, page: Path) -> None:
+    view = opened(browser, page)
+
+    view.click(".culprit button[data-rank]")
+
+    view.becomes("document.querySelector('[data-map=step] .chosen h4')?.firstChild.data", "Rank 3")
+    assert view.value("document.activeElement.closest('.rankmap').dataset.map") == "step"
+    assert view.value("document.querySelector('[data-map=step]').dataset.cell") == "3,0"
+
+
 def test_rows_are_put_in_order_of_their_values(browser: Browser, page: Path) -> None:
     view = opened(browser, page)
     chosen(view, "step", "Compute")

@@ -79,6 +79,7 @@ def _culprit(culprit: Culprit, step_count: int) -> Html:
             "div",
             element("strong", bounded(culprit.name, 200)),
             element("span", _CAUSES[culprit.cause], class_="cause"),
+            _map_button(culprit),
             element("span", cost, class_="cost"),
             class_="head",
         ),
@@ -86,6 +87,15 @@ def _culprit(culprit: Culprit, step_count: int) -> Html:
         element("p", " · ".join(word for word in when if word), class_="note"),
         element("dl", *numbers, class_="numbers") if numbers else None,
         class_="culprit minor" if is_minor else "culprit",
+    )
+
+
+def _map_button(culprit: Culprit) -> Html | None:
+    """Leads to the first of its ranks on a map, where a script shows one."""
+    if not culprit.places:
+        return None
+    return element(
+        "button", "Show on the map", type="button", hidden=True, data_rank=str(culprit.places[0])
     )
 
 

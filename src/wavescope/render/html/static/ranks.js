@@ -178,6 +178,17 @@ class RankMapView {
     this.told.textContent = [title, ...lines].join(", ");
   }
 
+  /**
+   * A rank is wanted from elsewhere in the page: the keys go on from there.
+   * @param {number} rank
+   */
+  goTo(rank) {
+    this.map.cursor = { rank, column: 0 };
+    this.choose(this.map.cursor);
+    this.canvas.scrollIntoView({ block: "center" });
+    this.canvas.focus({ preventScroll: true });
+  }
+
   /** @param {Cell | null} cell */
   choose(cell) {
     this.map.chosen = cell?.rank ?? null;
@@ -186,10 +197,20 @@ class RankMapView {
   }
 }
 
-const carried = JSON.parse(document.getElementById("ranks-maps")?.textContent ?? "null");
-if (carried) {
-  for (const figure of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".rankmap"))) {
-    const map = carried.maps[figure.dataset.map ?? ""];
-    MapData.unpacked(map, carried.ranks).then((data) => new RankMapView(figure, data));
+/** @param {{ ranks: import("./ranks/view_command.js").Rank[], maps: Record<string, import("./ranks/map_data.js").CarriedMap> }} carried */
+const setUp = async ({ ranks, maps }) => {
+  const figures = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".rankmap"));
+  /** @type {RankMapView[]} */
+  const views = [];
+  for (const figure of figures) {
+    const data = await MapData.unpacked(maps[figure.dataset.map ?? ""], ranks);
+    views.push(new RankMapView(figure, data));
   }
-}
+  for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("button[data-rank]"))) {
+    button.hidden = false;
+    button.addEventListener("click", () => views[views.length - 1].goTo(Number(button.dataset.rank)));
+  }
+};
+
+const carried = document.getElementById("ranks-maps")?.textContent;
+if (carried) setUp(JSON.parse(carried));

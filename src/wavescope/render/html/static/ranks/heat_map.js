@@ -1,5 +1,6 @@
 // A heat map on a canvas: a row for each rank, a column for each bin of time or step.
 
+import { emptyCanvas } from "../timeline/canvases.js";
 import { axisStep, position } from "../timeline/time_text.js";
 import { partAt, rowHeight, rowOrder, shadeOf } from "./cells.js";
 import { isDark, shades } from "./shades.js";
@@ -28,6 +29,9 @@ export class HeatMap {
     this.cursor = null;
     /** @type {number | null} the rank that is chosen */
     this.chosen = null;
+    this.cells = emptyCanvas(1, 1);
+    /** What `cells` shows: they are painted anew only when that changes, not at each key. */
+    this.painted = "";
     this.arrange();
   }
 
@@ -89,6 +93,7 @@ export class HeatMap {
     canvas.height = Math.round(height * scale);
     const style = getComputedStyle(canvas);
     this.drawCells(scale, style);
+    context.drawImage(this.cells, Math.round(this.margin * scale), 0);
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.font = `11px ${style.fontFamily}`;
     context.fillStyle = style.color;
@@ -106,13 +111,17 @@ export class HeatMap {
    */
   drawCells(scale, style) {
     const { data, order, measure } = this;
-    const left = Math.round(this.margin * scale);
-    const width = this.canvas.width - left;
-    const height = Math.round(this.bodyHeight * scale);
-    if (width <= 0 || height <= 0) return;
-    const colours = shades(isDark());
+    const width = Math.max(1, this.canvas.width - Math.round(this.margin * scale));
+    const height = Math.max(1, Math.round(this.bodyHeight * scale));
+    const dark = isDark();
+    const wanted = [width, height, measure, this.isByValue, dark].join();
+    if (this.painted === wanted) return;
+    this.painted = wanted;
+    this.cells = emptyCanvas(width, height);
+    const context = /** @type {CanvasRenderingContext2D} */ (this.cells.getContext("2d"));
+    const colours = shades(dark);
     const hatch = (style.getPropertyValue("border-color").match(/[\d.]+/g) ?? ["128", "128", "128"]).map(Number);
-    const image = this.context.createImageData(width, height);
+    const image = context.createImageData(width, height);
     const columns = Int32Array.from({ length: width }, (_, x) => partAt(x + 0.5, width, data.columns));
     const row = new Int16Array(data.columns);
     let last = -1;
@@ -140,7 +149,7 @@ export class HeatMap {
         image.data[at + 3] = 255;
       }
     }
-    this.context.putImageData(image, left, 0);
+    context.putImageData(image, 0, 0);
   }
 
   drawRowLabels() {
