@@ -8,6 +8,7 @@ microseconds, and steps differ from each other by more than that.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -26,9 +27,11 @@ A_GUESS = 0.3
 
 _MOST_CANDIDATES = 4096
 _COMPARED_CELLS = 1 << 18
+_MOST_COMPARED = 256
 _LEAST_COMPARED = 4
+_NEIGHBOURS = 4
 _CLEARLY = 3.0
-"""Times tell a shift if the next best one fits so many times worse."""
+"""Clocks tell a shift if at the next best one they are so many times further apart."""
 _RESOLUTION_NS = 500
 
 
@@ -56,8 +59,11 @@ def exact_shifts(reference: Numbers, member: Numbers) -> Shifts:
         - 2 * products[shifts % size]
     )
     enough = stop - first >= max(1, (min(len(reference), len(member)) + 1) // 2)
-    near: Shifts = shifts[(np.abs(differences) < 0.5) & enough]
-    return near[:_MOST_CANDIDATES]
+    fitting: Shifts = shifts[(np.abs(differences) < 0.5) & enough]
+    # Those at which most is compared, if there are too many.
+    compared = np.minimum(len(reference), len(member) + fitting) - np.maximum(fitting, 0)
+    kept = np.argsort(-compared, kind="stable")[:_MOST_CANDIDATES]
+    return np.sort(fitting[kept])
 
 
 def window_shifts(reference: Numbers, member: Numbers, width: int = 32) -> Shifts:
@@ -85,8 +91,14 @@ def chosen_shift(candidates: Shifts, reference: LocalGroup, member: LocalGroup) 
         return Shift(nearest, BY_LABELS if nearest == labelled else BY_TIMES)
     if len(candidates) == 1:
         return Shift(int(candidates[0]), ONLY_ONE)
-    by_times = _shift_by_times(candidates, reference, member)
-    return by_times or _shift_by_clocks(candidates, reference, member)
+    by_clocks = _shift_by_clocks(candidates, reference, member)
+    # Where the neighbours of a shift fit clearly worse, so do all others: only one has the times.
+    place = int(np.searchsorted(candidates, by_clocks.rows))
+    near = candidates[max(place - _NEIGHBOURS, 0) : place + _NEIGHBOURS + 1]
+    by_times = _shift_by_times(near, reference, member)
+    if by_times is None and len(near) < len(candidates):
+        by_times = _shift_by_times(candidates, reference, member)
+    return by_times or by_clocks
 
 
 def _shift_by_labels(reference: LocalGroup, member: LocalGroup) -> int | None:
@@ -113,7 +125,9 @@ def _shift_by_times(candidates: Shifts, reference: LocalGroup, member: LocalGrou
     left, right = np.diff(reference.end_ns), np.diff(member.end_ns)
     first = np.maximum(candidates, 0)
     stop = np.minimum(len(left), len(right) + candidates)
-    width = int(min(np.min(stop - first), max(_COMPARED_CELLS // len(candidates), 16), len(right)))
+    width = int(
+        min(np.min(stop - first), max(_COMPARED_CELLS // len(candidates), 16), _MOST_COMPARED)
+    )
     if width < _LEAST_COMPARED:
         return None
     middle = (first + stop - width) // 2
@@ -121,9 +135,18 @@ def _shift_by_times(candidates: Shifts, reference: LocalGroup, member: LocalGrou
     apart = np.median(np.abs(left[cells] - right[cells - candidates[:, None]]), axis=1)
     order = np.argsort(apart, kind="stable")
     best, second = apart[order[0]], apart[order[1]]
-    if second < _CLEARLY * max(best, _RESOLUTION_NS):
+    if second < clearly_worse(width) * max(best, _RESOLUTION_NS):
         return None
     return Shift(int(candidates[order[0]]), BY_TIMES)
+
+
+def clearly_worse(compared: int) -> float:
+    """How many times greater a median distance of so many values must be to be none by chance.
+
+    The median of n values is uncertain by 1.25 / sqrt(n); six times that tells apart the best two
+    of some thousand.
+    """
+    return 1 + 8 / math.sqrt(compared)
 
 
 def _shift_by_clocks(candidates: Shifts, reference: LocalGroup, member: LocalGroup) -> Shift:

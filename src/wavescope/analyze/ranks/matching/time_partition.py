@@ -18,6 +18,8 @@ _COMPARED = 256
 _LEAST_COMPARED = 8
 CLEARLY = 3.0
 """Ranks are told apart if those of other groups differ so many times more."""
+ENOUGH = 1.5
+"""Ranks are told apart so much less clearly where the parts are those that a launcher makes."""
 _RESOLUTION_NS = 500.0
 
 

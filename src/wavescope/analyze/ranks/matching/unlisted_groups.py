@@ -17,7 +17,13 @@ from wavescope.analyze.ranks.matching.columns import columns_of, matrix_of
 from wavescope.analyze.ranks.matching.gathered import Gathered, gathered_of, regular_parts
 from wavescope.analyze.ranks.matching.local_groups import NO_GROUP, LocalGroup
 from wavescope.analyze.ranks.matching.sequence_columns import has_sequence, sequence_keys
-from wavescope.analyze.ranks.matching.time_partition import CLEARLY, Partition, partition_by_times
+from wavescope.analyze.ranks.matching.shifts import BY_TIMES
+from wavescope.analyze.ranks.matching.time_partition import (
+    CLEARLY,
+    ENOUGH,
+    Partition,
+    partition_by_times,
+)
 from wavescope.arrays.intervals import Times
 
 _TOLD_BY_TIMES = 0.9
@@ -86,11 +92,13 @@ def _possibly_one(members: list[LocalGroup], size: int) -> list[Gathered]:
 def _cut_to_size(members: list[LocalGroup], size: int, numbers: Sequence[int]) -> list[Gathered]:
     ways = regular_parts([numbers[member.place] for member in members], size)
     partition = _told_by_times(members, size)
-    if partition is not None:
-        is_regular = sorted(partition.parts) in [sorted(way) for way in ways]
+    is_regular = partition is not None and sorted(partition.parts) in [sorted(way) for way in ways]
+    if partition is not None and partition.separation >= (ENOUGH if is_regular else CLEARLY):
         certainty = _TOLD_BY_TIMES if is_regular else _IRREGULAR
         doubt = "" if is_regular else "which ranks are together is told by times only"
         parts = partition.parts
+    elif (way := _way_that_aligns(members, ways)) is not None:
+        certainty, parts, doubt = _IRREGULAR, way, ""
     else:
         fitting = [way for way in ways if _counts_agree(members, way)] or ways
         certainty, parts = _SUPPOSED, fitting[0]
@@ -108,6 +116,22 @@ def _counts_agree(members: Sequence[LocalGroup], parts: Sequence[Sequence[int]])
     return all(len({len(members[place]) for place in part}) == 1 for part in parts)
 
 
+def _way_that_aligns(
+    members: Sequence[LocalGroup], ways: Sequence[list[list[int]]]
+) -> list[list[int]] | None:
+    """The only way to cut ranks in which all find their place among the others by times."""
+    if has_sequence(members):
+        return None
+    fitting = [
+        way
+        for way in ways
+        if all(
+            min(aligned([members[place] for place in part]).certainty) >= BY_TIMES for part in way
+        )
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
 def _told_by_times(members: Sequence[LocalGroup], size: int | None) -> Partition | None:
     """Parts that times tell clearly, of one size each."""
     ends = _common_ends(members)
@@ -121,7 +145,7 @@ def _is_sound(partition: Partition, size: int | None) -> bool:
     sizes = {len(part) for part in partition.parts}
     # A single rank that differs from the rest ends late; it is no group of its own.
     whole = len(sizes) == 1 and sizes != {1}
-    return partition.separation >= CLEARLY and (whole or size is not None)
+    return size is not None or (whole and partition.separation >= CLEARLY)
 
 
 def _common_ends(members: Sequence[LocalGroup]) -> Times | None:
