@@ -10,6 +10,7 @@ import numpy.typing as npt
 from wavescope.analyze.ranks.job import MISSING, NO_TIME, Job, MatchedGroup
 from wavescope.analyze.ranks.stragglers.medians import median, medians_of_others
 from wavescope.analyze.ranks.stragglers.rank_times import RankTimes
+from wavescope.analyze.ranks.stragglers.tied_clocks import is_tied
 from wavescope.arrays.intervals import Times
 
 _UNEVEN = "all-to-all"
@@ -104,7 +105,7 @@ class _Kinds:
 
 
 def _arrivals(job: Job, group: MatchedGroup, kinds: _Kinds) -> Arrivals:
-    comparable = np.array([job.clocks[place].is_comparable for place in group.members], np.bool_)
+    comparable = np.array([is_tied(job.clocks[place]) for place in group.members], np.bool_)
     starts = job.starts(group)
     if not comparable.all():
         starts = np.where(comparable[:, None], starts, NO_TIME)

@@ -21,7 +21,7 @@ _SHOWN_GROUPS = 3
 def culprits_of(seen: Observed) -> tuple[Culprit, ...]:
     """Those that cost the job most time first."""
     late = late_ranks(seen.work, seen.roles, seen.speeds)
-    suspects = suspects_of(seen.job, seen.roles, late, seen.excess)
+    suspects = suspects_of(seen.job, seen.roles, late, seen.delay)
     links = slow_links(seen.job, seen.ranks, seen.arrivals, seen.excess)
     found = [_of_suspect(seen, suspect) for suspect in suspects]
     found += [_of_link(seen, link) for link in links]
@@ -30,6 +30,11 @@ def culprits_of(seen: Observed) -> tuple[Culprit, ...]:
 
 def _of_suspect(seen: Observed, suspect: Suspect) -> Culprit:
     cause, evidence, numbers = explained(seen.job, seen.roles, seen.work, suspect)
+    if not seen.delay.is_on_path[list(suspect.places)].all():
+        evidence += (
+            "; the delay is what others wait longer in exchanges than it does, "
+            "since no critical path could be told"
+        )
     recurrence = _recurrence(seen, suspect.steps)
     if suspect.kind is CulpritKind.ROTATING:
         turns = [(rank.place, rank.steps) for rank in suspect.late]
@@ -41,7 +46,7 @@ def _of_suspect(seen: Observed, suspect: Suspect) -> Culprit:
         cause=cause,
         phase=late_phase(seen.job, seen.ranks, seen.roles, suspect),
         delay_ns=suspect.delay_ns,
-        share_percent=100 * seen.excess.share(suspect.delay_ns),
+        share_percent=100 * seen.delay.share(suspect.delay_ns),
         step_count=len(suspect.steps),
         recurrence=recurrence,
         evidence=evidence,
@@ -66,7 +71,7 @@ def _of_link(seen: Observed, link: SlowLink) -> Culprit:
         cause=Cause.SLOW_LINK,
         phase=f"exchanges of {', '.join(names[:_SHOWN_GROUPS])}{more}",
         delay_ns=link.delay_ns,
-        share_percent=100 * seen.excess.share(link.delay_ns),
+        share_percent=100 * seen.delay.share(link.delay_ns),
         step_count=len(link.steps),
         recurrence=_recurrence(seen, link.steps),
         evidence=evidence,
@@ -75,7 +80,7 @@ def _of_link(seen: Observed, link: SlowLink) -> Culprit:
 
 
 def _recurrence(seen: Observed, steps: tuple[int, ...]) -> str:
-    step_count = int(np.count_nonzero(seen.excess.actual_ns))
+    step_count = int(np.count_nonzero(seen.delay.step_ns))
     return recurrence_text(steps, step_count, "steps" if seen.are_steps else "parts")
 
 

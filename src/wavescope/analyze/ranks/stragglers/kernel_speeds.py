@@ -81,5 +81,5 @@ def kernel_speeds(job: Job) -> KernelSpeeds:
     factor = np.full(len(job), np.nan)
     sums = (weight * np.where(np.isnan(ratio), 0.0, ratio)).sum(axis=1)
     factor[is_enough] = sums[is_enough] / covered[is_enough]
-    slow = standing_apart(factor - 1, 0.0, LIMITS.natural_work_share)
+    slow = standing_apart(factor - 1, 0.0, LIMITS.natural_work_share_of_few)
     return KernelSpeeds(factor, frozenset(slow))

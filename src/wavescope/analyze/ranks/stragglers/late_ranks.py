@@ -95,7 +95,7 @@ def _weight(late: LateRank) -> float:
 def _of_work(work: OwnWork, places: tuple[int, ...]) -> _Compared:
     values = work.work_ns[list(places)]
     natural_ns = max(
-        LIMITS.natural_work_share * _zero_if_none(median(values)),
+        natural_share(len(places)) * _zero_if_none(median(values)),
         LIMITS.least_share * _zero_if_none(step_time_ns(work, places)),
     )
     return _Compared(places, LateIn.WORK, values - medians_of_others(values), natural_ns)
@@ -105,6 +105,12 @@ def _of_idle(work: OwnWork, places: tuple[int, ...]) -> _Compared:
     values = work.idle_ns[list(places)]
     natural_ns = LIMITS.natural_idle_share * _zero_if_none(step_time_ns(work, places))
     return _Compared(places, LateIn.IDLE, values - medians_of_others(values), natural_ns)
+
+
+def natural_share(rank_count: int) -> float:
+    """What of their work so many ranks may differ by although nothing is wrong."""
+    is_few = rank_count < LIMITS.few_ranks
+    return LIMITS.natural_work_share_of_few if is_few else LIMITS.natural_work_share
 
 
 def _zero_if_none(value: float) -> float:

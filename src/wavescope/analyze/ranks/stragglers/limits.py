@@ -20,9 +20,12 @@ class Limits:
     """With fewer steps chance repeats itself too easily."""
     least_share: float = 0.01
     """Of the time of the steps in which it was late: smaller delays are not worth an accusation."""
-    natural_work_share: float = 0.025
+    natural_work_share: float = 0.015
     """GPUs of one model differ by up to 1 % from the slowest to the fastest, all the time. So
-    a constant difference in compute below 2.5 % is no fault of anybody."""
+    a constant difference in compute below 1.5 % is no fault of anybody."""
+    natural_work_share_of_few: float = 0.025
+    """The same where too few ranks do the same to see how much they naturally differ."""
+    few_ranks: int = 6
     natural_idle_share: float = 0.01
     """Of the step: hosts launch with pauses that differ by less."""
     spread_factor: float = 4.0
@@ -35,6 +38,9 @@ class Limits:
     """Late in so many of its steps: it recurs, and is not temporary."""
     least_late_steps: int = 3
     """Fewer late steps are hiccups."""
+    chance: float = 1e-3
+    """Late steps here and there count if hiccups, as often as others have them, would fall on
+    any one rank so often with less than this chance."""
     run_density: float = 0.7
     """Share of late steps within the time that is called temporary."""
     rotating_steps: float = 0.3
@@ -43,6 +49,9 @@ class Limits:
     """Fewer different ranks are not a rotation."""
     transfer_share: float = 0.15
     """A transfer that takes so much longer than those of equal groups is slow."""
+    unmatched_share: float = 0.1
+    """Where more of the waiting is in exchanges of which the other side is not known, the critical
+    path cannot be told."""
     cause_share: float = 0.5
     """A cause must explain this share of the delay."""
     host_share: float = 0.75

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.ranks.job import Job
 from wavescope.analyze.ranks.stragglers.arrivals import Arrivals, arrivals_of
+from wavescope.analyze.ranks.stragglers.exposed_delay import ExposedDelay, exposed_delay
 from wavescope.analyze.ranks.stragglers.kernel_speeds import KernelSpeeds, kernel_speeds
 from wavescope.analyze.ranks.stragglers.own_work import OwnWork, own_work
 from wavescope.analyze.ranks.stragglers.path import Walk
@@ -24,6 +25,7 @@ from wavescope.analyze.ranks.stragglers.references import references
 from wavescope.analyze.ranks.stragglers.report import StepAccount
 from wavescope.analyze.ranks.stragglers.roles import Roles, roles_of
 from wavescope.analyze.ranks.stragglers.step_windows import step_windows
+from wavescope.analyze.ranks.stragglers.tied_clocks import is_tied
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Observed:
     excess: PathExcess
     work: OwnWork
     speeds: KernelSpeeds
+    delay: ExposedDelay
 
 
 def observed(job: Job) -> Observed:
@@ -57,6 +60,7 @@ def observed(job: Job) -> Observed:
         typical_ns = references(pieces, ranks, arrivals, roles, factors)
         paths.append(step_accounts(pieces, typical_ns))
     excess = path_excess(paths, len(job), len(job.groups), windows.count)
+    work = own_work(ranks, windows, roles)
     return Observed(
         job,
         windows.are_steps,
@@ -65,16 +69,16 @@ def observed(job: Job) -> Observed:
         arrivals,
         slowest_accounts(paths),
         excess,
-        own_work(ranks, windows, roles),
+        work,
         speeds,
+        exposed_delay(job, ranks, roles, work, excess),
     )
 
 
 def _tied(job: Job, ranks: tuple[RankTimes, ...]) -> list[npt.NDArray[np.int64]]:
     """Ranks with comparable times and steps, as sets that exchange something with each other."""
     walkable = [
-        job.clocks[place].is_comparable and bool(rank.has_step.any())
-        for place, rank in enumerate(ranks)
+        is_tied(job.clocks[place]) and bool(rank.has_step.any()) for place, rank in enumerate(ranks)
     ]
     leader = list(range(len(ranks)))
 

@@ -23,12 +23,6 @@ class PathExcess:
     actual_ns: Times
     """[step]: the whole path; the longest of several."""
 
-    def share(self, delay_ns: int, steps: Sequence[int] | None = None) -> float:
-        """That delay of the time of these steps, or of all; 1 is all of it."""
-        chosen = self.actual_ns if steps is None else self.actual_ns[list(steps)]
-        whole = int(chosen.sum())
-        return delay_ns / whole if whole > 0 else 0.0
-
 
 def step_accounts(pieces: Sequence[Piece], reference_ns: Times) -> tuple[StepAccount, ...]:
     """Pieces by step; the sum over the parts of a step is exact."""

@@ -56,7 +56,7 @@ def slow_links(
     steps = sorted({step for group in slow for step in late[group]})
     chosen = np.ix_(sorted(slow), steps)
     delay_ns = int(excess.transfer_ns[chosen].sum())
-    if excess.share(delay_ns, steps) < LIMITS.least_share:
+    if delay_ns < LIMITS.least_share * int(excess.actual_ns[steps].sum()):
         return []
     factor = float(np.nanmedian(factors[chosen]))
     return [SlowLink(kind, name, places, tuple(sorted(slow)), tuple(steps), delay_ns, factor)]

@@ -17,6 +17,7 @@ from wavescope.analyze.ranks.stragglers.report import (
     StragglerReport,
     Verdict,
 )
+from wavescope.analyze.ranks.stragglers.tied_clocks import is_tied
 from wavescope.units import counted, duration_text
 
 
@@ -39,11 +40,6 @@ def _hopeless(job: Job) -> str:
         return "there is only one rank"
     if not any(len(group.members) > 1 for group in job.groups):
         return "no exchange was matched between ranks, so nobody is seen to wait for anybody"
-    comparable = sum(clock.is_comparable for clock in job.clocks)
-    if 2 * comparable < len(job) or comparable < 2:
-        reasons = [clock.reason for clock in job.clocks if not clock.is_comparable and clock.reason]
-        why = f": {reasons[0]}" if reasons else ""
-        return f"the clocks of only {comparable} of {len(job)} ranks can be compared{why}"
     if any(rank.is_sampled for rank in job.ranks):
         return "the traces have samples of the kernels only"
     return ""
@@ -56,14 +52,28 @@ def _verdict(seen: Observed, culprits: Sequence[Culprit]) -> tuple[Verdict, str]
             f"{first.name} delays the job by {duration_text(first.delay_ns)} "
             f"({first.share_percent:.1f} % of the time), {first.recurrence}"
         )
-    if len(seen.accounts) < LIMITS.least_steps:
-        return Verdict.INCONCLUSIVE, f"only {counted(len(seen.accounts), 'step')} can be compared"
+    step_count = int(np.count_nonzero(seen.delay.step_ns))
+    if step_count < LIMITS.least_steps:
+        return Verdict.INCONCLUSIVE, f"only {counted(step_count, 'step')} can be compared"
+    problem = _clock_problem(seen.job)
+    if problem:
+        return Verdict.INCONCLUSIVE, problem
     if all(len(role) < 2 for role in seen.roles.members):
         return Verdict.INCONCLUSIVE, "no two ranks do the same, so that none can be compared"
     if np.isnan(seen.work.window_ns).all():
         return Verdict.INCONCLUSIVE, "no step looks alike on two ranks"
     reason = "no rank takes longer than others of its role by more than GPUs naturally differ"
-    skipped = sum(not clock.is_comparable for clock in seen.job.clocks)
+    skipped = sum(not is_tied(clock) for clock in seen.job.clocks)
     if skipped:
         reason += f"; {counted(skipped, 'rank')} could not be compared"
     return Verdict.NOBODY, reason
+
+
+def _clock_problem(job: Job) -> str:
+    """Why too few clocks fit together to be sure of nobody; "" if enough do."""
+    tied = sum(is_tied(clock) for clock in job.clocks)
+    if 2 * tied >= len(job) and tied > 1:
+        return ""
+    reasons = [clock.reason for clock in job.clocks if not is_tied(clock) and clock.reason]
+    why = f": {reasons[0]}" if reasons else ""
+    return f"the clocks of only {tied} of {len(job)} ranks can be compared{why}"

@@ -6,15 +6,16 @@ path must be worth mentioning.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from wavescope.analyze.ranks.job import Job
+from wavescope.analyze.ranks.stragglers.exposed_delay import ExposedDelay
 from wavescope.analyze.ranks.stragglers.late_ranks import LateIn, LateRank, late_matrix
 from wavescope.analyze.ranks.stragglers.limits import LIMITS
-from wavescope.analyze.ranks.stragglers.path_excess import PathExcess
 from wavescope.analyze.ranks.stragglers.recurrence import is_temporary
 from wavescope.analyze.ranks.stragglers.report import CulpritKind
 from wavescope.analyze.ranks.stragglers.roles import Roles
@@ -42,40 +43,52 @@ class Suspect:
 
 
 def suspects_of(
-    job: Job, roles: Roles, late: Sequence[LateRank], excess: PathExcess
+    job: Job, roles: Roles, late: Sequence[LateRank], delay: ExposedDelay
 ) -> list[Suspect]:
     """Those that cost most first."""
-    step_count = len(excess.actual_ns)
-    rotating, rest = _rotating(late, excess, step_count)
-    lasting = [rank for rank in rest if _lasts(rank, step_count)]
+    step_count = len(delay.step_ns)
+    rotating, rest = _rotating(late, delay, step_count)
+    lasting = [rank for rank in rest if _lasts(rank, rest, len(job), step_count)]
     found = list(rotating)
     for kind, name, ranks in _together(job, roles, lasting):
-        suspect = _suspect(kind, name, ranks, excess)
-        if excess.share(suspect.delay_ns, suspect.steps) >= LIMITS.least_share:
+        suspect = _suspect(kind, name, ranks, delay)
+        if delay.share(suspect.delay_ns, suspect.steps) >= LIMITS.least_share:
             found.append(suspect)
     return sorted(found, key=lambda suspect: (-suspect.delay_ns, suspect.places))
 
 
-def _lasts(rank: LateRank, step_count: int) -> bool:
+def _lasts(rank: LateRank, late: Sequence[LateRank], rank_count: int, step_count: int) -> bool:
+    """Whether a rank is late too often for chance."""
     if rank.is_always:
         return True
     if len(rank.steps) < LIMITS.least_late_steps:
         return False
-    often = len(rank.steps) >= LIMITS.rotating_steps * step_count
-    return often or is_temporary(rank.steps, step_count)
+    if is_temporary(rank.steps, step_count):
+        return True
+    others = sum(len(other.steps) for other in late if not other.is_always) - len(rank.steps)
+    rate = (others + 1) / max((rank_count - 1) * step_count, 1)
+    return rank_count * _chance(len(rank.steps), step_count, min(rate, 1.0)) < LIMITS.chance
+
+
+def _chance(count: int, step_count: int, rate: float) -> float:
+    """The chance of at least so many hits in so many steps."""
+    return sum(
+        math.comb(step_count, hits) * rate**hits * (1 - rate) ** (step_count - hits)
+        for hits in range(count, step_count + 1)
+    )
 
 
 def _suspect(
-    kind: CulpritKind, name: str, ranks: Sequence[LateRank], excess: PathExcess
+    kind: CulpritKind, name: str, ranks: Sequence[LateRank], delay: ExposedDelay
 ) -> Suspect:
     places = [rank.place for rank in ranks]
     steps = tuple(sorted({step for rank in ranks for step in rank.steps}))
-    delay_ns = int(excess.local_ns[np.ix_(places, steps)].sum())
+    delay_ns = int(delay.delay_ns[np.ix_(places, steps)].sum())
     return Suspect(kind, name, tuple(ranks), steps, delay_ns)
 
 
 def _rotating(
-    late: Sequence[LateRank], excess: PathExcess, step_count: int
+    late: Sequence[LateRank], delay: ExposedDelay, step_count: int
 ) -> tuple[list[Suspect], list[LateRank]]:
     """A rotation if there is one, and who is left."""
     turns = [rank for rank in late if not rank.is_always]
@@ -95,8 +108,8 @@ def _rotating(
         or not (is_one_at_a_time and is_shared)
     ):
         return [], list(late)
-    suspect = _suspect(CulpritKind.ROTATING, "", turns, excess)
-    if excess.share(suspect.delay_ns, suspect.steps) < LIMITS.least_share:
+    suspect = _suspect(CulpritKind.ROTATING, "", turns, delay)
+    if delay.share(suspect.delay_ns, suspect.steps) < LIMITS.least_share:
         return [], list(late)
     in_turns = {rank.place for rank in turns}
     return [suspect], [rank for rank in late if rank.place not in in_turns]
