@@ -140,3 +140,8 @@ _DEEDS = {
     "stdin": _stdin,
     "kill-starter": _kill_starter,
 }
+
+
+def content(item: str, options: bytes) -> bytes:
+    """The bytes of the file that the item names."""
+    return Path(item).read_bytes()

@@ -11,6 +11,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ from wavescope.errors import (
     WavescopeError,
 )
 from wavescope.workers.engine_options import LOCAL, EngineOptions, process_count
+from wavescope.workers.scheduler_contact import require_scheduler
 
-_ADDRESS = re.compile(r"[a-z]+://.+", re.ASCII)
+_ADDRESS = re.compile(r"(?:tcp|tls|ucx|wss?)://.+", re.ASCII)
 _HOST_AND_PORT = re.compile(r"[^/\s]+:\d{1,5}", re.ASCII)
 _SSH_HOST = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[^@\s:]+|\[[^\]]+\])(?::(?P<port>\d+))?")
 _CLOSE_S = 10.0
@@ -39,11 +41,14 @@ def connected(options: EngineOptions, item_count: int) -> Iterator[Client]:
     distributed = needed("distributed", "cluster")
     with ExitStack() as stack:
         if options.scheduler == LOCAL:
-            cluster = stack.enter_context(_local_cluster(options, item_count))
+            folder = stack.enter_context(_own_folder())
+            make = partial(_local_cluster, options, item_count, folder)
+            cluster = stack.enter_context(_made(make, "on this machine"))
         elif options.ssh_hosts:
-            cluster = stack.enter_context(_made(lambda: _ssh_cluster(options), "over SSH"))
+            cluster = stack.enter_context(_made(partial(_ssh_cluster, options), "over SSH"))
         elif options.slurm:
-            cluster = stack.enter_context(_made(lambda: _slurm_cluster(options), "with Slurm"))
+            stack.enter_context(_own_folder())
+            cluster = stack.enter_context(_made(partial(_slurm_cluster, options), "with Slurm"))
         else:
             cluster = scheduler_address(options.scheduler)
         client = _client(distributed, cluster, options)
@@ -66,6 +71,10 @@ def scheduler_address(scheduler: str) -> str:
     """The address that `scheduler` is, or that is in the scheduler file of this name."""
     if _ADDRESS.fullmatch(scheduler):
         return scheduler
+    if "://" in scheduler:
+        raise UsageError(
+            f"'{scheduler}' is not the address of a Dask scheduler", hint="tcp://HOST:PORT is one"
+        )
     path = Path(scheduler)
     if _HOST_AND_PORT.fullmatch(scheduler) and not path.exists():
         return f"tcp://{scheduler}"
@@ -83,22 +92,9 @@ def scheduler_address(scheduler: str) -> str:
 
 
 def _client(distributed: Any, cluster: Cluster, options: EngineOptions) -> Client:
-    try:
-        return distributed.Client(cluster, timeout=options.connect_s, set_as_default=False)
-    except (OSError, TimeoutError) as error:
-        raise MachineError(
-            f"no Dask scheduler answers at {_named(cluster)} within {options.connect_s:g} s",
-            hint="is it running, and can this machine reach it? Dask's versions must agree",
-        ) from error
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise MachineError(
-            f"cannot connect to {_named(cluster)}: {error}",
-            hint="tls:// needs certificates in Dask's configuration: see docs/cluster.md",
-        ) from error
-
-
-def _named(cluster: Cluster) -> str:
-    return cluster if isinstance(cluster, str) else str(cluster.scheduler_address)
+    address = cluster if isinstance(cluster, str) else str(cluster.scheduler_address)
+    require_scheduler(address, options.connect_s)
+    return distributed.Client(cluster, timeout=options.connect_s, set_as_default=False)
 
 
 def _closed(client: Client) -> None:
@@ -127,26 +123,28 @@ def _made(make: Callable[[], Cluster], how: str) -> Iterator[Cluster]:
 
 
 @contextmanager
-def _local_cluster(options: EngineOptions, item_count: int) -> Iterator[Cluster]:
+def _own_folder() -> Iterator[str]:
+    """A folder for what Dask writes; on shared storage workers would wait for its locks."""
+    config = needed("dask.config", "cluster")
+    with (
+        tempfile.TemporaryDirectory(prefix="wavescope-dask-") as folder,
+        config.set({"temporary-directory": folder}),
+    ):
+        yield folder
+
+
+def _local_cluster(options: EngineOptions, item_count: int, folder: str) -> Cluster:
     distributed = needed("distributed", "cluster")
-    count = max(1, min(process_count(options), item_count))
-    # On shared storage, where people work, workers would wait for its locks.
-    with tempfile.TemporaryDirectory(prefix="wavescope-dask-") as folder:
-
-        def make() -> Cluster:
-            return distributed.LocalCluster(
-                n_workers=count,
-                threads_per_worker=1,
-                processes=True,
-                host="127.0.0.1",
-                dashboard_address=None,
-                worker_dashboard_address=None,
-                memory_limit=options.memory_limit_bytes or "auto",
-                local_directory=folder,
-            )
-
-        with _made(make, "on this machine") as cluster:
-            yield cluster
+    return distributed.LocalCluster(
+        n_workers=max(1, min(process_count(options), item_count)),
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        worker_dashboard_address=None,
+        memory_limit=options.memory_limit_bytes or "auto",
+        local_directory=folder,
+    )
 
 
 def _ssh_cluster(options: EngineOptions) -> Cluster:

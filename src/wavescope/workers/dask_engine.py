@@ -125,5 +125,6 @@ def _failed(error: BaseException) -> Answer:
     """What Dask says of an item that came to no answer, after tries of its own."""
     if type(error).__name__ == "KilledWorker":
         count = getattr(error, "allowed_failures", 0) + 1
-        return Answer(problem=f"{count} Dask workers were lost that worked on it")
+        # Dask blames all items that a lost worker had; only a try alone shows which one it was.
+        return Answer(problem=f"{count} Dask workers were lost that worked on it", is_lost=True)
     return Answer(problem=shortened(f"no Dask worker could do it: {type(error).__name__}: {error}"))

@@ -89,6 +89,7 @@ class ProcessHandle(Closing):
             frame = self._reader.next()
             if frame == READY and not self.is_ready:
                 self.is_ready = True
+                self._given_at = time.monotonic()
                 frame = self._reader.next()
         except ClosedError:
             return self._lost()

@@ -1,0 +1,213 @@
+"""Work on real Dask clusters of several processes: the same outcomes as in the local pool."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.dask_processes import ROOT, Cluster, scheduler
+from tests.processes import wait_until_killed
+from wavescope.errors import MachineError
+from wavescope.workers import EngineOptions, Outcome, Task, run_all
+
+distributed = pytest.importorskip("distributed", reason="Dask is not here: wavescope[cluster]")
+
+DIGEST = Task("tests.worked_items:digest", b"options")
+UNLUCKY = Task("tests.worked_items:unlucky")
+POOL = EngineOptions(workers=2)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A scheduler and two workers, as somebody else would have started them."""
+    with scheduler(tmp_path_factory.mktemp("cluster")) as started:
+        started.add_workers("one", "two")
+        yield started
+
+
+def values(outcomes: list[Outcome]) -> list[bytes | None]:
+    return [outcome.value for outcome in outcomes]
+
+
+def dask_workers(cluster: Cluster) -> set[int]:
+    """The processes of both workers, when both are there."""
+    with distributed.Client(cluster.address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+        return set(client.run(os.getpid).values())
+
+
+def children(process: int) -> set[int]:
+    threads = Path(f"/proc/{process}/task").iterdir()
+    return {int(child) for each in threads for child in (each / "children").read_text().split()}
+
+
+def test_the_same_bytes_as_in_the_pool(cluster: Cluster) -> None:
+    items = [f"rank {number}" for number in range(40)] + ["", "caf\u00e9", "\udcff", "x" * 100_000]
+
+    outcomes = run_all(DIGEST, items, EngineOptions(scheduler=cluster.file))
+
+    assert outcomes == run_all(DIGEST, items, POOL)
+
+
+def test_the_same_problems_as_in_the_pool(cluster: Cluster) -> None:
+    items = ["a", "kill", "b", "exit 3", "raise x", "unreadable f", "memory 400000000", "sleep 60"]
+    limits = {"memory_limit_bytes": 300 << 20, "item_limit_s": 1.5}
+    before = dask_workers(cluster)
+
+    def told(options: EngineOptions) -> list[tuple[bytes | None, str, int]]:
+        outcomes = run_all(UNLUCKY, items, options)
+        return [(each.value, each.problem, each.attempts) for each in outcomes]
+
+    on_dask = told(EngineOptions(scheduler=cluster.address, **limits))  # type: ignore[arg-type]
+
+    assert on_dask == told(EngineOptions(workers=4, **limits))  # type: ignore[arg-type]
+    # A file that kills its reader costs the cluster no worker.
+    assert dask_workers(cluster) == before
+
+
+def test_a_worker_that_is_killed_has_its_items_done_again(cluster: Cluster) -> None:
+    options = EngineOptions(scheduler=cluster.file)
+    victims = dask_workers(cluster)
+    told: list[int] = []
+
+    def progress(done: int, total: int, seconds_left: float | None) -> None:
+        told.append(done)
+        if done == 2:
+            os.kill(min(victims), signal.SIGKILL)
+
+    outcomes = run_all(UNLUCKY, ["sleep 0.1"] * 12, options, progress)
+
+    assert values(outcomes) == [b"slept"] * 12
+    assert told == list(range(1, 13))
+
+
+def test_an_item_that_kills_workers_of_dask_costs_one_row(cluster: Cluster) -> None:
+    outcomes = run_all(UNLUCKY, ["kill-starter", "a", "b"], EngineOptions(scheduler=cluster.file))
+
+    assert values(outcomes) == [None, b"a", b"b"]
+    assert outcomes[0].problem == "2 Dask workers were lost that worked on it"
+    assert outcomes[0].attempts == 2
+
+
+def test_a_file_that_a_worker_does_not_see_names_the_host(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Workers begin in another folder: there, the relative path is no file.
+    (tmp_path / "only-here").write_text("here")
+    monkeypatch.chdir(tmp_path)
+    task = Task("tests.worked_items:content")
+    options = EngineOptions(scheduler=cluster.file)
+    hidden, shared = run_all(task, ["only-here", str(tmp_path / "only-here")], options)
+
+    assert hidden.problem.startswith(
+        "cannot read only-here: No such file or directory; it is on this machine, but not on "
+        f"{socket.gethostname()} (tcp://127.0.0.1:"
+    )
+    assert (shared.value, shared.problem) == (b"here", "")
+
+
+def test_ctrl_c_leaves_the_cluster_as_it_was(cluster: Cluster) -> None:
+    options = EngineOptions(scheduler=cluster.file)
+    workers = dask_workers(cluster)
+    program = (
+        "from wavescope.workers import EngineOptions, Task, run_all\n"
+        f"run_all(Task({UNLUCKY.function!r}), ['sleep 120'] * 8, {options!r})"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    ) as command:
+        working: set[int] = set()
+        while len(working) < len(workers) and command.poll() is None:
+            working = {child for worker in workers for child in children(worker)}
+            time.sleep(0.02)
+        command.send_signal(signal.SIGINT)
+        _, said = command.communicate(timeout=60)
+
+    assert command.returncode == -signal.SIGINT
+    assert said.count("Traceback") == 1
+    for process in working:
+        wait_until_killed(process)
+    # Work that was left behind would keep both workers busy for two minutes.
+    assert values(run_all(UNLUCKY, ["a"] * 4, options)) == [b"a"] * 4
+    with distributed.Client(cluster.address, set_as_default=False) as client:
+        assert client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)) == []
+
+
+def test_nobody_at_the_address_is_told_soon() -> None:
+    with socket.socket() as bound:  # nobody listens there, and nobody else can
+        bound.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{bound.getsockname()[1]}"
+        with pytest.raises(MachineError, match=f"no Dask scheduler answers at {address}"):
+            run_all(DIGEST, ["a"], EngineOptions(scheduler=address, connect_s=0.5))
+
+
+def test_something_else_at_the_address_is_told_soon() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(MachineError, match="no Dask scheduler answers") as caught:
+            run_all(DIGEST, ["a"], EngineOptions(scheduler=address, connect_s=0.5))
+    assert "is it running" in caught.value.hint
+
+
+def test_a_cluster_without_workers_or_wavescope_is_told(tmp_path: Path) -> None:
+    with scheduler(tmp_path) as started:
+        options = EngineOptions(scheduler=started.file, workers_come_s=1.0)
+        with pytest.raises(MachineError, match=r"had no worker for 1 s") as caught:
+            run_all(DIGEST, ["a"], options)
+        assert "dask worker" in caught.value.hint
+
+        started.add_workers("bare", options=["--no-nanny"], has_wavescope=False)
+        with pytest.raises(MachineError, match="not installed for the worker tcp://127") as caught:
+            run_all(DIGEST, ["a"], options)
+        assert "install wavescope" in caught.value.hint
+
+
+def test_a_scheduler_without_wavescope_is_told(tmp_path: Path) -> None:
+    with (
+        scheduler(tmp_path, has_wavescope=False) as started,
+        pytest.raises(MachineError, match="not installed for the scheduler"),
+    ):
+        run_all(DIGEST, ["a"], EngineOptions(scheduler=started.file))
+
+
+def test_a_scheduler_that_goes_away_is_told(tmp_path: Path) -> None:
+    with scheduler(tmp_path) as started:
+        started.add_workers("one", options=["--no-nanny"])
+
+        def progress(done: int, total: int, seconds_left: float | None) -> None:
+            started.stack.close()
+
+        with pytest.raises(MachineError, match=r"the connection to Dask at .* was lost"):
+            run_all(UNLUCKY, ["a", "sleep 120"], EngineOptions(scheduler=started.file), progress)
+
+
+def test_a_cluster_of_this_machine_leaves_nothing(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    before, threads = dict(os.environ), threading.active_count()
+    options = EngineOptions(scheduler="local", workers=2, memory_limit_bytes=600 << 20)
+    items = ["a", "kill", "b", "memory 800000000", "who", "environment PWD"]
+    outcomes = run_all(UNLUCKY, items, options)
+
+    assert values(outcomes)[:4] == [b"a", None, b"b", None]
+    assert outcomes[1].problem == "the worker was ended by signal 9 (out of memory?)"
+    assert outcomes[3].problem == "it needs more memory than a worker may have"
+    worker = (outcomes[4].value or b"").split()[1]
+    wait_until_killed(int(worker))
+    assert dict(os.environ) == before
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr() == ("", "")
+    assert logging.getLogger("distributed").level <= logging.CRITICAL
+    assert threading.active_count() <= threads + 1  # one that Dask keeps for good
