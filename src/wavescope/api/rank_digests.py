@@ -33,6 +33,7 @@ def digests_of_file(path: str, options: bytes) -> bytes:
     """The digests of all ranks in the trace at `path`, as `read_digests` takes them."""
     with open_trace(path) as trace:
         made = digests_of(trace, DigestOptions(**orjson.loads(options)))
+        trace.forget()
     return b"".join(_framed(encoded(digest)) for digest in made)
 
 

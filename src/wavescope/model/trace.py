@@ -350,5 +350,15 @@ class Trace(Closing):
         """Release the file; columns already loaded stay usable."""
         self.source.close()
 
+    def forget(self) -> None:
+        """Release the file, and at once all columns and what was derived of them.
+
+        A trace and its tables know each other, so that they would stay until Python looks for such
+        circles: too long where one trace after the other is read.
+        """
+        self.close()
+        self._tables.clear()
+        self._derived.clear()
+
     def __repr__(self) -> str:
         return f"<Trace {self.path} ({self.format}): {len(self.ops):,} ops>"

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -61,3 +64,16 @@ def test_nothing_is_derived_of_no_rows() -> None:
     ops.derive(("start_ns",), lambda batch: {"half": (batch["start_ns"] // 2).astype(np.int16)})
 
     assert (len(ops["half"]), ops["half"].dtype) == (0, np.int16)
+
+
+def test_a_forgotten_trace_is_gone_at_once() -> None:
+    trace = a_trace().with_kernel("gemm", 3, 10).build()
+    gone = weakref.ref(trace.ops)
+    trace.derived(lambda each: each)
+
+    gc.disable()
+    try:
+        trace.forget()
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -41,6 +41,8 @@ _USE_KEYS = (
     "In split size",
     "Out split size",
 )
+_KEYS = (*_USE_KEYS, *_GROUP_KEYS)
+"""Equal for collectives of one kind."""
 _SEQUENCE = "Seq"
 _PEER_KEYS = ("Dst Rank", "Src Rank")
 
@@ -87,18 +89,24 @@ def recorded_collectives(trace: Trace, op_rows: RowArray) -> RecordedCollectives
         return _by_kernels(trace, names)
     known: dict[tuple[object, ...], int] = {}
     kinds: list[RecordedKind] = []
-    numbers = np.empty(len(op_rows), np.int32)
-    sequence, peer = np.full((2, len(op_rows)), UNKNOWN, np.int64)
-    for row, (code, record) in enumerate(zip(names.tolist(), records, strict=True)):
-        key = _key(code, record)
-        if key not in known:
-            known[key] = len(kinds)
+    numbers = []
+    for code, record in zip(names.tolist(), records, strict=True):
+        key = (code, *map(record.get, _KEYS))
+        try:
+            number = known.get(key)
+        except TypeError:  # lists, of which the text is as good
+            key = (code, *map(repr, key))
+            number = known.get(key)
+        if number is None:
+            number = known[key] = len(kinds)
             kinds.append(_kind(trace.strings[code], record))
-        numbers[row] = known[key]
-        if record:
-            sequence[row] = _number(record.get(_SEQUENCE))
-            peer[row] = max(_number(record.get(name)) for name in _PEER_KEYS)
-    return RecordedCollectives(kinds, numbers, sequence, peer)
+        numbers.append(number)
+    return RecordedCollectives(
+        kinds,
+        np.array(numbers, np.int32),
+        _numbers([record.get(_SEQUENCE) for record in records]),
+        np.maximum(*(_numbers([record.get(name) for record in records]) for name in _PEER_KEYS)),
+    )
 
 
 def _by_kernels(trace: Trace, names: npt.NDArray[np.int32]) -> RecordedCollectives:
@@ -110,14 +118,6 @@ def _by_kernels(trace: Trace, names: npt.NDArray[np.int32]) -> RecordedCollectiv
     kinds = [_kind(trace.strings[code], {}) for code in codes[order].tolist()]
     unknown = np.full(len(names), UNKNOWN, np.int64)
     return RecordedCollectives(kinds, place[inverse], unknown, unknown)
-
-
-def _key(code: int, record: dict[str, Any]) -> tuple[object, ...]:
-    """Equal for collectives of one kind."""
-    if not record:
-        return (code,)
-    told = [record.get(key) for key in (*_USE_KEYS, *_GROUP_KEYS)]
-    return (code, *(each if isinstance(each, str | int) else repr(each) for each in told))
 
 
 def _kind(kernel: str, record: dict[str, Any]) -> RecordedKind:
@@ -185,3 +185,10 @@ def _number(value: object) -> int:
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 17:
         value = int(value)
     return value if type(value) is int and 0 <= value < _LARGEST_NUMBER else UNKNOWN
+
+
+def _numbers(values: list[Any]) -> npt.NDArray[np.int64]:
+    """The number of each value."""
+    if all(value is None for value in values):
+        return np.full(len(values), UNKNOWN, np.int64)
+    return np.array([_number(value) for value in values], np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.operators import with_all_calls
-from wavescope.analyze.ops.op_links import op_links
+from wavescope.analyze.ops.op_links import OpLinks, op_links
 from wavescope.analyze.ranks.digest.rank_digest import UNKNOWN
 from wavescope.analyze.ranks.digest.rank_ops import RankOps
 from wavescope.arrays.covered_time import CoveredTime
@@ -40,18 +40,18 @@ def host_late(ops: RankOps) -> HostLate | None:
     if not len(links.op_rows) or len(busy.starts) < 2:
         return None
     gap_starts, gap_ends = busy.ends[:-1], busy.starts[1:]
-    launched = np.full(len(trace.ops), UNKNOWN, np.int64)
-    launched[links.op_rows] = links.call_rows
-    calls = ops.of_working(launched)[_ops_that_begin_at(ops.starts, gap_ends)]
+    calls = _launches_at(ops, links, gap_ends)
     is_told = np.flatnonzero(calls != UNKNOWN)
     gap_starts, gap_ends = gap_starts[is_told], gap_ends[is_told]
     until = np.clip(trace.calls["end_ns"][calls[is_told]], gap_starts, gap_ends)
     return HostLate(CoveredTime.of(gap_starts, until), CoveredTime.of(gap_starts, gap_ends))
 
 
-def _ops_that_begin_at(starts: Times, moments: Times) -> npt.NDArray[np.intp]:
-    """For each moment, at which some op begins, the first row of one."""
-    if is_sorted(starts):
-        return np.searchsorted(starts, moments)
-    order = np.argsort(starts, kind="stable")
-    return order[np.searchsorted(starts[order], moments)]
+def _launches_at(ops: RankOps, links: OpLinks, moments: Times) -> npt.NDArray[np.int64]:
+    """For each moment the call that launched an op which begins then, -1 where none is known."""
+    starts, calls = ops.trace.ops["start_ns"][links.op_rows], links.call_rows
+    if not is_sorted(starts):
+        order = np.argsort(starts, kind="stable")
+        starts, calls = starts[order], calls[order]
+    place = np.minimum(np.searchsorted(starts, moments), len(starts) - 1)
+    return np.where(starts[place] == moments, calls[place], UNKNOWN)
