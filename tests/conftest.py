@@ -17,8 +17,12 @@ pytest.register_assert_rewrite(
     "tests.executed", "tests.played_runs", "tests.program_builds", "tests.recorded"
 )
 
-# Ctrl-C is ignored in what a shell runs in the background; programs that tests start inherit that.
+# What a shell or nohup runs in the background ignores these; programs that tests start would inherit
+# that, but they inherit no handler. One that does nothing lets the tests themselves go on.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+for _number in (signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 # How long an example takes says nothing on a busy machine; timings belong to the benchmarks. Tests
 # name no checks of their own to suppress: theirs would replace these.

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -57,13 +57,13 @@ def viewed(folder: Path, *arguments: str | Path) -> Iterator[tuple[subprocess.Po
 
 def asked(address: str, place: str, body: bytes | None = None) -> tuple[int, bytes]:
     parts = urlsplit(address)
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE_S)
     headers = {"Content-Type": "application/json"} if body else {}
-    connection.request("POST" if body else "GET", parts.path + place, body, headers)
-    answer = connection.getresponse()
-    found = answer.status, answer.read()
-    connection.close()
-    return found
+    with closing(
+        http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE_S)
+    ) as connection:
+        connection.request("POST" if body else "GET", parts.path + place, body, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
 
 
 def test_it_serves_until_ctrl_c(trace: Path, tmp_path: Path) -> None:
