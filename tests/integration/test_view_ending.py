@@ -18,6 +18,7 @@ import pytest
 from tests.integration.test_view_command import asked
 from tests.processes import wait_until_killed
 from tests.sample_files import rich_trace, write_as
+from wavescope.errors import EXIT_INTERRUPTED
 
 PATIENCE_S = 120
 STUCK = """
@@ -43,6 +44,23 @@ QUESTIONS["stuck"] = "answers.stuck:answer"
 sys.exit(main(["view", "--no-browser", "--no-cache", "--quiet", sys.argv[1]]))
 """
 """The command, with a question that never ends and makes file after file."""
+TOLD_TWICE = STUCK.replace('"--quiet", ', "").replace(
+    "\nmodule =",
+    """
+import os, signal
+from wavescope.cli import view
+
+def say(text):
+    if text.startswith("ended"):
+        os.kill(os.getpid(), signal.SIGINT)
+
+view.say = say
+
+module =""",
+)
+"""The same, and Ctrl-C comes once more while it says that it ends."""
+HANGUP_IGNORED = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + STUCK
+"""The same as nohup runs it."""
 ENDLESS_SQL = """
 import json, sys
 from pathlib import Path
@@ -77,6 +95,25 @@ def running(program: str, trace: Path, folder: Path) -> Iterator[subprocess.Pope
             process.kill()
 
 
+@contextmanager
+def asked_in_vain(process: subprocess.Popen[str], folder: Path) -> Iterator[None]:
+    """While the block runs, the question that never ends is being answered."""
+    address = first_line(process)
+
+    def ask() -> None:
+        with suppress(OSError):
+            asked(address, "api/stuck")
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    try:
+        wait_for(folder, "*/*/0")
+        yield
+    finally:
+        process.kill()
+        asking.join(PATIENCE_S)
+
+
 def first_line(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
@@ -98,18 +135,32 @@ def wait_for(path: Path, pattern: str) -> Path:
 def test_an_answer_that_takes_forever_is_not_waited_for(
     trace: Path, tmp_path: Path, stop: signal.Signals, code: int
 ) -> None:
-    def ask_in_vain(address: str) -> None:
-        with suppress(OSError):
-            asked(address, "api/stuck")
-
-    with running(STUCK, trace, tmp_path) as process:
-        address = first_line(process)
-        threading.Thread(target=ask_in_vain, args=(address,), daemon=True).start()
-        wait_for(tmp_path, "*/*/0")
+    with running(STUCK, trace, tmp_path) as process, asked_in_vain(process, tmp_path):
         process.send_signal(stop)
         output = process.communicate(timeout=PATIENCE_S)
 
     assert (process.returncode, *output) == (code, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nor_is_it_when_told_twice(trace: Path, tmp_path: Path) -> None:
+    with running(TOLD_TWICE, trace, tmp_path) as process, asked_in_vain(process, tmp_path):
+        process.send_signal(signal.SIGINT)
+        output = process.communicate(timeout=PATIENCE_S)
+
+    assert (process.returncode, *output) == (EXIT_INTERRUPTED, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_under_nohup_it_outlives_the_terminal(trace: Path, tmp_path: Path) -> None:
+    with running(HANGUP_IGNORED, trace, tmp_path) as process:
+        address = first_line(process)
+        process.send_signal(signal.SIGHUP)
+        assert asked(address, "api/traces")[0] == 200
+        process.terminate()
+        output = process.communicate(timeout=PATIENCE_S)
+
+    assert (process.returncode, *output) == (128 + signal.SIGTERM, "", "")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -24,6 +24,7 @@ from wavescope.cli.options import (
     selection_from,
 )
 from wavescope.cli.terminal import print_json, say, traceback_if_asked
+from wavescope.errors import EXIT_INTERRUPTED
 from wavescope.model.result import Result, Value
 
 _PATIENCE_S = 0.5
@@ -80,11 +81,15 @@ def _run(arguments: argparse.Namespace) -> int:
             on_bug=traceback_if_asked,
         ) as view,
     ):
-        code = _served(view, arguments)
-        with no_more_stopping():
-            if not view.closes_within(_PATIENCE_S):
+        code = EXIT_INTERRUPTED
+        try:
+            code = _served(view, arguments)
+        finally:  # also when it is told once more before it is deaf to that
+            with no_more_stopping():
+                is_closed = view.closes_within(_PATIENCE_S)
                 remove_them()
-                end_without_waiting(code)
+                if not is_closed:
+                    end_without_waiting(code)
     return code
 
 
