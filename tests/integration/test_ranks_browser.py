@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.browser import Browser, PageView
+from tests.rank_jobs import Fault, FaultKind, Topology, simulated
 from tests.unit.analyze.ranks.maps.hand_made_jobs import PlayedJob
 from tests.unit.analyze.ranks.maps.hand_made_reports import (
     page_text,
@@ -19,7 +20,10 @@ from tests.unit.analyze.ranks.maps.hand_made_reports import (
     played_result,
 )
 from wavescope.analyze.ranks.job import Job
+from wavescope.analyze.ranks.joining import job_of
 from wavescope.analyze.ranks.maps import rank_step_map, rank_time_map
+from wavescope.analyze.ranks.result import ranks_result
+from wavescope.analyze.ranks.stragglers import stragglers_of
 
 READY = "[...document.querySelectorAll('.rankmap')].every((map) => map.dataset.ready === 'true')"
 PLAYED = PlayedJob(
@@ -294,9 +298,39 @@ def test_the_theme_changes_the_maps(browser: Browser, page: Path) -> None:
     assert sum(view.value(scale)[:3]) < sum(light[:3])
 
 
+@pytest.fixture(scope="module")
+def simulated_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A job that went all the way from traces, with a slow rank, beside one without."""
+    slow = Fault(FaultKind.SLOW_COMPUTE, ranks=(3,), size=0.3)
+    runs = [
+        simulated(Topology.TENSOR, faults, seed=4, ranks=16, steps=8) for faults in ([], [slow])
+    ]
+    base, run = (job_of(each.digests(), each.numbers) for each in runs)
+    report = stragglers_of(run)
+    result = ranks_result(run, (), base=base, report=report)
+    target = tmp_path_factory.mktemp("simulated") / "ranks.html"
+    target.write_text(page_text(run, report, result), encoding="utf-8")
+    return target
+
+
+def test_a_simulated_job_is_told_from_end_to_end(browser: Browser, simulated_page: Path) -> None:
+    view = opened(browser, simulated_page)
+
+    culprits = "[...document.querySelectorAll('.culprit strong')].map((name) => name.textContent)"
+    assert view.value(culprits) == ["rank 3"]
+    assert view.value("document.querySelectorAll('.path rect.local').length") > 3
+    assert view.value("document.querySelector('#compared caption').textContent") == (
+        "Compared with base"
+    )
+    assert view.complaints() == []
+
+
 @pytest.mark.parametrize("width", [1024, 1400, 3840])
-def test_nothing_is_wider_than_the_page(browser: Browser, page: Path, width: int) -> None:
-    view = opened(browser, page, width=width)
+@pytest.mark.parametrize("name", ["page", "simulated_page"])
+def test_nothing_is_wider_than_the_page(
+    browser: Browser, request: pytest.FixtureRequest, name: str, width: int
+) -> None:
+    view = opened(browser, request.getfixturevalue(name), width=width)
 
     assert view.value("document.documentElement.scrollWidth") <= width
     if width >= 1400:

@@ -61,7 +61,13 @@ def _tools(drawn: DrawnMap, *, has_late: bool) -> Html:
         element("option", "highest first", value="value"),
     ]
     meanings = [
-        element("span", measure.meaning, data_measure=str(number), hidden=number > 0)
+        element(
+            "span",
+            element("b", f"{measure.title}: ", class_="printed"),
+            measure.meaning,
+            data_measure=str(number),
+            hidden=number > 0,
+        )
         for number, measure in enumerate(drawn.measures)
     ]
     return element(

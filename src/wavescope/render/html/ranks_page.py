@@ -51,7 +51,7 @@ def ranks_page(job: Job, report: StragglerReport, result: Result, title: str) ->
             )
             if drawn.measures
         ),
-        Section("compared", "Compared with the base", tables.html("compared")),
+        Section("compared", "Compared with the base", tables.html("compared"), "Compared"),
         Section("steps", "Steps", _blocks(distribution_html(steps), tables.html("steps"))),
         Section(
             "collectives",

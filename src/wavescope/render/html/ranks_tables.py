@@ -93,7 +93,9 @@ _SHOWN: Mapping[str, _Shown] = {
     "groups": _Shown(name="group", below="ranks"),
     "mismatches": _Shown(name="group", below="sentence"),
     "files": _Shown(name="path", below="problem"),
-    "compared": _Shown(frozenset({"base_value", "new_value", "change_value", "unit"}), "where"),
+    "compared": _Shown(
+        frozenset({"base_value", "new_value", "change_value", "change_percent", "unit"}), "where"
+    ),
 }
 
 
@@ -142,8 +144,10 @@ def _needless(table: ResultTable) -> set[str]:
     needless = set()
     if {"step", "label"} <= names and table.column("step") == table.column("label"):
         needless.add("label")
-    if "lost_count" in names and not any(table.column("lost_count")):
-        needless.add("lost_count")
+    needless |= {name for name in ("lost_count", "host_late_ns") if _is_zero(table, name)}
+    if len(table.rows) > 1:
+        # Equal for all ranks or steps: said at the top of the page.
+        needless |= {name for name in ("gpu", "rank_count") if _is_constant(table, name)}
     if names >= _BOUNDS:
         is_timed = _has_values(table, "transfer_median_ns")
         needless |= _BOUNDS if is_timed else {*_BOUNDS - _BEST_BOUNDS, "nature"}
@@ -164,7 +168,18 @@ def _with_more_below(table: ResultTable) -> ResultTable:
     return replace(table, rows=rows)
 
 
-def _has_values(table: ResultTable, name: str) -> bool:
+def _is_zero(table: ResultTable, name: str) -> bool:
+    return not any(_values(table, name))
+
+
+def _is_constant(table: ResultTable, name: str) -> bool:
+    return table.name in {"ranks", "steps"} and len(set(_values(table, name))) == 1
+
+
+def _values(table: ResultTable, name: str) -> list[Value]:
     names = [column.name for column in table.columns]
-    values: list[Value] = table.column(name) if name in names else []
-    return any(value is not None for value in values)
+    return table.column(name) if name in names else []
+
+
+def _has_values(table: ResultTable, name: str) -> bool:
+    return any(value is not None for value in _values(table, name))
