@@ -13,12 +13,15 @@ from wavescope.analyze.ranks.matching.edits import Placed, placed_at, placed_wit
 from wavescope.analyze.ranks.matching.local_groups import LocalGroup
 from wavescope.analyze.ranks.matching.shifts import (
     A_GUESS,
-    Shift,
+    BY_TIMES,
     Shifts,
     chosen_shift,
     exact_shifts,
-    window_shifts,
+    is_whole,
+    labelled_shift,
+    near_shifts,
 )
+from wavescope.analyze.ranks.matching.time_placing import is_better, is_suspicious, placed_by_times
 from wavescope.arrays.intervals import Times
 
 _MOST_ADDED = 1 << 10
@@ -56,15 +59,24 @@ def aligned(members: Sequence[LocalGroup]) -> Alignment:
 
 
 def _placed(finder: _ShiftFinder, member: LocalGroup) -> tuple[Placed, float, bool]:
-    candidates = finder.exact(member)
-    if len(candidates):
-        shift = chosen_shift(candidates, finder.reference, member)
+    """Where a member's rows stand, how sure that is, and whether it lacks some or has others."""
+    reference = finder.reference
+    exact = finder.exact(member)
+    shift = labelled_shift(exact, reference, member)
+    if shift is None:
+        shift = chosen_shift(finder.possible(member), reference, member)
+    is_exact = shift.rows in exact
+    if is_exact and not is_suspicious(shift.rows, reference, member):
         return placed_at(shift.rows, len(member)), shift.certainty, False
-    candidates = window_shifts(finder.reference.tokens, member.tokens)
-    shift = (
-        chosen_shift(candidates, finder.reference, member) if len(candidates) else Shift(0, A_GUESS)
-    )
-    rows = placed_with_edits(finder.reference, member, shift.rows)
+    candidates = np.append([] if is_exact else finder.possible(member), shift.rows)
+    by_times = placed_by_times(reference, member, candidates.astype(np.int64))
+    if by_times is not None and (
+        not is_exact or is_better(by_times, shift.rows, reference, member)
+    ):
+        return by_times, BY_TIMES * _EDITED, True
+    if is_exact:
+        return placed_at(shift.rows, len(member)), shift.certainty, False
+    rows = placed_with_edits(reference, member, shift.rows)
     return rows, shift.certainty * (A_GUESS if rows.is_left_out else _EDITED), True
 
 
@@ -74,12 +86,29 @@ class _ShiftFinder:
 
     reference: LocalGroup
     _known: dict[bytes, Shifts] = field(default_factory=dict)
+    _near: dict[bytes, Shifts] = field(default_factory=dict)
 
     def exact(self, member: LocalGroup) -> Shifts:
         tokens = member.tokens.tobytes()
         if tokens not in self._known:
             self._known[tokens] = exact_shifts(self.reference.tokens, member.tokens)
         return self._known[tokens]
+
+    def possible(self, member: LocalGroup) -> Shifts:
+        """Shifts at which all is equal; with others where that leaves out a part of both."""
+        exact = self.exact(member)
+        whole = [
+            shift
+            for shift in exact.tolist()
+            if is_whole(shift, self.reference.tokens, member.tokens)
+        ]
+        if whole:
+            return exact
+        tokens = member.tokens.tobytes()
+        if tokens not in self._near:
+            near = np.append(near_shifts(self.reference.tokens, member.tokens), 0)
+            self._near[tokens] = np.union1d(exact, near)
+        return self._near[tokens]
 
 
 def _keys(placed: Sequence[Placed], members: Sequence[LocalGroup]) -> list[Times]:

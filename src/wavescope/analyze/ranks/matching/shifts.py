@@ -30,6 +30,10 @@ _COMPARED_CELLS = 1 << 18
 _MOST_COMPARED = 256
 _LEAST_COMPARED = 4
 _NEIGHBOURS = 4
+_MARKED_AWAY = 8
+_MOST_KINDS = 16
+_MOSTLY = 0.8
+_WINDOW = 32
 _CLEARLY = 3.0
 """Clocks tell a shift if at the next best one they are so many times further apart."""
 _RESOLUTION_NS = 500
@@ -66,11 +70,26 @@ def exact_shifts(reference: Numbers, member: Numbers) -> Shifts:
     return np.sort(fitting[kept])
 
 
-def window_shifts(reference: Numbers, member: Numbers, width: int = 32) -> Shifts:
-    """Shifts at which the first exchanges of either are found in the other."""
-    later = _places_of(member[:width], reference)
-    earlier = _places_of(reference[:width], member)
-    return np.unique(np.concatenate([later, -earlier]))[:_MOST_CANDIDATES]
+def is_whole(shift: int, reference: Numbers, member: Numbers) -> bool:
+    """Whether all of the shorter one lies within the longer one at a shift."""
+    return 0 <= shift <= len(reference) - len(member) or 0 <= -shift <= len(member) - len(reference)
+
+
+def near_shifts(reference: Numbers, member: Numbers) -> Shifts:
+    """Shifts at which most exchanges are equal, or at which the first ones are."""
+    size = 1 << int(len(reference) + len(member) - 1).bit_length()
+    shifts = np.arange(-(len(member) - 1), len(reference))
+    compared = np.minimum(len(reference), len(member) + shifts) - np.maximum(shifts, 0)
+    kinds, counts = np.unique(member, return_counts=True)
+    equal = np.zeros(size)
+    for kind in kinds[np.argsort(-counts, kind="stable")][:_MOST_KINDS].tolist():
+        left, right = (reference == kind).astype(np.float64), (member == kind).astype(np.float64)
+        equal += np.fft.irfft(np.fft.rfft(left, size) * np.conj(np.fft.rfft(right, size)), size)
+    enough = compared >= max(1, (min(len(reference), len(member)) + 1) // 2)
+    alike = shifts[(equal[shifts % size] >= _MOSTLY * compared) & enough]
+    first = _places_of(member[:_WINDOW], reference)
+    last = _places_of(reference[:_WINDOW], member)
+    return np.unique(np.concatenate([alike, first, -last]))[:_MOST_CANDIDATES]
 
 
 def _places_of(window: Numbers, tokens: Numbers) -> Shifts:
@@ -83,25 +102,47 @@ def _places_of(window: Numbers, tokens: Numbers) -> Shifts:
 
 
 def chosen_shift(candidates: Shifts, reference: LocalGroup, member: LocalGroup) -> Shift:
-    """The shift among those that fit which labels of steps, times or clocks tell."""
-    labelled = _shift_by_labels(reference, member)
-    if labelled is not None:
-        nearest = int(candidates[np.argmin(np.abs(candidates - labelled))])
-        # A marker may begin a few exchanges earlier on another rank, not a step.
-        return Shift(nearest, BY_LABELS if nearest == labelled else BY_TIMES)
+    """The shift among those that fit which times or clocks tell."""
     if len(candidates) == 1:
         return Shift(int(candidates[0]), ONLY_ONE)
     by_clocks = _shift_by_clocks(candidates, reference, member)
+    near = _neighbours(candidates, by_clocks.rows)
     # Where the neighbours of a shift fit clearly worse, so do all others: only one has the times.
-    place = int(np.searchsorted(candidates, by_clocks.rows))
-    near = candidates[max(place - _NEIGHBOURS, 0) : place + _NEIGHBOURS + 1]
     by_times = _shift_by_times(near, reference, member)
     if by_times is None and len(near) < len(candidates):
         by_times = _shift_by_times(candidates, reference, member)
     return by_times or by_clocks
 
 
-def _shift_by_labels(reference: LocalGroup, member: LocalGroup) -> int | None:
+def labelled_shift(candidates: Shifts, reference: LocalGroup, member: LocalGroup) -> Shift | None:
+    """The shift that labels of steps tell; None without labels in common.
+
+    A marker may begin a few exchanges earlier on another rank: if times tell a neighbour, it is
+    that one. It is none of the candidates where none lies near.
+    """
+    labelled = shift_by_labels(reference, member)
+    if labelled is None:
+        return None
+    near = _neighbours(candidates, labelled)
+    near = near[np.abs(near - labelled) <= _MARKED_AWAY]
+    # A shift that leaves out rows of both is no better than the one of the labels.
+    near = near[[is_whole(shift, reference.tokens, member.tokens) for shift in near.tolist()]]
+    if labelled in candidates:
+        near = np.union1d(near, [labelled])
+    by_times = _shift_by_times(near, reference, member) if len(near) > 1 else None
+    if by_times is not None:
+        return Shift(by_times.rows, BY_LABELS)
+    if len(near) and labelled not in near:
+        return Shift(int(near[np.argmin(np.abs(near - labelled))]), BY_TIMES)
+    return Shift(labelled, BY_LABELS)
+
+
+def _neighbours(candidates: Shifts, shift: int) -> Shifts:
+    place = int(np.searchsorted(candidates, shift))
+    return candidates[max(place - _NEIGHBOURS, 0) : place + _NEIGHBOURS + 1]
+
+
+def shift_by_labels(reference: LocalGroup, member: LocalGroup) -> int | None:
     """How far first exchanges of equally labelled steps are apart, mostly."""
     left, left_first = _first_of_labels(reference.label)
     right, right_first = _first_of_labels(member.label)
@@ -130,8 +171,8 @@ def _shift_by_times(candidates: Shifts, reference: LocalGroup, member: LocalGrou
     )
     if width < _LEAST_COMPARED:
         return None
-    middle = (first + stop - width) // 2
-    cells = middle[:, None] + np.arange(width)
+    # From where both begin: behind an exchange that one lacks another shift holds.
+    cells = first[:, None] + np.arange(width)
     apart = np.median(np.abs(left[cells] - right[cells - candidates[:, None]]), axis=1)
     order = np.argsort(apart, kind="stable")
     best, second = apart[order[0]], apart[order[1]]
