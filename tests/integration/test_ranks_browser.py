@@ -206,6 +206,23 @@ def test_keys_move_choose_and_let_go(browser: Browser, page: Path, played_job: J
     view.becomes("document.querySelector('[data-map=time] .chosen').hidden", True)
 
 
+def test_tab_leads_from_the_tools_to_the_map_and_the_command(browser: Browser, page: Path) -> None:
+    view = opened(browser, page)
+    where = "[document.activeElement.tagName, document.activeElement.name ?? document.activeElement.className]"
+
+    view.value("document.querySelector('[data-map=time] select[name=measure]').focus()")
+    view.key("Tab")
+    view.becomes(where, ["SELECT", "order"])
+    view.key("Tab")
+    view.becomes(where, ["CANVAS", "map"])
+    view.key("Enter")
+    view.wait("!document.querySelector('[data-map=time] .chosen').hidden")
+    view.key("Tab")
+    view.becomes("document.activeElement.tagName", "CODE")
+    view.key("Tab")
+    view.becomes("document.activeElement.textContent", "Copy")
+
+
 def command_of(view: PageView, kind: str) -> list[str]:
     return shlex.split(
         view.value(f"document.querySelector('[data-map={kind}] .opens code').textContent")

@@ -91,6 +91,7 @@ def test_every_table_that_has_rows_is_there_once(
     for table in result.tables:
         caption = f'<caption class="unseen">{table.title}</caption>'
         assert text.count(caption) == (1 if table.rows else 0), table.name
+        assert f"{table.title}: none." not in text
 
 
 def test_a_table_that_no_section_knows_is_shown_too(played: Job, report: StragglerReport) -> None:
@@ -121,7 +122,7 @@ def test_cells_are_the_values_of_the_maps(played: Job, report: StragglerReport) 
     skew = values_of(named(data, "step", "Arrival skew")).reshape(steps.lateness_ns.shape)
     assert busy == pytest.approx(time.busy, abs=0.5 / 254, nan_ok=True)
     largest = np.nanmax(steps.lateness_ns)
-    assert skew == pytest.approx(steps.lateness_ns, abs=largest / 65_534, nan_ok=True)
+    assert skew == pytest.approx(steps.lateness_ns, abs=0.51 * largest / 65_534, nan_ok=True)
 
 
 def test_cells_lead_back_to_each_ranks_own_time(played: Job, report: StragglerReport) -> None:
