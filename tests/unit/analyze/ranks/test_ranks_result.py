@@ -6,9 +6,18 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.unit.analyze.ranks.digest_builder import Collective, Step, a_digest, a_job
-from tests.unit.analyze.ranks.timed_jobs import UNKNOWN_CLOCK, a_timed_job, job_of_parts
+from tests.unit.analyze.ranks.timed_jobs import (
+    NO_REPORT,
+    REFERENCE,
+    UNKNOWN_CLOCK,
+    a_timed_job,
+    certified,
+    job_of_parts,
+)
 from wavescope.analyze.ranks.job import Job
 from wavescope.analyze.ranks.joining import job_of
 from wavescope.analyze.ranks.result import FileState, RanksOptions, ranks_result
@@ -197,3 +206,52 @@ def test_a_base_run_is_compared_first() -> None:
     assert result.facts["base_rank_count"] == 4
     assert "2 ranks, 4 in monday" in str(result.facts["compared"])
     assert result.findings[0].id == "ranks-differ"
+
+
+_ANY = st.integers(-(1 << 61), 1 << 61)
+_STEPS = st.tuples(
+    st.integers(-1000, 1000), st.integers(-1000, 1000), st.lists(_ANY, min_size=7, max_size=7)
+).map(
+    lambda drawn: Step(
+        drawn[0],
+        drawn[1],
+        label=drawn[2][0],
+        compute_ns=drawn[2][1],
+        exposed_ns=drawn[2][2],
+        host_late_ns=drawn[2][3],
+        moe_ns=drawn[2][4],
+        kernel_count=drawn[2][5],
+        work_items=drawn[2][6],
+    )
+)
+_EXCHANGES = st.tuples(
+    st.sampled_from(["all-reduce", "all-to-all", "send/recv", "barrier", "", "\x1b[31m"]),
+    st.sampled_from([-1, 0, 1, 1 << 20, 1 << 62]),
+    st.integers(-1, 0),
+    st.sampled_from([0.0, 1.5]),
+).map(lambda drawn: Collective(0, 0, drawn[0], drawn[1], step=drawn[2], bus_factor=drawn[3]))
+_CELLS = st.one_of(st.none(), st.tuples(st.integers(-500, 500), st.integers(-500, 1 << 40)))
+
+
+@st.composite
+def _hostile_jobs(draw: st.DrawFn) -> Job:
+    ranks, exchanges = draw(st.integers(1, 6)), draw(st.integers(1, 4))
+    clocks = st.sampled_from([REFERENCE, UNKNOWN_CLOCK, certified(-50, 50), certified(9, -9)])
+    return a_timed_job(
+        [[draw(_CELLS) for _ in range(exchanges)] for _ in range(ranks)],
+        exchanges=[draw(_EXCHANGES) for _ in range(exchanges)],
+        steps=[[draw(_STEPS)] for _ in range(ranks)],
+        clocks=[draw(clocks) for _ in range(ranks)],
+        group_size=draw(st.sampled_from([ranks, ranks + 3])),
+        name=draw(st.sampled_from(["", "x", "\x00", "pipeline"])),
+        description=draw(st.sampled_from(["", "pp", "<script>"])),
+    )
+
+
+@given(job=_hostile_jobs())
+@settings(max_examples=60)
+def test_nothing_in_a_job_makes_a_result_fail(job: Job) -> None:
+    result = ranks_result(job, report=NO_REPORT)
+
+    json.dumps(result.to_json(), allow_nan=False)
+    assert len(result.table("ranks").rows) == len(job)
