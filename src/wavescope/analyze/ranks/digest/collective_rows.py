@@ -48,6 +48,10 @@ def collectives_of(
     rows = ops.collective_rows
     starts, ends = ops.starts[rows], ops.ends[rows]
     before = _before(ops, starts, ends)
+    # Each search among the ops of a rank costs as much as all else here.
+    computed_before, computed, computed_after = (
+        ops.compute.until(times) for times in (before, starts, ends)
+    )
     idle_before = starts - before - ops.busy.between(before, starts)
     if late is None:
         late_before = np.full(len(rows), UNKNOWN, np.int64)
@@ -63,10 +67,10 @@ def collectives_of(
         sequence=told.sequence,
         peer=np.where(told.peer <= _LARGEST_RANK, told.peer, UNKNOWN).astype(np.int32),
         step=step_of_op[rows].astype(np.int32),
-        compute_before_ns=ops.compute.between(before, starts),
+        compute_before_ns=computed - computed_before,
         idle_before_ns=idle_before,
         host_late_ns=late_before,
-        exposed_ns=ends - starts - ops.compute.between(starts, ends),
+        exposed_ns=ends - starts - (computed_after - computed),
         exposed_tail_ns=ends - np.maximum(starts, ops.compute.last_before(ends)),
     )
     return Collectives(columns, uses, groups)

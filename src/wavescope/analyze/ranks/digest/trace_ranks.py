@@ -9,6 +9,7 @@ import numpy as np
 
 from wavescope.analyze.ranks.digest.rank_digest import UNKNOWN, RankIdentity
 from wavescope.analyze.ranks.digest.rank_ops import Rows
+from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import distinct
 from wavescope.model import columns as declared
 from wavescope.model.op_kinds import OpKind
@@ -53,7 +54,7 @@ def trace_ranks(trace: Trace) -> list[TraceRank]:
     a process that is alone. A trace without ops is one rank.
     """
     trace.ops.load("process", "gpu")
-    used, process_of_op = distinct(trace.ops["process"])
+    used = _used(trace.ops["process"])
     processes = _processes(trace)
     by_key: dict[tuple[int, int], list[int]] = {}
     for number in used:
@@ -69,8 +70,8 @@ def trace_ranks(trace: Trace) -> list[TraceRank]:
     keys = sorted(by_key, key=lambda key: (key[0] < 0, key))
     number_of = {process: place for place, key in enumerate(keys) for process in by_key[key]}
     table = np.array([number_of.get(process, UNKNOWN) for process in used], np.int32)
-    owner = table[process_of_op]
-    owner, unowned_count = _with_owners_by_gpu(trace, owner)
+    _, process_of_op = distinct(trace.ops["process"])
+    owner, unowned_count = _with_owners_by_gpu(trace, table[process_of_op])
     shared = _sharing(trace)
     found = []
     for place, key in enumerate(keys):
@@ -140,9 +141,10 @@ def _with_owners_by_gpu(
 
 def _gpus_with_kernels(trace: Trace) -> list[int]:
     """The GPUs that ran kernels: copies between GPUs may be noted on one that ran nothing else."""
-    used, gpu_of_op = distinct(trace.ops["gpu"])
+    used = _used(trace.ops["gpu"])
     if len(used) < 2:
         return used
+    _, gpu_of_op = distinct(trace.ops["gpu"])
     counts = np.bincount(gpu_of_op[trace.op_kind == OpKind.KERNEL], minlength=len(used))
     return [gpu for gpu, count in zip(used, counts.tolist(), strict=True) if count]
 
@@ -156,8 +158,7 @@ def _several_gpus(trace: Trace) -> tuple[str, ...]:
 
 def _identity(trace: Trace, members: Sequence[_Process]) -> RankIdentity:
     """Who a rank is: by its processes, the GPU with most of its ops, and the run's facts."""
-    used, gpu_of_op = distinct(trace.ops["gpu"])
-    gpu = used[int(np.argmax(np.bincount(gpu_of_op)))] if used else UNKNOWN
+    gpu = _most_used(trace.ops["gpu"])
     agent = _agent(trace, gpu, frozenset(process.id for process in members))
     rank = next((process.rank for process in members if process.rank >= 0), None)
     world_size = next((process.world_size for process in members if process.world_size > 0), None)
@@ -176,6 +177,21 @@ def _identity(trace: Trace, members: Sequence[_Process]) -> RankIdentity:
         clock_mhz=agent.clock_mhz,
         compute_units=agent.compute_units,
     )
+
+
+def _used(numbers: Array) -> list[int]:
+    """The different numbers in ascending order: mostly one, which is seen without sorting."""
+    if not len(numbers) or numbers.min() == numbers.max():
+        return [int(number) for number in numbers[:1]]
+    return distinct(numbers)[0]
+
+
+def _most_used(numbers: Array) -> int:
+    """The most frequent number, -1 without any."""
+    used = _used(numbers)
+    if len(used) < 2:
+        return used[0] if used else UNKNOWN
+    return used[int(np.argmax(np.bincount(distinct(numbers)[1])))]
 
 
 class _Agent(NamedTuple):
