@@ -19,6 +19,7 @@ from wavescope.analyze.ranks.stragglers.arrivals import Arrivals
 from wavescope.analyze.ranks.stragglers.limits import LIMITS
 from wavescope.analyze.ranks.stragglers.rank_times import PointKind, RankTimes
 from wavescope.analyze.ranks.stragglers.report import PathKind
+from wavescope.analyze.ranks.stragglers.tied_clocks import is_tied
 
 _CHAIN_LENGTH = 4
 _ANCHOR_DISTANCE = 16
@@ -173,11 +174,19 @@ class Walk:
         member = int(arrivals.last_member[exchange])
         if last_ns > end_ns:
             # It did not wait for who came later: a sender, or clocks that are off by a little.
-            starts = arrivals.start_ns[:, exchange]
-            starts = np.where(starts <= end_ns, starts, NO_TIME)
-            member = int(np.argmax(starts))
-            last_ns = int(starts[member])
+            member, last_ns = self._last_before(group, exchange, end_ns)
         return (int(members[member]), last_ns) if last_ns > own[1] else own
+
+    def _last_before(self, group: int, exchange: int, end_ns: int) -> tuple[int, int]:
+        """Which member came last of those that came in time, and when."""
+        found = 0, int(NO_TIME)
+        for member, place in enumerate(self._job.groups[group].members.tolist()):
+            row = int(self._job.groups[group].rows[member, exchange])
+            if row != MISSING and is_tied(self._job.clocks[place]):
+                start_ns = int(self._ranks[place].start_ns[row])
+                if found[1] < start_ns <= end_ns:
+                    found = member, start_ns
+        return found
 
     def _row_of(self, place: int, group: int, exchange: int) -> int:
         matched = self._job.groups[group]

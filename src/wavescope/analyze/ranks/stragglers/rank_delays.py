@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.analyze.ranks.job import NO_TIME, Job
-from wavescope.analyze.ranks.stragglers.arrivals import Arrivals
+from wavescope.analyze.ranks.job import Job
+from wavescope.analyze.ranks.stragglers.arrivals import Arrivals, exchanges_of
 from wavescope.analyze.ranks.stragglers.path_excess import PathExcess
+from wavescope.analyze.ranks.stragglers.rank_times import RankTimes
 from wavescope.analyze.ranks.stragglers.report import RankDelay
+from wavescope.analyze.ranks.stragglers.tied_clocks import is_tied
 
 
 def rank_delays(
-    job: Job, arrivals: tuple[Arrivals, ...], excess: PathExcess
+    job: Job,
+    ranks: tuple[RankTimes, ...],
+    arrivals: tuple[Arrivals, ...],
+    excess: PathExcess,
 ) -> tuple[RankDelay, ...]:
     """One for each place; ranks without a comparable clock have waited for nobody."""
     waited = np.zeros(len(job), np.int64)
@@ -19,15 +24,16 @@ def rank_delays(
     exchange_count = np.zeros(len(job), np.int64)
     for group, found in zip(job.groups, arrivals, strict=True):
         is_shared = found.member_count > 1
-        if not is_shared.any():
-            continue
-        is_there = (found.start_ns != NO_TIME) & is_shared
-        before = np.where(is_there, found.last_ns - np.where(is_there, found.start_ns, 0), 0)
-        tails = np.maximum(job.column(group, "exposed_tail_ns", 0), 0)
-        waited[group.members] += np.minimum(before, tails).sum(axis=1)
-        exchange_count[group.members] += np.count_nonzero(is_there, axis=1)
         last = found.last_member[is_shared]
         late_count[group.members] += np.bincount(last, minlength=len(group.members))
+        for member, place in enumerate(group.members.tolist()):
+            if not is_tied(job.clocks[place]):
+                continue
+            there, rows = exchanges_of(group, member)
+            before_ns = found.last_ns[there] - ranks[place].start_ns[rows]
+            own_ns = np.minimum(before_ns, ranks[place].tail_ns[rows])
+            waited[place] += int(own_ns[is_shared[there]].sum())
+            exchange_count[place] += np.count_nonzero(is_shared[there])
     caused = excess.local_ns.sum(axis=1)
     return tuple(
         RankDelay(

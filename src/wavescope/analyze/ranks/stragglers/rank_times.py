@@ -41,11 +41,11 @@ class RankTimes:
     """How long nothing else ran before each end."""
     queue: npt.NDArray[np.int32]
     kinds: RowKinds
-    step: Numbers
-    offset: Numbers
+    step: npt.NDArray[np.int32]
+    offset: npt.NDArray[np.int32]
     """The place of each row in its step: by kind, then by time, since kinds that overlap each other
     need not begin in the same order everywhere."""
-    step_rows: Numbers
+    step_rows: npt.NDArray[np.int32]
     """Rows by step and place; those of step s from bounds[s] to bounds[s + 1]."""
     bounds: Numbers
     wait_end_ns: Times
@@ -105,7 +105,7 @@ def _rank_times(job: Job, windows: StepWindows, place: int, kinds: RowKinds) -> 
     step = windows.row_steps[place]
     step_rows = _by_step_and_kind(step, kinds.code)
     bounds = np.searchsorted(step[step_rows], np.arange(windows.count + 1))
-    offset = np.empty(len(step), np.int64)
+    offset = np.empty(len(step), np.int32)
     offset[step_rows] = np.arange(len(step)) - bounds[np.maximum(step[step_rows], 0)]
     waits = _waits(start_ns, end_ns, tail_ns)
     in_step = step[waits.row] >= 0
@@ -132,14 +132,18 @@ def _rank_times(job: Job, windows: StepWindows, place: int, kinds: RowKinds) -> 
     )
 
 
-def _by_step_and_kind(step: Numbers, code: npt.NDArray[np.int32]) -> Numbers:
+def _by_step_and_kind(
+    step: npt.NDArray[np.int32], code: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
     """Rows in order of step, kind and time."""
     if not len(step):
-        return np.zeros(0, np.int64)
-    key = (step + 1) * (int(code.max()) + 1) + code
+        return np.zeros(0, np.int32)
+    key = (step + np.int64(1)) * (int(code.max()) + 1) + code
+    if not (key[1:] < key[:-1]).any():
+        return np.arange(len(step), dtype=np.int32)
     # Sorting short numbers is several times faster.
     key = key.astype(np.uint16) if int(key.max()) < 1 << 16 else key
-    return np.argsort(key, kind="stable")
+    return np.argsort(key, kind="stable").astype(np.int32)
 
 
 @dataclass(frozen=True)

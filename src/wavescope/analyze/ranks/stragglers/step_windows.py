@@ -28,7 +28,7 @@ class StepWindows:
     is_there: npt.NDArray[np.bool_]
     idle_ns: Times
     """How long nothing ran on the GPU."""
-    row_steps: tuple[npt.NDArray[np.int64], ...]
+    row_steps: tuple[npt.NDArray[np.int32], ...]
     """For each place the step of each of its collectives, or `MISSING`."""
     are_steps: bool
     """Whether they are steps of the program, and not parts of the run."""
@@ -76,8 +76,8 @@ def _own_windows(rank: RankDigest) -> tuple[Times, Times]:
 
 def _job_steps(
     rank: RankDigest, rows: npt.NDArray[np.int32], steps: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    job_step = np.full(len(rank.steps) + 1, MISSING, np.int64)
+) -> npt.NDArray[np.int32]:
+    job_step = np.full(len(rank.steps) + 1, MISSING, np.int32)
     job_step[rows] = steps
     own = rank.collectives.step
     return job_step[np.where((own >= 0) & (own < len(rank.steps)), own, len(rank.steps))]
@@ -92,7 +92,7 @@ def _windows_of_parts(job: Job) -> StepWindows:
     row_steps = []
     for place, rank in enumerate(job.ranks):
         number = len(rank.collectives)
-        part = np.arange(number) * part_count // max(number, 1)
+        part = (np.arange(number) * part_count // max(number, 1)).astype(np.int32)
         cuts = np.searchsorted(part, np.arange(1, part_count)) - 1
         ends = np.append(rank.collectives.end_ns[cuts], rank.last_ns)
         ends = np.maximum.accumulate(np.maximum(ends, rank.first_ns))

@@ -30,7 +30,7 @@ def stragglers_of(job: Job) -> StragglerReport:
     seen = observed(job)
     culprits = culprits_of(seen)
     verdict, reason = _verdict(seen, culprits)
-    delays = rank_delays(job, seen.arrivals, seen.excess)
+    delays = rank_delays(job, seen.ranks, seen.arrivals, seen.excess)
     return StragglerReport(verdict, reason, culprits, seen.accounts, delays)
 
 
