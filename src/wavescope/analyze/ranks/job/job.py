@@ -52,7 +52,7 @@ class Job:
         values = np.full(group.rows.shape, missing, np.int64)
         for member, place in enumerate(group.members.tolist()):
             rows = group.rows[member]
-            there = rows != MISSING
+            there = _those_there(rows)
             values[member, there] = getattr(self.ranks[place].collectives, name)[rows[there]]
         return values
 
@@ -98,6 +98,12 @@ class Job:
     def _common(self, group: MatchedGroup, name: str) -> Times:
         times = self.column(group, name, NO_TIME)
         for member, place in enumerate(group.members.tolist()):
-            there = group.rows[member] != MISSING
+            there = _those_there(group.rows[member])
             times[member, there] = self.clocks[place].to_common(times[member, there])
         return times
+
+
+def _those_there(rows: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_] | slice:
+    """Which rows a rank has: mostly all, and a slice takes half the time of a mask."""
+    there = rows != MISSING
+    return slice(None) if there.all() else there
