@@ -30,6 +30,7 @@ are being corrected run at most 500 faster or slower."""
 _ROUNDING_NS = 3.0
 """Times are whole nanoseconds: so much may a point lie beyond the line."""
 _ITERATIONS = 24
+_CLOSE_NS = 1e-3
 
 
 class BoundPoints(NamedTuple):
@@ -95,51 +96,45 @@ def causal_bounds(points: BoundPoints, least_drift: Values, most_drift: Values) 
     return Bounds(-low, high, low_drift, high_drift, is_empty)
 
 
-def _greatest(function: _Lowest | _Room, left: Values, right: Values) -> tuple[Values, Values]:
+class _Side(NamedTuple):
+    """A drift, the value of a function there and its slope."""
+
+    drift: Values
+    value: Values
+    slope: Values
+
+    def moved(self, chosen: npt.NDArray[np.bool_], other: _Side) -> _Side:
+        """The other side where that is chosen."""
+        return _Side(*(np.where(chosen, new, old) for old, new in zip(self, other, strict=True)))
+
+
+def _greatest(function: _Lowest | _Room, least: Values, most: Values) -> tuple[Values, Values]:
     """Where between two drifts a concave function is greatest, and a bound that it never exceeds.
 
     Where tangents at both sides meet is not below the function; one side moves there.
     """
-    left, right = left.copy(), right.copy()
-    left_value, left_slope = function(left)
-    right_value, right_slope = function(right)
+    left, right = _Side(least, *function(least)), _Side(most, *function(most))
+    place, bound = _meeting(left, right)
     for _ in range(_ITERATIONS):
-        place, bound = _meeting(left, left_value, left_slope, right, right_value, right_slope)
-        value, slope = function(place)
-        if np.all(bound - value <= 1e-3):
-            return place, bound
-        rises = slope > 0
-        left = np.where(rises, place, left)
-        left_value, left_slope = (
-            np.where(rises, value, left_value),
-            np.where(rises, slope, left_slope),
-        )
-        right = np.where(rises, right, place)
-        right_value, right_slope = (
-            np.where(rises, right_value, value),
-            np.where(rises, right_slope, slope),
-        )
-    place, bound = _meeting(left, left_value, left_slope, right, right_value, right_slope)
+        middle = _Side(place, *function(place))
+        if np.all(bound - middle.value <= _CLOSE_NS):
+            break
+        rises = middle.slope > 0
+        left, right = left.moved(rises, middle), right.moved(~rises, middle)
+        place, bound = _meeting(left, right)
     return place, bound
 
 
-def _meeting(
-    left: Values,
-    left_value: Values,
-    left_slope: Values,
-    right: Values,
-    right_value: Values,
-    right_slope: Values,
-) -> tuple[Values, Values]:
+def _meeting(left: _Side, right: _Side) -> tuple[Values, Values]:
     """Where the tangents of both sides meet, and the value there; a side if it is the top."""
-    bend = left_slope - right_slope
-    safe = np.where(bend > 0, bend, 1.0)
-    along = (right_value - left_value + right_slope * (left - right)) / safe
-    place = np.where(bend > 0, left + along, left)
-    place = np.where(left_slope <= 0, left, np.where(right_slope >= 0, right, place))
-    place = np.clip(place, left, right)
+    bend = left.slope - right.slope
+    rise = right.value - left.value + right.slope * (left.drift - right.drift)
+    place = left.drift + np.where(bend > 0, rise / np.where(bend > 0, bend, 1.0), 0.0)
+    place = np.where(right.slope >= 0, right.drift, place)
+    place = np.where(left.slope <= 0, left.drift, np.clip(place, left.drift, right.drift))
     bound = np.minimum(
-        left_value + left_slope * (place - left), right_value + right_slope * (place - right)
+        left.value + left.slope * (place - left.drift),
+        right.value + right.slope * (place - right.drift),
     )
     return place, bound
 

@@ -9,7 +9,8 @@ import numpy as np
 from wavescope.analyze.ranks.clocks.pairs import PairLine
 from wavescope.analyze.ranks.digest import RankDigest
 
-_SPAN_NS = 1e9
+_SPAN_NS = 1e17
+"""Three years: longer than any recording is away from another."""
 
 
 def shared_pairs(
@@ -36,6 +37,5 @@ def shared_pairs(
 
 def _pair(hub: int, member: int, rank: RankDigest) -> PairLine:
     """Both clocks show the same at all times."""
-    middle = rank.first_ns + (rank.last_ns - rank.first_ns) // 2
     at, none = np.array([-_SPAN_NS, _SPAN_NS]), np.zeros(2)
-    return PairLine(hub, member, middle, 0, 0.0, at, none, at, none, 0)
+    return PairLine(hub, member, rank.first_ns, 0, 0.0, at, none, at, none, 0)

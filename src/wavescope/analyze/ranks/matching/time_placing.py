@@ -98,7 +98,7 @@ def _voted_offset(
 def _spread(candidates: Shifts) -> list[int]:
     """Not more than can be tried, the smallest first."""
     order = np.argsort(np.abs(candidates), kind="stable")
-    return candidates[order[:_MOST_CANDIDATES]].tolist()
+    return [int(shift) for shift in candidates[order[:_MOST_CANDIDATES]]]
 
 
 def _nearest(times: Times, ends: Times) -> _Nearest:
