@@ -1,5 +1,5 @@
 """The clocks of all ranks made one: estimated from ends of exchanges, certified by causality."""
 
-from wavescope.analyze.ranks.clocks.aligned_clocks import aligned_clocks
+from wavescope.analyze.ranks.clocks.rank_clocks import aligned_clocks
 
 __all__ = ["aligned_clocks"]
