@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -47,8 +48,11 @@ def dask_workers(cluster: Cluster) -> set[int]:
 
 
 def children(process: int) -> set[int]:
-    threads = Path(f"/proc/{process}/task").iterdir()
-    return {int(child) for each in threads for child in (each / "children").read_text().split()}
+    found: set[int] = set()
+    with contextlib.suppress(OSError):  # threads and processes come and go
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            found.update(map(int, (thread / "children").read_text().split()))
+    return found
 
 
 def test_the_same_bytes_as_in_the_pool(cluster: Cluster) -> None:
@@ -211,3 +215,40 @@ def test_a_cluster_of_this_machine_leaves_nothing(
     assert capfd.readouterr() == ("", "")
     assert logging.getLogger("distributed").level <= logging.CRITICAL
     assert threading.active_count() <= threads + 1  # one that Dask keeps for good
+
+
+def descendants(process: int) -> set[int]:
+    below = children(process)
+    return below.union(*(descendants(each) for each in below))
+
+
+def test_ctrl_c_of_a_terminal_ends_a_cluster_of_this_machine(tmp_path: Path) -> None:
+    # Processes that multiprocessing starts import the program again.
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from wavescope.workers import EngineOptions, Task, run_all\n"
+        "if __name__ == '__main__':\n"
+        f"    task = Task({UNLUCKY.function!r})\n"
+        "    run_all(task, ['sleep 120'] * 4, EngineOptions(scheduler='local', workers=2))\n"
+    )
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    with subprocess.Popen(
+        [sys.executable, str(program)],
+        env={**os.environ, "PYTHONPATH": path, "TMPDIR": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as command:
+        started: set[int] = set()
+        # A process that looks after shared memory, two workers, and two that do the work.
+        while len(started) < 5 and command.poll() is None:
+            started = descendants(command.pid)
+            time.sleep(0.02)
+        os.killpg(command.pid, signal.SIGINT)
+        _, said = command.communicate(timeout=60)
+
+    assert command.returncode == -signal.SIGINT
+    assert said.count("Traceback") == 1
+    for process in started:
+        wait_until_killed(process)
+    assert [each.name for each in tmp_path.iterdir()] == ["program.py"]

@@ -87,13 +87,9 @@ def test_a_scheduler_with_tls(tmp_path: Path) -> None:
     if shutil.which("openssl") is None:
         pytest.skip("a certificate needs the command openssl")
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-        + ["-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
-        + ["-keyout", str(key), "-out", str(certificate)],
-        check=True,
-        capture_output=True,
-    )
+    making = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+    files = ["-subj", "/CN=127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*making.split(), *files], check=True, capture_output=True)
     tls = "DASK_DISTRIBUTED__COMM__TLS__"
     environment = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "true"}
     environment[f"{tls}CA_FILE"] = str(certificate)
@@ -120,8 +116,8 @@ def test_a_scheduler_with_tls(tmp_path: Path) -> None:
 _SBATCH = """#!/bin/sh
 # Stands for Slurm's: runs the job right here, in a session of its own.
 for script; do :; done
-cp "$script" "$JOBS/script.sh"
-JOB_ID=1 setsid sh "$script" >"$JOBS/job.log" 2>&1 &
+cp "$script" "$JOBS/script.sh" # the other one is removed soon
+setsid sh "$JOBS/script.sh" >"$JOBS/job.log" 2>&1 &
 echo $! >"$JOBS/pid"
 echo "Submitted batch job 1"
 """
@@ -142,7 +138,7 @@ def test_jobs_of_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JOBS", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     spelled = "queue=short,cores=1,memory=1GB,walltime=00:05:00,interface=lo"
-    options = EngineOptions(slurm=f"{spelled},local_directory={tmp_path}")
+    options = EngineOptions(slurm=f"{spelled},local_directory={tmp_path}", workers_come_s=60)
     outcomes = run_all(DIGEST, ITEMS, options)
 
     assert b"".join(outcome.value or b"" for outcome in outcomes) == expected()

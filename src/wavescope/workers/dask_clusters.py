@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import re
+import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,9 @@ _ADDRESS = re.compile(r"(?:tcp|tls|ucx|wss?)://.+", re.ASCII)
 _HOST_AND_PORT = re.compile(r"[^/\s]+:\d{1,5}", re.ASCII)
 _SSH_HOST = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[^@\s:]+|\[[^\]]+\])(?::(?P<port>\d+))?")
 _CLOSE_S = 10.0
+# SSH servers do not end what they started when this process is killed: it ends itself.
+_FORGOTTEN_WORKER_S, _FORGOTTEN_SCHEDULER_S = 30, 300
+_DASK_ITSELF_BYTES = 1 << 29
 _LISTS = ("env_extra", "job_directives_skip", "job_extra_directives", "job_script_prologue")
 
 Client = Any
@@ -135,33 +141,59 @@ def _own_folder() -> Iterator[str]:
 
 def _local_cluster(options: EngineOptions, item_count: int, folder: str) -> Cluster:
     distributed = needed("distributed", "cluster")
-    return distributed.LocalCluster(
-        n_workers=max(1, min(process_count(options), item_count)),
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address=None,
-        worker_dashboard_address=None,
-        memory_limit=options.memory_limit_bytes or "auto",
-        local_directory=folder,
-    )
+    with _interrupts_wait():
+        return distributed.LocalCluster(
+            n_workers=max(1, min(process_count(options), item_count)),
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            worker_dashboard_address=None,
+            memory_limit=_dask_memory(options) or "auto",
+            local_directory=folder,
+            silence_logs=logging.CRITICAL,
+        )
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Threads that begin inside, and what they start, never see Ctrl-C; this one does afterwards.
+
+    A terminal sends it to all processes of a command, and workers of Dask would talk about it.
+    """
+    resource_tracker.ensure_running()  # starting it later would let interrupts in again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _dask_memory(options: EngineOptions) -> int | None:
+    """What a worker of Dask itself may take; items are limited in processes of their own."""
+    limit_bytes = options.memory_limit_bytes
+    return None if limit_bytes is None else max(limit_bytes, _DASK_ITSELF_BYTES)
 
 
 def _ssh_cluster(options: EngineOptions) -> Cluster:
     distributed = needed("distributed", "cluster")
     needed("asyncssh", "cluster-ssh")
     hosts = [ssh_host(host) for host in options.ssh_hosts]
-    worker_options: dict[str, Any] = {"nthreads": options.workers}
+    worker_options: dict[str, Any] = {"death_timeout": _FORGOTTEN_WORKER_S}
+    if options.workers is not None:
+        worker_options["nthreads"] = options.workers
     if options.memory_limit_bytes is not None:
-        worker_options["memory_limit"] = options.memory_limit_bytes * (options.workers or 1)
-    if options.workers is None:
-        del worker_options["nthreads"]
+        worker_options["memory_limit"] = _dask_memory(options)
     # The first host has the scheduler, and a worker like all others.
     return distributed.SSHCluster(
         [host for host, _ in (hosts[0], *hosts)],
         connect_options=[connect for _, connect in (hosts[0], *hosts)],
         worker_options=worker_options,
-        scheduler_options={"port": 0, "dashboard_address": None},
+        scheduler_options={
+            "port": 0,
+            "dashboard_address": None,
+            "idle_timeout": _FORGOTTEN_SCHEDULER_S,
+        },
         remote_python=options.ssh_python or None,
     )
 
