@@ -126,9 +126,6 @@ _COLUMNS: tuple[ColumnOf[Figure], ...] = (
     ResultColumn("change", "Change", Unit.NAME, "new - base; of shares in points").of(
         lambda row: row.change_text
     ),
-    ResultColumn("change_percent", "Change %", Unit.PERCENT, "of the base; none of shares").of(
-        lambda row: row.change_percent
-    ),
     ResultColumn("base_value", "Base value", Unit.NONE, "as a number in `unit`").of(
         lambda row: row.base
     ),
@@ -137,6 +134,9 @@ _COLUMNS: tuple[ColumnOf[Figure], ...] = (
     ),
     ResultColumn("change_value", "Change value", Unit.NONE, "new - base in `unit`, or points").of(
         lambda row: row.change
+    ),
+    ResultColumn("change_percent", "Change %", Unit.PERCENT, "of the base; none of shares").of(
+        lambda row: row.change_percent
     ),
     ResultColumn("unit", "Unit", Unit.NAME, "ns, GB/s, % or count").of(
         lambda row: row.unit.value or None

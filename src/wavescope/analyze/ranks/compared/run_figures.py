@@ -117,10 +117,7 @@ def rank_figures(
             (
                 "waiting for others",
                 Unit.PERCENT,
-                [
-                    None if row.waited_ns is None else percent_of(row.waited_ns, row.span_ns)
-                    for row in rows
-                ],
+                [row.exposed_wait_percent for row in rows],
             ),
         ]
         figures += [
@@ -147,9 +144,10 @@ def _exposed(rows: JobRows) -> float | None:
 
 
 def _waiting(rows: JobRows) -> float | None:
-    """Of all ranks' time, what they waited for others in timed exchanges."""
-    timed = [row for row in rows.ranks if row.waited_ns is not None]
-    return percent_of(sum(row.waited_ns or 0 for row in timed), sum(row.span_ns for row in timed))
+    """Of all ranks' time, what they waited for others with nothing to compute."""
+    timed = [row for row in rows.ranks if row.exposed_wait_ns is not None]
+    waited_ns = sum(row.exposed_wait_ns or 0 for row in timed)
+    return percent_of(waited_ns, sum(row.span_ns for row in timed))
 
 
 def _skew(rows: JobRows, share: int) -> float | None:

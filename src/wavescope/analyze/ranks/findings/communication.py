@@ -25,7 +25,7 @@ def exposed_communication(context: RankContext) -> list[Finding]:
     if share < limits.exposed_percent:
         return []
     exposed_ns = sum(row.exposed_ns for row in rows)
-    waited_ns = sum(row.waited_ns or 0 for row in rows)
+    waited_ns = sum(row.exposed_wait_ns or 0 for row in rows)
     longest = sorted(context.rows.collectives, key=lambda row: -row.exposed_ns)[:_SHOWN]
     parts = [
         f"{row.kind.operation or 'unknown'} in {row.group}"
@@ -35,8 +35,8 @@ def exposed_communication(context: RankContext) -> list[Finding]:
         if row.exposed_ns
     ]
     waited = ""
-    if any(row.waited_ns is not None for row in rows):
-        waited = f"; ranks waited for others for {duration_text(waited_ns)} in all"
+    if any(row.exposed_wait_ns is not None for row in rows):
+        waited = f"; at most {duration_text(waited_ns)} of it all is waiting for others"
     most = rows[int(shares.argmax())]
     return [
         Finding(
@@ -61,9 +61,9 @@ def exposed_communication(context: RankContext) -> list[Finding]:
 
 def arrival_skew(context: RankContext) -> list[Finding]:
     """A finding when ranks wait much for the last one to arrive."""
-    rows = [row for row in context.rows.ranks if row.waited_ns is not None]
+    rows = [row for row in context.rows.ranks if row.exposed_wait_ns is not None]
     span_ns = sum(row.span_ns for row in rows)
-    waited_ns = sum(row.waited_ns or 0 for row in rows)
+    waited_ns = sum(row.exposed_wait_ns or 0 for row in rows)
     limits = context.thresholds
     share = 100 * waited_ns / span_ns if span_ns else 0.0
     if share < limits.waiting_percent:
@@ -75,16 +75,16 @@ def arrival_skew(context: RankContext) -> list[Finding]:
         if last is not None
         else ""
     )
-    waiting = max(rows, key=lambda row: row.waited_ns or 0)
+    waiting = max(rows, key=lambda row: row.exposed_wait_ns or 0)
     return [
         Finding(
             SKEW_ID,
             Severity.PROBLEM if share >= limits.waiting_problem_percent else Severity.WARNING,
-            f"ranks wait {share:.1f} % of their time for others to arrive",
+            f"ranks stand still {share:.1f} % of their time until others arrive",
             f"most in {worst.kind.operation or 'unknown'} of {worst.group}: arrivals are "
             f"{duration_text(worst.skew_median_ns or 0)} apart (median; 95th percentile "
             f"{duration_text(worst.skew_p95_ns or 0)}){who}; {context.rank_name(waiting.place)} "
-            f"waited longest, {duration_text(waiting.waited_ns or 0)}",
+            f"waited longest, {duration_text(waiting.exposed_wait_ns or 0)}",
             "table `stragglers` names who is late and why; where late ranks change, balance work "
             "between steps or exchange less often",
             numbers={

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.ranks.digest import UNKNOWN, CollectiveUse
-from wavescope.analyze.ranks.job import MISSING, Job, MatchedGroup
+from wavescope.analyze.ranks.digest import CollectiveUse
+from wavescope.analyze.ranks.job import MISSING
 from wavescope.analyze.ranks.measures.exchange_times import ExchangeTimes
 from wavescope.analyze.ranks.measures.job_measures import JobMeasures
 from wavescope.arrays import Array
@@ -80,13 +80,12 @@ class AllExchanges:
 def all_exchanges(measures: JobMeasures) -> AllExchanges:
     """All exchanges of a job."""
     numbers: dict[CollectiveKind, int] = {}
-    kinds, sizes, factors, exposed, last, group_sizes, given = [], [], [], [], [], [], []
+    kinds, sizes, factors, last, group_sizes, given = [], [], [], [], [], []
     for place, group in enumerate(measures.job.groups):
         of_use = [numbers.setdefault(_kind(place, use), len(numbers)) for use in group.uses]
         kinds.append(np.array(of_use, np.int64)[group.use])
         sizes.append(np.array([use.size_bytes for use in group.uses], np.int64)[group.use])
         factors.append(np.array([use.bus_factor for use in group.uses], np.float64)[group.use])
-        exposed.append(_exposed_ns(measures.job, group))
         member = measures.exchanges[place].last_member
         last.append(np.where(member == MISSING, MISSING, group.members[member]))
         group_sizes.append(np.full(group.exchange_count, group.size, np.int64))
@@ -97,7 +96,7 @@ def all_exchanges(measures: JobMeasures) -> AllExchanges:
         step=_together(measures.steps_of_exchanges),
         size_bytes=_together(sizes),
         bus_factor=_together(factors, np.float64),
-        exposed_ns=_together(exposed),
+        exposed_ns=_together(measures.exposures[0]),
         last_place=_together(last),
         group_size=_together(group_sizes),
         given_count=_together(given),
@@ -107,18 +106,6 @@ def all_exchanges(measures: JobMeasures) -> AllExchanges:
 
 def _kind(group: int, use: CollectiveUse) -> CollectiveKind:
     return CollectiveKind(group, use.operation, use.dtype, size_class_bytes(use.size_bytes))
-
-
-def _exposed_ns(job: Job, group: MatchedGroup) -> Times:
-    """For each exchange the exposed time over members, of those that know it."""
-    sums = np.zeros(group.exchange_count, np.int64)
-    for member, place in enumerate(group.members.tolist()):
-        rows = group.rows[member]
-        own = job.ranks[place].collectives.exposed_ns
-        if len(own):
-            values = np.where(rows == MISSING, 0, own[rows])
-            sums += np.where(values == UNKNOWN, 0, values)
-    return sums
 
 
 def _together(parts: list[Array] | tuple[Array, ...], kind: type = np.int64) -> Array:

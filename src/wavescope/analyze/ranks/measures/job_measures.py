@@ -92,6 +92,25 @@ class JobMeasures:
         return self._of_members("member_wait_ns")
 
     @cached_property
+    def exposures(self) -> tuple[tuple[Times, ...], list[int]]:
+        """For each group and exchange the exposed time over members; and for each place how long
+        it waited for others in timed exchanges with nothing to compute, at most: in each exchange
+        the lesser of its wait and its exposed time."""
+        of_exchanges, waited_ns = [], [0] * len(self.job)
+        for group, times in zip(self.job.groups, self.exchanges, strict=True):
+            starts = self.job.starts(group)
+            sums = np.zeros(group.exchange_count, np.int64)
+            for member, place in enumerate(group.members.tolist()):
+                rows = np.flatnonzero(group.rows[member] != MISSING)
+                own = self.job.ranks[place].collectives.exposed_ns[group.rows[member, rows]]
+                exposed = np.maximum(own, 0)
+                sums[rows] += exposed
+                waits = np.minimum(times.last_ns[rows] - starts[member, rows], exposed)
+                waited_ns[place] += int(waits[times.is_timed[rows]].sum())
+            of_exchanges.append(sums)
+        return tuple(of_exchanges), waited_ns
+
+    @cached_property
     def last_counts(self) -> list[int]:
         """For each place in how many timed exchanges it came last."""
         return self._of_members("member_last_count")

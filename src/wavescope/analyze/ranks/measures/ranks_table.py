@@ -33,6 +33,7 @@ class RankRow(NamedTuple):
     exposed_ns: int
     host_late_ns: int | None
     waited_ns: int | None
+    exposed_wait_ns: int | None
     delay_ns: int | None
     last_count: int
     timed_count: int
@@ -50,6 +51,12 @@ class RankRow(NamedTuple):
     @property
     def busy_percent(self) -> float | None:
         return percent_of(self.busy_ns, self.span_ns)
+
+    @property
+    def exposed_wait_percent(self) -> float | None:
+        if self.exposed_wait_ns is None:
+            return None
+        return percent_of(self.exposed_wait_ns, self.span_ns)
 
     @property
     def exposed_percent(self) -> float | None:
@@ -89,6 +96,7 @@ def _row(measures: JobMeasures, place: int) -> RankRow:
         exposed_ns=int(bins.exposed_ns.sum()),
         host_late_ns=int(np.maximum(late, 0).sum()) if len(late) and (late >= 0).any() else None,
         waited_ns=measures.waited_ns[place] if timed else None,
+        exposed_wait_ns=measures.exposures[1][place] if timed else None,
         delay_ns=measures.delay_ns[place] if measures.report.steps else None,
         last_count=measures.last_counts[place],
         timed_count=timed,
@@ -131,6 +139,9 @@ _COLUMNS: tuple[ColumnOf[RankRow], ...] = (
     ResultColumn(
         "waited_ns", "Waited", Unit.NS, "last arrival - own arrival, over its timed exchanges"
     ).of(lambda row: row.waited_ns),
+    ResultColumn(
+        "exposed_wait_ns", "Stood still", Unit.NS, "of that with nothing to compute, at most"
+    ).of(lambda row: row.exposed_wait_ns),
     ResultColumn(
         "delay_ns",
         "Delayed all",

@@ -261,7 +261,10 @@ def test_waiting_for_late_ranks_is_arrival_skew() -> None:
     finding = _found(replace(job, ranks=ranks))["arrival-skew"]
 
     assert finding.severity is Severity.PROBLEM
-    assert finding.title == f"ranks wait {100 * 140 / 300:.1f} % of their time for others to arrive"
+    assert (
+        finding.title
+        == f"ranks stand still {100 * 140 / 300:.1f} % of their time until others arrive"
+    )
     assert "rank 2 (host1) came last in 1 of 1" in finding.evidence
     assert "rank 0 (host0) waited longest, 80 ns" in finding.evidence
     assert finding.numbers["last_rank"] == 2

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.unit.analyze.ranks.digest_builder import Step, a_digest
+from tests.unit.analyze.ranks.digest_builder import Collective, Step, a_digest
 from tests.unit.analyze.ranks.timed_jobs import (
     REFERENCE,
     UNKNOWN_CLOCK,
@@ -79,6 +79,16 @@ def test_who_waits_and_who_is_waited_for() -> None:
     assert [row["waited_ns"] for row in rows] == [90 + 10, 50 + 0, 0 + 5]
     assert [row["last_count"] for row in rows] == [0, 1, 1]
     assert [row["timed_count"] for row in rows] == [2, 2, 2]
+
+
+def test_waiting_that_compute_hides_is_told_apart() -> None:
+    exchange = Collective(0, 0, exposed_ns=25)
+    job = a_timed_job([[(0, 100), (200, 300)], [(40, 100), (210, 300)]], collective=exchange)
+
+    rows = _ranks(job)
+
+    assert [row["waited_ns"] for row in rows] == [40 + 10, 0]
+    assert [row["exposed_wait_ns"] for row in rows] == [25 + 10, 0]
 
 
 def test_the_delay_of_a_rank_is_the_excess_of_its_own_parts() -> None:
