@@ -40,11 +40,12 @@ class Collectives(NamedTuple):
 
 def collectives_of(
     ops: RankOps,
-    step_of_op: Numbers,
+    steps: Numbers,
     late: HostLate | None,
     stated_groups: Mapping[str, RecordedGroup],
 ) -> Collectives:
-    """The collectives of a rank; `stated_groups` are what the file says of groups by name."""
+    """The collectives of a rank, given the step of each; `stated_groups` are what the file says of
+    groups by name."""
     rows = ops.collective_rows
     starts, ends = ops.starts[rows], ops.ends[rows]
     before = _before(ops, starts, ends)
@@ -66,7 +67,7 @@ def collectives_of(
         queue=_queue_numbers(ops, rows),
         sequence=told.sequence,
         peer=np.where(told.peer <= _LARGEST_RANK, told.peer, UNKNOWN).astype(np.int32),
-        step=step_of_op[rows].astype(np.int32),
+        step=steps,
         compute_before_ns=computed - computed_before,
         idle_before_ns=idle_before,
         host_late_ns=late_before,

@@ -21,7 +21,7 @@ from wavescope.analyze.ranks.digest.step_rows import rank_steps
 from wavescope.analyze.ranks.digest.time_bins import time_bins
 from wavescope.analyze.ranks.digest.trace_ranks import TraceRank, trace_ranks
 from wavescope.arrays import Array
-from wavescope.model.columns import LINKS, MONITORS
+from wavescope.model.columns import LINKS, MONITORS, OPS
 from wavescope.model.trace import Trace
 
 OP_COLUMNS = (
@@ -38,14 +38,23 @@ OP_COLUMNS = (
 _JOB = "chrome.distributedInfo"
 _BOOT = "boot_id"
 _MOST_NOTES = 100
+_FIRST_ROWS = 1 << 12
 
 
 def digests_of(trace: Trace, options: DigestOptions | None = None) -> tuple[RankDigest, ...]:
     """The digest of each rank in the trace, mostly one."""
-    has_links = trace.source.row_count(LINKS) > 0
-    work_items = launch_sizes(trace, (*OP_COLUMNS, *(("id",) if has_links else ())))
+    work_items = launch_sizes(trace, (*OP_COLUMNS, *_further_columns(trace)))
     chosen = options or DigestOptions()
     return tuple(_digest(rank, work_items, chosen) for rank in trace_ranks(trace))
+
+
+def _further_columns(trace: Trace) -> Iterator[str]:
+    """What will be needed, too: another pass over the file would cost far more."""
+    if trace.source.row_count(LINKS) > 0:
+        yield "id"
+    first = next(iter(trace.source.batches(OPS, ("marker",), _FIRST_ROWS)), None)
+    if first is not None and np.any(first["marker"] != UNKNOWN):
+        yield "thread"
 
 
 def _digest(rank: TraceRank, work_items: Array, options: DigestOptions) -> RankDigest:
@@ -54,7 +63,7 @@ def _digest(rank: TraceRank, work_items: Array, options: DigestOptions) -> RankD
     sizes = LaunchSizes.of(ops.of_working(own_items))
     late = host_late(ops)
     steps = rank_steps(ops, sizes, late, options)
-    collectives = collectives_of(ops, steps.of_op, late, _stated_groups(trace))
+    collectives = collectives_of(ops, steps.of_collective, late, _stated_groups(trace))
     is_sampled = recorded(trace) is not None
     return RankDigest(
         identity=rank.identity,

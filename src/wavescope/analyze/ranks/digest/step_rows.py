@@ -28,10 +28,10 @@ _LONGEST_NS = 1 << 42
 
 
 class RankSteps(NamedTuple):
-    """The steps of a rank, and the step of each of its ops that work."""
+    """The steps of a rank, and the step of each of its collectives."""
 
     rows: StepRows
-    of_op: Numbers
+    of_collective: Numbers
     told_by: str
     phases: tuple[str, ...]
 
@@ -49,15 +49,19 @@ def rank_steps(
     used = used[np.lexsort((used, ended[used], begun[used]))]
     number = np.full(len(steps) + 1, UNKNOWN, np.int32)
     number[used] = np.arange(len(used))
-    of_op = looked_up(number, told)
-    spans = StepSpans(begun[used], ended[used], of_op)
-    times = step_times(ops, spans, late)
+    spans = StepSpans(
+        begun[used], ended[used], runs._replace(steps=number[runs.steps].astype(np.int64))
+    )
+    of_collective = number[told[ops.collective_rows]]
+    times = step_times(ops, spans, of_collective, late)
     names = _names(ops, steps, used)
     phases = _phases(names)
     place = {phase: row for row, phase in enumerate(phases)}
     kernels = ops.is_compute_kernel
     kernel_count = runs.sums(kernels, len(steps))[used]
-    sized_count = runs.sums(kernels & sizes.is_known, len(steps))[used]
+    sized_count = kernel_count
+    if not sizes.is_known.all():
+        sized_count = runs.sums(kernels & sizes.is_known, len(steps))[used]
     work_items = runs.sums(sizes.work_items * kernels, len(steps))[used]
     rows = StepRows(
         start_ns=spans.starts,
@@ -73,7 +77,7 @@ def rank_steps(
         kernel_count=kernel_count,
         work_items=np.where((kernel_count > 0) & (sized_count == 0), UNKNOWN, work_items),
     )
-    return RankSteps(rows, of_op, steps.told_by if len(used) else "", phases)
+    return RankSteps(rows, of_collective, steps.told_by if len(used) else "", phases)
 
 
 def _names(ops: RankOps, steps: Steps, used: Times) -> list[str]:

@@ -53,6 +53,13 @@ class OpRuns(NamedTuple):
             np.maximum.at(found, self.steps, np.maximum.reduceat(values, self.firsts))
         return found[:step_count]
 
+    def slices(self) -> dict[int, list[slice]]:
+        """For each step, and -1, the places of its ops."""
+        parts: dict[int, list[slice]] = {}
+        for first, length, step in zip(*(column.tolist() for column in self), strict=True):
+            parts.setdefault(step, []).append(slice(first, first + length))
+        return parts
+
     def _added(self, of_run: Array, step_count: int) -> Times:
         # The last place is that of ops outside any step.
         found = np.zeros(step_count + 1, np.int64)
@@ -72,11 +79,11 @@ def op_runs(step_of_op: Array) -> OpRuns:
 
 
 class StepSpans(NamedTuple):
-    """When steps begin and end, in order of their beginnings, and the step of each op."""
+    """When steps begin and end, in order of their beginnings, and which ops are their own."""
 
     starts: Times
     ends: Times
-    of_op: Numbers
+    runs: OpRuns
 
 
 class StepTimes(NamedTuple):
@@ -89,8 +96,10 @@ class StepTimes(NamedTuple):
     host_late_ns: Times
 
 
-def step_times(ops: RankOps, spans: StepSpans, late: HostLate | None) -> StepTimes:
-    """The times of all steps of a rank."""
+def step_times(
+    ops: RankOps, spans: StepSpans, of_collective: Numbers, late: HostLate | None
+) -> StepTimes:
+    """The times of all steps of a rank, given the step of each of its collectives."""
     if _are_alone(ops, spans):
         busy, compute, collective, either = (
             covered.between(spans.starts, spans.ends)
@@ -100,7 +109,7 @@ def step_times(ops: RankOps, spans: StepSpans, late: HostLate | None) -> StepTim
     else:
         busy = _unions_ns(ops, spans, np.ones(len(ops), np.bool_))
         compute = _unions_ns(ops, spans, ops.is_compute)
-        collective, exposed = _of_collectives(ops, spans)
+        collective, exposed = _of_collectives(ops, of_collective, len(spans.starts))
     idle = spans.ends - spans.starts - ops.busy.between(spans.starts, spans.ends)
     if late is None:
         host_late = np.full(len(spans.starts), UNKNOWN, np.int64)
@@ -113,10 +122,14 @@ def _are_alone(ops: RankOps, spans: StepSpans) -> bool:
     """Whether nothing but its own ops runs from the beginning to the end of each step."""
     if not np.all(spans.starts[1:] >= spans.ends[:-1]):
         return False
-    outside = np.flatnonzero(spans.of_op < 0)
-    if not len(outside) or not len(spans.starts):
+    if not len(spans.starts):
         return True
-    starts, ends = ops.starts[outside], ops.ends[outside]
+    parts = spans.runs.slices().get(UNKNOWN, [])
+    if not parts:
+        return True
+    starts, ends = (
+        np.concatenate([times[part] for part in parts]) for times in (ops.starts, ops.ends)
+    )
     following = np.searchsorted(spans.ends, starts, side="right")
     next_starts = np.append(spans.starts, np.iinfo(np.int64).max)[following]
     return not np.any((next_starts < ends) & (starts < ends))
@@ -124,19 +137,16 @@ def _are_alone(ops: RankOps, spans: StepSpans) -> bool:
 
 def _unions_ns(ops: RankOps, spans: StepSpans, chosen: Flags) -> Times:
     """How long at least one of the chosen ops of each step ran."""
-    runs = op_runs(spans.of_op)
-    if len(runs.firsts) > _MOST_SLICES:
-        rows = np.flatnonzero(chosen & (spans.of_op >= 0))
+    if len(spans.runs.firsts) > _MOST_SLICES:
+        of_op = np.repeat(spans.runs.steps, spans.runs.lengths)
+        rows = np.flatnonzero(chosen & (of_op >= 0))
         nothing = np.zeros(len(rows), np.int8)
-        columns = (spans.of_op[rows], nothing, ops.starts[rows], ops.ends[rows])
+        columns = (of_op[rows], nothing, ops.starts[rows], ops.ends[rows])
         return np.array(group_unions_ns(*columns, len(spans.starts)), np.int64)
-    parts: dict[int, list[slice]] = {}
-    for first, length, step in zip(*(column.tolist() for column in runs), strict=True):
-        parts.setdefault(step, []).append(slice(first, first + length))
     lengths = np.zeros(len(spans.starts), np.int64)
     everything = bool(chosen.all())
-    for step, slices in parts.items():
-        if step < 0:
+    for step, slices in spans.runs.slices().items():
+        if step == UNKNOWN:
             continue
         starts = _joined(ops.starts, slices, None if everything else chosen)
         ends = _joined(ops.ends, slices, None if everything else chosen)
@@ -150,14 +160,16 @@ def _joined(times: Times, slices: Sequence[slice], chosen: Flags | None) -> Time
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _of_collectives(ops: RankOps, spans: StepSpans) -> tuple[Times, Times]:
+def _of_collectives(ops: RankOps, of_collective: Numbers, step_count: int) -> tuple[Times, Times]:
     """How long a collective of each step ran, and how long of that no compute did."""
-    rows = ops.collective_rows
-    rows = rows[spans.of_op[rows] >= 0]
-    steps, starts, ends = stretches_by_group(spans.of_op[rows], ops.starts[rows], ops.ends[rows])
+    inside = of_collective >= 0
+    rows = ops.collective_rows[inside]
+    steps, starts, ends = stretches_by_group(
+        of_collective[inside], ops.starts[rows], ops.ends[rows]
+    )
     lengths = ends - starts
     exposed = lengths - ops.compute.between(starts, ends)
-    totals = np.zeros((2, len(spans.starts)), np.int64)
+    totals = np.zeros((2, step_count), np.int64)
     np.add.at(totals[0], steps, lengths)
     np.add.at(totals[1], steps, exposed)
     return totals[0], totals[1]

@@ -16,6 +16,7 @@ from wavescope.analyze.ranks.digest import (
     digests_of,
 )
 from wavescope.model.columns import MONITORS
+from wavescope.model.selection import Selection, select
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
@@ -278,6 +279,15 @@ def test_what_is_missing_is_counted() -> None:
     maker.with_coverage(10, 9, process=1, skipped=-1, lost=1)
 
     assert [digest.lost_ops for digest in digests_of(maker.build())] == [5, 1]
+
+
+def test_a_part_of_a_trace_has_a_digest_as_well() -> None:
+    maker = a_trace().with_process(41, rank=0).with_kernel("a", 0, 10, grid_x=64)
+    maker.with_kernel("b", 20, 50, gpu=1, grid_x=128).with_kernel("b", 60, 70, gpu=1, grid_x=256)
+    (digest,) = digests_of(select(maker.build(), Selection(gpus=(1,))))
+
+    assert (digest.op_count, digest.first_ns, digest.last_ns) == (2, 20, 70)
+    assert [kernel.work_items for kernel in digest.kernels] == [384]
 
 
 def test_a_sampled_trace_says_so() -> None:
