@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from wavescope.analyze.ranks.findings.context import RankContext
 from wavescope.analyze.ranks.job import MISSING, ClockState, Job, Mismatch
@@ -31,7 +32,8 @@ def collective_mismatches(context: RankContext) -> list[Finding]:
     What a rank lacks before its first exchange or after its last was not recorded, and is none.
     """
     job = context.measures.job
-    found = [each for each in job.mismatches if each.kind != _ABSENT and not _is_at_ends(job, each)]
+    within = [_without_ends(job, each) for each in job.mismatches if each.kind != _ABSENT]
+    found = [each for each in within if each is not None]
     unsure = [mismatch for mismatch in found if mismatch.kind == _ORDER]
     differing = [mismatch for mismatch in found if mismatch.kind != _ORDER]
     is_wrong = any(mismatch.kind != _MISSING for mismatch in differing)
@@ -77,7 +79,7 @@ def _mismatch_finding(
         ),
         _joined(mismatch.sentence for mismatch in found[:_SHOWN]) + more,
         suggestion,
-        where=f"ranks {context.measures.rank_text(places)}" if places else "",
+        where=context.ranks_name(places) if places else "",
         numbers={"mismatch_count": len(found), "exchange_count": exchange_count},
     )
 
@@ -104,7 +106,7 @@ def clocks_not_comparable(context: RankContext) -> list[Finding]:
                 if is_contradicted
                 else "record more steps with collectives that all ranks take part in"
             ),
-            where=f"ranks {context.measures.rank_text(apart)}",
+            where=context.ranks_name(apart),
             numbers={"rank_count": len(apart)},
         )
     ]
@@ -129,7 +131,8 @@ def ranks_missing(context: RankContext) -> list[Finding]:
         Finding(
             MISSING_ID,
             Severity.WARNING,
-            f"{counted(missing_count, 'rank')} of {world} are missing"
+            f"{missing_count} of {counted(world, 'rank')} "
+            f"{'is' if missing_count == 1 else 'are'} missing"
             if missing_count > 0
             else "members of groups are missing",
             _joined([*told, *sentences[:_SHOWN]]),
@@ -160,16 +163,19 @@ def files_unreadable(context: RankContext) -> list[Finding]:
     ]
 
 
-def _is_at_ends(job: Job, mismatch: Mismatch) -> bool:
-    """Whether all that is missing lies before a rank's first exchange or after its last."""
+def _without_ends(job: Job, mismatch: Mismatch) -> Mismatch | None:
+    """Of what ranks lack only what lies between their own exchanges; None without any."""
     if mismatch.kind != _MISSING or not 0 <= mismatch.group < len(job.groups):
-        return False
+        return mismatch
     group = job.groups[mismatch.group]
-    for row in group.rows[np.isin(group.members, mismatch.places)]:
-        there = np.flatnonzero(row != MISSING)
-        if len(there) and int(there[-1]) - int(there[0]) + 1 != len(there):
-            return False
-    return True
+    holes = [_hole_count(row) for row in group.rows[np.isin(group.members, mismatch.places)]]
+    between = max(holes, default=mismatch.exchange_count)
+    return mismatch._replace(exchange_count=between) if between else None
+
+
+def _hole_count(rows: npt.NDArray[np.int32]) -> int:
+    there = np.flatnonzero(rows != MISSING)
+    return int(there[-1]) - int(there[0]) + 1 - len(there) if len(there) else 0
 
 
 def _joined(sentences: Iterable[str]) -> str:

@@ -184,7 +184,18 @@ def test_what_lies_outside_of_a_recording_is_no_mismatch() -> None:
     mismatches = [Mismatch("missing", 0, (1,), 1, "rank 1 lacks one")]
 
     assert "collective-mismatch" not in _found(a_timed_job(late, mismatches=mismatches))  # type: ignore[arg-type]
-    assert "collective-mismatch" in _found(a_timed_job(hole, mismatches=mismatches))  # type: ignore[arg-type]
+    found = _found(a_timed_job(hole, mismatches=mismatches))["collective-mismatch"]  # type: ignore[arg-type]
+    assert (found.severity, found.where) == (Severity.WARNING, "rank 1 (host0)")
+
+
+def test_of_what_a_rank_lacks_only_holes_are_counted() -> None:
+    whole = [(20 * place, 20 * place + 10) for place in range(6)]
+    times = [whole, [None, whole[1], None, None, whole[4], None]]
+    mismatches = [Mismatch("missing", 0, (1,), 4, "rank 1 lacks 4")]
+
+    found = _found(a_timed_job(times, mismatches=mismatches))["collective-mismatch"]  # type: ignore[arg-type]
+
+    assert found.title == "2 collectives of 1 rank differ from the other ranks'"
 
 
 def test_clocks_that_cannot_be_compared_are_told_with_the_reason() -> None:
@@ -202,7 +213,7 @@ def test_ranks_that_were_not_given_are_listed() -> None:
 
     finding = _found(job)["ranks-missing"]
 
-    assert finding.title == "5 ranks of 8 are missing"
+    assert finding.title == "5 of 8 ranks are missing"
     assert finding.evidence == "traces of 3 of 8 ranks were given; missing: 1, 3-6"
 
 
