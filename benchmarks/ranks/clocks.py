@@ -4,7 +4,7 @@
     python benchmarks/ranks/clocks.py --ranks 512 --seeds 3 --skew-us 200
 
 10 s of a job; clocks are off by up to 5 ms and 20 ppm, ranks arrive within some 50 us of each other
-(exponentially spread), and are done within 3 us of each other.
+(exponentially spread), transfers take 50 us, and ranks are done within 3 us of each other.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ from wavescope.analyze.ranks.digest import (
     TimeBins,
 )
 from wavescope.analyze.ranks.joining import job_of
-
-_TRANSFER_NS = 400_000
 
 
 def main() -> None:
@@ -70,6 +68,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--offset-ms", type=float, default=5.0)
     parser.add_argument("--drift-ppm", type=float, default=20.0)
     parser.add_argument("--skew-us", type=float, default=50.0)
+    parser.add_argument("--transfer-us", type=float, default=50.0)
     parser.add_argument("--jitter-us", type=float, default=3.0)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=1)
@@ -81,12 +80,13 @@ def a_job(options: argparse.Namespace, seed: int) -> tuple[list[RankDigest], lis
     rng = np.random.default_rng([seed, 7])
     ranks, count = options.ranks, options.collectives
     planned = np.sort(rng.uniform(0, options.seconds * 1e9, count))
-    spacing = 2 * _TRANSFER_NS
+    transfer_ns = options.transfer_us * 1000
+    spacing = 2 * transfer_ns + 20_000 * options.skew_us
     planned = np.maximum.accumulate(planned - np.arange(count) * spacing)
     planned = planned + np.arange(count) * spacing
     starts = planned + rng.exponential(options.skew_us * 1000, (ranks, count))
     jitter = rng.uniform(0, options.jitter_us * 1000, (ranks, count))
-    ends = starts.max(axis=0) + _TRANSFER_NS + jitter
+    ends = starts.max(axis=0) + transfer_ns + jitter
     offset_ns = int(options.offset_ms * 1e6)
     clocks = [
         TrueClock(

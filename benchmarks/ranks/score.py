@@ -35,13 +35,15 @@ import numpy as np
 from tests.rank_jobs import Label, SimulatedJob
 from tests.rank_jobs.cases import Case, clean_cases, labelled_cases, spoiled_cases
 from tests.rank_jobs.true_job import with_true_clocks
-from wavescope.analyze.ranks.job import Job
+from wavescope.analyze.ranks.job import MISSING, Job
 from wavescope.analyze.ranks.joining import job_of
 from wavescope.analyze.ranks.stragglers import Culprit, StragglerReport, Verdict, stragglers_of
 
 LEAST_DELAY_PERCENT = 1.0
-RIGHT, WRONG, INCONCLUSIVE, NOBODY, FAILED = "right", "somebody else", "unsure", "nobody", "failed"
-OUTCOMES = (RIGHT, WRONG, INCONCLUSIVE, NOBODY, FAILED)
+RIGHT, MORE, WRONG = "right", "and others", "somebody else"
+INCONCLUSIVE, NOBODY, FAILED = "unsure", "nobody", "failed"
+OUTCOMES = (RIGHT, MORE, WRONG, INCONCLUSIVE, NOBODY, FAILED)
+"""`MORE`: the first of the named culprits is right, but there are others."""
 
 
 class Score(NamedTuple):
@@ -58,7 +60,9 @@ class Score(NamedTuple):
     uncompared_clocks: int
     is_noticed: bool
     """Whether what is wrong with a file is told: a mismatch, or a clock that is not compared."""
-    words: str
+    matched: tuple[int, int] = (0, 0)
+    """Exchanges with several members, and how many of them are really several exchanges."""
+    words: str = ""
 
 
 def main() -> None:
@@ -84,6 +88,7 @@ def main() -> None:
         _print_table("fault", small, lambda score: score.case.name)
     _print_spoiled(spoiled)
     _print_clean(clean)
+    _print_matching(scores)
     _print_clocks(scores)
     print(f"{len(scores)} jobs in {time.perf_counter() - began:.0f} s, seed {options.seed}")
     if options.failed:
@@ -135,6 +140,7 @@ def score_of(case: Case, true_clocks: bool = False) -> Score:
         missed,
         uncompared,
         is_noticed(simulated, job),
+        matched_exchanges(simulated, job),
         _words(report, label, job.numbers),
     )
 
@@ -145,8 +151,8 @@ def outcome_of(report: StragglerReport, label: Label, numbers: Sequence[int]) ->
         return INCONCLUSIVE
     if report.verdict is Verdict.NOBODY or not report.culprits:
         return RIGHT if label.kind == "nobody" else NOBODY
-    right = all(_is_right(culprit, label, numbers) for culprit in report.culprits)
-    return RIGHT if right else WRONG
+    right = [_is_right(culprit, label, numbers) for culprit in report.culprits]
+    return RIGHT if all(right) else MORE if right[0] else WRONG
 
 
 def _is_right(culprit: Culprit, label: Label, numbers: Sequence[int]) -> bool:
@@ -185,6 +191,22 @@ def clock_errors(simulated: SimulatedJob, job: Job) -> tuple[tuple[float, ...], 
             offset_ns = int(job.clocks[reference].to_common(moment)[0]) - clock.origin_ns
             missed += not clock.low_ns <= offset_ns <= clock.high_ns
     return tuple(errors), missed, len(job) - len(comparable)
+
+
+def matched_exchanges(simulated: SimulatedJob, job: Job) -> tuple[int, int]:
+    """How many exchanges with several members were matched, and how many of these wrongly."""
+    total = wrong = 0
+    for group in job.groups:
+        true = np.full(group.rows.shape, -1, np.int64)
+        for member, place in enumerate(group.members.tolist()):
+            rows = group.rows[member]
+            exchange = simulated.truth.exchanges[job.numbers[place]].exchange
+            true[member, rows != MISSING] = exchange[rows[rows != MISSING]]
+        known = np.where(true < 0, true.max(axis=0), true)
+        several = (true >= 0).sum(axis=0) > 1
+        total += int(several.sum())
+        wrong += int((several & (known != known.max(axis=0)).any(axis=0)).sum())
+    return total, wrong
 
 
 def is_noticed(simulated: SimulatedJob, job: Job) -> bool:
@@ -266,6 +288,19 @@ def _print_clocks(scores: Sequence[Score]) -> None:
         f" intervals that miss the truth {sum(score.missed_intervals for score in scores)},"
         f" ranks that are not compared {sum(score.uncompared_clocks for score in scores)}\n"
     )
+
+
+def _print_matching(scores: Sequence[Score]) -> None:
+    by_row: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for score in scores:
+        told = "with arguments" if score.case.settings.get("arguments") else "names only"
+        by_row[f"{score.case.topology.name}, {told}"].append(score.matched)
+    print(f"{'matched exchanges':36}{'exchanges':>15}{'wrong':>15}{'jobs with wrong':>17}")
+    for name, counts in sorted(by_row.items()):
+        total, wrong = np.sum(counts, axis=0)
+        jobs = f"{sum(each[1] > 0 for each in counts)}/{len(counts)}"
+        print(f"{name:36}{total:>15}{wrong:>15}{jobs:>17}")
+    print()
 
 
 def _print_failed(scores: Sequence[Score]) -> None:
