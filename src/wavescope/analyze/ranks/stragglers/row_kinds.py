@@ -50,7 +50,8 @@ def row_kinds(job: Job) -> tuple[RowKinds, ...]:
             own.exchange[rows] = there
             own.code[rows] = 1 + 6 * codes[group.use[there]]
             if has_sends:
-                _tell_direction(job, place, rows, own)
+                is_receive = None if group.sender == MISSING else group.sender != member
+                _tell_direction(job, place, rows, own, is_receive)
     return tuple(kinds)
 
 
@@ -63,11 +64,20 @@ def _unmatched(count: int) -> RowKinds:
     )
 
 
-def _tell_direction(job: Job, place: int, rows: npt.NDArray[np.int32], own: RowKinds) -> None:
+def _tell_direction(
+    job: Job,
+    place: int,
+    rows: npt.NDArray[np.int32],
+    own: RowKinds,
+    is_receive: bool | None,
+) -> None:
+    """Tells sends and receives apart, by name where the group does not say."""
     rank = job.ranks[place]
     receives = np.array([bool(_RECEIVE.search(use.name)) for use in rank.uses], np.bool_)
-    is_receive = receives[rank.collectives.use[rows]]
+    told = receives[rank.collectives.use[rows]]
+    if is_receive is not None:
+        told[:] = is_receive
     peer = rank.collectives.peer[rows]
     side = np.where(peer < 0, 0, np.where(peer > job.numbers[place], 1, 2))
-    own.is_receive[rows] = is_receive
-    own.code[rows] += (2 * side + is_receive).astype(np.int32)
+    own.is_receive[rows] = told
+    own.code[rows] += (2 * side + told).astype(np.int32)
