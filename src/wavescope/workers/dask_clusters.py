@@ -213,7 +213,11 @@ def ssh_host(spelled: str) -> tuple[str, Mapping[str, Any]]:
 
 def _slurm_cluster(options: EngineOptions) -> Cluster:
     jobqueue = needed("dask_jobqueue", "cluster-slurm")
-    cluster = jobqueue.SLURMCluster(**slurm_options(options.slurm))
+    # No web pages: they would listen on all networks of the machine that jobs are sent from.
+    scheduler_options = {"dashboard_address": None}
+    cluster = jobqueue.SLURMCluster(
+        **{"scheduler_options": scheduler_options, **slurm_options(options.slurm)}
+    )
     with contextlib.ExitStack() as stack:
         stack.callback(cluster.close)
         cluster.scale(jobs=options.workers or 1)
