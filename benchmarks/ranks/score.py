@@ -126,7 +126,7 @@ def score_of(case: Case, true_clocks: bool = False) -> Score:
     except Exception:  # noqa: BLE001  one job that fails is one row
         words = traceback.format_exc(limit=-2)
         return Score(
-            case, FAILED, False, simulated.truth.delay_percent, 0.0, (), 0, 0, False, words
+            case, FAILED, False, simulated.truth.delay_percent, 0.0, (), 0, 0, False, words=words
         )
     label = simulated.truth.label
     errors, missed, uncompared = clock_errors(simulated, job)
