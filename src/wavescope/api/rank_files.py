@@ -69,7 +69,7 @@ class FoundFiles:
     def sentence(self) -> str:
         """What was passed over, "" for nothing."""
         told = [(reason, count) for reason, count in self.passed_over.items() if count]
-        parts = [f"{count_text(count)} {reason}" for reason, count in told]
+        parts = [f"{reason} ({count_text(count)})" for reason, count in told]
         return f"passed over: {', '.join(parts)}" if parts else ""
 
 

@@ -55,8 +55,8 @@ def test_traces_are_told_by_content_and_others_are_counted(tmp_path: Path) -> No
     assert [file.rank for file in found.files] == [1, 2, 10, 0, 3]
     assert all(file.rank_from is RankFrom.NAME for file in found.files)
     assert found.sentence == (
-        "passed over: 1 hidden files, 2 files that are no traces by their names, "
-        "1 files that are no traces by their content"
+        "passed over: hidden files (1), files that are no traces by their names (2), "
+        "files that are no traces by their content (1)"
     )
 
 
@@ -133,7 +133,7 @@ def test_nothing_found_is_an_error_that_says_what_was_seen(tmp_path: Path) -> No
     with pytest.raises(UsageError, match="there are no traces") as told:
         found_rank_files([tmp_path])
 
-    assert told.value.hint == "passed over: 1 files that are no traces by their names"
+    assert told.value.hint == "passed over: files that are no traces by their names (1)"
 
 
 def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
