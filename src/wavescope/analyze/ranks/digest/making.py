@@ -35,6 +35,8 @@ OP_COLUMNS = (
     "marker",
 )
 """What digests are made of beside launch sizes, read from the file in one pass."""
+_CALL_COLUMNS = ("id", "start_ns", "end_ns", "name", "process", "thread")
+"""What tells launches, and records of collectives around them."""
 _JOB = "chrome.distributedInfo"
 _BOOT = "boot_id"
 _MOST_NOTES = 100
@@ -43,6 +45,9 @@ _FIRST_ROWS = 1 << 12
 
 def digests_of(trace: Trace, options: DigestOptions | None = None) -> tuple[RankDigest, ...]:
     """The digest of each rank in the trace, mostly one."""
+    if trace.source.row_count(LINKS) > 0:
+        trace.links.load("call", "op")
+        trace.calls.load(*_CALL_COLUMNS)
     work_items = launch_sizes(trace, (*OP_COLUMNS, *_further_columns(trace)))
     chosen = options or DigestOptions()
     return tuple(_digest(rank, work_items, chosen) for rank in trace_ranks(trace))
