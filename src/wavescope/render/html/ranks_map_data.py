@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.ranks.findings import view_command
 from wavescope.analyze.ranks.job import MISSING, Job
 from wavescope.analyze.ranks.maps import RankMap, RankStepMap
 from wavescope.analyze.ranks.stragglers import PathKind, StragglerReport
@@ -281,9 +281,7 @@ def _ranks(job: Job, time: RankMap, late: Collection[int]) -> list[dict[str, Any
             "number": f"{number}{'*' if time.is_own_clock[place] else ''}",
             "host": bounded(rank.identity.host, 16),
             "place": place_text(job, place),
-            "command": view_command(
-                rank.path, rank.identity.rank if shared[rank.path] > 1 else None
-            ),
+            "command": open_command(rank.path, number if shared[rank.path] > 1 else None),
             "left": str(int(time.own_first_ns[place])),
             "rate": float(time.own_rate[place]),
             "isLate": place in late,
@@ -309,13 +307,13 @@ def place_text(job: Job, place: int) -> str:
     return " · ".join(word for word in words if word)
 
 
-def view_command(path: str, rank: int | None) -> str:
-    """The command that opens a rank's trace, without times.
+def open_command(path: str, rank: int | None) -> tuple[str, str]:
+    """The command that opens a rank's trace, before and after its times.
 
     Nothing where the path holds what a terminal would not take as it is shown: names of files are
     not to be trusted, and this is made to be pasted.
     """
     if not path or len(path) > _LONGEST_PATH or visible(path) != path:
-        return ""
-    spelled = shlex.quote(f"./{path}" if path.startswith("-") else path)
-    return f"wavescope view {spelled}" + ("" if rank is None else f" --rank {rank}")
+        return "", ""
+    before, _, after = view_command(path, 0, 0, rank).rpartition(" --start=0 --end=0")
+    return before, after

@@ -35,9 +35,9 @@ from wavescope.render.html.ranks_map_data import (
     caused_delays,
     colour_range,
     maps_data,
+    open_command,
     step_map,
     time_map,
-    view_command,
 )
 from wavescope.render.html.ranks_page import ranks_page
 from wavescope.render.html.ranks_path import pieces_of
@@ -255,24 +255,25 @@ def test_delays_are_summed_by_rank_and_step() -> None:
 @pytest.mark.parametrize(
     ("path", "rank", "command"),
     [
-        ("run/rank3.db", None, "wavescope view run/rank3.db"),
-        ("all.json", 7, "wavescope view all.json --rank 7"),
-        ("-o.db", None, "wavescope view ./-o.db"),
-        ("", None, ""),
-        ("a\nrm -rf .", None, ""),
-        ("a\u202egpj.db", None, ""),
-        ("x" * 700, None, ""),
+        ("run/rank3.db", None, ("wavescope view run/rank3.db", "")),
+        ("all.json", 7, ("wavescope view all.json", " --rank=7")),
+        ("-o.db", None, ("wavescope view ./-o.db", "")),
+        ("a --start=0 --end=0 b", 1, ("wavescope view 'a --start=0 --end=0 b'", " --rank=1")),
+        ("", None, ("", "")),
+        ("a\nrm -rf .", None, ("", "")),
+        ("a\u202egpj.db", None, ("", "")),
+        ("x" * 700, None, ("", "")),
     ],
 )
-def test_commands_open_a_ranks_trace(path: str, rank: int | None, command: str) -> None:
-    assert view_command(path, rank) == command
+def test_commands_open_a_ranks_trace(path: str, rank: int | None, command: tuple[str, str]) -> None:
+    assert open_command(path, rank) == command
 
 
 @pytest.mark.parametrize(
     "path", ["a; rm -rf ~", "$(reboot)", "`x`", "a'b\"c", "two words", "a&b|c"]
 )
 def test_commands_hold_any_path_as_one_word(path: str) -> None:
-    assert shlex.split(view_command(path, None)) == ["wavescope", "view", path]
+    assert shlex.split(open_command(path, None)[0]) == ["wavescope", "view", path]
 
 
 def test_names_are_text(played: Job) -> None:

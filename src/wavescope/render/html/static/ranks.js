@@ -80,7 +80,7 @@ class RankMapView {
     this.map.measure = number;
     this.chosen.measure = number;
     this.map.arrange();
-    this.chosen.draw();
+    this.chosen.tell();
     const isCut = measure.largest > measure.high;
     this.part(".scale .low", HTMLElement).textContent = valueText(measure, measure.low);
     this.part(".scale .high", HTMLElement).textContent = `${isCut ? "≥ " : ""}${valueText(measure, measure.high)}`;

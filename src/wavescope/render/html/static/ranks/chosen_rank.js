@@ -1,9 +1,8 @@
 // The rank that was chosen on a map: its row as bars, and the command that opens its trace there.
 
-import { valueText } from "./cells.js";
+import { shadeOf, valueText } from "./cells.js";
 import { isDark, shades } from "./shades.js";
 import { viewCommand } from "./view_command.js";
-import { shadeOf } from "./cells.js";
 
 /** @typedef {import("./heat_map.js").Cell} Cell */
 /** @typedef {import("./map_data.js").MapData} MapData */
@@ -41,10 +40,11 @@ export class ChosenRank {
   show(cell) {
     this.cell = cell;
     this.box.hidden = !cell;
-    if (cell) this.draw();
+    this.tell();
   }
 
-  draw() {
+  /** What is said of the rank, anew: the measure or the rank is another one. */
+  tell() {
     const { cell, data, box } = this;
     if (!cell) return;
     const who = data.ranks[cell.rank];
@@ -54,11 +54,9 @@ export class ChosenRank {
     const mean = valueText(measure, data.mean(this.measure, cell.rank));
     const here = valueText(measure, data.value(this.measure, cell.rank, cell.column));
     const words = `${measure.title}: ${here} at ${data.columnText(cell.column)}, on average ${mean}.`;
-    const isFocused = box.contains(document.activeElement);
     box.replaceChildren(head, made("p", words), this.canvas, ...this.command(cell));
     if (who.clock) box.append(made("p", who.clock, "note"));
-    if (isFocused) box.querySelector("button")?.focus();
-    this.drawBars(cell);
+    this.draw();
   }
 
   /** @param {Cell} cell */
@@ -85,9 +83,10 @@ export class ChosenRank {
     return [line];
   }
 
-  /** @param {Cell} cell */
-  drawBars(cell) {
-    const { canvas, data } = this;
+  /** The bars, in the page's colours and width. */
+  draw() {
+    const { canvas, cell, data } = this;
+    if (!cell) return;
     const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     const scale = devicePixelRatio || 1;
     const width = canvas.clientWidth;

@@ -7,7 +7,7 @@
  * @property {string} place host and GPU
  * @property {string} host short enough for the margin
  * @property {string} number
- * @property {string} command without times; empty where none can be typed
+ * @property {[string, string]} command before and after its times; empty where none can be typed
  * @property {string} left the rank's own time at the left edge of the map, in ns
  * @property {number} rate how many ns of its own pass in one of common time
  * @property {boolean} isLate whether others wait for it
@@ -26,4 +26,5 @@ export const ownTime = ({ left, rate }, since) => BigInt(left) + BigInt(Math.rou
  * @param {bigint} from in the rank's own time
  * @param {bigint} to
  */
-export const viewCommand = ({ command }, from, to) => (command ? `${command} --start ${from} --end ${to}` : "");
+export const viewCommand = ({ command: [before, after] }, from, to) =>
+  before ? `${before} --start=${from} --end=${to}${after}` : "";
