@@ -30,7 +30,7 @@ _DETAILS = ("files", "groups", "clocks", "collectives_by_step", "steps", "delays
 _COLUMNS = {
     "stragglers": ("culprit", "cause", "delay_ns", "share_percent", "recurrence", "phase"),
     "ranks": (
-        *("rank", "host", "gpu", "median_step_ns", "waited_ns", "delay_ns", "busy_percent"),
+        *("rank", "host", "gpu", "median_step_ns", "exposed_wait_ns", "delay_ns", "busy_percent"),
         *("exposed_percent", "last_count", "clock"),
     ),
     "collectives": (

@@ -1,0 +1,213 @@
+"""`wavescope ranks` on files of simulated jobs: verdicts, bad files, engines, pages."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wavescope
+from tests.rank_jobs import Fault, FaultKind, Topology, simulated
+from wavescope.errors import UnreadableInputError
+
+WAVESCOPE = (sys.executable, "-m", "wavescope")
+RANKS, SLOW = 6, 2
+PATIENCE_S = 120
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders `slow`, where one rank computes slower, and `even`, where none does."""
+    folder = tmp_path_factory.mktemp("jobs")
+    slow = Fault(FaultKind.SLOW_COMPUTE, ranks=(SLOW,), size=0.12)
+    simulated(Topology.DDP, [slow], seed=11, ranks=RANKS, steps=10).write(folder / "slow", "db")
+    simulated(Topology.DDP, seed=11, ranks=RANKS, steps=10).write(folder / "even", "db")
+    return folder
+
+
+def ranks(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*WAVESCOPE, "ranks", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+def told(*arguments: str | Path) -> dict[str, Any]:
+    done = ranks(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def rows(result: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    (table,) = (each for each in result["tables"] if each["name"] == name)
+    columns = [column["name"] for column in table["columns"]]
+    return [dict(zip(columns, row, strict=True)) for row in table["rows"]]
+
+
+def test_the_slow_rank_is_named_with_its_cause(jobs: Path) -> None:
+    result = told(jobs / "slow")
+
+    (culprit,) = rows(result, "stragglers")
+    assert result["facts"]["verdict"] == "culprit"
+    assert (culprit["culprit"], culprit["cause"]) == (f"rank {SLOW}", "slower_compute")
+    accounted = sum(row["excess_ns"] for row in rows(result, "delays"))
+    assert accounted == sum(row["delay_ns"] for row in rows(result, "steps"))
+
+
+def test_text_names_it_too_and_how_to_look_there(jobs: Path) -> None:
+    done = ranks(jobs / "slow")
+
+    assert f"rank {SLOW} holds the others up" in done.stdout
+    assert "wavescope view" in done.stdout
+    assert "more with --table NAME:" in done.stderr
+
+
+@pytest.mark.parametrize(("folder", "code"), [("slow", 1), ("even", 0)])
+def test_as_a_check_the_exit_code_tells_whether_somebody_is_late(
+    jobs: Path, folder: str, code: int
+) -> None:
+    assert ranks(jobs / folder, "--fail", "-q").returncode == code
+
+
+def test_as_a_check_one_rank_alone_is_inconclusive(jobs: Path) -> None:
+    assert ranks(jobs / "even" / "rank_0.db", "--fail", "-q").returncode == 5
+
+
+def test_python_says_the_same_as_the_command(jobs: Path) -> None:
+    assert wavescope.ranks(jobs / "slow").to_json() == told(jobs / "slow")
+
+
+def test_a_cluster_says_the_same_byte_for_byte(jobs: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="needs wavescope[cluster]")
+    folder = tmp_path / "job"
+    shutil.copytree(jobs / "slow", folder)
+    cut_in_half(folder / "rank_4.db")
+    here = ranks(folder, "--json", "--workers", "2")
+    cluster = ranks(folder, "--json", "--workers", "2", "--scheduler", "local")
+
+    assert (here.returncode, cluster.returncode) == (0, 0), cluster.stderr
+    assert cluster.stdout == here.stdout
+
+
+def cut_in_half(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def test_bad_files_cost_one_row_each(jobs: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "job"
+    shutil.copytree(jobs / "slow", folder)
+    cut_in_half(folder / "rank_0.db")
+    (folder / "rank_1.db").write_bytes(b"")
+    (folder / "rank_3.db").write_text("not a trace")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    result = told(*sorted(folder.iterdir()), folder / "rank_9.db")
+
+    problems = {Path(row["path"]).name: row["problem"] for row in rows(result, "files")}
+    assert {name for name, problem in problems.items() if problem} == {
+        "rank_0.db",
+        "rank_1.db",
+        "rank_3.db",
+        "rank_9.db",
+    }
+    assert [row["rank"] for row in rows(result, "ranks")] == [2, 4, 5]
+    assert result["facts"]["unreadable_file_count"] == 4
+    assert "files-unreadable" in {finding["id"] for finding in result["findings"]}
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_nothing_that_can_be_read_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "rank_0.db").write_text("not a trace")
+
+    done = ranks(tmp_path / "rank_0.db")
+
+    assert done.returncode == 3
+    assert "rank_0.db" in done.stderr
+    assert "Traceback" not in done.stderr
+    with pytest.raises(UnreadableInputError, match=r"rank_0\.db"):
+        wavescope.ranks(tmp_path / "rank_0.db")
+
+
+def test_a_folder_without_traces_says_what_was_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "readme.txt").write_text("not a trace")
+
+    done = ranks(tmp_path)
+
+    assert done.returncode == 2
+    assert "there are no traces in" in done.stderr
+    assert "passed over: files that are no traces by their names (1)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("--rank-pattern", "rank"), 2, "has no group that is the rank"),
+        (("--rank-pattern", "("), 2, "is not a regular expression"),
+        (("--scheduler", "tcp://127.0.0.1:1"), 4, "127.0.0.1:1"),
+        (("--scheduler", "local", "--ssh", "a,b"), 2, "exclude each other"),
+        (("--memory-limit", "much"), 2, "is not a size"),
+        (("--base", "nowhere"), 3, "nowhere"),
+    ],
+)
+def test_wrong_calls_get_a_sentence(
+    jobs: Path, arguments: tuple[str, ...], code: int, sentence: str
+) -> None:
+    if "--scheduler" in arguments:
+        pytest.importorskip("distributed", reason="needs wavescope[cluster]")
+    done = ranks(jobs / "even", *arguments)
+
+    assert done.returncode == code, done.stderr
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_page_is_written_and_never_over_another_file(jobs: Path, tmp_path: Path) -> None:
+    page = tmp_path / "ranks.html"
+
+    assert f"wrote {page}" in ranks(jobs / "slow", "-o", page).stderr
+    written = page.read_text()
+    assert f"rank {SLOW} holds the others up" in written
+    refused = ranks(jobs / "even", "-o", page)
+    assert refused.returncode == 2
+    assert page.read_text() == written
+    assert ranks(jobs / "even", "-o", page, "--force", "-q").returncode == 0
+    assert "no rank makes the others wait" in page.read_text()
+
+
+def test_an_earlier_run_is_compared_with(jobs: Path) -> None:
+    result = told(jobs / "slow", "--base", jobs / "even")
+
+    changed = {row["metric"]: row for row in rows(result, "compared") if row["part"] == "job"}[
+        "median step"
+    ]
+    assert changed["new_value"] > 1.05 * changed["base_value"]
+    assert changed["change_value"] == changed["new_value"] - changed["base_value"]
+
+
+def test_patterns_of_names_choose_files_and_ranks(jobs: Path, tmp_path: Path) -> None:
+    for rank in range(RANKS):
+        target = tmp_path / f"node{rank // 3}" / f"gpu{rank % 3}.db"
+        target.parent.mkdir(exist_ok=True)
+        shutil.copy(jobs / "even" / f"rank_{rank}.db", target)
+    pattern = r"node(?P<host>\d+)/gpu(?P<rank>\d+)"
+
+    result = told(f"{tmp_path}/node1/*.db", "--rank-pattern", pattern)
+
+    assert [row["rank"] for row in rows(result, "ranks")] == [0, 1, 2]
+
+
+def test_a_worker_without_memory_is_a_sentence(jobs: Path) -> None:
+    done = ranks(jobs / "even", "--memory-limit", "40M", "--workers", "1")
+
+    assert done.returncode == 3
+    assert "5 more files could not be read either" in done.stderr
+    assert "Traceback" not in done.stderr
