@@ -19,6 +19,8 @@ NO_GROUP = Group("")
 
 SEND_RECEIVE = "send/recv"
 _FEW_GROUPS = 32
+_FEW_SHARE = 8
+"""Rows without a group are left out if there are so many times as many with one."""
 _EQUAL_SIZES = frozenset({"all-reduce", "all-gather", "reduce-scatter", "broadcast", SEND_RECEIVE})
 """Operations whose size is the same on all ranks; that of an uneven all-to-all, or of the root of
 a gather, is not."""
@@ -113,9 +115,24 @@ def token_of(use: CollectiveUse) -> tuple[str, str, int, str]:
     return (use.operation, use.dtype, use.size_bytes, "")
 
 
-def local_groups(digests: Sequence[RankDigest], uses: Uses) -> list[LocalGroup]:
-    """Every group of every rank, without sends and receives; rows without a group are one more."""
-    return [part for place, rank in enumerate(digests) for part in _groups_of(place, rank, uses)]
+def local_groups(
+    digests: Sequence[RankDigest], uses: Uses
+) -> tuple[list[LocalGroup], dict[int, int]]:
+    """Every group of every rank, without sends and receives; rows without a group are one more.
+
+    Where a rank has groups, a few rows without are kernels whose launch was not recorded: they are
+    left out, and counted by place.
+    """
+    kept, left_out = [], {}
+    for place, rank in enumerate(digests):
+        parts = _groups_of(place, rank, uses)
+        known = sum(len(part) for part in parts if part.group is not NO_GROUP)
+        for part in parts:
+            if part.group is NO_GROUP and _FEW_SHARE * len(part) < known:
+                left_out[place] = len(part)
+            else:
+                kept.append(part)
+    return kept, left_out
 
 
 def _groups_of(place: int, rank: RankDigest, uses: Uses) -> list[LocalGroup]:

@@ -25,10 +25,12 @@ class Matching(NamedTuple):
 def matched_collectives(digests: Sequence[RankDigest], numbers: Sequence[int]) -> Matching:
     """Groups in order of their lowest rank, largest first."""
     uses, names = Uses(), Names(tuple(numbers))
-    listed, rest = by_listed_members(local_groups(digests, uses), numbers)
+    parts, left_out = local_groups(digests, uses)
+    listed, rest = by_listed_members(parts, numbers)
     pairs, mismatches = sends_and_receives(digests, uses, names)
     gathered = sorted([*listed, *by_names(rest, numbers), *pairs], key=_order)
     table = UseTable(tuple(uses.exact), tuple(uses.tokens))
+    mismatches.extend(names.without_group(left_out))
     groups = []
     for place, group in enumerate(gathered):
         matched, found = matched_group(group, place, table, names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +49,18 @@ class Names:
             f"{self.group(gathered)}: in up to {most} exchanges {self.ranks(members)} {what}."
         )
         return Mismatch(kind, place, tuple(members), most, sentence)
+
+    def without_group(self, left_out: Mapping[int, int]) -> list[Mismatch]:
+        """Collectives that were left out because nothing tells their group."""
+        if not left_out:
+            return []
+        sentence = (
+            f"{sum(left_out.values())} collectives of {self.ranks(left_out)} do not tell their "
+            "group, as others of these ranks do (mostly launched before the recording began): "
+            "they are not matched."
+        )
+        count = sum(left_out.values())
+        return [Mismatch("order", MISSING, tuple(left_out), count, sentence)]
 
     def lacking(
         self, gathered: Gathered, places: Sequence[int], found: tuple[int, int, int]
