@@ -17,85 +17,67 @@ _ONE_ROW_A_RANK = frozenset({"ranks", "clocks", "files"})
 class _Shown:
     """How a table fits a page; the other forms of the result have all of it."""
 
-    hidden: frozenset[str] = frozenset()
+    columns: frozenset[str] = frozenset()
+    """Those that are shown; all where empty."""
     name: str = ""
     """The one column of names, which may be long; other words are short. All are where empty."""
     below: str = ""
     """The column that stands below the names."""
 
 
-_BOUNDS = frozenset(
-    {
-        "bus_low_gb_per_s",
-        "bus_high_gb_per_s",
-        "transfer_low_ns",
-        "transfer_high_ns",
-        "shortest_ns",
-        "spread_ns",
-        "skew_high_ns",
-        "wait_low_ns",
-        "wait_high_ns",
-        "certified",
-    }
-)
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_BOUNDS = _names("bus_low_gb_per_s bus_high_gb_per_s transfer_low_ns transfer_high_ns skew_high_ns")
 """Columns of `collectives` that say what is certain where arrivals cannot be compared."""
-_BEST_BOUNDS = frozenset(
-    {
-        "bus_low_gb_per_s",
-        "bus_high_gb_per_s",
-        "transfer_low_ns",
-        "transfer_high_ns",
-        "skew_high_ns",
-    }
-)
+_TIMED = _names("skew_median_ns skew_p95_ns wait_ns wait_percent transfer_median_ns nature")
 _COLLECTIVES = _Shown(
-    frozenset(
-        {
-            "size_class_bytes",
-            "skew_most_ns",
-            "last_count",
-            "exposed_ns",
-            "exposed_percent",
-            "duration_ns",
-            "dtype",
-            "basis",
-            "timed_count",
-        }
-    ),
+    _names(
+        "operation group group_size message_bytes exchange_count last_rank algorithm_gb_per_s "
+        "bus_gb_per_s"
+    )
+    | _BOUNDS
+    | _TIMED,
     "operation",
     "group",
 )
 _SHOWN: Mapping[str, _Shown] = {
     "ranks": _Shown(
-        frozenset(
-            {
-                "first_ns",
-                "last_ns",
-                "chip",
-                "gpu_uuid",
-                "gpu_number",
-                "collective_ns",
-                "exposed_ns",
-                "op_count",
-                "timed_count",
-            }
+        _names(
+            "rank host gpu path step_count median_step_ns busy_percent exposed_percent compute_ns "
+            "waited_ns delay_ns last_count host_late_ns lost_count clock"
         ),
         "host",
         "path",
     ),
     "stragglers": _Shown(name="culprit", below="evidence"),
     "delays": _Shown(name="where"),
-    "outliers": _Shown(frozenset({"value", "median", "unit"}), "host"),
-    "steps": _Shown(frozenset({"start_ns", "compared_count", "exposed_ns"})),
+    "outliers": _Shown(
+        _names("rank host metric shown difference_percent distance peer_count"), "host"
+    ),
+    "steps": _Shown(
+        _names(
+            "step label rank_count actual_ns path_ns ideal_ns delay_ns median_ns slowest_rank "
+            "slowest_ns fastest_rank fastest_ns exposed_percent start_skew_ns wait_ns"
+        )
+    ),
     "collectives": _COLLECTIVES,
-    "collectives_by_step": replace(_COLLECTIVES, hidden=_COLLECTIVES.hidden | {"group_size"}),
-    "clocks": _Shown(frozenset({"origin_ns"}), "host", "reason"),
+    "collectives_by_step": replace(
+        _COLLECTIVES, columns=_COLLECTIVES.columns - {"group_size"} | {"step"}
+    ),
+    "clocks": _Shown(
+        _names(
+            "rank host state offset_ns drift_ppm low_ns high_ns width_ns residual_ns "
+            "exchange_count reason"
+        ),
+        "host",
+        "reason",
+    ),
     "groups": _Shown(name="group", below="ranks"),
     "mismatches": _Shown(name="group", below="sentence"),
     "files": _Shown(name="path", below="problem"),
-    "compared": _Shown(
-        frozenset({"base_value", "new_value", "change_value", "change_percent", "unit"}), "where"
-    ),
+    "compared": _Shown(_names("part where metric base new change"), "where"),
 }
 
 
@@ -118,8 +100,8 @@ class RanksTables:
 def _table(table: ResultTable) -> Html:
     shown = _SHOWN.get(table.name, _Shown())
     table = _with_more_below(table)
-    hidden = set(shown.hidden) | _needless(table)
     names = {column.name for column in table.columns}
+    hidden = _needless(table) | (names - shown.columns if shown.columns else set())
     name, below = shown.name, shown.below
     if not {name, below} <= names or not _has_values(table, name):
         below = ""
@@ -141,16 +123,15 @@ def _short_words(column: ResultColumn, names: set[str]) -> ResultColumn:
 def _needless(table: ResultTable) -> set[str]:
     """Columns that say what others say already."""
     names = {column.name for column in table.columns}
-    needless = set()
+    needless: set[str] = set()
     if {"step", "label"} <= names and table.column("step") == table.column("label"):
         needless.add("label")
     needless |= {name for name in ("lost_count", "host_late_ns") if _is_zero(table, name)}
     if len(table.rows) > 1:
         # Equal for all ranks or steps: said at the top of the page.
         needless |= {name for name in ("gpu", "rank_count") if _is_constant(table, name)}
-    if names >= _BOUNDS:
-        is_timed = _has_values(table, "transfer_median_ns")
-        needless |= _BOUNDS if is_timed else {*_BOUNDS - _BEST_BOUNDS, "nature"}
+    if "transfer_median_ns" in names:
+        needless |= _BOUNDS if _has_values(table, "transfer_median_ns") else _TIMED
     return needless
 
 
