@@ -134,7 +134,8 @@ def _own_folder() -> Iterator[str]:
     config = needed("dask.config", "cluster")
     with (
         tempfile.TemporaryDirectory(prefix="wavescope-dask-") as folder,
-        config.set({"temporary-directory": folder}),
+        # Its profiler looks at each worker a hundred times a second, and nobody at what it finds.
+        config.set({"temporary-directory": folder, "distributed.worker.profile.enabled": False}),
     ):
         yield folder
 
