@@ -12,7 +12,6 @@ from wavescope.cli.inputs import GivenInput, given_inputs
 from wavescope.cli.startup import (
     clean_up_when_told_to_stop,
     import_numpy,
-    keep_freed_memory,
     tune_gc,
 )
 from wavescope.cli.terminal import (
@@ -30,6 +29,7 @@ from wavescope.errors import (
     UsageError,
     WavescopeError,
 )
+from wavescope.freed_memory import keep_freed_memory
 from wavescope.version import __version__
 
 _SPACE_HINT = "free some space, or choose another place with -o (TMPDIR for temporary files)"

@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from wavescope.freed_memory import keep_freed_memory
 from wavescope.workers.answers import answer_of, packed
 from wavescope.workers.frames import ClosedError, received, send
 
@@ -27,7 +28,6 @@ IDLE_EXIT = 75
 """The exit code of a process that nobody gave an item for long."""
 
 _PR_SET_PDEATHSIG = 1
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # parameters of mallopt(3)
 _OBJECTS_PER_COLLECTION = 100_000
 _OOM_SCORE = "500"
 
@@ -43,7 +43,7 @@ def main() -> None:
         _be_ended_first()
         faulthandler.enable()
         gc.set_threshold(_OBJECTS_PER_COLLECTION)
-        _keep_freed_memory()
+        keep_freed_memory()
         send(replies, READY)
         _limit_memory(setup["memory_limit_bytes"])
         _serve(requests, replies, setup, options)
@@ -71,14 +71,6 @@ def _be_ended_first() -> None:
     """Where memory runs out, this process is ended rather than the command or others."""
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
-
-
-def _keep_freed_memory() -> None:
-    """Have glibc reuse freed memory: clearing the same pages for each item costs a fifth of it."""
-    with suppress(OSError, AttributeError):  # another C library than glibc
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_M_MMAP_THRESHOLD, 1 << 28)
-        mallopt(_M_TRIM_THRESHOLD, 1 << 30)
 
 
 def _limit_memory(limit_bytes: int | None) -> None:
