@@ -25,8 +25,11 @@ from wavescope.cli.progress import Progress
 from wavescope.errors import EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE, EXIT_OK
 from wavescope.model.result import Result
 
-_DETAILS = ("files", "groups", "clocks", "collectives_by_step", "steps", "delays", "outliers")
-"""Tables that the page and --table show; people read findings and the rest first."""
+_DETAILS = (
+    *("files", "groups", "mismatches", "clocks", "collectives_by_step", "steps", "delays"),
+    "outliers",
+)
+"""Tables that the page and --table show; what matters of them is a finding."""
 _COLUMNS = {
     "stragglers": ("culprit", "cause", "delay_ns", "share_percent", "recurrence", "phase"),
     "ranks": (
@@ -37,7 +40,6 @@ _COLUMNS = {
         *("operation", "group", "message_bytes", "exchange_count", "skew_median_ns"),
         *("transfer_median_ns", "bus_gb_per_s", "wait_percent", "nature", "last_rank"),
     ),
-    "mismatches": ("kind", "ranks", "exchange_count", "sentence"),
 }
 """What people read of the widest tables; --table, --json and the page have all of it."""
 _EXIT_CODES = {"culprit": EXIT_CHECK_FAILED, "inconclusive": EXIT_INCONCLUSIVE}
@@ -107,7 +109,7 @@ def _add_engine_flags(parser: argparse.ArgumentParser) -> None:
         "--ssh",
         metavar="HOST,...",
         default="",
-        help="start Dask on these hosts by SSH: the first schedules, the others compute",
+        help="start Dask on these hosts by SSH; the first one schedules, too",
     )
     group.add_argument(
         "--slurm",
