@@ -21,6 +21,11 @@ CLEARLY = 3.0
 ENOUGH = 1.5
 """Ranks are told apart so much less clearly where the parts are those that a launcher makes."""
 _RESOLUTION_NS = 500.0
+_USUAL_NS = 2_000.0
+_SURELY_NS = 20_000.0
+_FEW = 0.02
+_MUCH = 6.0
+"""An exchange whose ends lie so many times further apart than usual is one of other ranks."""
 
 
 class Partition(NamedTuple):
@@ -106,3 +111,53 @@ def _separation(distances: Times, parts: list[list[int]]) -> float:
         other = _apart(distances, part[0], outside).min(initial=np.inf)
         worst = min(worst, float(other / own))
     return float(worst)
+
+
+def ends_together(
+    end_ns: Times, is_there: npt.NDArray[np.bool_], parts: list[list[int]]
+) -> npt.NDArray[np.bool_]:
+    """For each exchange whether the ranks of each part end it about as near as they usually do."""
+    together = np.ones(end_ns.shape[1], np.bool_)
+    for part in parts:
+        if len(part) > 1:
+            level = _levelled(end_ns[part], is_there[part])
+            spread = _spread(level)
+            usual = np.median(spread[is_there[part].all(axis=0)])
+            together &= spread <= _MUCH * max(float(usual), _USUAL_NS)
+    return together
+
+
+def may_be_one(start_ns: Times, end_ns: Times, is_there: npt.NDArray[np.bool_]) -> bool:
+    """Whether ranks may be one group: they end together, or nobody before another has begun."""
+    level = _levelled(end_ns, is_there)
+    spread = _spread(level)
+    usual = float(np.median(spread))
+    if usual <= _SURELY_NS:
+        return True
+    started = np.where(np.isnan(level), -np.inf, level - (end_ns - start_ns)).max(axis=0)
+    ended = np.where(np.isnan(level), np.inf, level).min(axis=0)
+    return bool(np.mean(started > ended + usual) <= _FEW)
+
+
+def _levelled(end_ns: Times, is_there: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """[rank, exchange]: ends against the first rank's, once clocks are a line from each other; NaN
+    where one of both has no end."""
+    shared = np.flatnonzero(is_there.all(axis=0))
+    half = len(shared) // 2
+    since = (end_ns[0] - end_ns[0, shared[half]]).astype(np.float64)
+    apart = (end_ns - end_ns[0]) - (end_ns[:, shared[half]] - end_ns[0, shared[half]])[:, None]
+    left, right = shared[:half], shared[half:]
+    run = np.median(since[right]) - np.median(since[left])
+    rise = np.median(apart[:, right], axis=1) - np.median(apart[:, left], axis=1)
+    level = np.where(
+        is_there & is_there[0], apart - (rise / max(run, 1.0))[:, None] * since, np.nan
+    )
+    level -= np.median(level[:, shared], axis=1)[:, None]
+    return level
+
+
+def _spread(level: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """How far the ends of each exchange are apart; 0 where there is only one."""
+    highest = np.where(np.isnan(level), -np.inf, level).max(axis=0)
+    lowest = np.where(np.isnan(level), np.inf, level).min(axis=0)
+    return np.where(np.isfinite(highest), highest - lowest, 0.0)

@@ -1,4 +1,4 @@
-"""Groups of which only the name and the size are recorded, or nothing at all.
+"""Groups of which only the name and the size are recorded.
 
 Equal names on several ranks may be several groups (`tp` of each host). The size says how many
 there must be; which ranks are together is told by the times of their exchanges, else supposed from
@@ -15,6 +15,7 @@ import numpy as np
 from wavescope.analyze.ranks.matching.alignment import aligned
 from wavescope.analyze.ranks.matching.columns import columns_of, matrix_of
 from wavescope.analyze.ranks.matching.gathered import Gathered, gathered_of, regular_parts
+from wavescope.analyze.ranks.matching.kernel_groups import groups_of_kernels
 from wavescope.analyze.ranks.matching.local_groups import NO_GROUP, LocalGroup
 from wavescope.analyze.ranks.matching.sequence_columns import has_sequence, sequence_keys
 from wavescope.analyze.ranks.matching.shifts import BY_TIMES
@@ -29,7 +30,6 @@ from wavescope.arrays.intervals import Times
 _TOLD_BY_TIMES = 0.9
 _IRREGULAR = 0.75
 _SUPPOSED = 0.35
-_ONE_OF_ALL = 0.8
 _LEAST_CERTAIN = 0.5
 
 
@@ -46,7 +46,7 @@ def by_names(parts: Sequence[LocalGroup], numbers: Sequence[int]) -> list[Gather
             named[(*name, nth)].append(part)
     gathered = [group for key, members in named.items() for group in _cut(members, key[2], numbers)]
     unnamed = [part for part in parts if part.group == NO_GROUP]
-    return [*gathered, *_without_group(unnamed)]
+    return [*gathered, *groups_of_kernels(unnamed, numbers)]
 
 
 def _cut(members: list[LocalGroup], size: int, numbers: Sequence[int]) -> list[Gathered]:
@@ -171,52 +171,3 @@ def _ends_of_all(members: Sequence[LocalGroup], columns: Sequence[Times], count:
             for member, row in zip(members, rows, strict=True)
         ]
     )
-
-
-def _without_group(parts: Sequence[LocalGroup]) -> list[Gathered]:
-    """Groups of collectives of which only the kernels are known."""
-    if len(parts) < 2:
-        return [gathered_of(parts)] if parts else []
-    alignment = aligned(parts)
-    if min(alignment.certainty) < _LEAST_CERTAIN:
-        doubt = "no group is recorded, and the ranks' exchanges differ: they may be several groups"
-        return [gathered_of(parts).doubted(_SUPPOSED, doubt)]
-    by_partition: dict[tuple[tuple[int, ...], ...], list[int]] = defaultdict(list)
-    for token in sorted({token for part in parts for token in np.unique(part.tokens).tolist()}):
-        having = [place for place, part in enumerate(parts) if bool(np.any(part.tokens == token))]
-        chosen = [parts[place].part(parts[place].tokens == token) for place in having]
-        keys = [alignment.keys[place][parts[place].tokens == token] for place in having]
-        by_partition[_parts_of_token(chosen, keys)].append(token)
-    return [
-        gathered_of(_with_tokens(parts, part, tokens)).doubted(
-            _ONE_OF_ALL if len(partition) == 1 else _IRREGULAR,
-            ""
-            if len(partition) == 1
-            else "no group is recorded: which ranks are together is told by times only",
-        )
-        for partition, tokens in by_partition.items()
-        for part in partition
-    ]
-
-
-def _parts_of_token(
-    chosen: Sequence[LocalGroup], keys: Sequence[Times]
-) -> tuple[tuple[int, ...], ...]:
-    """Places of ranks that are together in exchanges of one kind."""
-    everybody = (tuple(member.place for member in chosen),)
-    columns, count = columns_of(keys)
-    partition = partition_by_times(_ends_of_all(chosen, columns, count), None)
-    if partition is None or len(partition.parts) < 2 or not _is_sound(partition, None):
-        return everybody
-    return tuple(tuple(chosen[place].place for place in part) for part in partition.parts)
-
-
-def _with_tokens(
-    parts: Sequence[LocalGroup], places: Sequence[int], tokens: Sequence[int]
-) -> list[LocalGroup]:
-    inside = set(places)
-    return [
-        part.part(np.isin(part.tokens, tokens))
-        for part in parts
-        if part.place in inside and bool(np.isin(part.tokens, tokens).any())
-    ]

@@ -1,0 +1,171 @@
+"""Groups of collectives of which only kernels are known.
+
+Kernels of one name may be exchanges of several groups of ranks: those of tensor parallel neighbours
+and, once a step, those of the same part on all hosts. Times tell them apart: who is together ends
+together. First the groups that most kernels belong to are found; the kernels at which their ranks
+do not end together are looked at again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wavescope.analyze.ranks.matching.alignment import aligned
+from wavescope.analyze.ranks.matching.columns import columns_of, matrix_of
+from wavescope.analyze.ranks.matching.gathered import Gathered, gathered_of, regular_parts
+from wavescope.analyze.ranks.matching.local_groups import LocalGroup
+from wavescope.analyze.ranks.matching.time_partition import (
+    CLEARLY,
+    ENOUGH,
+    ends_together,
+    may_be_one,
+    partition_by_times,
+)
+from wavescope.arrays.intervals import Times
+
+_TOLD_BY_TIMES = 0.75
+_ONE_OF_ALL = 0.8
+_SUPPOSED = 0.35
+_LEAST_CERTAIN = 0.5
+_LEAST_COLUMNS = 12
+_NEARLY_ALL = 0.98
+_DEPTH = 3
+_BY_TIMES = "no group is recorded: which ranks are together is told by times only"
+
+Parts = list[list[int]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Kernels:
+    """The kernels of one name of all ranks that have it, by column."""
+
+    members: list[LocalGroup]
+    columns: list[Times]
+    """By member: the column of each of its rows."""
+    end_ns: Times
+    """[member, column]: when it ended, by its own clock."""
+    start_ns: Times
+    is_there: npt.NDArray[np.bool_]
+
+    def part(self, chosen: npt.NDArray[np.bool_]) -> _Kernels:
+        """Only some columns."""
+        number = np.cumsum(chosen) - 1
+        members, columns = [], []
+        for member, column in zip(self.members, self.columns, strict=True):
+            kept = (column >= 0) & chosen[np.maximum(column, 0)]
+            members.append(member.part(kept))
+            columns.append(number[column[kept]])
+        return _Kernels(
+            members,
+            columns,
+            self.end_ns[:, chosen],
+            self.start_ns[:, chosen],
+            self.is_there[:, chosen],
+        )
+
+    @property
+    def shared_ends_ns(self) -> Times:
+        """[member, column] of columns that all have."""
+        shared: Times = self.end_ns[:, self.is_there.all(axis=0)]
+        return shared
+
+
+def groups_of_kernels(parts: Sequence[LocalGroup], numbers: Sequence[int]) -> list[Gathered]:
+    """Groups of ranks that end kernels together."""
+    if len(parts) < 2:
+        return [gathered_of(parts)] if parts else []
+    alignment = aligned(parts)
+    if min(alignment.certainty) < _LEAST_CERTAIN:
+        doubt = "no group is recorded, and the ranks' exchanges differ: they may be several groups"
+        return [gathered_of(parts).doubted(_SUPPOSED, doubt)]
+    gathered: dict[tuple[tuple[int, ...], float], list[LocalGroup]] = {}
+    for token in sorted({token for part in parts for token in np.unique(part.tokens).tolist()}):
+        kernels = _kernels_of(parts, alignment.keys, token)
+        for ways, certainty, some in _classes(kernels, numbers, _DEPTH):
+            for part in ways:
+                places = tuple(some.members[member].place for member in part)
+                found = [some.members[member] for member in part if len(some.members[member])]
+                gathered.setdefault((places, certainty), []).extend(found)
+    return [
+        gathered_of(_together(members)).doubted(
+            certainty, "" if certainty == _ONE_OF_ALL else _BY_TIMES
+        )
+        for (_, certainty), members in gathered.items()
+        if members
+    ]
+
+
+def _kernels_of(parts: Sequence[LocalGroup], keys: Sequence[Times], token: int) -> _Kernels:
+    having = [place for place, part in enumerate(parts) if bool(np.any(part.tokens == token))]
+    members = [parts[place].part(parts[place].tokens == token) for place in having]
+    columns, count = columns_of([keys[place][parts[place].tokens == token] for place in having])
+    rows = matrix_of(members, columns, count, "rows")
+    times = [member.rank.digest.collectives for member in members]
+    ends = [each.end_ns[np.maximum(row, 0)] for each, row in zip(times, rows, strict=True)]
+    starts = [each.start_ns[np.maximum(row, 0)] for each, row in zip(times, rows, strict=True)]
+    return _Kernels(members, columns, np.stack(ends), np.stack(starts), rows >= 0)
+
+
+def _classes(
+    kernels: _Kernels, numbers: Sequence[int], depth: int
+) -> list[tuple[Parts, float, _Kernels]]:
+    """Parts of ranks with the kernels that each part ended together, and how sure that is."""
+    everybody = [list(range(len(kernels.members)))]
+    ends = kernels.shared_ends_ns
+    if len(everybody[0]) < 2 or ends.shape[1] < _LEAST_COLUMNS:
+        # What is left of other groups says nothing by itself.
+        return [(everybody, _ONE_OF_ALL if depth == _DEPTH else _SUPPOSED, kernels)]
+    parts = _parts(ends, [numbers[member.place] for member in kernels.members])
+    together = ends_together(kernels.end_ns, kernels.is_there, parts)
+    certainty = _ONE_OF_ALL if len(parts) == 1 else _TOLD_BY_TIMES
+    share = np.count_nonzero(together) / len(together)
+    if not all(_may_be_one(kernels, part) for part in parts):
+        certainty = _SUPPOSED
+    if share >= _NEARLY_ALL:
+        return [(parts, certainty, kernels)]
+    if depth == 0 or share < 1 - _NEARLY_ALL:
+        return [(parts, _SUPPOSED, kernels)]
+    rest = _classes(kernels.part(~together), numbers, depth - 1)
+    return [(parts, certainty, kernels.part(together)), *rest]
+
+
+def _may_be_one(kernels: _Kernels, part: list[int]) -> bool:
+    return len(part) < 2 or may_be_one(
+        kernels.start_ns[part], kernels.end_ns[part], kernels.is_there[part]
+    )
+
+
+def _parts(end_ns: Times, numbers: Sequence[int]) -> Parts:
+    """Who ends together: by a clear gap in the distances, or as launchers cut ranks."""
+    count = len(numbers)
+    partition = partition_by_times(end_ns, None)
+    if partition is not None and len(partition.parts) > 1 and partition.separation >= CLEARLY:
+        sizes = {len(part) for part in partition.parts}
+        # A single rank that differs from the rest ends late; it is no group of its own.
+        if len(sizes) == 1 and sizes != {1}:
+            return partition.parts
+    found: list[tuple[float, Parts]] = []
+    for size in (size for size in range(2, count) if count % size == 0):
+        partition = partition_by_times(end_ns, size)
+        ways = [sorted(way) for way in regular_parts(numbers, size)]
+        if partition is not None and sorted(partition.parts) in ways:
+            found.append((partition.separation, partition.parts))
+    best = max(found, default=(0.0, []), key=lambda each: each[0])
+    return best[1] if best[0] >= ENOUGH else [list(range(count))]
+
+
+def _together(members: Sequence[LocalGroup]) -> list[LocalGroup]:
+    """One part for each rank, of the rows of all its parts."""
+    by_place: dict[int, list[LocalGroup]] = {}
+    for member in members:
+        by_place.setdefault(member.place, []).append(member)
+    return [
+        LocalGroup(
+            some[0].rank, some[0].group, np.sort(np.concatenate([each.rows for each in some]))
+        )
+        for some in by_place.values()
+    ]
