@@ -10,7 +10,7 @@ import numpy.typing as npt
 from wavescope.analyze.ranks.job import MISSING, NO_TIME, Job, MatchedGroup
 from wavescope.analyze.ranks.stragglers.medians import median, medians_of_others
 from wavescope.analyze.ranks.stragglers.rank_times import RankTimes
-from wavescope.analyze.ranks.stragglers.tied_clocks import is_tied
+from wavescope.analyze.ranks.stragglers.tied_clocks import Flags
 from wavescope.arrays.intervals import Times
 
 _UNEVEN = "all-to-all"
@@ -40,10 +40,10 @@ class Arrivals:
     """Whether all ranks of the group were given and can be compared."""
 
 
-def arrivals_of(job: Job, ranks: tuple[RankTimes, ...]) -> tuple[Arrivals, ...]:
+def arrivals_of(job: Job, ranks: tuple[RankTimes, ...], tied: Flags) -> tuple[Arrivals, ...]:
     """One for each group of the job."""
     kinds = _Kinds(job, ranks)
-    found = [_arrivals(job, ranks, group, kinds) for group in job.groups]
+    found = [_arrivals(ranks, group, kinds, tied) for group in job.groups]
     typical = _typical_transfers(found)
     return tuple(
         replace(arrivals, typical_ns=own[np.searchsorted(np.unique(arrivals.kind), arrivals.kind)])
@@ -103,7 +103,7 @@ class _Kinds:
 
 
 def _arrivals(
-    job: Job, ranks: tuple[RankTimes, ...], group: MatchedGroup, kinds: _Kinds
+    ranks: tuple[RankTimes, ...], group: MatchedGroup, kinds: _Kinds, tied: Flags
 ) -> Arrivals:
     # Member by member: a matrix of all would be the largest thing in memory by far.
     last_ns = np.full(group.exchange_count, NO_TIME, np.int64)
@@ -112,7 +112,7 @@ def _arrivals(
     member_count = np.zeros(group.exchange_count, np.int64)
     tied_count = 0
     for member, place in enumerate(group.members.tolist()):
-        if not is_tied(job.clocks[place]):
+        if not tied[place]:
             continue
         tied_count += 1
         there, rows = exchanges_of(group, member)

@@ -7,19 +7,20 @@ as others wait longer in exchanges than the rank does: no clock is compared for 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.ranks.job import MISSING, Job
+from wavescope.analyze.ranks.stragglers.arrivals import Arrivals
 from wavescope.analyze.ranks.stragglers.limits import LIMITS
 from wavescope.analyze.ranks.stragglers.medians import Reals, medians, medians_of_others
 from wavescope.analyze.ranks.stragglers.own_work import OwnWork
 from wavescope.analyze.ranks.stragglers.path_excess import PathExcess
 from wavescope.analyze.ranks.stragglers.rank_times import RankTimes
 from wavescope.analyze.ranks.stragglers.roles import Roles
-from wavescope.analyze.ranks.stragglers.tied_clocks import is_tied
+from wavescope.analyze.ranks.stragglers.tied_clocks import Flags
 from wavescope.arrays.intervals import Times
 
 
@@ -42,12 +43,10 @@ class ExposedDelay:
 
 
 def exposed_delay(
-    job: Job, ranks: tuple[RankTimes, ...], roles: Roles, work: OwnWork, excess: PathExcess
+    roles: Roles, work: OwnWork, excess: PathExcess, *, is_path_known: bool
 ) -> ExposedDelay:
-    """By path where most of what the ranks wait for was matched, by waits elsewhere."""
-    is_on_path = np.array([is_tied(clock) for clock in job.clocks], np.bool_)
-    if 2 * np.count_nonzero(is_on_path) < len(job) or not _is_matched(ranks):
-        is_on_path[:] = False
+    """By the path where it is known, by waits elsewhere."""
+    is_on_path = np.full(len(work.work_ns), is_path_known, np.bool_)
     delay_ns = np.where(is_on_path[:, None], excess.local_ns, _by_waits(roles, work))
     windows = medians(work.window_ns)
     windows = np.where(np.isnan(windows), 0, windows).astype(np.int64)
@@ -55,13 +54,17 @@ def exposed_delay(
     return ExposedDelay(delay_ns, step_ns, is_on_path)
 
 
-def _is_matched(ranks: tuple[RankTimes, ...]) -> bool:
-    """Whether nearly all time that ranks waited was in exchanges that are known to both sides."""
+def is_path_known(ranks: tuple[RankTimes, ...], arrivals: Sequence[Arrivals], tied: Flags) -> bool:
+    """Whether nearly all time that ranks waited was in exchanges of which all sides are known."""
+    if 2 * np.count_nonzero(tied) < len(ranks):
+        return False
+    # The last flag is for rows without a group, whose number is -1.
+    is_known = np.array([*(found.is_complete for found in arrivals), False], np.bool_)
     waited = unknown = 0
     for rank in ranks:
         lengths = np.diff(rank.waited_ns, prepend=0)
         waited += int(lengths.sum())
-        unknown += int(lengths[rank.kinds.group[rank.wait_row] == MISSING].sum())
+        unknown += int(lengths[~is_known[rank.kinds.group[rank.wait_row]]].sum())
     return unknown <= LIMITS.unmatched_share * waited
 
 

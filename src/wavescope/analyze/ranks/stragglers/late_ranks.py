@@ -10,6 +10,7 @@ import enum
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -61,14 +62,26 @@ class _Compared:
     natural_ns: float
     """What is no fault."""
 
+    @cached_property
+    def usual_ns(self) -> Reals:
+        """[rank]: the median over steps."""
+        return medians(self.excess_ns.T)
+
+    @cached_property
+    def noise_ns(self) -> float:
+        """How much single steps differ from that."""
+        return spread(self.excess_ns - self.usual_ns[:, None])
+
 
 def late_ranks(work: OwnWork, roles: Roles, speeds: KernelSpeeds) -> list[LateRank]:
     """All late ranks; one that is late in two ways by the greater one."""
     found = {late.place: late for late in _of_slow_roles(work, roles, speeds)}
-    for places in roles.members:
-        if len(places) < 2:
-            continue
-        for late in (*_late(_of_work(work, places)), *_late(_of_idle(work, places))):
+    several = [places for places in roles.members if len(places) > 1]
+    for compare in (_of_work, _of_idle):
+        compared = [compare(work, places) for places in several]
+        # Where two ranks take turns, each of them is half of their noise: other roles know better.
+        most_noise_ns = median(np.array([each.noise_ns for each in compared]))
+        for late in (late for each in compared for late in _late(each, most_noise_ns)):
             known = found.get(late.place)
             if known is None or _weight(late) > _weight(known):
                 found[late.place] = late
@@ -117,11 +130,10 @@ def _zero_if_none(value: float) -> float:
     return 0.0 if math.isnan(value) else value
 
 
-def _late(compared: _Compared) -> list[LateRank]:
-    excess = compared.excess_ns
+def _late(compared: _Compared, most_noise_ns: float) -> list[LateRank]:
+    excess, usual = compared.excess_ns, compared.usual_ns
     step_counts = np.count_nonzero(~np.isnan(excess), axis=1)
-    usual = medians(excess.T)
-    noise_ns = spread(excess - usual[:, None])
+    noise_ns = min(compared.noise_ns, most_noise_ns)
     enough = step_counts >= LIMITS.least_steps
     error_ns = _ERROR_OF_MEDIAN * noise_ns / np.sqrt(np.maximum(step_counts, 1))
     always = standing_apart(np.where(enough, usual, np.nan), error_ns, compared.natural_ns)

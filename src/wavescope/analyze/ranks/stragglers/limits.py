@@ -14,6 +14,9 @@ class Limits:
     other leave gaps of 1 to 5 us."""
     chained_ns: int = 10_000
     """An exchange that begins so soon after another on the same queue waited for the queue."""
+    end_deviation_ns: int = 50_000
+    """Ends of an exchange lie within some microseconds of each other: a clock by which half of them
+    are off by more does not fit."""
     peer_count: int = 31
     """A typical duration is the median of at most so many ranks: more change it little."""
     least_steps: int = 4
@@ -38,6 +41,8 @@ class Limits:
     """Late in so many of its steps: it recurs, and is not temporary."""
     least_late_steps: int = 3
     """Fewer late steps are hiccups."""
+    waited_share: float = 0.25
+    """The job must have waited for so much of what a rank was late in a single step."""
     chance: float = 1e-3
     """Late steps here and there count if hiccups, as often as others have them, would fall on
     any one rank so often with less than this chance."""
@@ -50,8 +55,8 @@ class Limits:
     transfer_share: float = 0.15
     """A transfer that takes so much longer than those of equal groups is slow."""
     unmatched_share: float = 0.1
-    """Where more of the waiting is in exchanges of which the other side is not known, the critical
-    path cannot be told."""
+    """Where more of the waiting is in exchanges of which not all sides are known, the critical path
+    cannot be told: it may lead over those who are missing."""
     cause_share: float = 0.5
     """A cause must explain this share of the delay."""
     host_share: float = 0.75

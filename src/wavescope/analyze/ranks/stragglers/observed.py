@@ -10,7 +10,11 @@ import numpy.typing as npt
 
 from wavescope.analyze.ranks.job import Job
 from wavescope.analyze.ranks.stragglers.arrivals import Arrivals, arrivals_of
-from wavescope.analyze.ranks.stragglers.exposed_delay import ExposedDelay, exposed_delay
+from wavescope.analyze.ranks.stragglers.exposed_delay import (
+    ExposedDelay,
+    exposed_delay,
+    is_path_known,
+)
 from wavescope.analyze.ranks.stragglers.kernel_speeds import KernelSpeeds, kernel_speeds
 from wavescope.analyze.ranks.stragglers.own_work import OwnWork, own_work
 from wavescope.analyze.ranks.stragglers.path import Walk
@@ -25,7 +29,7 @@ from wavescope.analyze.ranks.stragglers.references import references
 from wavescope.analyze.ranks.stragglers.report import StepAccount
 from wavescope.analyze.ranks.stragglers.roles import Roles, roles_of
 from wavescope.analyze.ranks.stragglers.step_windows import step_windows
-from wavescope.analyze.ranks.stragglers.tied_clocks import is_tied
+from wavescope.analyze.ranks.stragglers.tied_clocks import Flags, tied_places
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Observed:
     work: OwnWork
     speeds: KernelSpeeds
     delay: ExposedDelay
+    tied: Flags
+    """[place]: whether its times can be used on the path."""
 
 
 def observed(job: Job) -> Observed:
@@ -51,11 +57,12 @@ def observed(job: Job) -> Observed:
     windows = step_windows(job)
     ranks = rank_times(job, windows)
     roles = roles_of(job, ranks, windows.count)
-    arrivals = arrivals_of(job, ranks)
+    tied = tied_places(job, ranks)
+    arrivals = arrivals_of(job, ranks, tied)
     speeds = kernel_speeds(job)
     factors = speeds.role_factors(roles)
     paths = []
-    for places in _tied(job, ranks):
+    for places in _connected(job, ranks, tied):
         pieces = Walk(job, ranks, arrivals, places).pieces(_last_step(ranks, places))
         typical_ns = references(pieces, ranks, arrivals, roles, factors)
         paths.append(step_accounts(pieces, typical_ns))
@@ -71,15 +78,14 @@ def observed(job: Job) -> Observed:
         excess,
         work,
         speeds,
-        exposed_delay(job, ranks, roles, work, excess),
+        exposed_delay(roles, work, excess, is_path_known=is_path_known(ranks, arrivals, tied)),
+        tied,
     )
 
 
-def _tied(job: Job, ranks: tuple[RankTimes, ...]) -> list[npt.NDArray[np.int64]]:
-    """Ranks with comparable times and steps, as sets that exchange something with each other."""
-    walkable = [
-        is_tied(job.clocks[place]) and bool(rank.has_step.any()) for place, rank in enumerate(ranks)
-    ]
+def _connected(job: Job, ranks: tuple[RankTimes, ...], tied: Flags) -> list[npt.NDArray[np.int64]]:
+    """Ranks with usable times and steps, as sets that exchange something with each other."""
+    walkable = [bool(tied[place] and rank.has_step.any()) for place, rank in enumerate(ranks)]
     leader = list(range(len(ranks)))
 
     def leader_of(place: int) -> int:

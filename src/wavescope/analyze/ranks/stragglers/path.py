@@ -19,7 +19,6 @@ from wavescope.analyze.ranks.stragglers.arrivals import Arrivals
 from wavescope.analyze.ranks.stragglers.limits import LIMITS
 from wavescope.analyze.ranks.stragglers.rank_times import PointKind, RankTimes
 from wavescope.analyze.ranks.stragglers.report import PathKind
-from wavescope.analyze.ranks.stragglers.tied_clocks import is_tied
 
 _CHAIN_LENGTH = 4
 _ANCHOR_DISTANCE = 16
@@ -77,6 +76,7 @@ class Walk:
         self._ranks = ranks
         self._arrivals = arrivals
         self._places = places
+        self._tied = frozenset(places.tolist())
         steps = [np.flatnonzero(rank.has_step) for rank in ranks]
         self._steps = [own.tolist() for own in steps]
         self._step_starts = [
@@ -182,7 +182,7 @@ class Walk:
         found = 0, int(NO_TIME)
         for member, place in enumerate(self._job.groups[group].members.tolist()):
             row = int(self._job.groups[group].rows[member, exchange])
-            if row != MISSING and is_tied(self._job.clocks[place]):
+            if row != MISSING and place in self._tied:
                 start_ns = int(self._ranks[place].start_ns[row])
                 if found[1] < start_ns <= end_ns:
                     found = member, start_ns

@@ -9,7 +9,7 @@ from wavescope.analyze.ranks.stragglers.arrivals import Arrivals, exchanges_of
 from wavescope.analyze.ranks.stragglers.path_excess import PathExcess
 from wavescope.analyze.ranks.stragglers.rank_times import RankTimes
 from wavescope.analyze.ranks.stragglers.report import RankDelay
-from wavescope.analyze.ranks.stragglers.tied_clocks import is_tied
+from wavescope.analyze.ranks.stragglers.tied_clocks import Flags
 
 
 def rank_delays(
@@ -17,6 +17,7 @@ def rank_delays(
     ranks: tuple[RankTimes, ...],
     arrivals: tuple[Arrivals, ...],
     excess: PathExcess,
+    tied: Flags,
 ) -> tuple[RankDelay, ...]:
     """One for each place; ranks without a comparable clock have waited for nobody."""
     waited = np.zeros(len(job), np.int64)
@@ -27,7 +28,7 @@ def rank_delays(
         last = found.last_member[is_shared]
         late_count[group.members] += np.bincount(last, minlength=len(group.members))
         for member, place in enumerate(group.members.tolist()):
-            if not is_tied(job.clocks[place]):
+            if not tied[place]:
                 continue
             there, rows = exchanges_of(group, member)
             before_ns = found.last_ns[there] - ranks[place].start_ns[rows]

@@ -89,6 +89,7 @@ def _typical_of_peers(
     for number, peer in enumerate(peers):
         is_same = (roles.signature[peer, steps] == wanted).all(axis=0)
         is_same &= (steps != MISSING).all(axis=0) & (stretches.place != peer)
+        is_same &= roles.is_usual[peer, steps].all(axis=0)
         began, has_begin = ranks[peer].own_time(*stretches.begin)
         ended, has_end = ranks[peer].own_time(*stretches.finish)
         is_same &= has_begin & has_end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,9 @@ class Roles:
     """[place, step]: equal where two ranks did the same exchanges, as often each."""
     members: tuple[tuple[int, ...], ...]
     """Places of each role."""
+    is_usual: npt.NDArray[np.bool_]
+    """[place, step]: where a rank did in a step what most ranks of its role did, and most have it:
+    recordings begin and end within steps, each at another place."""
 
     def of_places(self) -> dict[int, int]:
         """The role of each place."""
@@ -31,14 +35,33 @@ class Roles:
 def roles_of(job: Job, ranks: tuple[RankTimes, ...], step_count: int) -> Roles:
     """Ranks of the same stage of a pipeline whose steps mostly look the same."""
     signature = _signatures(ranks, step_count)
-    stages = _stages(job, ranks)
+    stages = _stages(job)
     found: dict[tuple[int, int], list[int]] = {}
     for place, rank in enumerate(ranks):
         own = signature[place, rank.has_step]
         values, counts = np.unique(own, return_counts=True)
         usual = int(values[np.argmax(counts)]) if len(values) else MISSING
         found.setdefault((stages[place], usual), []).append(place)
-    return Roles(signature, tuple(tuple(places) for places in found.values()))
+    members = tuple(tuple(places) for places in found.values())
+    is_there = np.stack([rank.has_step for rank in ranks])
+    return Roles(signature, members, _is_usual(signature, members, is_there))
+
+
+def _is_usual(
+    signature: Signatures,
+    members: Sequence[tuple[int, ...]],
+    is_there: npt.NDArray[np.bool_],
+) -> npt.NDArray[np.bool_]:
+    is_usual = np.zeros_like(is_there)
+    for places in members:
+        chosen = list(places)
+        own, there = signature[chosen], is_there[chosen]
+        for step in range(is_there.shape[1]):
+            values, counts = np.unique(own[there[:, step], step], return_counts=True)
+            if len(values) and 2 * counts.max() >= len(chosen):
+                usual = own[:, step] == values[np.argmax(counts)]
+                is_usual[chosen, step] = usual & there[:, step]
+    return is_usual
 
 
 def _signatures(ranks: tuple[RankTimes, ...], step_count: int) -> Signatures:
@@ -65,51 +88,47 @@ def _scattered(numbers: Signatures) -> Signatures:
     return scattered
 
 
-def _stages(job: Job, ranks: tuple[RankTimes, ...]) -> list[int]:
+def _stages(job: Job) -> list[int]:
     """How many-th each rank is among those that it sends to and receives from, in their order.
 
     A closed ring in which each has two neighbours passes everything around: all do the same.
     """
-    neighbours = _neighbours(job, ranks)
-    stages = [0] * len(ranks)
-    seen: set[int] = set()
-    for first in range(len(ranks)):
-        if first in seen or not neighbours[first]:
+    neighbours = _neighbours(job)
+    stages: dict[int, int] = {}
+    for first in sorted(neighbours):
+        if first in stages:
             continue
-        reached, open_places = {first}, [first]
-        while open_places:
-            fresh = neighbours[open_places.pop()] - reached
+        reached, open_numbers = {first}, [first]
+        while open_numbers:
+            fresh = neighbours[open_numbers.pop()] - reached
             reached |= fresh
-            open_places.extend(fresh)
-        seen |= reached
-        is_ring = len(reached) > 2 and all(len(neighbours[place]) == 2 for place in reached)
-        for number, place in enumerate(sorted(reached)):
-            stages[place] = 0 if is_ring else number
-    return stages
+            open_numbers.extend(fresh)
+        is_ring = len(reached) > 2 and all(len(neighbours[number]) == 2 for number in reached)
+        for stage, number in enumerate(sorted(reached)):
+            stages[number] = 0 if is_ring else stage
+    return [stages.get(number, 0) for number in job.numbers]
 
 
-def _neighbours(job: Job, ranks: tuple[RankTimes, ...]) -> list[set[int]]:
-    place_of = {number: place for place, number in enumerate(job.numbers)}
-    neighbours: list[set[int]] = [set() for _ in ranks]
+def _neighbours(job: Job) -> dict[int, set[int]]:
+    """Who sends to or receives from whom, by rank number: also ranks that were not given."""
+    neighbours: dict[int, set[int]] = {}
 
     def join(one: int, other: int) -> None:
         if one != other:
-            neighbours[one].add(other)
-            neighbours[other].add(one)
+            neighbours.setdefault(one, set()).add(other)
+            neighbours.setdefault(other, set()).add(one)
 
     for group in job.groups:
         sends = np.array([use.operation == SEND for use in group.uses] or [False])
         exchanges = np.flatnonzero(sends[group.use])
         if not len(exchanges):
             continue
-        members = group.members.tolist()
+        members = [job.numbers[place] for place in group.members.tolist()]
         if len(members) == 2:
             join(*members)
-            continue
-        for member, place in enumerate(members):
+        for member, place in enumerate(group.members.tolist()):
             rows = group.rows[member, exchanges]
             peers = job.ranks[place].collectives.peer[rows[rows != MISSING]]
-            for peer in np.unique(peers).tolist():
-                if peer in place_of:
-                    join(place, place_of[peer])
+            for peer in np.unique(peers[peers >= 0]).tolist():
+                join(job.numbers[place], peer)
     return neighbours

@@ -17,7 +17,6 @@ from wavescope.analyze.ranks.stragglers.report import (
     StragglerReport,
     Verdict,
 )
-from wavescope.analyze.ranks.stragglers.tied_clocks import is_tied
 from wavescope.units import counted, duration_text
 
 
@@ -30,7 +29,7 @@ def stragglers_of(job: Job) -> StragglerReport:
     seen = observed(job)
     culprits = culprits_of(seen)
     verdict, reason = _verdict(seen, culprits)
-    delays = rank_delays(job, seen.ranks, seen.arrivals, seen.excess)
+    delays = rank_delays(job, seen.ranks, seen.arrivals, seen.excess, seen.tied)
     return StragglerReport(verdict, reason, culprits, seen.accounts, delays)
 
 
@@ -55,7 +54,7 @@ def _verdict(seen: Observed, culprits: Sequence[Culprit]) -> tuple[Verdict, str]
     step_count = int(np.count_nonzero(seen.delay.step_ns))
     if step_count < LIMITS.least_steps:
         return Verdict.INCONCLUSIVE, f"only {counted(step_count, 'step')} can be compared"
-    problem = _clock_problem(seen.job)
+    problem = _clock_problem(seen)
     if problem:
         return Verdict.INCONCLUSIVE, problem
     if all(len(role) < 2 for role in seen.roles.members):
@@ -63,17 +62,21 @@ def _verdict(seen: Observed, culprits: Sequence[Culprit]) -> tuple[Verdict, str]
     if np.isnan(seen.work.window_ns).all():
         return Verdict.INCONCLUSIVE, "no step looks alike on two ranks"
     reason = "no rank takes longer than others of its role by more than GPUs naturally differ"
-    skipped = sum(not is_tied(clock) for clock in seen.job.clocks)
+    skipped = int(np.count_nonzero(~seen.tied))
     if skipped:
         reason += f"; {counted(skipped, 'rank')} could not be compared"
     return Verdict.NOBODY, reason
 
 
-def _clock_problem(job: Job) -> str:
+def _clock_problem(seen: Observed) -> str:
     """Why too few clocks fit together to be sure of nobody; "" if enough do."""
-    tied = sum(is_tied(clock) for clock in job.clocks)
+    job, tied = seen.job, int(np.count_nonzero(seen.tied))
     if 2 * tied >= len(job) and tied > 1:
         return ""
-    reasons = [clock.reason for clock in job.clocks if not is_tied(clock) and clock.reason]
+    reasons = [
+        clock.reason
+        for clock, is_tied in zip(job.clocks, seen.tied.tolist(), strict=True)
+        if clock.reason and not is_tied
+    ]
     why = f": {reasons[0]}" if reasons else ""
     return f"the clocks of only {tied} of {len(job)} ranks can be compared{why}"

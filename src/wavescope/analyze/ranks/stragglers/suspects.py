@@ -47,6 +47,7 @@ def suspects_of(
 ) -> list[Suspect]:
     """Those that cost most first."""
     step_count = len(delay.step_ns)
+    late = _waited_for(job, late, delay)
     rotating, rest = _rotating(late, delay, step_count)
     lasting = [rank for rank in rest if _lasts(rank, rest, len(job), step_count)]
     found = list(rotating)
@@ -55,6 +56,33 @@ def suspects_of(
         if delay.share(suspect.delay_ns, suspect.steps) >= LIMITS.least_share:
             found.append(suspect)
     return sorted(found, key=lambda suspect: (-suspect.delay_ns, suspect.places))
+
+
+def _waited_for(job: Job, late: Sequence[LateRank], delay: ExposedDelay) -> list[LateRank]:
+    """Late ranks without single steps in which nobody waited for them.
+
+    Ranks of a host that are late together share the delay among them.
+    """
+    hosts = [job.ranks[rank.place].identity.host or str(rank.place) for rank in late]
+    found = []
+    for rank, host in zip(late, hosts, strict=True):
+        if rank.is_always:
+            found.append(rank)
+            continue
+        mates = [
+            other
+            for other, its in zip(late, hosts, strict=True)
+            if its == host and other.late_in is rank.late_in
+        ]
+        steps = tuple(
+            step
+            for step in rank.steps
+            if sum(int(delay.delay_ns[mate.place, step]) for mate in mates if step in mate.steps)
+            >= LIMITS.waited_share * rank.excess_ns
+        )
+        if steps:
+            found.append(rank._replace(steps=steps))
+    return found
 
 
 def _lasts(rank: LateRank, late: Sequence[LateRank], rank_count: int, step_count: int) -> bool:
@@ -96,7 +124,7 @@ def _rotating(
         return [], list(late)
     # A hiccup of somebody else is no turn of his.
     lost_ns = [rank.excess_ns * len(rank.steps) for rank in turns]
-    least_ns = float(np.median(lost_ns)) / 2
+    least_ns = max(lost_ns) / 5
     turns = [rank for rank, lost in zip(turns, lost_ns, strict=True) if lost >= least_ns]
     is_late = late_matrix(turns, step_count)
     is_someones = is_late.any(axis=0)
