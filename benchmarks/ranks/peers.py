@@ -1,6 +1,6 @@
 """Other tools on the same Kineto files: CPU seconds, memory, and whom they call late.
 
-    python3 -m venv /tmp/peers && /tmp/peers/bin/pip install traceinsight     # HTA of Meta
+    python3 -m venv /tmp/peers && /tmp/peers/bin/pip install traceinsight "pandas<3"  # HTA
     python benchmarks/ranks/peers.py --hta /tmp/peers/bin/python
     python benchmarks/ranks/peers.py --hta /tmp/peers/bin/python --steps 400
 
