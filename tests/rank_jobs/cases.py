@@ -122,7 +122,7 @@ class _Draw:
         sizes = (4, 8) if topology is Topology.DECODE else (8, 8, 16, 32)
         return int(self.rng.choice(sizes))
 
-    def rank(self, count: int, topology: Topology) -> int:
+    def rank(self, count: int) -> int:
         return int(self.rng.integers(count))
 
     def settings(self) -> dict[str, object]:
@@ -137,18 +137,22 @@ class _Draw:
 def _rank_cases(topology: Topology, draw: _Draw) -> Iterator[Case]:
     for name, kind, size in _RANK_FAULTS:
         ranks = draw.ranks(topology)
-        fault = Fault(kind, (draw.rank(ranks, topology),), size=size)
+        fault = Fault(kind, (draw.rank(ranks),), size=size)
         yield Case(name, topology, (fault,), draw.seed(), ranks, settings=draw.settings())
     for name, kind, size in _PASSING_FAULTS:
+        # A host that runs ahead over several steps would hide most of a late one's few steps.
+        always = {"reads_back_every": 1} if kind is FaultKind.LATE_DATA else {}
         ranks = draw.ranks(topology)
-        fault = Fault(kind, (draw.rank(ranks, topology),), size=size, steps=(8, 14))
+        fault = Fault(kind, (draw.rank(ranks),), size=size, steps=(8, 14))
+        settings = draw.settings() | always
         passing = f"{name}, 6 of {STEPS} steps"
-        yield Case(passing, topology, (fault,), draw.seed(), ranks, settings=draw.settings())
+        yield Case(passing, topology, (fault,), draw.seed(), ranks, settings=settings)
         ranks = draw.ranks(topology)
         chosen = tuple(draw.rng.choice(ranks, 4, replace=False).tolist())
         fault = Fault(kind, chosen, size=size, rotate_every=2)
+        settings = draw.settings() | always
         rotating = f"{name}, rotating"
-        yield Case(rotating, topology, (fault,), draw.seed(), ranks, settings=draw.settings())
+        yield Case(rotating, topology, (fault,), draw.seed(), ranks, settings=settings)
 
 
 def _host_cases(topology: Topology, draw: _Draw) -> Iterator[Case]:
