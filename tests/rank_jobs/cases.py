@@ -60,6 +60,8 @@ _PASSING_FAULTS = (
     ("more work 40 %", FaultKind.MORE_WORK, 0.40),
     ("late data 20 %", FaultKind.LATE_DATA, 0.20),
 )
+_LINK_SETTINGS: dict[str, object] = {"gpus_per_host": 4, "group_size": 4}
+"""With several groups there are arguments, too: kernels' names do not tell who sends to whom."""
 _GROUPED = (Topology.TENSOR, Topology.PIPELINE, Topology.EXPERTS)
 _WHOLE = (Topology.DDP, Topology.FSDP)
 _HOSTED = (Topology.DDP, Topology.FSDP, Topology.TENSOR, Topology.PIPELINE, Topology.EXPERTS)
@@ -173,11 +175,11 @@ def _link_cases(topology: Topology, draw: _Draw) -> Iterator[Case]:
         steps = (8, 14) if whole else None
         name = f"slow link x{1 + size:.0f}" + (f", 6 of {STEPS} steps" if whole else "")
         rank = int(draw.rng.integers(16))
-        settings = draw.settings() | {"gpus_per_host": 4, "group_size": 4}
+        settings = draw.settings() | _LINK_SETTINGS | ({} if whole else {"arguments": True})
         fault = Fault(FaultKind.SLOW_LINK, (rank,), size=size, steps=steps)
         yield Case(name, topology, (fault,), draw.seed(), 16, settings=settings)
     if topology is Topology.PIPELINE:
         fault = Fault(FaultKind.SLOW_LINK, hosts=(1, 2), size=3.0)
-        settings = draw.settings() | {"gpus_per_host": 4, "group_size": 4}
+        settings = draw.settings() | _LINK_SETTINGS | {"arguments": True}
         name = "slow link x4 between two hosts"
         yield Case(name, topology, (fault,), draw.seed(), 16, settings=settings)
