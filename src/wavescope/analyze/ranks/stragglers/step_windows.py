@@ -52,7 +52,7 @@ def _windows_of_steps(job: Job) -> StepWindows:
     row_steps = []
     for place, rank in enumerate(job.ranks):
         rows = job.steps[place]
-        there = (rows >= 0) & (rows < len(rank.steps))
+        there = (rows >= 0) & (rows < len(rank.steps)) & _is_in_order(rows)
         rows = rows[there]
         begins, ends = _own_windows(rank)
         is_there[place] = there
@@ -61,6 +61,14 @@ def _windows_of_steps(job: Job) -> StepWindows:
         idle_ns[place, there] = np.maximum(idle, 0)
         row_steps.append(_job_steps(rank, rows, np.flatnonzero(there)))
     return StepWindows(start_ns, end_ns, is_there, idle_ns, tuple(row_steps), are_steps=True)
+
+
+def _is_in_order(rows: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+    """Where no later step of the job is an earlier one of the rank."""
+    later = np.where(rows >= 0, rows, np.iinfo(np.int32).max)
+    least_later = np.minimum.accumulate(later[::-1])[::-1]
+    in_order: npt.NDArray[np.bool_] = later <= least_later
+    return in_order
 
 
 def _own_windows(rank: RankDigest) -> tuple[Times, Times]:
