@@ -6,7 +6,8 @@
     python benchmarks/ranks/score.py --repeats 10 --seed 77 --workers 8
 
 Jobs are those of tests/rank_jobs/cases.py: the same seed gives the same jobs. A culprit is right when
-everybody who is named has the fault, and (but for links) everybody who has it is named. What a fault
+everybody who is named has the fault, and everybody who has it is named (of rotating ones several, of
+a link its group at least). What a fault
 costs is known from the same job without it; faults that cost less than 1 % of the time are summed up
 by themselves, where saying nothing is right as well. Intervals of clocks that jump are not counted.
 Clocks are compared with the simulated ones at
@@ -151,6 +152,9 @@ def outcome_of(report: StragglerReport, label: Label, numbers: Sequence[int]) ->
         return INCONCLUSIVE
     if report.verdict is Verdict.NOBODY or not report.culprits:
         return RIGHT if label.kind == "nobody" else NOBODY
+    if label.kind == "rotating":
+        named = {numbers[place] for culprit in report.culprits for place in culprit.places}
+        return RIGHT if len(named) > 1 and named <= set(label.ranks) else WRONG
     right = [_is_right(culprit, label, numbers) for culprit in report.culprits]
     return RIGHT if all(right) else MORE if right[0] else WRONG
 
@@ -164,8 +168,6 @@ def _is_right(culprit: Culprit, label: Label, numbers: Sequence[int]) -> bool:
         return culprit.cause.value == "slow_link" and (
             set(label.ranks) <= named or named <= set(label.ranks)
         )
-    if label.kind == "rotating":
-        return named <= set(label.ranks) and (culprit.kind.value == "rotating" or len(named) > 1)
     return named == set(label.ranks)
 
 

@@ -75,6 +75,7 @@ SLOW_LINK = {"kind": CulpritKind.GROUP, "cause": Cause.SLOW_LINK}
         (LINK, [a_culprit(4)], "somebody else"),
         (ROTATING, [a_culprit(1, 4, kind=CulpritKind.ROTATING)], "right"),
         (ROTATING, [a_culprit(1, 5, kind=CulpritKind.ROTATING)], "somebody else"),
+        (ROTATING, [a_culprit(1, 4, kind=CulpritKind.ROTATING), a_culprit(7)], "right"),
         (ROTATING, [a_culprit(1)], "somebody else"),
     ],
 )
