@@ -7,11 +7,10 @@
 
 Jobs are those of tests/rank_jobs/cases.py: the same seed gives the same jobs. A culprit is right when
 everybody who is named has the fault, and everybody who has it is named (of rotating ones several, of
-a link its group at least). What a fault
-costs is known from the same job without it; faults that cost less than 1 % of the time are summed up
-by themselves, where saying nothing is right as well. Intervals of clocks that jump are not counted.
-Clocks are compared with the simulated ones at
-the beginning, in the middle and at the end of each rank's trace, against the first comparable rank.
+a link its group at least). What a fault costs is known from the same job without it; faults that cost
+less than 1 % of the time are summed up by themselves, where saying nothing is right as well. Clocks
+are compared with the simulated ones at the beginning, in the middle and at the end of each rank's
+trace, against the first comparable rank; clocks that jump are left out.
 """
 
 from __future__ import annotations
