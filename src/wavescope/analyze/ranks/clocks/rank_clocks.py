@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from wavescope.analyze.ranks.clocks.joint_fit import MOST_RANKS, Fitted, joint_f
 from wavescope.analyze.ranks.clocks.pairs import PairLine, pair_lines
 from wavescope.analyze.ranks.clocks.routes import RankBounds, pair_bounds, rank_bounds
 from wavescope.analyze.ranks.clocks.shared_clocks import shared_pairs
-from wavescope.analyze.ranks.clocks.ties import Tie, components, ties_of
+from wavescope.analyze.ranks.clocks.ties import LEAST_CONFIDENCE, Tie, components, ties_of
 from wavescope.analyze.ranks.clocks.usefulness import useful_width_ns
 from wavescope.analyze.ranks.digest import RankDigest
 from wavescope.analyze.ranks.job import ClockState, MatchedGroup, RankClock
@@ -53,7 +53,28 @@ def aligned_clocks(
     for number, component in enumerate(tied.components):
         for place in component:
             clocks[place] = _clock(digests, place, number, tied, fitted)
-    return _with_guesses(digests, clocks)
+    return _with_guesses(digests, [*_with_reasons(clocks, groups)])
+
+
+def _with_reasons(
+    clocks: Sequence[RankClock], groups: Sequence[MatchedGroup]
+) -> Iterator[RankClock]:
+    """Clocks that are unknown because exchanges are not matched surely say so."""
+    doubtful = {
+        place
+        for group in groups
+        if len(group.members) > 1 and group.confidence < LEAST_CONFIDENCE
+        for place in group.members.tolist()
+    }
+    for place, clock in enumerate(clocks):
+        if clock.state is ClockState.UNKNOWN and place in doubtful:
+            reason = (
+                "its exchanges with others are matched with a confidence below "
+                f"{LEAST_CONFIDENCE:.0%}"
+            )
+            yield replace(clock, reason=reason)
+        else:
+            yield clock
 
 
 def _tied(digests: Sequence[RankDigest], numbers: Sequence[int], ties: Sequence[Tie]) -> _Tied:

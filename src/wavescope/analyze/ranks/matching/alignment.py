@@ -20,11 +20,13 @@ from wavescope.analyze.ranks.matching.shifts import (
     is_whole,
     labelled_shift,
     near_shifts,
+    shifts_by_labels,
 )
 from wavescope.analyze.ranks.matching.time_placing import is_better, is_suspicious, placed_by_times
 from wavescope.arrays.intervals import Times
 
 _MOST_ADDED = 1 << 10
+_MARKED_AWAY = 2
 _EDITED = 0.9
 """What remains of certainty where a rank lacks exchanges or has others."""
 
@@ -68,14 +70,19 @@ def _placed(finder: _ShiftFinder, member: LocalGroup) -> tuple[Placed, float, bo
     is_exact = shift.rows in exact
     if is_exact and not is_suspicious(shift.rows, reference, member):
         return placed_at(shift.rows, len(member)), shift.certainty, False
-    candidates = np.append([] if is_exact else finder.possible(member), shift.rows)
-    by_times = placed_by_times(reference, member, candidates.astype(np.int64))
+    labels = shifts_by_labels(reference, member)
+    possible = [] if is_exact else finder.possible(member).tolist()
+    candidates = np.unique(np.array([*possible, *labels, shift.rows], np.int64))
+    by_times = placed_by_times(reference, member, candidates)
     if by_times is not None and (
         not is_exact or is_better(by_times, shift.rows, reference, member)
     ):
         return by_times, BY_TIMES * _EDITED, True
     if is_exact:
-        return placed_at(shift.rows, len(member)), shift.certainty, False
+        # Labels that differ by more than where a step begins say that one shift is not all.
+        is_sure = not labels or max(labels) - min(labels) <= _MARKED_AWAY
+        sure = shift.certainty if is_sure else A_GUESS
+        return placed_at(shift.rows, len(member)), sure, False
     rows = placed_with_edits(reference, member, shift.rows)
     return rows, shift.certainty * (A_GUESS if rows.is_left_out else _EDITED), True
 

@@ -21,8 +21,8 @@ from wavescope.analyze.ranks.matching.local_groups import LocalGroup
 from wavescope.analyze.ranks.matching.time_partition import (
     CLEARLY,
     ENOUGH,
+    ends_near,
     ends_together,
-    may_be_one,
     partition_by_times,
 )
 from wavescope.arrays.intervals import Times
@@ -48,7 +48,6 @@ class _Kernels:
     """By member: the column of each of its rows."""
     end_ns: Times
     """[member, column]: when it ended, by its own clock."""
-    start_ns: Times
     is_there: npt.NDArray[np.bool_]
 
     def part(self, chosen: npt.NDArray[np.bool_]) -> _Kernels:
@@ -63,7 +62,6 @@ class _Kernels:
             members,
             columns,
             self.end_ns[:, chosen],
-            self.start_ns[:, chosen],
             self.is_there[:, chosen],
         )
 
@@ -79,17 +77,28 @@ def groups_of_kernels(parts: Sequence[LocalGroup], numbers: Sequence[int]) -> li
     if len(parts) < 2:
         return [gathered_of(parts)] if parts else []
     alignment = aligned(parts)
-    if min(alignment.certainty) < _LEAST_CERTAIN:
+    sure = [place for place, sure in enumerate(alignment.certainty) if sure >= _LEAST_CERTAIN]
+    if 2 * len(sure) <= len(parts):
         doubt = "no group is recorded, and the ranks' exchanges differ: they may be several groups"
         return [gathered_of(parts).doubted(_SUPPOSED, doubt)]
+    if len(sure) < len(parts):
+        # The others are put where they must belong, if that is one group, and said there.
+        unsure = [part for place, part in enumerate(parts) if place not in set(sure)]
+        found = groups_of_kernels([parts[place] for place in sure], numbers)
+        if len(found) == 1:
+            one = found[0]
+            whole = gathered_of([*one.members, *unsure])
+            return [whole.doubted(one.certainty, one.doubt)]
+        doubt = "no group is recorded, and its exchanges fit those of the others nowhere for sure"
+        return [*found, *(gathered_of([part]).doubted(_SUPPOSED, doubt) for part in unsure)]
     gathered: dict[tuple[tuple[int, ...], float], list[LocalGroup]] = {}
     for token in sorted({token for part in parts for token in np.unique(part.tokens).tolist()}):
         kernels = _kernels_of(parts, alignment.keys, token)
         for ways, certainty, some in _classes(kernels, numbers, _DEPTH):
             for part in ways:
                 places = tuple(some.members[member].place for member in part)
-                found = [some.members[member] for member in part if len(some.members[member])]
-                gathered.setdefault((places, certainty), []).extend(found)
+                having = [some.members[member] for member in part if len(some.members[member])]
+                gathered.setdefault((places, certainty), []).extend(having)
     return [
         gathered_of(_together(members)).doubted(
             certainty, "" if certainty == _ONE_OF_ALL else _BY_TIMES
@@ -106,8 +115,7 @@ def _kernels_of(parts: Sequence[LocalGroup], keys: Sequence[Times], token: int) 
     rows = matrix_of(members, columns, count, "rows")
     times = [member.rank.digest.collectives for member in members]
     ends = [each.end_ns[np.maximum(row, 0)] for each, row in zip(times, rows, strict=True)]
-    starts = [each.start_ns[np.maximum(row, 0)] for each, row in zip(times, rows, strict=True)]
-    return _Kernels(members, columns, np.stack(ends), np.stack(starts), rows >= 0)
+    return _Kernels(members, columns, np.stack(ends), rows >= 0)
 
 
 def _classes(
@@ -123,20 +131,17 @@ def _classes(
     together = ends_together(kernels.end_ns, kernels.is_there, parts)
     certainty = _ONE_OF_ALL if len(parts) == 1 else _TOLD_BY_TIMES
     share = np.count_nonzero(together) / len(together)
-    if not all(_may_be_one(kernels, part) for part in parts):
+    is_mixed = 1 - _NEARLY_ALL < share < _NEARLY_ALL and depth > 0
+    some = kernels.part(together) if is_mixed else kernels
+    if not all(_ends_near(some, part) for part in parts):
         certainty = _SUPPOSED
-    if share >= _NEARLY_ALL:
-        return [(parts, certainty, kernels)]
-    if depth == 0 or share < 1 - _NEARLY_ALL:
-        return [(parts, _SUPPOSED, kernels)]
-    rest = _classes(kernels.part(~together), numbers, depth - 1)
-    return [(parts, certainty, kernels.part(together)), *rest]
+    if not is_mixed:
+        return [(parts, certainty if share >= _NEARLY_ALL else _SUPPOSED, kernels)]
+    return [(parts, certainty, some), *_classes(kernels.part(~together), numbers, depth - 1)]
 
 
-def _may_be_one(kernels: _Kernels, part: list[int]) -> bool:
-    return len(part) < 2 or may_be_one(
-        kernels.start_ns[part], kernels.end_ns[part], kernels.is_there[part]
-    )
+def _ends_near(kernels: _Kernels, part: list[int]) -> bool:
+    return len(part) < 2 or ends_near(kernels.end_ns[part], kernels.is_there[part])
 
 
 def _parts(end_ns: Times, numbers: Sequence[int]) -> Parts:

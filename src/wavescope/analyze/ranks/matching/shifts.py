@@ -31,6 +31,7 @@ _MOST_COMPARED = 256
 _LEAST_COMPARED = 4
 _NEIGHBOURS = 4
 _MARKED_AWAY = 8
+_MOST_EDITED_STEPS = 15
 _MOST_KINDS = 16
 _MOSTLY = 0.8
 _WINDOW = 32
@@ -120,9 +121,10 @@ def labelled_shift(candidates: Shifts, reference: LocalGroup, member: LocalGroup
     A marker may begin a few exchanges earlier on another rank: if times tell a neighbour, it is
     that one. It is none of the candidates where none lies near.
     """
-    labelled = shift_by_labels(reference, member)
-    if labelled is None:
+    labels = shifts_by_labels(reference, member)
+    if not labels:
         return None
+    labelled = labels[0]
     near = _neighbours(candidates, labelled)
     near = near[np.abs(near - labelled) <= _MARKED_AWAY]
     # A shift that leaves out rows of both is no better than the one of the labels.
@@ -142,15 +144,19 @@ def _neighbours(candidates: Shifts, shift: int) -> Shifts:
     return candidates[max(place - _NEIGHBOURS, 0) : place + _NEIGHBOURS + 1]
 
 
-def shift_by_labels(reference: LocalGroup, member: LocalGroup) -> int | None:
-    """How far first exchanges of equally labelled steps are apart, mostly."""
+def shifts_by_labels(reference: LocalGroup, member: LocalGroup) -> list[int]:
+    """How far first exchanges of equally labelled steps are apart, what most of them say first.
+
+    Several, if a rank lacks exchanges in the middle.
+    """
     left, left_first = _first_of_labels(reference.label)
     right, right_first = _first_of_labels(member.label)
     common, left_at, right_at = np.intersect1d(left, right, return_indices=True)
     if not len(common):
-        return None
+        return []
     apart, counts = np.unique(left_first[left_at] - right_first[right_at], return_counts=True)
-    return int(apart[np.argmax(counts)])
+    order = np.argsort(-counts, kind="stable")
+    return [int(shift) for shift in apart[order][: 1 + _MOST_EDITED_STEPS]]
 
 
 def _first_of_labels(label: Times) -> tuple[Times, npt.NDArray[np.intp]]:

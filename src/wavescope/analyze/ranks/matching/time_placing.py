@@ -28,6 +28,7 @@ _LEAD = 1.2
 _NEAR_SHARE = 8
 """Ends are together within this part of the time between exchanges."""
 _LEAST_NEAR_NS = 1_000.0
+_TOGETHER_NS = 20_000.0
 
 
 class _Nearest(NamedTuple):
@@ -81,7 +82,8 @@ def _voted_offset(
         rows = slice(own, own + _VOTING_ROWS)
         nearest = _nearest(member.end_ns[rows] + offset, ends)
         equal = reference.tokens[nearest.row] == member.tokens[rows]
-        votes.append(float(np.sum(np.maximum(1 - nearest.apart_ns / near_ns, 0) * equal)))
+        # Ends that are nearer count more: steps often are alike within the time between exchanges.
+        votes.append(float(np.sum(equal / (1 + (nearest.apart_ns / _TOGETHER_NS) ** 2))))
     if not votes:
         return None
     best = int(np.argmax(votes))

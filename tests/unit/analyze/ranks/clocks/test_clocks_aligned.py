@@ -286,3 +286,19 @@ def test_a_single_exchange_bounds_a_clock_by_its_length() -> None:
 
 def test_one_rank_alone_is_the_reference() -> None:
     assert states(job_of([a_digest([Collective(0, 10)])], [3])) == [ClockState.REFERENCE]
+
+
+def test_exchanges_that_are_not_matched_surely_say_nothing_of_clocks() -> None:
+    rows = [Collective(1000 * place, 1000 * place + 100) for place in range(12)]
+    later = [
+        row._replace(start_ns=row.start_ns + 10**12, end_ns=row.end_ns + 10**12) for row in rows
+    ]
+
+    job = job_of(
+        [a_digest(rows), a_digest(later[:6], rank=1), a_digest(later[:7], rank=2)], [0, 1, 2]
+    )
+
+    assert states(job) == [ClockState.UNKNOWN] * 3
+    assert {clock.reason for clock in job.clocks} == {
+        "its exchanges with others are matched with a confidence below 50%"
+    }

@@ -431,3 +431,72 @@ def test_the_world_is_named_as_recorded() -> None:
     job = job_of([a_digest([Collective(0, 10)]), a_digest([Collective(0, 10)], rank=1)], [0, 1])
 
     assert (job.groups[0].name, job.groups[0].size) == (WORLD.name, 2)
+
+
+def test_kernels_of_one_name_may_be_of_several_groups() -> None:
+    # Only the kernel's name is known, the same for neighbours and for whole hosts.
+    slots = (*[Slot(TENSOR, "tp")] * 5, Slot(DATA, "dp"))
+    built = a_job(
+        rank_count=8,
+        step_count=30,
+        slots=slots,
+        jitter_ns=2000,
+        skew_ns=200_000,
+        is_sequenced=False,
+        is_grouped=False,
+        is_sized=False,
+    )
+
+    job = joined(built)
+
+    sure = [group for group in job.groups if group.confidence >= 0.5]
+    exchanges = [
+        exchange for group in sure for exchange in true_exchanges(built, job, group) if exchange
+    ]
+    assert {tuple(group.members.tolist()) for group in sure} >= set(TENSOR)
+    # The last exchange of a step is of other groups than the rest.
+    tensor = [
+        exchange
+        for group in sure
+        if len(group.members) == 4
+        for exchange in true_exchanges(built, job, group)
+    ]
+    assert sum(min(exchange) % 6 == 5 for exchange in tensor) <= 2
+    assert all(len(exchange) == 1 for exchange in exchanges)
+
+
+def test_kernels_without_arguments_at_the_beginning_are_left_out() -> None:
+    built = a_job(rank_count=2, step_count=20, jitter_ns=1000)
+    rows = [
+        row._replace(group=None, sequence=-1, size_bytes=-1, dtype="") if place < 3 else row
+        for place, row in enumerate(built.rows[1])
+    ]
+
+    job = job_of([built.digest(0), built.digest(1, rows)], built.numbers)
+
+    (group,) = job.groups
+    assert group.rows[1].tolist() == [-1, -1, -1, *range(3, 40)]
+    assert group.confidence == 1.0
+    assert [(row.kind, row.places, row.exchange_count) for row in job.mismatches] == [
+        ("order", (1,), 3),
+        ("missing", (1,), 3),
+    ]
+
+
+@pytest.mark.parametrize("is_grouped", [True, False])
+def test_a_whole_step_that_is_lost_is_not_bridged(is_grouped: bool) -> None:
+    built = a_job(
+        rank_count=4,
+        step_count=20,
+        slots=(Slot(), Slot(), Slot(operation="all-gather"), Slot()),
+        jitter_ns=2000,
+        is_sequenced=False,
+        is_grouped=is_grouped,
+    )
+    rows = [row for place, row in enumerate(built.rows[2]) if not 24 <= place < 28]
+
+    job = job_of([*built.digests[:2], built.digest(2, rows), built.digest(3)], built.numbers)
+
+    (group,) = job.groups
+    assert is_right(built, job)
+    assert np.flatnonzero(group.rows[2] == MISSING).tolist() == [24, 25, 26, 27]
