@@ -12,8 +12,8 @@ STEP_SHARE = 4
 
 
 def useful_width_ns(rank: RankDigest) -> int:
-    """A quarter of the rank's median step; without steps, the median time from the end of one of its
-    collectives to the end of the next; at least `LEAST_USEFUL_NS`."""
+    """A quarter of the rank's median step; without steps, the median time from the end of one of
+    its collectives to the end of the next; at least `LEAST_USEFUL_NS`."""
     if len(rank.steps):
         span = int(np.median(rank.steps.end_ns - rank.steps.start_ns)) // STEP_SHARE
     elif len(rank.collectives) > 1:

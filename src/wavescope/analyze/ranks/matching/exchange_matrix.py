@@ -112,7 +112,8 @@ def _placing(gathered: Gathered, uses: UseTable) -> _Placing:
     # Few ranks whose place is a guess are left out; the others are as sure as their mean.
     are_few = 2 * len(doubts) < len(members)
     kept = [sure for sure in alignment.certainty if sure >= DOUBTFUL or not are_few]
-    certainty = float(np.mean(kept)) if len(members) > 1 else 1.0
+    # Less the one that the others are compared with, which is always sure.
+    certainty = (sum(kept) - 1.0) / (len(kept) - 1) if len(kept) > 1 else 1.0
     return _Placing(
         columns,
         count,

@@ -29,6 +29,8 @@ _NEAR_SHARE = 8
 """Ends are together within this part of the time between exchanges."""
 _LEAST_NEAR_NS = 1_000.0
 _TOGETHER_NS = 20_000.0
+_MOST_CHANGES = 64
+_AROUND = 5
 
 
 class _Nearest(NamedTuple):
@@ -149,14 +151,24 @@ def is_better(rows: Placed, exact_shift: int, reference: LocalGroup, member: Loc
 
 
 def is_suspicious(shift: int, reference: LocalGroup, member: LocalGroup) -> bool:
-    """Whether at a shift some distance between ends is another than the reference's."""
+    """Whether at a shift ends are at another distance to the reference's from some row on."""
     first, own = max(shift, 0), max(-shift, 0)
     count = min(len(reference) - first, len(member) - own)
     apart = reference.end_ns[first : first + count] - member.end_ns[own : own + count]
     if count < _ANCHOR_ROWS:
         return False
-    changes = np.abs(np.diff(apart))
-    return bool(np.max(changes) > _near_ns(reference))
+    near_ns = _near_ns(reference)
+    changed = np.flatnonzero(np.abs(np.diff(apart)) > near_ns)[:_MOST_CHANGES] + 1
+    return any(_stays_changed(apart, int(row), near_ns) for row in changed)
+
+
+def _stays_changed(apart: Times, row: int, near_ns: float) -> bool:
+    """Whether a distance changes from a row on, and not for one late end only."""
+    before, after = apart[max(row - _AROUND, 0) : row], apart[row : row + _AROUND]
+    if min(len(before), len(after)) < _AROUND:
+        return True
+    change = np.sort(after)[_AROUND // 2] - np.sort(before)[_AROUND // 2]
+    return bool(abs(int(change)) > near_ns)
 
 
 def _together(

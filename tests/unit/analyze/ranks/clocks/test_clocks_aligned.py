@@ -252,7 +252,9 @@ def test_sends_in_both_directions_certify_clocks() -> None:
     def moved(rank: int) -> list[Collective]:
         rows = []
         for place in range(count):
-            forward, back = place * 2_000_000, place * 2_000_000 + 1_000_000
+            # Steps differ, so that times tell which is which.
+            forward = place * 2_000_000 + place**2 * 5_000
+            back = forward + 1_000_000
             for begin, sender in ((forward, 0), (back, 1)):
                 name = "send" if sender == rank else "recv"
                 wait = 0 if sender == rank else 20_000
