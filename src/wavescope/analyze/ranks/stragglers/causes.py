@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -43,6 +44,7 @@ class Comparison:
 
     late: tuple[int, ...]
     others: tuple[int, ...]
+    """Where all of a role take turns, those that are not late at the time."""
     is_late: npt.NDArray[np.bool_]
     """[place, step]."""
 
@@ -50,8 +52,9 @@ class Comparison:
         """The typical value of the late ones and of the others, from [place, step]."""
         if values.shape != self.is_late.shape:
             return float("nan"), float("nan")
-        steps = np.flatnonzero(self.is_late.any(axis=0))
-        return median(values[self.is_late]), median(values[list(self.others)][:, steps])
+        is_other = np.zeros_like(self.is_late)
+        is_other[list(self.others)] = self.is_late.any(axis=0)
+        return median(values[self.is_late]), median(values[is_other & ~self.is_late])
 
 
 def explained(job: Job, roles: Roles, work: OwnWork, suspect: Suspect) -> Explained:
@@ -71,7 +74,7 @@ def _comparison(roles: Roles, suspect: Suspect, shape: tuple[int, ...]) -> Compa
         for place in places
         if place not in late
     ]
-    others = others or [place for place in range(shape[0]) if place not in late]
+    others = others or [place for place in range(shape[0]) if place not in late] or sorted(late)
     is_late = np.zeros(shape, np.bool_)
     for rank in suspect.late:
         is_late[rank.place, list(rank.steps)] = True
@@ -83,18 +86,18 @@ def _host_late(job: Job, work: OwnWork, compared: Comparison) -> Explained:
     late_ns, others_late_ns = compared.medians(_unlaunched(job, work.idle_ns.shape))
     numbers = {"idle_ns": own_ns, "others_idle_ns": others_ns, "host_late_ns": late_ns}
     evidence = (
-        f"its GPU is idle for {duration_text(own_ns)} of each such step, "
+        f"its GPU is idle for {_time_text(own_ns)} of each such step, "
         f"those of {counted(len(compared.others), 'other rank')} of its role for "
-        f"{duration_text(others_ns)}"
+        f"{_time_text(others_ns)}"
     )
     own_work_ns, others_work_ns = compared.medians(work.work_ns)
     evidence += (
-        f"; its own work takes {duration_text(own_work_ns)}, theirs {duration_text(others_work_ns)}"
+        f"; its own work takes {_time_text(own_work_ns)}, theirs {_time_text(others_work_ns)}"
     )
     if late_ns - others_late_ns >= LIMITS.cause_share * (own_ns - others_ns):
         evidence += (
-            f"; for {duration_text(late_ns)} of that the next op was not launched yet "
-            f"(others: {duration_text(others_late_ns)})"
+            f"; for {_time_text(late_ns)} of that the next op was not launched yet "
+            f"(others: {_time_text(others_late_ns)})"
         )
     return Explained(Cause.HOST_LATE, evidence, numbers)
 
@@ -124,8 +127,8 @@ def _longer_work(job: Job, work: OwnWork, compared: Comparison) -> Explained:
     factor = own_ns / others_ns if others_ns > 0 else float("nan")
     numbers = {"work_ns": own_ns, "others_work_ns": others_ns, "factor": factor}
     evidence = (
-        f"its own work takes {duration_text(own_ns)} in each such step, that of "
-        f"{counted(len(compared.others), 'other rank')} of its role {duration_text(others_ns)} "
+        f"its own work takes {_time_text(own_ns)} in each such step, that of "
+        f"{counted(len(compared.others), 'other rank')} of its role {_time_text(others_ns)} "
         f"({_percent(factor)} more)"
     )
     more = _more_work(job, work, compared, factor)
@@ -222,6 +225,10 @@ def _monitor(job: Job, places: Sequence[int], name: str) -> float | None:
     values = [dict(job.ranks[place].monitors).get(name) for place in places]
     known = [value for value in values if value is not None]
     return float(np.median(known)) if known else None
+
+
+def _time_text(time_ns: float) -> str:
+    return "an unknown time" if math.isnan(time_ns) else duration_text(time_ns)
 
 
 def _percent(factor: float) -> str:

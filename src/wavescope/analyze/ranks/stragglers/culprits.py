@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from wavescope.analyze.ranks.job import Job
@@ -24,8 +26,23 @@ def culprits_of(seen: Observed) -> tuple[Culprit, ...]:
     suspects = suspects_of(seen.job, seen.roles, late, seen.delay)
     links = slow_links(seen.job, seen.ranks, seen.arrivals, seen.excess)
     found = [_of_suspect(seen, suspect) for suspect in suspects]
-    found += [_of_link(seen, link) for link in links]
+    found += [_of_link(seen, link) for link in links if not _follows(seen, link, suspects)]
     return tuple(sorted(found, key=lambda culprit: (-culprit.delay_ns, culprit.places)))
+
+
+def _follows(seen: Observed, link: SlowLink, suspects: Sequence[Suspect]) -> bool:
+    """Whether a link is slow only where a rank at its end is late, which explains more.
+
+    A rank with more tokens has more to send, too; and where exchanges were matched without
+    arguments a late rank may look like a slow transfer.
+    """
+    members = [set(seen.job.groups[group].members.tolist()) for group in link.groups]
+    return any(
+        suspect.delay_ns > link.delay_ns
+        and set(link.steps) <= set(suspect.steps)
+        and all(own & set(suspect.places) for own in members)
+        for suspect in suspects
+    )
 
 
 def _of_suspect(seen: Observed, suspect: Suspect) -> Culprit:

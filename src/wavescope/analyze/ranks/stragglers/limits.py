@@ -51,7 +51,7 @@ class Limits:
     rotating_steps: float = 0.3
     """Share of steps with somebody late, from which on lateness rotates."""
     rotating_ranks: int = 3
-    """Fewer different ranks are not a rotation."""
+    """Fewer different ranks are a rotation only if each of them has its turn again."""
     transfer_share: float = 0.15
     """A transfer that takes so much longer than those of equal groups is slow."""
     unmatched_share: float = 0.1

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from wavescope.analyze.ranks.job import Job
 from wavescope.analyze.ranks.stragglers.exposed_delay import ExposedDelay
@@ -93,7 +94,13 @@ def _lasts(rank: LateRank, late: Sequence[LateRank], rank_count: int, step_count
         return False
     if is_temporary(rank.steps, step_count):
         return True
-    others = sum(len(other.steps) for other in late if not other.is_always) - len(rank.steps)
+    others = sum(
+        len(other.steps)
+        for other in late
+        if other.place != rank.place
+        and not other.is_always
+        and other.excess_ns >= rank.excess_ns / 2
+    )
     rate = (others + 1) / max((rank_count - 1) * step_count, 1)
     return rank_count * _chance(len(rank.steps), step_count, min(rate, 1.0)) < LIMITS.chance
 
@@ -120,7 +127,7 @@ def _rotating(
 ) -> tuple[list[Suspect], list[LateRank]]:
     """A rotation if there is one, and who is left."""
     turns = [rank for rank in late if not rank.is_always]
-    if len(turns) < LIMITS.rotating_ranks:
+    if len(turns) < 2:
         return [], list(late)
     # A hiccup of somebody else is no turn of his.
     lost_ns = [rank.excess_ns * len(rank.steps) for rank in turns]
@@ -131,7 +138,7 @@ def _rotating(
     is_one_at_a_time = is_late.sum() <= 1.3 * is_someones.sum()
     is_shared = is_late.sum(axis=1).max(initial=0) <= LIMITS.always_share * is_someones.sum()
     if (
-        len(turns) < LIMITS.rotating_ranks
+        not _takes_turns(is_late)
         or is_someones.mean() < LIMITS.rotating_steps
         or not (is_one_at_a_time and is_shared)
     ):
@@ -141,6 +148,14 @@ def _rotating(
         return [], list(late)
     in_turns = {rank.place for rank in turns}
     return [suspect], [rank for rank in late if rank.place not in in_turns]
+
+
+def _takes_turns(is_late: npt.NDArray[np.bool_]) -> bool:
+    """Whether several of [late rank, step] have their turns."""
+    if len(is_late) >= LIMITS.rotating_ranks:
+        return True
+    begins = is_late & ~np.pad(is_late, ((0, 0), (1, 0)))[:, :-1]
+    return len(is_late) > 1 and bool((begins.sum(axis=1) > 1).all())
 
 
 def _together(

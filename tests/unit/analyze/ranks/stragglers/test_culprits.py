@@ -251,3 +251,14 @@ def test_without_any_common_clock_waits_tell() -> None:
     assert "no critical path could be told" in report.culprits[0].evidence
     assert report.culprits[0].delay_ns == pytest.approx(12 * 3 * 20_000, rel=0.05)
     assert report.steps == ()
+
+
+def test_where_all_ranks_take_turns_each_is_compared_with_the_others() -> None:
+    job = job_with_known_clocks(
+        a_shape(4, extra_ns=lambda rank, step, _: 40_000 if rank == step // 2 % 4 else 0)
+    )
+
+    culprit = _the_culprit(job)
+
+    assert (culprit.kind, culprit.places) == (CulpritKind.ROTATING, (0, 1, 2, 3))
+    assert culprit.numbers["factor"] == pytest.approx(1.2, abs=0.01)
