@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -43,8 +44,8 @@ class Alignment(NamedTuple):
 
 
 def aligned(members: Sequence[LocalGroup]) -> Alignment:
-    """Members by the order of what they do, each against the one with most rows."""
-    reference = max(members, key=len)
+    """Members by the order of what they do, each against one of them."""
+    reference = _reference(members)
     finder = _ShiftFinder(reference)
     placed, certainty, edited = [], [], []
     for member in members:
@@ -58,6 +59,14 @@ def aligned(members: Sequence[LocalGroup]) -> Alignment:
         certainty.append(sure)
         edited.append(is_edited)
     return Alignment(_keys(placed, members), certainty, edited)
+
+
+def _reference(members: Sequence[LocalGroup]) -> LocalGroup:
+    """One that did what most did, of these with most rows: it hardly lacks something."""
+    tokens = [member.tokens.tobytes() for member in members]
+    alike = Counter(tokens)
+    place = max(range(len(members)), key=lambda each: (alike[tokens[each]], len(members[each])))
+    return members[place]
 
 
 def _placed(finder: _ShiftFinder, member: LocalGroup) -> tuple[Placed, float, bool]:

@@ -34,7 +34,7 @@ _MARKED_AWAY = 8
 _MOST_EDITED_STEPS = 15
 _MOST_KINDS = 16
 _MOSTLY = 0.8
-_WINDOW = 32
+_WINDOW, _SHORT_WINDOW = 32, 8
 _CLEARLY = 3.0
 """Clocks tell a shift if at the next best one they are so many times further apart."""
 _RESOLUTION_NS = 500
@@ -88,9 +88,16 @@ def near_shifts(reference: Numbers, member: Numbers) -> Shifts:
         equal += np.fft.irfft(np.fft.rfft(left, size) * np.conj(np.fft.rfft(right, size)), size)
     enough = compared >= max(1, (min(len(reference), len(member)) + 1) // 2)
     alike = shifts[(equal[shifts % size] >= _MOSTLY * compared) & enough]
-    first = _places_of(member[:_WINDOW], reference)
-    last = _places_of(reference[:_WINDOW], member)
-    return np.unique(np.concatenate([alike, first, -last]))[:_MOST_CANDIDATES]
+    windows = [
+        side
+        for width, begin in ((_WINDOW, 0), (_SHORT_WINDOW, 0), (_SHORT_WINDOW, _SHORT_WINDOW))
+        for side in (
+            _places_of(member[begin : begin + width], reference) - begin,
+            begin - _places_of(reference[begin : begin + width], member),
+        )
+    ]
+    every = np.unique(np.concatenate([alike, *windows]))
+    return np.sort(every[np.argsort(np.abs(every), kind="stable")[:_MOST_CANDIDATES]])
 
 
 def _places_of(window: Numbers, tokens: Numbers) -> Shifts:

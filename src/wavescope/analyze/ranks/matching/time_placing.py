@@ -96,6 +96,9 @@ def _voted_offset(
     ]
     if others and votes[best] < _LEAD * max(others):
         return None
+    # At the right difference nearly every row has its vote.
+    if votes[best] < _LEAST_SHARE * min(len(member), len(reference), _VOTING_ROWS) / 2:
+        return None
     return int(offsets[best])
 
 

@@ -305,7 +305,8 @@ def test_whatever_is_lost_or_doubled_no_two_exchanges_become_one(data: st.DataOb
     wrong = [exchange for exchange in true_exchanges(built, job, group) if len(exchange) > 1]
     assert len(wrong) <= len(doubled)
     assert np.count_nonzero(group.rows[[0, 2]] != MISSING) == 80
-    if lost or doubled - lost:
+    # One lost and its neighbour doubled look like nothing happened.
+    if len(lost) != len(doubled - lost):
         assert job.mismatches
 
 
