@@ -6,6 +6,7 @@ however it is started: by a shell, by `env`, by another program. What it starts 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -29,23 +30,31 @@ def built_program(source: Path, program: Path, *flags: str) -> Path:
 
 
 def built_for(runtime: Runtime | None, source: Path, program: Path, *flags: str) -> Path:
-    """`program`, built for a runtime unless it is there; None is the machine's own."""
+    """`program`, built for a runtime unless it is there; None is the machine's own.
+
+    Of several workers that need it at once one builds it, and the others wait.
+    """
     compiler = _HIP if source.suffix == ".hip" else _C
     if shutil.which(compiler[0]) is None or not Path("/usr/include/hsa/hsa.h").exists():
         pytest.skip(f"{source.name} cannot be compiled: {APT}")
-    if program.exists():
-        return program
-    draft = program.with_name(f"{program.name}.{os.getpid()}")
+    with program.with_name(f"{program.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not program.exists():
+            draft = program.with_name(f"{program.name}.draft")
+            _build(runtime, source, draft, (*compiler, *flags))
+            draft.rename(program)
+    return program
+
+
+def _build(runtime: Runtime | None, source: Path, program: Path, compile_: tuple[str, ...]) -> None:
     if runtime is None:
         own = [] if source.suffix == ".hip" else ["-lhsa-runtime64"]
-        _run(*compiler, *flags, "-o", str(draft), str(source), *own)
-    else:
-        # Debian 12's compiler serves all runtimes: only what is linked differs.
-        options = [flag for flag in flags if not flag.startswith("-l")]
-        _run(*compiler, *options, "-c", "-o", f"{draft}.o", str(source))
-        _run("g++", "-o", str(draft), f"{draft}.o", *linked_to(runtime, source.suffix == ".hip"))
-    draft.rename(program)
-    return program
+        _run(*compile_, "-o", str(program), str(source), *own)
+        return
+    # Debian 12's compiler serves all runtimes: only what is linked differs.
+    options = [flag for flag in compile_ if not flag.startswith("-l")]
+    _run(*options, "-c", "-o", f"{program}.o", str(source))
+    _run("g++", "-o", str(program), f"{program}.o", *linked_to(runtime, source.suffix == ".hip"))
 
 
 def linked_to(runtime: Runtime, is_hip: bool) -> list[str]:
