@@ -10,9 +10,12 @@ import numpy.typing as npt
 from wavescope.analyze.ranks.job import MISSING, NO_TIME, Job, MatchedGroup
 from wavescope.analyze.ranks.stragglers.medians import median, medians_of_others
 from wavescope.analyze.ranks.stragglers.rank_times import RankTimes
+from wavescope.analyze.ranks.stragglers.roles import Roles
 from wavescope.analyze.ranks.stragglers.tied_clocks import Flags
 from wavescope.arrays.intervals import Times
 
+UNKNOWN_KIND = -1
+_NO_OFFSET = -2
 _UNEVEN = "all-to-all"
 _OFTEN = 8
 """A size that occurs so often is one of the program's, and no number of tokens of one step."""
@@ -33,16 +36,19 @@ class Arrivals:
     transfer_ns: Times
     """How long it took the last one; -1 where nobody was there."""
     typical_ns: Times
-    """The median of transfers of the same kind and size in other groups that lie alike."""
+    """The median of transfers of the same kind and size in other groups that lie alike; 0 where
+    the kind is not known."""
     kind: Numbers
-    """For each exchange a number of its kind and size, common to all groups."""
+    """For each exchange a number of its kind and size, common to all groups, or `UNKNOWN_KIND`."""
     is_complete: bool
     """Whether all ranks of the group were given and can be compared."""
 
 
-def arrivals_of(job: Job, ranks: tuple[RankTimes, ...], tied: Flags) -> tuple[Arrivals, ...]:
+def arrivals_of(
+    job: Job, ranks: tuple[RankTimes, ...], roles: Roles, tied: Flags
+) -> tuple[Arrivals, ...]:
     """One for each group of the job."""
-    kinds = _Kinds(job, ranks)
+    kinds = _Kinds(job, ranks, roles)
     found = [_arrivals(ranks, group, kinds, tied) for group in job.groups]
     typical = _typical_transfers(found)
     return tuple(
@@ -59,9 +65,10 @@ def host_count(job: Job, group: MatchedGroup) -> int:
 class _Kinds:
     """Numbers of kinds of exchanges, common to all groups."""
 
-    def __init__(self, job: Job, ranks: tuple[RankTimes, ...]) -> None:
+    def __init__(self, job: Job, ranks: tuple[RankTimes, ...], roles: Roles) -> None:
         self._job = job
         self._ranks = ranks
+        self._roles = roles
         self._numbers: dict[tuple[object, ...], int] = {}
 
     def of(self, group: MatchedGroup) -> Numbers:
@@ -87,18 +94,22 @@ class _Kinds:
         told = group.uses[use]
         size = told.size_bytes if offset == MISSING else MISSING
         dtype = told.dtype if offset == MISSING else ""
+        if offset == _NO_OFFSET:
+            return UNKNOWN_KIND
         key = (told.operation, size, dtype, offset, *lies)
         return self._numbers.setdefault(key, len(self._numbers))
 
     def _offsets(self, group: MatchedGroup) -> Numbers:
         """The place of each exchange in its step, as the first member that has it tells."""
-        offsets = np.zeros(group.exchange_count, np.int64)
+        offsets = np.full(group.exchange_count, _NO_OFFSET, np.int64)
         for member in range(len(group.members) - 1, -1, -1):
-            rows = group.rows[member]
-            there = rows != MISSING
-            rank = self._ranks[int(group.members[member])]
-            own = np.where(rank.step[rows[there]] >= 0, rank.offset[rows[there]], 0)
-            offsets[there] = own
+            place = int(group.members[member])
+            there = np.flatnonzero(group.rows[member] != MISSING)
+            rows = group.rows[member, there]
+            step = self._ranks[place].step[rows]
+            # Of a step that was recorded in part, places say nothing.
+            is_known = (step >= 0) & self._roles.is_usual[place, step]
+            offsets[there[is_known]] = self._ranks[place].offset[rows[is_known]]
         return offsets
 
 
@@ -162,6 +173,7 @@ def _typical_transfers(found: list[Arrivals]) -> list[Times]:
         for kind, middle in zip(own_kinds.tolist(), _kind_medians(arrivals), strict=True):
             by_kind.setdefault(kind, []).append((group, middle))
     typical = [np.zeros(len(own), np.int64) for own in kinds]
+    by_kind.pop(UNKNOWN_KIND, None)
     for kind, pairs in by_kind.items():
         values = np.array([value for _, value in pairs]).reshape(-1, 1)
         others = medians_of_others(values).reshape(-1)

@@ -57,6 +57,8 @@ class Limits:
     unmatched_share: float = 0.1
     """Where more of the waiting is in exchanges of which not all sides are known, the critical path
     cannot be told: it may lead over those who are missing."""
+    least_confidence: float = 0.5
+    """Exchanges that were matched with less say nothing of links."""
     cause_share: float = 0.5
     """A cause must explain this share of the delay."""
     host_share: float = 0.75

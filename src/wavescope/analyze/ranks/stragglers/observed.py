@@ -58,7 +58,7 @@ def observed(job: Job) -> Observed:
     ranks = rank_times(job, windows)
     roles = roles_of(job, ranks, windows.count)
     tied = tied_places(job, ranks)
-    arrivals = arrivals_of(job, ranks, tied)
+    arrivals = arrivals_of(job, ranks, roles, tied)
     speeds = kernel_speeds(job)
     factors = speeds.role_factors(roles)
     paths = []

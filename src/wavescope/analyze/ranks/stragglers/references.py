@@ -55,7 +55,7 @@ def references(
         if piece.kind is PathKind.LOCAL:
             by_role.setdefault(role_of[piece.place], []).append(number)
         elif piece.group != MISSING and arrivals[piece.group].member_count[piece.exchange] > 1:
-            found[number] = arrivals[piece.group].typical_ns[piece.exchange]
+            found[number] = arrivals[piece.group].typical_ns[piece.exchange] or found[number]
     for role, numbers in by_role.items():
         stretches = _Stretches([pieces[number] for number in numbers])
         typical = _typical_of_peers(stretches, roles.members[role], ranks, roles)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ranks.job import NO_TIME, Job
-from wavescope.analyze.ranks.stragglers.arrivals import Arrivals
+from wavescope.analyze.ranks.stragglers.arrivals import UNKNOWN_KIND, Arrivals
 from wavescope.analyze.ranks.stragglers.limits import LIMITS
 from wavescope.analyze.ranks.stragglers.medians import Reals, medians, spread
 from wavescope.analyze.ranks.stragglers.path_excess import PathExcess
@@ -66,7 +66,7 @@ def _groups_with_equals(arrivals: tuple[Arrivals, ...]) -> set[int]:
     """Groups of which others have exchanges of the same kind: only they could be told slow."""
     users: dict[int, set[int]] = {}
     for group, found in enumerate(arrivals):
-        for kind in np.unique(found.kind).tolist():
+        for kind in np.unique(found.kind[found.kind != UNKNOWN_KIND]).tolist():
             users.setdefault(kind, set()).add(group)
     return {group for groups in users.values() if len(groups) > 1 for group in groups}
 
@@ -80,7 +80,8 @@ def _factors(
     """[group, step]: transfer time / typical transfer time; NaN where nothing is known."""
     factors = np.full((len(job.groups), step_count), np.nan)
     for number, (group, found) in enumerate(zip(job.groups, arrivals, strict=True)):
-        if not found.is_complete or len(group.members) < 2:
+        is_sure = group.confidence >= LIMITS.least_confidence
+        if not (found.is_complete and is_sure) or len(group.members) < 2:
             continue
         is_known = (found.last_ns != NO_TIME) & (found.typical_ns > 0)
         is_known &= found.member_count == len(group.members)
