@@ -48,7 +48,8 @@ def aligned_clocks(
     tied = _tied(digests, numbers, ties)
     shared = [(pair.hub, pair.member) for pair in tied.shared]
     fitted_ties = ties if len(digests) <= MOST_RANKS else []
-    fitted = joint_fit(digests, fitted_ties, tied.lines, tied.references, shared)
+    lines = {place: line for place, line in tied.lines.items() if place not in tied.reasons}
+    fitted = joint_fit(digests, fitted_ties, lines, tied.references, shared)
     clocks = [RankClock(ClockState.UNKNOWN)] * len(digests)
     for number, component in enumerate(tied.components):
         for place in component:

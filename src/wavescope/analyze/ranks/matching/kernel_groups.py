@@ -8,8 +8,9 @@ do not end together are looked at again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ from wavescope.analyze.ranks.matching.time_partition import (
     ends_near,
     ends_together,
     partition_by_times,
+    usual_spread_ns,
 )
 from wavescope.arrays.intervals import Times
 
@@ -34,6 +36,8 @@ _LEAST_CERTAIN = 0.5
 _LEAST_COLUMNS = 12
 _NEARLY_ALL = 0.98
 _DEPTH = 3
+_MOST_CHANGE_NS = 100_000
+"""Differences of clocks that two kinds of kernels tell agree within this."""
 _BY_TIMES = "no group is recorded: which ranks are together is told by times only"
 
 Parts = list[list[int]]
@@ -71,6 +75,28 @@ class _Kernels:
         shared: Times = self.end_ns[:, self.is_there.all(axis=0)]
         return shared
 
+    def offsets_ns(self, part: Sequence[int]) -> dict[int, int]:
+        """By place: how much more the clocks of these members show than that of the first."""
+        found = {}
+        for member in part:
+            shared = self.is_there[member] & self.is_there[part[0]]
+            if shared.any():
+                apart = (self.end_ns[member] - self.end_ns[part[0]])[shared]
+                found[self.members[member].place] = int(np.sort(apart)[len(apart) // 2])
+        return found
+
+    def usual_spread_ns(self, parts: Parts) -> float:
+        """Within what ranks that are together mostly end."""
+        return usual_spread_ns(self.end_ns, self.is_there, parts)
+
+
+class _Class(NamedTuple):
+    """Parts of ranks with the kernels that each part ended together, and how sure that is."""
+
+    parts: Parts
+    certainty: float
+    kernels: _Kernels
+
 
 def groups_of_kernels(parts: Sequence[LocalGroup], numbers: Sequence[int]) -> list[Gathered]:
     """Groups of ranks that end kernels together."""
@@ -91,14 +117,23 @@ def groups_of_kernels(parts: Sequence[LocalGroup], numbers: Sequence[int]) -> li
             return [whole.doubted(one.certainty, one.doubt)]
         doubt = "no group is recorded, and its exchanges fit those of the others nowhere for sure"
         return [*found, *(gathered_of([part]).doubted(_SUPPOSED, doubt) for part in unsure)]
+    tokens = sorted({token for part in parts for token in np.unique(part.tokens).tolist()})
+    classes = [
+        found
+        for token in tokens
+        for found in _classes(_kernels_of(parts, alignment.keys, token), numbers, _DEPTH)
+    ]
+    return _gathered(_without_contradictions(classes))
+
+
+def _gathered(classes: Sequence[_Class]) -> list[Gathered]:
+    """Kernels of several names that the same ranks ended together are of one group."""
     gathered: dict[tuple[tuple[int, ...], float], list[LocalGroup]] = {}
-    for token in sorted({token for part in parts for token in np.unique(part.tokens).tolist()}):
-        kernels = _kernels_of(parts, alignment.keys, token)
-        for ways, certainty, some in _classes(kernels, numbers, _DEPTH):
-            for part in ways:
-                places = tuple(some.members[member].place for member in part)
-                having = [some.members[member] for member in part if len(some.members[member])]
-                gathered.setdefault((places, certainty), []).extend(having)
+    for found in classes:
+        for part in found.parts:
+            members = [found.kernels.members[member] for member in part]
+            key = (tuple(member.place for member in members), found.certainty)
+            gathered.setdefault(key, []).extend(member for member in members if len(member))
     return [
         gathered_of(_together(members)).doubted(
             certainty, "" if certainty == _ONE_OF_ALL else _BY_TIMES
@@ -106,6 +141,38 @@ def groups_of_kernels(parts: Sequence[LocalGroup], numbers: Sequence[int]) -> li
         for (_, certainty), members in gathered.items()
         if members
     ]
+
+
+def _without_contradictions(classes: Sequence[_Class]) -> list[_Class]:
+    """Kernels that put clocks elsewhere than those that ended nearest together are doubtful.
+
+    Ranks of other groups that always are late by the same time look like one group whose clocks
+    differ; but clocks differ by one time only.
+    """
+    sure = [found for found in classes if found.certainty > _SUPPOSED]
+    if len(sure) < 2:
+        return list(classes)
+    nearest = min(sure, key=lambda found: found.kernels.usual_spread_ns(found.parts))
+    trusted = {
+        place: (number, offset)
+        for number, part in enumerate(nearest.parts)
+        for place, offset in nearest.kernels.offsets_ns(part).items()
+    }
+    return [
+        found._replace(certainty=_SUPPOSED)
+        if found is not nearest and any(_contradicts(found, part, trusted) for part in found.parts)
+        else found
+        for found in classes
+    ]
+
+
+def _contradicts(found: _Class, part: list[int], trusted: Mapping[int, tuple[int, int]]) -> bool:
+    changes: dict[int, list[int]] = {}
+    for place, offset in found.kernels.offsets_ns(part).items():
+        if place in trusted:
+            number, known = trusted[place]
+            changes.setdefault(number, []).append(offset - known)
+    return any(max(change) - min(change) > _MOST_CHANGE_NS for change in changes.values())
 
 
 def _kernels_of(parts: Sequence[LocalGroup], keys: Sequence[Times], token: int) -> _Kernels:
@@ -118,15 +185,14 @@ def _kernels_of(parts: Sequence[LocalGroup], keys: Sequence[Times], token: int) 
     return _Kernels(members, columns, np.stack(ends), rows >= 0)
 
 
-def _classes(
-    kernels: _Kernels, numbers: Sequence[int], depth: int
-) -> list[tuple[Parts, float, _Kernels]]:
+def _classes(kernels: _Kernels, numbers: Sequence[int], depth: int) -> list[_Class]:
     """Parts of ranks with the kernels that each part ended together, and how sure that is."""
     everybody = [list(range(len(kernels.members)))]
     ends = kernels.shared_ends_ns
     if len(everybody[0]) < 2 or ends.shape[1] < _LEAST_COLUMNS:
         # What is left of other groups says nothing by itself.
-        return [(everybody, _ONE_OF_ALL if depth == _DEPTH else _SUPPOSED, kernels)]
+        is_sure = depth == _DEPTH and _ends_near(kernels, everybody[0])
+        return [_Class(everybody, _ONE_OF_ALL if is_sure else _SUPPOSED, kernels)]
     parts = _parts(ends, [numbers[member.place] for member in kernels.members])
     together = ends_together(kernels.end_ns, kernels.is_there, parts)
     certainty = _ONE_OF_ALL if len(parts) == 1 else _TOLD_BY_TIMES
@@ -136,8 +202,9 @@ def _classes(
     if not all(_ends_near(some, part) for part in parts):
         certainty = _SUPPOSED
     if not is_mixed:
-        return [(parts, certainty if share >= _NEARLY_ALL else _SUPPOSED, kernels)]
-    return [(parts, certainty, some), *_classes(kernels.part(~together), numbers, depth - 1)]
+        return [_Class(parts, certainty if share >= _NEARLY_ALL else _SUPPOSED, kernels)]
+    rest = _classes(kernels.part(~together), numbers, depth - 1)
+    return [_Class(parts, certainty, some), *rest]
 
 
 def _ends_near(kernels: _Kernels, part: list[int]) -> bool:

@@ -123,9 +123,21 @@ def ends_together(
         if len(part) > 1:
             level = _levelled(end_ns[part], is_there[part])
             spread = _spread(level)
-            usual = np.median(spread[is_there[part].all(axis=0)])
+            usual = np.median(spread[np.count_nonzero(is_there[part], axis=0) > 1])
             together &= spread <= _MUCH * max(float(usual), _USUAL_NS)
     return together
+
+
+def usual_spread_ns(
+    end_ns: Times, is_there: npt.NDArray[np.bool_], parts: list[list[int]]
+) -> float:
+    """Within what the ranks of a part mostly end; infinite where no part has several."""
+    spreads = [
+        float(np.median(_spread(_levelled(end_ns[part], is_there[part]))))
+        for part in parts
+        if len(part) > 1
+    ]
+    return max(spreads, default=np.inf)
 
 
 def ends_near(end_ns: Times, is_there: npt.NDArray[np.bool_]) -> bool:
@@ -142,20 +154,29 @@ def ends_near(end_ns: Times, is_there: npt.NDArray[np.bool_]) -> bool:
 
 
 def _levelled(end_ns: Times, is_there: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    """[rank, exchange]: ends against the first rank's, once clocks are a line from each other; NaN
-    where one of both has no end."""
-    shared = np.flatnonzero(is_there.all(axis=0))
-    half = len(shared) // 2
-    since = (end_ns[0] - end_ns[0, shared[half]]).astype(np.float64)
-    apart = (end_ns - end_ns[0]) - (end_ns[:, shared[half]] - end_ns[0, shared[half]])[:, None]
-    left, right = shared[:half], shared[half:]
-    run = np.median(since[right]) - np.median(since[left])
-    rise = np.median(apart[:, right], axis=1) - np.median(apart[:, left], axis=1)
-    level = np.where(
-        is_there & is_there[0], apart - (rise / max(run, 1.0))[:, None] * since, np.nan
-    )
-    level -= np.median(level[:, shared], axis=1)[:, None]
+    """[rank, exchange]: ends against those of the rank that has most, once clocks are a line from
+    each other; NaN where one of both has no end."""
+    leader = int(np.argmax(np.count_nonzero(is_there, axis=1)))
+    level = np.full(end_ns.shape, np.nan)
+    for rank in range(len(end_ns)):
+        shared = np.flatnonzero(is_there[rank] & is_there[leader])
+        if len(shared):
+            times = end_ns[leader, shared]
+            level[rank, shared] = _off_the_line(times, end_ns[rank, shared] - times)
     return level
+
+
+def _off_the_line(times: Times, apart: Times) -> npt.NDArray[np.float64]:
+    """How far differences of two clocks lie from the line through the middles of both halves."""
+    half = len(times) // 2
+    since = (times - times[half]).astype(np.float64)
+    above = (apart - apart[half]).astype(np.float64)
+    if half:
+        run = np.median(since[half:]) - np.median(since[:half])
+        rise = np.median(above[half:]) - np.median(above[:half])
+        above -= since * (rise / max(run, 1.0))
+    off: npt.NDArray[np.float64] = above - np.median(above)
+    return off
 
 
 def _spread(level: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

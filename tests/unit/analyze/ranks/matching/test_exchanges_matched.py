@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -501,3 +503,30 @@ def test_a_whole_step_that_is_lost_is_not_bridged(is_grouped: bool) -> None:
     (group,) = job.groups
     assert is_right(built, job)
     assert np.flatnonzero(group.rows[2] == MISSING).tolist() == [24, 25, 26, 27]
+
+
+def test_ranks_that_are_always_late_by_the_same_time_are_no_group() -> None:
+    # Two stages reduce among themselves, the second 3 ms later each time, then all meet.
+    stages = ((0, 1), (2, 3))
+
+    def late(rank: int, step: int, slot: int) -> int:
+        return 3_000_000 if rank > 1 and slot == 0 else 0
+
+    built = a_job(
+        rank_count=4,
+        step_count=30,
+        slots=(Slot(stages, "dp", operation="reduce-scatter"), Slot(compute_ns=5_000_000)),
+        skew_ns=5_000,
+        jitter_ns=1_000,
+        extra_ns=late,
+        is_sequenced=False,
+        is_grouped=False,
+    )
+
+    job = joined(built)
+
+    assert is_right(built, replace(job, groups=tuple(
+        group for group in job.groups if group.confidence >= 0.5
+    )))  # fmt: skip
+    assert all(abs(clock.offset_ns) < 10_000 for clock in job.clocks if clock.is_comparable)
+    assert sum(clock.is_comparable for clock in job.clocks) == 4
