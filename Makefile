@@ -9,7 +9,8 @@ RUNTIMES ?= 6.1 6.4
 # Where it is set, every process of the tests would compile its modules again.
 unexport PYTHONDONTWRITEBYTECODE
 # Some tests wait for a time limit of what they run: one worker more keeps the processors busy.
-export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell expr $$(nproc) + 1)
+WORKERS := $(shell expr $$(nproc) + 1)
+export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(WORKERS)
 
 .PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads bench docs picture clean setup
 help: ## list the targets
@@ -67,13 +68,13 @@ $(CUPTI_HEADERS)/.fetched: tools/fetch_cupti_headers | setup
 native-test: setup $(CUPTI_HEADERS)/.fetched ## the native tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake -S native -B build/native-test -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_WARNINGS_AS_ERRORS=ON -DWAVESCOPE_SANITIZE=ON "-DWAVESCOPE_CUPTI_INCLUDES=$(CUPTI_HEADERS)/12;$(CUPTI_HEADERS)/13" >/dev/null
 	cmake --build build/native-test
-	ctest --test-dir build/native-test --output-on-failure --timeout 180 --parallel 2
+	ctest --test-dir build/native-test --output-on-failure --timeout 180 --parallel $(WORKERS)
 
 # What threads share: ring buffers, chunk writers, string tables, the collector's queues.
 native-test-threads: setup ## the collector's parts under ThreadSanitizer
 	cmake -S native -B build/native-test-threads -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_WARNINGS_AS_ERRORS=ON -DWAVESCOPE_SANITIZE_THREADS=ON >/dev/null
 	cmake --build build/native-test-threads --target thread_tests
-	ctest --test-dir build/native-test-threads --output-on-failure --timeout 180 --parallel 2 -L threads
+	ctest --test-dir build/native-test-threads --output-on-failure --timeout 180 --parallel $(WORKERS) -L threads
 
 bench: setup ## throughput benchmarks: CPU seconds, memory, ratios
 	$(BIN)/python benchmarks/throughput/run.py

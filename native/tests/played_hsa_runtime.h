@@ -5,9 +5,7 @@
 
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +14,7 @@
 #include "core/session.h"
 #include "format/chunk_format.h"
 #include "tests/check.h"
+#include "tests/file_content.h"
 
 using namespace wavescope;
 
@@ -170,8 +169,7 @@ inline void wait_until(const std::function<bool()>& done) {
 // Dispatches in flight, as another process finds them.
 inline std::vector<WavescopePendingBlock> pending_blocks() {
   const std::string path = "/dev/shm/wavescope-" + Session::if_open()->name() + ".pending";
-  std::ifstream file(path, std::ios::binary);
-  const std::string content(std::istreambuf_iterator<char>(file), {});
+  const std::string content = content_of(path);
   std::vector<WavescopePendingBlock> blocks;
   for (std::size_t at = WAVESCOPE_PAGE_BYTES; at + sizeof(WavescopePendingBlock) <= content.size();
        at += sizeof(WavescopePendingBlock)) {

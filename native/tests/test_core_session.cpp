@@ -7,14 +7,13 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/session.h"
 #include "tests/check.h"
+#include "tests/file_content.h"
 
 using namespace wavescope;
 
@@ -41,8 +40,7 @@ std::vector<std::string> files(pid_t pid, const std::string& suffix) {
 std::string only_content(pid_t pid, const std::string& suffix) {
   const auto found = files(pid, suffix);
   CHECK(found.size() == 1);
-  std::ifstream file(found[0], std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  return content_of(found[0]);
 }
 
 std::size_t marks_of(pid_t pid) {

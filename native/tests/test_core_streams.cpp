@@ -9,9 +9,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +18,7 @@
 #include "core/record_log.h"
 #include "core/stream_file.h"
 #include "tests/check.h"
+#include "tests/file_content.h"
 
 using namespace wavescope;
 
@@ -33,11 +32,6 @@ constexpr Refusal kAllRefusals[] = {Refusal::kSizeLimit, Refusal::kNoSpace, Refu
 std::string folder;
 
 std::string path_of(const char* name) { return folder + "/" + name; }
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 // Without the space that was allocated ahead.
 std::string written_part(const std::string& content) { return content.substr(0, content.find_last_not_of('\0') + 1); }
@@ -91,11 +85,15 @@ void threads_fill_their_own_blocks() {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  std::set<std::pair<uint32_t, uint32_t>> seen;
   const auto records = records_of(path_of("threads"));
-  for (const auto& record : records) seen.emplace(record.thread, record.id);
   CHECK(records.size() == kThreads * kEach);
-  CHECK(seen.size() == kThreads * kEach);
+  std::vector<char> is_seen(kThreads * kEach);
+  for (const auto& record : records) {
+    CHECK(record.thread < kThreads && record.id >= 1 && record.id <= kEach);
+    char& seen = is_seen[record.thread * kEach + record.id - 1];
+    CHECK(seen == 0);
+    seen = 1;
+  }
   for (const Refusal why : kAllRefusals) CHECK(stream->lost(why) == 0);
   CHECK(content_of(path_of("threads")).compare(0, 8, WAVESCOPE_CHUNK_MAGIC) == 0);
 }

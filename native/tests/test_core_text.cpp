@@ -2,8 +2,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <thread>
@@ -16,6 +14,7 @@
 #include "core/process_facts.h"
 #include "core/text_log.h"
 #include "tests/check.h"
+#include "tests/file_content.h"
 
 using namespace wavescope;
 
@@ -25,11 +24,6 @@ std::string folder;
 std::map<std::string, std::string> variables;
 
 std::string path_of(const char* name) { return folder + "/" + name; }
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 const char* variable(const char* name) {
   const auto found = variables.find(name);

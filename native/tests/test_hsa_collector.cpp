@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,6 +15,7 @@
 #include "core/session.h"
 #include "format/chunk_format.h"
 #include "tests/check.h"
+#include "tests/file_content.h"
 #include "tests/played_hsa_runtime.h"
 
 using namespace wavescope;
@@ -99,8 +98,7 @@ std::string file_content(const std::string& suffix) {
     if (name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0) found = name;
   }
   closedir(entries);
-  std::ifstream file(folder + "/" + found, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  return content_of(folder + "/" + found);
 }
 
 template <typename Record>
