@@ -528,5 +528,6 @@ def test_ranks_that_are_always_late_by_the_same_time_are_no_group() -> None:
     assert is_right(built, replace(job, groups=tuple(
         group for group in job.groups if group.confidence >= 0.5
     )))  # fmt: skip
-    assert all(abs(clock.offset_ns) < 10_000 for clock in job.clocks if clock.is_comparable)
-    assert sum(clock.is_comparable for clock in job.clocks) == 4
+    assert [places for _, places in members(job)] == [(0, 1, 2, 3), (0, 1), (2, 3)]
+    # Ranks 2 and 3 always come last: the ends tell their clocks, causality only within 3 ms.
+    assert all(abs(clock.offset_ns) < 1_000 for clock in job.clocks)
