@@ -13,7 +13,7 @@ from wavescope.analyze.ranks.clocks.first_lines import Line, first_lines
 from wavescope.analyze.ranks.clocks.joint_fit import MOST_RANKS, Fitted, joint_fit
 from wavescope.analyze.ranks.clocks.pairs import PairLine, pair_lines
 from wavescope.analyze.ranks.clocks.routes import RankBounds, pair_bounds, rank_bounds
-from wavescope.analyze.ranks.clocks.shared_clocks import shared_pairs
+from wavescope.analyze.ranks.clocks.shared_clocks import shared_pairs, with_shared
 from wavescope.analyze.ranks.clocks.ties import LEAST_CONFIDENCE, Tie, components, ties_of
 from wavescope.analyze.ranks.clocks.usefulness import useful_width_ns
 from wavescope.analyze.ranks.digest import RankDigest
@@ -54,7 +54,8 @@ def aligned_clocks(
     for number, component in enumerate(tied.components):
         for place in component:
             clocks[place] = _clock(digests, place, number, tied, fitted)
-    return _with_guesses(digests, [*_with_reasons(clocks, groups)])
+    told = with_shared(digests, [*_with_reasons(clocks, groups)])
+    return _with_guesses(digests, told)
 
 
 def _with_reasons(

@@ -79,4 +79,6 @@ def _clock_problem(seen: Observed) -> str:
         if clock.reason and not is_tied
     ]
     why = f": {reasons[0]}" if reasons else ""
+    if tied < sum(clock.is_comparable for clock in job.clocks):
+        return f"exchanges end together on only {tied} of {len(job)} ranks{why}"
     return f"the clocks of only {tied} of {len(job)} ranks can be compared{why}"

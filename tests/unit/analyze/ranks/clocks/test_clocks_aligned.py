@@ -236,6 +236,32 @@ def test_a_shared_clock_ties_what_exchanges_do_not() -> None:
     assert job.clocks[4].offset_ns == 0
 
 
+def test_a_clock_with_a_name_needs_no_exchanges() -> None:
+    digests = [replace(a_digest(rank=rank, first_ns=5_000 * rank), clock="h b") for rank in (0, 1)]
+
+    job = job_of([*digests, a_digest(rank=2)], [0, 1, 2])
+
+    assert states(job) == [ClockState.REFERENCE, ClockState.SHARED, ClockState.UNKNOWN]
+    own = np.array([7_000, 8_000])
+    assert job.clocks[1].to_common(own).tolist() == own.tolist()
+    assert job.clocks[0].component == job.clocks[1].component != job.clocks[2].component
+
+
+@pytest.mark.parametrize(
+    ("offset_ns", "state"), [(2_000, ClockState.ALIGNED), (300_000, ClockState.SHARED)]
+)
+def test_a_clock_with_a_name_is_believed_before_ends_that_contradict_it(
+    offset_ns: int, state: ClockState
+) -> None:
+    built = skewed(11, 2, offset_ns=[0, offset_ns], drift_ppm=[0, 0])
+
+    job = job_of([replace(rank, clock="h b") for rank in built.digests], [0, 1])
+
+    assert states(job) == [ClockState.REFERENCE, state]
+    if state is ClockState.SHARED:
+        assert job.clocks[1].offset_ns == 0
+
+
 def test_an_interval_wider_than_a_quarter_of_a_step_is_too_wide() -> None:
     slots = (Slot(compute_ns=200_000, transfer_ns=400_000),)
     built = a_job(rank_count=2, step_count=5, slots=slots, offset_ns=[0, 3_000])
