@@ -14,6 +14,9 @@ from wavescope.arrays.intervals import Times
 
 LEAST_CONFIDENCE = 0.5
 """Exchanges that were matched with less confidence say nothing of clocks."""
+_CERTIFYING_CONFIDENCE = 0.6
+"""Below that, where only times tell which ranks are together, some of the exchanges may be matched
+wrongly: a fit leaves them out as outliers, but causality has no outliers."""
 _UNEVEN = frozenset({"all-to-all"})
 """With parts of size 0 a member may end before one that sends it nothing has begun."""
 
@@ -60,6 +63,8 @@ def _tie(place: int, group: MatchedGroup, exchange: npt.NDArray[np.intp]) -> Tie
     certain = np.array(
         [use.operation not in _UNEVEN or use.bus_factor > 0 for use in group.uses], np.bool_
     )
+    if group.confidence < _CERTIFYING_CONFIDENCE:
+        certain[:] = False
     is_whole = len(exchange) == group.exchange_count
     return Tie(
         place,
