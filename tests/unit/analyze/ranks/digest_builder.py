@@ -63,7 +63,7 @@ class Step(NamedTuple):
     phase: int = 0
 
 
-def a_digest(  # noqa: PLR0913 - all that a test may want to say of a rank
+def a_digest(
     collectives: Sequence[Collective] = (),
     steps: Sequence[Step] = (),
     *,
