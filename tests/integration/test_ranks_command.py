@@ -142,8 +142,8 @@ def test_a_folder_without_traces_says_what_was_passed_over(tmp_path: Path) -> No
 
     done = ranks(tmp_path)
 
-    assert done.returncode == 2
-    assert "there are no traces in" in done.stderr
+    assert done.returncode == 3
+    assert f"cannot read {tmp_path}: there are no traces in it" in done.stderr
     assert "passed over: files that are no traces by their names (1)" in done.stderr
 
 

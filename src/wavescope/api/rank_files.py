@@ -35,6 +35,7 @@ _KERNEL_TRACE = re.compile(r"kernel_trace\.csv(?:\.gz)?$", re.IGNORECASE)
 """rocprofv3 writes one for each process, with others of the same prefix beside it."""
 _RECORD = re.compile(r"\d+-\d+\.\w+")
 """What collectors call their files: by process and time."""
+_NAME_THEM = "name the folder, or the files of all ranks"
 _PATTERN_HINT = r"for example --rank-pattern 'node(?P<host>\d+)/gpu(?P<rank>\d+)'"
 
 
@@ -84,8 +85,8 @@ def search_rank_files(given: Sequence[PathLike], pattern: str = "") -> FoundFile
     Folders are searched to any depth; links in them are not followed. A folder whose files are one
     trace together is one input. Of what is found in folders only traces count, told by their
     content; what is named as a file counts in any case. `pattern` is a regular expression with a
-    group `rank` (or just one group), and maybe `host`, that is looked for in the paths. UsageError
-    where nothing is found.
+    group `rank` (or just one group), and maybe `host`, that is looked for in the paths.
+    UnreadableInputError where nothing is found.
     """
     expression = _compiled(pattern) if pattern else None
     found = FoundFiles()
@@ -95,16 +96,20 @@ def search_rank_files(given: Sequence[PathLike], pattern: str = "") -> FoundFile
         if len(paths) > MOST_FILES:
             raise _too_many()
     if not paths:
-        raise UsageError(
-            f"there are no traces in {', '.join(os.fspath(each) for each in given) or 'nothing'}",
-            hint=found.sentence or "name the folder, or the files of all ranks",
-        )
+        if not given:
+            raise UsageError("no trace was given", hint=_NAME_THEM)
+        raise UnreadableInputError(given[0], _no_traces(given), hint=found.sentence or _NAME_THEM)
     ordered = sorted(paths.values(), key=natural_key)
     if expression is None:
         found.files = _named(ordered)
     else:
         found.files = [_matched(path, expression) for path in ordered]
     return found
+
+
+def _no_traces(given: Sequence[PathLike]) -> str:
+    more = f", nor are there in {len(given) - 1} more paths" if len(given) > 1 else ""
+    return f"there are no traces in it{more}"
 
 
 def _named(paths: Sequence[str]) -> list[RankFile]:

@@ -25,9 +25,9 @@ from wavescope.cli.inputs import (
     TRACE,
     GivenInput,
 )
-from wavescope.cli.startup import import_numpy
 from wavescope.errors import UnreadableInputError, UsageError, WavescopeError
 from wavescope.model.paths import InputKind
+from wavescope.startup import import_numpy
 
 _READS = {
     TRACE.kind: {InputKind.TRACE},

@@ -9,11 +9,6 @@ from collections.abc import Sequence
 from wavescope.cli.commands import help_text
 from wavescope.cli.dispatch import invocation, with_right_command
 from wavescope.cli.inputs import GivenInput, given_inputs
-from wavescope.cli.startup import (
-    clean_up_when_told_to_stop,
-    import_numpy,
-    tune_gc,
-)
 from wavescope.cli.terminal import (
     drop_unwritable_output,
     prepare_streams,
@@ -29,7 +24,12 @@ from wavescope.errors import (
     UsageError,
     WavescopeError,
 )
-from wavescope.freed_memory import keep_freed_memory
+from wavescope.startup import (
+    clean_up_when_told_to_stop,
+    import_numpy,
+    keep_freed_memory,
+    tune_gc,
+)
 from wavescope.version import __version__
 
 _SPACE_HINT = "free some space, or choose another place with -o (TMPDIR for temporary files)"

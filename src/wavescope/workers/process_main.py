@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
-import gc
 import json
 import os
 import resource
@@ -19,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from wavescope.freed_memory import keep_freed_memory
+from wavescope.startup import keep_freed_memory, tune_gc
 from wavescope.workers.answers import answer_of, packed
 from wavescope.workers.frames import ClosedError, received, send
 
@@ -28,7 +27,6 @@ IDLE_EXIT = 75
 """The exit code of a process that nobody gave an item for long."""
 
 _PR_SET_PDEATHSIG = 1
-_OBJECTS_PER_COLLECTION = 100_000
 _OOM_SCORE = "500"
 
 
@@ -42,7 +40,7 @@ def main() -> None:
         _end_with(setup["starter"])
         _be_ended_first()
         faulthandler.enable()
-        gc.set_threshold(_OBJECTS_PER_COLLECTION)
+        tune_gc()
         keep_freed_memory()
         send(replies, READY)
         _limit_memory(setup["memory_limit_bytes"])

@@ -13,7 +13,7 @@ from tests.builders import a_trace
 from wavescope.api import rank_files
 from wavescope.api.rank_files import RankFile, RankFrom, found_rank_files, search_rank_files
 from wavescope.api.rank_names import host_in_name, natural_key, ranks_in_names
-from wavescope.errors import UsageError
+from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.formats import exporter_for, write_source
 
 CHROME = '{"traceEvents": []}'
@@ -130,7 +130,7 @@ def test_a_folder_of_rocprofv3_is_one_input_or_one_for_each_process(tmp_path: Pa
 
 def test_nothing_found_is_an_error_that_says_what_was_seen(tmp_path: Path) -> None:
     write(tmp_path / "a.log", "?")
-    with pytest.raises(UsageError, match="there are no traces") as told:
+    with pytest.raises(UnreadableInputError, match="there are no traces") as told:
         found_rank_files([tmp_path])
 
     assert told.value.hint == "passed over: files that are no traces by their names (1)"

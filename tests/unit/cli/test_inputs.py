@@ -32,6 +32,8 @@ INPUTS = {
     "compare TRACE IN": "trace",
     "compare --base IN --new TRACE": "trace",
     "compare --base TRACE --new IN": "trace",
+    "ranks IN": "trace of a rank",
+    "ranks TRACE --base IN": "trace of a rank",
     "hotspots IN": "capture",
     "plan IN": "capture",
     "occupancy IN": "capture",

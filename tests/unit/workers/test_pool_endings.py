@@ -13,6 +13,7 @@ import pytest
 
 from tests.processes import wait_until_killed
 
+_ROOT = str(Path(__file__).parents[3])
 _PROGRAM = """
 from wavescope.workers import EngineOptions, Task, run_all
 run_all(Task("tests.worked_items:unlucky"), ["sleep 120"] * 4, EngineOptions(workers=2))
@@ -41,7 +42,7 @@ def test_workers_end_with_the_command(number: signal.Signals, code: int) -> None
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        cwd=Path(__file__).parents[3],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([_ROOT, os.environ.get("PYTHONPATH", "")])},
     ) as command:
         workers = _children(command.pid, 2)
         time.sleep(0.2)  # they are at work, or about to be: both must end

@@ -1,9 +1,10 @@
-"""What every command does before it works: memory, NumPy, and signals."""
+"""What every command and worker does before it works: memory, NumPy, and signals."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import gc
 import importlib
 import os
@@ -13,6 +14,7 @@ from types import FrameType
 from typing import NoReturn
 
 _OBJECTS_PER_COLLECTION = 100_000
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # parameters of mallopt(3)
 
 
 def tune_gc() -> None:
@@ -24,6 +26,20 @@ def tune_gc() -> None:
     gc.set_threshold(_OBJECTS_PER_COLLECTION)
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
+
+
+def keep_freed_memory() -> None:
+    """Tell glibc to reuse freed memory instead of giving it back to the system at once.
+
+    Analyses free and ask for arrays of tens of megabytes again and again; having the system clear
+    the same pages each time costs more than the arithmetic on them.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):  # another C library than glibc
+        return
+    mallopt(_M_MMAP_THRESHOLD, 1 << 28)
+    mallopt(_M_TRIM_THRESHOLD, 1 << 30)
 
 
 def import_numpy() -> None:
