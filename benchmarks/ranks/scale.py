@@ -38,6 +38,7 @@ from wavescope.analyze.ranks.digest import DigestOptions, RankDigest
 from wavescope.analyze.ranks.joining import job_of
 from wavescope.analyze.ranks.result import FileState, RanksOptions, ranks_result
 from wavescope.api.rank_digests import digest_task, read_digests
+from wavescope.startup import keep_freed_memory
 from wavescope.workers import EngineOptions, run_all
 
 _TITLES = (
@@ -121,13 +122,16 @@ def _in_fresh_process(
     command = [sys.executable, __file__, "--measure", str(files), "--ranks", str(count)]
     command += ["--engines", engine, "--workers", str(options.workers), "--ops", str(options.ops)]
     command += ["--distinct", str(options.distinct)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    # As every command has it (`wavescope.startup`).
+    one_thread = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=one_thread)
     result: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
     return result
 
 
 def measured(options: argparse.Namespace) -> dict[str, object]:
     """Digests all files, reduces the digests, and says what both cost."""
+    keep_freed_memory()
     count, engine = options.ranks[0], options.engines[0]
     paths = [str(_file(options.measure, rank)) for rank in range(count)]
     chosen = EngineOptions(workers=options.workers, scheduler="local" if engine == "dask" else "")
@@ -184,6 +188,8 @@ def _own_ranks(
 
 def _as_rank(digest: RankDigest, rank: int, shift_ns: int) -> RankDigest:
     collectives, steps, bins = digest.collectives, digest.steps, digest.bins
+    # Ends that are equal to the last nanosecond would tell copies from all other ranks.
+    jitter_ns = np.random.default_rng(rank).integers(0, 3_000, len(collectives))
     host = f"node-{rank // 8:03d}"
     return replace(
         digest,
@@ -193,7 +199,7 @@ def _as_rank(digest: RankDigest, rank: int, shift_ns: int) -> RankDigest:
         collectives=replace(
             collectives,
             start_ns=collectives.start_ns + shift_ns,
-            end_ns=collectives.end_ns + shift_ns,
+            end_ns=collectives.end_ns + shift_ns + jitter_ns,
         ),
         steps=replace(steps, start_ns=steps.start_ns + shift_ns, end_ns=steps.end_ns + shift_ns),
         bins=replace(bins, first_ns=bins.first_ns + shift_ns),
