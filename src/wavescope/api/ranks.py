@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,11 +112,16 @@ def _digested(files: Sequence[RankFile], request: _Request) -> list[Outcome]:
         lambda done, total, _: request.progress(done, total),
         weights=weights,
     )
-    known = dict(zip(usable, outcomes, strict=True))
+    known = dict(zip(usable, map(_without_path, outcomes), strict=True))
     return [
         known.get(number) or Outcome(number, file.path, None, file.problem, 0)
         for number, file in enumerate(files)
     ]
+
+
+def _without_path(outcome: Outcome) -> Outcome:
+    """The outcome whose problem does not name the file again, beside which it stands."""
+    return replace(outcome, problem=outcome.problem.removeprefix(f"cannot read {outcome.item}: "))
 
 
 def _size(path: str) -> int:
