@@ -6,7 +6,7 @@ Only this travels: the path and the options there, some 100 kB for each rank bac
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 
 import orjson
@@ -40,11 +40,6 @@ def digests_of_file(path: str, options: bytes) -> bytes:
 def read_digests(answer: bytes) -> list[RankDigest]:
     """What `digests_of_file` gave."""
     return [decoded(part) for part in _parts(answer)]
-
-
-def bytes_of(answers: Sequence[bytes]) -> int:
-    """How many bytes came back."""
-    return sum(map(len, answers))
 
 
 def _framed(part: bytes) -> bytes:

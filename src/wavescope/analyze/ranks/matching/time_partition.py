@@ -51,12 +51,6 @@ def partition_by_times(end_ns: Times, size: int | None) -> Partition | None:
     return Partition(parts, _separation(distances, parts))
 
 
-def separation_of(end_ns: Times, parts: list[list[int]]) -> float | None:
-    """How clearly times tell given parts apart; None where there is too little to tell it by."""
-    distances = _sampled_distances(end_ns)
-    return None if distances is None else _separation(distances, parts)
-
-
 def _sampled_distances(end_ns: Times) -> Times | None:
     """[rank, distance]: how long from one exchange's end to the next one's, of some of them."""
     if end_ns.shape[1] <= _LEAST_COMPARED:

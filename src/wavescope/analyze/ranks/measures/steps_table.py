@@ -13,7 +13,6 @@ from wavescope.analyze.ranks.measures.exchange_times import Flags
 from wavescope.analyze.ranks.measures.job_measures import JobMeasures
 from wavescope.arrays.groups import nearest_rank
 from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, table_of
-from wavescope.units import percent_of
 
 
 class StepRow(NamedTuple):
@@ -44,10 +43,6 @@ class StepRow(NamedTuple):
     exposed_percent: float | None
     """The median over ranks of exposed / own duration."""
     wait_ns: int | None
-
-    @property
-    def spread_percent(self) -> float | None:
-        return percent_of(self.slowest_ns - self.fastest_ns, self.median_ns)
 
 
 def step_rows(measures: JobMeasures) -> list[StepRow]:
