@@ -11,6 +11,9 @@ unexport PYTHONDONTWRITEBYTECODE
 # Some tests wait for a time limit of what they run: one worker more keeps the processors busy.
 WORKERS := $(shell expr $$(nproc) + 1)
 export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(WORKERS)
+# What any machine can run, with nothing fetched but packages.
+ALL_TESTS := not gpu and not torch and not runtimes
+USUAL_TESTS := $(ALL_TESTS) and not slow
 
 .PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads bench docs picture clean setup
 help: ## list the targets
@@ -32,14 +35,15 @@ FORCE:
 demo: setup ## record a program on the software GPU and show its summary
 	$(BIN)/wavescope demo -o demo-output
 
-test: setup lint native-test native-test-threads ## everything CI checks
-	$(BIN)/pytest -n auto --dist worksteal -m "not slow and not gpu and not torch and not runtimes"
+# Lint and much of the native builds keep one processor busy at a time: they run beside the other tests.
+test: setup ## everything CI checks
+	tools/side_by_side "$(MAKE) lint native-test native-test-threads" '$(BIN)/pytest -n auto --dist worksteal -m "$(USUAL_TESTS)"'
 
-test-all: setup lint native-test native-test-threads ## also the slow tests
-	$(BIN)/pytest -n auto --dist worksteal -m "not gpu and not torch and not runtimes"
+test-all: setup ## also the slow tests
+	tools/side_by_side "$(MAKE) lint native-test native-test-threads" '$(BIN)/pytest -n auto --dist worksteal -m "$(ALL_TESTS)"'
 
 explore: setup ## the property tests with examples that no run had before
-	WAVESCOPE_TEST_EXAMPLES=untimed $(BIN)/pytest -n auto --dist worksteal -m "not gpu and not torch and not runtimes" tests/unit tests/formats tests/integration/test_hotspots_hostile.py
+	WAVESCOPE_TEST_EXAMPLES=untimed $(BIN)/pytest -n auto --dist worksteal -m "$(ALL_TESTS)" tests/unit tests/formats tests/integration/test_hotspots_hostile.py
 
 test-torch: setup ## the tests with PyTorch, which is installed first
 	$(BIN)/pip install --quiet $(TORCH)
