@@ -39,9 +39,13 @@ def entries(name: str) -> list[tuple[str, str, str]]:
 def on_linux(python: str) -> dict[str, str]:
     """What markers are about, on a Linux machine with that Python."""
     return {
-        **{"python_version": python, "python_full_version": f"{python}.5"},
-        **{"sys_platform": "linux", "os_name": "posix", "platform_system": "Linux"},
-        **{"platform_python_implementation": "CPython", "implementation_name": "cpython"},
+        "python_version": python,
+        "python_full_version": f"{python}.5",
+        "sys_platform": "linux",
+        "os_name": "posix",
+        "platform_system": "Linux",
+        "platform_python_implementation": "CPython",
+        "implementation_name": "cpython",
     }
 
 
