@@ -15,13 +15,13 @@ export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(WORKERS)
 ALL_TESTS := not gpu and not torch and not runtimes
 USUAL_TESTS := $(ALL_TESTS) and not slow
 
-.PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads bench docs picture clean setup
+.PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads bench docs picture lock clean setup
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
 setup: $(STAMP) ## create the virtual environment and build the package into it
 
-$(STAMP): pyproject.toml tools/setup tools/newest_tested.txt $(VENV)/.modules $(shell find native -type f)
+$(STAMP): pyproject.toml tools/setup requirements/test.txt $(VENV)/.modules $(shell find native -type f)
 	PYTHON=$(PYTHON) tools/setup $(VENV)
 	touch $@
 
@@ -65,7 +65,7 @@ lint: setup ## ruff, mypy, import layers, the format of native code, the types o
 	else echo "tsc is not here (apt-get install node-typescript): the types of the pages' scripts are not checked"; fi
 
 CUPTI_HEADERS := build/cupti-headers
-$(CUPTI_HEADERS)/.fetched: tools/fetch_cupti_headers | setup
+$(CUPTI_HEADERS)/.fetched: tools/fetch_cupti_headers requirements/cupti-12.txt requirements/cupti-13.txt | setup
 	tools/fetch_cupti_headers $(BIN) $(CUPTI_HEADERS)
 	touch $@
 
@@ -88,6 +88,15 @@ docs: setup ## write the generated reference pages
 
 picture: setup ## draw the README's picture again
 	$(BIN)/python tools/make_picture.py
+
+# Tools that would get in the way of the tests' packages have environments of their own.
+build/environments/%/.installed: requirements/%.txt
+	$(PYTHON) -m venv build/environments/$*
+	build/environments/$*/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
+	touch $@
+
+lock: build/environments/lock/.installed ## lock what tests, builds and tools install; LOCK=--upgrade takes the newest
+	build/environments/lock/bin/python tools/lock.py $(LOCK)
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build
