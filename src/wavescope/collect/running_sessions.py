@@ -176,6 +176,20 @@ def _running(environment: Mapping[str, str]) -> Iterator[tuple[int, Path]]:
             yield int(entry.name), Path(os.fsdecode(entry.read_bytes()))
 
 
+def require_no_recorder(output: Path, environment: Mapping[str, str]) -> None:
+    """Refuse an output that a running recording of this user is going to write.
+
+    Of two recordings that begin at the same moment the second hears of it when it is to write.
+    """
+    for recorder, session in _running(environment):
+        facts = read_session_facts(session)
+        if facts.get("output") == str(output.absolute()) and DORMANT not in facts:
+            raise UsageError(
+                f"process {recorder} is recording a program into {output}",
+                hint="choose another -o, or add --force: then the last one wins",
+            )
+
+
 def pages_in(session: Path) -> list[ControlPage]:
     """The control pages of the processes of a session that still run."""
     pages = [

@@ -25,6 +25,7 @@ from wavescope.collect.recording.triggers import Triggers
 from wavescope.collect.running_sessions import (
     outliving,
     registered,
+    require_no_recorder,
     sessions_folder,
     wait_until_released,
 )
@@ -112,7 +113,7 @@ def run_recorded(
 def _run(
     options: RecordOptions, environment: Mapping[str, str], tell: Tell, warn: Tell
 ) -> RecordedRun:
-    _require_outputs(options)
+    _require_outputs(options, environment)
     sentences = other_tools_sentences(options.other_tools, environment)
     for sentence in sentences:
         warn(sentence)
@@ -138,9 +139,11 @@ def _all_ranks(output: Path, values: NameValues) -> str:
     return pattern_of_all_ranks(str(output), values) if is_first_of_many else ""
 
 
-def _require_outputs(options: RecordOptions) -> None:
+def _require_outputs(options: RecordOptions, environment: Mapping[str, str]) -> None:
     """Refuse what could not be written before the program runs, not after."""
     require_free(options.output, [], force=options.force)
+    if not options.force:
+        require_no_recorder(options.output, environment)
     if options.timeline is not None:
         require_free(options.timeline, [options.output], force=options.force)
 
