@@ -163,11 +163,10 @@ def require_no_writer(target: Path) -> None:
     if len(target.name) > LONGEST_TOLD_NAME:
         return
     with suppress(FileNotFoundError, PermissionError, NotADirectoryError):
-        for name in os.listdir(target.parent):
-            start = f".{target.name}."
-            if not name.startswith(start) or not _RANDOM_PART.fullmatch(name[len(start) :]):
-                continue
-            if is_held(target.with_name(name)):
+        start = f".{target.name}."
+        for entry in target.parent.iterdir():
+            is_named_so = entry.name.startswith(start)
+            if is_named_so and _RANDOM_PART.fullmatch(entry.name[len(start) :]) and is_held(entry):
                 raise UsageError(
                     f"another process is writing {target}",
                     hint="wait for it, choose another -o, or add --force: then the last one wins",

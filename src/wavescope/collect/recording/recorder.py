@@ -33,6 +33,7 @@ from wavescope.collect.runtimes import chosen_runtime, command_on
 from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.files import replaced, require_free
+from wavescope.formats.session.copying import copy_session
 from wavescope.formats.session.folder import (
     KERNEL_FILTER,
     RECENT_PART,
@@ -41,12 +42,13 @@ from wavescope.formats.session.folder import (
     files_of,
     is_running,
     process_bases,
+    read_session_facts,
     write_session_facts,
 )
 from wavescope.formats.session.layout import FACTS_SUFFIX
 from wavescope.formats.session.pending import move_into_session, remove_forgotten
+from wavescope.formats.session.plain_file import DamagedStreamError
 from wavescope.formats.session.reading import open_session
-from wavescope.formats.session.record_file import DamagedStreamError
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.version import __version__
@@ -201,9 +203,19 @@ def prepare(
 def recovered(
     session: Path, output: Path, *, force: bool = False, progress: Progress = no_progress
 ) -> tuple[tuple[str, int], ...]:
-    """Write the trace of a session whose recorder is gone; what its reader skipped or repaired."""
-    fetch_pending(session)
-    return merge_session(session, output, force=force, progress=progress)
+    """Write the trace of a session whose recorder is gone; what its reader skipped or repaired.
+
+    It is made of copies that lie beside the output: nothing in the session changes, and nothing
+    that somebody changes in it meanwhile makes a difference.
+    """
+    with replaced(output, [session], force=force) as temporary:
+        copies = Path(tempfile.mkdtemp(prefix="records-", dir=temporary.parent))
+        left_out = copy_session(session, copies)
+        told = {} if "output" in read_session_facts(copies) else {"output": str(session)}
+        with open_session(copies, facts=told) as source:
+            write_trace([source], temporary, progress)
+            notes = (*left_out, *source.notes)
+    return notes
 
 
 def merge_session(
