@@ -56,11 +56,15 @@ class UsageError(WavescopeError):
 
 
 class OutputExistsError(UsageError):
-    """Writing would overwrite a file; nothing has been changed."""
+    """Writing would overwrite a file; nothing has been changed.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    `meanwhile`: it was not there when the command began.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, meanwhile: bool = False) -> None:
+        who = ": another process wrote it meanwhile" if meanwhile else ""
         super().__init__(
-            f"{os.fspath(path)} already exists", hint="choose another -o, or add --force"
+            f"{os.fspath(path)} already exists{who}", hint="choose another -o, or add --force"
         )
 
 

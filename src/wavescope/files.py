@@ -1,7 +1,7 @@
 """Files whatever their format: bytes in and out, packed with gzip or not; outputs are whole.
 
 What fails while reading becomes a clear error. An output is a temporary file beside its target,
-renamed when it is complete.
+put in its place (see `placing`) when it is complete.
 """
 
 from __future__ import annotations
@@ -22,6 +22,13 @@ from isal.igzip_lib import IsalError
 from wavescope.closing import Closing
 from wavescope.errors import OutputExistsError, UnreadableInputError, UsageError
 from wavescope.model.columns import TABLES
+from wavescope.placing import (
+    LONGEST_TOLD_NAME,
+    announced,
+    place_new,
+    place_over,
+    require_no_writer,
+)
 
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW_BITS = 31
@@ -117,20 +124,23 @@ _BESIDE_A_DATABASE = ("-wal", "-journal")
 def replaced(
     target: Path, inputs: Sequence[Path], *, force: bool, is_folder: bool = False
 ) -> Iterator[Path]:
-    """A temporary path beside `target`, renamed over it when the block succeeds, else removed.
+    """A temporary path beside `target`, put in its place when the block succeeds, else removed.
 
-    Refuses to overwrite an existing target without `force`, and an input of the command always.
+    Refuses to overwrite an input of the command always, and without `force` any target that is
+    there, that another process is writing, or that has come into being when the block ends.
     """
     require_free(target, inputs, force=force)
     if is_folder and target.is_dir():
-        _require_export(target)
-    folder = Path(tempfile.mkdtemp(prefix=f".{target.name[:80]}.", dir=target.parent))
+        _require_export(target, target)
+    prefix = f".{target.name[:LONGEST_TOLD_NAME]}."
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
     temporary = folder / target.name
     if is_folder:
         temporary.mkdir()
     try:
-        yield temporary
-        _move(temporary, target)
+        with announced(folder):
+            yield temporary
+            _place(temporary, target, force=force)
     except OSError as error:
         # Nobody knows the temporary file: the error shall speak of what was asked for.
         name = error.filename
@@ -149,10 +159,8 @@ def require_free(target: Path, inputs: Sequence[Path], *, force: bool) -> None:
                 f"the output {target} is also an input",
                 hint="choose another -o: inputs are never changed",
             )
-    leftover = next(filter(os.path.lexists, _leftovers(target)), None)
-    if leftover is not None and not force:
-        # SQLite would take it for unwritten pages of the new file.
-        raise OutputExistsError(leftover)
+    if not force:
+        _require_no_leftover(target)
     if os.path.lexists(target):
         if not force:
             raise OutputExistsError(target)
@@ -162,6 +170,15 @@ def require_free(target: Path, inputs: Sequence[Path], *, force: bool) -> None:
     parent = target.parent
     if not parent.is_dir():
         raise UsageError(f"the folder {parent} does not exist", hint=f"mkdir -p {parent}")
+    if not force:
+        require_no_writer(target)
+
+
+def _require_no_leftover(target: Path) -> None:
+    """SQLite would take it for unwritten pages of the new file."""
+    leftover = next(filter(os.path.lexists, _leftovers(target)), None)
+    if leftover is not None:
+        raise OutputExistsError(leftover)
 
 
 def _leftovers(target: Path) -> list[Path]:
@@ -180,26 +197,28 @@ def _is_inside(folder: Path, target: Path) -> bool:
     return folder.is_dir() and target.exists() and folder.resolve() in target.resolve().parents
 
 
-def _require_export(folder: Path) -> None:
-    """Refuse to replace a folder that holds anything but an earlier export."""
+def _require_export(folder: Path, target: Path) -> None:
+    """Refuse to replace a folder, told as `target`, that holds anything but an earlier export."""
     tables = {table.name for table in TABLES}
     for entry in folder.iterdir():
-        if entry.name.partition(".")[0] not in tables or not entry.is_file():
+        is_table = entry.is_file() and not entry.is_symlink()
+        if entry.name.partition(".")[0] not in tables or not is_table:
             raise UsageError(
-                f"{folder} holds something that no export wrote: {entry.name}",
+                f"{target} holds something that no export wrote: {entry.name}",
                 hint="choose another -o: only exported tables are replaced",
             )
 
 
-def _move(temporary: Path, target: Path) -> None:
-    if target.is_dir() and not target.is_symlink():
-        if not temporary.is_dir():
-            raise UsageError(f"{target} is a folder")
-        shutil.rmtree(target)
-    for leftover in _leftovers(target):
-        leftover.unlink(missing_ok=True)
+def _place(temporary: Path, target: Path, *, force: bool) -> None:
     temporary.chmod(_default_mode(is_folder=temporary.is_dir()))
-    temporary.replace(target)
+    if not force:
+        _require_no_leftover(target)
+        place_new(temporary, target)
+        return
+    if not temporary.is_dir() and not target.is_dir():
+        for leftover in _leftovers(target):
+            leftover.unlink(missing_ok=True)
+    place_over(temporary, target, lambda folder: _require_export(folder, target))
 
 
 def _default_mode(*, is_folder: bool) -> int:

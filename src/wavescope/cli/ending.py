@@ -60,8 +60,9 @@ def end_without_waiting(code: int) -> None:
 
 def _remove(folder: Path) -> None:
     """Remove a folder that others may be writing into: under another name they do not find it."""
-    removed = folder.with_name(f"{folder.name}-removed")
     with suppress(OSError):  # it is gone, or another user's folder lies above it
-        folder.rename(removed)
-    for path in (removed, folder):
-        shutil.rmtree(path, ignore_errors=True)
+        renamed = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
+        with suppress(OSError):
+            folder.rename(renamed / "removed")
+        shutil.rmtree(renamed, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -20,6 +20,7 @@ from wavescope.collect.launcher import parent_of
 from wavescope.errors import MachineError, UsageError
 from wavescope.formats.session.folder import DORMANT, read_session_facts
 from wavescope.formats.session.layout import CONTROL_PAGE, CONTROL_SUFFIX, MAGIC, VERSION
+from wavescope.private_folders import private_folder, why_not_private
 
 _CONTROL_NAME = re.compile(rf"\d{{1,10}}-\d{{1,20}}\.{CONTROL_SUFFIX}", re.ASCII)
 _RECORDING_OFFSET = 12
@@ -47,21 +48,42 @@ class ControlPage:
 
 def sessions_folder(environment: Mapping[str, str]) -> Path:
     """The folder of the user's running recordings, made when needed and used by nobody else."""
-    base = environment.get("XDG_RUNTIME_DIR", "")
-    if base and os.access(base, os.W_OK):
-        folder = Path(base) / "wavescope"
-    else:
-        folder = Path(tempfile.gettempdir()) / f"wavescope-{os.getuid()}"
+    troubles = []
+    for folder in _places(environment):
+        trouble = _trouble_with(folder)
+        if not trouble:
+            return folder
+        troubles.append(trouble)
+    raise MachineError(
+        f"there is no folder for the list of running recordings: {', '.join(troubles)}",
+        hint="set XDG_RUNTIME_DIR to a folder you own",
+    )
+
+
+def _trouble_with(folder: Path) -> str:
+    """Why the list cannot be in `folder`, which is made when needed; nothing where it can."""
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
+        private_folder(folder)
     except OSError as error:
-        raise MachineError(f"cannot make {folder}: {error.strerror}") from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise MachineError(
-            f"{folder} belongs to another user", hint="set XDG_RUNTIME_DIR to a folder you own"
-        )
-    return folder
+        return f"cannot make {folder}: {error.strerror}" if error.strerror else str(error)
+    return ""
+
+
+def _places(environment: Mapping[str, str]) -> Iterator[Path]:
+    """Where the list may be, the best place first.
+
+    All can make files in a temporary folder: where another user took our name in it, the list is
+    in the user's own cache, with the machine's name, as several may share that.
+    """
+    base = Path(environment.get("XDG_RUNTIME_DIR", ""))
+    if base.is_absolute() and os.access(base, os.W_OK) and base.stat().st_uid == os.geteuid():
+        yield base / "wavescope"
+    yield Path(tempfile.gettempdir()) / f"wavescope-{os.geteuid()}"
+    cache = Path(environment.get("XDG_CACHE_HOME", ""))
+    if not cache.is_absolute():
+        cache = Path(environment.get("HOME", "")) / ".cache"
+    if cache.is_absolute():
+        yield cache / "wavescope" / f"running-{os.uname().nodename}"
 
 
 @contextmanager
@@ -155,8 +177,11 @@ def wait_until_released(session: Path) -> None:
 
 @contextmanager
 def _opened(page: ControlPage) -> Iterator[int]:
-    file = os.open(page.path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    file = os.open(page.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+            raise MachineError(f"{page.path} is not a control page of this user")
         head = os.pread(file, CONTROL_PAGE.size, 0)
         if len(head) < CONTROL_PAGE.size or CONTROL_PAGE.unpack(head)[:2] != (MAGIC, VERSION):
             raise MachineError(f"{page.path} is not a control page of this version")
@@ -166,7 +191,7 @@ def _opened(page: ControlPage) -> Iterator[int]:
 
 
 def _running(environment: Mapping[str, str]) -> Iterator[tuple[int, Path]]:
-    for entry in sorted(sessions_folder(environment).iterdir()):
+    for entry in _entries(environment):
         if not entry.name.isdecimal():
             continue
         if not Path(f"/proc/{entry.name}").exists():
@@ -174,6 +199,29 @@ def _running(environment: Mapping[str, str]) -> Iterator[tuple[int, Path]]:
             continue
         with suppress(OSError):
             yield int(entry.name), Path(os.fsdecode(entry.read_bytes()))
+
+
+def _entries(environment: Mapping[str, str]) -> list[Path]:
+    """The files of all lists that are there and the user's own."""
+    found: list[Path] = []
+    for folder in _places(environment):
+        with suppress(OSError):
+            found += [] if why_not_private(folder) else sorted(folder.iterdir())
+    return found
+
+
+def require_no_recorder(output: Path, environment: Mapping[str, str]) -> None:
+    """Refuse an output that a running recording of this user is going to write.
+
+    Of two recordings that begin at the same moment the second hears of it when it is to write.
+    """
+    for recorder, session in _running(environment):
+        facts = read_session_facts(session)
+        if facts.get("output") == str(output.absolute()) and DORMANT not in facts:
+            raise UsageError(
+                f"process {recorder} is recording a program into {output}",
+                hint="choose another -o, or add --force: then the last one wins",
+            )
 
 
 def pages_in(session: Path) -> list[ControlPage]:

@@ -104,7 +104,7 @@ def test_a_snapshot_is_no_longer_than_the_newest_part_though_recording_goes_on(
     process = a_process(session).with_agent(0)
     process.write(ended=False)
     RecentPart(session, last_ns)
-    copy = snapshots._copy_process
+    copy = snapshots.copy_processes
 
     def copy_late(*arguments: Any) -> None:
         now_ns = boottime_ns()
@@ -114,7 +114,7 @@ def test_a_snapshot_is_no_longer_than_the_newest_part_though_recording_goes_on(
         process.write(ended=False)
         copy(*arguments)
 
-    monkeypatch.setattr(snapshots, "_copy_process", copy_late)
+    monkeypatch.setattr(snapshots, "copy_processes", copy_late)
     page = ControlPage(1, session / f"{process.base}.control")
     output = tmp_path / "snapshot.db"
 

@@ -79,7 +79,48 @@ def test_only_control_pages_are_written_to(place: tuple[Path, dict[str, str]]) -
         set_recording(pages_of(os.getpid(), environment)[0], recording=False)
 
 
-def test_a_folder_that_is_no_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "wavescope").symlink_to("/tmp")
-    with pytest.raises(MachineError, match="belongs to another user"):
+def test_a_folder_that_is_no_folder_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    for name in ("wavescope", f"wavescope-{os.geteuid()}"):
+        (tmp_path / name).symlink_to("elsewhere")
+    environment = {"XDG_RUNTIME_DIR": str(tmp_path), "HOME": str(tmp_path / "home")}
+
+    folder = sessions_folder(environment)
+
+    assert folder == tmp_path / "home/.cache/wavescope" / f"running-{os.uname().nodename}"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    with pytest.raises(MachineError, match=f"{tmp_path / 'wavescope'} is not a folder, "):
         sessions_folder({"XDG_RUNTIME_DIR": str(tmp_path)})
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707])
+def test_a_folder_that_others_can_write_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    environment = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    session = tmp_path / "session"
+    session.mkdir()
+    (session / f"{os.getpid()}-1.control").touch()
+    with registered(session, environment):
+        assert len(pages_of(os.getpid(), environment)) == 1
+        (tmp_path / "wavescope").chmod(mode)
+        with pytest.raises(UsageError, match="no recording of process"):
+            pages_of(os.getpid(), environment)
+    assert sessions_folder(environment) == tmp_path / f"wavescope-{os.geteuid()}"
+
+
+def test_a_folder_that_others_can_replace_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "shared"))
+    for name, mode in (("runtime", 0o777), ("shared", 0o1777)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name).chmod(mode)
+
+    folder = sessions_folder({"XDG_RUNTIME_DIR": str(tmp_path / "runtime")})
+
+    assert folder == tmp_path / "shared" / f"wavescope-{os.geteuid()}"

@@ -21,6 +21,7 @@ from wavescope.collect.capture.options import (
 from wavescope.collect.launcher import STDERR, ProgramEnd, children_print_to, launch
 from wavescope.collect.patience import patience_for
 from wavescope.errors import MachineError
+from wavescope.placing import alone_in
 
 DECODER = "librocprof-trace-decoder.so"
 _FOLDER = re.compile(r"ui_output_agent_.+_dispatch_\d+", re.ASCII)
@@ -70,7 +71,18 @@ def capture(
     """
     rocprofv3 = find_rocprofv3(environment)
     find_decoder(options, rocprofv3, environment)
-    options.output.mkdir(parents=True, exist_ok=True)
+    with alone_in(options.output):
+        return _captured(options, rocprofv3, environment, launched, keeps_stdout=keeps_stdout)
+
+
+def _captured(
+    options: CaptureOptions,
+    rocprofv3: Path,
+    environment: Mapping[str, str],
+    launched: Callable[[list[str], Mapping[str, str]], ProgramEnd] | None,
+    *,
+    keeps_stdout: bool,
+) -> tuple[ProgramEnd, list[Path]]:
     before = {path: path.stat().st_mtime_ns for path in trace_folders(options.output)}
     (options.output / INPUT_NAME).write_text(input_text(options), encoding="utf-8")
     with children_print_to(STDERR, STDERR) if keeps_stdout else nullcontext():

@@ -66,6 +66,7 @@ from wavescope.model.counters import CounterPass
 from wavescope.model.progress import Tell, no_progress, tell_nobody
 from wavescope.model.result import Result
 from wavescope.model.workload_layout import CEILINGS_FILE, JOINED_FILE, SYSTEM_FILE
+from wavescope.placing import alone_in
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,21 @@ def collect(
     rocprofv3 = find_rocprofv3(os.environ)
     folder = _folder(options, agent, warn)
     request = _able_request(rocprofv3, _request(options, folder, agent))
+    with alone_in(folder):
+        return _collected(options, request, plan, rocprofv3, agent, tell=tell, warn=warn)
+
+
+def _collected(
+    options: CollectOptions,
+    request: PassRequest,
+    plan: CounterPlan,
+    rocprofv3: Path,
+    agent: GpuAgent,
+    *,
+    tell: Tell,
+    warn: Tell,
+) -> Collected:
+    folder = request.folder
     if options.force:
         emptied(folder)
     record = _record(options, folder, plan.chip)
@@ -198,7 +214,6 @@ def collect(
     sampling = _sampling(options, plan, record)
     if request.attachment is not None:
         require_one_pass(len(passes) + (sampling is not None))
-    folder.mkdir(parents=True, exist_ok=True)
     log = ProfileLog(folder)
     log.begin(options.written_command, rocprofv3)
     _write_about(folder, options, agent)

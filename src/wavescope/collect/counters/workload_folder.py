@@ -106,14 +106,18 @@ def opened_record(folder: Path, request: WorkloadRequest) -> WorkloadRecord:
 
 
 def emptied(folder: Path) -> None:
-    """Remove a workload's folder, and nothing that is not one."""
+    """Remove what is in a workload's folder, and nothing that is not one."""
     if not folder.exists() or not any(folder.iterdir()):
         return
     if not any((folder / name).is_file() for name in (RECORD_FILE, SYSTEM_FILE)):
         raise UsageError(
             f"{folder} is not a workload folder", hint="--force removes only workload folders"
         )
-    shutil.rmtree(folder)
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
 
 
 def free_pass_names(names: Sequence[str], taken: Iterable[str]) -> list[str]:

@@ -25,6 +25,7 @@ from wavescope.collect.recording.triggers import Triggers
 from wavescope.collect.running_sessions import (
     outliving,
     registered,
+    require_no_recorder,
     sessions_folder,
     wait_until_released,
 )
@@ -32,6 +33,7 @@ from wavescope.collect.runtimes import chosen_runtime, command_on
 from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.files import replaced, require_free
+from wavescope.formats.session.copying import copy_session
 from wavescope.formats.session.folder import (
     KERNEL_FILTER,
     RECENT_PART,
@@ -40,12 +42,13 @@ from wavescope.formats.session.folder import (
     files_of,
     is_running,
     process_bases,
+    read_session_facts,
     write_session_facts,
 )
 from wavescope.formats.session.layout import FACTS_SUFFIX
 from wavescope.formats.session.pending import move_into_session, remove_forgotten
+from wavescope.formats.session.plain_file import DamagedStreamError
 from wavescope.formats.session.reading import open_session
-from wavescope.formats.session.record_file import DamagedStreamError
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.version import __version__
@@ -112,7 +115,7 @@ def run_recorded(
 def _run(
     options: RecordOptions, environment: Mapping[str, str], tell: Tell, warn: Tell
 ) -> RecordedRun:
-    _require_outputs(options)
+    _require_outputs(options, environment)
     sentences = other_tools_sentences(options.other_tools, environment)
     for sentence in sentences:
         warn(sentence)
@@ -138,9 +141,11 @@ def _all_ranks(output: Path, values: NameValues) -> str:
     return pattern_of_all_ranks(str(output), values) if is_first_of_many else ""
 
 
-def _require_outputs(options: RecordOptions) -> None:
+def _require_outputs(options: RecordOptions, environment: Mapping[str, str]) -> None:
     """Refuse what could not be written before the program runs, not after."""
     require_free(options.output, [], force=options.force)
+    if not options.force:
+        require_no_recorder(options.output, environment)
     if options.timeline is not None:
         require_free(options.timeline, [options.output], force=options.force)
 
@@ -198,9 +203,19 @@ def prepare(
 def recovered(
     session: Path, output: Path, *, force: bool = False, progress: Progress = no_progress
 ) -> tuple[tuple[str, int], ...]:
-    """Write the trace of a session whose recorder is gone; what its reader skipped or repaired."""
-    fetch_pending(session)
-    return merge_session(session, output, force=force, progress=progress)
+    """Write the trace of a session whose recorder is gone; what its reader skipped or repaired.
+
+    It is made of copies that lie beside the output: nothing in the session changes, and nothing
+    that somebody changes in it meanwhile makes a difference.
+    """
+    with replaced(output, [session], force=force) as temporary:
+        copies = Path(tempfile.mkdtemp(prefix="records-", dir=temporary.parent))
+        left_out = copy_session(session, copies)
+        told = {} if "output" in read_session_facts(copies) else {"output": str(session)}
+        with open_session(copies, facts=told) as source:
+            write_trace([source], temporary, progress)
+            notes = (*left_out, *source.notes)
+    return notes
 
 
 def merge_session(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from wavescope.collect.runtimes.runtime import MANIFEST, Runtime, opened_runtime
 from wavescope.errors import MachineError, UsageError
+from wavescope.private_folders import is_writable_by_others
 
 VARIABLE = "WAVESCOPE_RUNTIMES"
 
@@ -85,8 +86,9 @@ def _require_own(folder: Path) -> None:
         found = place.stat()
         is_foreign = found.st_uid not in {os.getuid(), 0}
         is_sticky = place != folder and found.st_mode & stat.S_ISVTX
-        if is_foreign or (found.st_mode & stat.S_IWOTH and not is_sticky):
-            whose = "belongs to somebody else" if is_foreign else "can be written by everybody"
+        if is_foreign or (is_writable_by_others(found) and not is_sticky):
+            writers = "everybody" if found.st_mode & stat.S_IWOTH else "its group"
+            whose = "belongs to somebody else" if is_foreign else f"can be written by {writers}"
             raise MachineError(
                 f"{place} {whose}: programs are not run from it",
                 hint=f"set {VARIABLE} to a folder you own",

@@ -93,11 +93,16 @@ def _filled(
 @contextmanager
 def fetching_alone(cache: Path, name: str, tell: Tell) -> Iterator[None]:
     """Keep other processes from fetching the same runtime; waits while another one does."""
-    with (cache / f".{name}.lock").open("a") as lock:
-        if not _is_locked(lock.fileno()):
+    # No link leads to a file elsewhere, and no pipe is waited on.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    lock = os.open(cache / f".{name}.lock", flags, 0o600)
+    try:
+        if not _is_locked(lock):
             tell(f"runtime {name}: waiting for another process that fetches it")
-            _wait_for(lock.fileno(), name)
+            _wait_for(lock, name)
         yield
+    finally:
+        os.close(lock)
 
 
 def _wait_for(descriptor: int, name: str) -> None:
@@ -136,7 +141,7 @@ def _require_machine() -> None:
 def writable_cache(cache: Path) -> Path:
     """`cache`, made when needed."""
     try:
-        cache.mkdir(parents=True, exist_ok=True)
+        cache.mkdir(mode=0o755, parents=True, exist_ok=True)
     except OSError as error:
         raise MachineError(
             f"cannot make {cache}: {error.strerror}",

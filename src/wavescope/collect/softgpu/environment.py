@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from wavescope.collect.softgpu.settings import HostFacts, machine_settings
 from wavescope.collect.softgpu.topology import Tree, machine_files
 from wavescope.errors import MachineError
 from wavescope.package_files import package_file
+from wavescope.private_folders import private_folder, why_not_private
 
 LIBRARY = "libwavescope_softgpu.so"
 TREE_VARIABLE = PREFIX + "TREE"
@@ -118,23 +118,15 @@ def _temporary_folder() -> Path:
 
 
 def _written_below(machines: Path, digest: str, tree: Tree) -> Path:
-    machines.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _require_own(machines)
+    private_folder(machines)
     folder = machines / digest
     if not folder.exists():
         _write(machines, folder, digest, tree)
-    _require_own(folder)
+    if reason := why_not_private(folder):  # programs believe what its files say
+        raise PermissionError(f"{folder} {reason}")
     if (folder / _STAMP).read_text() != digest:
         raise FileNotFoundError(folder)
     return folder
-
-
-def _require_own(folder: Path) -> None:
-    """Programs believe what these files say: nobody else may have put them there."""
-    status = folder.lstat()
-    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-    if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise PermissionError(folder)
 
 
 def _write(machines: Path, folder: Path, digest: str, tree: Tree) -> None:

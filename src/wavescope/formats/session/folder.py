@@ -8,6 +8,7 @@ from pathlib import Path
 
 import orjson
 
+from wavescope.errors import UnreadableInputError
 from wavescope.formats.session.layout import (
     BASE_NAME,
     CONTROL_SUFFIX,
@@ -16,6 +17,7 @@ from wavescope.formats.session.layout import (
     STREAMS,
     SUFFIXES,
 )
+from wavescope.formats.session.plain_file import DamagedStreamError, opened_plain, plain_bytes
 
 SESSION_FACTS = "session.json"
 KERNEL_FILTER = "kernel_filter"
@@ -43,6 +45,21 @@ def process_bases(names: Iterable[str]) -> list[str]:
     return sorted(bases, key=_start_and_pid)
 
 
+def recorded_bases(folder: Path) -> list[str]:
+    """As `process_bases`, of a folder that must have some."""
+    try:
+        bases = process_bases(path.name for path in folder.iterdir())
+    except OSError as error:
+        raise UnreadableInputError(folder, error.strerror or str(error)) from error
+    if not bases:
+        raise UnreadableInputError(
+            folder,
+            "no process left records in it",
+            hint="`wavescope trace` writes such folders while it records",
+        )
+    return bases
+
+
 def has_records(files: Iterable[Path]) -> bool:
     """Whether one of `files` is what a collector writes: told by name and by its first bytes."""
     for path in files:
@@ -67,11 +84,9 @@ def files_of(folder: Path, names: Iterable[str]) -> list[Path]:
 
 def _starts_with(path: Path, head: bytes) -> bool:
     try:
-        if not path.is_file():
-            return False
-        with path.open("rb", buffering=0) as file:
-            return os.read(file.fileno(), len(head)) == head
-    except OSError:
+        with opened_plain(path) as file:
+            return os.read(file, len(head)) == head
+    except (OSError, DamagedStreamError):
         return False
 
 
@@ -91,12 +106,9 @@ def write_session_facts(folder: Path, facts: Mapping[str, str]) -> None:
 
 def read_session_facts(folder: Path) -> dict[str, str]:
     """What the recorder left; nothing where it left nothing that can be read."""
-    path = folder / SESSION_FACTS
     try:
-        if not path.is_file() or path.stat().st_size > _LARGEST_FACTS_BYTES:
-            return {}
-        facts = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
+        facts = orjson.loads(plain_bytes(folder / SESSION_FACTS, _LARGEST_FACTS_BYTES))
+    except (OSError, DamagedStreamError, orjson.JSONDecodeError):
         return {}
     if not isinstance(facts, dict):
         return {}

@@ -9,7 +9,6 @@ died too is read with the file where it is, if it belongs to who wrote the sessi
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,10 +24,10 @@ from wavescope.formats.session.layout import (
     PENDING,
     OpFlag,
 )
+from wavescope.formats.session.plain_file import DamagedStreamError, copy_plain, opened_plain
 from wavescope.formats.session.record_file import (
     BLOCK_RECORDS,
     Block,
-    DamagedStreamError,
     RecordFile,
     Records,
 )
@@ -89,8 +88,10 @@ def move_into_session(folder: Path, base: str) -> None:
         return
     target = folder / f"{base}.{PENDING.suffix}"
     draft = target.with_suffix(".moving")
+    draft.unlink(missing_ok=True)
     try:
-        shutil.copyfile(path, draft, follow_symlinks=False)
+        with opened_plain(path) as file:
+            copy_plain(file, draft)
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)

@@ -6,9 +6,8 @@ Files are read and never mapped: one that its writer shortens meanwhile must not
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +29,7 @@ from wavescope.formats.session.layout import (
     MarkerRecordKind,
     Stream,
 )
+from wavescope.formats.session.plain_file import DamagedStreamError, opened_plain
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.strings import StringTable
 
@@ -72,10 +72,6 @@ class Lookup:
         return self.values(keys, -1) >= 0
 
 
-class DamagedStreamError(Exception):
-    """A stream that cannot be read at all; the text says why."""
-
-
 @dataclass(frozen=True)
 class Block:
     """Completed records and their places in the file, counted from 0."""
@@ -94,7 +90,7 @@ class RecordFile:
         """Look at the header of `path`; DamagedStreamError when it does not fit."""
         self.path = path
         self.stream = stream
-        with _opened(path) as file:
+        with opened_plain(path) as file:
             size_bytes = os.fstat(file).st_size
             self.record_bytes, self.pid, self.start_ns = _checked_header(file, stream)
             self.slot_count, tail_bytes = divmod(size_bytes - PAGE_BYTES, self.record_bytes)
@@ -104,7 +100,7 @@ class RecordFile:
 
     def blocks(self, rows: int = BLOCK_RECORDS) -> Iterator[Block]:
         """Completed records in file order, at most `rows` at a time; holes are not read."""
-        with _opened(self.path) as file:
+        with opened_plain(self.path) as file:
             for first, last in self._extents(file):
                 for start in range(first, last, rows):
                     records = self._read(file, start, min(rows, last - start))
@@ -117,7 +113,7 @@ class RecordFile:
         """The records at `places`, which are read in the runs they form."""
         found = np.zeros(len(places), self._record)
         breaks = np.flatnonzero(np.diff(places) != 1) + 1
-        with _opened(self.path) as file:
+        with opened_plain(self.path) as file:
             for run in np.split(np.arange(len(places)), breaks):
                 if len(run):
                     read = self._read(file, int(places[run[0]]), len(run))
@@ -130,7 +126,7 @@ class RecordFile:
 
         Records that were given back (see `spent_records`) count: they lie before the others.
         """
-        with _opened(self.path) as file:
+        with opened_plain(self.path) as file:
             low, high = self._first_kept(file), self.slot_count
             while low < high:
                 middle = (low + high) // 2
@@ -143,7 +139,7 @@ class RecordFile:
 
     def rest_of_header(self) -> bytes:
         """What follows the header proper on its page."""
-        with _opened(self.path) as file:
+        with opened_plain(self.path) as file:
             return os.pread(file, PAGE_BYTES - HEADER.size, HEADER.size)
 
     def _first_kept(self, file: int) -> int:
@@ -178,18 +174,6 @@ class RecordFile:
             at = max(hole, at + 1)
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    """A descriptor of a regular file: a pipe or a device in its place is refused, not waited on."""
-    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise DamagedStreamError("not a regular file")
-        yield file
-    finally:
-        os.close(file)
-
-
 def _checked_header(file: int, stream: Stream) -> tuple[int, int, int]:
     """Bytes of a record, process id and start of the recording."""
     page = os.pread(file, PAGE_BYTES, 0)
@@ -210,14 +194,16 @@ def _checked_header(file: int, stream: Stream) -> tuple[int, int, int]:
 class Texts:
     """Codes, in the trace's string table, of the texts of one process."""
 
-    def __init__(self, path: Path, strings: StringTable) -> None:
+    def __init__(self, path: Path | None, strings: StringTable) -> None:
+        """`path` is None where there are none that can be read."""
         self.torn_bytes = 0
         """Bytes at the end that are no whole entry."""
         self._strings = strings
         codes: dict[int, int] = {}
-        if path.is_file():
-            for identity, text in self._entries(path):
-                codes.setdefault(identity, strings.code(text.decode("utf-8", "replace")))
+        if path is not None:
+            with suppress(FileNotFoundError), opened_plain(path) as file:
+                for identity, text in self._entries(file):
+                    codes.setdefault(identity, strings.code(text.decode("utf-8", "replace")))
         self._codes = Lookup(codes)
 
     def codes(self, identities: Array) -> Array:
@@ -228,9 +214,9 @@ class Texts:
         """The text of an id, or nothing."""
         return self._strings[self._codes.get(identity, UNKNOWN)]
 
-    def _entries(self, path: Path) -> Iterator[tuple[int, bytes]]:
-        left_bytes = path.stat().st_size
-        with path.open("rb") as file:
+    def _entries(self, descriptor: int) -> Iterator[tuple[int, bytes]]:
+        left_bytes = os.fstat(descriptor).st_size
+        with open(descriptor, "rb", closefd=False) as file:
             while left_bytes >= TEXT_ENTRY.size:
                 head = file.read(TEXT_ENTRY.size)
                 if len(head) < TEXT_ENTRY.size:

@@ -15,8 +15,8 @@ import numpy as np
 
 from wavescope.arrays import Array
 from wavescope.formats.session.layout import CALLS, EMPTY, MARKERS, OPS, PAGE_BYTES, Stream
+from wavescope.formats.session.plain_file import DamagedStreamError
 from wavescope.formats.session.record_file import (
-    DamagedStreamError,
     RecordFile,
     Records,
     is_unclosed,

@@ -9,6 +9,7 @@ nanoseconds off, and a rate taken from them would carry that far.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import numpy.typing as npt
 import orjson
 
 from wavescope.arrays import Array
+from wavescope.formats.session.plain_file import opened_plain
 
 _RATE_NS = 1_000_000_000
 _LARGEST = (1 << 63) - 1
@@ -216,9 +218,11 @@ def words(fact: Fact, member: str) -> list[str]:
 
 
 def _lines(path: Path, facts: Facts) -> Iterator[bytes]:
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
+    with (
+        suppress(FileNotFoundError),
+        opened_plain(path) as descriptor,
+        open(descriptor, "rb", closefd=False) as file,
+    ):
         while line := file.readline(_LONGEST_LINE_BYTES):
             written = line.strip(b"\0")  # space that was never filled, or whose facts were cut off
             if not written.endswith(b"\n"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +17,14 @@ from wavescope.formats.session import layout
 from wavescope.formats.session.folder import RECENT_PART, is_running
 from wavescope.formats.session.layout import BASE_NAME, FACTS_SUFFIX, TEXT_SUFFIX, Stream
 from wavescope.formats.session.pending import OpRecords, completed_records, pending_path
+from wavescope.formats.session.plain_file import DamagedStreamError, plain_bytes
 from wavescope.formats.session.reading.facts import Facts, TickClock, integer, read_facts, text
 from wavescope.formats.session.reading.kernels import kernel_filter
-from wavescope.formats.session.record_file import DamagedStreamError, RecordFile, Records, Texts
+from wavescope.formats.session.record_file import RecordFile, Records, Texts
 from wavescope.model.notes import Notes
 from wavescope.model.strings import StringTable
+
+_LARGEST_STATE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -72,10 +76,10 @@ class ProcessChunks:
         self._notes = notes
         self.window = window
         """The part of it that is wanted; None for all."""
-        self.facts: Facts = read_facts(self._path(FACTS_SUFFIX))
+        self.facts: Facts = self._read_facts()
         self.kernel_filter = kernel_filter(kernel_pattern, self.facts.kernels, notes)
         """Whose dispatches are rows; None for all."""
-        self.texts = Texts(self._path(TEXT_SUFFIX), strings)
+        self.texts = self._read_texts(strings)
         self.is_running = self.facts.end is None and is_running(
             self.pid, self.start_ns, f"{base}.{FACTS_SUFFIX}"
         )
@@ -132,9 +136,25 @@ class ProcessChunks:
     def _path(self, suffix: str) -> Path:
         return self._folder / f"{self._base}.{suffix}"
 
+    def _read_facts(self) -> Facts:
+        path = self._path(FACTS_SUFFIX)
+        try:
+            return read_facts(path)
+        except (DamagedStreamError, OSError) as error:
+            self._note_unreadable(path, error)
+            return Facts()
+
+    def _read_texts(self, strings: StringTable) -> Texts:
+        path = self._path(TEXT_SUFFIX)
+        try:
+            return Texts(path, strings)
+        except (DamagedStreamError, OSError) as error:
+            self._note_unreadable(path, error)
+            return Texts(None, strings)
+
     def _stream(self, stream: Stream) -> RecordFile | None:
         path = self._path(stream.suffix)
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         try:
             file = RecordFile(path, stream)
@@ -179,7 +199,7 @@ def recent_windows(
     It is the newest part before `until_ns`, or before the recorder last looked.
     """
     try:
-        state = orjson.loads((session / RECENT_PART).read_bytes())
+        state = orjson.loads(plain_bytes(session / RECENT_PART, _LARGEST_STATE_BYTES))
         end_ns = int(state["end_ns"])
         until_ns = min(end_ns, int(state["until_ns"]) if until_ns is None else until_ns)
         start_ns = 0 if state["last_ns"] is None else until_ns - int(state["last_ns"])
@@ -187,6 +207,6 @@ def recent_windows(
             base: {int(key): int(count) for key, count in counts.items()}
             for base, counts in state["fallen_out"].items()
         }
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
+    except (DamagedStreamError, OSError, KeyError, TypeError, ValueError, AttributeError):
         return None
     return {base: Window(start_ns, end_ns, fallen_out=fallen_out.get(base, {})) for base in bases}

@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from wavescope.arrays import Array
 from wavescope.closing import Closing
-from wavescope.errors import UnreadableInputError
-from wavescope.formats.session.folder import KERNEL_FILTER, process_bases, read_session_facts
+from wavescope.formats.session.folder import KERNEL_FILTER, read_session_facts, recorded_bases
 from wavescope.formats.session.reading.call_rows import CallRows, CallSurvey, survey_calls
 from wavescope.formats.session.reading.call_values import CallValues
 from wavescope.formats.session.reading.facts import address, integer
@@ -93,16 +92,7 @@ def open_session(
     of the newest part where the recorder keeps only that. `facts` are metadata beside what the
     recorder left, or instead of it.
     """
-    try:
-        bases = process_bases(path.name for path in folder.iterdir())
-    except OSError as error:
-        raise UnreadableInputError(folder, error.strerror or str(error)) from error
-    if not bases:
-        raise UnreadableInputError(
-            folder,
-            "no process left records in it",
-            hint="`wavescope trace` writes such folders while it records",
-        )
+    bases = recorded_bases(folder)
     if windows is None:
         windows = recent_windows(folder, bases)
     if windows is not None:
