@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from wavescope.api.files import OWN_FORMAT, convert
+from wavescope.formats import open_source
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery, SqlRow, require_sqlite
 from wavescope.formats.wavescope import is_wavescope_file
 from wavescope.model.paths import PathLike
@@ -68,6 +69,7 @@ def query(
             target = Path(folder) / "trace.db"
             given = convert(path, target, format=OWN_FORMAT, progress=progress, tell=tell)
         if not raw:
+            open_source(given).close()  # what no command reads is not queried as a trace either
             _tell_sampled(given, tell)
         rows = stack.enter_context(closing(ReadOnlyQuery(given, sql)))
         return QueryRows(rows, stack.pop_all())
