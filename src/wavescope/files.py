@@ -22,6 +22,7 @@ from isal.igzip_lib import IsalError
 from wavescope.closing import Closing
 from wavescope.errors import OutputExistsError, UnreadableInputError, UsageError
 from wavescope.model.columns import TABLES
+from wavescope.stopping import removed_in_the_end
 
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW_BITS = 31
@@ -126,19 +127,18 @@ def replaced(
         _require_export(target)
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name[:80]}.", dir=target.parent))
     temporary = folder / target.name
-    if is_folder:
-        temporary.mkdir()
-    try:
-        yield temporary
-        _move(temporary, target)
-    except OSError as error:
-        # Nobody knows the temporary file: the error shall speak of what was asked for.
-        name = error.filename
-        if str(folder) in str(name) or (name is None and error.errno in _NO_ROOM):
-            error.filename = str(target)
-        raise
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with removed_in_the_end(folder):
+        if is_folder:
+            temporary.mkdir()
+        try:
+            yield temporary
+            _move(temporary, target)
+        except OSError as error:
+            # Nobody knows the temporary file: the error shall speak of what was asked for.
+            name = error.filename
+            if str(folder) in str(name) or (name is None and error.errno in _NO_ROOM):
+                error.filename = str(target)
+            raise
 
 
 def require_free(target: Path, inputs: Sequence[Path], *, force: bool) -> None:

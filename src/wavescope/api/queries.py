@@ -14,6 +14,7 @@ from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery, SqlRow, requ
 from wavescope.formats.wavescope import is_wavescope_file
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
+from wavescope.stopping import removed_in_the_end
 
 
 class QueryRows:
@@ -65,7 +66,8 @@ def query(
         if raw:
             require_sqlite(given)
         elif not is_own_file:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="wavescope-"))
+            folder = tempfile.mkdtemp(prefix="wavescope-")
+            stack.enter_context(removed_in_the_end(folder))
             target = Path(folder) / "trace.db"
             given = convert(path, target, format=OWN_FORMAT, progress=progress, tell=tell)
         if not raw:

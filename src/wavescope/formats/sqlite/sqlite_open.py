@@ -23,6 +23,7 @@ from urllib.parse import quote
 
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.sqlite.guarded import guarded_connection, is_overrun, raise_if_stopped
+from wavescope.stopping import Stopping, remove_temporary
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
@@ -111,7 +112,8 @@ class ReadOnlyDatabase:
 
     def _private_file(self) -> Path:
         folder = tempfile.mkdtemp(prefix="wavescope-")
-        self._remove_copy = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        Stopping.temporary.add(folder)
+        self._remove_copy = weakref.finalize(self, remove_temporary, folder)
         return Path(folder) / "trace.db"
 
     def _copy_with_log(self) -> None:
