@@ -25,9 +25,12 @@ with wavescope.range("prefill"):          # shows up as a marker when the progra
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 from wavescope.version import __version__ as __version__
+
+TYPE_CHECKING = False  # importing `typing` takes longer than all the rest here
+if TYPE_CHECKING:
+    from typing import Any
 
 _MARKERS = ("mark", "pause", "range", "resume")
 _NAMES = {

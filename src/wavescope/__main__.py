@@ -1,10 +1,45 @@
-"""`python -m wavescope` is `wavescope`."""
+"""The program `wavescope`, also as `python -m wavescope`: it ends quietly from its start on."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
-from wavescope.cli.main import main
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    Handler = Callable[[int, FrameType | None], object]
+
+
+def _end_quietly(number: int, _: FrameType | None) -> None:
+    """End at once: nothing was begun yet, or all is done."""
+    os._exit(128 + number)
+
+
+def _replace_handler(before: Handler, after: Handler) -> None:
+    """Have Ctrl-C handled by `after`, unless it is ignored or somebody else's matter."""
+    if signal.getsignal(signal.SIGINT) is before:
+        signal.signal(signal.SIGINT, after)
+
+
+def main() -> int:
+    """Run the command line of this process; the exit code."""
+    from wavescope.cli.main import main as run_command  # noqa: PLC0415  takes its time, see below
+    from wavescope.stopping import end_where_no_signal_is_seen, stop  # noqa: PLC0415
+
+    end_where_no_signal_is_seen()
+    _replace_handler(_end_quietly, stop)
+    try:
+        return run_command()
+    finally:
+        _replace_handler(stop, _end_quietly)
+
+
+# Before anything else is imported: a Ctrl-C meanwhile would show a traceback of Python's own.
+_replace_handler(signal.default_int_handler, _end_quietly)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -29,6 +28,7 @@ from wavescope.placing import (
     place_over,
     require_no_writer,
 )
+from wavescope.stopping import removed_in_the_end
 
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW_BITS = 31
@@ -135,20 +135,18 @@ def replaced(
     prefix = f".{target.name[:LONGEST_TOLD_NAME]}."
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
     temporary = folder / target.name
-    if is_folder:
-        temporary.mkdir()
-    try:
-        with announced(folder):
+    with removed_in_the_end(folder), announced(folder):
+        if is_folder:
+            temporary.mkdir()
+        try:
             yield temporary
             _place(temporary, target, force=force)
-    except OSError as error:
-        # Nobody knows the temporary file: the error shall speak of what was asked for.
-        name = error.filename
-        if str(folder) in str(name) or (name is None and error.errno in _NO_ROOM):
-            error.filename = str(target)
-        raise
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        except OSError as error:
+            # Nobody knows the temporary file: the error shall speak of what was asked for.
+            name = error.filename
+            if str(folder) in str(name) or (name is None and error.errno in _NO_ROOM):
+                error.filename = str(target)
+            raise
 
 
 def require_free(target: Path, inputs: Sequence[Path], *, force: bool) -> None:

@@ -10,8 +10,8 @@ import importlib
 import os
 import signal
 import sys
-from types import FrameType
-from typing import NoReturn
+
+from wavescope.stopping import STOPS, stop
 
 _OBJECTS_PER_COLLECTION = 100_000
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # parameters of mallopt(3)
@@ -59,12 +59,8 @@ def import_numpy() -> None:
 
 
 def clean_up_when_told_to_stop() -> None:
-    """Let SIGTERM and SIGHUP unwind the stack, so that temporary files are removed."""
-
-    def stop(number: int, _: FrameType | None) -> NoReturn:
-        raise SystemExit(128 + number)
-
+    """Let SIGINT, SIGTERM and SIGHUP unwind the stack, so that temporary files are removed."""
     with contextlib.suppress(ValueError):  # only the main thread may set handlers
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is signal.SIG_DFL:
+        for number in STOPS:
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, stop)

@@ -76,6 +76,16 @@ DATABASES: dict[str, Make] = {
     "rtl": lambda folder: rtl_file(folder / "rtl.db"),
     "rocpd": lambda folder: rocpd_file(folder / "rocpd.db"),
 }
+
+
+def endless(sample: str, name: str) -> Make:
+    """A database sample in which a view that counts without end has the name of a table."""
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+    view = f"CREATE VIEW {name} AS {numbers} SELECT i AS id, 'x' AS string FROM n"
+    renamed = f"ALTER TABLE {name} RENAME TO other"
+    return edited(sample, "PRAGMA legacy_alter_table = ON", renamed, view)
+
+
 REFUSED: dict[str, Make] = {
     **{f"{name} cut to {share}": cut(name, share) for name in DATABASES for share in (0.0, 0.003, 0.3, 0.7, 0.999)},
     "gzip cut in its head": cut("chrome-gz", 0.0005),
@@ -98,6 +108,10 @@ REFUSED: dict[str, Make] = {
     "too long a name": lambda folder: folder / ("n" * 300),
     "times that are text": edited("wavescope", "UPDATE rocpd_op SET start = 'soon'"),
     "row ids below zero": edited("wavescope", "UPDATE rocpd_op SET id = -id"),
+    "endless strings": endless("wavescope", "rocpd_string"),
+    "endless strings of rpd": endless("rpd", "rocpd_string"),
+    "endless strings of rtl": endless("rtl", "rocpd_string"),
+    "endless strings of rocpd": endless("rocpd", "rocpd_string_0000a_1"),
 }  # fmt: skip
 
 

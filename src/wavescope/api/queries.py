@@ -9,10 +9,12 @@ from pathlib import Path
 from types import TracebackType
 
 from wavescope.api.files import OWN_FORMAT, convert
+from wavescope.formats import open_source
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery, SqlRow, require_sqlite
 from wavescope.formats.wavescope import is_wavescope_file
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
+from wavescope.stopping import removed_in_the_end
 
 
 class QueryRows:
@@ -64,10 +66,12 @@ def query(
         if raw:
             require_sqlite(given)
         elif not is_own_file:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="wavescope-"))
+            folder = tempfile.mkdtemp(prefix="wavescope-")
+            stack.enter_context(removed_in_the_end(folder))
             target = Path(folder) / "trace.db"
             given = convert(path, target, format=OWN_FORMAT, progress=progress, tell=tell)
         if not raw:
+            open_source(given).close()  # what no command reads is not queried as a trace either
             _tell_sampled(given, tell)
         rows = stack.enter_context(closing(ReadOnlyQuery(given, sql)))
         return QueryRows(rows, stack.pop_all())

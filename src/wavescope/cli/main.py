@@ -30,6 +30,7 @@ from wavescope.startup import (
     keep_freed_memory,
     tune_gc,
 )
+from wavescope.stopping import Stopping
 from wavescope.version import __version__
 
 _SPACE_HINT = "free some space, or choose another place with -o (TMPDIR for temporary files)"
@@ -60,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         drop_unwritable_output()
         return _report(_error_for(error, inputs), error)
     except Exception as error:  # noqa: BLE001  the last line of defence: a bug, and said to be one
+        if Stopping.signal_number and "interrupted" in str(error):  # SQLite was, by a signal
+            return 128 + Stopping.signal_number
         return _report(_NO_SPACE, error) if _is_full_disk(error) else _report_bug(error)
     return code
 

@@ -12,7 +12,7 @@ from tests.builders import a_trace
 from wavescope.errors import UnreadableInputError
 from wavescope.formats import open_source, open_trace
 from wavescope.formats.wavescope.writing import write_trace
-from wavescope.model.columns import CALLS, LAUNCHES, OPS, TABLES
+from wavescope.model.columns import LAUNCHES, OPS, TABLES
 
 OWN_TIME = "UPDATE rocpd_op SET start = {} WHERE gpuId {} -1"
 
@@ -82,29 +82,29 @@ def test_a_table_without_its_key_is_refused(tmp_path: Path) -> None:
         read_everything(path)
 
 
-def test_an_endless_view_instead_of_a_table_is_not_read(tmp_path: Path) -> None:
-    path = changed(
-        tmp_path,
-        "ALTER TABLE rocpd_api RENAME TO other",
-        "CREATE VIEW rocpd_api AS WITH RECURSIVE c(id) AS"
-        " (SELECT 1 UNION ALL SELECT id + 1 FROM c) SELECT id, 1 AS rowid FROM c",
-    )
-
-    with open_source(path) as source:
-        assert source.row_count(CALLS) == 0
-        assert list(source.batches(CALLS)) == []
+NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+CODE = {
+    "view": ("CREATE VIEW {0} AS " + NUMBERS + " SELECT i AS id, 'x' AS string FROM n", "a view"),
+    "virtual": ("CREATE VIRTUAL TABLE {0} USING fts5(id, string)", "a virtual table"),
+    "computed": (
+        "CREATE TABLE {0} (id INTEGER PRIMARY KEY, string AS (hex(zeroblob(900000000))))",
+        "a table with computed columns",
+    ),
+}
 
 
-def test_an_endless_view_instead_of_the_strings_is_refused(tmp_path: Path) -> None:
-    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+@pytest.mark.parametrize("kind", CODE)
+@pytest.mark.parametrize("name", ["rocpd_string", "rocpd_api", "wavescope_agent"])
+def test_code_in_place_of_a_table_is_refused(tmp_path: Path, kind: str, name: str) -> None:
+    statement, called = CODE[kind]
     path = changed(
         tmp_path,
         "PRAGMA legacy_alter_table = ON",
-        "DROP TABLE rocpd_string",
-        f"CREATE VIEW rocpd_string AS {numbers} SELECT i AS id, 'x' AS string FROM n",
+        f"ALTER TABLE {name} RENAME TO other",
+        statement.format(name),
     )
 
-    with pytest.raises(UnreadableInputError, match="no such table: rocpd_string"):
+    with pytest.raises(UnreadableInputError, match=f"{name} is {called}, not a plain table"):
         read_everything(path)
 
 

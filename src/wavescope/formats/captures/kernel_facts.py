@@ -1,8 +1,8 @@
 """Facts of the traced dispatch from files beside or above the capture: CSV, else a rocpd database.
 
 rocprofv3 writes `VGPR_Count`, `rocpd convert` writes `Vgpr_Count` and a leading Guid: headers are
-compared without regard to case. Tables of rocpd carry the process's guid in their names; plain
-views may be missing, so tables are found by how their names begin.
+compared without regard to case. Tables of rocpd carry the process's guid in their names, so they
+are found by how their names begin; the views over them are the file's own code, and not read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path, PurePosixPath
@@ -19,7 +18,7 @@ from typing import NamedTuple, TypeVar
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.captures.file_tree import FolderTree, integer, parsed
 from wavescope.formats.captures.locations import CaptureLocation, neighbours
-from wavescope.formats.sqlite.sqlite_open import SQLITE_MAGIC, ReadOnlyDatabase
+from wavescope.formats.sqlite.sqlite_open import SQLITE_MAGIC, ReadOnlyDatabase, sqlite_errors
 from wavescope.model.capture import AgentFacts, CaptureNotes, KernelFacts
 from wavescope.names.kernel_names import kernel_key
 
@@ -261,11 +260,10 @@ def _first_answer(
     """What the nearest database that knows an answer says."""
     for path in _databases(location):
         try:
-            database = ReadOnlyDatabase(path)
-            with closing(database):
+            with sqlite_errors(path), closing(ReadOnlyDatabase(path)) as database:
                 answer = question(database)
-        except (sqlite3.Error, UnreadableInputError) as error:
-            notes.repaired.add(f"{path.name} is unreadable as a rocpd database: {error}")
+        except UnreadableInputError as error:
+            notes.repaired.add(f"{path.name} is unreadable as a rocpd database: {error.reason}")
             continue
         if answer is not None:
             return answer
@@ -288,38 +286,41 @@ def _databases(location: CaptureLocation) -> list[Path]:
     return found
 
 
-def _table(database: ReadOnlyDatabase, beginning: str) -> str | None:
-    """The view or table whose name is `beginning`, else the one that continues it by a guid."""
-    rows = database.connection.execute(
-        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name GLOB ? || '*'"
-        " ORDER BY length(name), name",
-        (beginning,),
-    )
-    names = [name for (name,) in rows if re.fullmatch(rf"{beginning}(_[0-9A-Fa-f_]+)?", name)]
-    return names[0] if names else None
+def _tables(database: ReadOnlyDatabase, beginning: str) -> list[str]:
+    """The tables whose name is `beginning`, or continues it by the guid of a process."""
+    name = re.compile(rf"{beginning}(_[0-9A-Fa-f_]+)?")
+    return sorted(filter(name.fullmatch, database.tables()), key=lambda found: (len(found), found))
 
 
 def _kernel_facts(
     database: ReadOnlyDatabase, dispatch_id: int | None, kernel_name: str
 ) -> KernelFacts | None:
-    dispatches = _table(database, "rocpd_kernel_dispatch")
-    symbols = _table(database, "rocpd_info_kernel_symbol")
-    if dispatches is None or symbols is None:
-        return None
-    query = f'SELECT id, guid, display_name, kernel_name FROM "{symbols}" LIMIT ?'  # noqa: S608  a checked name
-    named = [
+    beginning, symbol_table = "rocpd_kernel_dispatch", "rocpd_info_kernel_symbol"
+    named: list[tuple[str, str, object, object]] = []
+    for dispatches in _tables(database, beginning):
+        symbols = symbol_table + dispatches.removeprefix(beginning)
+        if database.has_table(symbols):
+            found = _symbols(database, symbols, kernel_name)
+            named += [(dispatches, symbols, *keys) for keys in found]
+    for wanted in [None] if dispatch_id is None else [dispatch_id, None]:
+        for dispatches, symbols, number, guid in named:
+            query = _DISPATCH.format(dispatches=dispatches, symbols=symbols)
+            row = database.connection.execute(query, (number, guid, wanted, wanted)).fetchone()
+            if row is not None:
+                return _rocpd_facts(row, database.path.name, is_certain=wanted is not None)
+    return None
+
+
+def _symbols(
+    database: ReadOnlyDatabase, table: str, kernel_name: str
+) -> list[tuple[object, object]]:
+    """Id and guid of the kernels of that name."""
+    query = f'SELECT id, guid, display_name, kernel_name FROM "{table}" LIMIT ?'  # noqa: S608  a checked name
+    return [
         (number, guid)
         for number, guid, *names in database.connection.execute(query, (_MOST_SYMBOLS,))
         if any(same_kernel(str(name), kernel_name) for name in names)
     ]
-    dispatch = _DISPATCH.format(dispatches=dispatches, symbols=symbols)
-    for wanted in [None] if dispatch_id is None else [dispatch_id, None]:
-        for number, guid in named:
-            values = (number, guid, wanted, wanted)
-            row = database.connection.execute(dispatch, values).fetchone()
-            if row is not None:
-                return _rocpd_facts(row, database.path.name, is_certain=wanted is not None)
-    return None
 
 
 def _rocpd_facts(row: tuple[object, ...], origin: str, *, is_certain: bool) -> KernelFacts:
@@ -345,15 +346,15 @@ def _rocpd_facts(row: tuple[object, ...], origin: str, *, is_certain: bool) -> K
 
 
 def _agents(database: ReadOnlyDatabase) -> list[AgentFacts]:
-    table = _table(database, "rocpd_info_agent")
-    if table is None:
-        return []
-    query = f'SELECT name, product_name, extdata FROM "{table}" WHERE type = ?'  # noqa: S608  a checked name
-    return [
-        _rocpd_agent(str(name), str(product or ""), extra)
-        for name, product, extra in database.connection.execute(query, ("GPU",))
-        if str(name).startswith("gfx")
-    ]
+    found: list[AgentFacts] = []
+    for table in _tables(database, "rocpd_info_agent"):
+        query = f'SELECT name, product_name, extdata FROM "{table}" WHERE type = ?'  # noqa: S608  a checked name
+        found += [
+            _rocpd_agent(str(name), str(product or ""), extra)
+            for name, product, extra in database.connection.execute(query, ("GPU",))
+            if str(name).startswith("gfx")
+        ]
+    return found
 
 
 def _rocpd_agent(chip: str, product: str, extra: object) -> AgentFacts:

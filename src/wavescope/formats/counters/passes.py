@@ -26,7 +26,6 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote
 
 import numpy as np
 
@@ -35,6 +34,8 @@ from wavescope.errors import UnreadableInputError
 from wavescope.formats.counters.counter_columns import CounterColumns, LongForm, Repeated
 from wavescope.formats.counters.counter_csv import CounterPivot
 from wavescope.formats.counters.machine_files import opened_csv
+from wavescope.formats.sqlite.guarded import raise_if_stopped
+from wavescope.formats.sqlite.sqlite_open import ReadOnlyDatabase, sqlite_errors
 from wavescope.model.counters import (
     LAUNCH_COLUMNS,
     CounterTable,
@@ -120,15 +121,16 @@ def _numbered(agents: Integers, gpus: Collection[int]) -> Integers:
 
 
 def _database_rows(path: Path) -> Iterator[tuple[CounterColumns, Sequence[Sequence[str]]]]:
-    try:
-        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection:
-            cursor = connection.execute(_COUNTER_QUERY)
-            columns = CounterColumns([column[0] for column in cursor.description])
-            rows = ([str(cell) for cell in row] for row in cursor)
-            while block := list(islice(rows, _ROWS_AT_A_TIME)):
-                yield columns, block
-    except sqlite3.Error as error:
-        raise UnreadableInputError(path, f"it holds no counters: {error}") from error
+    with sqlite_errors(path), closing(ReadOnlyDatabase(path, reads_views=True)) as database:
+        try:
+            cursor = database.connection.execute(_COUNTER_QUERY)
+        except sqlite3.Error as error:
+            raise_if_stopped(error)
+            raise UnreadableInputError(path, f"it holds no counters: {error}") from error
+        columns = CounterColumns([column[0] for column in cursor.description])
+        rows = ([str(cell) for cell in row] for row in cursor)
+        while block := list(islice(rows, _ROWS_AT_A_TIME)):
+            yield columns, block
 
 
 def write_counter_csv(table: CounterTable, target: Path) -> None:

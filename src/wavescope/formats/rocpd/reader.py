@@ -171,6 +171,7 @@ class RocpdSource(ForeignSqliteSource):
         self._largest_ids = dict.fromkeys(_MADE_OF, 0)
         next_process = next_queue = 0
         for suffix in suffixes:
+            self.database.require_tables("rocpd_", suffix)
             part = Part(self, suffix, next_process)
             part.first_queue = next_queue
             for name, file_tables in _MADE_OF.items():

@@ -36,6 +36,7 @@ class RocpdDialectSource(ForeignSqliteSource):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        self.database.require_tables("rocpd_")
         if not (self.has_table(OP_TABLE) or self.has_table(CALL_TABLE)):
             self.close()
             raise UnreadableInputError(path, f"it has neither {OP_TABLE} nor {CALL_TABLE}")

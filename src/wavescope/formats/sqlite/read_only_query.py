@@ -13,6 +13,7 @@ from pathlib import Path
 
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.files import ByteStream
+from wavescope.formats.sqlite.guarded import raise_if_stopped
 from wavescope.formats.sqlite.sqlite_open import SQLITE_MAGIC, ReadOnlyDatabase
 
 SqlValue = str | int | float | bytes | None
@@ -43,7 +44,6 @@ _ALLOWED_ACTIONS = {
 _SQL_ERRORS = (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError)
 """The last one when a message quotes a damaged name."""
 _DAMAGED = ("image is malformed", "malformed database", "not a database", "disk I/O")
-_INSTRUCTIONS_BETWEEN_CHECKS = 200_000
 
 
 class ReadOnlyQuery:
@@ -53,11 +53,8 @@ class ReadOnlyQuery:
         self._path = path
         self._database = ReadOnlyDatabase(path)
         connection = self._database.connection
-        connection.execute("PRAGMA query_only = ON")
-        connection.execute("PRAGMA trusted_schema = OFF")
         connection.set_authorizer(_authorize)
-        # Gives Python a chance to see Ctrl-C while SQLite searches.
-        connection.set_progress_handler(lambda: 0, _INSTRUCTIONS_BETWEEN_CHECKS)
+        connection.most_checks = None  # the user's own statement may take its time
         try:
             self._cursor = connection.execute(sql)
         except _SQL_ERRORS as error:
@@ -85,8 +82,7 @@ class ReadOnlyQuery:
 
     def _explained(self, error: Exception) -> Exception:
         message = str(error)
-        if message == "interrupted":
-            return KeyboardInterrupt()  # type: ignore[return-value]
+        raise_if_stopped(error)
         if isinstance(error, UnicodeDecodeError):
             return UnreadableInputError(self._path, "the database is damaged (names are not text)")
         if getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_WRITE":

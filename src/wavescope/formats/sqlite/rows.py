@@ -120,8 +120,7 @@ class ForeignSqliteSource(Closing):
         self._texts: list[Texts] = []
         self.database = ReadOnlyDatabase(path)
         try:
-            with sqlite_errors(path):
-                self.file_tables = _rowid_tables(self.connection)
+            self.file_tables = self.database.tables()
         except UnreadableInputError:
             self.database.close()
             raise
@@ -184,8 +183,8 @@ class ForeignSqliteSource(Closing):
         self.database.close()
 
     def has_table(self, name: str) -> bool:
-        """Whether the file has a readable table `name`."""
-        return name in self.file_tables
+        """Whether the file has a table `name`; refuses a view or the like in its place."""
+        return self.database.has_table(name)
 
     def has_column(self, table: str, column: str) -> bool:
         """Whether the file's `table` is there and has `column`."""
@@ -206,7 +205,8 @@ class ForeignSqliteSource(Closing):
         """The number of rows of a file's table, which SQLite counts one by one."""
         if not self.has_table(table):
             return 0
-        statement = f"SELECT count(*) FROM main.{quoted(table)}"  # noqa: S608  quoted
+        # The rows themselves: an index of a damaged file may have others.
+        statement = f"SELECT count(*) FROM main.{quoted(table)} NOT INDEXED"  # noqa: S608  quoted
         return int(self.connection.execute(statement).fetchone()[0])
 
     def texts_in(self, table: str) -> Texts | None:
@@ -352,14 +352,6 @@ def _pieces(batch: Batch, rows: int) -> Iterator[Batch]:
         return
     for start in range(0, total, rows):
         yield {name: values[start : start + rows] for name, values in batch.items()}
-
-
-def _rowid_tables(connection: sqlite3.Connection) -> frozenset[str]:
-    """Names of real tables: not views, and not virtual tables, which run code of their own."""
-    rows = connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
-    )
-    return frozenset(name for (name,) in rows)
 
 
 def _id_field(layout: TableLayout) -> Field:

@@ -17,10 +17,13 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
 
 from wavescope.errors import UnreadableInputError
+from wavescope.formats.sqlite.guarded import guarded_connection, is_overrun, raise_if_stopped
+from wavescope.stopping import Stopping, remove_temporary
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
@@ -31,10 +34,23 @@ _DISK_ERRORS = (
 )
 
 
+_KINDS = """
+    SELECT name, CASE WHEN type = 'view' THEN 'a view'
+                      WHEN rootpage IS NULL OR rootpage < 1 THEN 'a virtual table'
+                      WHEN sql NOT LIKE 'CREATE TABLE %' THEN 'an unknown thing' ELSE '' END
+    FROM sqlite_master WHERE type IN ('table', 'view')
+"""
+_COMPUTED = """
+    SELECT DISTINCT tables.name
+    FROM sqlite_master AS tables, pragma_table_xinfo(tables.name) AS columns
+    WHERE tables.type = 'table' AND rootpage > 0 AND sql LIKE 'CREATE TABLE %' AND hidden <> 0
+"""
+
+
 class ReadOnlyDatabase:
     """A read-only connection to `path`; `file` is what is really read, perhaps a private copy."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, reads_views: bool = False) -> None:
         self.path = path
         self._remove_copy: Callable[[], object] | None = None
         self.recovered_log = has_write_ahead_log(path)
@@ -49,20 +65,40 @@ class ReadOnlyDatabase:
         mode = "mode=ro" if self.recovered_log else "mode=ro&immutable=1"
         uri = f"file:{quote(os.fsencode(self.file.absolute()))}?{mode}"
         try:
-            self.connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+            self.connection = guarded_connection(
+                uri, self.file.stat().st_size, reads_views=reads_views
+            )
         except sqlite3.Error as error:
             raise UnreadableInputError(path, str(error)) from error
         self.connection.text_factory = decoded
 
-    def columns(self, table: str) -> tuple[str, ...]:
-        """Column names of a table or view; empty when there is none of that name."""
-        rows = self.connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
-        return tuple(name for (name,) in rows)
-
     def tables(self) -> frozenset[str]:
-        """Names of all tables; no views, which may be endless."""
-        rows = self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        return frozenset(name for (name,) in rows)
+        """Names of all tables that hold nothing but rows: no views, no virtual tables."""
+        return frozenset(name for name, odd in self._kinds.items() if not odd)
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table `name`; refuses a file that has something else in its place."""
+        self.require_tables(name, name)
+        return name in self._kinds
+
+    def require_tables(self, beginning: str, ending: str = "") -> None:
+        """Refuse a file in which a name that begins and ends so is not that of a plain table."""
+        for name, odd in self._kinds.items():
+            if odd and name.startswith(beginning) and name.endswith(ending):
+                raise UnreadableInputError(
+                    self.path,
+                    f"its {name} is {odd}, not a plain table",
+                    hint="a file's own code is not run: did somebody change the file?",
+                )
+
+    @cached_property
+    def _kinds(self) -> dict[str, str]:
+        """For each name of the schema what it is instead of a table, empty for tables."""
+        with sqlite_errors(self.path):
+            rows = self.connection.execute(_KINDS).fetchall()
+            kinds: dict[str, str] = dict(rows)
+            computed = self.connection.execute(_COMPUTED).fetchall()
+        return kinds | {name: "a table with computed columns" for (name,) in computed}
 
     def __del__(self) -> None:
         self.close()
@@ -76,7 +112,8 @@ class ReadOnlyDatabase:
 
     def _private_file(self) -> Path:
         folder = tempfile.mkdtemp(prefix="wavescope-")
-        self._remove_copy = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        Stopping.temporary.add(folder)
+        self._remove_copy = weakref.finalize(self, remove_temporary, folder)
         return Path(folder) / "trace.db"
 
     def _copy_with_log(self) -> None:
@@ -142,6 +179,13 @@ def sqlite_errors(path: Path | str) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise_if_stopped(error)
+        if is_overrun(error):
+            raise UnreadableInputError(
+                path,
+                "reading it takes more work than a file of its size can need",
+                hint="the database is damaged, or made to be a trap",
+            ) from error
         # The second when SQLite quotes bytes of a damaged schema that are no text.
         raise UnreadableInputError(
             path,

@@ -52,6 +52,7 @@ _KINDS = {
     ColumnType.STRING: ColumnKind.INTEGER,
     ColumnType.TEXT: ColumnKind.INTEGER,
 }
+_OWN_NAMES = ("rocpd_", "wavescope_")
 _GPU = "gpuId"
 _MARKER_GPU = -1
 _TIMED = (OPS, MARKERS, CALLS, SLICES)
@@ -72,7 +73,8 @@ class SqliteSource(Closing):
         self.database = ReadOnlyDatabase(path)
         with sqlite_errors(path):
             require_readable_version(self.database.connection, path)
-            self._tables = self.database.tables()
+            for beginning in _OWN_NAMES:
+                self.database.require_tables(beginning)
         if self.database.recovered_log:
             self.notes.add("write-ahead log left by a killed run was read too")
 
@@ -83,7 +85,7 @@ class SqliteSource(Closing):
     @cached_property
     def _string_ids(self) -> StringIds:
         with sqlite_errors(self.path):
-            if "rocpd_string" not in self._tables:  # a view of that name may be endless
+            if not self.database.has_table("rocpd_string"):
                 raise sqlite3.DatabaseError("no such table: rocpd_string")
             return StringIds.read(self.connection, "rocpd_string")
 
@@ -94,7 +96,7 @@ class SqliteSource(Closing):
     def row_count(self, table: Table) -> int:
         """An upper bound by the largest id, which SQLite knows without reading the table."""
         name, _ = table.keys[0]
-        if name not in self._tables:
+        if not self.database.has_table(name):
             return 0
         with sqlite_errors(self.path):
             row = self.connection.execute(f"SELECT max(rowid) FROM {quoted(name)}").fetchone()  # noqa: S608
@@ -143,6 +145,8 @@ class SqliteSource(Closing):
         found: dict[int, str] = {}
         ids = np.unique(handles[handles >= 0])
         with sqlite_errors(self.path):
+            if len(ids) and not self.database.has_table("rocpd_ustring"):
+                raise sqlite3.DatabaseError("no such table: rocpd_ustring")
             for start in range(0, len(ids), 500):
                 block = ids[start : start + 500].tolist()
                 marks = ",".join("?" * len(block))
@@ -166,7 +170,7 @@ class SqliteSource(Closing):
     ) -> Iterator[dict[str, Array | list[str]]]:
         """Columns by '<table>.<column>' as stored, for the rows that belong to `table`."""
         (primary, key), *others = table.keys
-        if primary not in self._tables:
+        if not self.database.has_table(primary):
             return
         if not table_layout(self.connection, primary).is_rowid(key):
             raise self._damaged(f"a table {primary} whose {key} is not its key")
@@ -190,7 +194,7 @@ class SqliteSource(Closing):
                     ),
                 )
                 for name, other_key in others
-                if by_file[name] and name in self._tables
+                if by_file[name] and self.database.has_table(name)
             ]
             yield from self._joined_batches(table, cursor, beside, rows, tally)
 

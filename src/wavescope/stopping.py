@@ -1,0 +1,94 @@
+"""How a program ends when it is told to stop.
+
+A signal unwinds the stack, so that temporary files are removed. Two things can be in the way: a
+library that calls back and swallows the exception, and one call of native code that takes long, in
+which Python does not look for signals. For the first there is `raise_if_told_to_stop`, for the
+second a thread that removes temporary files and ends the program.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PATIENCE_S = 0.7
+
+
+class Stopping:
+    """What this process was told, and what it has to remove before it ends."""
+
+    signal_number = 0
+    """The latest signal that told the program to stop, 0 when none has."""
+    seen: set[int] = set()  # noqa: RUF012  there is one process
+    """Signals that Python code has heard of."""
+    temporary: set[str] = set()  # noqa: RUF012
+    """Folders that are removed in the end."""
+
+
+def stop(number: int, _: FrameType | None = None) -> None:
+    """Handle the signal `number`: the stack is unwound."""
+    Stopping.seen.add(number)
+    Stopping.signal_number = number
+    raise_if_told_to_stop()
+
+
+def raise_if_told_to_stop() -> None:
+    """Unwind the stack once more where somebody has swallowed the exception of a signal."""
+    number = Stopping.signal_number
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    if number:
+        raise SystemExit(128 + number)
+
+
+@contextmanager
+def removed_in_the_end(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """`folder` is removed after the block, and also where the program ends inside of it."""
+    name = os.fspath(folder)
+    Stopping.temporary.add(name)
+    try:
+        yield
+    finally:
+        remove_temporary(name)
+
+
+def remove_temporary(folder: str) -> None:
+    """Remove a folder of `Stopping.temporary`."""
+    shutil.rmtree(folder, ignore_errors=True)
+    Stopping.temporary.discard(folder)
+
+
+def end_where_no_signal_is_seen() -> None:
+    """From here on a signal ends the program also during a long call of native code."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with suppress(ValueError):  # only the main thread is told of signals
+        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        # The thread inherits that no signal comes to it: the main thread is to be woken.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        _thread.start_new_thread(_watch, (reading,))
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _watch(reading: int) -> None:
+    """Wait for signals; one that no Python code sees in time ends the program."""
+    while numbers := os.read(reading, 64):
+        told = next((number for number in numbers if number in STOPS), None)
+        if told is None or told in Stopping.seen:
+            continue
+        time.sleep(_PATIENCE_S)
+        if told not in Stopping.seen and signal.getsignal(told) is stop:
+            _end(128 + told)
+
+
+def _end(code: int) -> None:
+    for folder in tuple(Stopping.temporary):
+        shutil.rmtree(folder, ignore_errors=True)
+    os._exit(code)
