@@ -1,10 +1,10 @@
-"""Unpacks another suite of Debian into a folder, and runs programs in it: Python, ROCr, HIP, no compiler.
+"""Another suite of Debian in a folder, to run programs in: Python, ROCr and HIP, no compiler.
 
-    python -m tools.debian_root trixie                       # fetches it where needed; its versions
+    python -m tools.debian_root trixie                       # fetched where needed; its versions
     python -m tools.debian_root trixie -- python3 --version  # in it, with this folder as /work
 
-It is fetched and verified as the runtimes of `wavescope softgpu --fetch` are, from the archive that the
-machine's apt uses, and kept beside them. Programs in it cannot change it and have no network.
+It is fetched and verified as the runtimes of `wavescope softgpu --fetch` are, from the archive that
+the machine's apt uses, and kept beside them. Programs in it cannot change it and have no network.
 """
 
 from __future__ import annotations
