@@ -14,7 +14,7 @@ from wavescope.cli import progress
 
 # What these modules assert is told in full, as what tests assert is.
 pytest.register_assert_rewrite(
-    "tests.executed", "tests.played_runs", "tests.program_builds", "tests.recorded"
+    "tests.executed", "tests.played_runs", "tests.program_builds", "tests.recorded", "tests.traced"
 )
 
 # What a shell or nohup runs in the background ignores these; programs that tests start would inherit

@@ -31,9 +31,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--program",
-        choices=("llama", "hip"),
-        help="llama: llama.cpp on the runtime 6.4+llama; hip: a program that hipcc compiles here "
-        "(default: the first that runs here)",
+        choices=("llama", "hip", "python"),
+        help="llama: llama.cpp on the runtime 6.4+llama; hip: a program that hipcc compiles here; "
+        "python: the same in Python, without a compiler (default: the first that runs here)",
     )
     add_quiet_flag(parser)
     add_json_flag(parser)
@@ -96,7 +96,9 @@ COMMAND = Command(
     "Show wavescope at work without a GPU: record a program on the software GPU, print its summary "
     "with findings, and write a Perfetto timeline and a report. The program is llama.cpp where its "
     "runtime was fetched (wavescope softgpu --fetch 6.4+llama), else one in the shape of LLM "
-    "inference that hipcc compiles; where neither runs, the trace is generated. It says which.",
+    "inference that hipcc compiles; without a compiler Python launches the same kernels, on the "
+    "machine's own ROCr and HIP or fetched ones (wavescope softgpu --fetch 6.4). Where none "
+    "runs, the trace is generated. It says which.",
     (
         Example("wavescope demo", "writes trace.db, trace.pftrace and report.html"),
         Example("wavescope demo -o /tmp/tour", "the same in another folder"),

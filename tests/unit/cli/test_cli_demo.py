@@ -106,11 +106,11 @@ def test_a_chosen_program_that_cannot_run_is_an_error(run: Run, tmp_path: Path) 
     assert not (tmp_path / "tour" / "trace.db").exists()
 
 
-@pytest.mark.parametrize("recordable", ["llama", "hip"])
+@pytest.mark.parametrize("recordable", ["llama", "hip", "python"])
 def test_the_first_program_that_runs_here_is_recorded(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recordable: str
 ) -> None:
-    def prepared(_: Path) -> NoReturn:
+    def prepared(*_: object) -> NoReturn:
         raise MachineError(f"{recordable} was tried")
 
     with_one = [
@@ -125,7 +125,7 @@ def test_the_first_program_that_runs_here_is_recorded(
 
     assert ran.code == 0
     assert f": {recordable} was tried\n" in ran.err
-    assert ran.err.count("this is a test") == 1
+    assert ran.err.count("this is a test") == 2
 
 
 def test_a_program_that_fails_is_named_with_its_last_words(
@@ -137,7 +137,7 @@ def test_a_program_that_fails_is_named_with_its_last_words(
     failing = replace(
         programs.DEMO_PROGRAMS[1],
         why_not_recordable=lambda _: "",
-        prepared=lambda _: programs.PreparedDemo(command, "gfx90a", RecordMode.STANDARD),
+        prepared=lambda *_: programs.PreparedDemo(command, "gfx90a", RecordMode.STANDARD),
     )
     monkeypatch.setattr(programs, "DEMO_PROGRAMS", [failing])
 

@@ -1,7 +1,7 @@
 """What `wavescope demo` shows: a program recorded on the software GPU, or a generated trace.
 
-Recorded is a real engine where its runtime was fetched, else a program that is compiled here. Where
-neither runs, `demo_trace` computes a trace of the same shape.
+Recorded is a real engine where its runtime was fetched, else a program that is compiled here, else
+the same program in Python. Where none runs, `demo_trace` computes a trace of the same shape.
 """
 
 from wavescope.collect.demo.generated_trace import DemoOptions, demo_trace

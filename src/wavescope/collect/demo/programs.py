@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,13 +18,15 @@ from wavescope.collect.libraries import collector_library
 from wavescope.collect.machine import Machine
 from wavescope.collect.record_options import RecordMode, RecordOptions
 from wavescope.collect.recording import record
-from wavescope.collect.runtimes import listed_runtimes
+from wavescope.collect.runtimes import MACHINE, listed_runtimes
 from wavescope.collect.softgpu import softgpu_trouble
 from wavescope.errors import MachineError
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.package_files import package_file
 
 _HIP_PROGRAM = "llm_inference"
+_PYTHON_PROGRAM = "llm_inference.py"
+_HIP_LIBRARIES = tuple(f"libamdhip64.so{version}" for version in (".7", ".6", ".5", ""))
 _HIP_CHIP = "gfx90a"
 _HIP_GPU_COUNT = 2
 _BUILD_SECONDS = 300
@@ -59,7 +62,7 @@ class DemoProgram:
     title: str
     why_not_recordable: Callable[[Machine], str]
     """What it lacks to be recorded on this machine, or nothing."""
-    prepared: Callable[[Path], PreparedDemo]
+    prepared: Callable[[Path, Machine], PreparedDemo]
     """It made ready in a folder; MachineError when that fails."""
     is_its_command: Callable[[str], bool]
     """Whether a recorded command was this program's."""
@@ -73,13 +76,16 @@ def _why_no_hip(machine: Machine) -> str:
     return "" if _example_file(f"{_HIP_PROGRAM}.hip") else "the demo's program is not installed"
 
 
-def _prepared_hip(folder: Path) -> PreparedDemo:
+def _prepared_hip(folder: Path, machine: Machine) -> PreparedDemo:
     """The program compiled into `folder`."""
-    return PreparedDemo(
-        command=(str(_built(folder)),),
-        softgpu=_with_durations(f"{_HIP_CHIP},gpus={_HIP_GPU_COUNT}", f"{_HIP_PROGRAM}.durations"),
-        mode=RecordMode.HIP,
-    )
+    del machine
+    return PreparedDemo((str(_built(folder)),), _hip_gpus(MACHINE), RecordMode.HIP)
+
+
+def _hip_gpus(runtime: str) -> str:
+    chosen = "" if runtime == MACHINE else f",runtime={runtime}"
+    gpus = f"{_HIP_CHIP},gpus={_HIP_GPU_COUNT}{chosen}"
+    return _with_durations(gpus, f"{_HIP_PROGRAM}.durations")
 
 
 def _built(folder: Path) -> Path:
@@ -105,6 +111,33 @@ def _built(folder: Path) -> Path:
     return program
 
 
+def _why_no_python(machine: Machine) -> str:
+    if trouble := _why_no_recording(machine, has_runtime=True):
+        return trouble
+    if _runtime_with_hip(machine) is None:
+        return "there is no HIP runtime (wavescope softgpu --fetch 6.4 gets one)"
+    return "" if _example_file(_PYTHON_PROGRAM) else "the demo's program is not installed"
+
+
+def _prepared_python(folder: Path, machine: Machine) -> PreparedDemo:
+    """The program as it is installed: its kernels need no compiler."""
+    del folder
+    program, runtime = _example_file(_PYTHON_PROGRAM), _runtime_with_hip(machine)
+    assert program is not None
+    assert runtime is not None
+    return PreparedDemo((sys.executable, str(program)), _hip_gpus(runtime), RecordMode.HIP)
+
+
+def _runtime_with_hip(machine: Machine) -> str | None:
+    """The machine's own runtime where that has HIP, else the newest one that was fetched."""
+    listed = listed_runtimes(machine.environment, machine)
+    ready = {runtime.name: runtime for runtime in listed if runtime.is_ready}
+    if MACHINE in ready and machine.library(*_HIP_LIBRARIES):
+        return MACHINE
+    fetched = [name for name, runtime in ready.items() if "HIP" in runtime.versions]
+    return fetched[-1] if fetched else None
+
+
 def _why_no_llama(machine: Machine) -> str:
     if trouble := _why_no_recording(machine, has_runtime=True):
         return trouble
@@ -115,8 +148,9 @@ def _why_no_llama(machine: Machine) -> str:
     return f"the runtime {_LLAMA_RUNTIME} was not fetched ({fetch})"
 
 
-def _prepared_llama(folder: Path) -> PreparedDemo:
+def _prepared_llama(folder: Path, machine: Machine) -> PreparedDemo:
     """The engine with a model in `folder`."""
+    del machine
     model = folder / _LLAMA_MODEL
     write_tiny_model(model, TinyModel(weights=WeightType.Q4_0))
     return PreparedDemo(
@@ -161,6 +195,13 @@ DEMO_PROGRAMS = (
         _why_no_hip,
         _prepared_hip,
         lambda command: command.endswith(f"/{_HIP_PROGRAM}"),
+    ),
+    DemoProgram(
+        "python",
+        "a Python program in the shape of LLM inference on two software GPUs",
+        _why_no_python,
+        _prepared_python,
+        lambda command: command.endswith(f"/examples/{_PYTHON_PROGRAM}"),
     ),
 )
 
@@ -210,12 +251,13 @@ def _record(
     shows_output: bool,
 ) -> str:
     """Record a program on the software GPU; what is missing or went wrong, or nothing."""
-    if missing := program.why_not_recordable(Machine(environment=environment)):
+    machine = Machine(environment=environment)
+    if missing := program.why_not_recordable(machine):
         return missing
     tell(f"recording {program.title}")
     with tempfile.TemporaryDirectory(prefix="wavescope-") as folder:
         try:
-            demo = program.prepared(Path(folder))
+            demo = program.prepared(Path(folder), machine)
         except MachineError as error:
             return str(error)
         chosen = f"--softgpu={demo.softgpu} -m {demo.mode.value}"

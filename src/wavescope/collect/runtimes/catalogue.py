@@ -20,6 +20,8 @@ class KnownRuntime:
     holds: str
     packages: tuple[str, ...]
     parts: Mapping[str, KnownPart] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
+    """Packages that are not fetched, whatever depends on them."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,6 @@ class Catalogue:
     keyrings: tuple[str, ...]
     """Where Debian's keys may lie; the first that exists counts."""
     suites: frozenset[str]
-    assumed: tuple[str, ...]
-    """Packages that are not fetched, whatever depends on them."""
     links: Mapping[str, str]
     """Names that libraries are also opened by, with the patterns of what these mean."""
 
@@ -94,16 +94,16 @@ def catalogue() -> Catalogue:
 
 
 def _catalogue(document: dict[str, Any]) -> Catalogue:
+    assumed = tuple(document["assumed"]["packages"])
     return Catalogue(
-        {name: _runtime(name, entry) for name, entry in document["runtimes"].items()},
+        {name: _runtime(name, entry, assumed) for name, entry in document["runtimes"].items()},
         tuple(document["debian"]["keyrings"]),
         frozenset(document["debian"]["suites"]),
-        tuple(document["assumed"]["packages"]),
         document["links"],
     )
 
 
-def _runtime(name: str, entry: dict[str, Any]) -> KnownRuntime:
+def _runtime(name: str, entry: dict[str, Any], assumed: tuple[str, ...]) -> KnownRuntime:
     parts = {
         part: KnownPart(
             values["holds"],
@@ -113,4 +113,5 @@ def _runtime(name: str, entry: dict[str, Any]) -> KnownRuntime:
         )
         for part, values in entry.get("parts", {}).items()
     }
-    return KnownRuntime(name, entry["suite"], entry["holds"], tuple(entry["packages"]), parts)
+    packages = tuple(entry["packages"])
+    return KnownRuntime(name, entry["suite"], entry["holds"], packages, parts, assumed)

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from wavescope.collect.runtimes.archive import Archive
-from wavescope.collect.runtimes.catalogue import WantedRuntime, catalogue
+from wavescope.collect.runtimes.catalogue import WantedRuntime
 from wavescope.collect.runtimes.packages import link_plugins, package_of, unpack
 from wavescope.collect.runtimes.private_apt import PrivateApt
 from wavescope.collect.runtimes.runtime import (
@@ -61,7 +61,7 @@ def _filled(
 ) -> Manifest:
     """Fill `root` with the packages of a runtime; what they are."""
     suite = wanted.known.suite
-    apt = PrivateApt(work / "apt", archive, suite, catalogue().assumed)
+    apt = PrivateApt(work / "apt", archive, suite, wanted.known.assumed)
     tell(f"runtime {wanted.name}: reading the package lists of {suite} from {archive.address}")
     apt.update()
     sizes = apt.sizes(wanted.packages)
