@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzz.cases import Case, case_of, make_samples
@@ -17,6 +17,7 @@ from fuzz.worker import Worker
 
 _CASES_IN_A_ROW = 25
 """Of one reader before the next one's turn."""
+_TELLING_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Campaign:
         capture = write_input(self._samples["captures"][0], folder / "capture")
         places = Places(folder / "running", capture)
         self._worker = Worker(places, self._case, options.limits)
+        self._next_telling = time.monotonic() + _TELLING_SECONDS
         self._counts = {reader: Count() for reader in options.readers}
         self.failures = Failures(options.failures)
 
@@ -65,9 +67,16 @@ class Campaign:
             ):
                 for _ in range(_CASES_IN_A_ROW):
                     self._run_next(reader)
+                self._tell_progress()
         finally:
             self._worker.close()
         return self._counts
+
+    def _tell_progress(self) -> None:
+        if time.monotonic() >= self._next_telling:
+            self._next_telling = time.monotonic() + _TELLING_SECONDS
+            cases = sum(each.cases for each in self._counts.values())
+            self._say(f"{cases:,} cases, {len(self.failures)} kinds of failures")
 
     def _case(self, reader: str, number: int) -> Case:
         return case_of(self._samples, self._options.seed, reader, number)
@@ -92,11 +101,13 @@ class Campaign:
         count.seconds += time.monotonic() - start
 
     def _confirm(self, reader: str, number: int) -> bool:
-        """Whether the case fails in a child of its own, too; it is kept then."""
+        """Keep a case that failed; whether it fails in a child of its own, too, is told with it."""
         case = self._case(reader, number)
         outcome = self._worker.run_once(case)
-        most_bytes = self._options.limits.most_bytes
-        failure = failure_of(outcome, most_bytes=most_bytes)
+        failure = failure_of(outcome, most_bytes=self._options.limits.most_bytes)
+        if not outcome.signal:
+            debugged = self._worker.run_once(case, is_debugged=True)
+            outcome = replace(outcome, errors=f"{outcome.errors}\n{debugged.errors}")
         told = self.failures.add(case, failure or "only after other cases", outcome)
         if told:
             self._say(told)

@@ -18,6 +18,9 @@ from wavescope.analyze.ranks.digest import DigestOptions
 from wavescope.api.rank_digests import digest_task, digests_of_file, read_digests
 from wavescope.errors import EXIT_BUG, EXIT_OK, WavescopeError
 from wavescope.formats import open_trace
+from wavescope.formats.captures import find_captures, load_capture
+from wavescope.formats.counters import read_workload
+from wavescope.model.columns import TABLES
 from wavescope.names.demangle import demangle, why_unresolved
 from wavescope.names.kernel_names import kernel_key, meaning_of, readable_name, short_name
 from wavescope.view.answers import Asked
@@ -37,6 +40,27 @@ def run_direct(name: str, path: Path) -> int:
         traceback.print_exc()
         return EXIT_BUG
     return EXIT_OK
+
+
+def _read_trace(path: Path) -> None:
+    """Every column of every table, and every string: what a reader can be asked for."""
+    with open_trace(path) as trace:
+        for spec in TABLES:
+            table = trace.table(spec)
+            for name in table.column_names:
+                assert len(table[name]) == len(table)
+        for code in range(len(trace.strings)):
+            assert isinstance(trace.strings[code], str)
+        assert all(isinstance(sentence, str) for sentence in trace.notes.sentences())
+
+
+def _read_capture(path: Path) -> None:
+    for location in find_captures([path]):
+        load_capture(location)
+
+
+def _read_workload(path: Path) -> None:
+    read_workload(path)
 
 
 def _names(path: Path) -> None:
@@ -96,6 +120,9 @@ def _requests(path: Path) -> list[tuple[str, dict[str, str]]]:
 
 
 _FUNCTIONS: dict[str, Callable[[Path], Any]] = {
+    "@read": _read_trace,
+    "@capture": _read_capture,
+    "@workload": _read_workload,
     "@names": _names,
     "@digests": _digests,
     "@rank": _rank,

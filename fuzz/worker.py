@@ -46,10 +46,12 @@ class Worker:
             self.close()
         return outcome
 
-    def run_once(self, case: Case) -> Outcome:
-        """What comes of `case` in a child of its own, with a traceback of any error."""
+    def run_once(self, case: Case, *, is_debugged: bool = False) -> Outcome:
+        """What comes of `case` in a child of its own; the traceback of any error for debugging."""
         self.close()
-        child = _Child(self._places, lambda reader, number: case, self._limits, is_debugged=True)
+        child = _Child(
+            self._places, lambda reader, number: case, self._limits, is_debugged=is_debugged
+        )
         try:
             return child.run(case.reader, case.number)
         finally:
