@@ -75,6 +75,21 @@ def test_members_that_lead_outside_and_links_are_not_listed(tmp_path: Path) -> N
     assert location.tree.sizes == {"ok/code.json": 2}
 
 
+def test_a_member_without_a_name_is_not_listed(tmp_path: Path) -> None:
+    target = tmp_path / "damaged.zip"
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("ok/code.json", b"{}")
+        archive.writestr("x", b"")
+    content = bytearray(target.read_bytes())
+    place = content.rindex(b"PK\x01\x02")
+    content[place + 46 : place + 47] = b"\0"  # where the list of members has its name
+    target.write_bytes(content)
+
+    (location,) = find_captures([target])
+
+    assert location.tree.sizes == {"ok/code.json": 2}
+
+
 def test_too_large_and_damaged_archives_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -182,6 +182,15 @@ def test_other_files_are_refused_with_a_way_out(tmp_path: Path, text: str, reaso
     assert error.value.hint
 
 
+def test_kernels_without_any_name_are_kept(tmp_path: Path) -> None:
+    table = read(tmp_path, LONG.replace('"gemm(float*, int)"', "").replace('"copy"', ""))
+
+    assert values_of(table) == [
+        (1, "", 2000, {"TCC_HIT": 30.0, "TCC_MISS": 70.0}),
+        (2, "", None, {"TCC_HIT": 1.0}),
+    ]
+
+
 def test_a_cut_row_is_noted(tmp_path: Path) -> None:
     found = read(tmp_path, LONG + '3,3,"Agent 1","gemm(fl')
 

@@ -236,6 +236,17 @@ def test_counters_alone_make_one_op_per_dispatch(tmp_path: Path) -> None:
     assert dict(trace.notes) == {"counter values that are no numbers, left out": 1}
 
 
+def test_counters_without_values_are_refused(tmp_path: Path) -> None:
+    text = (COUNTERS + counter(1, "A", "1")).replace('"Counter_Value"', '"Value_Of_Counter"')
+    path = write(tmp_path, p_counter_collection=text)
+
+    with pytest.raises(UnreadableInputError) as refused:
+        opened(path)
+
+    assert refused.value.reason == "it has no column Counter_Value"
+    assert refused.value.path.endswith("p_counter_collection.csv")
+
+
 def test_allocations_are_calls_that_cause_no_op(tmp_path: Path) -> None:
     allocations = (
         '"Kind","Operation","Agent_Id","Allocation_Size","Address","Correlation_Id",'

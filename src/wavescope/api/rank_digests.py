@@ -47,9 +47,10 @@ def _framed(part: bytes) -> bytes:
 
 
 def _parts(answer: bytes) -> Iterator[bytes]:
+    """Each digest's bytes; those of the last are fewer, and no digest, where the answer is cut."""
     at = 0
     while at < len(answer):
-        (length,) = _LENGTH.unpack_from(answer, at)
+        length = int.from_bytes(answer[at : at + _LENGTH.size], "little")
         at += _LENGTH.size
         yield answer[at : at + length]
         at += length

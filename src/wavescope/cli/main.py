@@ -28,6 +28,7 @@ from wavescope.startup import (
     clean_up_when_told_to_stop,
     import_numpy,
     keep_freed_memory,
+    keep_quiet_about_patterns,
     tune_gc,
 )
 from wavescope.stopping import Stopping
@@ -41,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (the process's own by default); the exit code."""
     tune_gc()
     prepare_streams()
+    keep_quiet_about_patterns()
     clean_up_when_told_to_stop()
     arguments = list(sys.argv[1:] if argv is None else argv)
     inputs: list[GivenInput] = []

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from wavescope.model.result import Result
 
 _PIPE_WIDTH = 120
+_LONGEST_MESSAGE = 2_000
 _COLOR_OF = {"error": "1;31", "hint": "1;36", "note": "1;33"}
 
 
@@ -42,10 +43,18 @@ def say(message: str, *, label: str = "") -> None:
 
 
 def say_error(error: WavescopeError) -> None:
-    """What went wrong, and the next step."""
-    say(str(error), label="error")
+    """What went wrong, and the next step; text of a file in it may be of any length."""
+    say(_shortened(str(error)), label="error")
     if error.hint:
-        say(error.hint, label="hint")
+        say(_shortened(error.hint), label="hint")
+
+
+def _shortened(text: str) -> str:
+    """`text`, or its beginning and end with the number of characters that are left out."""
+    if len(text) <= _LONGEST_MESSAGE:
+        return text
+    half = _LONGEST_MESSAGE // 2
+    return f"{text[:half]} ... ({len(text) - 2 * half:,} characters) ... {text[-half:]}"
 
 
 def traceback_if_asked(error: BaseException) -> bool:

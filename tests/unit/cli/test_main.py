@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sample_files import SAMPLES
 from tests.unit.cli.conftest import Run
 from wavescope.cli import dispatch
 from wavescope.cli.command import Command
@@ -324,3 +325,29 @@ def test_streams_that_are_closed_are_no_error(closed: str) -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_long_text_of_a_file_is_cut_in_messages(run: Run, tmp_path: Path) -> None:
+    """A key of a rule file, say, may be of any length."""
+    trace = SAMPLES["chrome"](tmp_path)
+    (tmp_path / "rules.toml").write_text(f"[[rule]]\n{'x' * 9_000} = 1\n")
+
+    ran = run("summary", str(trace), "--rules", str(tmp_path / "rules.toml"))
+
+    error, hint = ran.err.splitlines()
+    assert (ran.code, hint) == (2, "hint: a rule has match and some of name, category and note")
+    assert error.startswith(f"error: {tmp_path}/rules.toml, rule 1: unknown key 'xxx")
+    assert error.endswith("xxx'")
+    assert "characters) ..." in error
+    assert len(error) < 2_100
+
+
+def test_python_says_nothing_of_its_own_about_patterns(tmp_path: Path) -> None:
+    """`[[` may mean a nested set in a later version, which is no concern of who wrote the rule."""
+    trace = SAMPLES["chrome"](tmp_path)
+    (tmp_path / "rules.toml").write_text("[[rule]]\nmatch = '[[:x:]]'\nname = 'y'\n")
+    arguments = ["summary", str(trace), "--rules", str(tmp_path / "rules.toml"), "-q"]
+
+    ran = python(f"from wavescope.cli.main import main; raise SystemExit(main({arguments!r}))")
+
+    assert (ran.returncode, ran.stderr) == (0, "")

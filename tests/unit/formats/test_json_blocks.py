@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wavescope.formats.rocprofv3 import json_blocks
 from wavescope.formats.rocprofv3.json_blocks import CutJsonError, JsonBlocks, JsonError
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
@@ -103,3 +104,22 @@ def test_elements_that_are_no_objects_are_counted_and_passed_over() -> None:
 
     assert read == {"a": [], "b": 5}
     assert walk.bad_elements == 3
+
+
+def test_many_small_values_in_a_large_block_are_passed_by_quickly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each is looked at alone, not with everything that was read after it."""
+    looked: list[int] = []
+    whole = json_blocks._brackets
+    monkeypatch.setattr(
+        json_blocks, "_brackets", lambda text, *more: looked.append(len(text)) or whole(text, *more)
+    )
+    text = json.dumps([[1]] * 5_000)
+    walk = cursor(text, block_bytes=1 << 20)
+
+    for _ in walk.elements():
+        walk.skip()
+
+    assert len(looked) == 5_000
+    assert max(looked) == 1024

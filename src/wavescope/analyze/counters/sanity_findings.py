@@ -106,10 +106,11 @@ def _passes(measured: Measured) -> list[Finding]:
     spans = {name: values for name, values in table.pass_durations_ns.items() if len(values)}
     if len(spans) > 1:
         stacked = np.vstack(list(spans.values()))
+        timed = stacked[:, ~np.isnan(stacked).all(axis=0)]
         with np.errstate(all="ignore"):
-            low, high = np.nanmin(stacked, axis=0), np.nanmax(stacked, axis=0)
+            low, high = np.nanmin(timed, axis=0), np.nanmax(timed, axis=0)
             apart = 100 * (high - low) / low
-        worst = float(np.nanmax(np.where(np.isfinite(apart), apart, 0.0)))
+        worst = float(np.max(apart, where=np.isfinite(apart), initial=0.0))
         if worst > PASSES_DIFFER_PERCENT:
             findings.append(
                 Finding(

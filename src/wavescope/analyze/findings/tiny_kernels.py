@@ -45,7 +45,7 @@ def tiny_kernels(context: FindingContext) -> list[Finding]:
     ):
         return []
     tiny_ns, kernel_ns = context.summed_ns(tiny), context.summed_ns(is_kernel)
-    if 100 * tiny_ns < limits.tiny_time_percent * kernel_ns:
+    if not tiny_ns or 100 * tiny_ns < limits.tiny_time_percent * kernel_ns:
         return []
     return [_finding(context, tiny, tiny_ns, kernel_count, kernel_ns)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -34,8 +35,8 @@ def phase_colouring(durations_ns: Array, phases: PhaseAssignment) -> Colouring |
     if phases.source is PhaseSource.NONE:
         return None
     count = len(phases.labels)
-    totals = np.array(group_sums(phases.codes + 1, durations_ns, count + 1)[1:], np.int64)
-    kept = sorted(np.argsort(-totals, kind="stable")[:_MOST_PHASES].tolist())
+    totals = group_sums(phases.codes + 1, durations_ns, count + 1)[1:]
+    kept = sorted(sorted(range(count), key=lambda index: -totals[index])[:_MOST_PHASES])
     place = np.full(count + 1, len(kept), np.uint8)
     place[kept] = np.arange(len(kept))
     # The last entry answers for -1, the ops of no phase.
@@ -63,30 +64,32 @@ def class_shares(
     """Durations added up by class: for all ops, and for each of several phases and GPUs."""
     numbers, of_op = distinct(gpus)
     by_gpu = _sums(by, durations_ns, of_op, len(numbers))
-    rows = [SharedTime("all", tuple(by_gpu.sum(axis=0).tolist()))]
+    rows = [SharedTime("all", tuple(map(sum, zip(*by_gpu, strict=True))))]
     if phases is not None and len(phases.labels) > 1:
         by_phase = _sums(by, durations_ns, phases.of_op, len(phases.labels))
         rows += [
             SharedTime(label, tuple(times))
-            for label, times in zip(phases.labels, by_phase.tolist(), strict=True)
+            for label, times in zip(phases.labels, by_phase, strict=True)
         ]
     if len(numbers) > 1:
         rows += [
             SharedTime(f"GPU {number}", tuple(times))
-            for number, times in zip(numbers, by_gpu.tolist(), strict=True)
+            for number, times in zip(numbers, by_gpu, strict=True)
         ]
     return rows
 
 
 def _sums(
     by: Colouring, durations_ns: Array, of_op: npt.NDArray[np.integer], count: int
-) -> npt.NDArray[np.int64]:
+) -> list[list[int]]:
+    """For each of `count` groups the time of each class; sums may be too large for a column."""
     width = len(by.labels)
     cells = of_op.astype(np.int64) * width + by.of_op
-    return np.array(group_sums(cells, durations_ns, count * width), np.int64).reshape(count, width)
+    sums = group_sums(cells, durations_ns, count * width)
+    return [list(sums[first : first + width]) for first in range(0, count * width, width)]
 
 
-Sums = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int64]
 
 _COLUMNS = (
     ResultColumn("rank", "#", meaning="place by time"),
@@ -117,27 +120,29 @@ def hot_kernels(
     shape = (len(phases.labels), width)
     size = shape[0] * shape[1]
     counts = np.bincount(cells, minlength=size).reshape(shape)
-    totals = np.array(group_sums(cells, durations_ns, size), np.int64).reshape(shape)
+    totals = group_sums(cells, durations_ns, size)
     found = [
-        _phase(label, counts[number], totals[number], named, top)
+        _phase(label, counts[number], totals[number * width :][:width], named, top)
         for number, label in enumerate(phases.labels)
     ]
     return [phase for phase in found if phase.op_count]
 
 
-def _phase(label: str, counts: Sums, totals: Sums, named: NamedOps, top: int) -> HotKernels:
-    collective = np.array([m.category == COMMUNICATION for m in named.meanings], np.bool_)
-    communication_ns = int(totals[collective].sum())
-    compute_ns = int(totals.sum()) - communication_ns
-    order = [i for i in np.argsort(-totals, kind="stable").tolist() if counts[i]]
+def _phase(
+    label: str, counts: Counts, totals: list[int], named: NamedOps, top: int
+) -> HotKernels:
+    collective = [meaning.category == COMMUNICATION for meaning in named.meanings]
+    communication_ns = sum(itertools.compress(totals, collective))
+    compute_ns = sum(totals) - communication_ns
+    order = [i for i in sorted(range(len(totals)), key=lambda i: -totals[i]) if counts[i]]
     compute = [i for i in order if not collective[i]]
     rows: list[tuple[Value, ...]] = [
         (
             rank,
             named.names[i],
             int(counts[i]),
-            int(totals[i]) / int(counts[i]),
-            percent_of(int(totals[i]), compute_ns),
+            totals[i] / int(counts[i]),
+            percent_of(totals[i], compute_ns),
             named.meanings[i].note or None,
         )
         for rank, i in enumerate(compute[:top], 1)

@@ -69,7 +69,9 @@ class ZipTree:
         members = [
             (member.filename, member.file_size)
             for member in self._archive.infolist()
-            if not member.is_dir() and not member.flag_bits & _ENCRYPTED
+            if member.filename  # damage may leave a member without a name
+            and not member.is_dir()
+            and not member.flag_bits & _ENCRYPTED
         ]
         return _accepted(self._path, members)
 

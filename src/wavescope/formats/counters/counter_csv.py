@@ -268,7 +268,11 @@ class CounterPivot:
         for name in LAUNCH_COLUMNS:
             if any(self._first[name]):
                 columns[name] = real_numbers(self._first[name])
-        cells = {name: column for name, column in self._first.items() if any(column)}
+        cells = {
+            name: column
+            for name, column in self._first.items()
+            if name == KERNEL_NAME or any(column)  # a dispatch has a kernel, named or not
+        }
         return _counter_table(path, cells, columns, self._times(rows), self.notes)
 
     def _matrix(self, cells: Integers, values: Floats, count: int) -> Floats:

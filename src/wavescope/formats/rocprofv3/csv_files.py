@@ -36,6 +36,9 @@ class CsvKind(enum.Enum):
     CALLS = ("domain", "function", "start_timestamp", "end_timestamp")
 
 
+NEEDED_COLUMNS = {CsvKind.COUNTERS: "counter_value"}
+"""What a file of that kind means nothing without."""
+
 _SUFFIX = re.compile(
     r"(?:\A|_)(?:agent_info|counter_collection|kernel_trace|memory_copy_trace|"
     r"memory_allocation_trace|scratch_memory_trace|(?:[a-z0-9]+_)?api_trace)\Z"
@@ -171,7 +174,7 @@ class CsvColumns:
 
     def reals(self, name: str) -> npt.NDArray[np.float64]:
         """The numbers of `name`, NaN where a cell holds none."""
-        cells = self._cells.get(name, ())
+        cells = self.texts(name)
         try:
             return np.array(list(map(float, cells)), np.float64)
         except ValueError:

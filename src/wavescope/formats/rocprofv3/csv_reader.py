@@ -18,6 +18,7 @@ from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.csv_blocks import CsvBlocks
 from wavescope.formats.rocprofv3.csv_files import (
+    NEEDED_COLUMNS,
     AgentNames,
     CsvColumns,
     CsvKind,
@@ -83,6 +84,15 @@ def _finished(rows: Rocprofv3Rows, groups: list[FileGroup]) -> TraceSource:
     return builder
 
 
+def _require_column(file: CsvBlocks, name: str | None) -> None:
+    if name is not None and name not in file.header:
+        raise UnreadableInputError(
+            file.path,
+            f"it has no column {name.title()}",
+            hint="rocprofv3 --pmc ... -f csv writes *_counter_collection.csv",
+        )
+
+
 class GroupReader:
     """Reads the files of a group; `label` tells the group from others in the same folder."""
 
@@ -118,6 +128,7 @@ class GroupReader:
             counters.finish()
 
     def _read_file(self, kind: CsvKind, file: CsvBlocks) -> None:
+        _require_column(file, NEEDED_COLUMNS.get(kind))
         for block in file.rows():
             columns = CsvColumns(file.header, block)
             if kind is CsvKind.AGENTS:

@@ -17,6 +17,7 @@ import orjson
 
 BLOCK_BYTES = 1 << 21
 VALUE_LIMIT_BYTES = 64 << 20
+_FIRST_LOOK_BYTES = 1 << 10
 
 _QUOTE, _BACKSLASH, _OPEN, _CLOSE = 1, 2, 3, 4
 _CLASSES = np.zeros(256, np.uint8)
@@ -150,8 +151,11 @@ class JsonBlocks:
         depth = 0
         in_string = escaped = False
         size = 0
+        # Most values are small: a look at all that is read would be as long for each of them.
+        look_bytes = _FIRST_LOOK_BYTES
         while True:
-            here = self._buffer[self._at :]
+            here = self._buffer[self._at : self._at + look_bytes]
+            look_bytes *= 4
             positions, steps, (in_string, escaped) = _brackets(here, in_string, escaped)
             depths = depth + np.cumsum(steps)
             ends = np.flatnonzero(depths == 0)
@@ -165,7 +169,8 @@ class JsonBlocks:
             if len(ends):
                 return
             depth = int(depths[-1]) if len(depths) else depth
-            self._require_more()
+            if self._at == len(self._buffer):
+                self._require_more()
 
     def _scalar(self) -> bytes:
         pattern = _STRING if self.peek() == '"' else _SCALAR

@@ -34,7 +34,11 @@ QUIET = {
 
 
 def values_of(maker: WorkloadMaker) -> MetricValues:
-    table = read_workload(maker.write())
+    return values_in(maker.write())
+
+
+def values_in(folder: Path) -> MetricValues:
+    table = read_workload(folder)
     from wavescope.analyze.counters import NormalUnit
 
     return MetricValues(Measured(table, catalogue_for(table.chip)), NormalUnit.PER_KERNEL)
@@ -170,6 +174,17 @@ def test_passes_that_did_different_work_are_flagged(tmp_path: Path) -> None:
 
     assert found["passes_disagree"].evidence == "SQ_WAVES in the pass of SQ_LEVEL_WAVES"
     assert "100 % longer" in found["passes_differ"].evidence
+
+
+def test_dispatches_without_times_in_any_pass_do_not_differ(tmp_path: Path) -> None:
+    main = a_workload(tmp_path).with_dispatch("k", 10, SQ_WAVES=100)
+    a_workload(tmp_path).with_dispatch("k", 10, SQ_ACCUM_PREV_HIRES=1).write("SQ_IFETCH_LEVEL.csv")
+    a_workload(tmp_path).with_dispatch("k", 10, SQ_ACCUM_PREV_HIRES=1).write("SQ_LEVEL_WAVES.csv")
+    main.write()
+    for path in tmp_path.glob("*.csv"):
+        path.write_text(path.read_text().replace("End_Timestamp", "Ended"))
+
+    assert "passes_differ" not in by_id(sanity_findings(values_in(tmp_path)))
 
 
 def test_levels_that_were_not_summed_up_are_flagged(tmp_path: Path) -> None:

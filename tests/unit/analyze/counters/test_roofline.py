@@ -106,6 +106,16 @@ def test_ceilings_are_measured_or_computed(tmp_path: Path) -> None:
     assert "VALU I8" not in found
 
 
+def test_a_measured_column_without_a_name_is_no_ceiling(tmp_path: Path) -> None:
+    maker = a_workload(tmp_path).with_dispatch("k", 1_000, **(NO_WORK | MEMORY))
+    maker.write()
+    (tmp_path / "roofline.csv").write_text("device,HBMBw,\n0,250,90000\n")
+    values = values_of(maker)
+
+    assert "VALU BF16" not in {c.name for c in roofline(values).ceilings}
+    assert roofline_tables(values)[0].name == "4.1"
+
+
 def test_equal_rates_are_one_line(tmp_path: Path) -> None:
     maker = a_workload(tmp_path).with_dispatch("k", 1_000, **(NO_WORK | MEMORY))
 

@@ -261,6 +261,14 @@ def test_how_a_gpu_works_matters_little_where_it_idles(
     assert {key: found[key] for key in ("tiny-kernels", "copy-storm") if key in found} == told
 
 
+def test_kernels_that_take_no_time_are_no_tiny_kernels() -> None:
+    maker = a_trace()
+    for index in range(700):
+        maker.with_kernel("norm", index * US, index * US)
+
+    assert "tiny-kernels" not in {each.id for each in findings(maker.build())}
+
+
 def test_collectives_and_copies_of_the_runtime_count_as_tiny_kernels() -> None:
     maker = a_trace()
     for index in range(40):

@@ -76,6 +76,21 @@ def test_time_is_shared_out_by_category_phase_and_gpu() -> None:
     ]
 
 
+def test_times_that_add_up_to_more_than_64_bits_are_exact() -> None:
+    longest = 2**63 - 1
+    maker = a_trace()
+    for gpu in range(3):
+        maker.with_kernel("k", 0, longest, gpu=gpu)
+
+    found = report(maker)
+
+    assert [(row.label, row.times_ns) for row in found.category_shares][:2] == [
+        ("all", (3 * longest,)),
+        ("GPU 0", (longest,)),
+    ]
+    assert [phase.compute_ns for phase in found.phases] == [3 * longest]
+
+
 def test_many_markers_are_put_together() -> None:
     maker = a_trace()
     for number, name in enumerate("abcdefgh"):

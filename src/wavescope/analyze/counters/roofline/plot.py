@@ -183,7 +183,8 @@ def _limit(
     values: MetricValues, peaks: Mapping[str, float], fact: Mapping[str, str]
 ) -> tuple[float, bool]:
     """A limit as it was measured, else as the catalogue computes it, and which of both it is."""
-    if found := peaks.get(fact.get("column", "")):
+    column = fact.get("column", "")
+    if column and (found := peaks.get(column)):  # a file may have a column without a name
         return found, True
     metric = values.measured.catalogue.metrics.get(fact.get("metric", ""))
     return (values.with_peak(metric).statistics["peak"] or 0.0) if metric else 0.0, False
