@@ -1,7 +1,6 @@
 # What is injected into a recorded program, by HSA_TOOLS_LIB, CUDA_INJECTION64_PATH and LD_PRELOAD alike:
-# libwavescope_collector.so, or for --mode hip libwavescope_collector_hip.so, which has the functions of HIP on top. They need
-# the headers of HSA at build time for GPU operations, and no library of ROCm or CUDA at all.
-find_path(WAVESCOPE_HSA_INCLUDE hsa/hsa_api_trace.h PATHS /opt/rocm/include)
+# libwavescope_collector.so, or for --mode hip libwavescope_collector_hip.so, which has the functions of HIP on top. What
+# they use of HSA, HIP and CUPTI is declared here: they need no header and no library of ROCm or CUDA.
 
 file(GLOB collector_core_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/core/*.cpp)
 add_library(wavescope_collector_core OBJECT ${collector_core_sources})
@@ -10,7 +9,6 @@ if(DEFINED SKBUILD_PROJECT_VERSION)
   target_compile_definitions(wavescope_collector_core PRIVATE WAVESCOPE_VERSION="${SKBUILD_PROJECT_VERSION}")
 endif()
 
-# Markers and API calls need no header at all; without those of HSA only the GPU's side is left out.
 file(GLOB collector_roctx_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/collector_roctx/*.cpp)
 add_library(wavescope_collector_roctx OBJECT ${collector_roctx_sources})
 target_include_directories(wavescope_collector_roctx PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
@@ -23,18 +21,11 @@ target_include_directories(wavescope_collector_calls PUBLIC ${CMAKE_CURRENT_SOUR
 file(GLOB collector_cupti_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/collector_cupti/*.cpp)
 add_library(wavescope_collector_cupti OBJECT ${collector_cupti_sources})
 target_include_directories(wavescope_collector_cupti PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+file(GLOB collector_hsa_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/collector_hsa/*.cpp)
+add_library(wavescope_collector_hsa OBJECT ${collector_hsa_sources})
+target_include_directories(wavescope_collector_hsa PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 set(collector_objects $<TARGET_OBJECTS:wavescope_collector_roctx> $<TARGET_OBJECTS:wavescope_collector_cupti>
-    $<TARGET_OBJECTS:wavescope_collector_core>)
-if(WAVESCOPE_HSA_INCLUDE)
-  file(GLOB collector_hsa_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/collector_hsa/*.cpp)
-  add_library(wavescope_collector_hsa OBJECT ${collector_hsa_sources})
-  target_include_directories(wavescope_collector_hsa PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-  target_include_directories(wavescope_collector_hsa SYSTEM PUBLIC ${WAVESCOPE_HSA_INCLUDE} ${WAVESCOPE_HSA_INCLUDE}/hsa)
-  target_compile_definitions(wavescope_collector_hsa PUBLIC AMD_INTERNAL_BUILD)
-  list(APPEND collector_objects $<TARGET_OBJECTS:wavescope_collector_hsa>)
-else()
-  message(STATUS "hsa/hsa_api_trace.h not found: the collector is built without GPU operations (see docs/install.md)")
-endif()
+    $<TARGET_OBJECTS:wavescope_collector_hsa> $<TARGET_OBJECTS:wavescope_collector_core>)
 
 add_library(wavescope_collector SHARED ${collector_objects})
 add_library(wavescope_collector_hip SHARED ${collector_dlsym_source} ${collector_objects}

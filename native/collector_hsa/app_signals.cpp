@@ -1,11 +1,10 @@
 #include "collector_hsa/app_signals.h"
 
-#include <immintrin.h>
-
 #include <cstdlib>
 #include <new>
 
 #include "core/clock.h"
+#include "core/spin_pause.h"
 
 namespace wavescope {
 namespace {
@@ -110,7 +109,7 @@ Completion AppSignals::take_times(SlotBlock* block, uint32_t slot, uint64_t gene
     // Taken, or the block is in other use, which means the same; a claim of another thread lasts a few instructions.
     if (expected != tag_of(generation, kClaimed)) return Completion::kDone;
     if (policy == WaitPolicy::kTry) return Completion::kOpen;
-    _mm_pause();
+    spin_pause();
     expected = tag_of(generation, kPending);
   }
   Ticks ticks{0, 0};
@@ -128,7 +127,7 @@ void AppSignals::abandon(SlotBlock* block, uint32_t slot) {
   uint64_t expected = pending;
   while (!block->tag[slot].compare_exchange_weak(expected, tag_of(block->generation, kTaken))) {
     if (expected == tag_of(block->generation, kTaken)) return;
-    _mm_pause();
+    spin_pause();
     expected = pending;
   }
 }

@@ -11,11 +11,10 @@
 #ifndef WAVESCOPE_COLLECTOR_HSA_APP_SIGNALS_H
 #define WAVESCOPE_COLLECTOR_HSA_APP_SIGNALS_H
 
-#include <hsa/hsa.h>
-
 #include <atomic>
 #include <cstdint>
 
+#include "collector_hsa/hsa_abi.h"
 #include "collector_hsa/hsa_api.h"
 #include "collector_hsa/slot_block.h"
 #include "collector_hsa/slot_pool.h"

@@ -5,14 +5,13 @@
 #ifndef WAVESCOPE_COLLECTOR_HSA_COPY_RECORDER_H
 #define WAVESCOPE_COLLECTOR_HSA_COPY_RECORDER_H
 
-#include <hsa/hsa.h>
-
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "collector_hsa/agents.h"
+#include "collector_hsa/hsa_abi.h"
 #include "collector_hsa/pending_ops.h"
 
 namespace wavescope {

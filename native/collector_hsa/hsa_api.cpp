@@ -8,24 +8,26 @@
 namespace wavescope {
 namespace {
 
-// Places in AMD's extension table, counted in functions behind its version.
+// The place of a function in AMD's extension table, counted in functions behind its version.
+#define PLACE_OF(function) ((offsetof(AmdExtTable, function) - sizeof(ApiTableVersion)) / sizeof(void*))
 enum ExtensionPlace : uint32_t {
-  kSetProfilerEnabled = 2,
-  kAsyncCopyEnable = 3,
-  kGetDispatchTime = 4,
-  kGetAsyncCopyTime = 5,
-  kConvertTick = 6,
-  kMemoryPoolGetInfo = 11,
-  kAgentIterateMemoryPools = 12,
-  kAsyncCopy = 15,
+  kSetProfilerEnabled = PLACE_OF(hsa_amd_profiling_set_profiler_enabled_fn),
+  kAsyncCopyEnable = PLACE_OF(hsa_amd_profiling_async_copy_enable_fn),
+  kGetDispatchTime = PLACE_OF(hsa_amd_profiling_get_dispatch_time_fn),
+  kGetAsyncCopyTime = PLACE_OF(hsa_amd_profiling_get_async_copy_time_fn),
+  kConvertTick = PLACE_OF(hsa_amd_profiling_convert_tick_to_system_domain_fn),
+  kMemoryPoolGetInfo = PLACE_OF(hsa_amd_memory_pool_get_info_fn),
+  kAgentIterateMemoryPools = PLACE_OF(hsa_amd_agent_iterate_memory_pools_fn),
+  kAsyncCopy = PLACE_OF(hsa_amd_memory_async_copy_fn),
   // Here the newer layout has two more.
-  kMemoryLock = 20,
-  kMemoryUnlock = 21,
-  kSignalCreate = 31,
-  kQueueInterceptCreate = 35,
-  kQueueInterceptRegister = 36,
-  kAsyncCopyRect = 38,
+  kMemoryLock = PLACE_OF(hsa_amd_memory_lock_fn),
+  kMemoryUnlock = PLACE_OF(hsa_amd_memory_unlock_fn),
+  kSignalCreate = PLACE_OF(hsa_amd_signal_create_fn),
+  kQueueInterceptCreate = PLACE_OF(hsa_amd_queue_intercept_create_fn),
+  kQueueInterceptRegister = PLACE_OF(hsa_amd_queue_intercept_register_fn),
+  kAsyncCopyRect = PLACE_OF(hsa_amd_memory_async_copy_rect_fn),
 };
+#undef PLACE_OF
 constexpr uint32_t kInsertedFunctions = 2;  // the first of them is hsa_amd_memory_async_copy_on_engine
 
 class ExtensionTable {

@@ -2,11 +2,9 @@
 #ifndef WAVESCOPE_COLLECTOR_HSA_KERNEL_SYMBOLS_H
 #define WAVESCOPE_COLLECTOR_HSA_KERNEL_SYMBOLS_H
 
-#include <hsa/hsa.h>
-#include <hsa/hsa_ven_amd_loader.h>
-
 #include "collector_hsa/agents.h"
 #include "collector_hsa/hsa_api.h"
+#include "collector_hsa/hsa_tables.h"
 #include "core/facts_log.h"
 
 namespace wavescope {

@@ -1,7 +1,6 @@
 #include "collector_hsa/missed_runtime.h"
 
 #include <dlfcn.h>
-#include <hsa/hsa.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "collector_hsa/hsa_tables.h"
 #include "core/environment.h"
 #include "core/session.h"
 
@@ -42,7 +42,7 @@ int keep_runtime_path(dl_phdr_info* library, std::size_t, void* path) {
 bool is_in_use(const std::string& runtime_path) {
   void* library = dlopen(runtime_path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return false;
-  const auto get_info = reinterpret_cast<decltype(hsa_system_get_info)*>(dlsym(library, "hsa_system_get_info"));
+  const auto get_info = reinterpret_cast<SystemGetInfo*>(dlsym(library, "hsa_system_get_info"));
   uint16_t major = 0;
   const bool answers = get_info != nullptr && get_info(HSA_SYSTEM_INFO_VERSION_MAJOR, &major) == HSA_STATUS_SUCCESS;
   dlclose(library);

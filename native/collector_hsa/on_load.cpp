@@ -185,7 +185,7 @@ bool load(HsaApiTable& tables) {
 }  // namespace wavescope
 
 extern "C" __attribute__((visibility("default"))) bool OnLoad(void* tables, uint64_t, uint64_t, const char* const*) {
-  return tables == nullptr || wavescope::load(*static_cast<HsaApiTable*>(tables));
+  return tables == nullptr || wavescope::load(*static_cast<wavescope::HsaApiTable*>(tables));
 }
 
 extern "C" __attribute__((visibility("default"))) void OnUnload() {

@@ -2,11 +2,9 @@
 #ifndef WAVESCOPE_COLLECTOR_HSA_QUEUE_RECORDER_H
 #define WAVESCOPE_COLLECTOR_HSA_QUEUE_RECORDER_H
 
-#include <hsa/hsa.h>
-#include <hsa/hsa_api_trace.h>
-
 #include <cstdint>
 
+#include "collector_hsa/hsa_tables.h"
 #include "collector_hsa/pending_ops.h"
 #include "collector_hsa/ring_guard.h"
 

@@ -2,9 +2,9 @@
 #ifndef WAVESCOPE_COLLECTOR_HSA_QUEUE_REQUEST_H
 #define WAVESCOPE_COLLECTOR_HSA_QUEUE_REQUEST_H
 
-#include <hsa/hsa.h>
-
 #include <cstdint>
+
+#include "collector_hsa/hsa_tables.h"
 
 namespace wavescope {
 
@@ -20,7 +20,7 @@ struct QueueRequest {
   bool is_for_shared_queue() const { return type == HSA_QUEUE_TYPE_COOPERATIVE; }
 
   // hsa_queue_create, or hsa_amd_queue_intercept_create, which takes the same.
-  hsa_status_t make(decltype(hsa_queue_create)* create, hsa_queue_t** queue) const {
+  hsa_status_t make(QueueCreate* create, hsa_queue_t** queue) const {
     return create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
   }
 };

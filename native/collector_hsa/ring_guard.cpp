@@ -1,6 +1,5 @@
 #include "collector_hsa/ring_guard.h"
 
-#include <immintrin.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "collector_hsa/slot_block.h"
 #include "core/clock.h"
+#include "core/spin_pause.h"
 
 namespace wavescope {
 namespace {
@@ -58,7 +58,7 @@ class Patience {
   // False after `limit_ns` without a renewal.
   bool wait(uint64_t limit_ns) {
     if (++spins_ < kSpins) {
-      _mm_pause();
+      spin_pause();
       return true;
     }
     const uint64_t now_ns = boottime_ns();

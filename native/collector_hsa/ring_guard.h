@@ -10,13 +10,11 @@
 #ifndef WAVESCOPE_COLLECTOR_HSA_RING_GUARD_H
 #define WAVESCOPE_COLLECTOR_HSA_RING_GUARD_H
 
-#include <hsa/amd_hsa_signal.h>
-#include <hsa/hsa_api_trace.h>
-
 #include <atomic>
 #include <cstdint>
 
 #include "collector_hsa/hsa_api.h"
+#include "collector_hsa/hsa_tables.h"
 
 namespace wavescope {
 

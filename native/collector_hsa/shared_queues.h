@@ -7,11 +7,11 @@
 #ifndef WAVESCOPE_COLLECTOR_HSA_SHARED_QUEUES_H
 #define WAVESCOPE_COLLECTOR_HSA_SHARED_QUEUES_H
 
-#include <hsa/hsa.h>
-
 #include <cstdint>
 #include <mutex>
 #include <vector>
+
+#include "collector_hsa/hsa_abi.h"
 
 namespace wavescope {
 

@@ -2,10 +2,9 @@
 #ifndef WAVESCOPE_COLLECTOR_HSA_SIGNAL_PROBE_H
 #define WAVESCOPE_COLLECTOR_HSA_SIGNAL_PROBE_H
 
-#include <hsa/amd_hsa_signal.h>
-
 #include <cstdint>
 
+#include "collector_hsa/hsa_abi.h"
 #include "collector_hsa/hsa_api.h"
 
 namespace wavescope {

@@ -2,11 +2,10 @@
 #ifndef WAVESCOPE_COLLECTOR_HSA_SLOT_BLOCK_H
 #define WAVESCOPE_COLLECTOR_HSA_SLOT_BLOCK_H
 
-#include <hsa/amd_hsa_signal.h>
-
 #include <atomic>
 #include <cstdint>
 
+#include "collector_hsa/hsa_abi.h"
 #include "format/chunk_format.h"
 
 namespace wavescope {

@@ -1,8 +1,6 @@
 // A runtime that a test plays: the tables of HSA's functions, one GPU, and queues and signals that do what the test says.
 #pragma once
 
-#include <hsa/amd_hsa_signal.h>
-
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -10,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "collector_hsa/hsa_abi.h"
 #include "collector_hsa/hsa_api.h"
 #include "core/session.h"
 #include "format/chunk_format.h"
@@ -25,10 +24,10 @@ using Packet = hsa_kernel_dispatch_packet_t;
 std::string folder;
 HsaApiTable root{};
 CoreApiTable core{};
-// Large enough for the newer layout, which has two functions more.
+// With the functions behind those that are declared, and two more in the newer layout.
 struct Extension {
   AmdExtTable table;
-  void* more[8];
+  void* more[17];
 } extension{};
 
 hsa_queue_t application_queue{};

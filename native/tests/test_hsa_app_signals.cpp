@@ -1,5 +1,4 @@
 // Signals of the application under a runtime that the test plays: what they say is kept before it can be lost.
-#include <hsa/amd_hsa_signal.h>
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -9,6 +8,7 @@
 
 #include "collector_hsa/agents.h"
 #include "collector_hsa/app_signals.h"
+#include "collector_hsa/hsa_abi.h"
 #include "collector_hsa/pending_file.h"
 #include "collector_hsa/signal_watch.h"
 #include "collector_hsa/slot_pool.h"

@@ -1,7 +1,6 @@
 // The HSA collector under a runtime that the test plays: tables of other versions, batches of packets, kernels that end
 // out of order, and the writing of what they left.
 #include <dirent.h>
-#include <hsa/amd_hsa_signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "collector_hsa/hsa_abi.h"
 #include "collector_hsa/hsa_api.h"
 #include "core/session.h"
 #include "format/chunk_format.h"

@@ -1,8 +1,11 @@
 // The software GPU's own declarations against the vendor's and the kernel's, as far as these are old enough to be there.
-#include <amd_hsa_queue.h>
-#include <amd_hsa_signal.h>
-#include <hsa.h>
-#include <hsa_ext_amd.h>
+#include <cstdio>
+
+#if __has_include(<hsa/hsa.h>)
+#include <hsa/amd_hsa_queue.h>
+#include <hsa/amd_hsa_signal.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
 
 #include <cstddef>
 
@@ -65,3 +68,12 @@ static_assert(KFD_IOCTL_SVM_FLAG_COHERENT == svm_flag_coherent);
 #endif
 
 int main() { return 0; }
+
+#else
+
+int main() {
+  std::puts("no header of HSA here: nothing to compare with");
+  return 77;
+}
+
+#endif
