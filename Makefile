@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS := $(shell expr $$(nproc) + 1)
 export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(WORKERS)
 
-.PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads bench docs picture lock clean setup
+.PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads bench docs picture site lock test-quick clean setup
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
@@ -34,6 +34,13 @@ demo: setup ## record a program on the software GPU and show its summary
 
 test: setup lint native-test native-test-threads ## everything CI checks
 	$(BIN)/pytest -n auto --dist worksteal -m "not slow and not gpu and not torch and not runtimes"
+
+# The most telling for their time: the model, the arithmetic, names, files, the command line, the pages.
+QUICK := tests/unit/model tests/unit/arrays tests/unit/names tests/unit/api tests/unit/render tests/unit/formats tests/unit/cli/test_main.py \
+  tests/unit/cli/test_dispatch.py tests/unit/cli/test_options.py tests/unit/cli/test_outputs.py tests/unit/cli/test_cli_summary.py \
+  tests/unit/cli/test_cli_files.py $(wildcard tests/unit/test_*.py)
+test-quick: setup ## the tests to run while working: under a minute
+	$(BIN)/pytest -n auto --dist worksteal -m "not slow and not gpu and not torch and not runtimes" $(QUICK)
 
 test-all: setup lint native-test native-test-threads ## also the slow tests
 	$(BIN)/pytest -n auto --dist worksteal -m "not gpu and not torch and not runtimes"
@@ -84,6 +91,14 @@ docs: setup ## write the generated reference pages
 
 picture: setup ## draw the README's picture again
 	$(BIN)/python tools/make_picture.py
+
+# The pages are checked in a browser where there is one.
+site: setup build/environments/site/.installed ## build the documentation into build/site and check it
+	rm -rf build/site build/site-source
+	$(BIN)/python tools/site/generate.py build/site-source
+	build/environments/site/bin/mkdocs --quiet build --strict --config-file build/site-source/mkdocs.yml
+	$(BIN)/python tools/site/offline_search.py build/site
+	WAVESCOPE_SITE=build/site $(BIN)/pytest tests/site
 
 # Tools that would get in the way of the tests' packages have environments of their own.
 build/environments/%/.installed: requirements/%.txt
