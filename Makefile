@@ -36,9 +36,10 @@ test: setup lint native-test native-test-threads ## everything CI checks
 	$(BIN)/pytest -n auto --dist worksteal -m "not slow and not gpu and not torch and not runtimes"
 
 # The most telling for their time: the model, the arithmetic, names, files, the command line, the pages.
-QUICK := tests/unit/model tests/unit/arrays tests/unit/names tests/unit/api tests/unit/render tests/unit/formats tests/unit/cli/test_main.py \
-  tests/unit/cli/test_dispatch.py tests/unit/cli/test_options.py tests/unit/cli/test_outputs.py tests/unit/cli/test_cli_summary.py \
-  tests/unit/cli/test_cli_files.py $(wildcard tests/unit/test_*.py)
+QUICK := tests/unit/model tests/unit/arrays tests/unit/names tests/unit/api tests/unit/render \
+  tests/unit/formats/test_sniff.py tests/unit/formats/test_trace_file.py tests/integration/test_round_trips.py \
+  tests/unit/cli/test_main.py tests/unit/cli/test_dispatch.py tests/unit/cli/test_options.py tests/unit/cli/test_cli_summary.py \
+  tests/unit/test_joining.py tests/unit/test_pages.py tests/unit/test_site_pages.py tests/unit/test_versions_page.py
 test-quick: setup ## the tests to run while working: under a minute
 	$(BIN)/pytest -n auto --dist worksteal -m "not slow and not gpu and not torch and not runtimes" $(QUICK)
 

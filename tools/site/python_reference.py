@@ -32,6 +32,10 @@ def _spelled(name: str, value: Any) -> str:
     if isinstance(value, type) and issubclass(value, enum.Enum):
         return f"{name}: {', '.join(member.name for member in value)}"
     try:
-        return f"{name}{inspect.signature(value)}"
+        signature = inspect.signature(value)
     except (TypeError, ValueError):
         return name
+    private = [word for word in signature.parameters.values() if word.name.startswith("_")]
+    words = [str(word).replace("'", "") for word in signature.parameters.values()]
+    shown = [word for word in words if word not in {str(each).replace("'", "") for each in private}]
+    return f"{name}(" + "".join(f"\n    {word}," for word in shown) + ("\n)" if shown else ")")
