@@ -15,7 +15,7 @@ export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(WORKERS)
 ALL_TESTS := not gpu and not torch and not runtimes
 USUAL_TESTS := $(ALL_TESTS) and not slow
 
-.PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads bench docs picture lock clean setup
+.PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads bench docs picture site lock test-quick clean setup
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
@@ -38,6 +38,14 @@ demo: setup ## record a program on the software GPU and show its summary
 # Lint and much of the native builds keep one processor busy at a time: they run beside the other tests.
 test: setup ## everything CI checks
 	tools/side_by_side "$(MAKE) lint native-test native-test-threads" '$(BIN)/pytest -n auto --dist worksteal -m "$(USUAL_TESTS)"'
+
+# The most telling for their time: the model, the arithmetic, names, files, the command line, the pages.
+QUICK := tests/unit/model tests/unit/arrays tests/unit/names tests/unit/api tests/unit/render \
+  tests/unit/formats/test_sniff.py tests/unit/formats/test_trace_file.py tests/integration/test_round_trips.py \
+  tests/unit/cli/test_main.py tests/unit/cli/test_dispatch.py tests/unit/cli/test_options.py tests/unit/cli/test_cli_summary.py \
+  tests/unit/test_joining.py tests/unit/test_pages.py tests/unit/test_site_pages.py tests/unit/test_versions_page.py
+test-quick: setup ## the tests to run while working: under a minute
+	$(BIN)/pytest -n auto --dist worksteal -m "$(USUAL_TESTS)" $(QUICK)
 
 test-all: setup ## also the slow tests
 	tools/side_by_side "$(MAKE) lint native-test native-test-threads" '$(BIN)/pytest -n auto --dist worksteal -m "$(ALL_TESTS)"'
@@ -88,6 +96,14 @@ docs: setup ## write the generated reference pages
 
 picture: setup ## draw the README's picture again
 	$(BIN)/python tools/make_picture.py
+
+# The pages are checked in a browser where there is one.
+site: setup build/environments/site/.installed ## build the documentation into build/site and check it
+	rm -rf build/site build/site-source
+	$(BIN)/python tools/site/generate.py build/site-source
+	build/environments/site/bin/mkdocs --quiet build --strict --config-file build/site-source/mkdocs.yml
+	$(BIN)/python tools/site/offline_search.py build/site
+	WAVESCOPE_SITE=build/site $(BIN)/pytest tests/site
 
 # Tools that would get in the way of the tests' packages have environments of their own.
 build/environments/%/.installed: requirements/%.txt

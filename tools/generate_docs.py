@@ -28,6 +28,19 @@ def pages() -> dict[str, str]:
 
 def commands_page() -> str:
     """The reference of all commands."""
+    sections = [_command_section(entry) for entry in COMMANDS]
+    return "\n\n".join([commands_overview().rstrip(), *sections]) + "\n"
+
+
+def described_command(entry: CommandEntry) -> str:
+    """The section of a command as a page of its own: its headings are a level higher."""
+    lines = _command_section(entry).splitlines()
+    raised = [line[1:] if line.startswith("##") else line for line in lines]
+    return "\n".join([raised[0], "", NOTICE, *raised[1:]]) + "\n"
+
+
+def commands_overview() -> str:
+    """What all commands have in common, and the list of them."""
     parts = [
         "# Commands",
         NOTICE,
@@ -38,7 +51,6 @@ def commands_page() -> str:
         _old_names(),
         _exit_codes(),
     ]
-    parts += [_command_section(entry) for entry in COMMANDS]
     return "\n\n".join(parts) + "\n"
 
 

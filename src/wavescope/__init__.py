@@ -99,6 +99,7 @@ _NAMES = {
     "wavescope.api.machine": (
         "doctor",
         "fetch_runtime",
+        "kept_folders",
         "remove_runtime",
         "runtimes",
         "softgpu_command",

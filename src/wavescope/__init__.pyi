@@ -84,6 +84,7 @@ from wavescope.api.inputs import kind_of as kind_of
 from wavescope.api.machine import (
     doctor as doctor,
     fetch_runtime as fetch_runtime,
+    kept_folders as kept_folders,
     remove_runtime as remove_runtime,
     runtimes as runtimes,
     softgpu_command as softgpu_command,

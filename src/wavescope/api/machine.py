@@ -7,6 +7,7 @@ of commands need not wait for it.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -29,7 +30,7 @@ from wavescope.model.result import ColumnOf, Finding, Result, ResultColumn, Seve
 from wavescope.version import __version__
 
 if TYPE_CHECKING:
-    from wavescope.collect.doctor import Check
+    from wavescope.collect.doctor import Check, KeptFolder
 
 READY = "ready"
 
@@ -79,6 +80,24 @@ def checks_result(checks: Sequence[Check]) -> Result:
             **profiling_states(checks),
         },
     )
+
+
+def kept_folders() -> Result:
+    """The folders that wavescope has made for this user, with sizes and how to remove them."""
+    from wavescope.collect.doctor import kept_folders as found_folders  # noqa: PLC0415
+
+    columns: list[ColumnOf[KeptFolder]] = [
+        ResultColumn("purpose", "For", Unit.NAME, "what it is for").of(lambda k: k.purpose),
+        ResultColumn("size_bytes", "Size", Unit.BYTES, "what its files hold").of(
+            lambda k: k.size_bytes
+        ),
+        ResultColumn("folder", "Folder", Unit.NAME, "where it is").of(lambda k: str(k.folder)),
+        ResultColumn("remove", "Remove", Unit.NAME, "the command that removes it").of(
+            lambda k: f"rm -rf {shlex.quote(str(k.folder))}"
+        ),
+    ]
+    found = found_folders(os.environ)
+    return Result("Kept folders", [table_of("folders", "Folders", columns, found)])
 
 
 def _missing(check: Check) -> Finding:

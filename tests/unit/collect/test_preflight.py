@@ -170,6 +170,86 @@ def test_without_numpy_analysis_does_not_work(tmp_path: Path) -> None:
     assert (numpy.state, numpy.fix) == (CheckState.MISSING, "pip install numpy")
 
 
+@pytest.mark.parametrize(
+    ("said", "state", "found", "fix"),
+    [
+        (
+            "\n\nIMPORTANT: the C extensions\nfailed",
+            CheckState.NOT_USABLE,
+            "IMPORTANT: the C extensions",
+            "pip install --force-reinstall numpy",
+        ),
+        ("", CheckState.NOT_USABLE, "RuntimeError", "pip install --force-reinstall numpy"),
+    ],
+)
+def test_a_broken_numpy_is_installed_again(
+    tmp_path: Path, said: str, state: CheckState, found: str, fix: str
+) -> None:
+    class Broken(Machine):
+        def module_version(self, name: str) -> str:
+            raise RuntimeError(said)
+
+    numpy = checks_of(Broken(root=tmp_path, folder=tmp_path))["NumPy"]
+
+    assert (numpy.state, numpy.found, numpy.fix) == (state, found, fix)
+    assert numpy.is_required
+
+
+@pytest.mark.parametrize(
+    ("version", "state", "fix"),
+    [
+        ("1.25.9", CheckState.NOT_USABLE, "pip install --upgrade numpy"),
+        ("1.26.0", CheckState.OK, ""),
+        ("2.0.0rc1", CheckState.OK, ""),
+    ],
+)
+def test_a_numpy_that_is_too_old_is_said(
+    tmp_path: Path, version: str, state: CheckState, fix: str
+) -> None:
+    class Older(Machine):
+        def module_version(self, name: str) -> str:
+            return version
+
+    numpy = checks_of(Older(root=tmp_path, folder=tmp_path))["NumPy"]
+
+    assert (numpy.state, numpy.fix) == (state, fix)
+
+
+def test_oldest_versions_are_those_of_the_package() -> None:
+    text = (Path(__file__).resolve().parents[3] / "pyproject.toml").read_text(encoding="utf-8")
+    wanted = [module.replace(".igzip", "") for module, *_ in preflight_module.NEEDED_MODULES]
+
+    for package in wanted:
+        assert f'  "{package}",\n' in text
+
+
+def test_render_nodes_without_permission_name_the_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dev/dri").mkdir(parents=True)
+    for name in ("renderD128", "renderD129", "card0"):
+        (tmp_path / "dev/dri" / name).touch()
+    machine = a_machine(tmp_path)
+    opened = checks_of(machine)["/dev/dri/renderD*"]
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path).name != "renderD129")
+
+    closed = checks_of(machine)["/dev/dri/renderD*"]
+
+    assert (opened.state, opened.found) == (CheckState.OK, "2 can be opened")
+    assert closed.found == "no permission to open renderD129"
+    assert closed.fix == "sudo usermod -aG render,video $USER, then log in again"
+
+
+def test_missing_render_nodes_are_a_lack_only_where_there_is_a_gpu(tmp_path: Path) -> None:
+    without = checks_of(a_machine(tmp_path))["/dev/dri/renderD*"]
+    with_gpu(tmp_path, 1, 90402, 1216)
+
+    assert (without.state, without.fix) == (CheckState.MISSING, "")
+    assert checks_of(a_machine(tmp_path))["/dev/dri/renderD*"].fix == (
+        "in a container add --device /dev/dri"
+    )
+
+
 def test_the_native_self_test_passes_here() -> None:
     from wavescope.collect.doctor.native_self_test import native_self_test
 
@@ -243,7 +323,11 @@ def test_what_plots_and_jobs_need_comes_with_the_command_that_adds_it(tmp_path: 
     assert fixes["vl-convert"] == "pip install 'wavescope[plots]'"
     assert fixes["pyarrow"] == "pip install 'wavescope[arrow]'"
     assert fixes["pandas"] == "pip install 'wavescope[pandas]'"
+    assert fixes["distributed"] == "pip install 'wavescope[cluster]'"
+    assert fixes["dask-jobqueue"] == "pip install 'wavescope[cluster-slurm]'"
+    assert fixes["asyncssh"] == "pip install 'wavescope[cluster-ssh]'"
     assert fixes["PyTorch"] == "pip install torch, for the program"
+    assert fixes["hipcc"].endswith("apt-get install hipcc libamdhip64-dev")
     assert fixes["mpirun"].startswith("apt-get install openmpi-bin")
 
 

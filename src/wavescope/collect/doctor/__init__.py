@@ -7,13 +7,16 @@ from wavescope.collect.doctor.check import (
     profiling_states,
     recording_state,
 )
+from wavescope.collect.doctor.kept_folders import KeptFolder, kept_folders
 from wavescope.collect.doctor.preflight import checked_machine
 
 __all__ = [
     "Check",
     "CheckState",
+    "KeptFolder",
     "analysis_works",
     "checked_machine",
+    "kept_folders",
     "profiling_states",
     "recording_state",
 ]

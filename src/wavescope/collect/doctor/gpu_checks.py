@@ -10,12 +10,15 @@ from wavescope.collect.machine import Machine
 from wavescope.collect.runtimes import listed_runtimes
 from wavescope.collect.softgpu import softgpu_library, softgpu_trouble
 
+_JOIN_GROUPS = "sudo usermod -aG render,video $USER, then log in again"
+
 
 def amd_checks(machine: Machine) -> list[Check]:
     """What recording AMD GPUs needs, and what stands in for one."""
     return [
         _amd_gpus(machine),
         _kfd_access(machine),
+        _render_access(machine),
         library_check(
             machine,
             "HSA runtime",
@@ -69,9 +72,22 @@ def _kfd_access(machine: Machine) -> Check:
         fix = "load the amdgpu driver; in a container add --device /dev/kfd --device /dev/dri"
         return Check(name, enables, CheckState.MISSING, "", fix)
     if not os.access(device, os.R_OK | os.W_OK):
-        fix = "sudo usermod -aG render,video $USER, then log in again"
-        return Check(name, enables, CheckState.NOT_USABLE, "no permission to open it", fix)
+        return Check(name, enables, CheckState.NOT_USABLE, "no permission to open it", _JOIN_GROUPS)
     return Check(name, enables, CheckState.OK, "can be opened")
+
+
+def _render_access(machine: Machine) -> Check:
+    """The render nodes of AMD GPUs: beside /dev/kfd, programs open one for each GPU."""
+    name, enables = "/dev/dri/renderD*", "memory of AMD GPUs in programs"
+    nodes = sorted((machine.root / "dev/dri").glob("renderD*"))
+    closed = [node.name for node in nodes if not os.access(node, os.R_OK | os.W_OK)]
+    if closed:
+        found = f"no permission to open {', '.join(closed)}"
+        return Check(name, enables, CheckState.NOT_USABLE, found, _JOIN_GROUPS)
+    if nodes:
+        return Check(name, enables, CheckState.OK, f"{len(nodes)} can be opened")
+    fix = "in a container add --device /dev/dri" if machine.gpu_nodes() else ""
+    return Check(name, enables, CheckState.MISSING, "", fix)
 
 
 def _software_gpu(machine: Machine) -> Check:

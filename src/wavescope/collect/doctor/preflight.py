@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 import sys
@@ -16,6 +17,16 @@ from wavescope.collect.machine import Machine
 from wavescope.errors import WavescopeError
 from wavescope.package_files import library_path
 from wavescope.units import bytes_text
+
+_BROKEN = (ImportError, AttributeError, OSError, RuntimeError, SyntaxError, TypeError, ValueError)
+"""What importing a package raises that is damaged, or built for another Python or NumPy."""
+
+NEEDED_MODULES = (
+    ("numpy>=1.26", "NumPy", "all analyses"),
+    ("orjson>=3.9", "orjson", "JSON output, Chrome and rocprofv3 JSON"),
+    ("isal.igzip>=1.6", "isal", "reading and writing .gz at full speed"),
+)
+"""What analysing needs, as pyproject.toml states it: module and oldest version, name, use."""
 
 SelfTest = Callable[[], str]
 """Runs the native library on real data; returns what is wrong, or nothing."""
@@ -72,14 +83,9 @@ def _collector(self_test: SelfTest) -> Check:
 
 
 def _analysis_checks(machine: Machine, native_self_test: SelfTest) -> list[Check]:
-    modules = (
-        ("numpy", "NumPy", "all analyses", True),
-        ("orjson", "orjson", "JSON output, Chrome and rocprofv3 JSON", True),
-        ("isal.igzip", "isal", "reading and writing .gz at full speed", True),
-    )
     return [
         _python(),
-        *(_module(machine, *row) for row in modules),
+        *(_module(machine, *row) for row in NEEDED_MODULES),
         _sqlite(),
         _native(native_self_test),
     ]
@@ -98,15 +104,29 @@ def _python() -> Check:
     )
 
 
-def _module(machine: Machine, module: str, name: str, enables: str, is_required: bool) -> Check:
-    fix = f"pip install {module.partition('.')[0]}"
+def _module(machine: Machine, wanted: str, name: str, enables: str) -> Check:
+    """A package that analysing needs: there, new enough, and whole enough to be imported."""
+    module, _, oldest = wanted.partition(">=")
+    package = module.partition(".")[0]
     try:
         version = machine.module_version(module)
-    except ImportError as error:
-        is_absent = isinstance(error, ModuleNotFoundError)
-        state = CheckState.MISSING if is_absent else CheckState.NOT_USABLE
-        return Check(name, enables, state, str(error), fix, is_required)
-    return Check(name, enables, CheckState.OK, version, "", is_required)
+    except ModuleNotFoundError as error:
+        fix = f"pip install {package}"
+        return Check(name, enables, CheckState.MISSING, str(error), fix, is_required=True)
+    except _BROKEN as error:
+        found = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        fix = f"pip install --force-reinstall {package}"
+        return Check(name, enables, CheckState.NOT_USABLE, found, fix, is_required=True)
+    if _numbers(version) < _numbers(oldest):
+        fix = f"pip install --upgrade {package}"
+        found = f"{version} is older than {oldest}"
+        return Check(name, enables, CheckState.NOT_USABLE, found, fix, is_required=True)
+    return Check(name, enables, CheckState.OK, version, is_required=True)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The first two numbers of a version, which say whether it is new enough."""
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
 def _sqlite() -> Check:
@@ -141,7 +161,18 @@ def _optional_checks(machine: Machine) -> list[Check]:
         _installed(machine, "pyarrow", "Parquet output and `to_arrow()`", "arrow"),
         _installed(machine, "pandas", "`to_pandas()` in notebooks", "pandas"),
         _installed(machine, "vl-convert", "`wavescope roofline -o` as HTML, SVG or PNG", "plots"),
+        _installed(
+            machine, "distributed", "`wavescope ranks --scheduler` on Dask workers", "cluster"
+        ),
+        _installed(machine, "dask-jobqueue", "Dask workers that Slurm starts", "cluster-slurm"),
+        _installed(machine, "asyncssh", "Dask workers on hosts reached by SSH", "cluster-ssh"),
         _torch(machine),
+        program_check(
+            machine,
+            ("hipcc",),
+            "compiling what `wavescope demo` records (else it shows a computed trace)",
+            "install ROCm, or on Debian: apt-get install hipcc libamdhip64-dev",
+        ),
         program_check(
             machine,
             ("mpirun", "srun"),

@@ -4,7 +4,7 @@ A runtime is a folder of unpacked packages of the distribution, in a cache of th
 is run on it by the dynamic linker in that folder; nothing of the machine is changed.
 """
 
-from wavescope.collect.runtimes.cache import remove_runtime
+from wavescope.collect.runtimes.cache import cache_folder, remove_runtime
 from wavescope.collect.runtimes.chosen import (
     MACHINE,
     ListedRuntime,
@@ -18,6 +18,7 @@ __all__ = [
     "MACHINE",
     "ListedRuntime",
     "Runtime",
+    "cache_folder",
     "chosen_runtime",
     "command_on",
     "fetched_runtime",
