@@ -17,6 +17,7 @@ from wavescope.cli.options import (
     add_json_flag,
     add_output_path,
     add_quiet_flag,
+    add_raw_text_flag,
     selection_from,
 )
 from wavescope.cli.output_files import tell_written
@@ -77,6 +78,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show full kernel names on timelines (default: short ones, with the full name as an "
         "argument)",
     )
+    add_raw_text_flag(parser)
     add_filter_flags(parser)
     add_force_flag(parser)
     add_quiet_flag(parser)
@@ -110,6 +112,7 @@ def _converted(arguments: argparse.Namespace, target: Path, format_name: str) ->
             format=format_name,
             selection=selection_from(arguments),
             short_names=not arguments.full_names,
+            raw_text=arguments.raw_text,
             force=arguments.force,
             progress=progress,
             tell=progress.tell,
