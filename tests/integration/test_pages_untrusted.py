@@ -18,6 +18,7 @@ from tests.counters_builder import a_workload
 from tests.sample_files import write_as
 from tests.view_pages import viewing, views_of
 from tests.view_servers import ask, ask_sql
+from wavescope.cli.main import main
 from wavescope.render.html.markup import Html
 from wavescope.render.html.page import Page, Section, write_page
 from wavescope.render.results.json_text import json_bytes, json_for_pages
@@ -159,3 +160,25 @@ def test_answers_of_the_viewer_hold_no_control_characters() -> None:
         assert FORBIDDEN.search(said) is None
         refused = ask(server, f"api/kernel?trace=0&name={quote(chr(0x202E))}")
         assert FORBIDDEN.search(refused.body.decode()) is None
+
+
+@pytest.mark.parametrize("flags", [(), ("--format", "markdown"), ("--format", "csv")])
+def test_no_printed_result_holds_control_characters(
+    flags: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_as(nasty_trace(), tmp_path / "evil \x1b[31m\u202e.db")
+    for command in (
+        ["summary"],
+        ["phases"],
+        ["info"],
+        ["info", "--kernels"],
+        ["steps"],
+        ["query", "SELECT string, string AS '=\x1b' FROM rocpd_string"],
+    ):
+        assert main([command[0], str(path), *command[1:], *flags]) == 0
+        said = capsys.readouterr()
+
+        assert FORBIDDEN.search(said.out + said.err) is None, command
+        assert "evil" in said.out or command in (["phases"], ["steps"]), command
+        if "markdown" in flags:
+            assert not re.search(r"<img|<!--|(?<!\\)\[31m", said.out)

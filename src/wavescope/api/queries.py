@@ -13,6 +13,7 @@ from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery, SqlRow, requ
 from wavescope.formats.wavescope import is_wavescope_file
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
+from wavescope.temporary_space import told_when_full
 
 
 class QueryRows:
@@ -66,7 +67,8 @@ def query(
         elif not is_own_file:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="wavescope-"))
             target = Path(folder) / "trace.db"
-            given = convert(path, target, format=OWN_FORMAT, progress=progress, tell=tell)
+            with told_when_full(folder):
+                given = convert(path, target, format=OWN_FORMAT, progress=progress, tell=tell)
         if not raw:
             _tell_sampled(given, tell)
         rows = stack.enter_context(closing(ReadOnlyQuery(given, sql)))

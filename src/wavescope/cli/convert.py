@@ -24,6 +24,7 @@ from wavescope.cli.output_files import tell_written
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import stdout_bytes
 from wavescope.errors import UsageError
+from wavescope.temporary_space import told_when_full
 
 if TYPE_CHECKING:
     from wavescope.formats import Exporter
@@ -132,7 +133,8 @@ def _write_to_stdout(arguments: argparse.Namespace) -> None:
     if arguments.json:
         raise UsageError("-o - and --json cannot be used together: both write to standard output")
     with tempfile.TemporaryDirectory(prefix="wavescope-") as folder:
-        path = _converted(arguments, Path(folder) / "trace", exporter.name)
+        with told_when_full(folder):
+            path = _converted(arguments, Path(folder) / "trace", exporter.name)
         with path.open("rb") as file:
             shutil.copyfileobj(file, stdout_bytes())
 

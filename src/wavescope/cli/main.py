@@ -30,6 +30,7 @@ from wavescope.startup import (
     keep_freed_memory,
     tune_gc,
 )
+from wavescope.temporary_space import is_full_disk
 from wavescope.version import __version__
 
 _SPACE_HINT = "free some space, or choose another place with -o (TMPDIR for temporary files)"
@@ -60,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         drop_unwritable_output()
         return _report(_error_for(error, inputs), error)
     except Exception as error:  # noqa: BLE001  the last line of defence: a bug, and said to be one
-        return _report(_NO_SPACE, error) if _is_full_disk(error) else _report_bug(error)
+        return _report(_NO_SPACE, error) if is_full_disk(error) else _report_bug(error)
     return code
 
 
@@ -110,16 +111,6 @@ def _machine_error(error: OSError) -> MachineError:
     }
     place = f"{path}: " if path else ""
     return MachineError(f"{place}{reason}", hint=hints.get(error.errno or 0, ""))
-
-
-def _is_full_disk(error: Exception) -> bool:
-    """Whether SQLite, which has errors of its own, found no space."""
-    sqlite3 = sys.modules.get("sqlite3")
-    return (
-        sqlite3 is not None
-        and isinstance(error, sqlite3.OperationalError)
-        and "disk is full" in str(error)
-    )
 
 
 def _out_of_memory() -> MachineError:
