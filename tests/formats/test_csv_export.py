@@ -32,7 +32,7 @@ def test_ops_are_written_with_names_and_empty_cells(tmp_path: Path) -> None:
 
     first, second = rows_of(path)
     assert tuple(first) == OPS.column_names
-    assert first["name"] == 'f<"a", 1>\n'
+    assert first["name"] == 'f<"a", 1>\\n'
     assert (first["start_ns"], first["end_ns"]) == (str(2**62), str(2**62 + 5))
     assert (first["stream"], second["stream"]) == ("3", "")
     assert (second["name"], second["type"]) == ("", "CopyHostToDevice")
@@ -89,8 +89,25 @@ def test_any_name_is_read_back(tmp_path: Path, names: list[str]) -> None:
     for name in names:
         maker.with_kernel(name, 1, 2)
     path = tmp_path / "out.csv.gz"
-    EXPORTER.write(maker.builder, path, ExportOptions(), lambda done, total: None)
+    raw = ExportOptions(raw_text=True)
+    EXPORTER.write(maker.builder, path, raw, lambda done, total: None)
 
     with gzip.open(path, "rt", newline="", encoding="utf-8") as file:
         read = [row["name"] for row in csv.DictReader(file)]
     assert read == [name.encode("utf-8", "replace").decode() for name in names]
+
+
+def test_no_text_of_a_trace_is_a_formula(tmp_path: Path) -> None:
+    maker = a_trace().with_kernel("=1+1", 1, 2).with_kernel("gemm\x1b[2J", 3, 4)
+    maker.with_call("@SUM(A1)", 5, 6, args="-cmd").with_kernel("=1+1", 7, 8)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    FOLDER_EXPORTER.write(maker.builder, folder, ExportOptions(), lambda done, total: None)
+
+    assert [row["name"] for row in rows_of(folder / "ops.csv")] == [
+        "'=1+1",
+        "gemm\\x1b[2J",
+        "'=1+1",
+    ]
+    (call,) = rows_of(folder / "calls.csv")
+    assert (call["name"], call["args"]) == ("'@SUM(A1)", "'-cmd")

@@ -24,6 +24,7 @@ from tests.builders import a_trace
 from tests.integration.bad_inputs import EMPTY, REFUSED, REPAIRED, Make
 from tests.sample_files import write_as
 from wavescope.cli.main import main
+from wavescope.shown_text import fit_for_spreadsheets
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "info": ("info", "IN"),
@@ -258,7 +259,8 @@ def test_hostile_names_are_escaped_in_every_output(
             rows = json.loads(ran.out)["tables"][0]["rows"]
             assert rows[0][0] == name
         elif "csv" in flags:
-            assert [row[0] for row in csv.reader(io.StringIO(ran.out, newline=""))][1] == name
+            rows = csv.reader(io.StringIO(ran.out, newline=""))
+            assert [row[0] for row in rows][1] == fit_for_spreadsheets(name)
         else:
             assert not set(ran.out) & {"\x1b", "\u202e"}
 

@@ -146,9 +146,12 @@ class CounterReport:
         """Write everything as Markdown."""
         write_metric_markdown(self.result, stream, self._numbers())
 
-    def write_csv(self, stream: TextIO) -> None:
-        """Write a row for each value; in place of one that is not there stands the reason."""
-        write_metric_csv(self.result, stream)
+    def write_csv(self, stream: TextIO, *, raw_text: bool = False) -> None:
+        """Write a row for each value; in place of one that is not there stands the reason.
+
+        With `raw_text` texts are exactly as they are: formulas, too.
+        """
+        write_metric_csv(self.result, stream, raw_text=raw_text)
 
     def write_memory_chart(self, output: PathLike, *, force: bool) -> Path:
         """Write panel 3 as a drawing (SVG)."""

@@ -30,17 +30,20 @@ def convert(
     format: str = "",  # noqa: A002  named as on the command line
     selection: Selection | None = None,
     short_names: bool = True,
+    raw_text: bool = False,
     force: bool = False,
     progress: Progress = no_progress,
     tell: Tell = tell_nobody,
 ) -> Path:
     """Write the trace at `path` to `output`, in the format its suffix or `format` names.
 
-    Timelines show short kernel names, unless `short_names` is false, and keep the whole ones.
+    Timelines show short kernel names, unless `short_names` is false, and keep the whole ones. CSV
+    is safe to open in a spreadsheet; with `raw_text` its texts are exactly those of the trace.
     """
     target, inputs = Path(output), [Path(path)]
     exporter = export_format(target, format)
-    options = ExportOptions(gzip=target.name.endswith(".gz"), short_names=short_names)
+    is_packed = target.name.endswith(".gz")
+    options = ExportOptions(gzip=is_packed, short_names=short_names, raw_text=raw_text)
     with (
         replaced(target, inputs, force=force, is_folder=exporter.is_folder) as temporary,
         closing(open_source(path)) as source,

@@ -24,7 +24,7 @@ from wavescope.collect.runtimes import (
 from wavescope.collect.runtimes import remove_runtime as removed_runtime
 from wavescope.collect.softgpu import SoftGpuOptions
 from wavescope.collect.softgpu import softgpu_environment as variables_of
-from wavescope.errors import MachineError, OutputExistsError, WavescopeError
+from wavescope.errors import MachineError, WavescopeError
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.result import ColumnOf, Finding, Result, ResultColumn, Severity, Unit, table_of
 from wavescope.version import __version__
@@ -181,13 +181,13 @@ def write_tiny_model(
         WeightType,
         write_tiny_model,
     )
+    from wavescope.files import replaced  # noqa: PLC0415
 
     path = Path(output)
-    if path.exists() and not (force and path.is_file()):
-        raise OutputExistsError(path)
     try:
-        path.unlink(missing_ok=True)
-        write_tiny_model(path, TinyModel(weights=WeightType[weights.upper()]))
+        path.parent.stat()  # said here as what cannot be written
+        with replaced(path, [], force=force) as temporary:
+            write_tiny_model(temporary, TinyModel(weights=WeightType[weights.upper()]))
     except OSError as error:
         raise MachineError(
             f"cannot write {path}: {error.strerror}",

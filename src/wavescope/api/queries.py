@@ -15,6 +15,7 @@ from wavescope.formats.wavescope import is_wavescope_file
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.stopping import removed_in_the_end
+from wavescope.temporary_space import told_when_full
 
 
 class QueryRows:
@@ -69,7 +70,8 @@ def query(
             folder = tempfile.mkdtemp(prefix="wavescope-")
             stack.enter_context(removed_in_the_end(folder))
             target = Path(folder) / "trace.db"
-            given = convert(path, target, format=OWN_FORMAT, progress=progress, tell=tell)
+            with told_when_full(folder):
+                given = convert(path, target, format=OWN_FORMAT, progress=progress, tell=tell)
         if not raw:
             open_source(given).close()  # what no command reads is not queried as a trace either
             _tell_sampled(given, tell)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.closing import Closing
+from wavescope.temporary_space import told_when_full
 
 Records = npt.NDArray[np.void]
 
@@ -33,6 +34,10 @@ class Spool(Closing):
 
     def write(self, data: memoryview | bytes) -> int:
         """Append `data`; the offset where it lies."""
+        with told_when_full(tempfile.gettempdir()):
+            return self._appended(data)
+
+    def _appended(self, data: memoryview | bytes) -> int:
         if self._descriptor is None:
             with tempfile.TemporaryFile(prefix="wavescope-") as file:
                 self._descriptor = os.dup(file.fileno())

@@ -16,6 +16,7 @@ from wavescope.cli.options import (
     add_kernel_flag,
     add_output_path,
     add_quiet_flag,
+    add_raw_text_flag,
     natural_number,
     row_count,
 )
@@ -106,6 +107,7 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", choices=_FORMATS, help="how to print (default text); csv has one row per value"
     )
     group.add_argument("--json", action="store_true", help="the same as --format json")
+    add_raw_text_flag(group)
     group.add_argument(
         "--all",
         action="store_true",
@@ -175,7 +177,7 @@ def _print(report: CounterReport, wanted: str, arguments: argparse.Namespace) ->
     if wanted == "json":
         print_json(_cut(report.result, arguments.rows or 0, 0))
     elif wanted == "csv":
-        report.write_csv(data_stream())
+        report.write_csv(data_stream(), raw_text=arguments.raw_text)
     elif wanted == "html":
         report.write_page(sys.stdout)
     elif wanted == "markdown":

@@ -17,6 +17,7 @@ from wavescope.cli.options import (
     add_json_flag,
     add_output_path,
     add_quiet_flag,
+    add_raw_text_flag,
     selection_from,
 )
 from wavescope.cli.output_files import tell_written
@@ -24,6 +25,7 @@ from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import stdout_bytes
 from wavescope.errors import UsageError
 from wavescope.stopping import removed_in_the_end
+from wavescope.temporary_space import told_when_full
 
 if TYPE_CHECKING:
     from wavescope.formats import Exporter
@@ -78,6 +80,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show full kernel names on timelines (default: short ones, with the full name as an "
         "argument)",
     )
+    add_raw_text_flag(parser)
     add_filter_flags(parser)
     add_force_flag(parser)
     add_quiet_flag(parser)
@@ -111,6 +114,7 @@ def _converted(arguments: argparse.Namespace, target: Path, format_name: str) ->
             format=format_name,
             selection=selection_from(arguments),
             short_names=not arguments.full_names,
+            raw_text=arguments.raw_text,
             force=arguments.force,
             progress=progress,
             tell=progress.tell,
@@ -131,7 +135,8 @@ def _write_to_stdout(arguments: argparse.Namespace) -> None:
         raise UsageError("-o - and --json cannot be used together: both write to standard output")
     folder = tempfile.mkdtemp(prefix="wavescope-")
     with removed_in_the_end(folder):
-        path = _converted(arguments, Path(folder) / "trace", exporter.name)
+        with told_when_full(folder):
+            path = _converted(arguments, Path(folder) / "trace", exporter.name)
         with path.open("rb") as file:
             shutil.copyfileobj(file, stdout_bytes())
 

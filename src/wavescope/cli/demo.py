@@ -16,6 +16,7 @@ from wavescope.cli.recording_report import say_note
 from wavescope.cli.terminal import say
 from wavescope.errors import OutputExistsError, UsageError
 from wavescope.model.progress import tell_nobody
+from wavescope.placing import alone_in
 from wavescope.units import count_text
 
 
@@ -40,6 +41,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    _require_folder(arguments.output)
+    with alone_in(arguments.output):
+        return _shown(arguments)
+
+
+def _shown(arguments: argparse.Namespace) -> int:
     quiet: bool = arguments.quiet
     names = ("trace.db", "trace.pftrace", "report.html")
     trace, timeline, report = (arguments.output / name for name in names)
@@ -67,12 +74,13 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _require_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder", hint="choose another -o")
+
+
 def _prepare(trace: Path, others: Sequence[Path]) -> None:
-    """Make the folder; refuse to replace files that no demo wrote."""
-    try:
-        trace.parent.mkdir(parents=True, exist_ok=True)
-    except FileExistsError as error:
-        raise UsageError(f"{trace.parent} is not a folder", hint="choose another -o") from error
+    """Refuse to replace files that no demo wrote."""
     existing = [path for path in (trace, *others) if path.exists()]
     if existing and not is_demo_trace(trace):
         raise OutputExistsError(existing[0])

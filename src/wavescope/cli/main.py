@@ -32,6 +32,7 @@ from wavescope.startup import (
     tune_gc,
 )
 from wavescope.stopping import Stopping
+from wavescope.temporary_space import is_full_disk
 from wavescope.version import __version__
 
 _SPACE_HINT = "free some space, or choose another place with -o (TMPDIR for temporary files)"
@@ -65,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001  the last line of defence: a bug, and said to be one
         if Stopping.signal_number and "interrupted" in str(error):  # SQLite was, by a signal
             return 128 + Stopping.signal_number
-        return _report(_NO_SPACE, error) if _is_full_disk(error) else _report_bug(error)
+        return _report(_NO_SPACE, error) if is_full_disk(error) else _report_bug(error)
     return code
 
 
@@ -115,16 +116,6 @@ def _machine_error(error: OSError) -> MachineError:
     }
     place = f"{path}: " if path else ""
     return MachineError(f"{place}{reason}", hint=hints.get(error.errno or 0, ""))
-
-
-def _is_full_disk(error: Exception) -> bool:
-    """Whether SQLite, which has errors of its own, found no space."""
-    sqlite3 = sys.modules.get("sqlite3")
-    return (
-        sqlite3 is not None
-        and isinstance(error, sqlite3.OperationalError)
-        and "disk is full" in str(error)
-    )
 
 
 def _out_of_memory() -> MachineError:

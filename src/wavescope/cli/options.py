@@ -38,6 +38,8 @@ class OutputOptions:
     format: OutputFormat = OutputFormat.TEXT
     rows: int = DEFAULT_ROWS
     tables: tuple[str, ...] = ()
+    raw_text: bool = False
+    """CSV for programs: texts exactly as they are."""
 
     @classmethod
     def from_arguments(cls, arguments: argparse.Namespace) -> OutputOptions:
@@ -45,7 +47,8 @@ class OutputOptions:
         wanted = output_format(arguments)
         asked = getattr(arguments, "rows", None)
         rows = asked if asked is not None else DEFAULT_ROWS if wanted in FOR_PEOPLE else 0
-        return cls(wanted, rows, tuple(getattr(arguments, "table", None) or ()))
+        tables = tuple(getattr(arguments, "table", None) or ())
+        return cls(wanted, rows, tables, wants_raw_text(arguments, wanted))
 
 
 def natural_number(text: str) -> int:
@@ -63,6 +66,24 @@ def output_format(arguments: argparse.Namespace) -> OutputFormat:
     return OutputFormat.JSON if arguments.json else OutputFormat(asked or "text")
 
 
+def add_raw_text_flag(group: Arguments) -> None:
+    """--raw-text, for commands that write CSV."""
+    group.add_argument(
+        "--raw-text",
+        action="store_true",
+        help="CSV for programs, texts exactly as they are (default: no text is a formula to a "
+        "spreadsheet, control characters are escapes)",
+    )
+
+
+def wants_raw_text(arguments: argparse.Namespace, wanted: OutputFormat) -> bool:
+    """Whether --raw-text is given; text and Markdown, which people read, never are raw."""
+    is_given = bool(getattr(arguments, "raw_text", False))
+    if is_given and wanted in FOR_PEOPLE:
+        raise UsageError("--raw-text goes with --format csv", hint="add --format csv")
+    return is_given
+
+
 def add_json_flag(parser: argparse.ArgumentParser) -> None:
     """--json, which every command has."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -77,6 +98,7 @@ def add_format_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup
         help="output format (default text); csv prints one table",
     )
     group.add_argument("--json", action="store_true", help="the same as --format json")
+    add_raw_text_flag(group)
     return group
 
 

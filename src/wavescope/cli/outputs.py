@@ -18,7 +18,7 @@ def print_result(result: Result, options: OutputOptions) -> None:
     if options.format is OutputFormat.JSON:
         print_json(shown)
     elif options.format is OutputFormat.CSV:
-        _print_csv(shown)
+        _print_csv(shown, raw_text=options.raw_text)
     elif options.format is OutputFormat.MARKDOWN:
         from wavescope.render.results.markdown import write_markdown  # noqa: PLC0415  seldom asked
 
@@ -68,13 +68,13 @@ def _cut(table: ResultTable, rows: int) -> ResultTable:
     return table.head(rows) if is_cut else table
 
 
-def _print_csv(result: Result) -> None:
+def _print_csv(result: Result, *, raw_text: bool) -> None:
     if not result.tables:
         raise UsageError("this result has no table", hint="use --json")
     from wavescope.render.results.csv_rows import write_csv  # noqa: PLC0415  seldom asked
 
     first, *others = result.tables
-    write_csv(first, data_stream())
+    write_csv(first, data_stream(), raw_text=raw_text)
     if others:
         names = ", ".join(table.name for table in others)
         say(f"printed table {first.name}; --table chooses another: {names}", label="note")

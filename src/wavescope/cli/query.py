@@ -10,7 +10,14 @@ from pathlib import PurePath
 import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_trace_argument
-from wavescope.cli.options import OutputFormat, add_quiet_flag, add_rows_flag, output_format
+from wavescope.cli.options import (
+    OutputFormat,
+    add_quiet_flag,
+    add_raw_text_flag,
+    add_rows_flag,
+    output_format,
+    wants_raw_text,
+)
 from wavescope.cli.progress import Progress
 from wavescope.cli.query_output import write_query
 
@@ -28,6 +35,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="query a foreign SQLite file as it is, not its conversion to wavescope's tables",
     )
+    add_raw_text_flag(parser)
     add_quiet_flag(parser)
 
 
@@ -35,6 +43,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.format == "table":
         arguments.format = OutputFormat.TEXT.value
     wanted = output_format(arguments)
+    raw_text = wants_raw_text(arguments, wanted)
     sql = sys.stdin.read() if arguments.sql == "-" else arguments.sql
     activity = f"opening {PurePath(arguments.trace).name}"
     with Progress(activity, quiet=arguments.quiet) as progress:
@@ -42,7 +51,8 @@ def _run(arguments: argparse.Namespace) -> int:
             arguments.trace, sql, raw=arguments.raw, progress=progress, tell=progress.tell
         )
     with rows:
-        write_query(rows.columns, itertools.islice(rows, arguments.rows or None), wanted)
+        shown = itertools.islice(rows, arguments.rows or None)
+        write_query(rows.columns, shown, wanted, raw_text=raw_text)
     return 0
 
 

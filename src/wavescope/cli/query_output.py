@@ -23,10 +23,16 @@ _MEASURED_ROWS = 500
 _NULL = "NULL"
 
 
-def write_query(names: Sequence[str], rows: Iterable[SqlRow], format: OutputFormat) -> None:  # noqa: A002
-    """Print a header and all `rows`."""
+def write_query(
+    names: Sequence[str],
+    rows: Iterable[SqlRow],
+    format: OutputFormat,  # noqa: A002
+    *,
+    raw_text: bool = False,
+) -> None:
+    """Print a header and all `rows`; CSV with texts exactly as they are if `raw_text`."""
     if format is OutputFormat.CSV:
-        write_rows(names, rows, data_stream())
+        write_rows(names, rows, data_stream(), raw_text=raw_text)
     elif format is OutputFormat.JSON:
         _write_json(names, rows)
     elif format is OutputFormat.MARKDOWN:

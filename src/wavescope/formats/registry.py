@@ -30,6 +30,8 @@ class ExportOptions:
     """Compress the output (formats that may be compressed)."""
     short_names: bool = True
     """Timelines show shortened kernel names and keep the whole name as an argument."""
+    raw_text: bool = False
+    """CSV has texts exactly as they are, also those that a spreadsheet takes for a formula."""
 
 
 @dataclass(frozen=True)

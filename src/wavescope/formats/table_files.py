@@ -1,8 +1,10 @@
 """Exports tables: the ops as one file, or every table of the trace as a file in a folder.
 
 The columns are those of `model.columns`. CSV has names written out, empty cells for unknown values
-and exact integers; quoting and line ends follow RFC 4180. In Parquet and Arrow IPC names are
-dictionary-encoded, unknown values are null, and each field carries its unit and meaning.
+and exact integers; quoting and line ends follow RFC 4180. Unless raw text is asked for, no text in
+it is a formula to a spreadsheet, and control characters are spelled as escapes. In Parquet and
+Arrow IPC names are dictionary-encoded, unknown values are null, and each field carries its unit and
+meaning.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from wavescope.formats.registry import ExportOptions
 from wavescope.model.columns import OPS, TABLES, UNKNOWN, Column, ColumnType, Table
 from wavescope.model.progress import Progress
 from wavescope.model.source import BATCH_ROWS, Batch, TraceSource
+from wavescope.shown_text import fit_for_spreadsheets
 from wavescope.version import __version__
 
 _CSV_BATCH_ROWS = 1 << 15
@@ -37,12 +40,13 @@ _ORDERED_COLUMNS = ("id", "start_ns", "end_ns")
 def write_csv(source: TraceSource, path: Path, options: ExportOptions, progress: Progress) -> None:
     """Write the ops to the file `path`, or all tables that have rows when `path` is a folder."""
     suffix = ".csv.gz" if options.gzip else ".csv"
+    spelled = _as_it_is if options.raw_text else fit_for_spreadsheets
     for written in _written_tables(source, path, suffix, progress, _CSV_BATCH_ROWS):
         with _opened_text(written.path, options) as file:
             writer = csv.writer(file)
             writer.writerow(written.table.column_names)
             for batch in written.batches:
-                writer.writerows(_rows(source, written.table, batch))
+                writer.writerows(_rows(source, written.table, batch, spelled))
 
 
 @dataclass(frozen=True)
@@ -82,21 +86,30 @@ def _row_count(batch: Batch) -> int:
     return len(next(iter(batch.values())))
 
 
-def _rows(source: TraceSource, table: Table, batch: Batch) -> Iterator[tuple[Any, ...]]:
+_Spelled = Callable[[str], str]
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def _rows(
+    source: TraceSource, table: Table, batch: Batch, spelled: _Spelled
+) -> Iterator[tuple[Any, ...]]:
     return zip(
-        *(_cells(source, column, batch[column.name]) for column in table.columns),
+        *(_cells(source, column, batch[column.name], spelled) for column in table.columns),
         strict=False,
     )
 
 
-def _cells(source: TraceSource, column: Column, values: Array) -> Iterable[Any]:
+def _cells(source: TraceSource, column: Column, values: Array, spelled: _Spelled) -> Iterable[Any]:
     """The cells of one column; endlessly empty ones when nothing in it is known."""
     if column.type is ColumnType.TEXT:
-        return source.texts(values)
+        return [spelled(text) for text in source.texts(values)]
     if column.type is ColumnType.REAL:
         return ["" if value != value else repr(value) for value in values.tolist()]  # noqa: PLR0124
     if column.type is ColumnType.STRING:
-        return _decoded(source, values)
+        return _decoded(source, values, spelled)
     unknown = values == UNKNOWN
     if not unknown.any():
         return list(values.tolist())
@@ -105,8 +118,11 @@ def _cells(source: TraceSource, column: Column, values: Array) -> Iterable[Any]:
     return ["" if value == UNKNOWN else value for value in values.tolist()]
 
 
-def _decoded(source: TraceSource, codes: Array) -> list[str]:
-    return source.strings.decode(np.asarray(codes))
+def _decoded(source: TraceSource, codes: Array, spelled: _Spelled) -> Iterable[str]:
+    """The texts of `codes`; each of the few different ones is spelled once."""
+    distinct, places = np.unique(np.asarray(codes), return_inverse=True)
+    texts = [spelled(text) for text in source.strings.decode(distinct)]
+    return map(texts.__getitem__, places.reshape(-1).tolist())
 
 
 @contextmanager

@@ -37,6 +37,9 @@ def test_rows_as_csv_markdown_and_json(run: Run, trace_file: Path) -> None:
     sql = "SELECT string, NULL AS void, x'00ff' AS raw FROM rocpd_string WHERE string LIKE 'ev%'"
 
     assert run("query", trace_file, sql, "--format", "csv").out == (
+        'string,void,raw\n"evil\\n\\x1b[31m</script>|""name""",,00ff\n'
+    )
+    assert run("query", trace_file, sql, "--format", "csv", "--raw-text").out == (
         'string,void,raw\n"evil\n\x1b[31m</script>|""name""",,00ff\n'
     )
     assert run("query", trace_file, sql, "--format", "markdown").out == (
@@ -202,3 +205,18 @@ def test_ctrl_c_stops_a_search_that_gives_no_rows(trace_file: Path) -> None:
     out, err = process.communicate(timeout=600)
 
     assert (process.returncode, out, err) == (130, b"", b"interrupted\n")
+
+
+def test_raw_text_is_not_for_people(run: Run, trace_file: Path) -> None:
+    ran = run("query", trace_file, "SELECT 1", "--raw-text")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "error: --raw-text goes with --format csv\nhint: add --format csv\n"
+
+
+def test_a_cell_or_a_column_is_no_formula(run: Run, trace_file: Path) -> None:
+    sql = """SELECT '=cmd' AS "@name", '-3.5' AS number, -3.5 AS real"""
+
+    assert run("query", trace_file, sql, "--format", "csv").out == (
+        "'@name,number,real\n'=cmd,-3.5,-3.5\n"
+    )

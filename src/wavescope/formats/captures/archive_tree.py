@@ -24,6 +24,7 @@ from typing import IO, Any
 from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.captures.file_tree import MOST_FILES, FileTree, too_large
+from wavescope.temporary_space import told_when_full
 
 MOST_ARCHIVE_BYTES = 8 << 30
 _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, lzma.LZMAError)
@@ -150,8 +151,10 @@ def _inflated(packed: IO[bytes], path: Path) -> IO[bytes]:
             size += len(block)
             if size > MOST_ARCHIVE_BYTES:
                 raise _too_much(path)
-            plain.write(block)
-        plain.seek(0)
+            with told_when_full(tempfile.gettempdir()):
+                plain.write(block)
+        with told_when_full(tempfile.gettempdir()):
+            plain.seek(0)  # what is left to be written is written now
     return plain
 
 

@@ -24,6 +24,7 @@ from urllib.parse import quote
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.sqlite.guarded import guarded_connection, is_overrun, raise_if_stopped
 from wavescope.stopping import Stopping, remove_temporary
+from wavescope.temporary_space import is_full_disk, no_space_in, told_when_full
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
@@ -118,13 +119,18 @@ class ReadOnlyDatabase:
 
     def _copy_with_log(self) -> None:
         self.file = self._private_file()
-        shutil.copyfile(self.path, self.file)
-        shutil.copyfile(_log_path(self.path), _log_path(self.file))
+        with told_when_full(self.file.parent):
+            shutil.copyfile(self.path, self.file)
+            shutil.copyfile(_log_path(self.path), _log_path(self.file))
 
     def _unpack(self) -> None:
         self.file = self._private_file()
         try:
-            with gzip.open(self.path) as packed, self.file.open("wb") as unpacked:
+            with (
+                told_when_full(self.file.parent),
+                gzip.open(self.path) as packed,
+                self.file.open("wb") as unpacked,
+            ):
                 shutil.copyfileobj(packed, unpacked, 1 << 20)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             self.close()
@@ -180,6 +186,8 @@ def sqlite_errors(path: Path | str) -> Iterator[None]:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise_if_stopped(error)
+        if is_full_disk(error):
+            raise no_space_in(tempfile.gettempdir(), error) from error
         if is_overrun(error):
             raise UnreadableInputError(
                 path,

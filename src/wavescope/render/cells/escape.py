@@ -1,4 +1,4 @@
-"""Makes untrusted text fit to show: names, paths and markers may hold anything, at any length.
+"""Makes text of any length fit where it is shown; `visible` makes it fit to be shown at all.
 
 A text that is too wide loses words, never parts of numbers: `Cijk_…(MT256x16x384)`. Which words
 stay depends on the other texts of the column, so that two of them do not look the same.
@@ -12,27 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-_SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
-)
-"""Control characters (ESC starts a terminal command), line separators, characters that reverse or
-hide text, and halves of surrogate pairs, which no output encoding accepts."""
-
-
-def visible(text: str) -> str:
-    """`text` on one line, with everything a terminal would act on spelled as an escape."""
-    if text.isascii() and text.isprintable():
-        return text
-    return _UNSAFE.sub(_escaped, text)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    character = match.group()
-    code = ord(character)
-    if character in _SHORT:
-        return _SHORT[character]
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+from wavescope.shown_text import visible as visible  # noqa: PLC0414  a part of this module's door
 
 
 def cell_width(text: str) -> int:

@@ -203,9 +203,10 @@ _NAMES = ("table", "id", "metric", "statistic", "value", "unit")
 _ABOUT_THE_ROW = {"id", "metric", "unit", "key", "note"}
 
 
-def write_metric_csv(result: Result, stream: TextIO) -> None:
+def write_metric_csv(result: Result, stream: TextIO, *, raw_text: bool = False) -> None:
     """Write every value of every table; in place of one that is not there stands the reason."""
-    write_rows(_NAMES, (row for table in result.tables for row in _rows(table)), stream)
+    rows = (row for table in result.tables for row in _rows(table))
+    write_rows(_NAMES, rows, stream, raw_text=raw_text)
 
 
 def _rows(table: ResultTable) -> Iterator[tuple[Value, ...]]:

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TextIO
 
-import orjson
-
 from wavescope.errors import MachineError
 from wavescope.package_files import package_file
 from wavescope.render.html.markup import Html, bounded, element, joined
 from wavescope.render.html.modules import joined_script
+from wavescope.render.results.json_text import json_bytes, json_for_pages
+from wavescope.shown_text import fit_for_pages
 from wavescope.version import __version__
 
 ICON = (
@@ -67,17 +67,18 @@ def write_page(page: Page, stream: TextIO) -> None:
             _policy([early, late], style, library),
             element("meta", name="viewport", content="width=device-width, initial-scale=1"),
             element("meta", name="generator", content=f"wavescope {__version__}"),
-            element("title", page.title),
+            element("title", fit_for_pages(page.title)),
             element("link", rel="icon", href=ICON),
             element("style", Html(style)),
             element("script", Html(early)),
         ]
     )
     stream.write(f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n<body>\n')
-    stream.write(_top(page))
+    # Here once for all, whoever made the markup: no page holds control characters.
+    stream.write(fit_for_pages(_top(page)))
     stream.write('<main id="main">\n')
     for section in page.sections:
-        stream.write(_section(section))
+        stream.write(fit_for_pages(_section(section)))
     stream.write("</main>\n")
     for name, value in page.data.items():
         stream.write(_data(name, value))
@@ -143,8 +144,8 @@ def _section(section: Section) -> Html:
 
 
 def _data(name: str, value: Any) -> Html:
-    """JSON that cannot end the element it stands in."""
-    text = orjson.dumps(value).decode().replace("<", "\\u003c")
+    """JSON that cannot end the element it stands in, nor hold what pages do not show."""
+    text = json_for_pages(json_bytes(value)).decode().replace("<", "\\u003c")
     return element("script", Html(text), type="application/json", id=name)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO
 
 import orjson
 
 from wavescope.model.result import Result, Value
+from wavescope.shown_text import fit_for_pages, is_fit_for_pages
 
 _TABLE_HEAD = ("name", "title", "columns")
 
@@ -47,6 +49,28 @@ def json_bytes(value: Any) -> bytes:
     except orjson.JSONEncodeError:  # lone surrogates, or integers beyond 64 bits
         text = json.dumps(_encodable(value), ensure_ascii=False, separators=(",", ":"))
         return text.encode()
+
+
+_ESCAPED_CONTROL = re.compile(rb"\\[ubfr]")
+_PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_NOT_PLAIN = re.compile(rf"\\(?:{_PAIR}|u[0-9a-fA-F]{{4}}|.)|[\x7f-\U0010ffff]+", re.DOTALL)
+
+
+def json_for_pages(body: bytes) -> bytes:
+    """The JSON `body` with strings as a page may show them: see `fit_for_pages`.
+
+    Strings are changed where they stand in the text, so that large answers are not taken apart.
+    """
+    if body.isascii() and not _ESCAPED_CONTROL.search(body):
+        return body
+    return _NOT_PLAIN.sub(_fit, body.decode()).encode()
+
+
+def _fit(found: re.Match[str]) -> str:
+    """An escape of JSON, or characters beyond ASCII, as they are or spelled out."""
+    spelled = found.group()
+    text = json.loads(f'"{spelled}"') if spelled.startswith("\\") else spelled
+    return spelled if is_fit_for_pages(text) else json.dumps(fit_for_pages(text))[1:-1]
 
 
 def _encodable(value: Any) -> Any:

@@ -12,7 +12,7 @@ from wavescope.analyze.ops.op_labels import label_of_drawn
 from wavescope.arrays.coded_columns import distinct
 from wavescope.errors import UsageError
 from wavescope.render.results.json_text import json_bytes
-from wavescope.view.answers.question import Answer, Asked
+from wavescope.view.answers.question import Answer, Asked, meant_name
 from wavescope.view.colouring import changes_of, trace_steps
 from wavescope.view.opening import TraceView
 
@@ -41,6 +41,7 @@ def alignments(asked: Asked) -> Answer:
 
 def _of_marker(asked: Asked, name: str, number: int) -> dict[str, object]:
     """The `number`-th marker of that name, from 1 on."""
+    name = meant_name(name, asked.view.derived(marker_starts))
     found = [view.derived(marker_starts).get(name, ()) for view in asked.views]
     count = min(len(starts) for starts in found)
     if count == 0:

@@ -15,7 +15,7 @@ from wavescope.arrays.coded_columns import distinct, index_type, looked_up
 from wavescope.errors import UsageError
 from wavescope.model.op_kinds import OpKind
 from wavescope.render.results.json_text import json_bytes
-from wavescope.view.answers.question import Answer, Asked
+from wavescope.view.answers.question import Answer, Asked, meant_name
 from wavescope.view.opening import TraceView
 from wavescope.view.rows import op_row_id
 
@@ -45,6 +45,7 @@ def kernel(asked: Asked) -> Answer:
         raise UsageError("instances are in the order first or longest, from 0 on")
     with view.turn:
         listed = view.derived(_listed_ops)
+        name = meant_name(name, listed.named.names)
         if name not in listed.named.names:
             raise UsageError("there is no such kernel")
         return Answer(json_bytes(_instances(view, listed, name, first, order)))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from wavescope.errors import UsageError
+from wavescope.shown_text import fit_for_pages
 from wavescope.view.opening import TraceView
 
 JSON = "application/json"
@@ -83,6 +84,13 @@ class Asked:
         if start_ns >= end_ns:
             raise UsageError("the range is empty: it ends where it starts, or before")
         return start_ns, end_ns
+
+
+def meant_name(told: str, names: Collection[str]) -> str:
+    """Which of `names` the page means: it was told them as pages may show them."""
+    if told in names:
+        return told
+    return next((name for name in names if fit_for_pages(name) == told), told)
 
 
 Question = Callable[[Asked], Answer]

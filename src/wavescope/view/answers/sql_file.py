@@ -15,6 +15,7 @@ from wavescope.formats.wavescope import is_wavescope_file
 from wavescope.model.progress import no_progress
 from wavescope.model.selection import SelectedSource
 from wavescope.model.source import TraceSource
+from wavescope.temporary_space import told_when_full
 from wavescope.view.opening import TraceView
 
 _OWN_FORMAT = "wavescope"
@@ -48,12 +49,13 @@ class SqlFile:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         target = Path(folder, "trace.db")
         source = self._view.trace.source
-        if isinstance(source, SelectedSource):
-            with self._view.turn:
-                _write(source, target)
-        else:
-            with closing(open_source(self._view.trace.path)) as opened:
-                _write(opened, target)
+        with told_when_full(folder):
+            if isinstance(source, SelectedSource):
+                with self._view.turn:
+                    _write(source, target)
+            else:
+                with closing(open_source(self._view.trace.path)) as opened:
+                    _write(opened, target)
         return target
 
 

@@ -13,6 +13,7 @@ from wavescope.formats import ExportOptions, exporter_for, open_source
 from wavescope.model.progress import no_progress
 from wavescope.model.selection import SelectedSource, Selection, selected_source
 from wavescope.model.source import TraceSource
+from wavescope.temporary_space import told_when_full
 from wavescope.view.answers.question import BINARY, Answer, Asked
 from wavescope.view.opening import TraceView
 
@@ -44,6 +45,7 @@ def window(asked: Asked) -> Answer:
     with tempfile.TemporaryDirectory(prefix="wavescope-") as folder, ExitStack() as stack:
         path = Path(folder, f"window{kind.suffix}")
         exporter = exporter_for(path, kind.format)
+        stack.enter_context(told_when_full(folder))
         source = selected_source(_source_of(view, stack), part)
         exporter.write(source, path, ExportOptions(), no_progress)
         # Its name goes with the folder, its bytes when they were sent.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
 from wavescope.errors import WavescopeError
-from wavescope.render.results.json_text import json_bytes
-from wavescope.view.answers import Answer, Asked
+from wavescope.render.results.json_text import json_bytes, json_for_pages
+from wavescope.view.answers import JSON, Answer, Asked
 from wavescope.view.opening import StillReadingError, TraceView
 from wavescope.view.server.admission import RefusedError
 from wavescope.view.server.questions import POSTED, QUESTIONS, question
@@ -62,7 +62,7 @@ class Site:
             raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED if is_other else HTTPStatus.NOT_FOUND)
         try:
             with self._turn():
-                return HTTPStatus.OK, question(places[name])(asked)
+                return HTTPStatus.OK, _fit(question(places[name])(asked))
         except StillReadingError as error:
             return HTTPStatus.SERVICE_UNAVAILABLE, problem(str(error), error.hint)
         except WavescopeError as error:
@@ -94,6 +94,13 @@ class Site:
             self._running.release()
 
 
+def _fit(answer: Answer) -> Answer:
+    """The answer without what would act on the page, or hide or reverse its text."""
+    if answer.content_type != JSON or answer.stream is not None:
+        return answer
+    return replace(answer, body=json_for_pages(answer.body))
+
+
 def problem(sentence: str, hint: str = "") -> Answer:
     """What the page is told in place of an answer."""
-    return Answer(json_bytes({"error": sentence, "hint": hint}))
+    return _fit(Answer(json_bytes({"error": sentence, "hint": hint})))
