@@ -109,7 +109,9 @@ def change_key(content: bytearray, chance: random.Random) -> None:
 def change_overflow(content: bytearray, chance: random.Random) -> None:
     """An overflow page that is followed by another one than before."""
     others = [
-        at for at in range(PAGE_BYTES, len(content), PAGE_BYTES) if content[at] not in (LEAF, INTERIOR)
+        at
+        for at in range(PAGE_BYTES, len(content), PAGE_BYTES)
+        if content[at] not in (LEAF, INTERIOR)
     ]
     at = chance.choice(others)
     target = chance.choice(others) // PAGE_BYTES + 1

@@ -23,6 +23,7 @@ from wavescope.closing import Closing
 from wavescope.errors import OutputExistsError, UnreadableInputError, UsageError
 from wavescope.model.columns import TABLES
 from wavescope.stopping import removed_in_the_end
+from wavescope.unpacking import Unpacking
 
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW_BITS = 31
@@ -41,6 +42,7 @@ class ByteStream(Closing):
         self._inflater = None
         if self._file.read(2) == GZIP_MAGIC:
             self._inflater = isal_zlib.decompressobj(_GZIP_WINDOW_BITS)
+            self._unpacking = Unpacking(path, path.stat().st_size)
         self._file.seek(0)
 
     def read(self, size: int) -> bytes:
@@ -85,6 +87,7 @@ class ByteStream(Closing):
             ended = self._inflater.eof
             self._packed = self._inflater.unused_data if ended else self._inflater.unconsumed_tail
             if data:
+                self._unpacking.add(len(data))
                 return data
 
 

@@ -36,9 +36,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     given = rows(900, long_texts=True)
     database.run("INSERT INTO t VALUES (?, ?, ?, ?)", *given)
     database.run("DELETE FROM t WHERE id % 7 = 0")
-    database.run(
-        "INSERT INTO t VALUES (?, ?, ?, ?)", *(row for row in given if row[0] % 7 == 0)
-    )
+    database.run("INSERT INTO t VALUES (?, ?, ?, ?)", *(row for row in given if row[0] % 7 == 0))
     database.connection.close()
     return path.read_bytes()
 
@@ -92,7 +90,9 @@ def test_both_ways_agree_behind_an_odd_value(tmp_path: Path) -> None:
     database.run("UPDATE t SET a = 'odd' WHERE id = 10")
     database.connection.close()
     whole = path.read_bytes()
-    assert outcome(path, REQUESTS, native=None) == outcome(path, REQUESTS, native=False) != "refused"
+    assert (
+        outcome(path, REQUESTS, native=None) == outcome(path, REQUESTS, native=False) != "refused"
+    )
 
     for damage in (swap_cells, change_key):
         content = bytearray(whole)

@@ -24,8 +24,8 @@ from typing import IO, Any
 from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.captures.file_tree import MOST_FILES, FileTree, too_large
+from wavescope.unpacking import Unpacking, room_for_unpacking
 
-MOST_ARCHIVE_BYTES = 8 << 30
 _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, lzma.LZMAError)
 _ENCRYPTED = 1
 _BLOCK_BYTES = 1 << 20
@@ -142,13 +142,12 @@ def _seekable_tar(path: Path) -> IO[bytes]:
 
 def _inflated(packed: IO[bytes], path: Path) -> IO[bytes]:
     plain = tempfile.TemporaryFile()  # noqa: SIM115  kept for the tree's life
+    unpacking = Unpacking(path, path.stat().st_size)
     with on_error(plain.close):
-        size = 0
         while block := packed.read(_BLOCK_BYTES):
-            size += len(block)
-            if size > MOST_ARCHIVE_BYTES:
-                raise _too_much(path)
-            plain.write(block)
+            unpacking.add(len(block))
+            with room_for_unpacking(path):
+                plain.write(block)
         plain.seek(0)
     return plain
 
@@ -171,17 +170,8 @@ def _accepted(path: Path, members: list[tuple[str, int]]) -> dict[str, int]:
         sizes[plain] = size
     if len(sizes) > MOST_FILES:
         raise UnreadableInputError(path, f"it has more than {MOST_FILES:,} members")
-    if sum(sizes.values()) > MOST_ARCHIVE_BYTES:
-        raise _too_much(path)
+    Unpacking(path, path.stat().st_size).add(sum(sizes.values()))
     return sizes
-
-
-def _too_much(path: Path) -> UnreadableInputError:
-    return UnreadableInputError(
-        path,
-        f"unpacked it has more than {MOST_ARCHIVE_BYTES >> 30} GiB",
-        hint="unpack the part you need, and give that folder",
-    )
 
 
 def _bounded(file: IO[bytes], shown: str, most_bytes: int) -> bytes:

@@ -9,24 +9,26 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gzip
 import os
 import shutil
 import sqlite3
 import tempfile
 import weakref
-import zlib
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
 
+from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
+from wavescope.files import ByteStream
 from wavescope.formats.sqlite.guarded import guarded_connection, is_overrun, raise_if_stopped
 from wavescope.stopping import Stopping, remove_temporary
+from wavescope.unpacking import room_for_unpacking
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
+_BLOCK_BYTES = 1 << 20
 _DISK_ERRORS = (
     ("disk is full", errno.ENOSPC),
     ("disk I/O error", errno.EIO),
@@ -118,17 +120,20 @@ class ReadOnlyDatabase:
 
     def _copy_with_log(self) -> None:
         self.file = self._private_file()
-        shutil.copyfile(self.path, self.file)
-        shutil.copyfile(_log_path(self.path), _log_path(self.file))
+        with on_error(self.close), room_for_unpacking(self.path):
+            shutil.copyfile(self.path, self.file)
+            shutil.copyfile(_log_path(self.path), _log_path(self.file))
 
     def _unpack(self) -> None:
         self.file = self._private_file()
-        try:
-            with gzip.open(self.path) as packed, self.file.open("wb") as unpacked:
-                shutil.copyfileobj(packed, unpacked, 1 << 20)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self.close()
-            raise UnreadableInputError(self.path, f"its gzip data is damaged ({error})") from error
+        with on_error(self.close), ByteStream(self.path) as packed:
+            with room_for_unpacking(self.path), self.file.open("wb") as unpacked:
+                while block := packed.read(_BLOCK_BYTES):
+                    unpacked.write(block)
+            if packed.was_cut:
+                raise UnreadableInputError(
+                    self.path, "its gzip data is damaged (it ends too early)"
+                )
 
 
 def has_write_ahead_log(path: Path) -> bool:
