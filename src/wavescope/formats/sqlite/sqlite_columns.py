@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from wavescope.closing import Closing
 from wavescope.formats.sqlite.sqlite_column_query import INT64_MAX, INT64_MIN, ColumnQuery
+from wavescope.formats.sqlite.sqlite_open import SMALLEST_ROW_BYTES
 from wavescope.formats.sqlite.sqlite_pages import (
     IS_ROWID,
     ColumnValues,
@@ -50,7 +51,6 @@ __all__ = [
 ]
 
 TEXT_LIMIT_BYTES = 64 * 2**20
-_SMALLEST_ROW_BYTES = 6  # cell pointer and the shortest cell there is
 _PAGES_KINDS = {
     ColumnKind.INTEGER: PagesKind.INTEGER,
     ColumnKind.REAL: PagesKind.REAL,
@@ -237,7 +237,7 @@ class PagesFile:
         """The next rows, with the reason if they are fewer than could be."""
         assert self._reader is not None
         # No more rows than the file can hold: a caller may ask for all at once.
-        fitting_rows = self._identity[1] // _SMALLEST_ROW_BYTES + 1
+        fitting_rows = self._identity[1] // SMALLEST_ROW_BYTES + 1
         return self._reader.read(min(max_rows, fitting_rows), bound, text_limit_bytes)
 
     def seek_after(self, rowid: int) -> bool:

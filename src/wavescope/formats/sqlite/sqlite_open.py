@@ -27,6 +27,8 @@ from wavescope.stopping import Stopping, remove_temporary
 from wavescope.unpacking import room_for_unpacking
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
+SMALLEST_ROW_BYTES = 6
+"""The pointer to a cell, and the shortest cell there is."""
 _HEADER_BYTES = 100
 _BLOCK_BYTES = 1 << 20
 _DISK_ERRORS = (
@@ -64,12 +66,13 @@ class ReadOnlyDatabase:
             self._unpack()
         if not self.recovered_log:
             _require_whole(path, self.file)
+        self._size_bytes = self.file.stat().st_size
+        if self.recovered_log:
+            self._size_bytes += _log_path(self.file).stat().st_size
         mode = "mode=ro" if self.recovered_log else "mode=ro&immutable=1"
         uri = f"file:{quote(os.fsencode(self.file.absolute()))}?{mode}"
         try:
-            self.connection = guarded_connection(
-                uri, self.file.stat().st_size, reads_views=reads_views
-            )
+            self.connection = guarded_connection(uri, self._size_bytes, reads_views=reads_views)
         except sqlite3.Error as error:
             raise UnreadableInputError(path, str(error)) from error
         self.connection.text_factory = decoded
@@ -82,6 +85,11 @@ class ReadOnlyDatabase:
         """Whether there is a table `name`; refuses a file that has something else in its place."""
         self.require_tables(name, name)
         return name in self._kinds
+
+    @property
+    def most_rows(self) -> int:
+        """More rows than this have no room in the file."""
+        return self._size_bytes // SMALLEST_ROW_BYTES + 1
 
     def require_tables(self, beginning: str, ending: str = "") -> None:
         """Refuse a file in which a name that begins and ends so is not that of a plain table."""
