@@ -74,57 +74,6 @@ int TableReader::seek_after(int64_t rowid) {
   }
 }
 
-int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_bytes, const WavescopeReadTarget* targets) {
-  row_ = 0;
-  held_text_bytes_ = 0;
-  for (Column& column : columns_) {
-    column.output = targets[column.target];
-    column.text.clear();
-    if (column.request.kind == WAVESCOPE_COLUMN_TEXT) static_cast<int64_t*>(column.output.values)[0] = 0;
-  }
-  rowid_outputs_.clear();
-  for (const size_t target : rowid_targets_) rowid_outputs_.push_back(static_cast<int64_t*>(targets[target].values));
-  if (leaf_.page == nullptr && !at_end_) return corrupt(root_page_);  // never placed, or placing failed
-  while (static_cast<int64_t>(row_) < max_rows && held_text_bytes_ < text_limit_bytes) {
-    Cell cell;
-    bool is_there;
-    int status = next_cell(cell, is_there);
-    if (status != WAVESCOPE_PAGES_OK || !is_there || cell.rowid > last_rowid) return status;
-    if (!is_apart(cell)) return corrupt(leaf_.number);
-    status = store_row(cell);
-    if (status != WAVESCOPE_PAGES_OK) return status;
-    last_rowid_ = floor_ = cell.rowid;
-    before_first_ = false;
-    ++leaf_.next_cell;
-    ++row_;
-  }
-  return WAVESCOPE_PAGES_OK;
-}
-
-// Walks all rows and decodes what is wanted of them as read() does; values of another kind are no damage.
-int TableReader::verify() {
-  std::vector<std::array<int64_t, 2>> values(columns_.size());
-  uint8_t null = 0;
-  for (size_t index = 0; index < columns_.size(); ++index) columns_[index].output = {values[index].data(), &null};
-  rowid_outputs_.clear();
-  row_ = 0;
-  int status = seek_after(INT64_MIN);
-  while (status == WAVESCOPE_PAGES_OK) {
-    Cell cell;
-    bool is_there;
-    status = next_cell(cell, is_there);
-    if (status != WAVESCOPE_PAGES_OK || !is_there) break;
-    if (!is_apart(cell)) return corrupt(leaf_.number);
-    for (Column& column : columns_) column.text.clear();
-    status = store_row(cell);
-    if (status == WAVESCOPE_PAGES_UNEXPECTED_VALUE) status = WAVESCOPE_PAGES_OK;
-    floor_ = cell.rowid;
-    before_first_ = false;
-    ++leaf_.next_cell;
-  }
-  return status;
-}
-
 // The cell of the next row, whose rowid is where the rows before it and the pages above it allow it to be.
 int TableReader::next_cell(Cell& cell, bool& is_there) {
   while (leaf_.next_cell == leaf_.cells) {
@@ -147,6 +96,57 @@ bool TableReader::is_apart(const Cell& cell) {
   }
   leaf_.is_apart = leaf_.is_apart || leaf_cells_are_apart();
   return leaf_.is_apart;
+}
+
+int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_bytes, const WavescopeReadTarget* targets) {
+  row_ = 0;
+  held_text_bytes_ = 0;
+  for (Column& column : columns_) {
+    column.output = targets[column.target];
+    column.text.clear();
+    if (column.request.kind == WAVESCOPE_COLUMN_TEXT) static_cast<int64_t*>(column.output.values)[0] = 0;
+  }
+  rowid_outputs_.clear();
+  for (const size_t target : rowid_targets_) rowid_outputs_.push_back(static_cast<int64_t*>(targets[target].values));
+  if (leaf_.page == nullptr && !at_end_) return corrupt(root_page_);  // never placed, or placing failed
+  Cell cell;
+  bool is_there;
+  while (static_cast<int64_t>(row_) < max_rows && held_text_bytes_ < text_limit_bytes) {
+    int status = next_cell(cell, is_there);
+    if (status != WAVESCOPE_PAGES_OK || !is_there || cell.rowid > last_rowid) return status;
+    if (!is_apart(cell)) return corrupt(leaf_.number);
+    status = store_row(cell);
+    if (status != WAVESCOPE_PAGES_OK) return status;
+    last_rowid_ = floor_ = cell.rowid;
+    before_first_ = false;
+    ++leaf_.next_cell;
+    ++row_;
+  }
+  return WAVESCOPE_PAGES_OK;
+}
+
+// Walks all rows and decodes what is wanted of them as read() does; values of another kind are no damage.
+int TableReader::verify() {
+  std::vector<std::array<int64_t, 2>> values(columns_.size());
+  uint8_t null = 0;
+  for (size_t index = 0; index < columns_.size(); ++index) columns_[index].output = {values[index].data(), &null};
+  rowid_outputs_.clear();
+  row_ = 0;
+  Cell cell;
+  bool is_there;
+  int status = seek_after(INT64_MIN);
+  while (status == WAVESCOPE_PAGES_OK) {
+    status = next_cell(cell, is_there);
+    if (status != WAVESCOPE_PAGES_OK || !is_there) break;
+    if (!is_apart(cell)) return corrupt(leaf_.number);
+    for (Column& column : columns_) column.text.clear();
+    status = store_row(cell);
+    if (status == WAVESCOPE_PAGES_UNEXPECTED_VALUE) status = WAVESCOPE_PAGES_OK;
+    floor_ = cell.rowid;
+    before_first_ = false;
+    ++leaf_.next_cell;
+  }
+  return status;
 }
 
 bool TableReader::leaf_cells_are_apart() {

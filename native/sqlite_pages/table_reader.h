@@ -63,9 +63,10 @@ class TableReader {
   int enter_interior(uint32_t number, const uint8_t* page);
   int enter_leaf(uint32_t number, const uint8_t* page);
   int next_leaf();
-  int next_cell(Cell& cell, bool& is_there);
+  // For each row, and so in place: a call would cost as much as the check.
+  [[gnu::always_inline]] inline int next_cell(Cell& cell, bool& is_there);
   bool take_child(Interior& interior, uint32_t& child);
-  bool is_apart(const Cell& cell);
+  [[gnu::always_inline]] inline bool is_apart(const Cell& cell);
   bool leaf_cells_are_apart();
   bool interior_cells_are_apart(const Interior& interior);
   bool spans_are_apart();
